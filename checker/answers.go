@@ -10,7 +10,8 @@ import (
 // answers are what nodes answered, where it says something about a fault: on links with
 // faults on single messages, and of nodes whose memory or disk was disturbed.
 type answers struct {
-	taken map[string][]span  // by link (c1-n1): the SETs that were not answered by an error, from their arrival to the answer
+	// by link (c1-n1): the SETs that were not answered by an error, from their arrival to the answer
+	taken map[string][]span
 	signs map[string][]int64 // by node: when it answered anybody anything, or a look found it up
 }
 

@@ -7,7 +7,8 @@ type blockingKeys struct {
 	*analysis
 	key    *keyed
 	leased map[text][]span // by token, when leases with it were held: some locks have one for all attempts
-	lapsed map[text]int64  // by token, when the last lease with it ran out, and nobody asked the lock for anything any more
+	// by token, when the last lease with it ran out, and nobody asked the lock for anything any more
+	lapsed map[text]int64
 	unseen []unseenKey
 }
 
@@ -116,7 +117,8 @@ func (o *blockingKeys) interferingFaults(h *keyOwnership) []fault {
 	reach, there := o.reach(), span{h.from, h.until}
 	var found []fault
 	for _, f := range o.faults {
-		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !reach.far(f) && !reach.brief(f, there) && !f.dropsSetReply()
+		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !reach.far(f) && !reach.brief(f, there) &&
+			!f.dropsSetReply()
 		stopped := f.target == owner && f.class.StopsClient()
 		sick := f.target == node && f.class.StopsNode() && there.meets(reach.sick(f, owner))
 		if sick || (between || stopped) && there.meets([]span{f.possible()}) {

@@ -90,7 +90,8 @@ func (c *cancellation) violation(o *operation, by cancel, after span, index int)
 	v := Violation{
 		Key: key, From: after.from, Until: after.until, Processes: []string{client},
 		What: fmt.Sprintf("%s asked for %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
-			client, key, formatTime(o.asked), formatTime(by.time), ending, formatDuration(after.length()), formatDuration(c.header.Bounds.Cancel)),
+			client, key, formatTime(o.asked), formatTime(by.time), ending, formatDuration(after.length()),
+			formatDuration(c.header.Bounds.Cancel)),
 	}
 	if index < maxViolations {
 		v.Facts = c.waitFacts(o.process, o.key, after)

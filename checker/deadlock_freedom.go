@@ -136,7 +136,8 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Vio
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
 			"and a majority of its nodes was in reach from %s to %s%s",
-			client, formatDuration(free.length()), formatDuration(d.bounded(d.header.Bounds.Free, w.client, free)), key, formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
+			client, formatDuration(free.length()), formatDuration(d.bounded(d.header.Bounds.Free, w.client, free)), key,
+			formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
 	}
 	if index < maxViolations {
 		v.Facts = d.waitFacts(w.client, w.attempts[0].key, free)
@@ -233,7 +234,8 @@ func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 			continue
 		}
 		if in := longest(w.within(w.span)); in.length() > bound {
-			result.Undecide(Vacuous, "%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
+			result.Undecide(Vacuous,
+				"%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
 				a.name(w.client), formatDuration(in.length()), k.name, formatTime(in.until))
 		}
 	}
@@ -279,7 +281,8 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter name, both span, inde
 	v := Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, d.name(waiter)},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
-			d.name(waiter), formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client, formatTime(l.From), formatTime(l.Until)),
+			d.name(waiter), formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
+			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
 	}
 	if index < maxViolations {

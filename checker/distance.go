@@ -18,7 +18,8 @@ func (r reach) far(f fault) bool {
 		return true
 	}
 	whole := f.possible()
-	return !slices.ContainsFunc(r.slow(f.target), func(s span) bool { return s.from < whole.until && whole.from < s.until })
+	return !slices.ContainsFunc(r.slow(f.target),
+		func(s span) bool { return s.from < whole.until && whole.from < s.until })
 }
 
 // slow gives the stretches for which faults delayed a link by so much that a node behind

@@ -65,9 +65,11 @@ func (r *record) overlapFacts(o overlap) []Fact {
 		had := first[node]
 		switch {
 		case o.first.Token != "" && o.first.Token == o.second.Token:
-			all = append(all, seen{got.set, got.from, fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.Client, o.second.Client), node})
+			all = append(all, seen{got.set, got.from,
+				fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.Client, o.second.Client), node})
 		case had == nil || had.from > got.from:
-			besides = append(besides, seen{got.set, got.from, fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.Client, o.first.Client), node})
+			besides = append(besides, seen{got.set, got.from,
+				fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.Client, o.first.Client), node})
 		default:
 			all = append(all, r.gone(o, had, node))
 			if s, late := r.landedAfterRelease(o.first, had, node); late {
@@ -92,7 +94,8 @@ func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
 	owner := o.first.Client
 	ended := map[ownershipEnd]string{
 		forgotten: "was forgotten on %s, which had gone down", flushed: "was flushed on %s", evicted: "was evicted on %s",
-		resynced: "was lost on %s, as its master's state replaced its own", vanished: "had gone from %s; no event of the history took it",
+		resynced:  "was lost on %s, as its master's state replaced its own",
+		vanished:  "had gone from %s; no event of the history took it",
 		stillOpen: "was on %s, and the key was set over it", deleted: "was deleted on %s by " + owner + "'s own command",
 		removed: "was deleted on %s by a command of " + r.name(h.by),
 	}[h.ended]
@@ -115,7 +118,8 @@ func (r *record) landedAfterRelease(l Lease, h *keyOwnership, node string) (seen
 	if l.Ended != EndedRelease || h.from <= l.Until {
 		return seen{}, false
 	}
-	return seen{h.set, h.from, fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.Client, formatTime(l.Until)), node}, true
+	return seen{h.set, h.from,
+		fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.Client, formatTime(l.Until)), node}, true
 }
 
 // slowReply tells how long the grant or extension took on which a belief rests, if a key
@@ -130,8 +134,9 @@ func (r *record) slowReply(l Lease, by int64) (seen, bool) {
 	if first == by {
 		return seen{}, false
 	}
-	return seen{grant.end, grant.done, fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
-		l.Client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.Client}, true
+	return seen{grant.end, grant.done,
+		fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
+			l.Client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.Client}, true
 }
 
 // writeFacts tell of two updates when their clients' leases began and ended, what stopped the
@@ -148,7 +153,8 @@ func (r *record) writeFacts(c contradiction) []Fact {
 		}
 		if l, had := r.leaseOf(a.op); had {
 			what += fmt.Sprintf(", by the lease that ended at %s (%s)", formatTime(l.until), l.ended)
-			all = append(all, seen{l.grant.end, l.grant.done, fmt.Sprintf("%s was granted its lease at %s", a.client, formatTime(l.from)), a.client})
+			all = append(all, seen{l.grant.end, l.grant.done,
+				fmt.Sprintf("%s was granted its lease at %s", a.client, formatTime(l.from)), a.client})
 			all = append(all, r.stops(a.client, span{l.from, a.ret})...)
 		}
 		what += fmt.Sprintf("; the store had it by %s", formatTime(min(a.ret, r.end)))
@@ -198,7 +204,8 @@ func (r *record) waitFacts(client, key name, free span) []Fact {
 		all = append(all, seen{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), r.name(h.node)})
 	}
 	for _, f := range r.faults {
-		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) || f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, r.name(client)+"-") {
+		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
+			f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, r.name(client)+"-") {
 			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target})
 		}
 	}
@@ -209,14 +216,16 @@ func (r *record) waitFacts(client, key name, free span) []Fact {
 func (r *record) tenureFacts(t tenure, both span) []Fact {
 	l := r.lease(t.first)
 	by := r.basis(l, both.from+r.header.Bounds.Tenure)
-	return together([]seen{{by.end, by.done, fmt.Sprintf("%s extended its lease again at %s", l.Client, formatTime(by.done)), l.Client}})
+	return together([]seen{{by.end, by.done,
+		fmt.Sprintf("%s extended its lease again at %s", l.Client, formatTime(by.done)), l.Client}})
 }
 
 // leftFacts tell of the keys that a release left.
 func (r *record) leftFacts(left leftoverKeys) []Fact {
 	var all []seen
 	for _, h := range left.left {
-		all = append(all, seen{h.set, h.from, fmt.Sprintf("the key of %s was on %%s until %s", r.name(h.owner), formatTime(h.until)), r.name(h.node)})
+		all = append(all, seen{h.set, h.from,
+			fmt.Sprintf("the key of %s was on %%s until %s", r.name(h.owner), formatTime(h.until)), r.name(h.node)})
 	}
 	return together(all)
 }

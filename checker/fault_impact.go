@@ -26,7 +26,8 @@ type faultImpact struct {
 }
 
 func newFaultImpact(r *record) *faultImpact {
-	e := &faultImpact{record: r, busy: map[name][]span{}, asks: map[name][]span{}, keys: map[name][]span{}, over: r.lastDeed}
+	e := &faultImpact{record: r, busy: map[name][]span{}, asks: map[name][]span{}, keys: map[name][]span{},
+		over: r.lastDeed}
 	if !slices.ContainsFunc(r.faults, fault.impactUnknown) {
 		return e
 	}
@@ -78,7 +79,8 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 	case history.NodePaused:
 		return !e.affectedClient(f)
 	case history.Failover:
-		return !slices.ContainsFunc(e.header.Clients, func(c string) bool { return f.possible().meets(e.asks[e.names.of(c)]) })
+		return !slices.ContainsFunc(e.header.Clients,
+			func(c string) bool { return f.possible().meets(e.asks[e.names.of(c)]) })
 	}
 	return false
 }

@@ -55,7 +55,8 @@ func (f *faultTolerance) judge() Result {
 	case inTime == 0:
 		result.Undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
 	case !f.testedSince(f.firstFault()):
-		result.Undecide(Vacuous, "nobody was granted the lock, or released it, after the first fault, at %s", formatTime(f.firstFault()))
+		result.Undecide(Vacuous, "nobody was granted the lock, or released it, after the first fault, at %s",
+			formatTime(f.firstFault()))
 	default:
 		for i, k := range f.keys {
 			f.testedBefore(&result, k, max(f.header.Bounds.Free, f.header.Bounds.Grant), tested[i])
@@ -209,7 +210,8 @@ func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int, index 
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: it asked "+
 			"at %s; %s from %s to %s",
-			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), nobody, formatTime(clear.from), formatTime(clear.until)),
+			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), nobody,
+			formatTime(clear.from), formatTime(clear.until)),
 	}
 	if index < maxViolations {
 		v.Facts = f.waitFacts(w.client, w.attempts[0].key, clear)

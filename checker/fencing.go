@@ -58,7 +58,8 @@ func (f *fencing) missing(grants []*operation) []Violation {
 		if o.fence <= 0 {
 			found = append(found, Violation{
 				Key: f.name(o.key), From: o.asked, Until: o.done, Processes: []string{f.name(o.process)},
-				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", f.name(o.process), f.name(o.key), formatTime(o.done)),
+				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", f.name(o.process), f.name(o.key),
+					formatTime(o.done)),
 			})
 		}
 	}
@@ -104,7 +105,8 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 		}
 		found = append(found, f.violation(highest, o,
 			fmt.Sprintf("%s asked for %q at %s and got token %d, lower than the %d that %s had got at %s",
-				f.name(o.process), f.name(o.key), formatTime(o.asked), o.fence, highest.fence, f.name(highest.process), formatTime(highest.done))))
+				f.name(o.process), f.name(o.key), formatTime(o.asked), o.fence, highest.fence, f.name(highest.process),
+				formatTime(highest.done))))
 	}
 	return found
 }

@@ -65,7 +65,8 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 
 // startMutexOracle asks the second oracle about each key's leases, in the background, and gives
 // what waits for its answers.
-func startMutexOracle(keys []*keyed, second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
+func startMutexOracle(keys []*keyed,
+	second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
 	done := make(chan []porcupine.CheckResult, 1)
 	go func() {
 		answers := make([]porcupine.CheckResult, len(keys))
@@ -132,7 +133,8 @@ func (m *mutualExclusion) violation(o overlap, index int) Violation {
 		Key: o.second.Key, From: shared.from, Until: shared.until,
 		Processes: []string{o.first.Client, o.second.Client},
 		What: fmt.Sprintf("%s was granted %q at %s while %s still held it, %s: both held it for %s",
-			o.second.Client, o.second.Key, formatTime(o.second.From), o.first.Client, untilEnd(o.first.Until), formatDuration(shared.length())),
+			o.second.Client, o.second.Key, formatTime(o.second.From), o.first.Client, untilEnd(o.first.Until),
+			formatDuration(shared.length())),
 		Leases: []Lease{o.first, o.second},
 	}
 	if index < maxViolations {

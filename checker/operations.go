@@ -42,7 +42,8 @@ const (
 	indefinite // nobody knows
 )
 
-var outcomeOf = map[history.Type]opOutcome{history.TypeOK: succeeded, history.TypeFail: failed, history.TypeInfo: indefinite}
+var outcomeOf = map[history.Type]opOutcome{history.TypeOK: succeeded, history.TypeFail: failed,
+	history.TypeInfo: indefinite}
 
 func (o *operation) ok() bool { return o.outcome == succeeded }
 
@@ -83,7 +84,8 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 // rewritten reports whether a write ends as another than it was invoked as. An invoke that
 // names a value names its base, too, which is "" for the initial version.
 func (o *operation) rewritten(words *vocabulary, e *history.Event) bool {
-	return o.value != 0 && (e.Value != "" && e.Value != words.text(o.value) || e.Base != "" && e.Base != words.text(o.base))
+	return o.value != 0 && (e.Value != "" && e.Value != words.text(o.value) ||
+		e.Base != "" && e.Base != words.text(o.base))
 }
 
 // operations joins invokes to their outcomes.
@@ -117,13 +119,14 @@ func (os *operations) grant(client name, lease int) *operation {
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	process := os.words.names.of(e.Process)
 	if os.find(process, e.ID) != nil {
-		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i, e.Process, e.ID)
+		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i,
+			e.Process, e.ID)
 	}
 	op := os.words.names.of(string(e.Op))
 	o := os.kept.add()
 	*o = operation{
-		process: process, op: op, key: os.words.names.of(e.Key), token: os.words.texts.of(e.Token), call: int32(i), end: int32(i),
-		id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
+		process: process, op: op, key: os.words.names.of(e.Key), token: os.words.texts.of(e.Token), call: int32(i),
+		end: int32(i), id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
 	}
 	if o.stored() {
 		o.value, o.base = os.words.texts.of(e.Value), os.words.texts.of(e.Base)
@@ -138,12 +141,15 @@ func (os *operations) outcome(i int, e *history.Event) error {
 	o := os.find(process, e.ID)
 	switch {
 	case o == nil || o.outcome != underWay:
-		return fmt.Errorf("event %d: %s of %s's operation %d (%s), which has no invoke, or ended before", i, e.Type, e.Process, e.ID, e.Op)
+		return fmt.Errorf("event %d: %s of %s's operation %d (%s), which has no invoke, or ended before", i, e.Type,
+			e.Process, e.ID, e.Op)
 	case o.op == opWrite && o.rewritten(os.words, e):
-		return fmt.Errorf("event %d: %s's write %d was invoked with the value %q in the place of %q and ends with %q in the place of %q",
+		return fmt.Errorf("event %d: %s's write %d was invoked with the value %q in the place of %q and ends with %q in "+
+			"the place of %q",
 			i, e.Process, e.ID, os.words.text(o.value), os.words.text(o.base), e.Value, e.Base)
 	case os.words.name(o.op) != string(e.Op):
-		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID, os.words.name(o.op), e.Op)
+		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID,
+			os.words.name(o.op), e.Op)
 	}
 	os.finish(o, e, i)
 	if o.granted() {

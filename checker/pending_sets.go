@@ -29,7 +29,8 @@ func (t pendingSets) add(i int, e *history.Event, l link, p place) {
 
 // remove forgets the one that a reply answers.
 func (t pendingSets) remove(e *history.Event, l link, p place) {
-	if i := slices.IndexFunc(t[p], func(s pendingSet) bool { return s.link == l && s.serial == e.Command.Serial }); i >= 0 {
+	if i := slices.IndexFunc(t[p],
+		func(s pendingSet) bool { return s.link == l && s.serial == e.Command.Serial }); i >= 0 {
 		t[p] = slices.Delete(t[p], i, i+1)
 	}
 }

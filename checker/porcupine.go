@@ -107,8 +107,8 @@ func derivedRegisterModel(initial string) porcupine.Model {
 	}
 }
 
-// derivedRegisterOracle is the second oracle for the store, on one key's accesses. At a quiescent point of a legal piece the register
-// holds the one version that no write of the piece was derived from.
+// derivedRegisterOracle is the second oracle for the store, on one key's accesses. At a quiescent point of a legal
+// piece the register holds the one version that no write of the piece was derived from.
 func derivedRegisterOracle(accesses []access) porcupine.CheckResult {
 	var piece []porcupine.Operation
 	var latest int64

@@ -145,8 +145,10 @@ func (p *protectedData) clashViolation(key string, c contradiction, index int) V
 func (c contradiction) describe() string {
 	switch c.kind {
 	case lostUpdate:
-		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s, written by %s at %s, took its place, derived from %s like it",
-			c.early.client, c.early.value, formatTime(c.early.acknowledgedAt()), c.late.value, c.late.client, formatTime(c.late.ret),
+		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s, written by %s at %s, took its place, derived "+
+			"from %s like it",
+			c.early.client, c.early.value, formatTime(c.early.acknowledgedAt()), c.late.value, c.late.client,
+			formatTime(c.late.ret),
 			VersionName(c.late.base))
 	case unknownVersion:
 		return fmt.Sprintf("%s found %s at %s, which no write can have left there",
@@ -154,10 +156,12 @@ func (c contradiction) describe() string {
 	}
 	if c.late.write {
 		return fmt.Sprintf("%s wrote %s in the place of %s by %s, although %s began to %s only at %s",
-			c.late.client, c.late.value, VersionName(c.late.base), formatTime(c.late.ret), c.early.client, c.early.verb(), formatTime(c.early.call))
+			c.late.client, c.late.value, VersionName(c.late.base), formatTime(c.late.ret), c.early.client, c.early.verb(),
+			formatTime(c.early.call))
 	}
 	return fmt.Sprintf("%s read %s by %s, although %s began to %s only at %s",
-		c.late.client, VersionName(c.late.value), formatTime(c.late.ret), c.early.client, c.early.verb(), formatTime(c.early.call))
+		c.late.client, VersionName(c.late.value), formatTime(c.late.ret), c.early.client, c.early.verb(),
+		formatTime(c.early.call))
 }
 
 // acknowledgedAt says when the client was told of a write, or else when it was done.
@@ -180,7 +184,8 @@ func (p *protectedData) staleViolation(key string, c contradiction, index int) V
 	v := Violation{
 		Key: key, From: c.late.call, Until: c.late.ret, Processes: []string{c.late.client, c.early.client},
 		What: fmt.Sprintf("the store accepted %s's write %s with fencing token %d at %s, although %s had used token %d by %s",
-			c.late.client, c.late.value, c.late.op.fence, formatTime(c.late.ret), c.early.client, c.early.op.fence, formatTime(c.early.ret)),
+			c.late.client, c.late.value, c.late.op.fence, formatTime(c.late.ret), c.early.client, c.early.op.fence,
+			formatTime(c.early.ret)),
 	}
 	if index < maxViolations {
 		v.Facts = p.writeFacts(c)

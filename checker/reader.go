@@ -24,7 +24,8 @@ type reader struct {
 func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
 	r := &reader{
-		record: record, faulty: newFaultReader(), beliefs: leaseBuilder{record: record, replied: map[name]int64{}, way: never}, traffic: traffic.NewReader(),
+		record: record, faulty: newFaultReader(),
+		beliefs: leaseBuilder{record: record, replied: map[name]int64{}, way: never}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
 	if err := record.source(r.event); err != nil {

@@ -42,8 +42,8 @@ func newRecord(source Source) *record {
 		events:     events{source: source, looks: map[string]lastLook{}},
 		vocabulary: words,
 		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
-		operations: operations{words: words, byID: map[operationID]*operation{}}, passages: storeWrites{open: map[version]*operation{}},
-		kills: kills{}, commanded: map[string]int{},
+		operations: operations{words: words, byID: map[operationID]*operation{}},
+		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
 		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
 		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}

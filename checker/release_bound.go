@@ -47,7 +47,8 @@ func (b *releaseBound) late(s lateRelease, clear span, index int) Violation {
 		Key: b.name(s.key), From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
 			"but its release had not returned after %s (limit %s)",
-			client, b.name(s.key), formatTime(s.from), formatTime(clear.from), formatTime(clear.until), formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
+			client, b.name(s.key), formatTime(s.from), formatTime(clear.from), formatTime(clear.until),
+			formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
 	}
 	v.release = true
 	if index < maxViolations {
@@ -149,7 +150,8 @@ func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
 		Key: k.name, From: r.due, Until: until, Processes: []string{client},
 		What: fmt.Sprintf("%s released %q at %s and reached a healthy majority; %s later its key was still "+
 			"on %d of %d nodes, enough to keep others out, until %s",
-			client, k.name, formatTime(r.lease.until), formatDuration(b.header.Bounds.Release), len(r.all), len(b.header.Nodes), formatTime(until)),
+			client, k.name, formatTime(r.lease.until), formatDuration(b.header.Bounds.Release), len(r.all), len(b.header.Nodes),
+			formatTime(until)),
 		Leases: []Lease{b.lease(r.lease)},
 	}
 	if index < maxViolations {

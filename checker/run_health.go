@@ -26,7 +26,8 @@ func (t runHealth) judge(result *Result) {
 		result.Undecide(Contradicted, "%s", f)
 	}
 	p, _ := Find(result.Property)
-	if what := t.unknown.of(t.keys); what != "" && (result.Verdict == history.Holds || p.Keys && result.Verdict == history.Violated) {
+	if what := t.unknown.of(t.keys); what != "" && (result.Verdict == history.Holds ||
+		p.Keys && result.Verdict == history.Violated) {
 		result.Undecide(Unknown, "%s", what)
 	}
 }

@@ -21,11 +21,13 @@ const hangs = "the lock does not lock while a node hangs, though a majority answ
 
 // hangsAtRelease is the reason where the lock was granted all the same: the rest of such a
 // trial shows what it is about.
-const hangsAtRelease = "a release of the lock does not return while a node hangs, though a majority answers (hung-node is about that), " +
+const hangsAtRelease = "a release of the lock does not return while a node hangs, though a majority answers " +
+	"(hung-node is about that), " +
 	"and here some hang to begin with"
 
 // untold is the reason where nothing shows whether it was that.
-const untold = "some nodes hang to begin with, and it is not known whether the lock waited for one of them (hung-node is about that)"
+const untold = "some nodes hang to begin with, and it is not known whether the lock waited for one of them " +
+	"(hung-node is about that)"
 
 // judge takes back what a trial cannot show whose setting did not come about. A violation
 // that follows from that is none of what the scenario is about, unless it expects
@@ -137,7 +139,8 @@ func (s *staging) waitsForSetting(client string, wait span) certainty {
 	found := not
 	for _, f := range cuts {
 		switch {
-		case slices.ContainsFunc(f.sent, func(t int64) bool { return t >= wait.from && t-wait.from <= wait.length()/2 && t > last }):
+		case slices.ContainsFunc(f.sent,
+			func(t int64) bool { return t >= wait.from && t-wait.from <= wait.length()/2 && t > last }):
 			return certainly
 		case len(f.sent) == 0 && (f.impact == nil || *f.impact > 0):
 			found = perhaps

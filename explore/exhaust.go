@@ -146,7 +146,8 @@ func (e *enumeration) faults(work []Step) [][]Step {
 		down := scenarios.Span{Fixed: e.limits.nodeTimeout}
 		add(w.At-early, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}, After: down})
 		if e.space.can.OwnClock {
-			add(w.At+early/2, scenarios.Step{Verb: nemesis.Clock, Targets: []string{who}, Jump: scenarios.Span{Fixed: -e.space.TTL}})
+			add(w.At+early/2,
+				scenarios.Step{Verb: nemesis.Clock, Targets: []string{who}, Jump: scenarios.Span{Fixed: -e.space.TTL}})
 		}
 	}
 	if e.space.can.OwnClock {

@@ -163,7 +163,8 @@ func (s *Search) nextBatch(number int) (first, size int) {
 func (s *Search) CheckSlice() error {
 	batches := (s.Schedules + batch - 1) / batch
 	if batches < s.Slice.Count {
-		return fmt.Errorf("%d schedules are %d batches of %d, which cannot be split into %d slices: ask for more, or for fewer slices",
+		return fmt.Errorf("%d schedules are %d batches of %d, which cannot be split into %d slices: ask for more, or for "+
+			"fewer slices",
 			s.Schedules, batches, batch, s.Slice.Count)
 	}
 	return nil
@@ -230,8 +231,8 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		if s.MaxFinds > 0 && len(t.Finds) >= s.MaxFinds {
 			continue
 		}
-		f := Find{FindID: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule, Shrunk: d.schedule,
-			Violation: first(d.result, b)}
+		f := Find{FindID: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule,
+			Shrunk: d.schedule, Violation: first(d.result, b)}
 		if s.Shrink > 0 {
 			s.shrink(ctx, t, &f)
 		}

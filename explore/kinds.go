@@ -54,7 +54,8 @@ var kinds = []kind{
 		d.do(at, step)
 	}},
 	{"pause-client", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(d.duringOperation(at), scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(of.client)}, For: d.lasting(at)})
+		d.do(d.duringOperation(at),
+			scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(of.client)}, For: d.lasting(at)})
 	}},
 	{"pause-node", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
 		d.do(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.lasting(at)})

@@ -48,7 +48,8 @@ func checkSameSearch(parts []Results, names []string) error {
 		case p.Version != first.Version:
 			return fmt.Errorf("%s and %s are not slices of one search: version %s and %s of lockproof",
 				names[0], names[i], first.Version, p.Version)
-		case p.Slice.Count != first.Slice.Count || p.Seed != first.Seed || p.Schedules != first.Schedules || p.Enough != first.Enough ||
+		case p.Slice.Count != first.Slice.Count || p.Seed != first.Seed || p.Schedules != first.Schedules ||
+			p.Enough != first.Enough ||
 			!reflect.DeepEqual(p.Space.normalized(), first.Space.normalized()):
 			return fmt.Errorf("%s and %s are not slices of one search: they were asked for something else", names[0], names[i])
 		case by[p.Slice.Index] != "":

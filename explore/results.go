@@ -31,7 +31,8 @@ type Results struct {
 
 // Results are what a search has come to, with what it was.
 func (s *Search) Results(version string, t Tally) Results {
-	return Results{Version: version, Space: s.Space, Seed: s.Seed, Schedules: s.Schedules, Enough: s.MaxFinds, Slice: s.Slice, Tally: t}
+	return Results{Version: version, Space: s.Space, Seed: s.Seed, Schedules: s.Schedules, Enough: s.MaxFinds,
+		Slice: s.Slice, Tally: t}
 }
 
 // Search is the one that the results are of, as far as they say.

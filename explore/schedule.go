@@ -40,10 +40,11 @@ type Step struct {
 // another, and the times between the steps are waits.
 func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
 	out := &scenarios.Scenario{
-		Name: name, TTL: s.TTL, On: []string{virtual.Name}, Persistence: s.Persistence, Aliases: s.Aliases, Restart: scenarios.RestartNever,
-		Store: scenarios.Store{Check: scenarios.CheckNone}, Expect: expect,
+		Name: name, TTL: s.TTL, On: []string{virtual.Name}, Persistence: s.Persistence, Aliases: s.Aliases,
+		Restart: scenarios.RestartNever, Store: scenarios.Store{Check: scenarios.CheckNone}, Expect: expect,
 		Lock: scenarios.Lock{
-			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions, Resends: s.Lock.Resends,
+			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions,
+			Resends:  s.Lock.Resends,
 			RetryMin: scenarios.Span{Fixed: s.Lock.RetryMin}, RetryMax: scenarios.Span{Fixed: s.Lock.RetryMax},
 		},
 	}

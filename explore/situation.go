@@ -48,5 +48,6 @@ func (d *generator) keepRunning() {
 	if len(d.kinds) > 0 && d.chance(0.3) {
 		d.fault()
 	}
-	d.out.Steps = slices.DeleteFunc(d.out.Steps, func(s Step) bool { return s.Verb == nemesis.Kill && s.Targets[0] == client(who[0]) })
+	d.out.Steps = slices.DeleteFunc(d.out.Steps,
+		func(s Step) bool { return s.Verb == nemesis.Kill && s.Targets[0] == client(who[0]) })
 }

@@ -82,11 +82,13 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 	return o, nil
 }
 
-var errTooManyEvents = errors.New("it makes more events than can be shown: fewer clients, a shorter workload, or longer holds make fewer")
+var errTooManyEvents = errors.New("it makes more events than can be shown: fewer clients, a shorter workload, or " +
+	"longer holds make fewer")
 
 // run runs each job so many times, from that seed on, all of them to their ends or none: what a
 // trial that was called off has seen is no answer to the reader's question.
-func (b *Bench) run(ctx context.Context, jobs []suite.Job, seed uint64, times int, events bool) ([]suite.Result, error) {
+func (b *Bench) run(ctx context.Context, jobs []suite.Job, seed uint64, times int,
+	events bool) ([]suite.Result, error) {
 	if b.limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.limit)

@@ -38,7 +38,8 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
 	}
 	for i, r := range s.Nemesis {
 		if r.Count > 0 {
-			all = append(all, &Number{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Fault), Unit: "at once",
+			all = append(all, &Number{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Fault),
+				Unit:  "at once",
 				Value: float64(r.Count), Least: 1, Most: float64(max(r.Count, min(len(r.Candidates), 20))), Step: 1,
 				set: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
 		}
@@ -61,7 +62,8 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
 	if s.Workload != nil {
 		most = max(mostLoopTTL, s.TTL.Seconds())
 	}
-	all = append(all, &Number{Name: "ttl", Label: "TTL", Unit: "s", Value: s.TTL.Seconds(), Least: 0.1, Most: most, Step: 0.1,
+	all = append(all, &Number{Name: "ttl", Label: "TTL", Unit: "s", Value: s.TTL.Seconds(), Least: 0.1, Most: most,
+		Step: 0.1,
 		set: func(s *scenarios.Scenario, x float64) {
 			s.TTL = time.Duration(x * float64(time.Second)).Round(time.Millisecond)
 		}})
@@ -76,8 +78,8 @@ func drift(s *scenarios.Scenario) *Number {
 	if s.Lock.Drift != nil {
 		value = *s.Lock.Drift
 	}
-	return &Number{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: value, Least: 0.005, Most: mostDrift, Step: 0.005,
-		set: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
+	return &Number{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: value, Least: 0.005, Most: mostDrift,
+		Step: 0.005, set: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
 }
 
 // ttls is a control of a length of time, in TTLs.
@@ -90,7 +92,8 @@ func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least
 
 // takesDown reports whether a step takes nodes down.
 func takesDown(s *scenarios.Scenario, step scenarios.Step) bool {
-	return step.HasClass(history.NodeDown) && slices.ContainsFunc(step.Targets, func(t string) bool { return slices.Contains(s.Nodes, t) })
+	return step.HasClass(history.NodeDown) && slices.ContainsFunc(step.Targets,
+		func(t string) bool { return slices.Contains(s.Nodes, t) })
 }
 
 // restartDelay is how long nodes that go down stay away: as their step says, or
@@ -162,8 +165,10 @@ func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) b
 // stepNumber is the control of one step of the script, nil if it has none.
 func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 	name := fmt.Sprintf("step-%d", i+1)
-	span := func(label string, value scenarios.Span, least, most float64, set func(*scenarios.Step, scenarios.Span)) *Number {
-		return ttls(s, name, label, value, least, most, func(s *scenarios.Scenario, x scenarios.Span) { set(&s.Script[i], x) })
+	span := func(label string, value scenarios.Span, least, most float64,
+		set func(*scenarios.Step, scenarios.Span)) *Number {
+		return ttls(s, name, label, value, least, most,
+			func(s *scenarios.Scenario, x scenarios.Span) { set(&s.Script[i], x) })
 	}
 	on := among(step.Targets, s.Nodes)
 	if fault := step.Fault(); fault != nil {
@@ -177,7 +182,8 @@ func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].HasClass(history.NodeUp):
 		return nil // it is the restart delay
 	case step.Verb == scenarios.VerbWait:
-		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait, func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
+		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait,
+			func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
 	case !step.For.IsZero():
 		return span(fmt.Sprintf("Length of the %s of %s", step.Verb, on), step.For, 0.05, mostWait,
 			func(s *scenarios.Step, x scenarios.Span) { s.For = x })
@@ -193,9 +199,11 @@ func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) 
 		return &Number{Name: name, Label: label, Unit: "× true", Value: step.Rate, Least: k.Min, Most: k.Max, Step: k.Step,
 			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
 	case k.Modifier == "jump" && !step.Jump.IsZero():
-		return ttls(s, name, label, step.Jump, k.Min, k.Max, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].Jump = x })
+		return ttls(s, name, label, step.Jump, k.Min, k.Max,
+			func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].Jump = x })
 	case k.Modifier == "by":
-		return ttls(s, name, label, step.By, k.Min, k.Max, func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].By = x })
+		return ttls(s, name, label, step.By, k.Min, k.Max,
+			func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].By = x })
 	}
 	return nil
 }
@@ -235,7 +243,8 @@ func (e *Experiment) choices(kind locks.Kind) []*Choice {
 
 func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Choice {
 	c := &Choice{Name: "store", Label: "The store checks", Value: string(s.Store.Check),
-		Options: []Option{{string(scenarios.CheckNone), "nothing"}, {string(scenarios.CheckCompare), "the version written from"}},
+		Options: []Option{{string(scenarios.CheckNone), "nothing"},
+			{string(scenarios.CheckCompare), "the version written from"}},
 		set: func(s *scenarios.Scenario, value string) {
 			s.Store.Check = scenarios.StoreCheck(value)
 			if s.Store.Check == scenarios.CheckFence && !kind.Fencing {

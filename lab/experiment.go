@@ -89,7 +89,8 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 		return nil, err
 	}
 	for _, p := range checker.Names() {
-		named := s.Expect[p] != "" || slices.ContainsFunc(s.Variants, func(v scenarios.Variant) bool { return v.Expect[p] != "" })
+		named := s.Expect[p] != "" ||
+			slices.ContainsFunc(s.Variants, func(v scenarios.Variant) bool { return v.Expect[p] != "" })
 		if named {
 			e.Properties = append(e.Properties, p)
 		}
@@ -193,7 +194,8 @@ func (e *Experiment) Number(name string) *Number {
 
 // Changed says whether any control stands elsewhere than in the catalogue.
 func (e *Experiment) Changed() bool {
-	return len(e.Added) > 0 || slices.ContainsFunc(e.Numbers, (*Number).Changed) || slices.ContainsFunc(e.Choices, (*Choice).Changed)
+	return len(e.Added) > 0 || slices.ContainsFunc(e.Numbers, (*Number).Changed) ||
+		slices.ContainsFunc(e.Choices, (*Choice).Changed)
 }
 
 // Scenario is the scenario with every control as it stands.

@@ -14,11 +14,13 @@ import (
 
 func asynqs() []Lock {
 	return []Lock{{
-		Promises: []Quote{{"Task enqueued with this option is guaranteed to be unique within the given ttl.", "client.go:157"}},
-		Name:     "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: Single,
-		SetUp: "a task with Unique(TTL) is the lock, TTL in whole seconds; no server works on it, so that it is never released, and it is judged by " +
+		Promises: []Quote{{"Task enqueued with this option is guaranteed to be unique within the given ttl.",
+			"client.go:157"}}, Name: "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: Single,
+		SetUp: "a task with Unique(TTL) is the lock, TTL in whole seconds; no server works on it, so that it is never " +
+			"released, and it is judged by " +
 			"mutual exclusion alone",
-		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least", RealTime: "it keeps tasks in sets, hashes and lists, and the servers in memory have strings", Unreleased: true,
+		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
+		RealTime: "it keeps tasks in sets, hashes and lists, and the servers in memory have strings", Unreleased: true,
 		Options: []locktest.Option{locktest.Properties("mutual-exclusion")},
 		New: func(env locktest.Env) (locktest.Lock, error) {
 			return asynqLock{env, asynq.NewClientFromRedisClient(env.Client(0))}, nil

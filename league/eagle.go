@@ -20,8 +20,9 @@ func eagles() []Lock {
 			"the lock panics at the first error of Redis",
 		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
 		Promises: []Quote{{"Lock acquires the lock.", "pkg/lock/redis.go:33"}},
-		Findings: []Finding{lateSet("pkg/lock/redis.go:35-41"), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},
-		Prepare:  logging,
+		Findings: []Finding{lateSet("pkg/lock/redis.go:35-41"),
+			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},
+		Prepare: logging,
 		New: func(env locktest.Env) (locktest.Lock, error) {
 			return eagleLock{env, env.Client(0)}, nil
 		},

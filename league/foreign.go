@@ -9,38 +9,51 @@ func foreigners() []Lock {
 	base := Lock{On: Single, RealTime: "its clients are processes", Belief: undeclared}
 	var all []Lock
 	for _, l := range []Lock{{
-		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python", Worker: "/usr/bin/python3 tools/kits/python/redis_py.py",
-		SetUp: "lock(key, timeout=TTL, thread_local=False) and acquire(blocking=False), on a client whose socket_timeout is the node timeout",
-		Promises: []Quote{{"``timeout`` indicates a maximum life for the lock in seconds. By default, it will remain locked until release() is called.",
+		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python",
+		Worker: "/usr/bin/python3 tools/kits/python/redis_py.py",
+		SetUp: "lock(key, timeout=TTL, thread_local=False) and acquire(blocking=False), on a client whose socket_timeout " +
+			"is the node timeout",
+		Promises: []Quote{{"``timeout`` indicates a maximum life for the lock in seconds. By default, it will remain " +
+			"locked until release() is called.",
 			"redis/lock.py:90-91"}},
-		Findings: []Finding{unanswered("redis/lock.py:207-209, 219-227", "late-set", "lost-reply"), calledOff("redis/lock.py:204-226")},
+		Findings: []Finding{unanswered("redis/lock.py:207-209, 219-227", "late-set", "lost-reply"),
+			calledOff("redis/lock.py:204-226")},
 	}, {
-		Name: "Symfony Lock", Test: "symfony", Package: "php-symfony-lock", Language: "PHP", Worker: "php tools/kits/php/symfony_lock.php",
+		Name: "Symfony Lock", Test: "symfony", Package: "php-symfony-lock", Language: "PHP",
+		Worker:   "php tools/kits/php/symfony_lock.php",
 		SetUp:    "a Lock on a RedisStore on phpredis, with the TTL; refresh extends",
 		Belief:   "as told: getRemainingLifetime()",
 		Promises: []Quote{{"Returns the remaining lifetime in seconds.", "LockInterface.php:66"}},
 		Findings: []Finding{{
-			Scenarios: []string{"drift-within-margin"}, Confirm: []string{"drift-within-margin"}, Short: "two clients hold it if the server's clock is a little fast",
-			What: "getRemainingLifetime() counts the whole TTL: on a server whose clock is a little fast the key is gone before that, and " +
+			Scenarios: []string{"drift-within-margin"}, Confirm: []string{"drift-within-margin"},
+			Short: "two clients hold it if the server's clock is a little fast",
+			What: "getRemainingLifetime() counts the whole TTL: on a server whose clock is a little fast the key is gone " +
+				"before that, and " +
 				"two hold it",
-			Place: "Key.php:71-78, Store/RedisStore.php:98: nothing is set aside", Reply: "clocks of one rate are taken for granted; a TTL with a margin is yours to choose",
-		}, seenIn(unanswered("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes", "lost-reply"), "given-back")},
+			Place: "Key.php:71-78, Store/RedisStore.php:98: nothing is set aside",
+			Reply: "clocks of one rate are taken for granted; a TTL with a margin is yours to choose",
+		}, seenIn(unanswered("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes",
+			"lost-reply"), "given-back")},
 	}, {
 		Name: "malkusch/lock PHPRedisMutex", Test: "malkusch", Package: "php-malkusch-lock", Language: "PHP", On: Several,
-		Worker:   "php tools/kits/php/malkusch_lock.php",
-		SetUp:    "a PHPRedisMutex on phpredis clients of five servers, one for each lock; TTL in whole seconds",
-		Promises: []Quote{{"Mutex based on the Redlock algorithm using the phpredis extension.", "mutex/PHPRedisMutex.php:13"}},
+		Worker: "php tools/kits/php/malkusch_lock.php",
+		SetUp:  "a PHPRedisMutex on phpredis clients of five servers, one for each lock; TTL in whole seconds",
+		Promises: []Quote{{"Mutex based on the Redlock algorithm using the phpredis extension.",
+			"mutex/PHPRedisMutex.php:13"}},
 	}, {
-		Name: "the recipe of Redis's documents on node-redis", Test: "node-redis", Package: "node-redis", Language: "JavaScript",
+		Name: "the recipe of Redis's documents on node-redis", Test: "node-redis", Package: "node-redis",
+		Language: "JavaScript",
 		Worker:   "node tools/kits/node/node_redis.js",
 		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
-		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time", "redis.io, SET, Patterns"}},
+		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time",
+			"redis.io, SET, Patterns"}},
 		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply")},
 	}, {
 		Name: "the recipe of Redis's documents on redis-rb", Test: "redis-rb", Package: "ruby-redis", Language: "Ruby",
-		Worker:   "ruby tools/kits/ruby/redis_rb.rb",
-		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
-		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time", "redis.io, SET, Patterns"}},
+		Worker: "ruby tools/kits/ruby/redis_rb.rb",
+		SetUp:  "SET NX PX with a random value, and a script that compares and deletes",
+		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time",
+			"redis.io, SET, Patterns"}},
 		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply"),
 			calledOff("the recipe: a SET whose caller is called off is not undone")},
 	}} {
@@ -60,7 +73,8 @@ func foreigners() []Lock {
 func unanswered(place string, scenarios ...string) Finding {
 	f := lateSet(place)
 	f.Scenarios, f.Confirm = scenarios, scenarios
-	f.What = "when the answer to the SET does not come, the caller gets an error and nothing deletes the key: nobody has the lock for a whole TTL"
+	f.What = "when the answer to the SET does not come, the caller gets an error and nothing deletes the key: nobody " +
+		"has the lock for a whole TTL"
 	return f
 }
 
@@ -73,8 +87,10 @@ func seenIn(f Finding, scenario string) Finding {
 // calledOff is the same of a caller that gives up.
 func calledOff(place string) Finding {
 	return Finding{
-		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"}, Short: "a cancelled acquire leaves its key",
-		What:  "once the caller has given up nothing is deleted: a SET whose answer was still to come leaves its key for a whole TTL",
+		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
+		Short: "a cancelled acquire leaves its key",
+		What: "once the caller has given up nothing is deleted: a SET whose answer was still to come leaves its key for " +
+			"a whole TTL",
 		Place: place, Reply: "the timeout is there for that",
 	}
 }

@@ -12,14 +12,16 @@ import (
 )
 
 func gocrons() []Lock {
-	jobs := Quote{"The lock is held for the duration of the job's run", "github.com/go-co-op/gocron/v2 v2.21.2, distributed.go:17"}
+	jobs := Quote{"The lock is held for the duration of the job's run",
+		"github.com/go-co-op/gocron/v2 v2.21.2, distributed.go:17"}
 	base := Lock{Module: "github.com/go-co-op/gocron-redis-lock/v2", On: Single}
 	plain, extending := base, base
 	plain.Name, plain.Test = "gocron-redis-lock", "gocron"
 	plain.SetUp = "NewRedisLocker with WithTries(1) as in its README, and WithExpiry with the TTL"
 	plain.Belief = "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
 	plain.Promises = []Quote{jobs}
-	plain.Findings = []Finding{lateSet("redsync v4.18.0 mutex.go:107-130"), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
+	plain.Findings = []Finding{lateSet("redsync v4.18.0 mutex.go:107-130"),
+		goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	plain.New = newGocron(redislock.NewRedisLocker)
 	extending.Name, extending.Test = "gocron-redis-lock, extending itself", "gocron-extending"
 	extending.SetUp = "as gocron-redis-lock, with WithAutoExtendDuration of a third of the TTL"
@@ -36,10 +38,12 @@ func gocrons() []Lock {
 		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, and the same " +
 			"job starts elsewhere",
 		Place: "redislock.go:129-132",
-		Reply: "the Locker interface of gocron has no way to tell a job that its lock is gone; an error for the moment could be tried " +
+		Reply: "the Locker interface of gocron has no way to tell a job that its lock is gone; an error for the moment " +
+			"could be tried " +
 			"again all the same",
 		Report: "gocron-redis-lock-extension.md",
-	}, believed("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
+	}, believed("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"),
+		goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	extending.New = newGocronExtending
 	return []Lock{plain, extending}
 }

@@ -14,15 +14,20 @@ func kvtools() []Lock {
 	base := Lock{
 		Module: "github.com/kvtools/redis", On: Single, Dials: true,
 		Belief: "until the channel that Lock returns is closed, or it is released",
-		Only:   []string{"scenarios/given-back.yaml", "scenarios/told-too-late.yaml", "holder-crashes", "lost-reply", "late-set"},
-		Promises: []Quote{{"Locker provides locking mechanism on top of the store. Similar to sync.Locker except it may return errors.",
+		Only: []string{"scenarios/given-back.yaml", "scenarios/told-too-late.yaml", "holder-crashes", "lost-reply",
+			"late-set"},
+		Promises: []Quote{{"Locker provides locking mechanism on top of the store. Similar to sync.Locker except it may " +
+			"return errors.",
 			"github.com/kvtools/valkeyrie v1.0.0, store/store.go:86-87"}},
-		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased), locktest.LeavesBehind("github.com/kvtools/redis")},
+		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased),
+			locktest.LeavesBehind("github.com/kvtools/redis")},
 	}
 	late := Finding{
-		Scenarios: []string{"told-too-late", "not-told", "watchdog-cut-off"}, Confirm: []string{"scenarios/told-too-late.yaml"},
-		Short: "two clients work at once: the holder learns of the loss too late",
-		What: "when Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the channel that says " +
+		Scenarios: []string{"told-too-late", "not-told", "watchdog-cut-off"},
+		Confirm:   []string{"scenarios/told-too-late.yaml"},
+		Short:     "two clients work at once: the holder learns of the loss too late",
+		What: "when Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the " +
+			"channel that says " +
 			"that the lock is lost is closed long after another has it",
 		Place:  "redis.go:159-164, 702-719",
 		Reply:  "the TTL is 60 s by default; then two may hold it for a minute",
@@ -30,12 +35,14 @@ func kvtools() []Lock {
 	}
 	raw, encoded := base, base
 	raw.Name, raw.Test = "kvtools/redis (valkeyrie)", "kvtools"
-	raw.SetUp = "New, NewLock with the TTL and a random value, as valkeyrie's documents have it; in a few scenarios, for a client whose " +
+	raw.SetUp = "New, NewLock with the TTL and a random value, as valkeyrie's documents have it; in a few scenarios, " +
+		"for a client whose " +
 		"watch has ended asks in a tight loop (redis.go:664-676), and runs take hours"
 	raw.Findings = []Finding{{
 		Scenarios: []string{"given-back"}, Confirm: []string{"scenarios/given-back.yaml"},
 		Short: "Unlock never deletes the key",
-		What: "with the default codec a lock is never released and never extended: the script reads every value as JSON, and the codec " +
+		What: "with the default codec a lock is never released and never extended: the script reads every value as JSON, " +
+			"and the codec " +
 			"writes none. Whoever asks waits for a whole TTL, 60 s by default",
 		Place:  "redis.go:104 with codec.go:19-25 and lua.go:102-103, 120-121",
 		Reply:  "known (kvtools/valkeyrie#46): NewWithCodec with JSONCodec; valkeyrie.NewStore cannot be told so",

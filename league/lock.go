@@ -84,8 +84,8 @@ type Finding struct {
 
 // All are the locks in the order of the table.
 func All() []Lock {
-	return slices.Concat(redsyncs(), redlockGos(), rueidisLocks(), redisLocks(), goZeros(), gocrons(), machineries(), kvtools(), asynqs(), giteas(),
-		eagles(), foreigners(), references(), unjudged())
+	return slices.Concat(redsyncs(), redlockGos(), rueidisLocks(), redisLocks(), goZeros(), gocrons(), machineries(),
+		kvtools(), asynqs(), giteas(), eagles(), foreigners(), references(), unjudged())
 }
 
 // lease is one of an adapter's: what is nil it has not.
@@ -133,7 +133,8 @@ func seconds(d time.Duration) int { return int(max(time.Second, d.Round(time.Sec
 
 // Cost is what a lock costs beside safety, as the command costs measures it.
 type Cost struct {
-	// Pairs is acquire and release by one caller, a second, in its best round; OfBare is that of the bare commands' on as many servers.
+	// Pairs is acquire and release by one caller, a second, in its best round; OfBare is that of the bare commands' on
+	// as many servers.
 	Pairs  float64 `json:"pairs"`
 	OfBare float64 `json:"of_bare"`
 	// Commands is what the servers carry out for a pair.

@@ -18,8 +18,9 @@ func machineries() []Lock {
 		Belief: "as told: until the timestamp that the caller gives", Dials: true, Unreleased: true,
 		Promises: []Quote{{"value: at the nanosecond timestamp that lock needs to be released automatically",
 			"v1/locks/iface/interfaces.go:6"}},
-		Options: []locktest.Option{locktest.Properties("mutual-exclusion"), locktest.LeavesBehind("github.com/go-redis/redis/v8")},
-		New:     newMachinery,
+		Options: []locktest.Option{locktest.Properties("mutual-exclusion"),
+			locktest.LeavesBehind("github.com/go-redis/redis/v8")},
+		New: newMachinery,
 	}}
 }
 

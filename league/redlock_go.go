@@ -17,7 +17,8 @@ func redlockGos() []Lock {
 		SetUp:  "as in its README: one manager for each client, its own retries and its own go-redis 8",
 		Belief: "as told: the duration that Lock returns", Dials: true, New: newRedlockGo,
 		Options: []locktest.Option{locktest.LeavesBehind("github.com/go-redis/redis/v8")},
-		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in this blog post]",
+		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in " +
+			"this blog post]",
 			"README.md:9"}},
 		Findings: []Finding{{
 			Scenarios: []string{"hung-node"}, Confirm: []string{"hung-node"},
@@ -57,6 +58,7 @@ func newRedlockGo(env locktest.Env) (locktest.Lock, error) {
 	}
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
 		validity, err := manager.Lock(ctx, key, env.TTL)
-		return timed{lease{release: func(ctx context.Context) error { return manager.UnLock(ctx, key) }}, time.Now().Add(validity)}, err
+		return timed{lease{release: func(ctx context.Context) error { return manager.UnLock(ctx, key) }},
+			time.Now().Add(validity)}, err
 	}), nil
 }

@@ -17,7 +17,8 @@ import (
 func redsyncs() []Lock {
 	base := Lock{
 		Module: "github.com/go-redsync/redsync/v4", On: Several, Belief: "as the mutex says: Until()",
-		Promises: []Quote{{"Redsync provides a Redis-based distributed mutual exclusion lock implementation for Go as described in " +
+		Promises: []Quote{{"Redsync provides a Redis-based distributed mutual exclusion lock implementation for Go as " +
+			"described in " +
 			"[this post]", "README.md:5"}},
 	}
 	std, bound, fast, onRedigo := base, base, base, base
@@ -26,12 +27,14 @@ func redsyncs() []Lock {
 	std.Findings = []Finding{hungNode(), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	std.New = newRedsync(onGoRedis)
 	bound.Name, bound.Test = "go-redsync/redsync, deadlines enabled", "redsync-deadlines"
-	bound.SetUp = "as go-redsync/redsync, on a go-redis with ContextTimeoutEnabled, without which it heeds no deadline of redsync's, and " +
+	bound.SetUp = "as go-redsync/redsync, on a go-redis with ContextTimeoutEnabled, without which it heeds no deadline " +
+		"of redsync's, and " +
 		"without its retries; the node timeout as a scenario asks for it"
 	bound.Findings = []Finding{{
 		Scenarios: []string{"late-release"}, Confirm: []string{"late-release"},
 		Short: "two clients hold it: all attempts share one token",
-		What: "the release of an attempt that failed comes late, and deletes the key of the next attempt, which has won with the same " +
+		What: "the release of an attempt that failed comes late, and deletes the key of the next attempt, which has won " +
+			"with the same " +
 			"token: two clients hold the lock",
 		Place:  "mutex.go:80 (one value for all of mutex.go:86's attempts)",
 		Reply:  "a value for each attempt would mend it, and costs nothing",
@@ -39,7 +42,8 @@ func redsyncs() []Lock {
 	}, {
 		Scenarios: []string{"late-set", "half-is-not-majority"}, Confirm: []string{"late-set"},
 		Short: "an orphan key can block everybody for one TTL",
-		What:  "a SET that lands after the release that was to undo it leaves a key for a whole TTL, on each server where that happens",
+		What: "a SET that lands after the release that was to undo it leaves a key for a whole TTL, on each server where " +
+			"that happens",
 		Place: "mutex.go:121-127", Reply: "the TTL is there for that",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
@@ -47,7 +51,8 @@ func redsyncs() []Lock {
 		What:  "once the caller has cancelled, nothing is given back: the release of the attempt has the same context",
 		Place: "mutex.go:121-127", Reply: "the TTL is there for that; context.WithoutCancel would mend it",
 	}, {
-		Scenarios: []string{"partition-during-contention"}, Confirm: []string{"partition-during-contention"}, Short: "it waits for every server, though a majority answered",
+		Scenarios: []string{"partition-during-contention"}, Confirm: []string{"partition-during-contention"},
+		Short: "it waits for every server, though a majority answered",
 		What:  "every server is waited for, though three of five have answered",
 		Place: "mutex.go:269-310", Reply: "WithFailFast(true)", Depends: "on the node timeout and on WithFailFast",
 	}}
@@ -57,10 +62,12 @@ func redsyncs() []Lock {
 	fast.Name, fast.Test = "go-redsync/redsync, fail-fast", "redsync-failfast"
 	fast.SetUp = "as redsync, with WithFailFast(true)"
 	fast.Findings = []Finding{{
-		Scenarios: []string{"expired-while-down", "restart-delay-too-short", "restart-delay-mixed-ttls", "partition-during-contention"},
-		Confirm:   []string{"expired-while-down"},
-		Short:     "it waits for hung servers",
-		What: "an attempt that gets neither a majority of yes nor of no waits for the servers that hang, and go-redis by default heeds " +
+		Scenarios: []string{"expired-while-down", "restart-delay-too-short", "restart-delay-mixed-ttls",
+			"partition-during-contention"},
+		Confirm: []string{"expired-while-down"},
+		Short:   "it waits for hung servers",
+		What: "an attempt that gets neither a majority of yes nor of no waits for the servers that hang, and go-redis by " +
+			"default heeds " +
 			"no deadline of redsync's, but 5 s of its own, four times",
 		Place:   "mutex.go:289-310; go-redis v9.23.0 options.go:176, options.go:741",
 		Reply:   "ContextTimeoutEnabled",
@@ -74,7 +81,8 @@ func redsyncs() []Lock {
 		Scenarios: []string{"hung-node-later", "hung-node", "partition-during-contention"},
 		Confirm:   []string{"scenarios/hung-node-later.yaml"},
 		Short:     "one hung server of five blocks Lock for ever",
-		What: "one server of five that stops answering on an open connection holds up Lock for ever, whatever the caller's context: " +
+		What: "one server of five that stops answering on an open connection holds up Lock for ever, whatever the " +
+			"caller's context: " +
 			"the adapter for redigo takes the context to get a connection and sends every command without it",
 		Place:  "redis/redigo/redigo.go:42-64",
 		Reply:  "redigo has read timeouts of its own: DialReadTimeout. Its default is none",
@@ -111,9 +119,11 @@ func newRedsync(pool func(locktest.Env, int) pools.Pool, options ...redsync.Opti
 // hungNode: with go-redis's defaults, redsync's node timeout does not bind.
 func hungNode() Finding {
 	return Finding{
-		Scenarios: []string{"hung-node", "hung-node-later", "minority-down", "partition-during-contention"}, Confirm: []string{"hung-node"},
-		Short: "one hung server of five blocks everybody",
-		What: "one server of five that hangs keeps everybody from the lock: redsync waits for all five, and go-redis by default heeds no " +
+		Scenarios: []string{"hung-node", "hung-node-later", "minority-down", "partition-during-contention"},
+		Confirm:   []string{"hung-node"},
+		Short:     "one hung server of five blocks everybody",
+		What: "one server of five that hangs keeps everybody from the lock: redsync waits for all five, and go-redis by " +
+			"default heeds no " +
 			"deadline of redsync's, but 5 s of its own, four times",
 		Place:   "mutex.go:269-310; go-redis v9.23.0 options.go:176, options.go:741",
 		Reply:   "ContextTimeoutEnabled, or WithFailFast(true): both help",
@@ -139,7 +149,8 @@ func heedingDeadlines(env locktest.Env, i int) pools.Pool {
 func onRedigoPool(env locktest.Env, i int) pools.Pool {
 	server := env.Server(i)
 	return redigopool.NewPool(&redis.Pool{MaxIdle: 3, DialContext: func(ctx context.Context) (redis.Conn, error) {
-		return redis.DialContext(ctx, "tcp", server.Addr, redis.DialContextFunc(env.Dial), redis.DialPassword(server.Password))
+		return redis.DialContext(ctx, "tcp", server.Addr, redis.DialContextFunc(env.Dial),
+			redis.DialPassword(server.Password))
 	}})
 }
 

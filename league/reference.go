@@ -25,8 +25,8 @@ func references() []Lock {
 		SetUp: "New on go-redis 9 that heeds deadlines and does not repeat commands; clock, node timeout and retries as " +
 			"a scenario asks for them", Belief: "as told: Validity()", New: newReference,
 	}, {
-		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: Single, SetUp: "as written in a hurry, on go-redis 9 with its defaults",
-		Belief: undeclared, New: newNaive(setNXPX),
+		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: Single,
+		SetUp: "as written in a hurry, on go-redis 9 with its defaults", Belief: undeclared, New: newNaive(setNXPX),
 		Findings: []Finding{plainDel(), lateSet("a SET without an answer is not undone"),
 			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},
 	}, {

@@ -15,41 +15,49 @@ import (
 
 func rueidisLocks() []Lock {
 	base := Lock{
-		On: Single, Belief: "until the lease's own context ends, or it is released: the context is the lock, as its README says",
+		On:     Single,
+		Belief: "until the lease's own context ends, or it is released: the context is the lock, as its README says",
 		Promises: []Quote{{
 			"The returned `ctx` will be canceled automatically and immediately once the `KeyMajority` is not held anymore, for " +
 				"example: Redis are down.", "rueidislock/README.md:54-55",
 		}},
-		Findings: []Finding{toldTooLate("delayed-restart", "majority-crash-delayed"), believed("rueidislock/lock.go:273-291"), {
-			Scenarios: []string{"endless-extension"}, Confirm: []string{"endless-extension"},
-			Short:   "a hung holder keeps the lock for ever",
-			What:    "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
-			Place:   "rueidislock/lock.go:274-290",
-			Reply:   "that is what is promised: it is held until it is released; give the context a deadline",
-			Depends: "on the context that the caller gives: one with a deadline bounds it",
-		}},
+		Findings: []Finding{toldTooLate("delayed-restart", "majority-crash-delayed"),
+			believed("rueidislock/lock.go:273-291"), {
+				Scenarios: []string{"endless-extension"}, Confirm: []string{"endless-extension"},
+				Short:   "a hung holder keeps the lock for ever",
+				What:    "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
+				Place:   "rueidislock/lock.go:274-290",
+				Reply:   "that is what is promised: it is held until it is released; give the context a deadline",
+				Depends: "on the context that the caller gives: one with a deadline bounds it",
+			}},
 		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased)},
 	}
 	cached, plain, valkeys := base, base, base
 	cached.Name, cached.Test, cached.Module = "rueidislock", "rueidislock", "github.com/redis/rueidis"
 	cached.SetUp = "as in its README: KeyMajority 1 for one server, NoLoopTracking; the TTL as KeyValidity"
 	cached.Findings = append([]Finding{{
-		Scenarios: []string{"asked-once", "delayed-restart", "healthy-contention", "holder-crashes", "slow-acquire"}, Confirm: []string{"scenarios/asked-once.yaml", "delayed-restart"},
-		Short: "a waiting client can wait for ever",
-		What: "whoever waits for a lock waits for ever, if an attempt was answered later than 20 ms (TryNextAfter) or the server was " +
+		Scenarios: []string{"asked-once", "delayed-restart", "healthy-contention", "holder-crashes", "slow-acquire"},
+		Confirm:   []string{"scenarios/asked-once.yaml", "delayed-restart"},
+		Short:     "a waiting client can wait for ever",
+		What: "whoever waits for a lock waits for ever, if an attempt was answered later than 20 ms (TryNextAfter) or the " +
+			"server was " +
 			"restarted: WithContext asks again only when it is told that a key has changed, and nobody tells it any more",
-		Place:  "rueidislock/lock.go:399-409",
-		Reply:  "known for broken connections (valkey-io/valkey#2599, closed to be moved); give the context a deadline, or DisableCache",
+		Place: "rueidislock/lock.go:399-409",
+		Reply: "known for broken connections (valkey-io/valkey#2599, closed to be moved); give the context a deadline, " +
+			"or DisableCache",
 		Report: "rueidislock-waits-for-ever.md",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
 		Short: "a cancelled acquire does not return in time",
-		What:  "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is waited for",
+		What: "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is " +
+			"waited for",
 		Place: "rueidislock/lock.go:292-294, 359", Reply: "that is so that no key is left",
 	}, toldTooLate()}, base.Findings[1:]...)
 	cached.RealTime, cached.New = "the servers in memory have no CLIENT TRACKING", newRueidisLock(false)
-	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache", "github.com/redis/rueidis"
-	extends := "If the invocation is successful, the `Locker` will extend the `ctx` validity periodically and also watch client-side " +
+	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache",
+		"github.com/redis/rueidis"
+	extends := "If the invocation is successful, the `Locker` will extend the `ctx` validity periodically and also " +
+		"watch client-side " +
 		"caching notifications for canceling the `ctx` if the `KeyMajority` is not held anymore."
 	plain.Promises = []Quote{{extends, "rueidislock/README.md:66"}}
 	valkeys.Promises = []Quote{{extends, "valkeylock/README.md:66"}}
@@ -67,10 +75,12 @@ func toldTooLate(more ...string) Finding {
 	return Finding{
 		Scenarios: shown, Confirm: []string{"scenarios/told-too-late.yaml"},
 		Short: "two clients work at once: the holder learns of the loss too late",
-		What: "when Redis stops answering the holder (a cut, a hung server), the holder's context ends half a validity after the key " +
+		What: "when Redis stops answering the holder (a cut, a hung server), the holder's context ends half a validity " +
+			"after the key " +
 			"has expired; with the default of 5 s, two may work at once for 2.5 s",
 		Place: "lock.go:279-280, with lock.go:181-183",
-		Reply: "an extension that is under way may still succeed, and to cancel sooner ends work that need not end; but once the old " +
+		Reply: "an extension that is under way may still succeed, and to cancel sooner ends work that need not end; but " +
+			"once the old " +
 			"validity is over nothing can be known, and the promise says immediately",
 		Report: "rueidislock-told-too-late.md",
 	}

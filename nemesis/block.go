@@ -10,7 +10,8 @@ import (
 const Block = "block"
 
 var _ = declare(&Declaration{
-	Kind: Block, Doc: "another user's command takes so long, as a script may (DEBUG SLEEP), and it answers nothing meanwhile",
+	Kind:        Block,
+	Doc:         "another user's command takes so long, as a script may (DEBUG SLEEP), and it answers nothing meanwhile",
 	Node:        &Effect{Class: history.NodePaused},
 	Required:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",

@@ -10,7 +10,9 @@ import (
 const Busy = "busy"
 
 var _ = declare(&Declaration{
-	Kind: Busy, Doc: "another user's script has run on it for longer than `busy-reply-threshold`: it answers BUSY to all but SCRIPT KILL",
+	Kind: Busy,
+	Doc: "another user's script has run on it for longer than `busy-reply-threshold`: it answers BUSY to all " +
+		"but SCRIPT KILL",
 	Node:        &Effect{Class: history.NodePaused},
 	Required:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",

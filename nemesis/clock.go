@@ -25,7 +25,8 @@ var _ = declare(&Declaration{
 		{Modifier: "rate", Label: "Clock rate", Min: 0.5, Max: 2, Step: 0.01},
 		{Modifier: "jump", Label: "Clock jump", Min: -3, Max: 3},
 	},
-	AffectedDoc: "not counted: the checker looks for an operation or a lease of the client, or a key on the node, at the moment of a jump, " +
+	AffectedDoc: "not counted: the checker looks for an operation or a lease of the client, or a key on the node, at " +
+		"the moment of a jump, " +
 		"or while it ran wrong",
 	Words: Words{Instruction: clockInstruction, Begin: clockBeginText, Past: "had its clock set"},
 	apply: (*Nemesis).clock, undo: (*Nemesis).restoreRate,

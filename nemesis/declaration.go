@@ -147,7 +147,8 @@ func (d *Declaration) RandomTargets() Targets { return cmp.Or(d.Draw.Targets, d.
 // EffectOn is what the fault does to a target of a run on these servers, nil if it cannot
 // be aimed at it.
 func (d *Declaration) EffectOn(target string, servers []string) *Effect {
-	return d.effectOn(target, func(name string) bool { return !slices.Contains(servers, name) && !strings.Contains(name, "-") })
+	return d.effectOn(target,
+		func(name string) bool { return !slices.Contains(servers, name) && !strings.Contains(name, "-") })
 }
 
 // Requirements is what the fault asks of a cluster where it is aimed at these targets of a

@@ -87,7 +87,8 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 			return proof{}, err
 		}
 		measured := map[string]string{"messages": strconv.Itoa(p.Messages), "shortest": p.Shortest.String()}
-		return proof{measured: measured, effective: p.Messages == 0 || p.Shortest >= f.Delay-delaySlack, affected: &p.SetOut}, nil
+		return proof{measured: measured, effective: p.Messages == 0 || p.Shortest >= f.Delay-delaySlack,
+			affected: &p.SetOut}, nil
 	}
 	a := &Active{Target: target, fault: f, end: end,
 		asked: map[string]string{"by": f.Delay.String(), "direction": string(d)}}

@@ -41,7 +41,8 @@ func (n *Nemesis) deleteKey(ctx context.Context, f Fault, target string) (*Activ
 		deleted = 1
 	}
 	measured := map[string]string{"reply": reply}
-	n.recordInstant(f, target, map[string]string{"key": f.Key}, proof{measured: measured, effective: deleted == 1, affected: &deleted})
+	n.recordInstant(f, target, map[string]string{"key": f.Key},
+		proof{measured: measured, effective: deleted == 1, affected: &deleted})
 	n.recordNode(target, after)
 	return nil, nil
 }

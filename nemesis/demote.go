@@ -16,8 +16,9 @@ import (
 const Demote = "demote"
 
 var _ = declare(&Declaration{
-	Kind:        Demote,
-	Doc:         "makes it the replica of a master that it does not reach (REPLICAOF), as after a failover: it answers READONLY to writes",
+	Kind: Demote,
+	Doc: "makes it the replica of a master that it does not reach (REPLICAOF), as after a failover: it answers " +
+		"READONLY to writes",
 	Node:        &Effect{Class: history.NodeReadOnly, Capability: Flush},
 	Optional:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",
@@ -25,7 +26,8 @@ var _ = declare(&Declaration{
 		Instruction: instructionFor("make %s a read-only replica (REPLICAOF)"),
 		Begin:       passiveText("demoted: a read-only replica from here on"),
 		End: func(f history.Fault) string {
-			return targetList(f) + " " + isOrAre(f) + " a master again" + wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))
+			return targetList(f) + " " + isOrAre(f) + " a master again" +
+				wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))
 		},
 		Past: "was made a read-only replica",
 	},

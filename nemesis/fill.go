@@ -76,7 +76,8 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	measured["evicted_keys"] = strconv.Itoa(after.evicted - before.evicted)
 	a := &Active{Target: target, fault: f, asked: map[string]string{"maxmemory": strconv.Itoa(after.limit)}}
 	a.end = func(ctx context.Context) (proof, error) { return endFill(ctx, server, after) }
-	n.begin(a, proof{measured: measured, effective: after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
+	n.begin(a, proof{measured: measured,
+		effective: after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
 	_, err = n.inspect(ctx, target) // a key that was evicted is gone from here on
 	return a, err
 }
@@ -97,7 +98,8 @@ func endFill(ctx context.Context, server cluster.Server, full memoryUsage) (proo
 	now, err := readMemory(ctx, server)
 	measured := now.measured()
 	maps.Copy(measured, map[string]string{
-		"refused writes": strconv.Itoa(left.refused - full.refused), "evicted_keys": strconv.Itoa(left.evicted - full.evicted),
+		"refused writes": strconv.Itoa(left.refused - full.refused),
+		"evicted_keys":   strconv.Itoa(left.evicted - full.evicted),
 	})
 	return proof{measured: measured, effective: now.used < now.limit}, err
 }

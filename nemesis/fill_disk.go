@@ -14,7 +14,8 @@ import (
 const FillDisk = "fill-disk"
 
 var _ = declare(&Declaration{
-	Kind: FillDisk, Doc: "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
+	Kind:     FillDisk,
+	Doc:      "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
 	Node:     &Effect{Class: history.NodeDisk},
 	Optional: []string{"for"}, SmallDisk: true,
 	AffectedDoc: "writes that found the disk full",
@@ -24,7 +25,8 @@ var _ = declare(&Declaration{
 			return "the disk of " + targetList(f) + " is full" + wording.Prefix(": writes fail with ", f.Requested["error"])
 		},
 		End: func(f history.Fault) string {
-			return "the disk of " + targetList(f) + " has room again" + wording.Prefix("; writes that it refused: ", f.Measured["refused writes"])
+			return "the disk of " + targetList(f) + " has room again" +
+				wording.Prefix("; writes that it refused: ", f.Measured["refused writes"])
 		},
 		Past: "had its disk filled",
 	},

@@ -17,7 +17,8 @@ var _ = declare(&Declaration{
 	Draw:        &Draw{},
 	AffectedDoc: "keys that were there and went",
 	Words: Words{
-		Instruction: instructionFor("flush %s (FLUSHALL)"), Begin: passiveText("flushed: every key is gone"), Past: "was flushed",
+		Instruction: instructionFor("flush %s (FLUSHALL)"), Begin: passiveText("flushed: every key is gone"),
+		Past: "was flushed",
 	},
 	apply: (*Nemesis).flush,
 })
@@ -37,7 +38,8 @@ func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, e
 }
 
 // keysGone looks into a node before and after an operator's act, and lists the keys that have lost their owner.
-func (n *Nemesis) keysGone(ctx context.Context, target string, act func(cluster.Node) error) (before, after history.Node, gone []string,
+func (n *Nemesis) keysGone(ctx context.Context, target string,
+	act func(cluster.Node) error) (before, after history.Node, gone []string,
 	err error) {
 	node, err := n.node(target)
 	if err != nil {

@@ -30,7 +30,8 @@ func checkKillUse(u Use) []Misuse {
 	var found []Misuse
 	for _, client := range u.Clients {
 		if u.Modifiers["after"] {
-			found = append(found, Misuse{"after", client + " is a client: a killed client cannot be restarted", "remove `after`, or kill a node"})
+			found = append(found,
+				Misuse{"after", client + " is a client: a killed client cannot be restarted", "remove `after`, or kill a node"})
 		}
 	}
 	return found
@@ -40,7 +41,8 @@ func (n *Nemesis) kill(ctx context.Context, f Fault, target string) (*Active, er
 	if n.clientNames[target] {
 		return nil, n.killClient(f, target)
 	}
-	earlier, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Kill(ctx) })
+	earlier, err := n.stopOrStart(ctx, f, target,
+		func(node cluster.Node, _ map[string]string) error { return node.Kill(ctx) })
 	if err != nil {
 		return nil, err
 	}

@@ -49,5 +49,6 @@ func (n *Nemesis) isOccupied(target string) bool { return len(n.activeOn(target,
 
 // occupyEndText says that what kept the node has ended, and how long it did.
 func occupyEndText(f history.Fault) string {
-	return fmt.Sprintf("what occupied %s is over", targetList(f)) + wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))
+	return fmt.Sprintf("what occupied %s is over", targetList(f)) +
+		wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))
 }

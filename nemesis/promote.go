@@ -60,7 +60,8 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 	effective := false
 	if now := after.Replication; now != nil {
 		measured["role"], measured["offset"] = string(now.Role), strconv.FormatInt(now.Offset, 10)
-		effective = before.Replication.Role == history.RoleReplica && now.Role == history.RoleMaster && after.RunID == before.RunID
+		effective = before.Replication.Role == history.RoleReplica && now.Role == history.RoleMaster &&
+			after.RunID == before.RunID
 	}
 	n.recordInstant(f, target, nil, proof{measured: measured, effective: effective})
 	n.recordNode(target, after)

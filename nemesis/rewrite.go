@@ -56,7 +56,8 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 		}
 		return proof{measured: measured, effective: true}, err
 	}
-	return n.begin(a, proof{measured: map[string]string{"aof_rewrite_in_progress": infoFlag(begun)}, effective: begun}), nil
+	return n.begin(a, proof{measured: map[string]string{"aof_rewrite_in_progress": infoFlag(begun)}, effective: begun}),
+		nil
 }
 
 func rewriteInProgress(ctx context.Context, server cluster.Server) (bool, error) {

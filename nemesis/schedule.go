@@ -58,7 +58,8 @@ func occurrences(seed uint64, faults []Random, until time.Duration) []occurrence
 	for i, r := range faults {
 		timeRNG := rand.New(rand.NewPCG(seed, uint64(2*i)))
 		targetRNG := rand.New(rand.NewPCG(seed, uint64(2*i+1)))
-		for at := randomDuration(timeRNG, r.IntervalMin, r.IntervalMax); at < until; at += randomDuration(timeRNG, r.IntervalMin, r.IntervalMax) {
+		for at := randomDuration(timeRNG, r.IntervalMin, r.IntervalMax); at < until; at += randomDuration(timeRNG,
+			r.IntervalMin, r.IntervalMax) {
 			all = append(all, occurrence{r, at, targetRNG})
 		}
 	}

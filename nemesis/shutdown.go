@@ -18,13 +18,15 @@ var _ = declare(&Declaration{
 	EndedBy:     Start,
 	AffectedDoc: "not counted, as of a kill",
 	Words: Words{
-		Instruction: instructionFor("shut %s down cleanly (SHUTDOWN)"), Begin: passiveText("shut down cleanly"), Past: "was shut down",
+		Instruction: instructionFor("shut %s down cleanly (SHUTDOWN)"), Begin: passiveText("shut down cleanly"),
+		Past: "was shut down",
 	},
 	apply: (*Nemesis).shutdown, undo: (*Nemesis).restartNodes,
 })
 
 func (n *Nemesis) shutdown(ctx context.Context, f Fault, target string) (*Active, error) {
-	earlier, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, _ map[string]string) error { return node.Shutdown(ctx) })
+	earlier, err := n.stopOrStart(ctx, f, target,
+		func(node cluster.Node, _ map[string]string) error { return node.Shutdown(ctx) })
 	if err != nil {
 		return nil, err
 	}

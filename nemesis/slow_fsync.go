@@ -25,7 +25,8 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: func(o Instruction) string { return "slow each fsync of " + o.Targets + " by " + o.Delay },
 		Begin: func(f history.Fault) string {
-			return "each fsync of " + targetList(f) + " takes" + wording.Prefix(" ", wording.Readable(f.Requested["by"])) + " longer from here on"
+			return "each fsync of " + targetList(f) + " takes" + wording.Prefix(" ", wording.Readable(f.Requested["by"])) +
+				" longer from here on"
 		},
 		End: fsyncEndText,
 	},

@@ -17,7 +17,8 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: instructionFor("start %s again"),
 		Begin: func(f history.Fault) string {
-			return targetList(f) + " " + isOrAre(f) + " started again" + wording.Prefix(" by ", f.Measured["by"]) + keysText(f.Measured["keys"])
+			return targetList(f) + " " + isOrAre(f) + " started again" + wording.Prefix(" by ", f.Measured["by"]) +
+				keysText(f.Measured["keys"])
 		},
 	},
 	apply: (*Nemesis).start,

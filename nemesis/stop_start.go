@@ -97,7 +97,8 @@ func (n *Nemesis) awaitSupervisor(ctx context.Context, target, earlier string) e
 	}
 	measured := map[string]string{"by": "its supervisor", "back after": time.Duration(n.cluster.Now() - began).String(),
 		"state": stateName(seen.Up), "run id": seen.RunID, "keys": strconv.Itoa(len(seen.Keys))}
-	n.recordInstant(Fault{Kind: Start, startedAfter: began}, node.Name(), nil, proof{measured: measured, effective: seen.Up && seen.RunID != earlier})
+	n.recordInstant(Fault{Kind: Start, startedAfter: began}, node.Name(), nil,
+		proof{measured: measured, effective: seen.Up && seen.RunID != earlier})
 	n.recordNode(node.Name(), seen)
 	return nil
 }

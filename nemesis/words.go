@@ -71,7 +71,8 @@ func BackgroundText(client string, nodes []string, f history.Fault) string {
 	if d := Find(f.Kind); d != nil && d.Words.Background != nil {
 		return d.Words.Background(client, wording.List(nodes), f) + directionText(cluster.Direction(f.Requested["direction"]))
 	}
-	return fmt.Sprintf("%s: %s of %s", client, f.Kind, wording.List(nodes)) + directionText(cluster.Direction(f.Requested["direction"]))
+	return fmt.Sprintf("%s: %s of %s", client, f.Kind, wording.List(nodes)) +
+		directionText(cluster.Direction(f.Requested["direction"]))
 }
 
 // directionText says in which direction a fault on a link works, if only in one.

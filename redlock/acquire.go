@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Acquire takes the lock on key for a TTL in whole milliseconds, in attempts with a random delay between them, until one
-// succeeds, the tries are used up or ctx ends. Its errors are *AttemptError, but for bad arguments, ErrClosed and a
-// random source that fails.
+// Acquire takes the lock on key for a TTL in whole milliseconds, in attempts with a random delay between them, until
+// one succeeds, the tries are used up or ctx ends. Its errors are *AttemptError, but for bad arguments, ErrClosed and
+// a random source that fails.
 func (r *Redlock) Acquire(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 	return r.acquire(ctx, key, ttl, r.opt.Tries)
 }
@@ -31,7 +31,9 @@ var _ = because(FreshToken,
 func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tries int) (*Lease, error) {
 	ttl = ttl.Truncate(time.Millisecond)
 	if margin := r.margin(ttl); key == "" || ttl < time.Millisecond || ttl <= margin {
-		return nil, fmt.Errorf("redlock: acquire %q for a TTL of %s: want a key, and more than the margin for clock drift, %s", key, ttl, margin)
+		return nil,
+			fmt.Errorf("redlock: acquire %q for a TTL of %s: want a key, and more than the margin for clock drift, %s", key,
+				ttl, margin)
 	}
 	if err := r.enter("acquire", key, ttl); err != nil {
 		return nil, err
@@ -67,8 +69,8 @@ func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tr
 	}
 }
 
-// attempt asks all nodes to set the key, and counts until a majority is known. What fails or is cut short is released in
-// the background.
+// attempt asks all nodes to set the key, and counts until a majority is known. What fails or is cut short is released
+// in the background.
 func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	r := l.lock
 	p := r.newPoll(r.quorum, false)

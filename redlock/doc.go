@@ -1,6 +1,6 @@
 // Package redlock is the Redlock algorithm: a lock with an expiry, kept on a majority of N independent stores. It is
-// written to be read in this order: what a node is asked (node.go), how votes are counted (vote.go), acquire and validity
-// (acquire.go), release (release.go), extension and watch (extend.go).
+// written to be read in this order: what a node is asked (node.go), how votes are counted (vote.go), acquire and
+// validity (acquire.go), release (release.go), extension and watch (extend.go).
 //
 // # The algorithm
 //
@@ -15,13 +15,14 @@
 //
 // # The rules
 //
-// Whatever the lock does because it is unsafe or stuck without it is a [Rule]. It can be switched off, to teach what it is
-// for. Its reason and source stand beside the code that applies it.
+// Whatever the lock does because it is unsafe or stuck without it is a [Rule]. It can be switched off, to teach what
+// it is for. Its reason and source stand beside the code that applies it.
 //
 // # Late answers
 //
-// A grant returns at the majority's yes, and the node timeout ends an attempt, while slower nodes are still being asked.
-// Each is released after its answer, so that no SET lands after its own release and leaves a key that nobody owns.
+// A grant returns at the majority's yes, and the node timeout ends an attempt, while slower nodes are still being
+// asked. Each is released after its answer, so that no SET lands after its own release and leaves a key that nobody
+// owns.
 //
 // # What it does not promise
 //
@@ -38,6 +39,6 @@
 //
 // # Nodes
 //
-// A [Node] is any store that compares and sets. Package server has Redis behind it; packages batch, native and guard make
-// that faster and safer, and redlockotel observes it.
+// A [Node] is any store that compares and sets. Package server has Redis behind it; packages batch, native and guard
+// make that faster and safer, and redlockotel observes it.
 package redlock

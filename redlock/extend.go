@@ -9,12 +9,13 @@ import (
 
 var _ = because(ExtendMajority,
 	"Where only a minority of keys was prolonged, the majority expires and another client acquires it.",
-	page("Making the algorithm more reliable: Extending the lock")+": in the majority of the instances, and within the validity time")
+	page("Making the algorithm more reliable: Extending the lock")+
+		": in the majority of the instances, and within the validity time")
 
 // Extend gives the lease a whole TTL from now, less the margin, if a majority still has the key for us. A failed Extend
-// leaves the validity as it was, but for ErrLost: a majority does not have the key, so another may, and the lease is over.
-// A lease past its validity may be extended: a key that still has our token has been ours without a break. Its holder
-// must have stopped in the meantime all the same.
+// leaves the validity as it was, but for ErrLost: a majority does not have the key, so another may, and the lease is
+// over. A lease past its validity may be extended: a key that still has our token has been ours without a break. Its
+// holder must have stopped in the meantime all the same.
 func (l *Lease) Extend(ctx context.Context) error {
 	r := l.lock
 	if err := r.enter("extend", l.key, l.ttl); err != nil {
@@ -54,7 +55,8 @@ var _ = because(BoundedExtensions,
 	page("Making the algorithm more reliable: Extending the lock")+
 		": the number of attempts should be limited, otherwise a liveness property is violated")
 
-// countExtension admits one more. Each one that is sent counts: if its replies are lost, it keeps others out all the same.
+// countExtension admits one more. Each one that is sent counts: if its replies are lost, it keeps others out all the
+// same.
 func (l *Lease) countExtension() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +80,8 @@ func (l *Lease) lose(ctx context.Context) {
 
 var _ = because(ExtendOwnership,
 	"After its lease has expired, the key may be another client's; to prolong it proves nothing about our own lease.",
-	page("Making the algorithm more reliable: Extending the lock")+": if its value is still the one that the client assigned")
+	page("Making the algorithm more reliable: Extending the lock")+
+		": if its value is still the one that the client assigned")
 
 // extend is one node's vote.
 func (l *Lease) extend(ctx context.Context, node int) answer {
@@ -91,8 +94,8 @@ func (l *Lease) extend(ctx context.Context, node int) answer {
 }
 
 // Watch extends the lease each time a third of the validity that is left has passed, and returns a context to work
-// under. It ends before validity does, by 2 % of the TTL and at least 5 ms; context.Cause is ErrLost, ErrExpiring with the
-// last extension's error, ErrReleased, ErrClosed or the parent's. The holder must stop then, and release:
+// under. It ends before validity does, by 2 % of the TTL and at least 5 ms; context.Cause is ErrLost, ErrExpiring
+// with the last extension's error, ErrReleased, ErrClosed or the parent's. The holder must stop then, and release:
 // extensions that failed may have prolonged keys.
 func (l *Lease) Watch(parent context.Context) context.Context { return l.WatchBy(parent, l.Extend) }
 

@@ -14,7 +14,8 @@ type Claim struct {
 }
 
 // Node is one of the N independent stores. Each method is one atomic step there. After an error nobody knows
-// whether the step was taken, unless it is ErrNotSent. A node that is a fmt.Stringer has a name, and no other has the same.
+// whether the step was taken, unless it is ErrNotSent. A node that is a fmt.Stringer has a name, and no other has the
+// same.
 type Node interface {
 	// SetIfAbsent stores the token for the TTL if there is no key, and otherwise returns the token that is
 	// there. Our own was stored by an earlier sending of the same call.

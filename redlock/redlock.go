@@ -55,7 +55,8 @@ var _ = because(DistinctNodes,
 // New makes a lock on these nodes, the same ones for all who use it. It contacts none.
 func New(nodes []Node, o Options) (*Redlock, error) {
 	o.Drift, o.MaxExtensions = cmp.Or(o.Drift, DefaultDrift), cmp.Or(o.MaxExtensions, 100)
-	o.SetGrace, o.Clock, o.Rand = cmp.Or(o.SetGrace, time.Millisecond), cmp.Or(o.Clock, SystemClock()), cmp.Or(o.Rand, rand.Reader)
+	o.SetGrace, o.Clock, o.Rand = cmp.Or(o.SetGrace, time.Millisecond), cmp.Or(o.Clock, SystemClock()),
+		cmp.Or(o.Rand, rand.Reader)
 	if o.RetryMax == 0 && o.RetryMin == 0 {
 		o.RetryMin, o.RetryMax = 50*time.Millisecond, 250*time.Millisecond
 	}
@@ -68,7 +69,8 @@ func New(nodes []Node, o Options) (*Redlock, error) {
 	case !(o.Drift >= 0 && o.Drift < 1):
 		return nil, fmt.Errorf("redlock: Options.Drift %v: want a part of the TTL, from 0 to less than 1", o.Drift)
 	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
-		return nil, fmt.Errorf("redlock: Options.RetryMin %s, RetryMax %s: want 0 <= RetryMin <= RetryMax", o.RetryMin, o.RetryMax)
+		return nil, fmt.Errorf("redlock: Options.RetryMin %s, RetryMax %s: want 0 <= RetryMin <= RetryMax", o.RetryMin,
+			o.RetryMax)
 	case o.NodeTimeout < 0 || o.Tries < 0 || o.MaxExtensions < 0:
 		return nil, fmt.Errorf("redlock: Options.NodeTimeout %s, Tries %d, MaxExtensions %d: want 0 or more",
 			o.NodeTimeout, o.Tries, o.MaxExtensions)
@@ -78,7 +80,8 @@ func New(nodes []Node, o Options) (*Redlock, error) {
 	r := &Redlock{opt: o, nodes: nodes, closing: make(chan struct{}), retries: make(chan struct{}, 256)}
 	for i := range nodes {
 		for j := range nodes[:i] {
-			if a, b, all := r.name(j), r.name(i), " ("+AnyServer+")"; r.on(DistinctNodes) && (a == b && a != "" || a == all || b == all) {
+			if a, b, all := r.name(j), r.name(i),
+				" ("+AnyServer+")"; r.on(DistinctNodes) && (a == b && a != "" || a == all || b == all) {
 				return nil, fmt.Errorf("redlock: %w: nodes %d%s and %d%s", ErrDuplicateNode, j, a, i, b)
 			}
 		}
@@ -107,9 +110,9 @@ func (r *Redlock) enter(op, key string, ttl time.Duration) error {
 	return nil
 }
 
-// Close refuses new work, ends attempts and watches with ErrClosed, and waits for the calls that are under way, to close
-// the clients after. Leases are not released. A hung node can hold a SET, its release and the last try of that, each for
-// a TTL: after three of the longest, Close returns an error.
+// Close refuses new work, ends attempts and watches with ErrClosed, and waits for the calls that are under way, to
+// close the clients after. Leases are not released. A hung node can hold a SET, its release and the last try of that,
+// each for a TTL: after three of the longest, Close returns an error.
 func (r *Redlock) Close() error {
 	r.mu.Lock()
 	if !r.closed {
@@ -143,9 +146,9 @@ func (r *Redlock) sleep(d time.Duration, a, b, c <-chan struct{}) bool {
 	return false
 }
 
-// What an operation or a node can fail with. They come wrapped: use errors.Is. Acquire fails with ErrHeld, ErrNoMajority,
-// ErrTooLate or ErrRefused; Extend with ErrNoMajority, ErrTooLate, ErrLost, ErrReleased or ErrBounded; Release with ErrLost,
-// ErrNoMajority or ErrReleased.
+// What an operation or a node can fail with. They come wrapped: use errors.Is. Acquire fails with ErrHeld,
+// ErrNoMajority, ErrTooLate or ErrRefused; Extend with ErrNoMajority, ErrTooLate, ErrLost, ErrReleased or ErrBounded;
+// Release with ErrLost, ErrNoMajority or ErrReleased.
 var (
 	ErrHeld          = errors.New("held by another")
 	ErrNoMajority    = errors.New("no majority of the nodes answered")

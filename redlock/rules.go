@@ -28,7 +28,8 @@ const (
 	BoundedExtensions Rule = "BoundedExtensions" // off: a lease is extended without limit
 )
 
-var names = []Rule{ElapsedCheck, DriftMargin, MonotonicClock, NodeTimeout, ReleaseEverywhere, ReleaseAfterSet, FreshToken, RetryJitter,
+var names = []Rule{ElapsedCheck, DriftMargin, MonotonicClock, NodeTimeout, ReleaseEverywhere, ReleaseAfterSet,
+	FreshToken, RetryJitter,
 	Majority, DistinctNodes, RestartGuard, CompareAndDelete, ExtendOwnership, ExtendMajority, BoundedExtensions}
 
 // RuleInfo is a rule with its reason and where it comes from.
@@ -81,7 +82,8 @@ func (r *Redlock) on(rule Rule) bool { return !slices.Contains(r.opt.Without, ru
 
 // Clock is how the lock reads time.
 type Clock interface {
-	Now() time.Duration             // monotonic, from an arbitrary origin; it must go on in suspend, as the servers' clocks do
+	// monotonic, from an arbitrary origin; it must go on in suspend, as the servers' clocks do
+	Now() time.Duration
 	Wall() time.Time                // may step; only Without MonotonicClock reads it
 	NewTimer(d time.Duration) Timer // fires once
 }

@@ -115,8 +115,8 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, p *poll, question func(ctx 
 	}
 }
 
-// growStack makes a new goroutine's stack as large as a call to a node needs. If it grew in steps, each of which moves all
-// frames, that would be a tenth of the time of a short command.
+// growStack makes a new goroutine's stack as large as a call to a node needs. If it grew in steps, each of which
+// moves all frames, that would be a tenth of the time of a short command.
 //
 //go:noinline
 func growStack() {

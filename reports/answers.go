@@ -181,7 +181,8 @@ func classText(servers int) string {
 func (g AnswerGroup) lines(servers int) []string {
 	switch g.Answer {
 	case suite.Bug:
-		return []string{strings.Join(g.Rows, ", "), fmt.Sprintf("a %s can survive %s", classText(servers), these(len(g.Rows)))}
+		return []string{strings.Join(g.Rows, ", "),
+			fmt.Sprintf("a %s can survive %s", classText(servers), these(len(g.Rows)))}
 	case suite.Limit:
 		text := fmt.Sprintf("no %s survives %s", classText(servers), these(len(g.Rows)))
 		for _, remedy := range g.Remedies {

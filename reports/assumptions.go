@@ -62,7 +62,8 @@ func restsOn(lock string, rests, held []string) string {
 		rests = rests[1:]
 	}
 	if len(rests) > 0 {
-		parts = append(parts, fmt.Sprintf("%s rests on: %s. Broken, each led to a violation.", lock, strings.Join(rests, ", ")))
+		parts = append(parts,
+			fmt.Sprintf("%s rests on: %s. Broken, each led to a violation.", lock, strings.Join(rests, ", ")))
 	}
 	if len(held) > 0 {
 		parts = append(parts, fmt.Sprintf("Nothing was found with %s, which shows how long it was looked for, and no more.",

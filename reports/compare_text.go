@@ -20,11 +20,13 @@ var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", 
 func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
 	var b strings.Builder
 	for _, run := range c.Runs {
-		b.WriteString(strings.Join(terminal.Hanging(screen.Style(terminal.Clean(run.Name)+": ", terminal.Bold), terminal.Clean(run.told()), screen.Width), "\n") + "\n")
+		b.WriteString(strings.Join(terminal.Hanging(screen.Style(terminal.Clean(run.Name)+": ", terminal.Bold),
+			terminal.Clean(run.told()), screen.Width), "\n") + "\n")
 	}
 	if len(c.Rows) > 0 {
 		b.WriteString("\n" + c.table(screen) + "\n")
-		b.WriteString(screen.Style(strings.Join(terminal.Hanging("", c.key(screen), screen.Width), "\n"), terminal.Faint) + "\n\n")
+		b.WriteString(screen.Style(strings.Join(terminal.Hanging("", c.key(screen), screen.Width), "\n"), terminal.Faint) +
+			"\n\n")
 	}
 	b.WriteString(c.skipped(screen))
 	b.WriteString(c.accounts(screen))
@@ -151,8 +153,10 @@ func (c ComparedCell) column(properties []string, screen terminal.Screen) string
 // many of them gave it.
 func (p ResultsProperty) cell(screen terminal.Screen) string {
 	verdict := p.Verdict()
-	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated, history.Inconclusive: p.Inconclusive}[verdict]
-	style := map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red, history.Inconclusive: terminal.Yellow}[verdict]
+	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated,
+		history.Inconclusive: p.Inconclusive}[verdict]
+	style := map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red,
+		history.Inconclusive: terminal.Yellow}[verdict]
 	return fmt.Sprintf("%s %d/%d", screen.Style(signOf(verdict, screen), style), n, p.Holds+p.Violated+p.Inconclusive)
 }
 

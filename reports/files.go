@@ -42,7 +42,8 @@ type File struct {
 // What was found is written first, and what draws histories before the words that
 // tell of them: see Row.History.
 func (r *Report) WriteFiles(more ...File) ([]string, error) {
-	files := slices.Concat([]File{{ResultsFile, r.WriteResults}}, more, []File{{JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}})
+	files := slices.Concat([]File{{ResultsFile, r.WriteResults}}, more,
+		[]File{{JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}})
 	paths, err := WriteAll(r.Options.Out, files)
 	slices.SortStableFunc(paths, func(a, b string) int { return place(a) - place(b) })
 	return paths, err
@@ -85,7 +86,8 @@ func (f *Folder) Clear(also ...string) error {
 		whole = append(whole, begun...)
 	}
 	var trials []string
-	for _, name := range []string{TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix, unfinished(TimelineFile)} {
+	for _, name := range []string{TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix,
+		unfinished(TimelineFile)} {
 		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)

@@ -124,7 +124,8 @@ func (f *Folder) ours() error {
 	} else if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: it is not empty, and there is no %s in it: give a new folder or an empty one", ErrForeign, MarkFile)
+	return fmt.Errorf("%w: it is not empty, and there is no %s in it: give a new folder or an empty one", ErrForeign,
+		MarkFile)
 }
 
 // kindOf says what stands where a file or folder should.

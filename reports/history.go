@@ -63,7 +63,8 @@ var openInput = input.Open
 // readToDraw reads the history in a file, unless it is too long to be drawn.
 func readToDraw(path string) (*History, error) {
 	if n := length(path); n > drawable {
-		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path, errTooLong, n>>20)
+		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path,
+			errTooLong, n>>20)
 	}
 	f, err := openInput(path)
 	if err != nil {

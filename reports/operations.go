@@ -149,7 +149,8 @@ func (t *turnBuilder) extend(i int, e history.Event) {
 	case history.TypeFail:
 		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, map[string]string{
 			history.ReasonNoMajority: ": no majority", history.ReasonTooLate: ": it took too long",
-			history.ReasonLost: ": the lock is no longer its own", history.ReasonExtensionLimit: ": it has had all the extensions that are allowed",
+			history.ReasonLost:           ": the lock is no longer its own",
+			history.ReasonExtensionLimit: ": it has had all the extensions that are allowed",
 		}[e.Reason])
 	}
 }
@@ -178,7 +179,8 @@ func (t *turnBuilder) access(i int, e history.Event) {
 	}
 	switch {
 	case e.Type == history.TypeInvoke && e.Op == history.OpWrite:
-		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value, checker.VersionName(e.Base))
+		t.add(i, e, detail, "%s sends its write %s to the store, derived from %s", e.Process, e.Value,
+			checker.VersionName(e.Base))
 	case e.Type == history.TypeOK && e.Op == history.OpRead && e.Process == "harness":
 		if !t.acknowledged(i, e.Value) {
 			t.add(i, e, essential, "at the end, the store has %s", e.Value)

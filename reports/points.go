@@ -127,7 +127,8 @@ func storePoint(e history.Event, lost lostUpdates) Point {
 	case lost.has(e.Value):
 		p.Kind, p.Text = PointUndone, fmt.Sprintf("%s's write %s is accepted, and lost later", e.Process, e.Value)
 	case lost.to(e.Value) != "":
-		p.Kind, p.Text = PointUndoing, fmt.Sprintf("%s's write %s is accepted, and overwrites %s", e.Process, e.Value, lost.to(e.Value))
+		p.Kind, p.Text = PointUndoing,
+			fmt.Sprintf("%s's write %s is accepted, and overwrites %s", e.Process, e.Value, lost.to(e.Value))
 		p.Victim = lost[slices.IndexFunc(lost, func(u checker.LostUpdate) bool { return u.By == e.Value })].Client
 	default:
 		p.Kind, p.Text = PointAccepted, fmt.Sprintf("%s's write %s is accepted", e.Process, e.Value)

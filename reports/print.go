@@ -31,7 +31,8 @@ func (r *Report) expectedViolations(screen terminal.Screen) string {
 		b.WriteString(screen.Style(terminal.Clean(row.Name()), terminal.Bold) + "\n")
 		for _, f := range row.shown.findings() {
 			if f.Got == history.Violated {
-				b.WriteString(strings.Join(terminal.Hanging("  ", terminal.Clean(f.Property)+": violated, as expected", screen.Width), "\n") + "\n")
+				b.WriteString(strings.Join(terminal.Hanging("  ", terminal.Clean(f.Property)+": violated, as expected",
+					screen.Width), "\n") + "\n")
 				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
 			}
 		}
@@ -51,7 +52,8 @@ func (r *Report) accounts(screen terminal.Screen) string {
 		}
 		cause, known := row.shown.trial.Cause()
 		if earlier, again := causes[cause.Key]; known && again {
-			line := fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier), cause.Sentence)
+			line := fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier),
+				cause.Sentence)
 			b.WriteString(strings.Join(terminal.Hanging("", terminal.Clean(line), screen.Width), "\n") + "\n\n")
 			continue
 		}
@@ -77,7 +79,8 @@ func (r *Row) toldInFull() bool {
 
 // cutShort reports whether the row's trial was under way when the run was interrupted.
 func (r *Row) cutShort() bool {
-	return slices.ContainsFunc(r.shown.trial.Results, func(result checker.Result) bool { return result.Cause == checker.Unfinished })
+	return slices.ContainsFunc(r.shown.trial.Results,
+		func(result checker.Result) bool { return result.Cause == checker.Unfinished })
 }
 
 func (r *Report) account(row *Row, screen terminal.Screen, drawn *int) string {
@@ -90,7 +93,8 @@ func (r *Report) account(row *Row, screen terminal.Screen, drawn *int) string {
 		lines = append(lines, terminal.Hanging("  ", terminal.Clean(row.Why), screen.Width)...)
 	}
 	for _, f := range findings {
-		lines = append(lines, terminal.Hanging("  ", terminal.Clean(f.summary(row.property(f.Property).Rate())), screen.Width)...)
+		lines = append(lines,
+			terminal.Hanging("  ", terminal.Clean(f.summary(row.property(f.Property).Rate())), screen.Width)...)
 		lines = append(lines, PrintFinding(f, screen, *drawn < maxDrawings)...)
 		if f.Story != nil {
 			*drawn++

@@ -71,7 +71,8 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 // missed: the report will have it.
 func (p *Progress) Observe(t suite.Result) {
 	standing, why := t.Outcome()
-	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing, Verdicts: map[string]string{}}
+	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing,
+		Verdicts: map[string]string{}}
 	if standing != suite.AsExpected {
 		done.Why = why
 	}

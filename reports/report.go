@@ -116,7 +116,8 @@ func New(trials []suite.Result, run Run) *Report {
 		id := rowID(t)
 		row := rows[id]
 		if row == nil {
-			row = &Row{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Lock: t.Lock, Without: t.Without, out: run.Options.Out}
+			row = &Row{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Lock: t.Lock, Without: t.Without,
+				out: run.Options.Out}
 			rows[id] = row
 			report.Rows = append(report.Rows, row)
 		}
@@ -238,7 +239,8 @@ func (r *Row) First() suite.Result {
 // was kept.
 func (r *Row) FirstViolated() (suite.Result, bool) {
 	for _, t := range r.Trials {
-		if t.History != "" && slices.ContainsFunc(t.Judgements(), func(j suite.Judgement) bool { return j.Got == history.Violated }) {
+		if t.History != "" && slices.ContainsFunc(t.Judgements(),
+			func(j suite.Judgement) bool { return j.Got == history.Violated }) {
 			return t, true
 		}
 	}

@@ -60,7 +60,8 @@ func (s skipGroups) text(heading string, named bool, screen terminal.Screen) str
 	var b strings.Builder
 	for _, skip := range s {
 		if !named {
-			lines := terminal.Hanging(heading, fmt.Sprintf("%s (%s)", terminal.Clean(skip.Why), Plural(len(skip.Names), "row")), screen.Width)
+			lines := terminal.Hanging(heading, fmt.Sprintf("%s (%s)", terminal.Clean(skip.Why), Plural(len(skip.Names), "row")),
+				screen.Width)
 			b.WriteString(strings.Join(lines, "\n") + "\n")
 			continue
 		}
@@ -68,7 +69,8 @@ func (s skipGroups) text(heading string, named bool, screen terminal.Screen) str
 		for i, name := range skip.Names {
 			names[i] = terminal.Unbroken(terminal.Clean(name))
 		}
-		lines := append(terminal.Hanging(heading, terminal.Clean(skip.Why), screen.Width), terminal.Hanging("  ", strings.Join(names, ", "), screen.Width)...)
+		lines := append(terminal.Hanging(heading, terminal.Clean(skip.Why), screen.Width),
+			terminal.Hanging("  ", strings.Join(names, ", "), screen.Width)...)
 		b.WriteString(strings.Join(lines, "\n") + "\n\n")
 	}
 	return b.String()

@@ -72,7 +72,8 @@ func action(s scenarios.Step) string {
 
 // orderOf puts a step's quantities into words.
 func orderOf(s scenarios.Step) nemesis.Instruction {
-	o := nemesis.Instruction{Targets: list(s.Targets), Direction: s.Direction, Rate: s.Rate, Command: s.Of, Part: s.Part, Count: s.Times}
+	o := nemesis.Instruction{Targets: list(s.Targets), Direction: s.Direction, Rate: s.Rate, Command: s.Of, Part: s.Part,
+		Count: s.Times}
 	if !s.By.IsZero() {
 		o.Delay = s.By.String()
 	}

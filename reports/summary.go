@@ -24,8 +24,8 @@ var markdownSigns = map[suite.Outcome]string{
 }
 
 // WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary:
-// what came of the run (of a lock under test, its answers), an account of each row that is not as expected, and a table of
-// all rows, the gravest first. Text from scenarios, locks and servers is escaped.
+// what came of the run (of a lock under test, its answers), an account of each row that is not as expected, and a
+// table of all rows, the gravest first. Text from scenarios, locks and servers is escaped.
 func (r *Report) WriteSummary(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.Headline())
@@ -121,5 +121,6 @@ func markdownSkip(heading string, s Skip) string {
 	for i, name := range s.Names {
 		names[i] = code(name)
 	}
-	return fmt.Sprintf("| %s %s | %s | %s | | | |\n", markdownSigns[suite.Skipped], heading, strings.Join(names, "<br>"), escape(s.Why))
+	return fmt.Sprintf("| %s %s | %s | %s | | | |\n", markdownSigns[suite.Skipped], heading, strings.Join(names, "<br>"),
+		escape(s.Why))
 }

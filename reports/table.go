@@ -124,7 +124,8 @@ func (r *Report) countsText() string {
 // CountsText says how many stand how: "3 as expected, 1 differs".
 func CountsText(counts map[suite.Outcome]int) string {
 	var parts []string
-	for _, s := range []suite.Outcome{suite.AsExpected, suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive, suite.Skipped} {
+	for _, s := range []suite.Outcome{suite.AsExpected, suite.Differs, suite.HarnessError, suite.LimitOfClass,
+		suite.Inconclusive, suite.Skipped} {
 		switch n := counts[s]; {
 		case n > 1 && s == suite.Differs:
 			parts = append(parts, fmt.Sprintf("%d differ", n))

@@ -148,7 +148,8 @@ func (t *turnBuilder) forgotten(e history.Event) string {
 func (t *turnBuilder) ends() {
 	expired := map[string]*turn{}
 	for _, held := range t.tenures {
-		if held.Key != t.Key || held.Ended != checker.TenureExpired || held.Owner == "" || held.Until < t.From || held.Until > t.Until {
+		if held.Key != t.Key || held.Ended != checker.TenureExpired || held.Owner == "" || held.Until < t.From ||
+			held.Until > t.Until {
 			continue
 		}
 		id := held.Owner + held.Token
@@ -168,7 +169,8 @@ func (t *turnBuilder) ends() {
 		told.Text = fmt.Sprintf("%s's key expires on %s", told.Text, where)
 		t.found = append(t.found, *told)
 	}
-	slices.SortFunc(t.found, func(a, b turn) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Event, b.Event)) })
+	slices.SortFunc(t.found,
+		func(a, b turn) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Event, b.Event)) })
 	for _, l := range t.leases {
 		if l.Key == t.Key && l.Ended == checker.EndedDeadline && l.Until >= t.From && l.Until <= t.Until {
 			e := history.Event{Time: l.Until, Process: l.Client}
@@ -195,7 +197,8 @@ func (t *turnBuilder) facts() {
 		}
 		e := t.events[fact.Event]
 		if told := t.eventText(e); told != "" {
-			t.found = append(t.found, turn{importance: essential, Mark: Mark{Time: e.Time, Event: fact.Event, Process: e.Process, Text: told}})
+			t.found = append(t.found,
+				turn{importance: essential, Mark: Mark{Time: e.Time, Event: fact.Event, Process: e.Process, Text: told}})
 		}
 	}
 }
@@ -244,7 +247,8 @@ func (t *turnBuilder) eventText(e history.Event) string {
 // whose says whose key a node held at a time, if it was another's.
 func (t *turnBuilder) whose(node string, now int64, client string) string {
 	for _, held := range t.tenures {
-		if held.Node == node && held.Key == t.Key && held.From <= now && now <= held.Until && held.Owner != client && held.Owner != "" {
+		if held.Node == node && held.Key == t.Key && held.From <= now && now <= held.Until && held.Owner != client &&
+			held.Owner != "" {
 			return ", which is " + held.Owner + "'s"
 		}
 	}

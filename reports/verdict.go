@@ -87,7 +87,8 @@ func (p *page) judgement(j suite.Judgement, r checker.Result) {
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
 	}
-	p.line(p.screen.Style(fmt.Sprintf("%s %s: %s%s", signOf(j.Got, p.screen), terminal.Clean(j.Property), j.Got, expected), style))
+	p.line(p.screen.Style(fmt.Sprintf("%s %s: %s%s", signOf(j.Got, p.screen), terminal.Clean(j.Property), j.Got,
+		expected), style))
 	if r.Reason != "" {
 		p.text("    ", r.Reason)
 	}
@@ -142,7 +143,8 @@ func isTime(name string) bool {
 	return strings.HasPrefix(name, "longest_") || strings.HasPrefix(name, "acquire_p")
 }
 
-// ViolationText tells of a violation in a history alone: what happened, its cause, nil if it is not known, and its drawing.
+// ViolationText tells of a violation in a history alone: what happened, its cause, nil if it is not known, and its
+// drawing.
 func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen terminal.Screen) string {
 	f := h.finding(v)
 	f.Cause = c

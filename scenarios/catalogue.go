@@ -24,8 +24,8 @@ var order = []string{
 	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "opposite-order",
 	// Kleppmann's scenarios, and the answers.
 	"client-pause", "client-pause-fenced", "pause-after-check", "delayed-write", "clock-jump-forward",
-	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock", "slow-client-within-margin",
-	"drift-within-margin", "client-wall-clock", "token-check-and-set", "fencing-needs-order",
+	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock",
+	"slow-client-within-margin", "drift-within-margin", "client-wall-clock", "token-check-and-set", "fencing-needs-order",
 	"fencing-counter-lost", "fencing-counters-diverge", "fencing-store-unaware",
 	// Restarts and disks.
 	"restart-without-persistence", "delayed-restart", "restart-delay-too-short", "restart-delay-mixed-ttls",
@@ -36,15 +36,18 @@ var order = []string{
 	// Replication.
 	"failover-lock", "failover-wait", "waitaof", "empty-master-restart", "sentinel-partition", "stale-primary",
 	// Network, retries, quorums.
-	"partition-during-contention", "holder-partitioned", "node-disconnected", "demoted-nodes", "hung-node", "lost-reply", "resent-set", "late-set", "late-release",
-	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists", "mixed-versions",
+	"partition-during-contention", "holder-partitioned", "node-disconnected", "demoted-nodes", "hung-node", "lost-reply",
+	"resent-set", "late-set", "late-release",
+	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
+	"mixed-versions",
 	"cancelled-acquire", "cancelled-wait", "missed-wake-up", "script-busy", "script-blocks", "script-cache-lost",
 	// What services are like: threads, small pools, short TTLs.
 	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl", "owner-by-thread", "two-level", "fail-open",
 	// Release and extension.
 	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
 	"extend-without-owner", "extend-on-minority", "extend-too-late", "endless-extension", "late-extension",
-	"cancelled-release", "release-retried", "renewal-outlives-release", "quorum-erosion", "watchdog-cut-off", "single-instance-down",
+	"cancelled-release", "release-retried", "renewal-outlives-release", "quorum-erosion", "watchdog-cut-off",
+	"single-instance-down",
 	// Memory and operators.
 	"eviction", "out-of-memory", "flushall", "reaper", "maintenance-restart",
 }

@@ -220,7 +220,8 @@ func (d *decoder) expect(n ast.Node) map[string]string {
 		expect[e.key] = d.keyword(e.value, e.key, verdicts, "verdicts that can be expected")
 	}
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) == 0 {
-		d.report(position(n), "expect is empty", "give the verdict on at least one property, for example `mutual-exclusion: holds`")
+		d.report(position(n), "expect is empty",
+			"give the verdict on at least one property, for example `mutual-exclusion: holds`")
 	}
 	return expect
 }

@@ -80,7 +80,8 @@ func (d *decoder) document(tree *ast.File) *ast.MappingNode {
 	}
 	root, ok := found[0].Body.(*ast.MappingNode)
 	if !ok {
-		d.mismatch(found[0].Body, "the file", "a mapping that begins with the scenario's name, for example `name: my-scenario`")
+		d.mismatch(found[0].Body, "the file",
+			"a mapping that begins with the scenario's name, for example `name: my-scenario`")
 		return nil
 	}
 	return root

@@ -56,7 +56,8 @@ func (d *decoder) rate(n ast.Node) float64 { return d.number(n, "rate", minRate,
 func (d *decoder) thread(n ast.Node) string {
 	name := d.text(n, "thread")
 	if name != "" && !clientName.MatchString(name) {
-		d.report(position(n), fmt.Sprintf("invalid thread name %q", name), "want a letter, then letters and digits, for example b")
+		d.report(position(n), fmt.Sprintf("invalid thread name %q", name),
+			"want a letter, then letters and digits, for example b")
 	}
 	return name
 }

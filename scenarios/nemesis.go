@@ -37,7 +37,8 @@ var randomKeys = []string{"fault", "among", "count", "every", "for", "direction"
 func (d *decoder) readNemesis(n ast.Node) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
-		d.mismatch(n, "nemesis", "a list of faults, for example `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`")
+		d.mismatch(n, "nemesis",
+			"a list of faults, for example `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`")
 		return
 	}
 	for _, element := range list.Values {
@@ -57,7 +58,8 @@ func (d *decoder) readRandom(n ast.Node) Random {
 				r.Candidates = d.targets(n, "among", fault.RandomTargets())
 			}
 		}},
-		{"every", "how long from one to the next, for example `every: [1 ttl, 3 ttl]`", func(n ast.Node) { r.Every = d.spans(n, "every") }},
+		{"every", "how long from one to the next, for example `every: [1 ttl, 3 ttl]`",
+			func(n ast.Node) { r.Every = d.spans(n, "every") }},
 		{"count", "", func(n ast.Node) { r.Count = d.count(n, r.Candidates) }},
 		{"for", "", func(n ast.Node) { r.For = d.spans(n, "for") }},
 		{"direction", "", func(n ast.Node) { r.Direction = d.direction(n) }},
@@ -85,12 +87,14 @@ func (d *decoder) count(n ast.Node, among []string) int {
 }
 
 // checkRandom holds a fault to the keys that it takes.
-func (d *decoder) checkRandom(at *token.Position, r Random, fault *nemesis.Declaration, places map[string]*token.Position) {
+func (d *decoder) checkRandom(at *token.Position, r Random, fault *nemesis.Declaration,
+	places map[string]*token.Position) {
 	always := []string{"fault", "among", "every", "count"}
 	allowed := slices.Concat(always, fault.Draw.Required, fault.Draw.Optional)
 	for _, key := range randomKeys {
 		if place := places[key]; place != nil && !slices.Contains(allowed, key) {
-			d.report(place, fmt.Sprintf("a random %s does not accept %q", r.Fault, key), d.suggestModifier(key, fault.RandomTargets(), allowed[1:]))
+			d.report(place, fmt.Sprintf("a random %s does not accept %q", r.Fault, key),
+				d.suggestModifier(key, fault.RandomTargets(), allowed[1:]))
 		}
 	}
 	for _, key := range fault.Draw.Required {

@@ -65,18 +65,21 @@ func (d *decoder) checkRedisCluster(at *token.Position) {
 		masters[master] = true
 	}
 	if d.s.Sentinels > 0 {
-		d.report(at, "redis-cluster: there are sentinels, and a Redis Cluster promotes replicas by itself", "remove `sentinels`")
+		d.report(at, "redis-cluster: there are sentinels, and a Redis Cluster promotes replicas by itself",
+			"remove `sentinels`")
 	}
 	if len(d.s.Aliases) > 0 {
 		d.report(at, "redis-cluster: its masters are servers of their own, and aliases have none", "remove `aliases`")
 	}
 	waits := func(v Variant) bool { return v.Lock != nil && v.Lock.WaitsForReplicas() }
 	if d.s.Lock.WaitsForReplicas() || slices.ContainsFunc(d.s.Variants, waits) {
-		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many", "remove `wait` and `wait-aof` from `lock:`")
+		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many",
+			"remove `wait` and `wait-aof` from `lock:`")
 	}
 	for _, c := range d.s.Clients {
 		if len(c.Nodes) > 0 || c.Wait != nil {
-			d.report(at, fmt.Sprintf("redis-cluster: %s has `nodes` or `wait` of its own, and a client of it has neither", c.Name),
+			d.report(at, fmt.Sprintf("redis-cluster: %s has `nodes` or `wait` of its own, and a client of it has neither",
+				c.Name),
 				"remove them: it asks the cluster where a key is")
 		}
 	}
@@ -84,7 +87,8 @@ func (d *decoder) checkRedisCluster(at *token.Position) {
 	for _, v := range d.s.Variants {
 		d.refusePromotion(v.Script)
 		if v.Nodes == 1 {
-			d.report(at, fmt.Sprintf("redis-cluster: the variant %q has one node", v.Name), "remove it: a lock on one node has `clients: 1`")
+			d.report(at, fmt.Sprintf("redis-cluster: the variant %q has one node", v.Name),
+				"remove it: a lock on one node has `clients: 1`")
 		}
 	}
 }
@@ -94,7 +98,8 @@ func (d *decoder) refusePromotion(steps []Step) {
 	for _, s := range steps {
 		if s.HasClass(history.Failover) {
 			d.report(&token.Position{Line: s.Line, Column: s.Column},
-				string(s.Verb)+": a Redis Cluster promotes replicas by itself", "wait for it: `await-promotion: "+strings.Join(s.Targets, " ")+"`")
+				string(s.Verb)+": a Redis Cluster promotes replicas by itself",
+				"wait for it: `await-promotion: "+strings.Join(s.Targets, " ")+"`")
 		}
 	}
 }

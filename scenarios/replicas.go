@@ -44,7 +44,8 @@ func (d *decoder) readSentinels(n ast.Node) {
 			"write `nodes: 1`")
 	}
 	if len(d.s.Replicas) == 0 {
-		d.report(position(n), "sentinels: there is no replica that they could promote", "add one, for example `replicas: {r1: n1}`")
+		d.report(position(n), "sentinels: there is no replica that they could promote",
+			"add one, for example `replicas: {r1: n1}`")
 	}
 }
 
@@ -67,7 +68,8 @@ func (d *decoder) sentinelLinks(n ast.Node, name, verb, from, to string) (links 
 		}
 		return links, true
 	}
-	for _, client := range d.checkLinkEnd(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients") {
+	for _, client := range d.checkLinkEnd(n, name, from, append(d.clientNames(), d.workloadNames()...), "client",
+		"clients") {
 		for _, sentinel := range sentinels {
 			links = append(links, client+"-"+sentinel)
 		}

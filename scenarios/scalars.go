@@ -199,7 +199,8 @@ func (d *decoder) spans(n ast.Node, what string) Range {
 	}
 	r := Range{d.span(list.Values[0], what, positive), d.span(list.Values[1], what, positive)}
 	if r.Min.In(d.s.TTL) > r.Max.In(d.s.TTL) {
-		d.report(position(n), fmt.Sprintf("%s: %s is more than %s", what, r.Min, r.Max), "the smaller comes first: [min, max]")
+		d.report(position(n), fmt.Sprintf("%s: %s is more than %s", what, r.Min, r.Max),
+			"the smaller comes first: [min, max]")
 	}
 	return r
 }

@@ -20,10 +20,11 @@ type Scenario struct {
 	Lesson string   // three sentences or fewer, for a student
 	On     []string // clusters it runs on
 
-	TTL             time.Duration // default 1s
-	MinTTL          time.Duration // it shows nothing at a shorter one; 0: it does at any
-	Nodes           []string      // n1..nN
-	MultiNodeReason string        // why a lock on one node has no part in it; "": it has a form for one, or nothing is said
+	TTL    time.Duration // default 1s
+	MinTTL time.Duration // it shows nothing at a shorter one; 0: it does at any
+	Nodes  []string      // n1..nN
+	// why a lock on one node has no part in it; "": it has a form for one, or nothing is said
+	MultiNodeReason string
 	Aliases         map[string]string
 	Replicas        map[string]string // r1..rN, each with its master
 	Sentinels       int               // how many watch n1 and its replicas

@@ -97,7 +97,8 @@ func unknownNameError(arg string, names []string) error {
 	if near := closestName(arg, names); near != "" {
 		return fmt.Errorf("unknown scenario %q; did you mean %q?", arg, near)
 	}
-	return fmt.Errorf("unknown scenario %q; `lockproof list` shows their names, and a file is given by its path, for example ./my.yaml", arg)
+	return fmt.Errorf("unknown scenario %q; `lockproof list` shows their names, and a file is given by its path, for "+
+		"example ./my.yaml", arg)
 }
 
 // isPath tells a file from a name: it holds a slash, ends as YAML files do, or

@@ -130,8 +130,10 @@ func (d *decoder) workload(n ast.Node) *Workload {
 	before := len(d.problems)
 	w := &Workload{Keys: 1, Threads: 1, Hold: Span{TTLs: 0.1}, Think: Span{TTLs: 0.1}}
 	d.fields(n, "the workload", []field{
-		{"clients", "how many clients loop: w1 to wN", func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, maxClients) }},
-		{"for", "how long the workload lasts, for example `for: 20 ttl`", func(n ast.Node) { w.For = d.span(n, "for", positive) }},
+		{"clients", "how many clients loop: w1 to wN",
+			func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, maxClients) }},
+		{"for", "how long the workload lasts, for example `for: 20 ttl`",
+			func(n ast.Node) { w.For = d.span(n, "for", positive) }},
 		{"threads", "", func(n ast.Node) { w.Threads = d.integer(n, "threads", 1, maxThreads) }},
 		{"keys", "", func(n ast.Node) { w.Keys = d.integer(n, "keys", 1, maxKeys) }},
 		{"hold", "", func(n ast.Node) { w.Hold = d.span(n, "hold", zeroOrMore) }},

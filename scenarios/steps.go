@@ -71,7 +71,8 @@ func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 	case len(entries) > 0 && readers[entries[0].key] != nil:
 		d.report(entries[0].at, "the step has no verb", "the verbs are "+strings.Join(verbNames(), ", "))
 	case len(entries) > 0:
-		d.report(entries[0].at, fmt.Sprintf("unknown verb %q", entries[0].key), suggest(entries[0].key, verbNames(), "the verbs are"))
+		d.report(entries[0].at, fmt.Sprintf("unknown verb %q", entries[0].key),
+			suggest(entries[0].key, verbNames(), "the verbs are"))
 	case n.Type() == ast.MappingType:
 		d.report(position(n), "the step is empty", "the verbs are "+strings.Join(verbNames(), ", "))
 	}

@@ -90,7 +90,8 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 		d.report(at, "the variant has no name, and none can be made of what it changes", "add `name:`, a few words")
 	}
 	if len(v.Name) > maxNameLength {
-		d.report(at, fmt.Sprintf("the variant's name has %d bytes", len(v.Name)), fmt.Sprintf("add a `name:` of at most %d", maxNameLength))
+		d.report(at, fmt.Sprintf("the variant's name has %d bytes", len(v.Name)),
+			fmt.Sprintf("add a `name:` of at most %d", maxNameLength))
 	}
 }
 

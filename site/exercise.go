@@ -58,7 +58,8 @@ func (s *Site) exercise(ctx context.Context, name string, r Request) Page {
 		return s.fail(notFound, "There is no such exercise.")
 	}
 	all := exercise.Levels()
-	v := &levelView{Level: level, Place: place + 1, Of: len(all), Decided: map[string]string{}, Schedules: exercise.Schedules}
+	v := &levelView{Level: level, Place: place + 1, Of: len(all), Decided: map[string]string{},
+		Schedules: exercise.Schedules}
 	if place+1 < len(all) {
 		v.Next = all[place+1].Name
 	}

@@ -190,7 +190,8 @@ func (s *Site) showLab(status int, v *labView) Page {
 	v.Link, v.Record, v.Chapters = name+".html"+query, name+historySuffix+query, guide.About(name)
 	v.YAML, v.Breakable = name+fileSuffix+query, lab.Faults
 	set := v.Scenario()
-	v.Setting = []string{fmt.Sprintf("A lease lasts for %s; a client that finds the lock taken waits and asks again", reports.Duration(set.TTL))}
+	v.Setting = []string{fmt.Sprintf("A lease lasts for %s; a client that finds the lock taken waits and asks again",
+		reports.Duration(set.TTL))}
 	for _, c := range set.Clients {
 		v.Setting = append(v.Setting, c.Name+" "+reports.ClientText(c))
 	}
@@ -209,7 +210,8 @@ func (s *Site) showLab(status int, v *labView) Page {
 		}
 	}
 	f := s.frame(v.Catalogued.Name+" in the lab", "lab", v)
-	f.Script, f.Description = "lab.js", v.Catalogued.Title+". Predict what becomes of it, and change it until the verdict changes."
+	f.Script, f.Description = "lab.js",
+		v.Catalogued.Title+". Predict what becomes of it, and change it until the verdict changes."
 	return show(status, "lab", f)
 }
 
@@ -303,12 +305,14 @@ const stripWidth = 600.0
 // drawBoundary gives each value that was tried an equal place.
 func drawBoundary(e *lab.Experiment, found *lab.Boundary) *boundary {
 	n := found.Number
-	b := &boundary{Seeds: lab.BoundarySeeds, Control: n.Label, Unit: n.Unit, Least: lab.Text(found.Values[0]), Most: lab.Text(found.Values[len(found.Values)-1])}
+	b := &boundary{Seeds: lab.BoundarySeeds, Control: n.Label, Unit: n.Unit, Least: lab.Text(found.Values[0]),
+		Most: lab.Text(found.Values[len(found.Values)-1])}
 	w := stripWidth / float64(len(found.Values))
 	for _, p := range e.Properties {
 		row := boundaryRow{Property: p}
 		for i, v := range found.Verdicts[p] {
-			row.Cells = append(row.Cells, cell{float64(i) * w, w - 1, v, fmt.Sprintf("%s %s: %s", lab.Text(found.Values[i]), n.Unit, v)})
+			row.Cells = append(row.Cells,
+				cell{float64(i) * w, w - 1, v, fmt.Sprintf("%s %s: %s", lab.Text(found.Values[i]), n.Unit, v)})
 		}
 		var parts []string
 		for _, st := range found.Stretches(p) {

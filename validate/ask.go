@@ -19,8 +19,10 @@ func Ask(ctx context.Context, address, user, password string) ([]*deploy.Report,
 	if !strings.Contains(address, ":") {
 		address += ":6379"
 	}
-	client := redis.NewClient(&redis.Options{Addr: address, Username: user, Password: password, MaxRetries: -1, DialTimeout: 5 * time.Second,
-		ContextTimeoutEnabled: true, MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	client := redis.NewClient(&redis.Options{Addr: address, Username: user, Password: password, MaxRetries: -1,
+		DialTimeout:              5 * time.Second,
+		ContextTimeoutEnabled:    true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

@@ -88,9 +88,11 @@ func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	case a.Service == nil && len(a.Server.Unsettled(settings.Kill)) > 0:
 		r.Reason = a.Server.Unsettled(settings.Kill)[0].String()
 	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
-		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas", a.Failover.Replicas, a.Failover.Uncounted)
+		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas",
+			a.Failover.Replicas, a.Failover.Uncounted)
 	case a.Service != nil: // nobody has tried the service itself
-		r.Reason = fmt.Sprintf("no violation if it is so that %s (%s); the service itself was not tried", a.Service.Says, a.Service.Page)
+		r.Reason = fmt.Sprintf("no violation if it is so that %s (%s); the service itself was not tried", a.Service.Says,
+			a.Service.Page)
 	default:
 		r.Verdict, r.Reason = Safe, a.whyNotTaken(r)
 	}
@@ -110,7 +112,8 @@ func (a *Runner) whyTaken(r TakeoverRow) string {
 		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
 	}
 	why += map[Takeover]string{ByHand: ", and the one that is promoted, which its master does not hear of, need not have it",
-		TwoMasters: fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks", promotion(r, a.Failover)),
+		TwoMasters: fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks",
+			promotion(r, a.Failover)),
 		MasterDies: fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))}[r.Takeover]
 	if a.Server.Redis.MinReplicas > 0 && r.Takeover != ByHand {
 		why += fmt.Sprintf("; min-replicas-to-write stops it only when their word is %d s old", a.Server.Redis.MinLag)
@@ -132,7 +135,8 @@ func (a *Runner) whyNotTaken(r TakeoverRow) string {
 		return fmt.Sprintf("a lock counts once %s (%s), so that whichever is promoted has it; "+
 			"an extension needs a %s of its own, and is not tried", a.kept(), a.waiting(), command)
 	case r.Takeover == TwoMasters:
-		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, when what it "+
+		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, "+
+			"when what it "+
 			"granted before has expired", a.Server.Redis.MinLag, r.After)
 	}
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
@@ -187,9 +191,11 @@ func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 		s.Replicas[fmt.Sprintf("r%d", i+1)] = "n1"
 	}
 	if a.Server.Redis.MinReplicas > 0 {
-		s.Redis[cluster.MinReplicas], s.Redis[cluster.MinLag] = strconv.Itoa(a.Server.Redis.MinReplicas), strconv.Itoa(a.Server.Redis.MinLag)
+		s.Redis[cluster.MinReplicas], s.Redis[cluster.MinLag] = strconv.Itoa(a.Server.Redis.MinReplicas),
+			strconv.Itoa(a.Server.Redis.MinLag)
 	}
-	s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"},
+	s.Script = append(s.Script,
+		scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k2", Must: "ok"},
 		scenarios.Step{Verb: scenarios.VerbAwaitSync, Targets: replicas(s)})
 	if a.WaitAOF {
 		s.Lock.NodeTimeout = diskTimeout(s.Persistence, r.TTL)
@@ -230,9 +236,11 @@ func replicas(s *scenarios.Scenario) []string {
 }
 
 var (
-	c1Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey, Within: scenarios.Span{TTLs: 0.1}}
-	c2Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok", Within: scenarios.Span{TTLs: 2.5}}
-	taken  = scenarios.Step{Verb: nemesis.Promote, Targets: []string{"r1"}}
+	c1Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey,
+		Within: scenarios.Span{TTLs: 0.1}}
+	c2Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok",
+		Within: scenarios.Span{TTLs: 2.5}}
+	taken = scenarios.Step{Verb: nemesis.Promote, Targets: []string{"r1"}}
 )
 
 // masterDies cuts the replica that will be promoted off, lets c1 have the lock, and the

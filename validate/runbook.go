@@ -48,7 +48,8 @@ const runbookTrials = 5
 // Advise finds the runbooks that make an unsafe server safe, the least expensive first. Each is judged again with the
 // change made.
 func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
-	if answer.Verdict != Unsafe && len(answer.Hazards) == 0 || a.Service != nil || len(a.Server.Unsettled(settings.Kill)) > 0 {
+	if answer.Verdict != Unsafe && len(answer.Hazards) == 0 || a.Service != nil ||
+		len(a.Server.Unsettled(settings.Kill)) > 0 {
 		return nil
 	}
 	a.stage("runbooks")
@@ -77,10 +78,12 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 }
 
 func fenced() Runbook {
-	return Runbook{Name: "fencing", Against: "lost updates", Check: "a write with an older token than the last is refused", Verdict: Unsafe,
+	return Runbook{Name: "fencing", Against: "lost updates",
+		Check: "a write with an older token than the last is refused", Verdict: Unsafe,
 		Price: "the store keeps the highest token of each key, and every write carries one",
-		Steps: byHand("take a fencing token with each lock, pass it with every write, and let the store refuse one that is older than the last (docs/fencing.md)"),
-		Back:  byHand("let the store accept writes without a token")}
+		Steps: byHand("take a fencing token with each lock, pass it with every write, and let the store refuse one that " +
+			"is older than the last (docs/fencing.md)"),
+		Back: byHand("let the store accept writes without a token")}
 }
 
 // byHand is a step in words, and config one on the running server.
@@ -118,10 +121,12 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 	redis := a.Server.Redis
 	for _, h := range answer.Hazards {
 		if h.Name == RewriteHazard {
-			all = append(all, a.setting("set no-appendfsync-on-rewrite no", "while the file is rewritten, each lock waits for a disk that is busy",
+			all = append(all, a.setting("set no-appendfsync-on-rewrite no",
+				"while the file is rewritten, each lock waits for a disk that is busy",
 				"no-appendfsync-on-rewrite", "no", func(r *settings.Redis) { r.NoFsyncOnRewrite = false }))
 		} else {
-			all = append(all, a.setting("set maxmemory-policy noeviction", "a full server refuses writes, locks among them, instead of evicting other users' keys",
+			all = append(all, a.setting("set maxmemory-policy noeviction",
+				"a full server refuses writes, locks among them, instead of evicting other users' keys",
 				"maxmemory-policy", "noeviction", func(r *settings.Redis) { r.MaxMemoryPolicy = "noeviction" }))
 		}
 	}
@@ -129,12 +134,13 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 		if !redis.AppendOnly {
 			all = append(all, a.appendOnly("everysec"), a.appendOnly("always"))
 		} else if redis.AppendFsync != "always" {
-			all = append(all, a.setting("sync each lock", "each lock waits for an fsync (--disk measures it)", "appendfsync", "always",
-				func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
+			all = append(all, a.setting("sync each lock", "each lock waits for an fsync (--disk measures it)", "appendfsync",
+				"always", func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
 		}
 		all = append(all, a.sleep(), a.shorter(), a.guarded())
 	}
-	if slices.ContainsFunc(answer.Takeovers, func(r TakeoverRow) bool { return r.Verdict == Unsafe }) && a.Wait < a.Failover.Replicas {
+	if slices.ContainsFunc(answer.Takeovers, func(r TakeoverRow) bool { return r.Verdict == Unsafe }) &&
+		a.Wait < a.Failover.Replicas {
 		all = append(all, a.waitForReplicas())
 	}
 	return all
@@ -159,7 +165,8 @@ func (a *Runner) line(line string) Step {
 // setting is the runbook of a line that the running server takes at once.
 func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) candidate {
 	step, before := a.line(name+" "+value), a.Server.Redis.Value(name)
-	return candidate{Runbook: Runbook{Name: title, Price: price, Check: "redis-cli CONFIG GET says the new value, before and after a restart",
+	return candidate{Runbook: Runbook{Name: title, Price: price,
+		Check: "redis-cli CONFIG GET says the new value, before and after a restart",
 		Steps: []Step{config(name, value), step},
 		Back:  []Step{config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}}},
 		change: func(q *Runner) { change(q.Server.Redis) }}
@@ -168,16 +175,20 @@ func (a *Runner) setting(title, price, name, value string, change func(*settings
 // appendOnly switches the append-only file on without a restart: a server that finds its snapshot alone at a start with
 // appendonly yes starts empty.
 func (a *Runner) appendOnly(fsync string) candidate {
-	price := "each lock is written to a file, which is rewritten from time to time by a child that may need as much memory again"
+	price := "each lock is written to a file, which is rewritten from time to time by a child that may need as much " +
+		"memory again"
 	if fsync == "always" {
 		price = "each lock waits for an fsync (--disk measures it)"
 	}
 	on := config("appendonly", "yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
 	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
-		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the rewrite is done: it starts empty",
-		Steps: []Step{config("appendfsync", fsync), on, {Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
-			"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, a.line("appendonly yes"), a.line("appendfsync " + fsync)},
+		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
+			"rewrite is done: it starts empty",
+		Steps: []Step{config("appendfsync", fsync), on,
+			{Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
+				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, a.line("appendonly yes"),
+			a.line("appendfsync " + fsync)},
 		Back: []Step{{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"},
 			{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, config("appendonly", "no"),
 			config("appendfsync", a.Server.Redis.Value("appendfsync"))}},
@@ -191,15 +202,18 @@ func (a *Runner) sleep() candidate {
 	step := Step{Place: a.Server.Place}
 	switch a.Server.Kind {
 	case deploy.Systemd:
-		step.Line = fmt.Sprintf("ExecStartPre=/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl daemon-reload", seconds, seconds+90)
+		step.Line = fmt.Sprintf("ExecStartPre=/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl "+
+			"daemon-reload", seconds, seconds+90)
 	case deploy.Compose, deploy.Container:
 		step.Line = fmt.Sprintf("its command, as in: sh -c 'sleep %d && exec redis-server ...'", seconds)
 	case deploy.Kubernetes:
-		step.Line = fmt.Sprintf("its command, as in: [sh, -c, \"sleep %d && exec redis-server ...\"], and a startupProbe that waits for longer", seconds)
+		step.Line = fmt.Sprintf("its command, as in: [sh, -c, \"sleep %d && exec redis-server ...\"], and a startupProbe "+
+			"that waits for longer", seconds)
 	default:
 		step = Step{Do: fmt.Sprintf("let whatever starts the server run sleep %d before it", seconds)}
 	}
-	return candidate{Runbook: Runbook{Name: fmt.Sprintf("a start that waits for %d s", seconds), Steps: []Step{step}, Back: byHand("take the line out again"),
+	return candidate{Runbook: Runbook{Name: fmt.Sprintf("a start that waits for %d s", seconds), Steps: []Step{step},
+		Back:  byHand("take the line out again"),
 		Check: fmt.Sprintf("after a restart, redis-cli PING is refused for %d s", seconds),
 		Price: fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds)},
 		change: func(q *Runner) { q.away(wait) }}
@@ -237,20 +251,26 @@ func (a *Runner) guarded() candidate {
 	if a.Longest()%time.Second == 0 {
 		longest = fmt.Sprintf("%d*time.Second", a.Longest()/time.Second)
 	}
-	return candidate{Runbook: Runbook{Name: "a restart guard in the clients", Check: "after a restart, an acquire that needs this node fails until the TTL is over",
+	return candidate{Runbook: Runbook{Name: "a restart guard in the clients",
+		Check: "after a restart, an acquire that needs this node fails until the TTL is over",
 		Price: fmt.Sprintf("a node that restarted has no vote for up to %s; if a majority did, nobody gets a lock for as long",
 			wholeSeconds(Boundary(a.Longest(), a.Drift))+2*time.Second),
-		Steps: byHand(fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%s)) in all clients, or the same in another library: no vote from a server whose INFO "+
+		Steps: byHand(fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%s)) in all clients, or the same in "+
+			"another library: no vote from a server whose INFO "+
 			"uptime_in_seconds is below the longest TTL", longest)), Back: byHand("take the option out again")},
 		change: func(q *Runner) { q.Guard = true }}
 }
 
 // waitAOF lets the clients of a lock on one server wait for its disk.
 func (a *Runner) waitAOF() candidate {
-	return candidate{Runbook: Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)", Against: string(settings.PowerLoss),
-		Check: "WAITAOF 1 0 1500 answers 1 and 0", Price: "each lock waits for the fsync of everysec, up to a second, and an extension too",
-		Steps: byHand("WAITAOF 1 0 1500 on the connection of the SET; give the lock up if the first number is 0"), Back: byHand("take the command out again")},
-		against: settings.PowerLoss, change: func(q *Runner) { q.WaitAOF = PersistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
+	return candidate{Runbook: Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)",
+		Against: string(settings.PowerLoss),
+		Check:   "WAITAOF 1 0 1500 answers 1 and 0",
+		Price:   "each lock waits for the fsync of everysec, up to a second, and an extension too",
+		Steps:   byHand("WAITAOF 1 0 1500 on the connection of the SET; give the lock up if the first number is 0"),
+		Back:    byHand("take the command out again")},
+		against: settings.PowerLoss,
+		change:  func(q *Runner) { q.WaitAOF = PersistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
 }
 
 // waitForReplicas lets the clients wait for every replica.
@@ -258,9 +278,11 @@ func (a *Runner) waitForReplicas() candidate {
 	counted := *a.Failover
 	counted.Uncounted = ""
 	n := counted.Replicas
-	return candidate{Runbook: Runbook{Name: fmt.Sprintf("WAIT for all %d replicas", n), Against: "takeovers", Check: fmt.Sprintf("WAIT %d 1000 answers %[1]d", n),
+	return candidate{Runbook: Runbook{Name: fmt.Sprintf("WAIT for all %d replicas", n), Against: "takeovers",
+		Check: fmt.Sprintf("WAIT %d 1000 answers %[1]d", n),
 		Price: "each lock waits for the replicas, and nobody gets one while a replica is away",
-		Steps: byHand(fmt.Sprintf("WAIT %d 1000 on the connection of the SET; give the lock up if fewer answer", n)), Back: byHand("take the command out again")},
+		Steps: byHand(fmt.Sprintf("WAIT %d 1000 on the connection of the SET; give the lock up if fewer answer", n)),
+		Back:  byHand("take the command out again")},
 		against: "takeovers", change: func(q *Runner) { q.Failover, q.Wait = &counted, n }}
 }
 

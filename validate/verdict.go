@@ -103,11 +103,13 @@ func (a *Runner) everysec(r *Row) {
 		r.Condition += " (--disk measures it)"
 		return
 	}
-	r.Condition += fmt.Sprintf(" (an fsync in %s takes %s, 99th percentile %s, once a second)", a.Disk.Dir, a.Disk.Median.Round(time.Microsecond),
+	r.Condition += fmt.Sprintf(" (an fsync in %s takes %s, 99th percentile %s, once a second)", a.Disk.Dir,
+		a.Disk.Median.Round(time.Microsecond),
 		a.Disk.P99.Round(time.Microsecond))
 	if a.Disk.P99 >= lossy {
-		r.Verdict, r.Reason = Inconclusive, fmt.Sprintf("fsyncs here take as long as %s, and where they took %s, 1 of 110 kills right after the "+
-			"grant lost the lock", a.Disk.P99.Round(time.Millisecond), lossy)
+		r.Verdict, r.Reason = Inconclusive,
+			fmt.Sprintf("fsyncs here take as long as %s, and where they took %s, 1 of 110 kills right after the "+
+				"grant lost the lock", a.Disk.P99.Round(time.Millisecond), lossy)
 	}
 }
 
@@ -142,7 +144,8 @@ func forgets(p cluster.Persistence, crash settings.Crash) string {
 
 func (a *Runner) whySafe(p Point) string {
 	if p.synced() && p.Crash == settings.PowerLoss {
-		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of its own, and is " +
+		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of " +
+			"its own, and is " +
 			"not tried"
 	}
 	if Forgets(p.Persistence, p.Crash) {
@@ -174,7 +177,8 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 	redis := a.Server.Redis
 	if redis.Evicts() {
 		h := Hazard{Name: Eviction, ID: "LP005",
-			Reason: fmt.Sprintf("with maxmemory-policy %s a full node may evict a lock before it expires", redis.MaxMemoryPolicy)}
+			Reason: fmt.Sprintf("with maxmemory-policy %s a full node may evict a lock before it expires",
+				redis.MaxMemoryPolicy)}
 		h.Place, _ = redis.At("maxmemory-policy")
 		if err := a.hazard(ctx, answer, h, "eviction"); err != nil {
 			return err
@@ -183,18 +187,21 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 	// Redis skips the fsync while any child is at work, a snapshot's and that of a replica's full sync too
 	// (flushAppendOnlyFile in aof.c).
 	forks := redis.RewritePercentage > 0 || len(redis.Save) > 0 || a.Failover != nil || a.Server.Forks != nil
-	if PersistenceOf(redis) != cluster.PersistAlways || !redis.NoFsyncOnRewrite || !slices.Contains(a.Crashes, settings.PowerLoss) ||
+	if PersistenceOf(redis) != cluster.PersistAlways || !redis.NoFsyncOnRewrite ||
+		!slices.Contains(a.Crashes, settings.PowerLoss) ||
 		a.Server.Returns[settings.PowerLoss].After >= Boundary(a.Longest(), a.Drift) {
 		return nil
 	}
 	at, _ := redis.At("no-appendfsync-on-rewrite")
 	if !forks {
 		answer.Assumptions = append(answer.Assumptions, deploy.Link{Name: deploy.Takeover, State: deploy.Assumed, Place: at,
-			What: "no replica connects, and nobody runs BGSAVE or BGREWRITEAOF: each forks a child, while which no-appendfsync-on-rewrite suspends the fsync"})
+			What: "no replica connects, and nobody runs BGSAVE or BGREWRITEAOF: each forks a child, while which " +
+				"no-appendfsync-on-rewrite suspends the fsync"})
 		return nil
 	}
-	h := Hazard{Name: RewriteHazard, ID: "LP006", Place: at, Reason: "with no-appendfsync-on-rewrite yes, appendfsync always does not sync while the file is " +
-		"rewritten, a snapshot saved or a replica synchronised"}
+	h := Hazard{Name: RewriteHazard, ID: "LP006", Place: at,
+		Reason: "with no-appendfsync-on-rewrite yes, appendfsync always does not sync while the file is " +
+			"rewritten, a snapshot saved or a replica synchronised"}
 	return a.hazard(ctx, answer, h, "aof-always-rewrite")
 }
 

@@ -53,7 +53,8 @@ func crowd(leases int, overlap bool, nodes []string) checker.Source {
 		}
 		var e history.Event // one for all: it is visit's until visit returns
 		for i := range leases {
-			l := lease{begin: int64(i) * interval, client: processes[i%clients], key: names[(i/clients+i)%keys], id: 2*(i/clients) + 1}
+			l := lease{begin: int64(i) * interval, client: processes[i%clients], key: names[(i/clients+i)%keys],
+				id: 2*(i/clients) + 1}
 			l.kept = overlap && i >= leases-2*keys
 			l.links, l.serial = links[i%clients], int64(2*(i/clients))
 			if err := l.tell(&e, visit); err != nil {
@@ -88,7 +89,8 @@ type lease struct {
 
 // tell hands its events to visit, in e.
 func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
-	*e = history.Event{Time: l.begin, Process: l.client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: l.id, Key: l.key}
+	*e = history.Event{Time: l.begin, Process: l.client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: l.id,
+		Key: l.key}
 	if err := visit(e); err != nil {
 		return err
 	}
@@ -113,7 +115,8 @@ func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
 	if err := l.command(deletion, l.begin+released, visit); err != nil {
 		return err
 	}
-	*e = history.Event{Time: l.begin + freed, Process: l.client, Type: history.TypeOK, Op: history.OpRelease, ID: l.id + 1, Key: l.key}
+	*e = history.Event{Time: l.begin + freed, Process: l.client, Type: history.TypeOK, Op: history.OpRelease,
+		ID: l.id + 1, Key: l.key}
 	return visit(e)
 }
 
@@ -126,10 +129,12 @@ func (l lease) command(c history.Command, at int64, visit func(*history.Event) e
 		asked.Reply, answered.Done = "", true
 		answered.Reply = reply
 		at := at + int64(10*i)
-		if err := visit(&history.Event{Time: at + 1, Process: link, Type: history.TypeCommand, Key: l.key, Command: &asked}); err != nil {
+		if err := visit(&history.Event{Time: at + 1, Process: link, Type: history.TypeCommand, Key: l.key,
+			Command: &asked}); err != nil {
 			return err
 		}
-		if err := visit(&history.Event{Time: at + 5, Process: link, Type: history.TypeReply, Key: l.key, Command: &answered}); err != nil {
+		if err := visit(&history.Event{Time: at + 5, Process: link, Type: history.TypeReply, Key: l.key,
+			Command: &answered}); err != nil {
 			return err
 		}
 	}

@@ -145,7 +145,8 @@ func section(measured map[string][]float64) figures.Section {
 			what string
 			unit figures.Unit
 		}{{history.Holds, figures.Seconds}, {history.Violated, figures.Seconds}, {"lease", figures.Seconds},
-			{"peak", figures.Bytes}, {"on nodes", figures.Seconds}, {"peak on nodes", figures.Bytes}, {"one piece", figures.Seconds}} {
+			{"peak", figures.Bytes}, {"on nodes", figures.Seconds}, {"peak on nodes", figures.Bytes},
+			{"one piece", figures.Seconds}} {
 			if rounds := measured[name(n, c.what)]; len(rounds) > 0 {
 				row.Figures = append(row.Figures, figures.Of(c.what, c.unit, rounds...))
 			}

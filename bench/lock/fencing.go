@@ -16,7 +16,8 @@ import (
 // fencingWays are the reference and the ways to have fencing tokens from its nodes:
 // docs/fencing.md compares them.
 var fencingWays = []string{
-	locks.Reference, "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-fenced-by-highest", "redlock-fenced",
+	locks.Reference, "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-fenced-by-highest",
+	"redlock-fenced",
 }
 
 // fencing measures what tokens cost beside the lock that they are of.
@@ -40,7 +41,8 @@ func fencing(ctx context.Context, s *Servers) (figures.Section, error) {
 			figures.Ratios("to redlock", pairsOf, ours),
 			figureOf("grant p50", figures.Seconds, results[i], quantile(waits, 50)),
 			figureOf("commands", figures.Count, results[i], perGrant),
-			figureOf("keys left", figures.Count, results[i], func(r round) float64 { return orphans(r) / float64(max(1, r.total())) }),
+			figureOf("keys left", figures.Count, results[i],
+				func(r round) float64 { return orphans(r) / float64(max(1, r.total())) }),
 		}})
 	}
 	return section, nil

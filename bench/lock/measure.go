@@ -75,7 +75,8 @@ func crowded(ctx context.Context, s *Servers) (figures.Section, error) {
 // against wants our pairs to be a multiple of a peer's, round by round.
 func against(s figures.Section, name string, bound float64) figures.Target {
 	row := s.Rows[slices.IndexFunc(s.Rows, func(r figures.Row) bool { return r.Name == name })]
-	return figures.AtLeast("redlock's pairs, of "+name, figures.Ratios("", s.Rows[0].Figure("pairs"), row.Figure("pairs")), bound)
+	return figures.AtLeast("redlock's pairs, of "+name,
+		figures.Ratios("", s.Rows[0].Figure("pairs"), row.Figure("pairs")), bound)
 }
 
 // throughput is pairs of acquire and release of keys that nobody else wants.

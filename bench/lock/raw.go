@@ -89,7 +89,8 @@ func openRueidis(addrs []string) (locker, error) {
 func (r *rawRueidis) acquire(ctx context.Context, key string) (held, error) {
 	err := fanOut(len(r.clients), func(i int) error {
 		c := r.clients[i]
-		set := c.B().Arbitrary("SET").Keys(key).Args(token, "NX", "GET", "PX", strconv.FormatInt(ttl.Milliseconds(), 10)).Build()
+		set := c.B().Arbitrary("SET").Keys(key).Args(token, "NX", "GET", "PX",
+			strconv.FormatInt(ttl.Milliseconds(), 10)).Build()
 		if err := c.Do(ctx, set).Error(); !rueidis.IsRedisNil(err) {
 			return err
 		}

@@ -57,7 +57,8 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 	}
 	name := "n" + strconv.Itoa(i+1)
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", s.folder)
+	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
+		s.folder)
 	node, err := process.Launch(name, cmd, s.record)
 	if err != nil {
 		return err

@@ -32,7 +32,8 @@ var variants = []peer{
 const patience = ttl / 2
 
 func variant(name string, decorators ...server.Decorator) peer {
-	return peer{name: name, open: func(addrs []string) (locker, error) { return openReference(clients(addrs), patience, decorators...) }}
+	return peer{name: name,
+		open: func(addrs []string) (locker, error) { return openReference(clients(addrs), patience, decorators...) }}
 }
 
 // scripted is the reference as a user who may not use the servers' own commands, and
@@ -132,7 +133,8 @@ func (s *Servers) variants(ctx context.Context) (who []peer, note string, err er
 // sideBySide compares variants with the first of them, and counts what each needs in rounds
 // that are long enough for it.
 func sideBySide(ctx context.Context, s *Servers, who []peer, callers int) (section figures.Section, err error) {
-	counts, err := trial{callers: callers, rounds: 9, length: 200 * time.Millisecond, settle: settle}.run(ctx, s, s.Addrs, who)
+	counts, err := trial{callers: callers, rounds: 9, length: 200 * time.Millisecond, settle: settle}.run(ctx, s, s.Addrs,
+		who)
 	if err != nil {
 		return section, err
 	}
@@ -141,7 +143,8 @@ func sideBySide(ctx context.Context, s *Servers, who []peer, callers int) (secti
 	if err != nil {
 		return section, err
 	}
-	section.Notes = []string{fmt.Sprintf("%d turns of %s each; in brackets where the median of the ratios lies with 95 %% confidence",
+	section.Notes = []string{fmt.Sprintf("%d turns of %s each; in brackets where the median of the ratios lies with 95 "+
+		"%% confidence",
 		len(turns[0]), t.length)}
 	for i, p := range who {
 		row := figures.Row{Name: p.name}

@@ -67,7 +67,8 @@ func alone(s seen) (time.Duration, error) {
 func exchange(commands int) error {
 	client := redis.NewClient(&redis.Options{
 		Dialer:     func(context.Context, string, string) (net.Conn, error) { return &echo{}, nil },
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, PoolSize: 1, PipelinePoolSize: -1, Protocol: 2, DisableIdentity: true,
+		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, PoolSize: 1, PipelinePoolSize: -1, Protocol: 2,
+		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	defer client.Close()

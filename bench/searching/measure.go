@@ -72,7 +72,8 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	defer pool.Close()
 	title := fmt.Sprintf("The first violation that a search finds on one core, of %d seeds", seeds)
 	rules := figures.Section{Name: "explore", Title: title,
-		Notes: []string{fmt.Sprintf("a search that finds nothing ends after %s, and counts with what it has tried by then", bound)}}
+		Notes: []string{fmt.Sprintf("a search that finds nothing ends after %s, and counts with what it has tried by then",
+			bound)}}
 	for _, space := range spaces() {
 		row, err := row(ctx, say, pool, space, seeds)
 		if err != nil { // each row that is there is whole
@@ -122,14 +123,16 @@ func spaces() []explore.Space {
 }
 
 // row searches a space from every seed.
-func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space explore.Space, seeds int) (figures.Row, error) {
+func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space explore.Space,
+	seeds int) (figures.Row, error) {
 	name := space.Lock
 	for _, rule := range space.Without {
 		name += " without " + rule
 	}
 	var found, schedules, seconds, steps []float64
 	for seed := range seeds {
-		search := explore.Search{Space: space, Seed: uint64(seed * apart), For: bound, MaxFinds: 1, Try: pool.Try, Parallel: 1}
+		search := explore.Search{Space: space, Seed: uint64(seed * apart), For: bound, MaxFinds: 1, Try: pool.Try,
+			Parallel: 1}
 		began := time.Now()
 		tally, err := search.Run(ctx)
 		if err = errors.Join(err, ctx.Err()); err != nil {

@@ -69,7 +69,8 @@ type part struct {
 func rateSection(parts []part, seen seen) figures.Section {
 	s := figures.Section{Name: "schedules", Title: "Schedules of the reference, drawn, run in virtual time and judged",
 		Notes: []string{
-			fmt.Sprintf("of a schedule: %.0f commands on %.1f links, in the mean of %d", float64(seen.commands)/perRound, float64(seen.links)/perRound, perRound),
+			fmt.Sprintf("of a schedule: %.0f commands on %.1f links, in the mean of %d", float64(seen.commands)/perRound,
+				float64(seen.links)/perRound, perRound),
 			"go-redis alone: as many commands on a connection for each link, each answered at once; what it takes is a bound for any harness that drives it",
 		}}
 	for _, p := range parts {
@@ -90,9 +91,11 @@ func rateSection(parts []part, seen seen) figures.Section {
 
 // goThrough searches through a round's schedules, in so many children; each result is kept's, if
 // that is wanted.
-func goThrough(ctx context.Context, children *suite.Children, cores int, kept func(suite.Result)) (time.Duration, error) {
+func goThrough(ctx context.Context, children *suite.Children, cores int,
+	kept func(suite.Result)) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores, VerdictsOnly: true, Events: kept != nil})
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores, VerdictsOnly: true,
+		Events: kept != nil})
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,8 @@ const (
 // Measure runs trials in virtual time.
 func Measure(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
 	var sections []figures.Section
-	for _, measure := range []func(context.Context, func(string, ...any)) (figures.Section, error){throughput, catalogue, length} {
+	for _, measure := range []func(context.Context, func(string, ...any)) (figures.Section, error){throughput, catalogue,
+		length} {
 		s, err := measure(ctx, say)
 		if err != nil {
 			return sections, err
@@ -71,12 +72,15 @@ func throughput(ctx context.Context, say func(string, ...any)) (figures.Section,
 		}
 	}
 	s := figures.Section{Name: "trials", Title: "Trials in virtual time of " + scenario + ", with history and verdict",
-		Notes: []string{"histories are written to " + or(ram, "the folder for temporary files") + ", unless it says otherwise"}}
+		Notes: []string{"histories are written to " + or(ram, "the folder for temporary files") +
+			", unless it says otherwise"}}
 	for _, w := range ways {
-		s.Rows = append(s.Rows, figures.Row{Name: w.name, Figures: []figures.Figure{figures.Of("trials", figures.PerSecond, w.rounds...)}})
+		s.Rows = append(s.Rows,
+			figures.Row{Name: w.name, Figures: []figures.Figure{figures.Of("trials", figures.PerSecond, w.rounds...)}})
 	}
 	s.Targets = []figures.Target{
-		figures.AtLeast("trials on one core", s.Rows[0].Figures[0], 400), figures.AtLeast("trials on two cores", s.Rows[1].Figures[0], 600),
+		figures.AtLeast("trials on one core", s.Rows[0].Figures[0], 400),
+		figures.AtLeast("trials on two cores", s.Rows[1].Figures[0], 600),
 	}
 	return s, nil
 }
@@ -199,7 +203,8 @@ func length(ctx context.Context, say func(string, ...any)) (figures.Section, err
 	}
 	row := figures.Row{Name: fmt.Sprintf("%s of virtual time", long),
 		Figures: []figures.Figure{figures.Of("time", figures.Seconds, time.Since(began).Seconds())}}
-	section := figures.Section{Name: "long-run", Title: "A long run: five clients in loops over ten keys, judged from its file"}
+	section := figures.Section{Name: "long-run",
+		Title: "A long run: five clients in loops over ten keys, judged from its file"}
 	if bytes, ok := peak(); ok {
 		f := figures.Of("peak", figures.Bytes, float64(bytes))
 		row.Figures = append(row.Figures, f)

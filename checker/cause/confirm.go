@@ -72,8 +72,8 @@ func (e *Experiment) add(verdict string) {
 	e.Holds = e.Holds && verdict != history.Inconclusive && verdict != ""
 }
 
-// conclude keeps the experiments that show something, and what they show is the cause: the needed parts, whose experiments
-// come first, without which no seed is violated, and the rules, which come next, with which none is.
+// conclude keeps the experiments that show something, and what they show is the cause: the needed parts, whose
+// experiments come first, without which no seed is violated, and the rules, which come next, with which none is.
 func (c *Cause) conclude(experiments []Experiment, needed []part, rules []string) {
 	shown, fails := 0, false
 	var always []part
@@ -104,7 +104,8 @@ func (c *Cause) conclude(experiments []Experiment, needed []part, rules []string
 	case fails || shown == 0 && c.Violated < c.Seeds:
 		c.NotFound = fmt.Sprintf("holds or not by chance (violated in %d of %s)", c.Violated, seeds(c.Seeds))
 	case shown == 0:
-		c.NotFound = fmt.Sprintf("no fault and no single step is needed for it (violated in %d of %s)", c.Violated, seeds(c.Seeds))
+		c.NotFound = fmt.Sprintf("no fault and no single step is needed for it (violated in %d of %s)", c.Violated,
+			seeds(c.Seeds))
 	}
 	if c.NotFound != "" {
 		c.Necessary, c.Rules = nil, nil

@@ -93,13 +93,14 @@ func (f *Finder) Find(ctx context.Context) Cause {
 }
 
 // KindsOf gives the kinds of the faults that the violation needs: the fewest whose faults are enough, of one or two the
-// first in the alphabet; else those of the smallest set that is found. It depends on the schedule alone, so that whoever
-// searches in whatever order tells violations apart alike.
+// first in the alphabet; else those of the smallest set that is found. It depends on the schedule alone, so that
+// whoever searches in whatever order tells violations apart alike.
 func (f *Finder) KindsOf(ctx context.Context) []string {
 	whole := Variation{Scenario: all(f.Scenario), Without: f.Without}
 	parts := faults(whole.Scenario)
 	enough := func(set ...string) bool {
-		return f.violated(ctx, whole, slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return slices.Contains(set, p.kind) }))
+		return f.violated(ctx, whole,
+			slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return slices.Contains(set, p.kind) }))
 	}
 	if enough() {
 		return nil

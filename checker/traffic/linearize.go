@@ -197,8 +197,8 @@ func (g *register) describe(about About, piece []*op, at *op) string {
 	if i := slices.Index(piece, at); i > 0 {
 		before = fmt.Sprintf("%s (%s, at %s)", piece[i-1], piece[i-1].process, when(piece[i-1].call))
 	}
-	told := fmt.Sprintf("at %s, %s (%s) on %q at %s fits no order of what reached the node; before it: %s", when(at.call), at, at.process,
-		g.key, g.node.name, before)
+	told := fmt.Sprintf("at %s, %s (%s) on %q at %s fits no order of what reached the node; before it: %s", when(at.call),
+		at, at.process, g.key, g.node.name, before)
 	if about == Lock {
 		return told + "; a script of the lock does not ask first whose the key is"
 	}

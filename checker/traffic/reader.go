@@ -63,8 +63,8 @@ type sent struct {
 
 // NewReader gives a reader that has seen nothing.
 func NewReader() *Reader {
-	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, locks: map[string]bool{}, searching: searchesLimit,
-		store: newStore(), writes: map[acceptance]bool{}}
+	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, locks: map[string]bool{},
+		searching: searchesLimit, store: newStore(), writes: map[acceptance]bool{}}
 }
 
 // Add takes the next event, which has that index in the history.
@@ -148,15 +148,18 @@ func (r *Reader) command(i int, e *history.Event) {
 		deeds = storeActionOf
 	}
 	deed, known := deeds[cmd.Effect]
-	if !known && c.node != r.store && cmd.MayChange() { // a script that nobody has seen yet, or a command that we do not know
+	// a script that nobody has seen yet, or a command that we do not know
+	if !known && c.node != r.store && cmd.MayChange() {
 		deed, known = unseen, true
 	}
 	if c.node == nil || !known {
 		return
 	}
 	o := &op{
-		action: deed, unconditional: cmd.Unconditional, script: strings.HasPrefix(cmd.Name, "EVAL"), evicting: c.node.evicting,
-		token: cmd.Token, expiry: cmd.Expiry, expiresAt: cmd.ExpiresAt, call: e.Time, ret: never, event: i, process: c.name,
+		action: deed, unconditional: cmd.Unconditional, script: strings.HasPrefix(cmd.Name, "EVAL"),
+		evicting: c.node.evicting,
+		token:    cmd.Token, expiry: cmd.Expiry, expiresAt: cmd.ExpiresAt, call: e.Time, ret: never, event: i,
+		process: c.name,
 	}
 	if c.node == r.store {
 		o.check, o.fence, o.base = r.checks(cmd), cmd.Fence, cmd.Base
@@ -275,7 +278,8 @@ func (r *Reader) look(i int, e *history.Event) {
 	if r.header.RealTime {
 		began = max(0, began-lookDuration)
 	}
-	n.looked, n.lookedAt = true, op{action: look, answer: no, call: began, ret: e.Time, event: i, process: n.name, evicting: n.evicting}
+	n.looked, n.lookedAt = true,
+		op{action: look, answer: no, call: began, ret: e.Time, event: i, process: n.name, evicting: n.evicting}
 	for key, g := range n.keys {
 		copied := n.lookedAt
 		o := &copied

@@ -279,7 +279,8 @@ func (o *op) settles() bool {
 }
 
 func (o *op) String() string {
-	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a look", "a restart", "a write", "a read", "a script"}[o.action]
+	words := [...]string{"a SET", "an extension", "a delete", "a GET", "a look", "a restart", "a write", "a read",
+		"a script"}[o.action]
 	if o.token != "" {
 		words += " of " + o.token
 	}

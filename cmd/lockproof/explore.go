@@ -67,9 +67,11 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f, s := cmd.Flags(), &x.search
 	f.SortFlags = false
 	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test:\n"+wrapped(locks.Names()))
-	f.StringSliceVar(&s.Space.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
-	f.StringSliceVar(&x.brokenAssumptions, "break", nil, "assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
-		"each: none, and then each by itself, for a table of what the lock rests on")
+	f.StringSliceVar(&s.Space.Without, "without", nil,
+		"rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
+	f.StringSliceVar(&x.brokenAssumptions, "break", nil,
+		"assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
+			"each: none, and then each by itself, for a table of what the lock rests on")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
 	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
@@ -101,7 +103,8 @@ func assumptionHelp() string {
 // check refuses what lies out of bounds or does not exist.
 func (x *exploreOptions) check(given func(string) bool) error {
 	s := &x.search
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, TTL: s.Space.TTL, Lock: s.Space.Lock, Without: s.Space.Without, Out: x.out}
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, TTL: s.Space.TTL, Lock: s.Space.Lock, Without: s.Space.Without,
+		Out: x.out}
 	if err := checkOptions(&o, given); err != nil {
 		return err
 	}
@@ -111,7 +114,8 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	case err != nil:
 		return usage("--lock: %w", err)
 	case x.worker != "":
-		return usage("--worker %s: explore runs schedules in virtual time, and a program runs in real time: run what was found for "+
+		return usage("--worker %s: explore runs schedules in virtual time, and a program runs in real time: run what was "+
+			"found for "+
 			"another lock, as in lockproof run out/found/FILE --worker CMD --on local", x.worker)
 	case kind.SingleNode && x.exhaust:
 		return usage("--exhaust goes through schedules on three nodes, and --lock %s uses one", kind.Name)
@@ -165,7 +169,8 @@ func (x *exploreOptions) checkNames() error {
 	s := &x.search
 	if slices.Contains(x.brokenAssumptions, eachAssumption) {
 		if x.each = true; len(x.brokenAssumptions) > 1 {
-			return usage("--break %s: %s is none of them and each by itself: name it alone", strings.Join(x.brokenAssumptions, ","), eachAssumption)
+			return usage("--break %s: %s is none of them and each by itself: name it alone",
+				strings.Join(x.brokenAssumptions, ","), eachAssumption)
 		}
 		x.brokenAssumptions = nil
 	}

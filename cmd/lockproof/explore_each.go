@@ -22,7 +22,8 @@ const eachAssumption = "each"
 func (x *exploreOptions) checkEach(given func(string) bool) error {
 	for _, flag := range []string{"exhaust", "slice", "found", "confirm"} {
 		if given(flag) {
-			return usage("--%s goes with one search, and --break %s is several: break one assumption, by its name", flag, eachAssumption)
+			return usage("--%s goes with one search, and --break %s is several: break one assumption, by its name", flag,
+				eachAssumption)
 		}
 	}
 	if !given("enough") {
@@ -45,7 +46,8 @@ func (p *program) exploreEach(ctx context.Context, pool *suite.Pool, x *exploreO
 			code = err
 		}
 	}
-	for _, a := range slices.Concat([]explore.AssumptionInfo{{Broken: "what every lock has to survive"}}, explore.Assumptions()) {
+	for _, a := range slices.Concat([]explore.AssumptionInfo{{Broken: "what every lock has to survive"}},
+		explore.Assumptions()) {
 		one, name := x.breaking(a.Assumption), string(a.Assumption)
 		if name == "" {
 			name = "none"
@@ -61,7 +63,8 @@ func (p *program) exploreEach(ctx context.Context, pool *suite.Pool, x *exploreO
 				return &exit{code: reports.ExitInconclusive}
 			case len(r.Tally.Failed) > 0:
 				first := r.Tally.Failed[0]
-				worst(failed(fmt.Errorf("%s: %d schedules failed, the first, %d, so: %s", name, len(r.Tally.Failed), first.Number, first.Why)))
+				worst(failed(fmt.Errorf("%s: %d schedules failed, the first, %d, so: %s", name, len(r.Tally.Failed), first.Number,
+					first.Why)))
 			case row.Violated != "" && a.Assumption == "":
 				worst(&exit{code: reports.ExitDiffers})
 			}
@@ -102,7 +105,8 @@ func (x *exploreOptions) row(r explore.Results) (reports.Assumption, error) {
 			return row, failed(err)
 		}
 		if i == 0 {
-			row.Violated, row.After, row.Steps, row.Repeat = f.FindID.String(), f.Number+1, len(f.Shrunk.Steps), x.search.Repeat(f, path)
+			row.Violated, row.After, row.Steps, row.Repeat = f.FindID.String(), f.Number+1, len(f.Shrunk.Steps),
+				x.search.Repeat(f, path)
 		}
 	}
 	return row, nil

@@ -101,8 +101,8 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 // run is what is known of a search as a run of what it finds.
 func (x *exploreOptions) run() reports.Run {
 	s := &x.search
-	return reports.Run{Options: suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: s.Seed, Out: x.out, Lock: s.Space.Lock},
-		Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
+	return reports.Run{Options: suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: s.Seed, Out: x.out,
+		Lock: s.Space.Lock}, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
 }
 
 // keep writes what a search has come to into its folder.
@@ -174,7 +174,8 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 }
 
 // confirm runs a find on real servers, and says in how many trials it shows.
-func (p *program) confirm(ctx context.Context, x *exploreOptions, f explore.Find, job suite.Job, o suite.Options) error {
+func (p *program) confirm(ctx context.Context, x *exploreOptions, f explore.Find, job suite.Job,
+	o suite.Options) error {
 	if x.confirm == 0 || ctx.Err() != nil {
 		return nil
 	}

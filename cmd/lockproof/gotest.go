@@ -86,7 +86,8 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	var unknown *overlay.ReleaseError
 	switch {
 	case errors.As(err, &unknown) && module == "":
-		fmt.Fprintf(p.err, "lockproof: %s: %v\nlockproof: running plain go test: locks that dial by themselves do not run in virtual time\n",
+		fmt.Fprintf(p.err,
+			"lockproof: %s: %v\nlockproof: running plain go test: locks that dial by themselves do not run in virtual time\n",
 			release.GOVERSION, unknown)
 	case err != nil:
 		return failed(err)
@@ -103,7 +104,8 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 }
 
 // addPoints puts points into a module, adds them to the overlay, and gives the flags that go needs beside it.
-func (p *program) addPoints(ctx context.Context, folder []string, module, temp, file string, release goRelease) ([]string, error) {
+func (p *program) addPoints(ctx context.Context, folder []string, module, temp, file string,
+	release goRelease) ([]string, error) {
 	at := "."
 	if len(folder) > 0 {
 		at = strings.TrimPrefix(strings.TrimPrefix(folder[len(folder)-1], "-C="), "--C=")

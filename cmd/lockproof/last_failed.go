@@ -40,7 +40,8 @@ func readLastRun(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string
 	}
 	was := last.Options
 	for flag, take := range map[string]func(){
-		"on": func() { o.Cluster = was.Cluster }, "server": func() { o.Server = was.Server }, "image": func() { o.Image = was.Image },
+		"on": func() { o.Cluster = was.Cluster }, "server": func() { o.Server = was.Server },
+		"image":  func() { o.Image = was.Image },
 		"trials": func() { o.Trials = was.Trials }, "seed": func() { o.Seed = was.Seed }, "ttl": func() { o.TTL = was.TTL },
 		"without": func() { o.Without = was.Without }, "lock": func() { o.Lock = was.Lock },
 	} {
@@ -68,7 +69,8 @@ func jobsAgain(cmd *cobra.Command, o *suite.Options, args, rows, scenarios []str
 	}
 	jobs, err := selectJobs(cmd, o, args)
 	if err != nil {
-		return nil, usage("--last-failed: %w; what is not built in has to be named again: a scenario's file, or --worker", err)
+		return nil, usage("--last-failed: %w; what is not built in has to be named again: a scenario's file, or --worker",
+			err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !slices.Contains(rows, j.Name()) })
 	if len(jobs) == 0 {

@@ -46,8 +46,8 @@ proof, whether two clients ever held it at once.`,
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(p.runCommand(), p.exploreCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(), p.showCommand(),
-		p.checkCommand(), p.testCommand(),
+	root.AddCommand(p.runCommand(), p.exploreCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(),
+		p.showCommand(), p.checkCommand(), p.testCommand(),
 		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(),
 		p.workerCommand(), p.workerCheckCommand(), p.trialsCommand(), p.proxyCommand())
 	root.InitDefaultHelpCmd()

@@ -135,13 +135,15 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.SortFlags = false
 	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
 	f.StringVar(&o.Server, "server", "", "lock servers: "+clusterHelp(func(k cluster.Kind) string { return k.Server }))
-	f.StringVar(&o.Image, "image", "", "server image, in place of --server: "+clusterHelp(func(k cluster.Kind) string { return k.Image }))
+	f.StringVar(&o.Image, "image", "", "server image, in place of --server: "+
+		clusterHelp(func(k cluster.Kind) string { return k.Image }))
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 20ms to 10m (default: each scenario's own)")
 	f.StringVar(&o.Lock, "lock", "", "lock under test:\n"+wrapped(locks.Names()))
 	f.StringVar(worker, "worker", "", "a program that is the lock under test: its command line; with --on local or docker")
-	f.StringSliceVar(&o.Without, "without", nil, "rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
+	f.StringSliceVar(&o.Without, "without", nil,
+		"rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
 	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100 (default: the whole)")

@@ -84,16 +84,23 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 	f.SortFlags = false
 	f.StringVar(&v.config, "config", "", "redis.conf that the server is started with; what it includes is read too")
 	f.StringArrayVar(&v.policies, "restart-policy", nil, "as FILE; again for more")
-	f.StringVar(&v.redis, "redis", "", "a running server, host:port: asked by CONFIG GET and INFO (password: REDISCLI_AUTH)")
-	f.StringArrayVar(&v.set, "set", nil, "a line of redis.conf that outranks the file, as in --set 'appendfsync always'; again for more")
-	f.DurationSliceVar(&v.ttls, "ttl", []time.Duration{30 * time.Second}, "TTLs of the clients' locks, 20ms to 10m; more with commas")
-	f.StringVar(&v.service, "service", "", "which of the services or containers is meant (default: the first that takes locks)")
-	f.DurationVar(&v.delay, "restart-delay", 0, "how long the server stays away after every crash (default: as the files say)")
+	f.StringVar(&v.redis, "redis", "",
+		"a running server, host:port: asked by CONFIG GET and INFO (password: REDISCLI_AUTH)")
+	f.StringArrayVar(&v.set, "set", nil,
+		"a line of redis.conf that outranks the file, as in --set 'appendfsync always'; again for more")
+	f.DurationSliceVar(&v.ttls, "ttl", []time.Duration{30 * time.Second},
+		"TTLs of the clients' locks, 20ms to 10m; more with commas")
+	f.StringVar(&v.service, "service", "",
+		"which of the services or containers is meant (default: the first that takes locks)")
+	f.DurationVar(&v.delay, "restart-delay", 0,
+		"how long the server stays away after every crash (default: as the files say)")
 	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "how servers go down")
 	f.StringVar(&v.sentinel, "sentinel", "", "sentinel.conf of the Sentinels that watch the servers")
-	f.StringVar(&v.profile, "service-profile", "", "a managed service, by its documents: "+strings.Join(settings.ServiceNames(), ", "))
+	f.StringVar(&v.profile, "service-profile", "",
+		"a managed service, by its documents: "+strings.Join(settings.ServiceNames(), ", "))
 	f.IntVar(&v.replicas, "replicas", 0, "how many replicas each server has (default: as the files say)")
-	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(), "how a replica takes its master's place, where there are any")
+	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(),
+		"how a replica takes its master's place, where there are any")
 	f.IntVar(&v.wait, "wait", 0, "for how many replicas the lock waits, by WAIT on the connection of its SET")
 	f.BoolVar(&v.waitAOF, "waitaof", false,
 		"the lock, on one server, waits by WAITAOF for its disk and those of --wait replicas (Redis 7.2 or later)")
@@ -102,10 +109,13 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 	f.BoolVar(&v.disk, "disk", false, "measure how long an fsync takes on this machine")
 	f.StringVar(&v.diskDir, "disk-dir", "", "the folder of --disk (default: the one for temporary files)")
 	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
-	f.IntVar(&v.trials, "trials", 0, fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
+	f.IntVar(&v.trials, "trials", 0,
+		fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
 	f.Uint64Var(&v.seed, "seed", 1, "seed of the first trial; each further one adds 1")
-	f.Float64Var(&v.driftFactor, "drift-factor", redlock.DefaultDrift, "the lock's drift factor; clocks are as wrong as it allows")
-	f.StringVar(&v.format, "format", "", "print the findings as "+strings.Join(validation.Formats, ", ")+" (default: an answer for people; of a directory, text)")
+	f.Float64Var(&v.driftFactor, "drift-factor", redlock.DefaultDrift,
+		"the lock's drift factor; clocks are as wrong as it allows")
+	f.StringVar(&v.format, "format", "", "print the findings as "+strings.Join(validation.Formats, ", ")+
+		" (default: an answer for people; of a directory, text)")
 	f.BoolVar(&v.json, "json", false, "print the answer as JSON")
 	f.BoolVar(&v.verbose, "verbose", false, "the steps of each runbook, the settings and the chain of facts too")
 	f.StringVar(&v.out, "out", "", "folder for the answer and the histories of trials that lost a lock")
@@ -172,8 +182,10 @@ func (p *program) answer(ctx context.Context, v validateFlags, given func(string
 }
 
 // question reads the files.
-func (v *validateFlags) question(in io.Reader, running []*deploy.Report, given func(string) bool) (validate.Question, error) {
-	q := validate.Question{TTLs: slices.Clone(v.ttls), On: v.on, Seed: v.seed, Drift: v.driftFactor, Parallel: v.parallel, Out: v.out, Guard: v.guard}
+func (v *validateFlags) question(in io.Reader, running []*deploy.Report,
+	given func(string) bool) (validate.Question, error) {
+	q := validate.Question{TTLs: slices.Clone(v.ttls), On: v.on, Seed: v.seed, Drift: v.driftFactor, Parallel: v.parallel,
+		Out: v.out, Guard: v.guard}
 	slices.SortFunc(q.TTLs, func(a, b time.Duration) int { return cmp.Compare(b, a) })
 	q.TTLs = slices.Compact(q.TTLs)
 	for _, c := range settings.Crashes {
@@ -207,7 +219,8 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report, given f
 		return q, err
 	}
 	if q.Failover != nil && q.Wait > q.Failover.Replicas {
-		return q, usage("--wait %d: there are %d replicas to wait for: give --replicas if there are more", q.Wait, q.Failover.Replicas)
+		return q, usage("--wait %d: there are %d replicas to wait for: give --replicas if there are more", q.Wait,
+			q.Failover.Replicas)
 	}
 	return q, nil
 }
@@ -237,11 +250,14 @@ func waitsForDisks(q validate.Question) error {
 	case !aof && q.Server.Unread:
 		return usage("--waitaof: it is not known whether there is an append-only file to wait for: the settings were not read")
 	case !aof && set:
-		return usage("--waitaof: %s says appendonly no, and without an append-only file Redis refuses WAITAOF: say appendonly yes there", at)
+		return usage("--waitaof: %s says appendonly no, and without an append-only file Redis refuses WAITAOF: say "+
+			"appendonly yes there", at)
 	case !aof:
-		return usage("--waitaof: there is no append-only file to wait for, and Redis refuses WAITAOF: add --set 'appendonly yes'")
+		return usage("--waitaof: there is no append-only file to wait for, and Redis refuses WAITAOF: add --set " +
+			"'appendonly yes'")
 	case q.Failover.NeverOnDisk(q.Wait):
-		return usage("--waitaof --wait %d: WAITAOF never counts a replica without an append-only file: %s; say appendonly yes there, or leave --waitaof out",
+		return usage("--waitaof --wait %d: WAITAOF never counts a replica without an append-only file: %s; say appendonly "+
+			"yes there, or leave --waitaof out",
 			q.Wait, strings.Join(q.Failover.WithoutAOF, ", and "))
 	}
 	return nil
@@ -308,9 +324,11 @@ func (v *validateFlags) check(given func(string) bool) error {
 	case given("format") && !slices.Contains(validation.Formats, v.format):
 		return usage("--format %s: there is no such format: %s", v.format, suggest(v.format, validation.Formats))
 	case given("service-profile") && !slices.Contains(settings.ServiceNames(), v.profile):
-		return usage("--service-profile %s: there is no such service: %s", v.profile, suggest(v.profile, settings.ServiceNames()))
-	case v.profile != "" && (len(v.files) > 0 || slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait",
-		"waitaof", "redis"}, given)):
+		return usage("--service-profile %s: there is no such service: %s", v.profile,
+			suggest(v.profile, settings.ServiceNames()))
+	case v.profile != "" && (len(v.files) > 0 ||
+		slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait",
+			"waitaof", "redis"}, given)):
 		return usage("--service-profile is judged by its documents: leave files, settings, --crash, --wait and --waitaof out")
 	case given("sentinel") && v.sentinel == "":
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")

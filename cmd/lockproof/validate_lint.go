@@ -64,7 +64,8 @@ func worse(a, b int) int {
 }
 
 // lintGroup judges each server of the files of one deployment.
-func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string, given func(string) bool) (all []*validation.Report, err error) {
+func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string,
+	given func(string) bool) (all []*validation.Report, err error) {
 	d, err := deploy.Read(files, deploy.Options{Set: v.set, Ignore: v.ignore})
 	if err != nil {
 		return nil, usage("%w", err)

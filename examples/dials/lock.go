@@ -27,10 +27,11 @@ const (
 
 // New makes a locker that connects to a server when it needs to.
 func New(address, password, release string) *Locker {
-	return &Locker{release: release, closed: make(chan struct{}), pool: &redis.Pool{MaxIdle: 4, Dial: func() (redis.Conn, error) {
-		return redis.Dial("tcp", address, redis.DialPassword(password), redis.DialConnectTimeout(time.Second),
-			redis.DialReadTimeout(5*time.Second))
-	}}}
+	return &Locker{release: release, closed: make(chan struct{}),
+		pool: &redis.Pool{MaxIdle: 4, Dial: func() (redis.Conn, error) {
+			return redis.Dial("tcp", address, redis.DialPassword(password), redis.DialConnectTimeout(time.Second),
+				redis.DialReadTimeout(5*time.Second))
+		}}}
 }
 
 // Lock is one lease.

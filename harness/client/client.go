@@ -83,11 +83,11 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		setup:    setup,
-		recorder: &recorder{process: setup.Name, now: env.Now, pauser: env.Pauser, key: setup.key(orderThreads, 0), emit: emit},
-		control:  make(chan *Command, queueLength),
-		ended:    make(chan struct{}),
-		threads:  map[string]*thread{},
+		setup: setup,
+		recorder: &recorder{process: setup.Name, now: env.Now, pauser: env.Pauser, key: setup.key(orderThreads, 0),
+			emit: emit}, control: make(chan *Command, queueLength),
+		ended:   make(chan struct{}),
+		threads: map[string]*thread{},
 
 		scheduler: env.Scheduler, virtual: env.Scheduler != nil,
 	}

@@ -30,9 +30,11 @@ type clock struct {
 
 var _ redlock.Clock = (*clock)(nil)
 
-func newClock(now func() int64, s *scheduler.Scheduler, pauser *Pauser, key func(kind, number int) scheduler.Key) *clock {
+func newClock(now func() int64, s *scheduler.Scheduler, pauser *Pauser,
+	key func(kind, number int) scheduler.Key) *clock {
 	t := now()
-	return &clock{now: now, scheduler: s, pauser: pauser, key: key, rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
+	return &clock{now: now, scheduler: s, pauser: pauser, key: key, rate: 1, since: t, mono: t, wall: t,
+		timers: map[*timer]struct{}{}}
 }
 
 // Now is the monotonic reading.
@@ -97,7 +99,8 @@ func (c *clock) reading(wall bool) (int64, float64) {
 func (c *clock) NewTimer(d time.Duration) redlock.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), key: c.key(orderTimers, c.made), fired: make(chan time.Time, 1)}
+	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), key: c.key(orderTimers, c.made),
+		fired: make(chan time.Time, 1)}
 	t.inner = c.scheduler.NewTimer(t.key, func() { c.pauser.Do(t.key, t.fire) })
 	c.made++
 	c.timers[t] = struct{}{}

@@ -251,7 +251,8 @@ func (c *Client) open(options *redis.Options, server, spare int) *redis.Client {
 		scheduler: c.scheduler, client: c.setup.Index, server: server, connections: options.PoolSize,
 		resends: orDefault(options.MaxRetries, 3), poolTimeout: options.PoolTimeout,
 	}
-	least, most := orDefault(options.MinRetryBackoff, 8*time.Millisecond), orDefault(options.MaxRetryBackoff, 512*time.Millisecond)
+	least, most := orDefault(options.MinRetryBackoff, 8*time.Millisecond),
+		orDefault(options.MaxRetryBackoff, 512*time.Millisecond)
 	draw := rand.New(rand.NewPCG(c.setup.Seed, uint64(c.setup.Index)<<32|uint64(server)))
 	g.backoff = func(attempt int) time.Duration { return retryBackoff(draw, attempt+1, least, most) }
 	if g.connections == 0 {

@@ -62,7 +62,8 @@ type network struct {
 	ended bool
 }
 
-func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pauser *Pauser, password string, key func(kind, number int) scheduler.Key) *network {
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pauser *Pauser, password string,
+	key func(kind, number int) scheduler.Key) *network {
 	if dialer == nil {
 		dialer = (&net.Dialer{}).DialContext
 	}

@@ -60,7 +60,8 @@ type operation struct {
 // NewProtocolChecker follows the client of that setup. now is the true clock.
 func NewProtocolChecker(setup Setup, now func() int64) *ProtocolChecker {
 	return &ProtocolChecker{
-		name: setup.Name, now: now, commands: map[int]*sentCommand{}, ops: map[int]*operation{}, leases: map[int]string{}, lost: map[int]bool{},
+		name: setup.Name, now: now, commands: map[int]*sentCommand{}, ops: map[int]*operation{}, leases: map[int]string{},
+		lost: map[int]bool{},
 	}
 }
 
@@ -130,16 +131,19 @@ func (c *ProtocolChecker) checkHello(lock *locks.Abilities) error {
 	if lock == nil {
 		return errors.New(`though its first message is to be its hello: {"lock":{...}}`)
 	}
-	if i := strings.IndexFunc(lock.Name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 || len(lock.Name) > maxNameLength {
+	if i := strings.IndexFunc(lock.Name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 ||
+		len(lock.Name) > maxNameLength {
 		return fmt.Errorf("though a lock's name is up to %d printable bytes", maxNameLength)
 	}
 	for _, name := range lock.Keys {
 		if strings.Count(name, locks.KeyPlaceholder) != 1 {
-			return fmt.Errorf("though each of a lock's keys is named with %s in the key's place, as in \"lock:%[1]s\"", locks.KeyPlaceholder)
+			return fmt.Errorf("though each of a lock's keys is named with %s in the key's place, as in \"lock:%[1]s\"",
+				locks.KeyPlaceholder)
 		}
 	}
 	has := map[locks.Feature]bool{
-		locks.FeatureExtend: lock.Extends, locks.FeatureWatch: lock.Watches, locks.FeatureFence: lock.Fencing, locks.FeatureClock: lock.OwnClock,
+		locks.FeatureExtend: lock.Extends, locks.FeatureWatch: lock.Watches, locks.FeatureFence: lock.Fencing,
+		locks.FeatureClock:   lock.OwnClock,
 		locks.FeatureThreads: lock.Threads,
 	}
 	for what := range lock.Unsupported {
@@ -347,7 +351,8 @@ func (t *sentCommand) began(e history.Event) error {
 
 // reasons are those that an operation may have.
 var reasons = []string{"", history.ReasonHeld, history.ReasonNoMajority, history.ReasonTooLate, history.ReasonLost,
-	history.ReasonExtensionLimit, history.ReasonCancelled, history.ReasonRefused, history.ReasonStale, history.ReasonExpired, history.ReasonOther}
+	history.ReasonExtensionLimit, history.ReasonCancelled, history.ReasonRefused, history.ReasonStale,
+	history.ReasonExpired, history.ReasonOther}
 
 // checkOutcome checks the outcome of an operation.
 func (c *ProtocolChecker) checkOutcome(line []byte, e history.Event) error {

@@ -46,7 +46,8 @@ const stallLimit = 100 * time.Millisecond
 const benchTTL = 30 * time.Second
 
 func newBench(command []string) (b *bench, err error) {
-	b = &bench{clock: realtime.Start(), options: locks.Options{TTL: benchTTL, NodeTimeout: 2 * time.Second}.WithDefaults(), ends: make(chan struct{})}
+	b = &bench{clock: realtime.Start(),
+		options: locks.Options{TTL: benchTTL, NodeTimeout: 2 * time.Second}.WithDefaults(), ends: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())

@@ -97,7 +97,8 @@ func (c *check) all() []step {
 
 // unsupported says why the lock cannot do something, "" if it can.
 func (c *check) unsupported(what locks.Feature) string {
-	has := map[locks.Feature]bool{locks.FeatureExtend: c.hello.Extends, locks.FeatureClock: c.hello.OwnClock, locks.FeatureCancel: true, "": true}[what]
+	has := map[locks.Feature]bool{locks.FeatureExtend: c.hello.Extends, locks.FeatureClock: c.hello.OwnClock,
+		locks.FeatureCancel: true, "": true}[what]
 	if why := c.hello.Unsupported[what]; why != "" || has {
 		return why
 	}

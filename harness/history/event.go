@@ -121,7 +121,8 @@ type Command struct {
 	Serial int64  `json:"serial"`
 	Name   string `json:"name"` // SET, GET, EVAL, ...
 	Key    string `json:"key,omitempty"`
-	Token  string `json:"token,omitempty"`  // the owner that it sets, deletes or extends; at the store, the version that it writes
+	// the owner that it sets, deletes or extends; at the store, the version that it writes
+	Token  string `json:"token,omitempty"`
 	Expiry int64  `json:"expiry,omitempty"` // what it sets as the key's time to live, in nanoseconds; 0 if none
 	// ExpiresAt is when the key is to expire, where it sets that (PXAT): nanoseconds since
 	// the run began, as the node's wall clock counts them; 0 if it does not.

@@ -20,7 +20,8 @@ type Truncated struct {
 }
 
 func (t *Truncated) Error() string {
-	return fmt.Sprintf("line %d is cut short: the run was killed while it wrote this line; the lines before it are whole", t.Line)
+	return fmt.Sprintf("line %d is cut short: the run was killed while it wrote this line; the lines before it are whole",
+		t.Line)
 }
 
 // Read reads a history and returns its events: the header, then the others

@@ -53,7 +53,8 @@ func validateParts(e *Event) error {
 		return validateClock(e)
 	case TypeStall:
 		if e.Late <= 0 {
-			return fmt.Errorf(`a stall of %d ns is none; "late" must say for how many nanoseconds the process was held up`, e.Late)
+			return fmt.Errorf(`a stall of %d ns is none; "late" must say for how many nanoseconds the process was held up`,
+				e.Late)
 		}
 	}
 	return nil
@@ -115,7 +116,8 @@ func validateFault(e *Event) error {
 			e.Fault.Kind, oneOf(Classes))
 	}
 	if !slices.Contains(Classes, e.Fault.Class) {
-		return fmt.Errorf("unknown class %q of the fault %s; it must be one of %s", e.Fault.Class, e.Fault.Kind, oneOf(Classes))
+		return fmt.Errorf("unknown class %q of the fault %s; it must be one of %s", e.Fault.Class, e.Fault.Kind,
+			oneOf(Classes))
 	}
 	if since := e.Fault.Since; since < 0 || since > e.Time {
 		return fmt.Errorf(

@@ -63,7 +63,8 @@ func (f *fenced) releaseUnfenced(ctx context.Context, lease Lease) {
 
 // queryMajority asks every node at once and returns the first N/2+1 answers. The
 // other nodes are heard in the background: Close waits for them.
-func (f *fenced) queryMajority(ctx context.Context, what string, ask func(context.Context, redis.UniversalClient) (int64, error)) ([]int64, error) {
+func (f *fenced) queryMajority(ctx context.Context, what string,
+	ask func(context.Context, redis.UniversalClient) (int64, error)) ([]int64, error) {
 	type answer struct {
 		value int64
 		err   error

@@ -70,13 +70,14 @@ func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 
 // highest reads the counter on a majority.
 func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
-	answers, err := f.queryMajority(ctx, "read "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
-		n, err := process(ctx, node, redis.NewStringCmd(ctx, "get", counter)).Int64()
-		if errors.Is(err, redis.Nil) {
-			return 0, nil
-		}
-		return n, err
-	})
+	answers, err := f.queryMajority(ctx, "read "+counter,
+		func(ctx context.Context, node redis.UniversalClient) (int64, error) {
+			n, err := process(ctx, node, redis.NewStringCmd(ctx, "get", counter)).Int64()
+			if errors.Is(err, redis.Nil) {
+				return 0, nil
+			}
+			return n, err
+		})
 	var highest int64
 	for _, n := range answers {
 		highest = max(highest, n)
@@ -87,9 +88,10 @@ func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
 // claim reports whether a majority accepted the token. Fewer than a majority
 // may: the token is then used up, and the next proposal goes beyond it.
 func (f *fenced) claim(ctx context.Context, counter string, token int64) (bool, error) {
-	answers, err := f.queryMajority(ctx, "claim "+counter, func(ctx context.Context, node redis.UniversalClient) (int64, error) {
-		return fenceClaim.Run(ctx, node, []string{counter}, token).Int64()
-	})
+	answers, err := f.queryMajority(ctx, "claim "+counter,
+		func(ctx context.Context, node redis.UniversalClient) (int64, error) {
+			return fenceClaim.Run(ctx, node, []string{counter}, token).Int64()
+		})
 	for _, accepted := range answers {
 		if accepted == 0 {
 			return false, err

@@ -137,7 +137,8 @@ type Kind struct {
 	// Waits: it waits for replicas and disks where Options.Wait and WaitAOF say so. Threads: a client of a
 	// Program carries out commands of several threads at once; others do.
 	// Failover: it is given a primary with its replicas, and is on the primary.
-	Fencing, OwnClock, Rules, RestartGuard, Extends, Watches, SingleNode, Majority, External, Program, Waits, Threads, Renews, Failover bool
+	Fencing, OwnClock, Rules, RestartGuard, Extends, Watches, SingleNode, Majority, External, Program, Waits, Threads,
+	Renews, Failover bool
 	// Servers is on how many it is, of several; 0: on as many as it is given.
 	Servers int
 	// Keys are the names that a key has on the servers, with KeyPlaceholder in place of the

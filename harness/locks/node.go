@@ -59,13 +59,15 @@ func (l *nodeLock) attempt(ctx context.Context, key string) (Lease, error) {
 	lease := &nodeLease{lock: l, key: key, token: token, until: start + l.env.TTL}
 	if lease.Validity() <= 0 {
 		l.cleanUp(ctx, key, token)
-		return nil, &Error{Reason: history.ReasonTooLate, Err: fmt.Errorf("%s was taken, but after the TTL of %s", key, l.env.TTL)}
+		return nil,
+			&Error{Reason: history.ReasonTooLate, Err: fmt.Errorf("%s was taken, but after the TTL of %s", key, l.env.TTL)}
 	}
 	return lease, nil
 }
 
 // call bounds one command by the node timeout.
-func (l *nodeLock) call(ctx context.Context, key, token string, do func(context.Context, string, string) (bool, error)) (bool, error) {
+func (l *nodeLock) call(ctx context.Context, key, token string,
+	do func(context.Context, string, string) (bool, error)) (bool, error) {
 	bounded, cancel := context.WithTimeout(ctx, l.env.NodeTimeout)
 	defer cancel()
 	return do(bounded, key, token)

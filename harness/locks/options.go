@@ -54,7 +54,8 @@ func (o Options) check() error {
 	case o.Tries < 0:
 		return refusalError("%d tries: 0 tries until the context ends, 1 or more is a limit", o.Tries)
 	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
-		return refusalError("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin, o.RetryMax)
+		return refusalError("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin,
+			o.RetryMax)
 	case o.MaxExtensions < 0:
 		return refusalError("%d extensions at most: it must be above 0", o.MaxExtensions)
 	}

@@ -13,7 +13,8 @@ func init() {
 		moves     bool
 	}{
 		{"single-primary", "one server of those that it is given: goes on to the next when one answers READONLY", true},
-		{"single-stale-primary", "one server of those that it is given, naive: keeps to the first, whatever that answers", false},
+		{"single-stale-primary", "one server of those that it is given, naive: keeps to the first, whatever that answers",
+			false},
 	} {
 		Register(Kind{
 			Name: kind.name, Doc: kind.doc,

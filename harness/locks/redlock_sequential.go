@@ -25,8 +25,9 @@ func init() {
 	})
 }
 
-// turns has a lock ask its nodes one after the other, each for at most the node timeout, as step 2 of redis.io's page has
-// it, and none once the attempt has failed or has been released: what that would grant would only be in others' way.
+// turns has a lock ask its nodes one after the other, each for at most the node timeout, as step 2 of redis.io's page
+// has it, and none once the attempt has failed or has been released: what that would grant would only be in others'
+// way.
 type turns struct {
 	timeout   time.Duration
 	unlimited bool

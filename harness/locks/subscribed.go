@@ -14,8 +14,10 @@ func init() {
 		name, doc string
 		again     bool
 	}{
-		{"single-subscribed", "one node: subscribes, asks, and waits for the message of a release, but not beyond the key's expiry", true},
-		{"single-missed-wake-up", "one node, naive: asks, subscribes, and waits for the message of a release without a bound", false},
+		{"single-subscribed",
+			"one node: subscribes, asks, and waits for the message of a release, but not beyond the key's expiry", true},
+		{"single-missed-wake-up",
+			"one node, naive: asks, subscribes, and waits for the message of a release without a bound", false},
 	} {
 		Register(Kind{
 			Name: kind.name, Doc: kind.doc,

@@ -44,7 +44,9 @@ func kind(name string, build New, declared Belief, allowed []string) locks.Kind 
 func strangers() []string {
 	var all []string
 	for _, address := range overlay.Unknown() {
-		all = append(all, fmt.Sprintf("it dialled %s, which is none of its servers: it was refused, as everything is in virtual time", address))
+		all = append(all,
+			fmt.Sprintf("it dialled %s, which is none of its servers: it was refused, as everything is in virtual time",
+				address))
 	}
 	return all
 }
@@ -85,7 +87,8 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 		return nil, a.adapterError(errors.New("Acquire gave neither a lease nor an error"))
 	}
 	if a.declaredBelief == ByLease && !declaresEnd(granted) {
-		return nil, a.adapterError(errors.New("the belief is declared to be as the lease tells, and the lease has neither Validity nor Until"))
+		return nil,
+			a.adapterError(errors.New("the belief is declared to be as the lease tells, and the lease has neither Validity nor Until"))
 	}
 	a.mu.Lock()
 	if a.firstLease == nil {
@@ -191,8 +194,10 @@ func (a *adapter) Describe() *locks.Abilities {
 	_, watches := first.(Contextual)
 	_, fencing := first.(Fenced)
 	return &locks.Abilities{
-		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: servers == 1, Servers: a.env.used.some(),
-		Belief: a.beliefText(first), Keys: a.names(locks.KeyPlaceholder), Notices: append(a.env.used.notices(), strangers()...),
+		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: servers == 1,
+		Servers: a.env.used.some(),
+		Belief:  a.beliefText(first), Keys: a.names(locks.KeyPlaceholder),
+		Notices: append(a.env.used.notices(), strangers()...),
 	}
 }
 

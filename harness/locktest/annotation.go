@@ -31,8 +31,8 @@ func callersPackages() [2]string {
 	return [2]string{path, path + "_test"}
 }
 
-// annotate has GitHub show a failure beside the line of the test, on whose machines workspace is the repository's folder.
-// What begins a line with :: is for it, and nobody else minds.
+// annotate has GitHub show a failure beside the line of the test, on whose machines workspace is the repository's
+// folder. What begins a line with :: is for it, and nobody else minds.
 func (p place) annotate(w io.Writer, workspace, row, why string) {
 	if workspace == "" {
 		return

@@ -20,7 +20,8 @@ type Verdict string
 // Violated: the scenario is known to break the lock.
 const Violated Verdict = "violated"
 
-// show gives a trial's answer as go test has it: a bug fails, a limit and what is undecided are skipped, with the reason.
+// show gives a trial's answer as go test has it: a bug fails, a limit and what is undecided are skipped, with the
+// reason.
 func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, record bool) {
 	t.Helper()
 	answer, why := done.Answer()
@@ -31,7 +32,8 @@ func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, r
 		t.Skip("EXPECTED: " + why)
 	case known && (answer == suite.Holds || answer == suite.Limit):
 		r.failed = true
-		t.Errorf("%s is expected to be violated, and is not any more (%s): take Expect(%q, locktest.Violated) out", job.Scenario.Name, why, job.Scenario.Name)
+		t.Errorf("%s is expected to be violated, and is not any more (%s): take Expect(%q, locktest.Violated) out",
+			job.Scenario.Name, why, job.Scenario.Name)
 	case answer == suite.Bug, answer == suite.Failed:
 		r.failed = true
 		r.place.annotate(os.Stdout, os.Getenv("GITHUB_WORKSPACE"), r.name+": "+job.Scenario.Name, why)
@@ -88,8 +90,8 @@ var screen = terminal.Screen{Width: 110, UTF8: true}
 // failureLines is how many lines a failure has at most.
 const failureLines = 25
 
-// failureText tells of a trial that failed: what was violated, with its story and picture, where its history is, and how
-// to see it again.
+// failureText tells of a trial that failed: what was violated, with its story and picture, where its history is, and
+// how to see it again.
 func (r *run) failureText(done suite.Result, why, out, recorded string) string {
 	lines := []string{"BUG: " + why}
 	if done.Failure != "" {
@@ -139,7 +141,8 @@ const maxCauses = 8
 // findCause finds by experiment, in virtual time, what causes a bug.
 func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) error {
 	decisive := done.Decisive()
-	if answer, _ := done.Answer(); answer != suite.Bug || decisive == nil || done.CauseOf(decisive.Property) != nil || r.on != suite.Virtual || r.causesSought >= maxCauses {
+	if answer, _ := done.Answer(); answer != suite.Bug || decisive == nil || done.CauseOf(decisive.Property) != nil ||
+		r.on != suite.Virtual || r.causesSought >= maxCauses {
 		return nil
 	}
 	r.causesSought++
@@ -181,5 +184,6 @@ func (r *run) directions(t *testing.T) string {
 			break
 		}
 	}
-	return fmt.Sprintf("details: %s      repeat one: go test -run '%s/%s'", filepath.Join(r.results.shown, reports.PageFile), t.Name(), example)
+	return fmt.Sprintf("details: %s      repeat one: go test -run '%s/%s'",
+		filepath.Join(r.results.shown, reports.PageFile), t.Name(), example)
 }

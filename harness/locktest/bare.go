@@ -26,7 +26,8 @@ func Bare(ttl time.Duration, addrs ...string) (env Env, end func() error) {
 		network.Servers = append(network.Servers, locks.Server{Addr: addr})
 	}
 	network.Redis = func(i int, options ...func(*redis.Options)) *redis.Client {
-		o := &redis.Options{Addr: addrs[i], MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}
+		o := &redis.Options{Addr: addrs[i],
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}}
 		for _, set := range options {
 			set(o)
 		}

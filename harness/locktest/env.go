@@ -153,7 +153,7 @@ func (u *serverUsage) some() int {
 
 func newEnv(env locks.Env) Env {
 	return Env{
-		TTL: env.TTL, RetryMin: env.RetryMin, RetryMax: env.RetryMax, NodeTimeout: env.NodeTimeout, Tries: env.Tries, Drift: env.Drift,
-		Rand: env.Rand, env: env, used: &serverUsage{given: len(env.Servers)},
+		TTL: env.TTL, RetryMin: env.RetryMin, RetryMax: env.RetryMax, NodeTimeout: env.NodeTimeout, Tries: env.Tries,
+		Drift: env.Drift, Rand: env.Rand, env: env, used: &serverUsage{given: len(env.Servers)},
 	}
 }

@@ -63,7 +63,8 @@ func (r *run) search(t *testing.T) {
 		r.rerun(t, f.Shrunk.Text(about), f.Seed, "broke "+f.FindID.String())
 	case died.first != nil:
 		r.rerun(t, s.Space.Draw(died.seed).Text(explore.About{
-			Name: "explored", Title: "A schedule that the lock fails in", Source: "found by locktest.Explore", Lesson: "It is to end.",
+			Name: "explored", Title: "A schedule that the lock fails in", Source: "found by locktest.Explore",
+			Lesson: "It is to end.",
 			Expect: map[string]string{checker.MutualExclusion: history.Holds},
 		}), died.seed, "failed: "+died.first.Failure)
 	case tally.Schedules == tally.Refused:
@@ -106,7 +107,8 @@ func (r *run) rerun(t *testing.T, text []byte, seed uint64, what string) {
 	job := suite.Job{Scenario: s, Lock: r.name, AllowBetter: true}
 	r.trial(t, job, seed, true)
 	if !t.Failed() {
-		t.Errorf("%s\na schedule %s, and did not when it was run again: something in the lock differs from run to run, such as tokens "+
+		t.Errorf("%s\na schedule %s, and did not when it was run again: something in the lock differs from run to run, "+
+			"such as tokens "+
 			"that are not from Env.Rand", r.record(job, seed, what), what)
 	}
 }

@@ -49,7 +49,8 @@ func (r *run) record(job suite.Job, seed uint64, why string) string {
 		return fmt.Sprintf("the schedule cannot be recorded: %v", err)
 	}
 	path := filepath.Join(r.schedules(), fmt.Sprintf("%s-seed-%d.yaml", job.Scenario.Name, seed))
-	head := fmt.Sprintf("# Broke %s: %s\n# It is replayed before anything else, for as long as this file is there.\n%s%s\n\n",
+	head := fmt.Sprintf("# Broke %s: %s\n# It is replayed before anything else, for as long as this file is "+
+		"there.\n%s%s\n\n",
 		r.name, strings.Join(strings.Fields(why), " "), replayMark, what)
 	err = os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {

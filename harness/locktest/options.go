@@ -168,7 +168,9 @@ func settle(name string, options []Option) (settings, error) {
 	case s.explore < 0:
 		return s, fmt.Errorf("Explore: %s: it must not be below 0", s.explore)
 	case s.explore > 0 && kinds.RealTime(s.on):
-		return s, fmt.Errorf("Explore: schedules are run in virtual time, and the %s cluster is in real time: leave out one of them", s.on)
+		return s,
+			fmt.Errorf("Explore: schedules are run in virtual time, and the %s cluster is in real time: leave out one of them",
+				s.on)
 	case !slices.Contains(beliefs, s.belief):
 		return s, fmt.Errorf("Believes: there is no %q: there are %q", s.belief, beliefs[1:])
 	}

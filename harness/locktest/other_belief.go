@@ -25,7 +25,8 @@ type other struct {
 
 var others = []other{
 	{FromCall, true, "counted from the call of Acquire (Believes(locktest.FromCall)), %d of the bugs do not occur: %s"},
-	{UntilReleased, false, "with work that goes on until the release (Believes(locktest.UntilReleased)), %d more are bugs: %s"},
+	{UntilReleased, false,
+		"with work that goes on until the release (Believes(locktest.UntilReleased)), %d more are bugs: %s"},
 }
 
 // under names the lock under another belief.

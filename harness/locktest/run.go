@@ -39,7 +39,8 @@ func Run(t *testing.T, build New, options ...Option) {
 		t.Fatalf("locktest.Named: %s is a lock of Lockproof's own: give yours another name", s.name)
 	}
 	if role == nil && s.dialsItself && s.on == suite.Local {
-		t.Log("the lock dials by itself, and runs on real servers: lockproof test brings it into virtual time, and explores it")
+		t.Log("the lock dials by itself, and runs on real servers: lockproof test brings it into virtual time, and " +
+			"explores it")
 	}
 	for _, own := range callersPackages() {
 		if (bubble.Goroutine{Owner: own + "."}).BelongsTo(s.leavesBehind) {
@@ -108,7 +109,8 @@ func newRun(s settings, call childRole) (*run, error) {
 		return nil, err
 	}
 	folder := filepath.Join(kept.folder, histories)
-	r := &run{settings: s, call: call, causes: map[string]string{}, differs: map[Belief][]string{}, folder: folder, results: kept}
+	r := &run{settings: s, call: call, causes: map[string]string{}, differs: map[Belief][]string{}, folder: folder,
+		results: kept}
 	r.children = &suite.Children{ProgressTimeout: s.progressTimeout, Stderr: os.Stderr}
 	if overlay.BuiltIn() { // goroutines of a library's own race: on one processor their order is more often the same
 		r.children.Processors = 1
@@ -164,8 +166,8 @@ func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (sui
 	return r.settle(ctx, job, o, trials[0])
 }
 
-// settle finds out what a trial with waits has shown. Where another trial is the answer, that is run once more, to leave
-// its history in place of the first one's.
+// settle finds out what a trial with waits has shown. Where another trial is the answer, that is run once more, to
+// leave its history in place of the first one's.
 func (r *run) settle(ctx context.Context, job suite.Job, o suite.Options, done suite.Result) (suite.Result, error) {
 	if len(done.Waits) == 0 || job.Changes.Waits != nil {
 		return done, nil
@@ -233,7 +235,8 @@ func (r *run) runScenarios(t *testing.T) {
 		})
 	}
 	if fit == 0 {
-		t.Errorf("locktest: none of the scenarios chosen can be run with this lock on the %s cluster: go test -v says why", r.on)
+		t.Errorf("locktest: none of the scenarios chosen can be run with this lock on the %s cluster: go test -v says why",
+			r.on)
 	}
 }
 

@@ -23,7 +23,8 @@ var insertions = []insertion{
 		"\tif c, ours, err := lockproofDial(d, ctx, network, address); ours {\n\t\treturn c, err\n\t}\n"},
 	{"net/lookup.go", "func (r *Resolver) lookupIPAddr(ctx context.Context, network, host string) ([]IPAddr, error) {\n",
 		"\tif addrs, ours, err := lockproofLookup(host); ours {\n\t\treturn addrs, err\n\t}\n"},
-	{"net/tcpsock_posix.go", "func (sd *sysDialer) dialTCP(ctx context.Context, laddr, raddr *TCPAddr) (*TCPConn, error) {\n",
+	{"net/tcpsock_posix.go",
+		"func (sd *sysDialer) dialTCP(ctx context.Context, laddr, raddr *TCPAddr) (*TCPConn, error) {\n",
 		"\tif err := lockproofConnect(raddr); err != nil {\n\t\treturn nil, err\n\t}\n"},
 	// What the added file calls.
 	{"internal/synctest/synctest.go", "func IsInBubble() bool\n", ""},

@@ -81,12 +81,13 @@ func (t Result) Cause() (Cause, bool) {
 	return Cause{r.Violations[0].What, r.Property, false}, true
 }
 
-// Decisive is the result whose violation decides the trial's answer: the first that is a bug, or else the first that is a
-// limit; nil where nothing is violated.
+// Decisive is the result whose violation decides the trial's answer: the first that is a bug, or else the first that
+// is a limit; nil where nothing is violated.
 func (t Result) Decisive() *checker.Result {
 	for _, outcome := range []Outcome{Differs, LimitOfClass} {
 		for _, j := range t.Judgements() {
-			i := slices.IndexFunc(t.Results, func(r checker.Result) bool { return r.Property == j.Property && len(r.Violations) > 0 })
+			i := slices.IndexFunc(t.Results,
+				func(r checker.Result) bool { return r.Property == j.Property && len(r.Violations) > 0 })
 			if j.Outcome == outcome && i >= 0 {
 				return &t.Results[i]
 			}

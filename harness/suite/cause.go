@@ -52,9 +52,10 @@ func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, err
 		Scenario: job.Scenario.With(variant), Without: append(append([]string(nil), variant.Without...), job.Without...),
 		Property: property, Seed: seed, Options: err == nil && kind.External,
 		Trial: func(ctx context.Context, v cause.Variation, seed uint64) cause.Outcome {
-			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without, Changes: trial.Changes{
-				FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries, Waits: job.Changes.Waits,
-			}}
+			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without,
+				Changes: trial.Changes{
+					FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries, Waits: job.Changes.Waits,
+				}}
 			return outcomeOf(p.Try(ctx, changed, seed), property)
 		},
 	}, nil

@@ -103,7 +103,8 @@ func (o Options) newPlan(j Job) (*trial.Plan, error) {
 	}
 	return trial.NewPlan(j.Scenario, trial.Settings{
 		Unfit: j.Unfit,
-		On:    kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, Variant: j.Variant, Lock: j.Lock, Without: j.Without, TTL: o.TTL, AllowBetter: j.AllowBetter,
+		On:    kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, Variant: j.Variant, Lock: j.Lock,
+		Without: j.Without, TTL: o.TTL, AllowBetter: j.AllowBetter,
 		Changes: j.Changes,
 	})
 }

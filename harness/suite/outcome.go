@@ -100,7 +100,8 @@ func judge(property, expected string, result checker.Result, lenient bool) Judge
 // againstReference compares a verdict on a lock under test with that of the reference of its class: expectations of the
 // scenario decide nothing, but which properties it puts to the test.
 func (t Result) againstReference(result checker.Result) Judgement {
-	j := Judgement{Property: result.Property, Expected: t.Expect[result.Property], Got: result.Verdict, Outcome: AsExpected}
+	j := Judgement{Property: result.Property, Expected: t.Expect[result.Property], Got: result.Verdict,
+		Outcome: AsExpected}
 	j.Why = j.Property + ": " + j.Got
 	switch {
 	case j.Got == history.Violated && t.Reference[j.Property] == history.Violated:

@@ -118,7 +118,8 @@ func (r *runner) runTrial(ctx context.Context, t ticket) Result {
 
 // attempt runs a trial once, judges it, and keeps its history if that is worth it.
 func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Result) {
-	result.Results, result.Failure, result.Skipped, result.History, result.Events, result.timedOut = nil, "", "", "", nil, false
+	result.Results, result.Failure, result.Skipped, result.History, result.Events, result.timedOut = nil, "", "", "", nil,
+		false
 	journal, err := r.journal(job, result.Trial)
 	if err != nil {
 		result.Failure = err.Error()

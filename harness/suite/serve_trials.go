@@ -112,7 +112,8 @@ func stuck() string {
 	if place == "" {
 		return ""
 	}
-	return fmt.Sprintf("virtual time stands still while a goroutine waits for a mutex (%s) that another holds across a call to a server: "+
+	return fmt.Sprintf("virtual time stands still while a goroutine waits for a mutex (%s) that another holds across a "+
+		"call to a server: "+
 		"use a channel in its place, or real servers", place)
 }
 
@@ -130,7 +131,8 @@ func (s *server) reportProgress() {
 func (s *server) watchMemory() {
 	for range time.Tick(memoryInterval) {
 		if has := memoryInUse(); has > childMemory {
-			_ = s.send(response{FinalError: fmt.Sprintf("it had more than %d MB of memory, the most that a trial may take", childMemory>>20)})
+			_ = s.send(response{FinalError: fmt.Sprintf("it had more than %d MB of memory, the most that a trial may take",
+				childMemory>>20)})
 			os.Exit(1)
 		}
 	}

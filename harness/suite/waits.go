@@ -13,8 +13,8 @@ import (
 	"lockproof/internal/wording"
 )
 
-// allowForWaits takes back each "violated" of a bound on time where goroutines were made to wait as the seed drew it: the
-// bound leaves no room for that. Where the waits are given, it does.
+// allowForWaits takes back each "violated" of a bound on time where goroutines were made to wait as the seed drew it:
+// the bound leaves no room for that. Where the waits are given, it does.
 func (t *Result) allowForWaits(drawn bool) {
 	told := false
 	for i, r := range t.Results {
@@ -24,7 +24,8 @@ func (t *Result) allowForWaits(drawn bool) {
 		}
 		told = true
 		if drawn && property.Timed && len(t.Waits) > 0 {
-			t.Results[i].Undecide(checker.Unknown, "goroutines of the library were made to wait, and a bound on time was broken (%s)",
+			t.Results[i].Undecide(checker.Unknown,
+				"goroutines of the library were made to wait, and a bound on time was broken (%s)",
 				r.Violations[0].What)
 		}
 	}
@@ -37,7 +38,8 @@ func (t *Result) allowForWaits(drawn bool) {
 func (t *Result) suspects() (names []string) {
 	for _, r := range t.Results {
 		property, _ := checker.Find(r.Property)
-		if r.Verdict == history.Violated || property.Timed && r.Verdict == history.Inconclusive && r.Cause == checker.Unknown {
+		if r.Verdict == history.Violated ||
+			property.Timed && r.Verdict == history.Inconclusive && r.Cause == checker.Unknown {
 			names = append(names, r.Property)
 		}
 	}
@@ -48,7 +50,8 @@ func (t *Result) suspects() (names []string) {
 const raceTrials = 100
 
 // Settle finds out by experiment what a trial with waits has shown: see settle.
-func (p *Pool) Settle(ctx context.Context, job Job, seed uint64, done Result) (answer Result, waits *[]interleave.Wait) {
+func (p *Pool) Settle(ctx context.Context, job Job, seed uint64,
+	done Result) (answer Result, waits *[]interleave.Wait) {
 	if job.Changes.Waits != nil || len(done.Waits) == 0 {
 		return done, nil
 	}
@@ -59,10 +62,10 @@ func (p *Pool) Settle(ctx context.Context, job Job, seed uint64, done Result) (a
 	})
 }
 
-// settle tries a trial that was run with drawn waits again with others. What occurs without any wait is no race: then the
-// trial without them is the answer. What one wait alone brings about is one, and the trial with that wait, as short as it
-// may be, is the answer. Else the trial stands as it is. It gives the waits of the trial that is the answer, nil for the
-// first one's.
+// settle tries a trial that was run with drawn waits again with others. What occurs without any wait is no race: then
+// the trial without them is the answer. What one wait alone brings about is one, and the trial with that wait, as
+// short as it may be, is the answer. Else the trial stands as it is. It gives the waits of the trial that is the
+// answer, nil for the first one's.
 func settle(done Result, try func([]interleave.Wait) Result) (answer Result, waits *[]interleave.Wait) {
 	control := try([]interleave.Wait{})
 	for _, property := range done.suspects() {
@@ -113,6 +116,7 @@ func causeOfRace(property string, w interleave.Wait) cause.Cause {
 	if n := len(w.Meanwhile); n > 0 {
 		what += ", and others come by at " + wording.List(slices.Compact(w.Meanwhile[max(0, n-3):]))
 	}
-	return cause.Cause{Property: property, Necessary: []string{what}, Kinds: []string{"race at " + w.Point}, Violated: 1, Seeds: 1,
+	return cause.Cause{Property: property, Necessary: []string{what}, Kinds: []string{"race at " + w.Point}, Violated: 1,
+		Seeds:       1,
 		Experiments: []cause.Experiment{{Change: "without the wait", Averts: 1, Seeds: 1, Holds: true}, {Rest: true}}}
 }

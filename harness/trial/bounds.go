@@ -15,7 +15,8 @@ const freeBoundMargin = 0.25
 // are kept away is no part of it: while they are, the checker's clock stands still.
 func (p *Plan) bounds() history.Bounds {
 	free := p.TTL + time.Duration(freeBoundMargin*float64(p.TTL)) + p.maxRetryDelay()
-	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2), Cancel: int64(p.cancelBound())}
+	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2),
+		Cancel: int64(p.cancelBound())}
 	if s := p.Bounds.Free; !s.IsZero() {
 		b.Free = int64(s.In(p.TTL))
 	}

@@ -151,7 +151,8 @@ func (c *clientGroup) cancel(name string) error {
 // awaitReply waits for a command's end, for as long as limit; one that does not come
 // leaves nobody waiting for the next. If its caller had given up, that is the lock's
 // failure, which the history shows: its client is ended.
-func (c *clientGroup) awaitReply(ctx context.Context, name string, done <-chan client.Message, limit time.Duration) (client.Message, error) {
+func (c *clientGroup) awaitReply(ctx context.Context, name string, done <-chan client.Message,
+	limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -276,7 +277,8 @@ func (c *clientGroup) SetClock(ctx context.Context, name string, set client.SetC
 	if wall.Clock == nil || mono.Clock == nil {
 		return nemesis.Reading{}, fmt.Errorf("client %s has not read its clocks", name)
 	}
-	return nemesis.Reading{True: wall.Time, Wall: wall.Clock.Reading, Monotonic: mono.Clock.Reading, Rate: wall.Clock.Rate}, nil
+	return nemesis.Reading{True: wall.Time, Wall: wall.Clock.Reading, Monotonic: mono.Clock.Reading,
+		Rate: wall.Clock.Rate}, nil
 }
 
 // close ends every client in good order, but for those that have failed: their cluster

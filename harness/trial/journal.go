@@ -79,7 +79,8 @@ type JournalOptions struct {
 // NewJournal makes the journal of one attempt at a trial. The file of an earlier
 // one goes: it must not stand for this one, however it ends.
 func NewJournal(to JournalOptions) (*Journal, error) {
-	j := &Journal{root: to.Root, path: to.Path, recorded: make([]history.Event, 0, initialEvents), memoryLimit: maxEventsInMemory, progress: to.Progress}
+	j := &Journal{root: to.Root, path: to.Path, recorded: make([]history.Event, 0, initialEvents),
+		memoryLimit: maxEventsInMemory, progress: to.Progress}
 	if to.Virtual {
 		j.limit = maxVirtualEvents
 	}

@@ -47,8 +47,9 @@ func (p *Plan) allowedToStay(err error) (left []string, rest error) {
 			goroutines = fmt.Sprintf("%d goroutines", len(places))
 		}
 		slices.Sort(places)
-		return nil, fmt.Errorf("the lock leaves %s (%s) after Release, or when its client has ended: stop it there, by env.Context(), "+
-			"or give the lock a Close()", goroutines, strings.Join(slices.Compact(places), ", "))
+		return nil,
+			fmt.Errorf("the lock leaves %s (%s) after Release, or when its client has ended: stop it there, by env.Context(), "+
+				"or give the lock a Close()", goroutines, strings.Join(slices.Compact(places), ", "))
 	}
 	slices.Sort(left)
 	return slices.Compact(left), nil

@@ -31,7 +31,8 @@ func (r *run) readRegisters(ctx context.Context) error {
 		return fmt.Errorf("reading the registers at the store at the end: %w", err)
 	}
 	for i, key := range keys {
-		read := history.Event{Time: asked, Process: "harness", Type: history.TypeInvoke, Op: history.OpRead, ID: i + 1, Key: key}
+		read := history.Event{Time: asked, Process: "harness", Type: history.TypeInvoke, Op: history.OpRead, ID: i + 1,
+			Key: key}
 		r.record(read)
 		read.Time, read.Type, read.Value = r.cluster.Now(), history.TypeOK, store.Keys[client.Register(key)].Token
 		r.record(read)

@@ -59,7 +59,8 @@ func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Du
 			}
 		}
 		if r.cluster.Now() > deadline {
-			return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errPrecondition, replica, within), lookErr)
+			return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errPrecondition, replica, within),
+				lookErr)
 		}
 		if err := r.cluster.Sleep(ctx, 10*pollInterval); err != nil {
 			return err
@@ -85,7 +86,8 @@ func (r *run) knownAsMaster(ctx context.Context, replica string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(masters, func(name string) bool { return name != replica }) && len(masters) == r.plan.Sentinels, nil
+	return !slices.ContainsFunc(masters, func(name string) bool { return name != replica }) &&
+		len(masters) == r.plan.Sentinels, nil
 }
 
 // inSync says whether a replica has every write that its master has.

@@ -85,7 +85,8 @@ func (r *run) setUp(ctx context.Context) error {
 			}
 		}
 		for _, node := range c.FarNodes {
-			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{c.Name + "-" + node}, Delay: r.duration(c.FarDelay), Background: true}
+			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{c.Name + "-" + node}, Delay: r.duration(c.FarDelay),
+				Background: true}
 			if _, err := r.nemesis.Apply(ctx, far); err != nil {
 				return err
 			}
@@ -139,8 +140,10 @@ func (r *run) options() locks.Options {
 		l.MaxExtensions = r.plan.maxExtensions()
 	}
 	o := locks.Options{
-		TTL: r.plan.TTL, NodeTimeout: r.duration(l.NodeTimeout), Tries: l.Tries, RetryMin: r.duration(l.RetryMin), RetryMax: r.duration(l.RetryMax),
-		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF, Connection: l.Connection, Without: r.plan.Without,
+		TTL: r.plan.TTL, NodeTimeout: r.duration(l.NodeTimeout), Tries: l.Tries, RetryMin: r.duration(l.RetryMin),
+		RetryMax:      r.duration(l.RetryMax),
+		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF,
+		Connection: l.Connection, Without: r.plan.Without,
 	}
 	for _, c := range r.plan.Clients {
 		if !c.TTL.IsZero() {
@@ -217,9 +220,10 @@ func (r *run) randoms() []nemesis.Random {
 	var list []nemesis.Random
 	for _, n := range r.plan.Nemesis {
 		list = append(list, nemesis.Random{
-			Fault:      nemesis.Fault{Kind: nemesis.Kind(n.Fault), Direction: n.Direction, Delay: r.duration(n.By), Jump: r.duration(n.Jump), Rate: n.Rate},
-			Candidates: n.Candidates, Count: n.Count,
-			IntervalMin: r.duration(n.Every.Min), IntervalMax: r.duration(n.Every.Max), DurationMin: r.duration(n.For.Min), DurationMax: r.duration(n.For.Max),
+			Fault: nemesis.Fault{Kind: nemesis.Kind(n.Fault), Direction: n.Direction, Delay: r.duration(n.By),
+				Jump: r.duration(n.Jump), Rate: n.Rate}, Candidates: n.Candidates, Count: n.Count,
+			IntervalMin: r.duration(n.Every.Min), IntervalMax: r.duration(n.Every.Max), DurationMin: r.duration(n.For.Min),
+			DurationMax: r.duration(n.For.Max),
 		})
 	}
 	return list

@@ -119,7 +119,8 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 		s.Within = defaultTimeouts[do]
 	}
 	r.recordLinkCounts(name)
-	done, err := r.clients.send(name, client.Command{Do: do, Key: s.Key, Thread: s.Thread, Within: r.duration(s.Within), IfHeld: s.IfHeld})
+	done, err := r.clients.send(name,
+		client.Command{Do: do, Key: s.Key, Thread: s.Thread, Within: r.duration(s.Within), IfHeld: s.IfHeld})
 	if err != nil {
 		return err
 	}

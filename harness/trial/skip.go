@@ -70,9 +70,11 @@ func (p *Plan) lockUnsuitable() string {
 	case k.External && p.Sentinels > 0:
 		return fmt.Sprintf("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
 	case k.External && p.RedisCluster != nil:
-		return fmt.Sprintf("%s connects to servers that it is given, and does not ask a Redis Cluster which has a key", k.Name)
+		return fmt.Sprintf("%s connects to servers that it is given, and does not ask a Redis Cluster which has a key",
+			k.Name)
 	case k.RestartGuard && p.RedisCluster != nil:
-		return fmt.Sprintf("the restart guard of %s asks each server for how long it has been up, and a client of a Redis Cluster has many", k.Name)
+		return fmt.Sprintf("the restart guard of %s asks each server for how long it has been up, and a client of a Redis "+
+			"Cluster has many", k.Name)
 	case p.Store.Check.Fenced() && !k.Fencing:
 		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario's store checks")
 	case p.expectsTokens() && !k.Fencing:
@@ -86,7 +88,8 @@ func (p *Plan) lockUnsuitable() string {
 	case slices.Contains(p.Requirements(), "client-clock") && !k.OwnClock:
 		return k.Name + " " + systemClock
 	case p.needsThreads() && k.Program && !k.Threads:
-		return lacks(locks.FeatureThreads, "does not say that its client carries out two operations at once, which this scenario asks for")
+		return lacks(locks.FeatureThreads,
+			"does not say that its client carries out two operations at once, which this scenario asks for")
 	case p.Scenario.Lock.Pool > 0 && k.External:
 		return k.Name + " makes its own connections, and this scenario is about how many there are"
 	case p.needsWait() && !k.Waits:
@@ -101,12 +104,14 @@ func (p *Plan) lockUnsuitable() string {
 
 // needsThreads says whether a client does two things at once.
 func (p *Plan) needsThreads() bool {
-	return p.Workload != nil && p.Workload.Threads > 1 || slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Thread != "" })
+	return p.Workload != nil && p.Workload.Threads > 1 ||
+		slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Thread != "" })
 }
 
 // needsWait says whether the lock is to wait for replicas.
 func (p *Plan) needsWait() bool {
-	return p.Scenario.Lock.WaitsForReplicas() || slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
+	return p.Scenario.Lock.WaitsForReplicas() ||
+		slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
 }
 
 // givesReplicas says whether a client's lock is given a master and a replica of its.

@@ -63,7 +63,8 @@ func Run(
 	})
 	left, err := p.allowedToStay(err)
 	if observed.Lock != nil && len(left) > 0 {
-		observed.Lock.Notices = append(observed.Lock.Notices, "it leaves goroutines behind, which LeavesBehind allows: "+strings.Join(left, ", "))
+		observed.Lock.Notices = append(observed.Lock.Notices,
+			"it leaves goroutines behind, which LeavesBehind allows: "+strings.Join(left, ", "))
 	}
 	return observed, maker.Explain(err)
 }

@@ -11,7 +11,8 @@ import (
 // runInTime does something in the time of a kind of cluster: in virtual time in a
 // bubble, until the journal has too many events at the most. Then it is ended, for
 // which nobody looks at the world outside: much virtual time may pass by that.
-func runInTime(ctx context.Context, kind cluster.Kind, j *Journal, do func(context.Context) error, end func() error) error {
+func runInTime(ctx context.Context, kind cluster.Kind, j *Journal, do func(context.Context) error,
+	end func() error) error {
 	if kind.RealTime() {
 		return cmp.Or(do(ctx), end())
 	}

@@ -179,7 +179,8 @@ func (b *Tab) Offline(away bool) {
 // Scripts allows scripts or not, from the next page on.
 func (b *Tab) Scripts(allowed bool) {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !allowed})
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: !allowed})
 	require.NoError(b.t, err)
 }
 
@@ -203,8 +204,10 @@ func (b *Tab) RequireNoErrors() {
 	for _, request := range b.requests {
 		asked, err := url.Parse(request)
 		require.NoError(b.t, err)
-		same := asked.Scheme == own.Scheme && asked.Host == own.Host && (own.Scheme != "file" || asked.Path == own.Path || b.Folder != "" && strings.HasPrefix(asked.Path, b.Folder+"/"))
-		require.True(b.t, same || request == "about:blank" || strings.HasPrefix(request, "data:") || strings.HasPrefix(request, "blob:"),
+		same := asked.Scheme == own.Scheme && asked.Host == own.Host && (own.Scheme != "file" || asked.Path == own.Path ||
+			b.Folder != "" && strings.HasPrefix(asked.Path, b.Folder+"/"))
+		require.True(b.t, same || request == "about:blank" || strings.HasPrefix(request, "data:") ||
+			strings.HasPrefix(request, "blob:"),
 			"the page asks for %s", request)
 	}
 }

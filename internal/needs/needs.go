@@ -44,7 +44,8 @@ var (
 	Redis    = Need{"redis-server", "Redis 7.0 or later", setup}
 	Compiler = Need{"compiler", "a C compiler", setup}
 	Python   = Need{"python", "Python 3 with redis-py (Debian: python3-redis)", setup}
-	PHP      = Need{"php", "PHP with phpredis, Symfony's and malkusch's locks (Debian: php-symfony-lock, php-malkusch-lock)", setup}
+	PHP      = Need{"php",
+		"PHP with phpredis, Symfony's and malkusch's locks (Debian: php-symfony-lock, php-malkusch-lock)", setup}
 	Node     = Need{"node", "Node with node-redis (Debian: node-redis)", setup}
 	Ruby     = Need{"ruby", "Ruby with redis-rb (Debian: ruby-redis)", setup}
 	Java     = Need{"java", "a JDK of Java 17 or later (Debian: default-jdk-headless)", setup}
@@ -55,13 +56,16 @@ var (
 	Time     = Need{"time", "time (-short was given)", "make test-all"}
 	Root     = Need{"root", "the rights of root", "sudo make test-all"}
 	Path     = Need{"path", "a folder for temporary files without blanks in its path", "TMPDIR=/tmp make test-all"}
-	Modules  = Need{"modules", "the modules of examples/locktest, from a proxy or Go's cache", "go -C examples/locktest mod download"}
-	Servers  = Need{"servers", "Redis 8.4 and Valkey 9.0 or later (images of docker have them)", ServersVariable + "=127.0.0.1:6379 make test-all"}
-	System   = Need{"system", "what this system's kernel or file system does not do", ""}
+	Modules  = Need{"modules", "the modules of examples/locktest, from a proxy or Go's cache",
+		"go -C examples/locktest mod download"}
+	Servers = Need{"servers", "Redis 8.4 and Valkey 9.0 or later (images of docker have them)",
+		ServersVariable + "=127.0.0.1:6379 make test-all"}
+	System = Need{"system", "what this system's kernel or file system does not do", ""}
 )
 
 // All lists the needs.
-var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Shell, Time, Root, Path, Modules, Servers, System}
+var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Shell, Time, Root, Path,
+	Modules, Servers, System}
 
 // Browsers are the names under which Chromium is found, the preferred first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}

@@ -125,7 +125,8 @@ const maxColourLength = 8
 // colours are the parameters of the sequences for colours that reports have
 // (ECMA-48, SGR): all of them off, bold, faint, and the terminal's own red,
 // green and yellow. None hides text.
-var colours = map[string]bool{"": true, "0": true, "1": true, "2": true, "31": true, "32": true, "33": true, "1;31": true}
+var colours = map[string]bool{"": true, "0": true, "1": true, "2": true, "31": true, "32": true, "33": true,
+	"1;31": true}
 
 // colourSequence is the length of the sequence for a colour that a text begins with.
 func colourSequence(text []byte) int {

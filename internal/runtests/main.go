@@ -45,7 +45,8 @@ func main() {
 // realTime are the packages, with those below them, whose tests wait in real
 // time for what others do: they must not hold each other up.
 var realTime = []string{
-	"lockproof/bench", "lockproof/cmd", "lockproof/harness", "lockproof/nemesis", "lockproof/redlock", "lockproof/validate",
+	"lockproof/bench", "lockproof/cmd", "lockproof/harness", "lockproof/nemesis", "lockproof/redlock",
+	"lockproof/validate",
 }
 
 // splitRealTime says whether a package is one of them. Those about virtual time,

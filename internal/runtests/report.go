@@ -123,7 +123,8 @@ func (s packageCost) String() string {
 
 // costs shows what each package costs, the dearest first.
 func (r *report) costs() {
-	slices.SortFunc(r.spent, func(a, b packageCost) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.pkg, b.pkg)) })
+	slices.SortFunc(r.spent,
+		func(a, b packageCost) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.pkg, b.pkg)) })
 	var sum time.Duration
 	fmt.Fprintln(r.out, "\nwhat each package costs, without its building:")
 	for _, s := range r.spent {
@@ -136,7 +137,8 @@ func (r *report) costs() {
 // summary says how many tests there were, and what brings those that were
 // skipped, once for each reason.
 func (r *report) summary(took time.Duration) {
-	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped in %s\n", r.passed, r.failed, r.skipped, took.Round(time.Second))
+	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped in %s\n", r.passed, r.failed, r.skipped,
+		took.Round(time.Second))
 	if len(r.broken) > 0 {
 		fmt.Fprintf(r.out, "failed: %s\n", strings.Join(r.broken, ", "))
 	}

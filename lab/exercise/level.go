@@ -119,7 +119,8 @@ func (f *Formula) match(answer string, options []Option) (Option, error) {
 			return Option{}, errors.New(f.More)
 		}
 	}
-	return Option{}, fmt.Errorf("the bench cannot build this lock. With %s it gives %v: would you rely on that?", f.sampleText(), mine[len(mine)-1])
+	return Option{}, fmt.Errorf("the bench cannot build this lock. With %s it gives %v: would you rely on that?",
+		f.sampleText(), mine[len(mine)-1])
 }
 
 // sampleText is the last sample in words, which shows what a formula gives without the answer.

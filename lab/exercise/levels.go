@@ -33,11 +33,13 @@ var levels = []Level{
 			{Name: "validity", Label: "Time that is left", Formula: &Formula{
 				Hint: "a formula with ttl, elapsed and drift", Less: true,
 				Samples: []map[string]float64{
-					{"ttl": 1000, "elapsed": 7, "drift": 11}, {"ttl": 500, "elapsed": 30, "drift": 3}, {"ttl": 2000, "elapsed": 1, "drift": 0.5},
+					{"ttl": 1000, "elapsed": 7, "drift": 11}, {"ttl": 500, "elapsed": 30, "drift": 3},
+					{"ttl": 2000, "elapsed": 1, "drift": 0.5},
 				},
 			}, Options: []Option{
 				{Value: "ttl - elapsed - drift"}, {Value: "ttl - elapsed", Off: off(redlock.DriftMargin)},
-				{Value: "ttl - drift", Off: off(redlock.ElapsedCheck)}, {Value: "ttl", Off: off(redlock.ElapsedCheck, redlock.DriftMargin)},
+				{Value: "ttl - drift", Off: off(redlock.ElapsedCheck)},
+				{Value: "ttl", Off: off(redlock.ElapsedCheck, redlock.DriftMargin)},
 			}},
 			{Name: "clock", Label: "The clock that measures what has elapsed", Options: []Option{
 				{"wall", "the time of day", off(redlock.MonotonicClock)},
@@ -80,7 +82,8 @@ var levels = []Level{
 	},
 	{
 		Name: "patience", Title: "When to give up, and when to try again",
-		Text: "A server hangs: it takes connections and never answers. And several clients want the lock at the same moment, each " +
+		Text: "A server hangs: it takes connections and never answers. And several clients want the lock at the same " +
+			"moment, each " +
 			"is first at some of the servers, and nobody at a majority.",
 		Questions: []Question{
 			{Name: "timeout", Label: "A server is waited for", Options: []Option{
@@ -96,7 +99,8 @@ var levels = []Level{
 	},
 	{
 		Name: "extension", Title: "A little longer",
-		Text: "The work takes longer than the TTL, so the lock is extended: the servers are told to keep the key for another TTL. " +
+		Text: "The work takes longer than the TTL, so the lock is extended: the servers are told to keep the key for " +
+			"another TTL. " +
 			"It may be somebody else's by now, and not every server may hear of it.",
 		Questions: []Question{
 			{Name: "owner", Label: "A server extends the key", Options: []Option{

@@ -14,8 +14,9 @@ import (
 // a majority has answered.
 
 var (
-	rawSeveral = league.Lock{Name: "the bare commands, five servers", Test: rawOnSeveral, On: league.Several, New: newRaw(servers)}
-	rawSingle  = league.Lock{Name: "the bare commands, one server", Test: rawOnSingle, On: league.Single, New: newRaw(1)}
+	rawSeveral = league.Lock{Name: "the bare commands, five servers", Test: rawOnSeveral, On: league.Several,
+		New: newRaw(servers)}
+	rawSingle = league.Lock{Name: "the bare commands, one server", Test: rawOnSingle, On: league.Single, New: newRaw(1)}
 )
 
 const (

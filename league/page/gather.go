@@ -64,7 +64,8 @@ func versions(goMod string) (map[string]string, error) {
 		return nil, err
 	}
 	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?m)^(?:\s*|replace .* => )(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^(?:\s*|replace .* => )(\S+) (v\S+)`).FindAllStringSubmatch(string(text),
+		-1) {
 		found[m[1]] = m[2]
 	}
 	return found, nil
@@ -246,7 +247,8 @@ func (t *table) stories(folder string) error {
 			}
 			for _, name := range c.Shown {
 				row := e.rows[name]
-				i := slices.IndexFunc(row.Trials, func(t reports.ResultsTrial) bool { return t.History != "" && differs(t.Standing) })
+				i := slices.IndexFunc(row.Trials,
+					func(t reports.ResultsTrial) bool { return t.History != "" && differs(t.Standing) })
 				if i < 0 {
 					continue
 				}

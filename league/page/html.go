@@ -78,7 +78,8 @@ func (e *entry) Depending() []*cross {
 
 // figures are what a lock costs, as the tables have it.
 func figures(c *league.Cost, l league.Lock) []string {
-	pairs, of, left, hung := fmt.Sprintf("%.0f", c.Pairs), fmt.Sprintf("%.2f", c.OfBare), fmt.Sprint(c.Orphans), cmp.Or(c.Hung, nothing)
+	pairs, of, left, hung := fmt.Sprintf("%.0f", c.Pairs), fmt.Sprintf("%.2f", c.OfBare), fmt.Sprint(c.Orphans),
+		cmp.Or(c.Hung, nothing)
 	if l.Unreleased { // it is only ever taken
 		pairs, of, left = pairs+" taken", nothing, nothing
 	}

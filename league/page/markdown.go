@@ -141,7 +141,8 @@ func (t *table) grid(b *bytes.Buffer) {
 
 // prices is what each costs beside safety.
 func (t *table) prices(b *bytes.Buffer) {
-	b.WriteString("\n## What each lock costs\n\n" + priced + "\n| lock | servers | pairs a second | share of the bare commands | commands a pair | " +
+	b.WriteString("\n## What each lock costs\n\n" + priced +
+		"\n| lock | servers | pairs a second | share of the bare commands | commands a pair | " +
 		"orphan keys | wait with a hung server |\n|---|---|---|---|---|---|---|\n")
 	for _, e := range t.entries {
 		if e.Cost == nil {

@@ -13,8 +13,8 @@ import (
 	"lockproof/redlock/server"
 )
 
-// Wait is for how long commands wait to share a pipeline: long against a round trip in one data centre, short against the
-// node timeout.
+// Wait is for how long commands wait to share a pipeline: long against a round trip in one data centre, short against
+// the node timeout.
 const Wait = time.Millisecond
 
 const (

@@ -38,7 +38,8 @@ func Servers(o Options) server.Decorator {
 			n := &node{Server: s, next: nodes[i], list: l}
 			if o.Longest != 0 && l.on(redlock.RestartGuard) {
 				if _, ok := s.Client.(*redis.Client); !ok || o.Longest < time.Millisecond {
-					return fmt.Errorf("guard: node %d: want a *redis.Client, which asks one server, and a Longest of 1ms or more: got %T and %s",
+					return fmt.Errorf("guard: node %d: want a *redis.Client, which asks one server, and a Longest of 1ms or more: "+
+						"got %T and %s",
 						i, s.Client, o.Longest)
 				}
 				n.uptime = newUptime(l.need())
@@ -72,7 +73,8 @@ func (l *list) need() time.Duration {
 	return l.Longest + time.Duration(float64(l.Longest)*drift) + 2*time.Millisecond
 }
 
-// claim notes that a server is a node's, or refuses if it is another's. From then on nothing is sent: the list is wrong.
+// claim notes that a server is a node's, or refuses if it is another's. From then on nothing is sent: the list is
+// wrong.
 func (l *list) claim(runID string, s *server.Server) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +87,8 @@ func (l *list) claim(runID string, s *server.Server) error {
 	if a.Index > b.Index {
 		a, b = b, a
 	}
-	l.duplicate = fmt.Errorf("%w: nodes %d (%s) and %d (%s) are one server with run id %s; want independent servers, each listed once",
+	l.duplicate = fmt.Errorf("%w: nodes %d (%s) and %d (%s) are one server with run id %s; want independent servers, "+
+		"each listed once",
 		redlock.ErrDuplicateNode, a.Index, a, b.Index, b, runID)
 	return l.duplicate
 }
@@ -146,7 +149,8 @@ func (n *node) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, h
 }
 
 // setAndIdentify asks the server who it is with a SET. One that answers the SET but refuses INFO stays unverified.
-func (n *node) setAndIdentify(ctx context.Context, c redlock.Claim) (absent bool, holder string, info *redis.StringCmd, err error) {
+func (n *node) setAndIdentify(ctx context.Context,
+	c redlock.Claim) (absent bool, holder string, info *redis.StringCmd, err error) {
 	info = infoServer(ctx)
 	absent, holder, err = n.SetAfter(ctx, c, info)
 	runID := field(info, "run_id")
@@ -181,8 +185,8 @@ func (n *node) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error)
 	return done, err
 }
 
-// vouch asks a server for its uptime after a command that was sent at a reading of the clock, or later: if it began long
-// enough before that, it is the one that carried the command out.
+// vouch asks a server for its uptime after a command that was sent at a reading of the clock, or later: if it began
+// long enough before that, it is the one that carried the command out.
 func (n *node) vouch(ctx context.Context, sent time.Duration) error {
 	dialled, asked := n.uptime.dialled.Load(), n.list.Clock.Now()
 	info := infoServer(ctx)

@@ -23,9 +23,9 @@ var (
 //
 // A restart ends every connection. So a server whose uptime is known needs asking again only when there is a connection
 // that was dialled since: a hook counts them. A yes counts if the same write brought the uptime of the server that gave
-// it, or if by then no connection is newer than the last uptime; else the server is asked once more. Client libraries have
-// ways to dial past a client's hooks: one made by WithTimeout shares its parent's connections. So as long as no dial
-// has been seen, every SET asks.
+// it, or if by then no connection is newer than the last uptime; else the server is asked once more. Client libraries
+// have ways to dial past a client's hooks: one made by WithTimeout shares its parent's connections. So as long as no
+// dial has been seen, every SET asks.
 type uptime struct {
 	need    time.Duration // so long a server must have been up for
 	dialled atomic.Int64  // connections so far
@@ -96,7 +96,8 @@ func (u *uptime) decide(info *redis.StringCmd, dialled int64, asked, answered, s
 		return errNoUptime
 	}
 	if up := u.learn(wall, field(info, "run_id"), dialled, asked, answered) - since; up < u.need {
-		return fmt.Errorf("%w: it has been up for %s, and may have forgotten keys until %s have passed", ErrRestarted, max(up, 0), u.need)
+		return fmt.Errorf("%w: it has been up for %s, and may have forgotten keys until %s have passed", ErrRestarted,
+			max(up, 0), u.need)
 	}
 	return nil
 }

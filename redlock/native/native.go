@@ -40,8 +40,8 @@ type node struct {
 	dialect atomic.Int32 // a dialect
 }
 
-// listen sends commands, with INFO ahead of a SET if the dialect is not known and nobody else asks; and learns from INFO,
-// whoever asked. A server that answers the SET and refuses INFO gets scripts.
+// listen sends commands, with INFO ahead of a SET if the dialect is not known and nobody else asks; and learns from
+// INFO, whoever asked. A server that answers the SET and refuses INFO gets scripts.
 func (n *node) listen(ctx context.Context, commands ...redis.Cmder) {
 	last := commands[len(commands)-1]
 	if len(commands) == 1 && !n.known.Load() && last.Name() == "set" {
@@ -66,8 +66,8 @@ func (n *node) listen(ctx context.Context, commands ...redis.Cmder) {
 	}
 }
 
-// dialectOf reads INFO server. Other products say that they are a Redis of some version: one that says 8.4 and lacks its
-// commands is sent scripts once it has refused one.
+// dialectOf reads INFO server. Other products say that they are a Redis of some version: one that says 8.4 and lacks
+// its commands is sent scripts once it has refused one.
 func dialectOf(info string) dialect {
 	field := map[string]string{}
 	for line := range strings.Lines(info) {
@@ -123,8 +123,8 @@ func (n *node) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error)
 	return n.next.ExpireIfEqual(ctx, c)
 }
 
-// do carries out a command, whose answer is a count of keys, OK or nil. One that the server refuses because of what it is
-// was the last: it has been replaced, or its user may not use it.
+// do carries out a command, whose answer is a count of keys, OK or nil. One that the server refuses because of what
+// it is was the last: it has been replaced, or its user may not use it.
 func (n *node) do(ctx context.Context, words ...any) (bool, error) {
 	cmd := redis.NewCmd(ctx, words...)
 	n.Send(ctx, cmd)

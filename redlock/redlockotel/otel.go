@@ -19,8 +19,8 @@ import (
 // name is that of the instrumentation.
 const name = "lockproof/redlock/redlockotel"
 
-// The metrics. All have the attribute redlock.operation, and those of operations redlock.outcome: see outcomes; those of
-// nodes redlock.node, the index in the list, server.address, and redlock.vote: yes, no or failed.
+// The metrics. All have the attribute redlock.operation, and those of operations redlock.outcome: see outcomes; those
+// of nodes redlock.node, the index in the list, server.address, and redlock.vote: yes, no or failed.
 const (
 	Duration     = "redlock.operation.duration" // of an acquire that is the wait, in seconds
 	Attempts     = "redlock.acquire.attempts"   // that acquires needed
@@ -97,7 +97,8 @@ func New(opts ...Option) (*Observer, error) {
 	}
 	o, m := &Observer{tracer: c.tracers.Tracer(name)}, c.meters.Meter(name)
 	var errs [5]error
-	o.duration, errs[0] = m.Float64Histogram(Duration, metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(seconds...),
+	o.duration, errs[0] = m.Float64Histogram(Duration, metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries(seconds...),
 		metric.WithDescription("Duration of acquires with their waits, extensions and releases"))
 	o.attempts, errs[1] = m.Int64Histogram(Attempts, metric.WithUnit("{attempt}"),
 		metric.WithExplicitBucketBoundaries(1, 2, 3, 5, 10, 20, 50, 100, 1000),
@@ -106,7 +107,8 @@ func New(opts ...Option) (*Observer, error) {
 		metric.WithExplicitBucketBoundaries(0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 30, 60, 300, 600),
 		metric.WithDescription("Validity that was left of a lease as it was granted or extended"))
 	o.votes, errs[3] = m.Int64Counter(Votes, metric.WithUnit("{vote}"), metric.WithDescription("Answers of nodes"))
-	o.nodeDuration, errs[4] = m.Float64Histogram(NodeDuration, metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(seconds...),
+	o.nodeDuration, errs[4] = m.Float64Histogram(NodeDuration, metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries(seconds...),
 		metric.WithDescription("Time until a node answered"))
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, fmt.Errorf("redlockotel: %w", err)
@@ -115,7 +117,8 @@ func New(opts ...Option) (*Observer, error) {
 }
 
 // seconds are buckets from a round trip in one data centre to a long wait.
-var seconds = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+var seconds = []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+	10, 30, 60}
 
 // Lock is a lock whose operations are measured, each as a span.
 type Lock struct {

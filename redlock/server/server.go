@@ -72,7 +72,8 @@ func (s *Server) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool,
 }
 
 // SetAfter is SetIfAbsent with commands ahead of the SET in the same write.
-func (s *Server) SetAfter(ctx context.Context, c redlock.Claim, ahead ...redis.Cmder) (absent bool, holder string, err error) {
+func (s *Server) SetAfter(ctx context.Context, c redlock.Claim,
+	ahead ...redis.Cmder) (absent bool, holder string, err error) {
 	set := redis.NewStringCmd(ctx, "set", c.Key, c.Token, "nx", "get", "px", c.TTL.Milliseconds())
 	s.Send(ctx, append(ahead, set)...)
 	holder, err = set.Result()

@@ -109,7 +109,8 @@ func (b *builder) article(row *reports.Row) *article {
 	if setting != "" {
 		id += "--" + suite.Slug(setting)
 	}
-	a := &article{ID: b.unique(id), Setting: setting, Standing: row.Standing, Good: row.Standing == suite.AsExpected, Why: row.Why}
+	a := &article{ID: b.unique(id), Setting: setting, Standing: row.Standing, Good: row.Standing == suite.AsExpected,
+		Why: row.Why}
 	for _, p := range row.Shown() {
 		v := verdict{Property: p.Name, Got: p.Verdict(), Expected: p.Expected}
 		// What was expected is told of a better verdict, too.

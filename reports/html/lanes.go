@@ -99,7 +99,8 @@ func (t *timeline) node(n reports.Lane, s *reports.Story) {
 		switch stretch.State {
 		case reports.Owned:
 			label = cmp.Or(stretch.Owner, "?")
-			class, text = "key "+ownerClass(stretch.Owner, s), n.Name+" holds the key of "+cmp.Or(stretch.Owner, "somebody unknown")
+			class, text = "key "+ownerClass(stretch.Owner, s),
+				n.Name+" holds the key of "+cmp.Or(stretch.Owner, "somebody unknown")
 		case reports.Down:
 			class, label, text = "down", "down", n.Name+" is down"
 		}
@@ -163,7 +164,8 @@ func (t *timeline) points(points []reports.Point, l lane, class string, s *repor
 		if p.Owner != "" {
 			own = ownerClass(p.Owner, s)
 		}
-		t.Points = append(t.Points, point{Reach: t.reach(p, l), Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,
-			A: p.Time - t.From, Text: p.Text + ", " + reports.Moment(p.Time)})
+		t.Points = append(t.Points,
+			point{Reach: t.reach(p, l), Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,
+				A: p.Time - t.From, Text: p.Text + ", " + reports.Moment(p.Time)})
 	}
 }

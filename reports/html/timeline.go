@@ -81,7 +81,8 @@ type bar struct {
 // of one who is away. The first client's colour has none (timeline.css).
 func woven(class string) bool {
 	classes := strings.Fields(class)
-	plain := slices.ContainsFunc(classes, func(c string) bool { return c == "fault" || c == "asking" || c == "using" || c == "o0" })
+	plain := slices.ContainsFunc(classes,
+		func(c string) bool { return c == "fault" || c == "asking" || c == "using" || c == "o0" })
 	return !plain || slices.Contains(classes, "paused") || slices.Contains(classes, "down")
 }
 
@@ -115,7 +116,8 @@ func draw(id string, s *reports.Story, v *checker.Violation, property string, en
 	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, until: until,
 		scale: newScale(s.From, until, edges(s, v), turns(s))}
 	t.Even = t.scale.even
-	t.Title = fmt.Sprintf("Timeline of %q from %s to %s: %s", s.Key, reports.Moment(s.From), reports.Moment(until), laneNames(s))
+	t.Title = fmt.Sprintf("Timeline of %q from %s to %s: %s", s.Key, reports.Moment(s.From), reports.Moment(until),
+		laneNames(s))
 	knots, _ := json.Marshal(t.scale.knots) // numbers alone always marshal
 	t.Knots = string(knots)
 	t.marks(s)

@@ -17,10 +17,12 @@ var Formats = []string{"text", "json", "sarif", "github"}
 
 // rules describe the identifiers of findings.
 var rules = []struct{ ID, Text string }{
-	{"LP001", "A kill can lose a lock"}, {"LP002", "A shutdown can lose a lock"}, {"LP003", "A power loss can lose a lock"},
+	{"LP001", "A kill can lose a lock"}, {"LP002", "A shutdown can lose a lock"},
+	{"LP003", "A power loss can lose a lock"},
 	{"LP004", "A takeover by a replica can lose a lock"}, {"LP005", "A full server may evict a lock"},
 	{"LP006", "fsync is suspended while a child works"}, {"LP011", "The server program is not known"},
-	{"LP012", "The settings are not known"}, {"LP013", "Where the data lie is not known"}, {"LP014", "What restarts the server is not known"},
+	{"LP012", "The settings are not known"}, {"LP013", "Where the data lie is not known"},
+	{"LP014", "What restarts the server is not known"},
 	{"LP015", "Something else may touch data or settings"}, {"LP016", "A second server may run beside it"},
 	{"LP017", "A replica may take over"}, {"LP018", "A file cannot be read"}, {"LP019", "The trials decided nothing"},
 }
@@ -45,7 +47,8 @@ func WriteFindings(w io.Writer, format string, findings []Finding) error {
 			if f.Verdict == validate.Unsafe {
 				kind = "error"
 			}
-			line = fmt.Sprintf("::%s file=%s,line=%d,title=%s::%s\n", kind, property(f.Place.File), max(f.Place.Line, 1), f.ID, workflowEscape(f.Message))
+			line = fmt.Sprintf("::%s file=%s,line=%d,title=%s::%s\n", kind, property(f.Place.File), max(f.Place.Line, 1), f.ID,
+				workflowEscape(f.Message))
 		}
 		if _, err := io.WriteString(w, line); err != nil {
 			return err
@@ -88,5 +91,6 @@ func writeSARIF(w io.Writer, findings []Finding) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(map[string]any{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
-		"runs": []any{map[string]any{"tool": map[string]any{"driver": map[string]any{"name": "lockproof", "rules": described}}, "results": results}}})
+		"runs": []any{map[string]any{"tool": map[string]any{"driver": map[string]any{"name": "lockproof",
+			"rules": described}}, "results": results}}})
 }

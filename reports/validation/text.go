@@ -129,7 +129,8 @@ func (t *writer) shares(all []textRow) (most []int) {
 	left := t.lines(mostLines) - 6 // the first line, the last, the assumptions, and a heading
 	left -= min(mostAdvice, len(t.Runbooks))
 	for _, r := range all {
-		most = append(most, len(terminal.Hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), terminal.Clean(r.text), t.screen.Width)))
+		most = append(most,
+			len(terminal.Hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), terminal.Clean(r.text), t.screen.Width)))
 		left -= most[len(most)-1]
 	}
 	for ; left < 0; left++ {

@@ -70,8 +70,9 @@ func (v *Report) WriteFiles(out string) ([]string, error) {
 
 // styles are how the answers look on a terminal.
 var (
-	styles = map[validate.Verdict]terminal.Style{validate.Safe: terminal.Green, validate.Unsafe: terminal.Red, validate.Inconclusive: terminal.Yellow}
-	signs  = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"},
+	styles = map[validate.Verdict]terminal.Style{validate.Safe: terminal.Green, validate.Unsafe: terminal.Red,
+		validate.Inconclusive: terminal.Yellow}
+	signs = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"},
 		validate.Inconclusive: {"?", "?"}}
 )
 

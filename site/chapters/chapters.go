@@ -61,7 +61,8 @@ func render(text string) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	var b bytes.Buffer
 	if err := markdown.Convert([]byte(linked(text, known)), &b); err != nil {
 		return "", fmt.Errorf("the guide cannot be rendered: %w", err)

@@ -44,7 +44,8 @@ func LocksIn(root fs.FS) (map[string][]byte, error) {
 	}
 	body, err := render(cited.ReplaceAllString(page.ReplaceAllString(string(text), "\n"), "$1.html"))
 	f := site.Frame{Title: "The locks that people use", Here: "locks", Root: "../", Wide: true,
-		Description: "Redsync, redis-py, Symfony and others, put through every failure of the catalogue: what broke, and how to repeat it."}
+		Description: "Redsync, redis-py, Symfony and others, put through every failure of the catalogue: what broke, and " +
+			"how to repeat it."}
 	body = template.HTML(tables.ReplaceAllStringFunc(string(body), labelled))
 	all["locks/index.html"] = site.ShowText(f, body).Body
 	return all, err
@@ -75,7 +76,8 @@ func storyPage(root fs.FS, name, lock, claim string) ([]byte, error) {
 	}
 	body := fmt.Sprintf(`<p class="crumb"><a href="index.html">The locks that people use</a></p><h1>%s</h1><p class="summary">%s</p>`,
 		template.HTMLEscapeString(claim), template.HTMLEscapeString(lock))
-	text := fmt.Sprintf(`<pre tabindex="0" role="region" aria-label="The history, told">%s</pre>`, template.HTMLEscapeString(string(told)))
+	text := fmt.Sprintf(`<pre tabindex="0" role="region" aria-label="The history, told">%s</pre>`,
+		template.HTMLEscapeString(string(told)))
 	recorded, err := root.Open(stories + name + ".jsonl")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

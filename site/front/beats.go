@@ -32,7 +32,8 @@ type lease struct {
 func micro(ns int64) int64 { return ns / 1000 }
 
 func (t *teller) play() Play {
-	intro := "Each client will read one account and book a payment. A lock on five servers keeps them apart: it is for whoever has three."
+	intro := "Each client will read one account and book a payment. A lock on five servers keeps them apart: it is for " +
+		"whoever has three."
 	if len(t.story.Settings) > 0 {
 		intro += " Here " + strings.Join(t.story.Settings, ", and ") + "."
 	}
@@ -90,7 +91,8 @@ func (t *teller) fault(e history.Event) {
 	case e.Fault.Class == history.NodeUp:
 		t.add(e.Time, who+" is back, and has forgotten all keys.")
 	case e.Fault.Class == history.NodeClock:
-		t.add(e.Time, fmt.Sprintf("The clock of %s jumps forward by %s: an administrator set it, say.", who, e.Fault.Requested["jump"]))
+		t.add(e.Time, fmt.Sprintf("The clock of %s jumps forward by %s: an administrator set it, say.", who,
+			e.Fault.Requested["jump"]))
 	}
 }
 

@@ -81,10 +81,10 @@ var tabs = []struct {
 }{
 	{Tab{ID: "pause", Name: "A client sleeps", Quantity: "c1 sleeps for", Lab: "client-pause", Start: 15}, "pause",
 		func(s *scenarios.Step, n int) { s.For = span(n) }},
-	{Tab{ID: "restart", Name: "A server forgets", Quantity: "n3 is back after", Lab: "restart-delay-too-short", Start: 3, Least: 1}, "kill",
-		func(s *scenarios.Step, n int) { s.After = span(n) }},
-	{Tab{ID: "clock", Name: "A clock jumps", Quantity: "n3’s clock jumps by", Lab: "clock-jump-forward", Start: 6}, "clock",
-		func(s *scenarios.Step, n int) { s.Jump = span(n) }},
+	{Tab{ID: "restart", Name: "A server forgets", Quantity: "n3 is back after", Lab: "restart-delay-too-short", Start: 3,
+		Least: 1}, "kill", func(s *scenarios.Step, n int) { s.After = span(n) }},
+	{Tab{ID: "clock", Name: "A clock jumps", Quantity: "n3’s clock jumps by", Lab: "clock-jump-forward", Start: 6},
+		"clock", func(s *scenarios.Step, n int) { s.Jump = span(n) }},
 }
 
 // Tabs runs every play.

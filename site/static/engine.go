@@ -41,8 +41,8 @@ func buildEngine() (*engine, error) {
 		return nil, err
 	}
 	file := filepath.Join(dir, "engine.wasm")
-	cmd := exec.Command("go", "build", "-overlay", overlay, "-modfile", modfile, "-trimpath", "-buildvcs=false", "-ldflags=-s -w",
-		"-o", file, "lockproof/site/engine")
+	cmd := exec.Command("go", "build", "-overlay", overlay, "-modfile", modfile, "-trimpath", "-buildvcs=false",
+		"-ldflags=-s -w", "-o", file, "lockproof/site/engine")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=js", "GOARCH=wasm")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the engine cannot be built: %w: %s", err, said)
@@ -89,8 +89,9 @@ func modfileIn(dir string) (modfile string, err error) {
 	}
 	text = fmt.Appendf(text, "\nreplace %s => %s\n", module, ours)
 	modfile = filepath.Join(dir, "go.mod")
-	return modfile, errors.Join(os.Remove(check), os.WriteFile(check, connCheck, 0o644), os.WriteFile(modfile, text, 0o644),
-		os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
+	return modfile,
+		errors.Join(os.Remove(check), os.WriteFile(check, connCheck, 0o644), os.WriteFile(modfile, text, 0o644),
+			os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
 }
 
 // overlayIn writes into a folder what the go command reads in the place of text/template's own file.

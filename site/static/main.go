@@ -146,7 +146,8 @@ func write(out string, all map[string][]byte) error {
 	var errs []error
 	for name, data := range all {
 		file := filepath.Join(out, filepath.FromSlash(name))
-		errs = append(errs, os.MkdirAll(filepath.Join(out, filepath.FromSlash(path.Dir(name))), 0o755), os.WriteFile(file, data, 0o644))
+		errs = append(errs, os.MkdirAll(filepath.Join(out, filepath.FromSlash(path.Dir(name))), 0o755),
+			os.WriteFile(file, data, 0o644))
 	}
 	return errors.Join(errs...)
 }

@@ -39,7 +39,8 @@ func build(pattern, folder string) (*target, error) {
 		return nil, err
 	}
 	own := packages[len(packages)-1] // those that it depends on come first
-	s := &target{name: own.ImportPath, dir: own.Dir, binary: filepath.Join(folder, "tests"), flags: []string{"-test.short"}}
+	s := &target{name: own.ImportPath, dir: own.Dir, binary: filepath.Join(folder, "tests"),
+		flags: []string{"-test.short"}}
 	if slices.Contains(append(own.TestImports, own.XTestImports...), "pgregory.net/rapid") {
 		s.flags = append(s.flags, "-rapid.nofailfile") // what one edit makes fail is not to be tried first for the next
 	}
@@ -64,7 +65,8 @@ func build(pattern, folder string) (*target, error) {
 
 // list gives a package, last, after all those that it depends on.
 func list(pattern string) ([]listed, error) {
-	command := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,TestImports,XTestImports", pattern)
+	command := exec.Command("go", "list", "-export", "-deps",
+		"-json=Dir,ImportPath,Name,Export,GoFiles,TestImports,XTestImports", pattern)
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	if err != nil {
@@ -93,7 +95,8 @@ func (s *target) instrument(own listed, packages []listed, folder string) (map[s
 		}
 		parsed = append(parsed, f)
 	}
-	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+		Defs: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
 		for _, p := range packages {
 			if p.ImportPath == path {

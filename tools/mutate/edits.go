@@ -19,7 +19,8 @@ type edit struct {
 
 // String says where it is and what it does.
 func (e edit) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s becomes %s", filepath.Base(e.position.Filename), e.position.Line, e.position.Column, e.from, e.to)
+	return fmt.Sprintf("%s:%d:%d: %s becomes %s", filepath.Base(e.position.Filename), e.position.Line, e.position.Column,
+		e.from, e.to)
 }
 
 // name is what it does in which file: a page that lists it need not follow its line.
@@ -29,9 +30,10 @@ func (e edit) name() string {
 
 // boundary and negation are what comparisons are changed into.
 var (
-	boundary = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR}
-	negation = map[token.Token]token.Token{token.LSS: token.GEQ, token.LEQ: token.GTR, token.GTR: token.LEQ, token.GEQ: token.LSS,
-		token.EQL: token.NEQ, token.NEQ: token.EQL}
+	boundary = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
+		token.GEQ: token.GTR}
+	negation = map[token.Token]token.Token{token.LSS: token.GEQ, token.LEQ: token.GTR, token.GTR: token.LEQ,
+		token.GEQ: token.LSS, token.EQL: token.NEQ, token.NEQ: token.EQL}
 )
 
 // arithmetic says what an operator is changed into, and the helper that does either.
@@ -106,7 +108,8 @@ func (r *rewriter) plain(n ast.Node) string { return r.raw(n.Pos(), n.End()) }
 // text is a node's text with the edits that are within it.
 func (r *rewriter) text(n ast.Node) string { return r.within(n, n.Pos(), n.End()) }
 
-// within is the text from one place to another, which a node lies between, with the edits of the node and of what it is made of.
+// within is the text from one place to another, which a node lies between, with the edits of the node and of what it
+// is made of.
 func (r *rewriter) within(n ast.Node, from, to token.Pos) string {
 	type piece struct {
 		from, to token.Pos

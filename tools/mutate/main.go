@@ -69,7 +69,8 @@ func run(c config, files, names, again string, patterns []string) error {
 }
 
 func (c config) has(e edit) bool {
-	return c.files.MatchString(filepath.Base(e.position.Filename)) && (c.again == "" || strings.Contains(c.again, ": "+e.String()))
+	return c.files.MatchString(filepath.Base(e.position.Filename)) &&
+		(c.again == "" || strings.Contains(c.again, ": "+e.String()))
 }
 
 // quick is the longest that a test may take to be among those that run first.
@@ -146,8 +147,10 @@ func (c config) mutate(pattern string) error {
 	wg.Wait()
 	found := count[killed] + count[timedOut]
 	others := found + count[survived] + count[notCovered]
-	fmt.Fprintf(c.out, "%s: %d edits, of which %d change nothing; %d noticed, %.1f %% of the others (%d as a test did not end), %d live, %d not reached\n",
-		pattern, others+same, same, found, 100*float64(found)/float64(max(1, others)), count[timedOut], count[survived], count[notCovered])
+	fmt.Fprintf(c.out,
+		"%s: %d edits, of which %d change nothing; %d noticed, %.1f %% of the others (%d as a test did not end), %d live, %d not reached\n",
+		pattern, others+same, same, found, 100*float64(found)/float64(max(1, others)), count[timedOut], count[survived],
+		count[notCovered])
 	return nil
 }
 
@@ -159,7 +162,8 @@ func (s *target) tests(folder string, names *regexp.Regexp) ([]test, error) {
 	}
 	var all []test
 	for name := range strings.FieldsSeq(string(out)) {
-		if !names.MatchString(name) || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Example") && !strings.HasPrefix(name, "Fuzz") {
+		if !names.MatchString(name) || !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Example") &&
+			!strings.HasPrefix(name, "Fuzz") {
 			continue
 		}
 		trace := filepath.Join(folder, "trace")

@@ -20,7 +20,8 @@ type effect struct {
 	forks  bool // it lets the server fork a child
 }
 
-// reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a child.
+// reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a
+// child.
 var (
 	forking = strings.Fields("save bgsave bgrewriteaof")
 )
@@ -103,7 +104,8 @@ func program(words []string) effect {
 		}
 	case "nc", "ncat":
 		_, ok := afterFlags(args, "z v w: zv vz")
-		return effect{known: ok && slices.ContainsFunc(args, func(a string) bool { return a == "-z" || a == "-zv" || a == "-vz" })}
+		return effect{known: ok && slices.ContainsFunc(args,
+			func(a string) bool { return a == "-z" || a == "-zv" || a == "-vz" })}
 	case "redis-cli", "valkey-cli":
 		return asks(args)
 	case "kill":
@@ -152,7 +154,8 @@ func asks(args []string) effect {
 		return effect{known: true, forks: true}
 	case command == "config" && len(args) > 1 && strings.EqualFold(args[1], "get"):
 		return effect{known: true}
-	case command == "cluster" && len(args) == 2 && slices.Contains([]string{"info", "nodes", "slots"}, strings.ToLower(args[1])):
+	case command == "cluster" && len(args) == 2 && slices.Contains([]string{"info", "nodes", "slots"},
+		strings.ToLower(args[1])):
 		return effect{known: true}
 	case command == "shutdown":
 		last := strings.ToLower(strings.Join(args[1:], " "))
@@ -183,7 +186,8 @@ func kills(args []string) effect {
 var pid = regexp.MustCompile(`^(?:\$\{?MAINPID\}?|1|[0-9]+)$`)
 
 // beside judges a command that runs beside the server at some crashes; what it could do without being known.
-func (s *Server) beside(at settings.Place, what string, words []string, name LinkName, crashes ...settings.Crash) effect {
+func (s *Server) beside(at settings.Place, what string, words []string, name LinkName,
+	crashes ...settings.Crash) effect {
 	e := besides(words)
 	switch {
 	case !e.known:

@@ -27,7 +27,8 @@ type commandLine struct {
 
 var sleepArgument = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([smhd]?)$`)
 
-var sleepUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+var sleepUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour,
+	"d": 24 * time.Hour}
 
 func sleepTime(args []string) (sum time.Duration, ok bool) {
 	for _, arg := range args {
@@ -53,21 +54,22 @@ var (
 	plainShell = regexp.MustCompile(`[|&;<>` + "`" + `\n*?\[\]{}~#!]|\$\(|\\`)
 )
 
-// standard reports whether a program is one of the system's: a bare name, or in a folder of its packages. By the same name
-// a script elsewhere may do anything.
+// standard reports whether a program is one of the system's: a bare name, or in a folder of its packages. By the same
+// name a script elsewhere may do anything.
 func standard(program string) bool {
 	return !strings.Contains(program, "/") || ownPrograms.MatchString(program)
 }
 
 var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|^/opt/(?:bitnami/(?:redis|valkey|common)|redis-stack)/bin/[^/]+$`)
 
-// wrappers start a command and change neither its settings nor its data. Each takes away its own flags ("x:" with a value),
-// and then so many words. Sources: the manual page of each.
+// wrappers start a command and change neither its settings nor its data. Each takes away its own flags ("x:" with a
+// value), and then so many words. Sources: the manual page of each.
 var wrappers = map[string]struct {
 	flags string
 	own   int
 }{
-	"exec": {}, "env": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "catatonit": {flags: "P"}, "tini": {flags: "v vv vvv g s w"},
+	"exec": {}, "env": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "catatonit": {flags: "P"},
+	"tini":      {flags: "v vv vvv g s w"},
 	"dumb-init": {flags: "v c single-child verbose"}, "nice": {flags: "n: adjustment: [0-9]+"},
 	"ionice":  {flags: "c: n: t class: classdata: c[0-3] n[0-7]"},
 	"numactl": {flags: "i: m: N: C: p: l a interleave: membind: cpunodebind: physcpubind: preferred: localalloc all"},
@@ -105,7 +107,8 @@ var serverNames = []string{"redis-server", "valkey-server"}
 
 // shells run a script that is one word.
 func script(words []string) (text string, ok bool) {
-	if len(words) != 3 || !standard(words[0]) || !slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
+	if len(words) != 3 || !standard(words[0]) ||
+		!slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
 		return "", false
 	}
 	return words[2], shellFlags.MatchString(words[1])
@@ -220,7 +223,8 @@ func (c *commandLine) arguments(at settings.Place, args []string) {
 // unsettled takes options away whose value is a variable that nothing sets, and says so of those that matter.
 func (c *commandLine) unsettled() {
 	c.options = slices.DeleteFunc(c.options, func(d settings.Directive) bool {
-		variable := slices.ContainsFunc(d.Args, func(w string) bool { return strings.Contains(w, "$") }) || strings.Contains(d.Name, "$")
+		variable := slices.ContainsFunc(d.Args, func(w string) bool { return strings.Contains(w, "$") }) ||
+			strings.Contains(d.Name, "$")
 		if variable && (!settings.Harmless(d.Name) || len(d.Args) > 1) {
 			c.open = fmt.Sprintf("the value of --%s is a variable that nothing here sets", d.Name)
 			return true

@@ -21,7 +21,8 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
-		if entry, args := dig(service, "entrypoint"), dig(service, "command"); !mayServe(text(service, "image"), name, entry, args) {
+		if entry, args := dig(service, "entrypoint"),
+			dig(service, "command"); !mayServe(text(service, "image"), name, entry, args) {
 			if rest = append(rest, name); isSentinel(text(service, "image"), entry, args) {
 				all.sentinel(d.at("services", name, "command"), entry, args, func(s *Server) { d.storage(s, name, service) })
 			}
@@ -32,7 +33,8 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 	for _, s := range found {
 		for _, layer := range append(d.layers, d) {
 			if layer.tagged.File != "" {
-				s.misses(Settings, layer.tagged, "!reset or !override", "take back anything: give the output of docker compose config")
+				s.misses(Settings, layer.tagged, "!reset or !override",
+					"take back anything: give the output of docker compose config")
 			}
 		}
 		for _, key := range keys(any(d.root)) {
@@ -50,8 +52,8 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 // others are words of images beside a Redis that are none.
 var others = regexp.MustCompile(`(?i)export|metrics|commander|insight|proxy|backup|operator|admin|\bui\b`)
 
-// mayServe tells what may run a server of Redis from what does not: by the last part of its image, and by what it is told
-// to run there.
+// mayServe tells what may run a server of Redis from what does not: by the last part of its image, and by what it is
+// told to run there.
 func mayServe(image, name string, entry, args any) bool {
 	base := path.Base(strings.Split(strings.Split(image, "@")[0], ":")[0])
 	if image == "" || strings.Contains(image, "$") {
@@ -62,8 +64,9 @@ func mayServe(image, name string, entry, args any) bool {
 	if isSentinel(image, entry, args) || !server && runsClient(entry, args) {
 		return false
 	}
-	return server || (strings.Contains(base, "redis") || strings.Contains(base, "valkey") || strings.Contains(base, "keydb") ||
-		strings.Contains(base, "dragonfly")) && !others.MatchString(base)
+	return server ||
+		(strings.Contains(base, "redis") || strings.Contains(base, "valkey") || strings.Contains(base, "keydb") ||
+			strings.Contains(base, "dragonfly")) && !others.MatchString(base)
 }
 
 // isSentinel tells a Sentinel by its command, or by the name of its image.
@@ -78,18 +81,21 @@ var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|
 // runsClient reports whether a command of an image of Redis plainly runs something else than a server.
 func runsClient(entry, args any) bool {
 	all := joined(entry, args)
-	return len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) || besides(all).known)
+	return len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) ||
+		besides(all).known)
 }
 
 func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
-	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
+	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]),
+		"services", name)
 	s.allowed(d, dig(service, "deploy"), "the key deploy.", allowed["compose deploy"], "services", name, "deploy")
 	s.own(text(service, "image"))
 	d.storage(s, name, service)
 	d.swarm(s, name, service)
-	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"), hasEntry: dig(service, "entrypoint") != nil,
-		at: d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
+	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
+		hasEntry: dig(service, "entrypoint") != nil,
+		at:       d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
 	if dig(service, "command") == nil {
 		c.at = d.at("services", name)
 	}
@@ -122,7 +128,8 @@ func (d document) service(name string, service any) *Server {
 			s.aliases = append(s.aliases, fmt.Sprint(alias))
 		}
 	}
-	s.aliases = append(s.aliases, name, cmp.Or(text(service, "container_name"), name), cmp.Or(text(service, "hostname"), name))
+	s.aliases = append(s.aliases, name, cmp.Or(text(service, "container_name"), name),
+		cmp.Or(text(service, "hostname"), name))
 	return s
 }
 
@@ -141,7 +148,9 @@ func (d document) swarm(s *Server, name string, service any) {
 	}
 	for i, m := range s.mounts {
 		if m.source != "" && len(m.fate.lost)+len(m.fate.doubted) == 0 {
-			s.mounts[i].fate = fate{doubted: moved, why: "a swarm may start the service on another machine, where the volume is empty: pin it by the constraint node.hostname"}
+			s.mounts[i].fate = fate{doubted: moved,
+				why: "a swarm may start the service on another machine, where the volume is empty: pin it by the constraint " +
+					"node.hostname"}
 		}
 	}
 }
@@ -193,7 +202,8 @@ func (d document) hooks(s *Server, name string, service any) {
 		s.beside(d.at("services", name, "post_start", i), "post_start", joined(interpolated(dig(hook, "command"))), Settings)
 	}
 	for i, hook := range list(dig(service, "pre_stop")) {
-		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data, settings.Shutdown)
+		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data,
+			settings.Shutdown)
 	}
 	test := interpolated(dig(service, "healthcheck", "test"))
 	all := joined(test)
@@ -221,14 +231,16 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	}
 	for _, key := range []string{"update_config", "rollback_config"} {
 		if order := text(service, "deploy", key, "order"); order != "" && order != "stop-first" {
-			s.misses(Single, at("deploy", key, "order"), "order: "+order, "start a second server, which loads the data while the old one still grants locks",
+			s.misses(Single, at("deploy", key, "order"), "order: "+order,
+				"start a second server, which loads the data while the old one still grants locks",
 				settings.Shutdown)
 		}
 	}
 	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
 			s.several(n)
-			s.lacks(Single, at(), n+" containers of "+name+" write to the same volume, or serve the same address: give each node a service and a volume of its own")
+			s.lacks(Single, at(), n+" containers of "+name+
+				" write to the same volume, or serve the same address: give each node a service and a volume of its own")
 		}
 	}
 	if mode := text(service, "deploy", "mode"); mode != "" && mode != "replicated" {
@@ -245,14 +257,17 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	switch kind {
 	case "always", "on-failure", "unless-stopped":
 	case "no", "false":
-		if kill, why = 0, "nothing restarts it: whoever starts it may do so at once"; restart == nil && swarm != nil && fmt.Sprint(dig(swarm, "condition")) != "none" {
-			kill, why = engineBackoff, "docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
+		if kill, why = 0, "nothing restarts it: whoever starts it may do so at once"; restart == nil && swarm != nil &&
+			fmt.Sprint(dig(swarm, "condition")) != "none" {
+			kill, why = engineBackoff,
+				"docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
 		}
 	default:
 		s.misses(Restart, at("restart"), "restart: "+kind, "start it again at any time")
 	}
 	if dig(swarm, "delay") != nil && restart == nil {
-		s.lacks(Restart, at("deploy", "restart_policy", "delay"), "a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
+		s.lacks(Restart, at("deploy", "restart_policy", "delay"),
+			"a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
 	}
 	s.returns(kill, sleep, engineReturns(why))
 }

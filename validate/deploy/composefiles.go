@@ -31,7 +31,8 @@ func composeProjects(all []document) (projects []document, err error) {
 		}
 		data, err := readText(over[0])
 		if err != nil {
-			return nil, &settings.Problem{Place: settings.Place{File: over[0]}, What: "cannot be read: " + err.Error(), Right: Wanted}
+			return nil, &settings.Problem{Place: settings.Place{File: over[0]}, What: "cannot be read: " + err.Error(),
+				Right: Wanted}
 		}
 		documents, err := readDocuments(over[0], []byte(data))
 		if err != nil {

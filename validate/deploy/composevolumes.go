@@ -35,7 +35,8 @@ func (d document) storage(s *Server, name string, service any) {
 				target = filled
 			}
 			config := dig(d.root, key, cmp.Or(text(use, "source"), fmt.Sprint(use)))
-			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, load: d.fromConfig(config), fate: doubtful("not understood: a file of %s at %s; it could be what the server loads", key, target)})
+			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, load: d.fromConfig(config),
+				fate: doubtful("not understood: a file of %s at %s; it could be what the server loads", key, target)})
 		}
 	}
 }
@@ -53,8 +54,8 @@ func (d document) fromConfig(config any) func(*configFile, string) {
 	}
 }
 
-// volume reads a volume of a service, whose relative paths begin in the file's own folder. Of a named one, the engine's name
-// or the folder that stands behind it counts.
+// volume reads a volume of a service, whose relative paths begin in the file's own folder. Of a named one, the
+// engine's name or the folder that stands behind it counts.
 func (d document) volume(value any) volume {
 	v := readVolume(value)
 	v.base, v.file = d.folder(), d.file
@@ -67,7 +68,8 @@ func (d document) volume(value any) volume {
 		name = v.from
 	}
 	v.shows = path.Join(engineVolumes, cmp.Or(text(named, "name"), name), v.subpath)
-	if device := text(named, "driver_opts", "device"); path.IsAbs(device) && text(named, "driver_opts", "type") != "tmpfs" {
+	if device := text(named, "driver_opts", "device"); path.IsAbs(device) &&
+		text(named, "driver_opts", "type") != "tmpfs" {
 		v.shows = path.Join(device, v.subpath)
 	}
 	return v

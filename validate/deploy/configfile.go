@@ -66,7 +66,8 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 			if c.lack != "" {
 				because = " (" + c.lack + ")"
 			}
-			s.lacks(Settings, c.place, fmt.Sprintf("the server is started with %s, which was not read%s: give it too", c.path, because))
+			s.lacks(Settings, c.place,
+				fmt.Sprintf("the server is started with %s, which was not read%s: give it too", c.path, because))
 		} else {
 			s.establish(Settings, settings.Place{File: c.file}, "%s", c.file)
 		}
@@ -84,7 +85,8 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 func (s *Server) weigh(ignore []string) {
 	for _, d := range s.Redis.Unknown {
 		if !slices.Contains(ignore, d.Name) {
-			s.misses(Settings, d.Place, "the directive "+d.Name, "change what a lock needs (--ignore "+d.Name+" if you know that it does not)")
+			s.misses(Settings, d.Place, "the directive "+d.Name,
+				"change what a lock needs (--ignore "+d.Name+" if you know that it does not)")
 		}
 	}
 	for _, r := range s.Redis.Remarks {

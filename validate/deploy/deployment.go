@@ -56,10 +56,13 @@ func (d *Deployment) assemble(o Options) error {
 				doc = other
 			}
 		}
-		d.unreadable(doc.at("kind"), fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: give me the rendered objects "+
-			"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")))
+		d.unreadable(doc.at("kind"),
+			fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: give me the "+
+				"rendered objects "+
+				"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")))
 	case len(projects) > 0 && len(d.Servers) == 0:
-		d.unreadable(projects[0].at("services"), "not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
+		d.unreadable(projects[0].at("services"),
+			"not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
 	}
 	return d.bare(o)
 }
@@ -79,12 +82,14 @@ func (d *Deployment) bare(o Options) error {
 	case nothing && info != nil:
 		d.unreadable(info.Place, "INFO says nothing of the settings: give CONFIG GET '*' too")
 	case nothing && len(d.sentinels) > 0:
-		d.unreadable(d.sentinels[0].place, "a Sentinel's file says nothing of its masters' settings: give their redis.conf too")
+		d.unreadable(d.sentinels[0].place,
+			"a Sentinel's file says nothing of its masters' settings: give their redis.conf too")
 	}
 	switch {
 	case len(d.Servers) > 0:
 	case len(d.unread) > 0:
-		s := &Server{Name: "server", Kind: ConfigOnly, Place: d.unread[0].Place, CommandPlace: d.unread[0].Place, Redis: settings.Default(), Unread: true}
+		s := &Server{Name: "server", Kind: ConfigOnly, Place: d.unread[0].Place, CommandPlace: d.unread[0].Place,
+			Redis: settings.Default(), Unread: true}
 		s.Links = d.unread
 		s.atOnce("nothing that was read keeps it away")
 		d.Servers = append(d.Servers, s)
@@ -101,7 +106,8 @@ func (d *Deployment) bare(o Options) error {
 	case len(o.Set) > 0:
 		d.Servers = append(d.Servers, alone(settings.Place{File: "--set"}))
 	default:
-		return &settings.Problem{Place: settings.Place{File: cmp.Or(strings.Join(d.Files, ", "), "nothing")}, What: "no server is described here", Right: Wanted}
+		return &settings.Problem{Place: settings.Place{File: cmp.Or(strings.Join(d.Files, ", "), "nothing")},
+			What: "no server is described here", Right: Wanted}
 	}
 	return nil
 }
@@ -109,7 +115,8 @@ func (d *Deployment) bare(o Options) error {
 // foreground breaks the link of the restart where what starts a server waits for another process than the server.
 func (s *Server) foreground() {
 	notify := s.unit != nil && strings.HasPrefix(s.unit.last("Service.Type", "simple").value, "notify")
-	supervised := notify && slices.Contains([]string{"systemd", "auto"}, s.Redis.Last("supervised")) // which keeps it in the foreground
+	// which keeps it in the foreground
+	supervised := notify && slices.Contains([]string{"systemd", "auto"}, s.Redis.Last("supervised"))
 	background := s.Redis.Last("daemonize") == "yes" && !supervised
 	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || background == s.forking {
 		return
@@ -118,8 +125,9 @@ func (s *Server) foreground() {
 	if !set {
 		at = s.CommandPlace
 	}
-	s.lacks(Restart, at, "the server goes into the background where what starts it waits for one in the foreground, or the other way round (daemonize): "+
-		"when it is started again is not known")
+	s.lacks(Restart, at,
+		"the server goes into the background where what starts it waits for one in the foreground, or the other way round (daemonize): "+
+			"when it is started again is not known")
 }
 
 // alone is a server of which only its settings are known.
@@ -143,9 +151,11 @@ func (d *Deployment) given(o Options) {
 			case s.config == nil && o.Config != "":
 				s.lacks(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
-			case o.Config == "" && (s.config.name != "" || s.config.file != "" && !sameFile(s.config.file, c.File)) && path.Base(s.config.path) == filepath.Base(c.File):
-				s.lacks(Settings, s.CommandPlace, fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",
-					cmp.Or(s.config.name, s.config.file), c.File))
+			case o.Config == "" && (s.config.name != "" || s.config.file != "" && !sameFile(s.config.file, c.File)) &&
+				path.Base(s.config.path) == filepath.Base(c.File):
+				s.lacks(Settings, s.CommandPlace,
+					fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",
+						cmp.Or(s.config.name, s.config.file), c.File))
 			case o.Config != "", path.Base(s.config.path) == filepath.Base(c.File), len(d.configs) == 1 && isPipe(c.File):
 				s.given = c
 			}
@@ -155,7 +165,8 @@ func (d *Deployment) given(o Options) {
 	for _, c := range d.configs {
 		if !used[c] && o.Config == "" {
 			for _, s := range d.Servers {
-				s.lacks(Settings, settings.Place{File: c.File}, "no command that was read names this file: name it by --config if the server is started with it")
+				s.lacks(Settings, settings.Place{File: c.File},
+					"no command that was read names this file: name it by --config if the server is started with it")
 			}
 		}
 	}
@@ -226,7 +237,9 @@ func (d *Deployment) settle(s *Server, o Options) (err error) {
 		judge(s)
 	}
 	if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && (s.count > 1 || s.count < 0) && s.persists() {
-		s.lacks(Single, m.at, fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates", s.Workload, shown(m.source)))
+		s.lacks(Single, m.at,
+			fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates",
+				s.Workload, shown(m.source)))
 	}
 	return nil
 }
@@ -249,8 +262,8 @@ func (d *Deployment) choose(name string) error {
 		}
 	}
 	if name != "" && d.Server == nil {
-		return &settings.Problem{Place: settings.Place{File: strings.Join(d.Files, ", ")}, What: fmt.Sprintf("there is no service %q", name),
-			Right: "there are " + strings.Join(names, ", ")}
+		return &settings.Problem{Place: settings.Place{File: strings.Join(d.Files, ", ")},
+			What: fmt.Sprintf("there is no service %q", name), Right: "there are " + strings.Join(names, ", ")}
 	}
 	for _, s := range d.Servers {
 		if master, _ := s.Redis.Follows(); master == "" && d.Server == nil {
@@ -270,20 +283,27 @@ func (d *Deployment) together(named bool) {
 			continue
 		}
 		if here := s.shared(); here != "" && here == other.shared() && !(s.Kind == Systemd && other.Kind == Systemd) {
-			s.lacks(Single, other.Place, fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own",
-				other.Name, shown(here)))
+			s.lacks(Single, other.Place,
+				fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own",
+					other.Name, shown(here)))
 		}
 		for _, name := range s.aliases {
-			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) { // of one project
-				s.lacks(Single, other.Place, fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", other.Name, name))
+			// of one project
+			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) {
+				s.lacks(Single, other.Place,
+					fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", other.Name,
+						name))
 			}
 		}
 		if s.overwrites(other) {
-			s.lacks(Single, other.Place, fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give each a "+
-				"dir of its own", other.Name, s.dir()))
+			s.lacks(Single, other.Place,
+				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give each a "+
+					"dir of its own", other.Name, s.dir()))
 		}
-		if master, _ := other.Redis.Follows(); master == "" && (!named || other.Name == s.Name) && other.shape() != s.shape() {
-			s.lacks(Settings, other.Place, fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
+		if master, _ := other.Redis.Follows(); master == "" && (!named || other.Name == s.Name) &&
+			other.shape() != s.shape() {
+			s.lacks(Settings, other.Place,
+				fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
 		}
 	}
 	d.addressed()
@@ -301,7 +321,8 @@ func (s *Server) overwrites(other *Server) bool {
 	if s.Redis.AppendOnly {
 		names = []string{"appendfilename", "appenddirname"}
 	}
-	return s.persists() && !slices.ContainsFunc(names, func(name string) bool { return s.Redis.Last(name) != other.Redis.Last(name) })
+	return s.persists() && !slices.ContainsFunc(names,
+		func(name string) bool { return s.Redis.Last(name) != other.Redis.Last(name) })
 }
 
 // addressed breaks the link of the single server where one address leads to several masters: a Service that is not
@@ -325,8 +346,9 @@ func (d *Deployment) addressed() {
 			}
 		}
 		if pods > 1 {
-			d.Server.lacks(Single, doc.at("spec"), fmt.Sprintf("the Service %s leads to any of %d pods, and each has locks of its own: give each pod an address "+
-				"(clusterIP: None)", text(doc.root, "metadata", "name"), pods))
+			d.Server.lacks(Single, doc.at("spec"),
+				fmt.Sprintf("the Service %s leads to any of %d pods, and each has locks of its own: give each pod an address "+
+					"(clusterIP: None)", text(doc.root, "metadata", "name"), pods))
 		}
 	}
 }

@@ -32,7 +32,8 @@ func readDocuments(file string, data []byte) (documents []document, err error) {
 		read, wrong = yamlfile.Decode(tree)
 	}
 	if wrong != nil {
-		return nil, &settings.Problem{Place: settings.Place{File: file, Line: wrong.Line}, Column: wrong.Column, What: wrong.What, Right: wrong.Right}
+		return nil, &settings.Problem{Place: settings.Place{File: file, Line: wrong.Line}, Column: wrong.Column,
+			What: wrong.What, Right: wrong.Right}
 	}
 	tagged := settings.Place{}
 	if at := composeTag.FindIndex(data); at != nil {
@@ -62,7 +63,8 @@ func (d document) items() (all []document) {
 	}
 	for i, item := range items {
 		if root, ok := item.(map[string]any); ok {
-			all = append(all, document{file: d.file, body: d.body, path: slices.Concat(d.path, []any{"items", i}), root: root}.items()...)
+			all = append(all, document{file: d.file, body: d.body, path: slices.Concat(d.path, []any{"items", i}),
+				root: root}.items()...)
 		}
 	}
 	return all
@@ -182,7 +184,8 @@ func joined(parts ...any) (all []string) {
 // allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.
 func (s *Server) allowed(d document, value any, what string, list []string, path ...any) {
 	for _, key := range keys(value) {
-		off := dig(value, key) == false && strings.HasPrefix(key, "host") || dig(value, key) == false && strings.HasPrefix(key, "share")
+		off := dig(value, key) == false && strings.HasPrefix(key, "host") ||
+			dig(value, key) == false && strings.HasPrefix(key, "share")
 		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil && !off {
 			s.misses(Settings, d.at(append(slices.Clone(path), key)...), what+" "+key, "touch data, settings, start or stop")
 		}

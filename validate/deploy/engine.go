@@ -13,8 +13,10 @@ import (
 )
 
 // quadletOptions are keys of a quadlet's [Container] by the names of podman's flags.
-var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env", "EnvironmentFile": "env-file", "Volume": "volume",
-	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal", "StopTimeout": "stop-timeout", "HealthCmd": "health-cmd",
+var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env",
+	"EnvironmentFile": "env-file", "Volume": "volume",
+	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal",
+	"StopTimeout": "stop-timeout", "HealthCmd": "health-cmd",
 	"Secret": "secret"}
 
 // quadlet reads the container of a quadlet, which podman runs with --rm: it is made anew at each start.
@@ -46,7 +48,8 @@ func (s *Server) quadletVolume(u *unit, name string) fate {
 	for _, a := range v.lines {
 		section, key, _ := strings.Cut(a.key, ".")
 		if section == "Volume" && !slices.Contains(allowed["Volume"], key) {
-			return fate{doubted: settings.Crashes, why: "not understood: " + a.at.String() + ": " + key + "= of the volume; it could make it memory"}
+			return fate{doubted: settings.Crashes, why: "not understood: " + a.at.String() + ": " + key +
+				"= of the volume; it could make it memory"}
 		}
 	}
 	return fate{}
@@ -72,7 +75,8 @@ func runFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.Usage = func() {}
-	for _, name := range append(slices.Clone(allowed["run values"]), "volume:v", "mount", "tmpfs", "env:e", "env-file", "workdir:w", "entrypoint", "stop-signal",
+	for _, name := range append(slices.Clone(allowed["run values"]), "volume:v", "mount", "tmpfs", "env:e", "env-file",
+		"workdir:w", "entrypoint", "stop-signal",
 		"stop-timeout", "restart") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.StringArrayP(name, letter, nil, "")
@@ -102,7 +106,8 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) {
 	removed, _ := flags.GetBool("rm")
 	replaced, _ := flags.GetBool("replace")
 	if detached, _ := flags.GetBool("detach"); detached {
-		s.misses(Restart, a.at, "--detach, with which the command ends at once", "start the container again whenever the unit's own loop comes round")
+		s.misses(Restart, a.at, "--detach, with which the command ends at once",
+			"start the container again whenever the unit's own loop comes round")
 	}
 	args = flags.Args()
 	if len(args) == 0 {
@@ -132,8 +137,8 @@ func (s *Server) removes(u *unit) bool {
 	return false
 }
 
-// option takes a setting of a container by the name of an engine's flag, and says whether it is understood. As is how its
-// file calls it.
+// option takes a setting of a container by the name of an engine's flag, and says whether it is understood. As is how
+// its file calls it.
 func (s *Server) option(c *inContainer, at settings.Place, name, as, value string, known bool) bool {
 	var err error
 	switch name {

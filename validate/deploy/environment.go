@@ -39,7 +39,8 @@ func readEnvironment(file string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s:%d: this is no variable", file, i+1)
 		}
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if quote := strings.Trim(value, `"'`); len(value) > 1 && len(quote) == len(value)-2 && value[0] == value[len(value)-1] {
+		if quote := strings.Trim(value, `"'`); len(value) > 1 && len(quote) == len(value)-2 &&
+			value[0] == value[len(value)-1] {
 			value = quote
 		}
 		if strings.Contains(value, "$") {

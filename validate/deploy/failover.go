@@ -104,7 +104,8 @@ const downAfterDefault = 30 * time.Second
 func ReadSentinel(file string, replicas int) (*Failover, error) {
 	data, err := input.Read(file, input.Config)
 	if err != nil {
-		return nil, &settings.Problem{Place: settings.Place{File: file}, What: "cannot be read: " + input.Cause(err).Error(), Right: "name a file that is there"}
+		return nil, &settings.Problem{Place: settings.Place{File: file}, What: "cannot be read: " + input.Cause(err).Error(),
+			Right: "name a file that is there"}
 	}
 	return parseSentinel(file, string(data), replicas)
 }
@@ -129,7 +130,8 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 		}
 	}
 	if len(waits) == 0 {
-		return nil, &settings.Problem{Place: settings.Place{File: name}, What: "no line says sentinel monitor, so this is no Sentinel's file",
+		return nil, &settings.Problem{Place: settings.Place{File: name},
+			What:  "no line says sentinel monitor, so this is no Sentinel's file",
 			Right: "give the sentinel.conf"}
 	}
 	found := PromotedAtOnce(replicas)

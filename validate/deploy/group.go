@@ -26,7 +26,8 @@ func Group(folder string) (groups [][]string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (name == ".git" || name == "node_modules" || strings.HasSuffix(name, ".service.d") || name == "service.d"):
+		case entry.IsDir() && (name == ".git" || name == "node_modules" || strings.HasSuffix(name, ".service.d") ||
+			name == "service.d"):
 			return fs.SkipDir
 		case !entry.Type().IsRegular() || !candidateName(name) || strings.Contains(name, "compose.override."): // which its base file is merged with
 			return nil
@@ -46,7 +47,8 @@ func Group(folder string) (groups [][]string, err error) {
 			c.confs = append(c.confs, file)
 		case objectLine.MatchString(data):
 			c.objects = append(c.objects, file)
-		case strings.Contains(data, "services:") || strings.Contains(data, "HostConfig") || sourceOf(given{file, data}) != nil:
+		case strings.Contains(data, "services:") || strings.Contains(data, "HostConfig") ||
+			sourceOf(given{file, data}) != nil:
 			groups, texts[file] = append(groups, []string{file}), data
 		}
 		return nil
@@ -57,7 +59,8 @@ func Group(folder string) (groups [][]string, err error) {
 	for _, dir := range sortedKeys(folders) {
 		c := folders[dir]
 		for _, unit := range c.units {
-			groups = append(groups, append([]string{unit}, slices.DeleteFunc(slices.Clone(c.confs), func(conf string) bool { return !named(conf, unit) })...))
+			groups = append(groups, append([]string{unit},
+				slices.DeleteFunc(slices.Clone(c.confs), func(conf string) bool { return !named(conf, unit) })...))
 		}
 		rest := slices.DeleteFunc(c.confs, func(conf string) bool { return named(conf, sortedKeys(texts)...) })
 		for _, group := range [][]string{c.objects, rest} {
@@ -70,12 +73,14 @@ func Group(folder string) (groups [][]string, err error) {
 }
 
 func candidateName(name string) bool {
-	return slices.Contains([]string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"}, filepath.Ext(name))
+	return slices.Contains([]string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"},
+		filepath.Ext(name))
 }
 
 // Managed is the server of a managed service, of which its documents say all that is known.
 func Managed(service settings.Service, replicas int) (*Server, *Failover) {
-	s := &Server{Name: service.Name, Kind: "managed service", Place: settings.Place{File: service.Page}, Redis: settings.Default()}
+	s := &Server{Name: service.Name, Kind: "managed service", Place: settings.Place{File: service.Page},
+		Redis: settings.Default()}
 	for _, name := range chain {
 		s.assume(name, s.Place, "%s", service.Says)
 	}

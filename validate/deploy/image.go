@@ -29,8 +29,10 @@ type image struct {
 var images = []image{
 	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
 		folder: "/data", free: true},
-	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data", reads: extraFlags("VALKEY_EXTRA_FLAGS")},
-	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data", reads: stack, own: true},
+	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
+		reads: extraFlags("VALKEY_EXTRA_FLAGS")},
+	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data",
+		reads: stack, own: true},
 	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|valkey)(?:[:@].*)?$`),
 		folder: "/bitnami/redis/data", reads: bitnami, own: true},
 }
@@ -66,7 +68,8 @@ func stack(s *Server, at settings.Place, env map[string]string) {
 		s.folder = dir
 	}
 	s.folder = cmp.Or(s.folder, "/data")
-	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS", "REDISGEARS_ARGS"} {
+	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS",
+		"REDISGEARS_ARGS"} {
 		if strings.Contains(env[name], "--") || strings.Contains(env[name], "$") {
 			s.misses(Settings, at, name, "add options to the server's command")
 		}
@@ -99,7 +102,8 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 			extraFlags(name)(s, at, env)
 		case "DISABLE_COMMANDS":
 			for _, command := range strings.Split(value, ",") {
-				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "rename-command", Args: []string{command, ""}})
+				s.overrides = append(s.overrides,
+					settings.Directive{Place: at, Name: "rename-command", Args: []string{command, ""}})
 			}
 		case "REPLICATION_MODE":
 			if value == "slave" || value == "replica" {
@@ -115,7 +119,8 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 		}
 	}
 	if strings.EqualFold(env[prefix+"AOF_ENABLED"], "no") && !strings.Contains(env[prefix+"EXTRA_FLAGS"], "--save") {
-		s.misses(Settings, at, "which snapshots the image's own redis.conf saves", "be any: give --save in "+prefix+"EXTRA_FLAGS")
+		s.misses(Settings, at, "which snapshots the image's own redis.conf saves",
+			"be any: give --save in "+prefix+"EXTRA_FLAGS")
 	}
 	s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "appendonly", Args: []string{aof}})
 }
@@ -160,18 +165,22 @@ func (s *Server) contained(c inContainer) commandLine {
 	case !ok && s.foreignImage(c.image):
 		line.wrong = "the image " + c.image + ", which runs another server than Redis or Valkey"
 	case !ok && line.wrong == "":
-		line.wrong = "the image " + c.image + ", which is none that is known (if it is a copy of one, judge it under that name)"
+		line.wrong = "the image " + c.image +
+			", which is none that is known (if it is a copy of one, judge it under that name)"
 	case ok && known.own && !c.hasEntry && len(c.command) > 0 && line.wrong == "": // its entrypoint may ignore them, or its settings not count
 		line.wrong = "arguments of this image"
 	case line.server != "" && !standard(line.server):
 		line.wrong = "the program " + line.server
-	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" && len(c.command) > 0 && len(line.options) == 0:
+	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" &&
+		len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
 		line.wrong = "an entrypoint that names no server"
 	}
 	if line.behind {
-		s.unsureStop = &Link{Place: c.at, What: "a shell without exec may keep the signal of a stop from the server, which is killed without a last snapshot: write exec before it"}
+		s.unsureStop = &Link{Place: c.at,
+			What: "a shell without exec may keep the signal of a stop from the server, which is killed without a last " +
+				"snapshot: write exec before it"}
 	}
 	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) && !line.shell {
 		line.options = append(line.options, options(c.envAt, s.appended)...)
@@ -206,7 +215,8 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		special := ok && known.reads != nil && (strings.HasSuffix(name, "_EXTRA_FLAGS") || strings.HasSuffix(name, "_ARGS"))
-		if !inert(name) && !special && !(slices.Contains(c.used, name) && plainName(name)) && name != "ALLOW_EMPTY_PASSWORD" && name != "BITNAMI_DEBUG" {
+		if !inert(name) && !special && !(slices.Contains(c.used, name) && plainName(name)) &&
+			name != "ALLOW_EMPTY_PASSWORD" && name != "BITNAMI_DEBUG" {
 			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}

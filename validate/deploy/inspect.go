@@ -11,8 +11,9 @@ import (
 func readInspect(d document) *Server {
 	s := &Server{Name: strings.TrimPrefix(text(d.root, "Name"), "/"), Kind: Container, Place: d.at()}
 	config, host := d.root["Config"], d.root["HostConfig"]
-	c := inContainer{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"), envAt: d.at("Config", "Env"),
-		env: map[string]string{}}
+	c := inContainer{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"),
+		envAt: d.at("Config", "Env"),
+		env:   map[string]string{}}
 	c.entry, _ = words(dig(config, "Entrypoint"))
 	c.command, _ = words(dig(config, "Cmd"))
 	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
@@ -21,7 +22,8 @@ func readInspect(d document) *Server {
 	}
 	for _, pair := range list(dig(config, "Env")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
-		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" || strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
+		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" ||
+			strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
 			continue // which the image itself sets
 		}
 		c.env[name] = value
@@ -43,7 +45,8 @@ func readInspect(d document) *Server {
 	line := s.contained(c)
 	s.loadConfig()
 	if dig(host, "AutoRemove") == true {
-		s.lacks(Data, d.at("HostConfig", "AutoRemove"), "the container is removed when it ends, with its volumes that have no name")
+		s.lacks(Data, d.at("HostConfig", "AutoRemove"),
+			"the container is removed when it ends, with its volumes that have no name")
 	}
 	s.assume(Alone, s.Place, "no other container or program sees its volumes, or changes its settings")
 	s.assume(Single, s.Place, "no other container runs on its volumes")
@@ -62,7 +65,8 @@ func (s *Server) inspected(d document, image string) {
 		s.misses(Data, d.at("HostConfig"), "a container without Mounts", "have its data anywhere: give all of docker inspect")
 	}
 	for i, m := range list(d.root["Mounts"]) {
-		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true, readOnly: dig(m, "RW") == false}
+		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true,
+			readOnly: dig(m, "RW") == false}
 		if name := text(m, "Name"); v.kind == "volume" {
 			if v.from = name; anonymous.MatchString(name) {
 				v.from = ""

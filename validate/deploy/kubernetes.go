@@ -15,7 +15,8 @@ import (
 // podPaths say where each kind keeps its pod.
 var podPaths = map[string][]any{
 	"Pod": {"spec"}, "Deployment": {"spec", "template", "spec"}, "StatefulSet": {"spec", "template", "spec"},
-	"DaemonSet": {"spec", "template", "spec"}, "ReplicaSet": {"spec", "template", "spec"}, "Job": {"spec", "template", "spec"},
+	"DaemonSet": {"spec", "template", "spec"}, "ReplicaSet": {"spec", "template", "spec"},
+	"Job":     {"spec", "template", "spec"},
 	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
 }
 
@@ -86,7 +87,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 				if entry, args := dig(c, "command"), dig(c, "args"); isSentinel(text(c, "image"), entry, args) {
 					whole.sentinel(p.in("containers", i), entry, args, func(s *Server) { p.storage(s, i, c) })
 				}
-				whole.besides = append(whole.besides, func(s *Server) { p.beside(s, p.in("containers", i), "the container "+name, c) })
+				whole.besides = append(whole.besides,
+					func(s *Server) { p.beside(s, p.in("containers", i), "the container "+name, c) })
 				continue
 			}
 			found = append(found, p.container(name, i, c))
@@ -106,7 +108,8 @@ func (s *Server) object(d document) {
 	switch {
 	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
 	case kind == "HorizontalPodAutoscaler":
-		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler", "start a second server: leave it out, or give a workload of its own to each node")
+		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler",
+			"start a second server: leave it out, or give a workload of its own to each node")
 	default:
 		s.misses(Alone, d.at("kind"), "the kind "+kind, "change, start or stop this workload")
 	}
@@ -125,7 +128,8 @@ func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 // reach judges whether a container gets at more than its own files, its mounts and its network.
 func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 	inContainer := func(any) settings.Place { return at }
-	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec, append([]string{"shareProcessNamespace"}, allowed["kubernetes pod"]...))
+	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec,
+		append([]string{"shareProcessNamespace"}, allowed["kubernetes pod"]...))
 	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
 	s.reaches(inContainer, who, dig(c, "securityContext"), allowed["kubernetes securityContext"])
 	if add := list(dig(c, "securityContext", "capabilities", "add")); len(add) > 0 {
@@ -134,7 +138,8 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 }
 
 func (p pod) container(name string, i int, c any) *Server {
-	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i), labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
+	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i),
+		labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
 	if s.Workload = p.kind + " " + text(p.root, "metadata", "name"); p.kind == "Pod" {
 		s.labels = asMap(dig(p.root, "metadata", "labels"))
 	}
@@ -151,12 +156,14 @@ func (p pod) container(name string, i int, c any) *Server {
 	p.updates(s)
 	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
 	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
-		settings.Shutdown: "a pod that is replaced starts at once", settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
+		settings.Shutdown:  "a pod that is replaced starts at once",
+		settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
 	return s
 }
 
 func (p pod) described(s *Server, i int, c any) inContainer {
-	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil, at: p.in("containers", i),
+	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
+		at:    p.in("containers", i),
 		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
@@ -218,7 +225,8 @@ func expandKubernetes(all []string, env map[string]string) []string {
 
 func (p pod) initial(s *Server) {
 	for i, c := range list(dig(p.spec, "initContainers")) {
-		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"), joined(dig(c, "command"), dig(c, "args"))
+		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"),
+			joined(dig(c, "command"), dig(c, "args"))
 		if dig(c, "restartPolicy") != nil {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
@@ -238,7 +246,8 @@ func (p pod) initial(s *Server) {
 			}
 		}
 		if len(seen.mounts) > 0 || len(all) == 0 {
-			s.misses(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown, settings.PowerLoss)
+			s.misses(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
+				settings.PowerLoss)
 		}
 		if s.config != nil && s.config.name == "" && seen.mountOf(s.config.path) != nil {
 			s.misses(Settings, at, who, "write the settings")
@@ -269,8 +278,9 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 		}
 	}
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
-		s.lacks(Restart, at("livenessProbe"), fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
-			"give it a startupProbe that waits longer", sleep, limit))
+		s.lacks(Restart, at("livenessProbe"),
+			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
+				"give it a startupProbe that waits longer", sleep, limit))
 	}
 	slept := 0 * time.Second // before the pod is told to stop
 	for _, key := range []string{"postStart", "preStop"} {
@@ -293,7 +303,8 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 		s.stopSignal(at("lifecycle"), "stopSignal", signal)
 	}
 	grace := time.Duration(number(dig(p.spec, "terminationGracePeriodSeconds"), 30)) * time.Second
-	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 && slept > 0 {
+	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 &&
+		slept > 0 {
 		s.stopTimeout(at("lifecycle", "preStop"), "what preStop leaves of the grace period,", max(grace-slept, 1))
 	}
 }
@@ -308,7 +319,8 @@ func probeLimit(c any) time.Duration {
 	if probe == nil {
 		return 0
 	}
-	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
+	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+
+		number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
 }
 
 func (p pod) updates(s *Server) {
@@ -316,8 +328,9 @@ func (p pod) updates(s *Server) {
 	surge := func(key, otherwise string) bool {
 		n := fmt.Sprint(cmp.Or(dig(spec, key, "rollingUpdate", "maxSurge"), any(otherwise)))
 		if n != "0" && n != "0%" {
-			s.lacks(Single, p.at("spec", key), fmt.Sprintf("an update of a %s with maxSurge %s starts the new pod beside the old one: it loads the data while "+
-				"the old one still grants locks: use a StatefulSet", p.kind, n), settings.Shutdown)
+			s.lacks(Single, p.at("spec", key),
+				fmt.Sprintf("an update of a %s with maxSurge %s starts the new pod beside the old one: it loads the data while "+
+					"the old one still grants locks: use a StatefulSet", p.kind, n), settings.Shutdown)
 		}
 		return n != "0" && n != "0%"
 	}
@@ -327,20 +340,24 @@ func (p pod) updates(s *Server) {
 	case "Pod":
 	case "StatefulSet":
 		if kind := text(spec, "updateStrategy", "type"); !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
-			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server", settings.Shutdown)
+			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server",
+				settings.Shutdown)
 		}
 	case "DaemonSet":
 		if surge("updateStrategy", "0"); !p.pinnedByName() {
 			s.count = -1 // one on each machine
 		}
 	default: // (kubernetes.io, Deployments, Recreate Deployment)
-		if !p.onePod() && (p.kind != "Deployment" || text(spec, "strategy", "type") == "Recreate" || !surge("strategy", "25%")) {
-			s.lacks(Single, p.at("kind"), fmt.Sprintf("a pod of a %s that is deleted or evicted is replaced while it still runs: use a StatefulSet, or a "+
-				"claim of ReadWriteOncePod", p.kind), settings.Shutdown)
+		if !p.onePod() && (p.kind != "Deployment" || text(spec, "strategy", "type") == "Recreate" ||
+			!surge("strategy", "25%")) {
+			s.lacks(Single, p.at("kind"),
+				fmt.Sprintf("a pod of a %s that is deleted or evicted is replaced while it still runs: use a StatefulSet, or a "+
+					"claim of ReadWriteOncePod", p.kind), settings.Shutdown)
 		}
 	}
 	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
-		s.lacks(Single, p.at("spec", "replicas"), replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
+		s.lacks(Single, p.at("spec", "replicas"),
+			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
 }

@@ -28,15 +28,18 @@ func (p pod) storage(s *Server, i int, c any) {
 		if !found {
 			f = doubtful("not understood: the volume %s is not in the pod", text(m, "name"))
 		}
-		s.allowed(p.document, m, "the key", allowed["kubernetes volumeMount"], append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
+		s.allowed(p.document, m, "the key", allowed["kubernetes volumeMount"],
+			append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
 		stable, each := p.named(text(m, "subPathExpr"), c)
 		if !stable {
-			f.doubted, f.why = moved, fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", text(m, "subPathExpr"))
+			f.doubted, f.why = moved,
+				fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", text(m, "subPathExpr"))
 		}
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}
-		own := source == p.ownVolume(text(m, "name")) || p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
+		own := source == p.ownVolume(text(m, "name")) ||
+			p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
 		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, dig(m, "readOnly") == true, own || each, load})
 	}
 	if log := text(c, "terminationMessagePath"); log != "" && log != "/dev/termination-log" {
@@ -45,8 +48,8 @@ func (p pod) storage(s *Server, i int, c any) {
 	}
 }
 
-// named tells of a folder's name with variables whether a pod that is made anew has the same, and each of several its own:
-// a StatefulSet keeps the names of its pods.
+// named tells of a folder's name with variables whether a pod that is made anew has the same, and each of several its
+// own: a StatefulSet keeps the names of its pods.
 func (p pod) named(expression string, c any) (stable, each bool) {
 	stable = true
 	for _, found := range kubernetesVariable.FindAllStringSubmatch(expression, -1) {
@@ -117,7 +120,8 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		case "hostPath":
 			f := onMachine(text(v, "hostPath", "path"))
 			if !p.pinned() {
-				f.doubted, f.why = moved, "a hostPath stays behind when the pod moves to another machine: pin it to one by kubernetes.io/hostname"
+				f.doubted, f.why = moved,
+					"a hostPath stays behind when the pod moves to another machine: pin it to one by kubernetes.io/hostname"
 			}
 			return f, path.Join(text(v, "hostPath", "path"), text(m, "subPath")), true
 		case "persistentVolumeClaim":
@@ -127,9 +131,11 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 			}
 			return fate{}, p.claimOf(claimed), true
 		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
-			return fate{doubted: moved, why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
+			return fate{doubted: moved,
+				why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
 		}
-		return doubtful("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind), own, true
+		return doubtful("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind), own,
+			true
 	}
 	return fate{}, "", false
 }
@@ -150,9 +156,11 @@ func (p pod) claim(claim any) fate {
 		name, spec := text(d.root, "metadata", "name"), d.root["spec"]
 		standard := class == "" && dig(claim, "storageClassName") == nil &&
 			text(d.root, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
-		if driver := text(d.root, "provisioner"); text(d.root, "kind") == "StorageClass" && (name == class || standard) && !diskDrivers.MatchString(driver) {
+		if driver := text(d.root, "provisioner"); text(d.root, "kind") == "StorageClass" && (name == class || standard) &&
+			!diskDrivers.MatchString(driver) {
 			return unknown("class", name, driver)
-		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) && !plainOptions(d.root["mountOptions"]) {
+		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) &&
+			!plainOptions(d.root["mountOptions"]) {
 			return doubtful("%s", "not understood: the mountOptions of the class "+name+"; they could undo what fsync promises")
 		}
 		if text(d.root, "kind") != "PersistentVolume" {
@@ -173,8 +181,9 @@ func (p pod) claim(claim any) fate {
 		}
 		f := onMachine(host)
 		if !hostnames(dig(spec, "nodeAffinity", "required", "nodeSelectorTerms")) {
-			f.doubted, f.why = moved, fmt.Sprintf("the volume %s lies on one machine, and nothing pins its pod there: give it a nodeAffinity by "+
-				"kubernetes.io/hostname", name)
+			f.doubted, f.why = moved,
+				fmt.Sprintf("the volume %s lies on one machine, and nothing pins its pod there: give it a nodeAffinity by "+
+					"kubernetes.io/hostname", name)
 		}
 		if len(f.lost)+len(f.doubted) > 0 {
 			return f
@@ -195,7 +204,8 @@ func (p pod) pinned() bool { return p.kind == "DaemonSet" || p.pinnedByName() }
 
 func (p pod) pinnedByName() bool {
 	return text(p.spec, "nodeName") != "" || text(p.spec, "nodeSelector", hostname) != "" ||
-		hostnames(dig(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"))
+		hostnames(dig(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
+			"nodeSelectorTerms"))
 }
 
 // hostnames reports whether the terms of a node's selector leave one machine.

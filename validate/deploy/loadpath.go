@@ -108,7 +108,8 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 			part.text, err = readText(part.file)
 		}
 		if err != nil {
-			return &settings.Problem{Place: settings.Place{File: part.file}, What: "cannot be read: " + err.Error(), Right: "let it be read, or leave it out"}
+			return &settings.Problem{Place: settings.Place{File: part.file}, What: "cannot be read: " + err.Error(),
+				Right: "let it be read, or leave it out"}
 		}
 		if err := u.read(part.file, part.text); err != nil {
 			return err
@@ -135,7 +136,8 @@ func (u *unit) neighbours(folders []string, base string) {
 			}
 		})
 		for _, ext := range starterForms {
-			each(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext, func(file, _ string) { u.starters = append(u.starters, file) })
+			each(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext,
+				func(file, _ string) { u.starters = append(u.starters, file) })
 		}
 		for _, key := range []string{"wants", "requires"} {
 			each(folder, base+"."+key+"/*", func(file, _ string) {
@@ -182,7 +184,8 @@ func (t tmpfile) weigh(s *Server, dir string) {
 	if begin != t.path {
 		above, below = strings.HasPrefix(dir+"/", begin), strings.HasPrefix(begin, dir+"/")
 	}
-	if (above || below) && s.mountOf(dir) == nil && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) || t.age != "" && t.age != "-") {
+	if (above || below) && s.mountOf(dir) == nil && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) ||
+		t.age != "" && t.age != "-") {
 		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")
 	}
 }

@@ -31,7 +31,8 @@ func fileSystem(what, kind, device, options string) fate {
 	}
 	switch {
 	case kind == "tmpfs" || kind == "ramfs":
-		return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is a %s", what, kind)}
+		return fate{lost: []settings.Crash{settings.PowerLoss},
+			why: fmt.Sprintf("the data are in %s, which is a %s", what, kind)}
 	case !slices.Contains(diskKinds, kind):
 		return unknown(fmt.Sprintf("the type %q", kind))
 	case kind != "zfs" && !diskDevice.MatchString(device):
@@ -44,5 +45,6 @@ func fileSystem(what, kind, device, options string) fate {
 func (s *Server) mountUnit(u *unit) {
 	where := u.last("Mount.Where", "")
 	s.mounts = append(s.mounts, mount{at: where.at, target: where.value,
-		fate: fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value, u.last("Mount.Options", "").value)})
+		fate: fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value,
+			u.last("Mount.Options", "").value)})
 }

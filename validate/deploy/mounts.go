@@ -10,12 +10,14 @@ import (
 	"lockproof/validate/settings"
 )
 
-// programFolders are those of a container from which programs, libraries and their settings are loaded. A server is known
-// by its place in them, so that nothing elsewhere is run in its place.
+// programFolders are those of a container from which programs, libraries and their settings are loaded. A server is
+// known by its place in them, so that nothing elsewhere is run in its place.
 var (
-	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh /redis-stack.conf")
+	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh " +
+		"/redis-stack.conf")
 	// binaries are where the programs are, so that a mount above one hides it.
-	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami /opt/redis-stack")
+	binaries = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami " +
+		"/opt/redis-stack")
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
@@ -34,7 +36,8 @@ func (s *Server) covers() {
 		switch {
 		case s.ownConfig(target):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
-		case target != "/" && !slices.ContainsFunc(programFolders, inside), slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
+		case target != "/" && !slices.ContainsFunc(programFolders, inside),
+			slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
 		case !holds || slices.ContainsFunc(binaries, hides) || slices.ContainsFunc(binaries, inside) && !inside(dir):
 			s.misses(Program, m.at, "what is mounted at "+target, "be another program or its settings")
 		}
@@ -43,7 +46,8 @@ func (s *Server) covers() {
 
 // ownConfig reports whether an image reads settings from a place by itself.
 func (s *Server) ownConfig(target string) bool {
-	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/valkey/mounted-etc", "/opt/bitnami/redis/etc", "/redis-stack.conf"} {
+	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/valkey/mounted-etc",
+		"/opt/bitnami/redis/etc", "/redis-stack.conf"} {
 		_, below := within(target, own)
 		_, above := within(own, target)
 		if (below || above && target != "/") && s.config == nil {
@@ -83,8 +87,9 @@ func readVolume(value any) (v volume) {
 			if len(parts) > 2 {
 				for _, option := range strings.Split(parts[2], ",") {
 					v.readOnly = v.readOnly || option == "ro"
-					v.plain = v.plain && slices.Contains([]string{"ro", "rw", "z", "Z", "cached", "delegated", "consistent", "nocopy", "U", "rprivate",
-						"private", "rslave", "slave", "rshared", "shared"}, option)
+					v.plain = v.plain &&
+						slices.Contains([]string{"ro", "rw", "z", "Z", "cached", "delegated", "consistent", "nocopy", "U", "rprivate",
+							"private", "rslave", "slave", "rshared", "shared"}, option)
 				}
 			}
 		}
@@ -170,7 +175,8 @@ func anew(format string, args ...any) fate {
 // own adds what a container has without being told: its own /dev/shm, and a volume where its image declares one.
 func (s *Server) own(name string) {
 	s.rest = anew("the data are on no volume")
-	s.mounts = append(s.mounts, mount{at: s.Place, target: "/dev/shm", fate: gone("the data are in /dev/shm, which goes with the container")})
+	s.mounts = append(s.mounts,
+		mount{at: s.Place, target: "/dev/shm", fate: gone("the data are in /dev/shm, which goes with the container")})
 	for _, run := range []string{"/run", "/var/run"} {
 		s.mounts = append(s.mounts, mount{at: s.Place, target: run, fate: s.rest})
 	}

@@ -31,10 +31,12 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 	}
 }
 
-// otherTenant judges a service beside the server: what it mounts, how far it reaches, and what it is plainly told to do.
+// otherTenant judges a service beside the server: what it mounts, how far it reaches, and what it is plainly told to
+// do.
 func (d document) otherTenant(s *Server, name string, service any) {
 	at, who := d.at("services", name), "the service "+name
-	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service, append([]string{"volumes_from"}, allowed["compose other service"]...))
+	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service,
+		append([]string{"volumes_from"}, allowed["compose other service"]...))
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
 		s.touches(at, who, v.source(), v.readOnly)
@@ -45,19 +47,22 @@ func (d document) otherTenant(s *Server, name string, service any) {
 	if dig(service, "volumes_from") != nil {
 		s.misses(Alone, at, "volumes_from of "+name, "touch the data")
 	}
-	s.clientOf(at, who, text(service, "image"), joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command"))))
+	s.clientOf(at, who, text(service, "image"),
+		joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command"))))
 }
 
 // onFolder reports whether a folder of the machine that has a path of its own is the server's data.
 func (s *Server) onFolder() bool {
-	return slices.ContainsFunc(s.mounts, func(m mount) bool { return m.source != "" && !strings.HasPrefix(m.source, engineVolumes) })
+	return slices.ContainsFunc(s.mounts,
+		func(m mount) bool { return m.source != "" && !strings.HasPrefix(m.source, engineVolumes) })
 }
 
 // clientOf judges what a container beside the server is told to run: a command of redis-cli or of the cluster's own
 // client is read, and so is what an image of Redis runs, whose only use is that.
 func (s *Server) clientOf(at settings.Place, who, image string, command []string) {
 	base, all := path.Base(image), strings.Join(command, " ")
-	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) || strings.HasPrefix(base, "kubectl")
+	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) ||
+		strings.HasPrefix(base, "kubectl")
 	if !client || others.MatchString(base) || isSentinel(image, command, nil) {
 		return
 	}
@@ -73,7 +78,8 @@ var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docke
 var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)
 
 // sockets command an engine, which can start, stop and change any container.
-var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/crio/crio.sock"}
+var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock",
+	"/run/crio/crio.sock"}
 
 // touches judges what else sees a folder of the machine or of the engine.
 func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
@@ -105,7 +111,8 @@ func (s *Server) commands(at settings.Place, who, source string, readOnly bool) 
 			return
 		}
 	}
-	if rest, inRun := within(strings.TrimPrefix(source, "/var"), "/run"); inRun && rest != "" && !inertRun.MatchString(rest) {
+	if rest, inRun := within(strings.TrimPrefix(source, "/var"), "/run"); inRun && rest != "" &&
+		!inertRun.MatchString(rest) {
 		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it")
 	}
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // Wanted are the forms that are read.
-const Wanted = "give a redis.conf, a systemd unit or quadlet, a compose file, Kubernetes objects, docker inspect, or CONFIG GET '*' and INFO " +
+const Wanted = "give a redis.conf, a systemd unit or quadlet, a compose file, Kubernetes objects, docker inspect, " +
+	"or CONFIG GET '*' and INFO " +
 	"of a running server"
 
 // Options are what is given beside the files.
@@ -61,7 +62,8 @@ func Read(files []string, o Options) (*Deployment, error) {
 	var in inputs
 	for i, file := range files {
 		if slices.Contains(files[:i], file) {
-			return nil, &settings.Problem{Place: settings.Place{File: file}, What: "this is given twice", Right: "give each file once"}
+			return nil, &settings.Problem{Place: settings.Place{File: file}, What: "this is given twice",
+				Right: "give each file once"}
 		}
 		g, err := open(file, o.Stdin)
 		if err == nil {
@@ -183,10 +185,12 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 		u := &unit{file: g.file}
 		d.mounts = append(d.mounts, u)
 		return u.read(g.file, g.text)
-	case sections["Service"] || sections["Container"] || ext == ".service" || !isYAML && (sections["Unit"] || sections["Install"]):
+	case sections["Service"] || sections["Container"] || ext == ".service" ||
+		!isYAML && (sections["Unit"] || sections["Install"]):
 		in.units = append(in.units, g)
 	case len(sections) > 0 && !isYAML:
-		unread("a file with the section [%s], which is no systemd unit's; it could start any server with any delay", sectionLine.FindStringSubmatch(g.text)[1])
+		unread("a file with the section [%s], which is no systemd unit's; it could start any server with any delay",
+			sectionLine.FindStringSubmatch(g.text)[1])
 	case infoLine.MatchString(g.text):
 		d.reports = append(d.reports, ParseInfo(g.file, g.text))
 	case isYAML || looksLikeYAML(g.text):

@@ -80,9 +80,11 @@ func (r *Report) apply(s *Server) (err error) {
 		return err
 	}
 	s.Unread = false
-	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
+	s.Links = slices.DeleteFunc(s.Links,
+		func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
 	s.establish(Settings, r.Place, "what the running server says")
-	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite auto-aof-rewrite-percentage maxmemory") {
+	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite " +
+		"auto-aof-rewrite-percentage maxmemory") {
 		link := Settings
 		if i > 3 { // which makes nothing safer
 			link = Alone
@@ -120,8 +122,9 @@ func (r *Report) compare(s *Server) error {
 			if !set {
 				at = r.Place
 			}
-			s.lacks(Settings, at, fmt.Sprintf("the file says %s, and the running server (%s) has %s: a restart brings the file's back",
-				valueOf(name, ours), r.Place, valueOf(name, theirs)))
+			s.lacks(Settings, at,
+				fmt.Sprintf("the file says %s, and the running server (%s) has %s: a restart brings the file's back",
+					valueOf(name, ours), r.Place, valueOf(name, theirs)))
 		}
 	}
 	return nil
@@ -147,7 +150,8 @@ func byName(lines []string) map[string]string {
 func (r *Report) state(s *Server) {
 	differs := func(key, ours string) {
 		if theirs, said := r.Info[key]; said && theirs != ours && !s.Unread {
-			s.lacks(Settings, r.Place, fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, cmp.Or(ours, "none")))
+			s.lacks(Settings, r.Place,
+				fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, cmp.Or(ours, "none")))
 		}
 	}
 	differs("aof_enabled", map[bool]string{true: "1", false: "0"}[s.Redis.AppendOnly])
@@ -156,18 +160,23 @@ func (r *Report) state(s *Server) {
 		differs("config_file", s.ConfigPath)
 	}
 	if executable := r.Info["executable"]; len(r.Info) > 0 && !slices.Contains(serverNames, path.Base(executable)) {
-		s.lacks(Program, r.Place, fmt.Sprintf("not understood: the executable %q, which INFO names; it could be a server that writes otherwise", executable))
+		s.lacks(Program, r.Place,
+			fmt.Sprintf("not understood: the executable %q, which INFO names; it could be a server that writes otherwise",
+				executable))
 	}
 	if role := r.Info["role"]; role != "" && role != "master" {
 		s.lacks(Settings, r.Place, "this server is a replica, which takes no locks: ask its master")
 	}
 	if n := r.Info["connected_slaves"]; n != "" && n != "0" {
-		s.lacks(Takeover, r.Place, n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
-			"and --sentinel or --wait")
+		s.lacks(Takeover, r.Place,
+			n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
+				"and --sentinel or --wait")
 	}
 	if r.Info["cluster_enabled"] == "1" {
-		s.lacks(Takeover, r.Place, fmt.Sprintf("this server is a node of a Redis Cluster (%s masters, cluster_state %s), where a replica that may lack the lock takes over",
-			cmp.Or(r.Info["cluster_size"], "several"), cmp.Or(r.Info["cluster_state"], "unknown")))
+		s.lacks(Takeover, r.Place,
+			fmt.Sprintf("this server is a node of a Redis Cluster (%s masters, cluster_state %s), where a replica that may "+
+				"lack the lock takes over",
+				cmp.Or(r.Info["cluster_size"], "several"), cmp.Or(r.Info["cluster_state"], "unknown")))
 	}
 	if r.Info["aof_last_write_status"] == "err" || r.Info["aof_last_bgrewrite_status"] == "err" {
 		s.lacks(Data, r.Place, "the server says that it could not write its append-only file (INFO persistence)")
@@ -188,7 +197,8 @@ func readRunning(config, info *Report) (*Server, error) {
 		s.establish(Program, info.Place, "Redis or Valkey, by INFO server")
 		info.state(s)
 		if file, said := info.Info["config_file"]; said && file == "" {
-			s.assume(Settings, info.Place, "what starts it gives it these settings as options: it has no redis.conf to keep them in")
+			s.assume(Settings, info.Place,
+				"what starts it gives it these settings as options: it has no redis.conf to keep them in")
 		}
 	default:
 		s.assume(Program, at, "a Redis or Valkey said this")

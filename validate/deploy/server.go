@@ -93,10 +93,11 @@ func doubtful(format string, args ...any) fate {
 
 // disks are the folders of a machine that are on its disks (hier(7), file-hierarchy(7)). What lies elsewhere may
 // be memory. A mount below one of them is an assumption that each safe names.
-var disks = []string{"/var/lib", "/var/db", "/var/opt", "/var/local", "/var/redis", "/var/valkey", "/srv", "/opt", "/home", "/root", "/data",
-	"/usr/local", "/etc", "/storage", "/volume1", "/volumes"}
+var disks = []string{"/var/lib", "/var/db", "/var/opt", "/var/local", "/var/redis", "/var/valkey", "/srv", "/opt",
+	"/home", "/root", "/data", "/usr/local", "/etc", "/storage", "/volume1", "/volumes"}
 
-// mountPoints are where a machine's other file systems are mounted: what is there survives a process, and may be memory.
+// mountPoints are where a machine's other file systems are mounted: what is there survives a process, and may be
+// memory.
 var mountPoints = []string{"/tmp", "/mnt", "/media"}
 
 // memory are the folders of a machine that are memory on every system of today.
@@ -119,8 +120,9 @@ func onMachine(dir string) fate {
 	}
 	for _, folder := range mountPoints {
 		if _, below := within(dir, folder); below {
-			return fate{doubted: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
-				"(systemctl cat), or a folder below /var/lib", dir)}
+			return fate{doubted: []settings.Crash{settings.PowerLoss},
+				why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
+					"(systemctl cat), or a folder below /var/lib", dir)}
 		}
 	}
 	return doubtful("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)
@@ -145,7 +147,8 @@ func overlap(a, b string) bool {
 // mountOf is the mount that a folder is on: the nearest above it, nil for none.
 func (s *Server) mountOf(dir string) (found *mount) {
 	for i, m := range s.mounts {
-		if _, below := within(dir, m.target); below && (found == nil || len(path.Clean(m.target)) >= len(path.Clean(found.target))) {
+		if _, below := within(dir, m.target); below &&
+			(found == nil || len(path.Clean(m.target)) >= len(path.Clean(found.target))) {
 			found = &s.mounts[i]
 		}
 	}
@@ -172,7 +175,8 @@ func (s *Server) keeps() {
 	case (s.Kind == Running || s.Kind == ConfigOnly) && s.mountOf(dir) == nil:
 		s.onDisk(dir, onMachine(cmp.Or(dir, ".")), s.Place)
 	case !path.IsAbs(dir):
-		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known", "be on no volume: set dir")
+		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known",
+			"be on no volume: set dir")
 	default:
 		f, at := s.rest, s.Place
 		if m := s.mountOf(dir); m != nil {
@@ -210,23 +214,27 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 func (s *Server) apart(dir string, around fate) {
 	written := []string{cmp.Or(s.Redis.Last("dbfilename"), "dump.rdb")}
 	if s.Redis.AppendOnly {
-		written = []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"), cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
+		written = []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
+			cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	}
 	for _, name := range strings.Fields("pidfile logfile unixsocket aclfile") {
 		other := path.Join(dir, s.Redis.Last(name))
 		if path.IsAbs(s.Redis.Last(name)) {
 			other = s.Redis.Last(name)
 		}
-		if at, set := s.Redis.At(name); set && slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in }) {
+		if at, set := s.Redis.At(name); set && slices.ContainsFunc(written,
+			func(w string) bool { _, in := within(other, path.Join(dir, w)); return in }) {
 			s.misses(Data, at, name+" among the data", "overwrite them")
 		}
 	}
 	for _, m := range s.mounts {
 		part := slices.ContainsFunc(written, func(name string) bool { return overlap(path.Join(dir, name), m.target) })
 		rest, below := within(m.target, dir)
-		if part && below && rest != "" && !(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
-			s.lacks(Data, m.at, fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
-				m.target, dir))
+		if part && below && rest != "" &&
+			!(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
+			s.lacks(Data, m.at,
+				fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
+					m.target, dir))
 		}
 	}
 }
@@ -276,7 +284,8 @@ func (s *Server) stopTimeout(at settings.Place, key string, d time.Duration) {
 	case d == 0:
 		s.abrupt = &Link{Place: at, What: key + " 0 ends the server before it has saved"}
 	case d < enough:
-		s.unsureStop = &Link{Place: at, What: fmt.Sprintf("%s %s may end the server before it has saved its snapshot", key, d)}
+		s.unsureStop = &Link{Place: at,
+			What: fmt.Sprintf("%s %s may end the server before it has saved its snapshot", key, d)}
 	}
 }
 

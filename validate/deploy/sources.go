@@ -33,14 +33,17 @@ var sources = []source{
 		return ext == ".tf" || ext == ".tfvars" || strings.HasSuffix(base, ".tf.json") || hclBlock.MatchString(data)
 	}},
 	{"CloudFormation", madeCommand, func(_, _, data string) bool {
-		return strings.Contains(data, "AWSTemplateFormatVersion") || strings.Contains(data, "AWS::ElastiCache") || strings.Contains(data, "AWS::MemoryDB")
+		return strings.Contains(data, "AWSTemplateFormatVersion") || strings.Contains(data, "AWS::ElastiCache") ||
+			strings.Contains(data, "AWS::MemoryDB")
 	}},
 	{"a Nomad job", "container (docker inspect CONTAINER, of an allocation that runs)", func(_, ext, data string) bool {
 		return ext == ".nomad" || ext == ".hcl" || nomadJob.MatchString(data)
 	}},
 	{"Ansible", hostCommand, func(_, _, data string) bool { return playbook.MatchString(data) }},
-	{"a Jinja template", hostCommand, func(_, ext, data string) bool { return ext == ".j2" || strings.Contains(data, "{%") }},
-	{"a shell script", "container (docker inspect CONTAINER)", func(_, _, data string) bool { return shellScript.MatchString(data) }},
+	{"a Jinja template", hostCommand,
+		func(_, ext, data string) bool { return ext == ".j2" || strings.Contains(data, "{%") }},
+	{"a shell script", "container (docker inspect CONTAINER)",
+		func(_, _, data string) bool { return shellScript.MatchString(data) }},
 	{"a Dockerfile", "container (docker inspect CONTAINER)", func(base, _, data string) bool {
 		return strings.HasPrefix(base, "Dockerfile") || strings.HasPrefix(data, "FROM ")
 	}},

@@ -16,7 +16,8 @@ import (
 var started = regexp.MustCompile(`\.(?:target|mount|slice)$|^(?:docker|containerd|podman|network-manager|systemd-[a-z-]+)\.(?:service|socket)$`)
 
 func readSystemd(u *unit) *Server {
-	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd, Place: settings.Place{File: u.file}}
+	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
+		Place: settings.Place{File: u.file}}
 	if len(u.lines) == 0 {
 		s.lacks(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
 	}
@@ -31,12 +32,14 @@ func readSystemd(u *unit) *Server {
 		}
 	}
 	for _, at := range u.orphans {
-		s.lacks(Settings, at, "this drop-in is for another name than that of a unit that was given: systemd applies it if it is one of its own (Alias=)")
+		s.lacks(Settings, at,
+			"this drop-in is for another name than that of a unit that was given: systemd applies it if it is one of its own (Alias=)")
 	}
 	for _, a := range slices.Concat(u.all("Unit.Wants"), u.all("Unit.Requires"), u.all("Unit.BindsTo")) {
 		for _, other := range strings.Fields(a.value) {
 			if !started.MatchString(other) {
-				s.misses(Alone, a.at, "the unit "+other+", which is started too", "touch data or settings: leave it out, or judge it")
+				s.misses(Alone, a.at, "the unit "+other+", which is started too",
+					"touch data or settings: leave it out, or judge it")
 			}
 		}
 	}
@@ -56,7 +59,8 @@ func readSystemd(u *unit) *Server {
 			s.stopSignal(a.at, key, a.value)
 		}
 	}
-	if a := u.last("Service.TimeoutStopSec", ""); a.value != "" && s.span(u, "Service.TimeoutStopSec", "90s") > 0 { // 0 is none (systemd.service(5))
+	// 0 is none (systemd.service(5))
+	if a := u.last("Service.TimeoutStopSec", ""); a.value != "" && s.span(u, "Service.TimeoutStopSec", "90s") > 0 {
 		s.stopTimeout(a.at, "TimeoutStopSec", s.span(u, "Service.TimeoutStopSec", "90s"))
 	}
 	if s.folder == "" {
@@ -77,13 +81,17 @@ var unitValues = map[string]struct {
 	link  LinkName
 	could string
 }{
-	"KillMode":              {regexp.MustCompile(`^(?:control-group|mixed|process)$`), Single, "leave the old server running beside the new one"},
-	"Type":                  {regexp.MustCompile(`^(?:simple|exec|idle|notify|notify-reload|forking)$`), Restart, "start and stop the server in another way"},
-	"Restart":               {regexp.MustCompile(`^(?:no|always|on-(?:success|failure|abnormal|abort|watchdog))$`), Restart, "be started again in another way"},
+	"KillMode": {regexp.MustCompile(`^(?:control-group|mixed|process)$`), Single,
+		"leave the old server running beside the new one"},
+	"Type": {regexp.MustCompile(`^(?:simple|exec|idle|notify|notify-reload|forking)$`), Restart,
+		"start and stop the server in another way"},
+	"Restart": {regexp.MustCompile(`^(?:no|always|on-(?:success|failure|abnormal|abort|watchdog))$`),
+		Restart, "be started again in another way"},
 	"SystemCallErrorNumber": {regexp.MustCompile(`^(?:EPERM|EACCES|kill)$`), Data, "let an fsync seem to succeed"},
-	"SystemCallFilter":      {regexp.MustCompile(`^~?(?:\s*[@a-z0-9_-]+)+$`), Data, "let an fsync seem to succeed"}, // name:0 would
-	"StandardOutput":        {outputs, Data, "write to the data"},
-	"StandardError":         {outputs, Data, "write to the data"},
+	// name:0 would
+	"SystemCallFilter": {regexp.MustCompile(`^~?(?:\s*[@a-z0-9_-]+)+$`), Data, "let an fsync seem to succeed"},
+	"StandardOutput":   {outputs, Data, "write to the data"},
+	"StandardError":    {outputs, Data, "write to the data"},
 }
 
 var outputs = regexp.MustCompile(`^(?:[a-z]+(?:\+console)?|fd:\S+|(?:file|append|truncate):/var/log/[^.]\S*)$`)
@@ -131,7 +139,8 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
 		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
-			s.lacks(Restart, a.at, fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
+			s.lacks(Restart, a.at,
+				fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
 		}
 	}, "ExecCondition", "ExecStartPre")
 	return sum
@@ -175,7 +184,8 @@ func nearest(file string, paths []string) (n int) {
 }
 
 // readOnlyFolders are those of ProtectSystem (systemd.exec(5)).
-var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi /etc", "yes": "/usr /boot /efi", "true": "/usr /boot /efi"}
+var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi /etc", "yes": "/usr /boot /efi",
+	"true": "/usr /boot /efi"}
 
 // writes judges whether the unit lets its server write to a folder, and what systemd-tmpfiles does there.
 func (u *unit) writes(s *Server, dir string) {
@@ -197,7 +207,8 @@ func (u *unit) writes(s *Server, dir string) {
 		}
 	}
 	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.mountOf(dir) == nil {
-		s.lacks(Data, orAt(protect.at, s.Place), dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
+		s.lacks(Data, orAt(protect.at, s.Place),
+			dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
 	}
 	for _, line := range u.tmpfiles {
 		line.weigh(s, dir)
@@ -239,7 +250,8 @@ func (s *Server) start(u *unit) time.Duration {
 		c.wrong = "the command " + filepath.Base(words[0])
 	}
 	if c.behind && u.last("Service.KillMode", "control-group").value != "control-group" {
-		s.unsureStop = &Link{Place: a.at, What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write exec before it"}
+		s.unsureStop = &Link{Place: a.at,
+			What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write exec before it"}
 	}
 	s.run(a.at, c)
 	if s.config != nil && path.IsAbs(s.config.path) && u.inUse {
@@ -267,15 +279,17 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	switch {
 	case pause == forever:
 		why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
-	case slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...), deadly.MatchString):
+	case slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...),
+		deadly.MatchString):
 		why = "an exit status keeps systemd from restarting it, and whoever starts it may do so at once"
 	case len(u.starters) > 0:
 		why = u.starters[0] + " may start it at once"
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart):
 		kill, why = pause, fmt.Sprintf("Restart=%s, RestartSec=%s", restart, u.last("Service.RestartSec", "100ms").value)
 	}
-	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "systemctl restart does not wait for RestartSec",
-		settings.PowerLoss: "RestartSec does not hold back a unit at boot"})
+	s.returns(kill, sleep,
+		map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "systemctl restart does not wait for RestartSec",
+			settings.PowerLoss: "RestartSec does not hold back a unit at boot"})
 	for crash, r := range s.Returns {
 		if sleep > 0 {
 			r.Why = fmt.Sprintf("the unit sleeps for %s at every start", sleep)
@@ -291,8 +305,9 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	}
 	timeout := s.span(u, "Service.TimeoutStartSec", "90s")
 	if at := u.last("Service.TimeoutStartSec", "").at; timeout > 0 && sleep > 0 && starting >= timeout {
-		s.lacks(Restart, orAt(at, s.CommandPlace), fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
-			starting, timeout))
+		s.lacks(Restart, orAt(at, s.CommandPlace),
+			fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
+				starting, timeout))
 	}
 }
 

@@ -65,7 +65,8 @@ func (u *unit) words(key string) (found []string) {
 
 // yes reports whether a key is one of systemd's words for yes.
 func (u *unit) yes(key string) bool {
-	return slices.Contains([]string{"yes", "true", "on", "1", "y", "t", "disconnected"}, strings.ToLower(u.last(key, "no").value))
+	return slices.Contains([]string{"yes", "true", "on", "1", "y", "t", "disconnected"},
+		strings.ToLower(u.last(key, "no").value))
 }
 
 // readUnit reads a unit or a drop-in (systemd.syntax(7)).
@@ -93,7 +94,8 @@ func (u *unit) read(file, text string) error {
 		}
 		key, value, found := strings.Cut(line, "=")
 		if !found || section == "" {
-			return &settings.Problem{Place: at, What: "this is not a line of a unit", Right: "write [Service], and below it Key=value"}
+			return &settings.Problem{Place: at, What: "this is not a line of a unit",
+				Right: "write [Service], and below it Key=value"}
 		}
 		key = section + "." + strings.TrimSpace(key)
 		if value = strings.TrimSpace(value); value == "" { // takes back those before it
@@ -102,7 +104,8 @@ func (u *unit) read(file, text string) error {
 		}
 		u.lines = append(u.lines, assignment{at, key, value})
 		if key == "Service.TimeoutSec" { // sets both timeouts (systemd.service(5))
-			u.lines = append(u.lines, assignment{at, "Service.TimeoutStartSec", value}, assignment{at, "Service.TimeoutStopSec", value})
+			u.lines = append(u.lines, assignment{at, "Service.TimeoutStartSec", value},
+				assignment{at, "Service.TimeoutStopSec", value})
 		}
 	}
 	return nil
@@ -117,8 +120,10 @@ var (
 	spanPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]*)`)
 	// spanUnits are systemd.time(7)'s.
 	spanUnits = map[string]time.Duration{
-		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond, "msec": time.Millisecond,
-		"s": time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second, "m": time.Minute, "min": time.Minute,
+		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond,
+		"msec": time.Millisecond,
+		"s":    time.Second, "sec": time.Second, "second": time.Second, "seconds": time.Second, "m": time.Minute,
+		"min":    time.Minute,
 		"minute": time.Minute, "minutes": time.Minute, "h": time.Hour, "hr": time.Hour, "hour": time.Hour, "hours": time.Hour,
 		"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 	}
@@ -154,14 +159,14 @@ func parseTimeSpan(text string) (sum time.Duration, err error) {
 
 var specifier = regexp.MustCompile(`%.`)
 
-// specified writes specifiers out (systemd.unit(5), Specifiers), for a unit of the system's manager. What depends on the
-// machine stays, and is not known.
+// specified writes specifiers out (systemd.unit(5), Specifiers), for a unit of the system's manager. What depends on
+// the machine stays, and is not known.
 func (u *unit) specified(word string) (written string, known bool) {
 	name := strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file))
 	prefix, instance, template := strings.Cut(name, "@")
 	known = true
-	values := map[byte]string{'%': "%", 'p': prefix, 'P': prefix, 'n': filepath.Base(u.file), 'N': name, 't': "/run", 'S': "/var/lib", 'C': "/var/cache",
-		'L': "/var/log", 'E': "/etc", 'T': "/tmp", 'V': "/var/tmp"}
+	values := map[byte]string{'%': "%", 'p': prefix, 'P': prefix, 'n': filepath.Base(u.file), 'N': name, 't': "/run",
+		'S': "/var/lib", 'C': "/var/cache", 'L': "/var/log", 'E': "/etc", 'T': "/tmp", 'V': "/var/tmp"}
 	if template && instance != "" {
 		values['i'], values['I'] = instance, instance
 	}

@@ -25,7 +25,8 @@ func (s *Server) environment(u *unit) {
 	}
 	set := func(at settings.Place, name, value string) {
 		u.values[name] = value
-		if used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name); !inert(name) && !(used && plainName(name)) {
+		if used := strings.Contains(command, "$"+name) ||
+			strings.Contains(command, "${"+name); !inert(name) && !(used && plainName(name)) {
 			s.misses(Program, at, "the variable "+name, "change what the program does")
 		}
 	}
@@ -59,7 +60,8 @@ func (s *Server) environment(u *unit) {
 }
 
 // unitFolders are where the folders that systemd makes for a unit lie.
-var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cache": "/var/cache", "Logs": "/var/log", "Configuration": "/etc"}
+var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cache": "/var/cache", "Logs": "/var/log",
+	"Configuration": "/etc"}
 
 // folders establishes what becomes of a service's folders when it stops (systemd.exec(5)).
 func (s *Server) folders(u *unit) {

@@ -35,7 +35,8 @@ func (d Directive) String() string {
 
 // Secret reports whether the directive's value is one that must not be told.
 func (d Directive) Secret() bool {
-	return slices.Contains([]string{"requirepass", "masterauth", "primaryauth", "user", "tls-key-file-pass", "tls-client-key-file-pass"}, d.Name)
+	return slices.Contains([]string{"requirepass", "masterauth", "primaryauth", "user", "tls-key-file-pass",
+		"tls-client-key-file-pass"}, d.Name)
 }
 
 // The bounds of what a redis.conf includes. Redis has none: a file that is
@@ -70,10 +71,12 @@ func (r *reader) file(name string, from *Directive) {
 	r.files++
 	switch {
 	case slices.Contains(r.open, name):
-		r.fail(place, "the files include one another: "+strings.Join(append(r.open, name), ", then "), "take one of the include lines out")
+		r.fail(place, "the files include one another: "+strings.Join(append(r.open, name), ", then "),
+			"take one of the include lines out")
 		return
 	case r.files > mostFiles || len(r.open) == deepestNested:
-		r.fail(place, fmt.Sprintf("too much is included: more than %d files, or %d that include one another", mostFiles, deepestNested), "take include lines out")
+		r.fail(place, fmt.Sprintf("too much is included: more than %d files, or %d that include one another", mostFiles,
+			deepestNested), "take include lines out")
 		return
 	}
 	data, err := input.Read(name, input.Config)
@@ -83,13 +86,15 @@ func (r *reader) file(name string, from *Directive) {
 		r.remark(place, false, "include %s: there is no such file here, and it could set anything: give it too", name)
 		return
 	case err != nil && from != nil:
-		r.fail(place, fmt.Sprintf("cannot read %s: ", name)+input.Cause(err).Error(), "name a file that is there and can be read")
+		r.fail(place, fmt.Sprintf("cannot read %s: ", name)+input.Cause(err).Error(),
+			"name a file that is there and can be read")
 		return
 	case err != nil:
 		r.fail(place, "cannot be read: "+input.Cause(err).Error(), "name a file that is there and can be read")
 		return
 	case r.bytes > mostBytes:
-		r.fail(place, fmt.Sprintf("with what it includes, the file has more than %d bytes", mostBytes), "take include lines out")
+		r.fail(place, fmt.Sprintf("with what it includes, the file has more than %d bytes", mostBytes),
+			"take include lines out")
 		return
 	}
 	r.open = append(r.open, name)
@@ -104,11 +109,13 @@ func (r *reader) remark(at Place, data bool, format string, args ...any) {
 
 func (r *reader) text(name string, data []byte) {
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		r.fail(Place{name, 1 + bytes.Count(data[:i], []byte("\n"))}, "there is a zero byte, so this is no text", "name the server's redis.conf, not its data")
+		r.fail(Place{name, 1 + bytes.Count(data[:i], []byte("\n"))}, "there is a zero byte, so this is no text",
+			"name the server's redis.conf, not its data")
 		return
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
-		r.fail(Place{name, 1}, "there is a mark of the bytes' order, which Redis takes for a part of its first word, so that it does not start",
+		r.fail(Place{name, 1},
+			"there is a mark of the bytes' order, which Redis takes for a part of its first word, so that it does not start",
 			"save the file as UTF-8 without one (a BOM)")
 		return
 	}
@@ -151,13 +158,15 @@ func (r *reader) line(at Place, line string) {
 // nothing, and a plain name must be there.
 func (r *reader) include(d Directive) {
 	if len(d.Args) != 1 {
-		r.fail(d.Place, fmt.Sprintf("include takes one file or pattern, and has %d", len(d.Args)), "write one include line for each")
+		r.fail(d.Place, fmt.Sprintf("include takes one file or pattern, and has %d", len(d.Args)),
+			"write one include line for each")
 		return
 	}
 	name := d.Args[0]
 	if !filepath.IsAbs(name) {
-		r.remark(d.Place, true, "include %s has a relative name, which Redis looks for in the folder that it was started in; it was read beside the file: "+
-			"write the whole path", name)
+		r.remark(d.Place, true,
+			"include %s has a relative name, which Redis looks for in the folder that it was started in; it was read beside the file: "+
+				"write the whole path", name)
 		name = filepath.Join(r.base, name)
 	}
 	if !strings.ContainsAny(name, "*?[") {
@@ -170,7 +179,8 @@ func (r *reader) include(d Directive) {
 		return
 	}
 	if _, err := os.Stat(filepath.Dir(name)); err != nil { // the file may be a copy from another machine
-		r.remark(d.Place, false, "include %s: there is no such folder here, and what is in it could set anything: give it too", d.Args[0])
+		r.remark(d.Place, false,
+			"include %s: there is no such folder here, and what is in it could set anything: give it too", d.Args[0])
 		return
 	}
 	found, err := filepath.Glob(name)
@@ -178,7 +188,8 @@ func (r *reader) include(d Directive) {
 		r.fail(d.Place, fmt.Sprintf("%q is not a pattern", d.Args[0]), "a [ needs its ]")
 	}
 	for _, f := range found {
-		if filepath.Base(f)[0] != '.' || filepath.Base(name)[0] == '.' { // as in Redis, whose patterns leave out hidden files (glob(7))
+		// as in Redis, whose patterns leave out hidden files (glob(7))
+		if filepath.Base(f)[0] != '.' || filepath.Base(name)[0] == '.' {
 			r.file(f, &d)
 		}
 	}

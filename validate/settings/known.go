@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// others takes a directive that is not about persistence or memory: it is harmless, or something about it has to be said,
-// or it is not known. The last of a name counts, but for those of which each line adds something.
+// others takes a directive that is not about persistence or memory: it is harmless, or something about it has to be
+// said, or it is not known. The last of a name counts, but for those of which each line adds something.
 func (s *Redis) others(d Directive) {
 	weigh, weighs := weighty[d.Name]
 	switch {
@@ -60,7 +60,8 @@ func empty(args []string) bool { return strings.Join(args, "") == "" }
 // zero finds a replica's priority with which no Sentinel promotes it.
 func zero(args []string) bool { return slices.Equal(args, []string{"0"}) }
 
-const neverByName = "0: no Sentinel promotes this server where it is a replica; takeovers are tried as if another one were promoted"
+const neverByName = "0: no Sentinel promotes this server where it is a replica; takeovers are tried as if another " +
+	"one were promoted"
 
 // not finds every value but these.
 func not(values ...string) func([]string) bool {
@@ -71,7 +72,8 @@ func not(values ...string) func([]string) bool {
 var weighty = map[string]func(Directive) *Remark{
 	"replicaof": doubt("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one", ""), Crashes...),
-	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one", ""), Crashes...),
+	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one", ""),
+		Crashes...),
 	"cluster-enabled": doubt("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica "+
 		"that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no"), Crashes...),
 	"loadmodule":     doubt("loads a module, which can do anything to keys", always, Crashes...),
@@ -80,7 +82,8 @@ var weighty = map[string]func(Directive) *Remark{
 		"and see failover-lock for what a failover does", always, Crashes...),
 	"shutdown-on-sigterm": doubt(
 		"changes what a service manager's stop does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
-	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
+	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"),
+		Shutdown),
 	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
 		"has mended its file; that is safe, and it is away until then", not("yes")),
 	"dbfilename":       doubt("is empty, so that no snapshot can be saved, and a stop fails", empty, Crashes...),
@@ -91,6 +94,6 @@ var weighty = map[string]func(Directive) *Remark{
 //go:embed harmless.txt
 var harmlessText string
 
-// harmless are the directives of Redis up to 8.0 and Valkey up to 9.0 that have no part in whether a node remembers a lock
-// (CONFIG GET * of 7.0.15, and what redis.conf of later versions has beside it).
+// harmless are the directives of Redis up to 8.0 and Valkey up to 9.0 that have no part in whether a node remembers a
+// lock (CONFIG GET * of 7.0.15, and what redis.conf of later versions has beside it).
 var harmless = strings.Fields(harmlessText)

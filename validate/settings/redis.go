@@ -46,8 +46,8 @@ type Redis struct {
 var (
 	fsyncs   = []string{"always", "everysec", "no"}
 	policies = []string{
-		"noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl",
-		"allkeys-lrm", "volatile-lrm",
+		"noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random",
+		"volatile-ttl", "allkeys-lrm", "volatile-lrm",
 	}
 )
 
@@ -153,7 +153,8 @@ func (s *Redis) set(d Directive) error {
 		return s.save(d)
 	case "appendfilename", "appenddirname", "dbfilename": // each isValid... in config.c
 		if name, err := d.one(); err != nil || strings.ContainsAny(name, `/\`) {
-			return cmp.Or(err, d.problem(fmt.Sprintf("%s %s: Redis takes a name here, and no path", d.Name, name), "name the folder by dir"))
+			return cmp.Or(err,
+				d.problem(fmt.Sprintf("%s %s: Redis takes a name here, and no path", d.Name, name), "name the folder by dir"))
 		}
 	}
 	s.others(d)
@@ -213,12 +214,14 @@ func (s *Redis) Lines() []string {
 		}
 	}
 	lines := []string{saves, "appendonly " + yesNo(s.AppendOnly), "appendfsync " + s.AppendFsync,
-		"no-appendfsync-on-rewrite " + yesNo(s.NoFsyncOnRewrite), fmt.Sprintf("auto-aof-rewrite-percentage %d", s.RewritePercentage)}
+		"no-appendfsync-on-rewrite " + yesNo(s.NoFsyncOnRewrite),
+		fmt.Sprintf("auto-aof-rewrite-percentage %d", s.RewritePercentage)}
 	if s.MaxMemory > 0 {
 		lines = append(lines, fmt.Sprintf("maxmemory %d", s.MaxMemory), "maxmemory-policy "+s.MaxMemoryPolicy)
 	}
 	if s.MinReplicas > 0 {
-		lines = append(lines, fmt.Sprintf("min-replicas-to-write %d", s.MinReplicas), fmt.Sprintf("min-replicas-max-lag %d", s.MinLag))
+		lines = append(lines, fmt.Sprintf("min-replicas-to-write %d", s.MinReplicas),
+			fmt.Sprintf("min-replicas-max-lag %d", s.MinLag))
 	}
 	return lines
 }
@@ -270,7 +273,8 @@ func (s *Redis) Follows() (master string, at Place) {
 // Harmless reports whether a directive has no part in whether a server remembers a lock, and its value is no folder
 // of the data.
 func Harmless(name string) bool {
-	return slices.Contains(harmless, name) && !slices.Contains([]string{"dir", "appenddirname", "appendfilename", "dbfilename"}, name)
+	return slices.Contains(harmless, name) &&
+		!slices.Contains([]string{"dir", "appenddirname", "appendfilename", "dbfilename"}, name)
 }
 
 // Own are the directives of Lines by name, for a server that runs with them. The

@@ -17,7 +17,8 @@ func Services() []Service {
 	return []Service{
 		{"elasticache", "replication is asynchronous, and a failover may lose what had not been replicated",
 			aws + "AmazonElastiCache/latest/UserGuide/AutoFailover.html", false},
-		{"elasticache-async-writes", "with asynchronous writes up to 10 seconds of uncommitted data can be lost in a failover",
+		{"elasticache-async-writes",
+			"with asynchronous writes up to 10 seconds of uncommitted data can be lost in a failover",
 			aws + "AmazonElastiCache/latest/dg/Durability.FailureScenarios.html", false},
 		{"elasticache-sync-writes", "with synchronous writes to the transactional log a failover loses nothing",
 			aws + "AmazonElastiCache/latest/dg/Durability.FailureScenarios.html", true},
@@ -26,7 +27,8 @@ func Services() []Service {
 		{"upstash", "a write is propagated to the other replicas asynchronously, and consistency is eventual",
 			"https://upstash.com/docs/redis/features/consistency", false},
 		{"memorystore-valkey", "replicas take over for maintenance and failures; Valkey's replication is asynchronous " +
-			"(https://valkey.io/topics/replication/)", "https://cloud.google.com/memorystore/docs/valkey/ha-and-replicas", false},
+			"(https://valkey.io/topics/replication/)", "https://cloud.google.com/memorystore/docs/valkey/ha-and-replicas",
+			false},
 	}
 }
 

@@ -18,8 +18,8 @@ type Bench struct {
 	Over func(client, node string) *redis.Client
 }
 
-// With runs a test on a new cluster of so many nodes, in virtual time if the kind has it, and closes the cluster. change,
-// unless nil, changes its configuration.
+// With runs a test on a new cluster of so many nodes, in virtual time if the kind has it, and closes the cluster.
+// change, unless nil, changes its configuration.
 type With func(t *testing.T, nodes int, change func(*cluster.Config), test func(b Bench))
 
 // ctx never ends: a test's own context belongs to real time.

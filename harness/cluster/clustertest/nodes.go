@@ -82,7 +82,8 @@ func pauses(t *testing.T, with With) {
 
 		require.NoError(t, n.Pause(ctx))
 		require.NoError(t, n.Kill(ctx), "a paused node can be killed")
-		for what, do := range map[string]func(context.Context) error{"kill": n.Kill, "pause": n.Pause, "resume": n.Resume, "flush": n.Flush} {
+		for what, do := range map[string]func(context.Context) error{"kill": n.Kill, "pause": n.Pause, "resume": n.Resume,
+			"flush": n.Flush} {
 			require.EqualError(t, do(ctx), what+" n1: the node is down")
 		}
 	})
@@ -93,7 +94,8 @@ func kills(t *testing.T, with With) {
 	with(t, 2, nil, func(b Bench) {
 		db := b.Over("c1", "n2")
 		require.NoError(t, db.Ping(ctx).Err())
-		_, err := b.Link("c1", "n2").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold})
+		_, err := b.Link("c1",
+			"n2").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold})
 		require.NoError(t, err)
 		sent := setting(db, "k1")
 		require.NoError(t, b.Sleep(ctx, settle))

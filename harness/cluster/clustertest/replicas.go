@@ -93,30 +93,32 @@ func failsOver(t *testing.T, with With) {
 // a cut kept from it. A member that is started again is one still. k1 is in the slots of the
 // third master.
 func failsOverInRedisCluster(t *testing.T, with With) {
-	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster, cfg.Replicas = true, map[string]string{"r1": "n3"} }, func(b Bench) {
-		leads := func() bool {
-			leads, err := b.Cluster.(cluster.RedisCluster).Leads(ctx, "r1")
-			return err == nil && leads
-		}
-		n1, n3 := b.Over("c1", "n1"), b.Over("c1", "n3")
-		require.ErrorContains(t, n1.Set(ctx, "k1", "token", time.Minute).Err(), "MOVED 12706 ")
-		require.NoError(t, n3.Set(ctx, "k1", "token", time.Minute).Err())
-		eventually(t, b, "the replica has the key", func() bool { return has(t, b.Node("r1"), "k1") })
-		require.False(t, leads())
+	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster, cfg.Replicas = true, map[string]string{"r1": "n3"} },
+		func(b Bench) {
+			leads := func() bool {
+				leads, err := b.Cluster.(cluster.RedisCluster).Leads(ctx, "r1")
+				return err == nil && leads
+			}
+			n1, n3 := b.Over("c1", "n1"), b.Over("c1", "n3")
+			require.ErrorContains(t, n1.Set(ctx, "k1", "token", time.Minute).Err(), "MOVED 12706 ")
+			require.NoError(t, n3.Set(ctx, "k1", "token", time.Minute).Err())
+			eventually(t, b, "the replica has the key", func() bool { return has(t, b.Node("r1"), "k1") })
+			require.False(t, leads())
 
-		require.NoError(t, b.Node("n1").Kill(ctx))
-		require.NoError(t, b.Node("n1").Start(ctx))
-		eventually(t, b, "n1 takes commands again", func() bool { return b.Over("c1", "n1").Set(ctx, "{3}:k1", "token", time.Minute).Err() == nil })
+			require.NoError(t, b.Node("n1").Kill(ctx))
+			require.NoError(t, b.Node("n1").Start(ctx))
+			eventually(t, b, "n1 takes commands again",
+				func() bool { return b.Over("c1", "n1").Set(ctx, "{3}:k1", "token", time.Minute).Err() == nil })
 
-		require.NoError(t, b.Link("r1", "n3").Cut(cluster.Both))
-		require.NoError(t, n3.Set(ctx, "{k1}:late", "token", time.Minute).Err())
-		require.NoError(t, n3.Set(ctx, "{4}:k1", "token", time.Minute).Err())
-		seen, err := b.Node("n3").Look(ctx)
-		require.NoError(t, err)
-		require.Len(t, seen.Keys, 3, "keys of several slots")
-		require.NoError(t, b.Node("n3").Kill(ctx))
-		eventually(t, b, "all members name the replica", leads)
-		require.True(t, has(t, b.Node("r1"), "k1"))
-		require.False(t, has(t, b.Node("r1"), "{k1}:late"))
-	})
+			require.NoError(t, b.Link("r1", "n3").Cut(cluster.Both))
+			require.NoError(t, n3.Set(ctx, "{k1}:late", "token", time.Minute).Err())
+			require.NoError(t, n3.Set(ctx, "{4}:k1", "token", time.Minute).Err())
+			seen, err := b.Node("n3").Look(ctx)
+			require.NoError(t, err)
+			require.Len(t, seen.Keys, 3, "keys of several slots")
+			require.NoError(t, b.Node("n3").Kill(ctx))
+			eventually(t, b, "all members name the replica", leads)
+			require.True(t, has(t, b.Node("r1"), "k1"))
+			require.False(t, has(t, b.Node("r1"), "{k1}:late"))
+		})
 }

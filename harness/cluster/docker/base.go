@@ -38,7 +38,8 @@ func (e *engine) base(ctx context.Context, release, owner string, say io.Writer)
 	if pulled == nil {
 		return debian, nil
 	}
-	fmt.Fprintf(say, "it cannot be pulled (%v)\nmaking %s from Debian's packages: this takes a minute or two\n", pulled, own)
+	fmt.Fprintf(say, "it cannot be pulled (%v)\nmaking %s from Debian's packages: this takes a minute or two\n", pulled,
+		own)
 	if err := e.bootstrap(ctx, release, owner); err != nil {
 		return "", noBase(debian, pulled, err)
 	}
@@ -76,12 +77,14 @@ func (e *engine) findBase(ctx context.Context) (string, error) {
 	if err := canBootstrap(); err != nil {
 		return "", noBase(debian, refused, err)
 	}
-	return own + " is made from Debian's packages with the first run, if they can be reached: no registry gives " + debian, nil
+	return own + " is made from Debian's packages with the first run, if they can be reached: no registry gives " +
+		debian, nil
 }
 
 // noBase says why there is no image to build on, and what would bring one.
 func noBase(name string, pulled, made error) error {
-	return missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", name, pulled, made),
+	return missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", name, pulled,
+		made),
 		"reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)")
 }
 
@@ -114,7 +117,8 @@ func (e *engine) bootstrap(ctx context.Context, release, owner string) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if out, err := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", release, dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", release,
+		dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("debootstrap: %w; the end of its output: %s", err, process.LastWords(out))
 	}
 	return e.importFolder(ctx, dir, ownBase(release), owner)

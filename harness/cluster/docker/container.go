@@ -63,7 +63,8 @@ func (b *nodeContainer) State(ctx context.Context) (realcluster.State, error) {
 	if err != nil {
 		return realcluster.State{}, err
 	}
-	return realcluster.State{Down: down(seen.State), Paused: seen.State.Paused, Exit: fmt.Sprintf("status %d", seen.State.ExitCode)}, nil
+	return realcluster.State{Down: down(seen.State), Paused: seen.State.Paused,
+		Exit: fmt.Sprintf("status %d", seen.State.ExitCode)}, nil
 }
 
 func down(s *container.State) bool { return !s.Running || s.Restarting }

@@ -91,9 +91,10 @@ func (c *Cluster) build(ctx context.Context) error {
 			return fmt.Errorf("docker cluster: %w", err)
 		}
 	}
-	if err := c.Connect(ctx, c.project.version, func(want network.Run) (realcluster.Network, map[network.Path]string, error) {
-		return c.open(ctx, want)
-	}); err != nil {
+	if err := c.Connect(ctx, c.project.version,
+		func(want network.Run) (realcluster.Network, map[network.Path]string, error) {
+			return c.open(ctx, want)
+		}); err != nil {
 		return err
 	}
 	return c.Form(ctx)

@@ -46,7 +46,8 @@ func Find(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", unreachable(e.DaemonHost(), err)
 	}
-	return fmt.Sprintf("Docker Engine %s (API %s), %s", version.Version, e.ClientVersion(), strings.Join(e.compose, " ")), nil
+	return fmt.Sprintf("Docker Engine %s (API %s), %s", version.Version, e.ClientVersion(), strings.Join(e.compose, " ")),
+		nil
 }
 
 // connect finds the engine, as DOCKER_HOST and its kin say, and Compose.
@@ -94,7 +95,8 @@ func reach(ctx context.Context) (*engine, error) {
 		return nil, errors.Join(unreachable(c.DaemonHost(), err), c.Close())
 	}
 	if ping.OSType != "" && ping.OSType != "linux" {
-		return nil, errors.Join(missing("the engine runs "+ping.OSType+" containers", "switch it to Linux containers"), c.Close())
+		return nil, errors.Join(missing("the engine runs "+ping.OSType+" containers", "switch it to Linux containers"),
+			c.Close())
 	}
 	if versions.LessThan(ping.APIVersion, oldestAPI) {
 		return nil, errors.Join(missing(fmt.Sprintf("the engine is too old: its API is %s", ping.APIVersion),
@@ -128,7 +130,8 @@ func unreachable(host string, err error) error {
 		return missing("this user may not use the engine at "+host,
 			"add the user to the group docker (usermod -aG docker USER) and log in again, or run as root")
 	case errors.Is(err, context.DeadlineExceeded):
-		return missing(fmt.Sprintf("the engine at %s has not answered for %s", host, requestTimeout), "restart it (systemctl restart docker)")
+		return missing(fmt.Sprintf("the engine at %s has not answered for %s", host, requestTimeout),
+			"restart it (systemctl restart docker)")
 	}
 	return missing(fmt.Sprintf("no engine answers at %s (%v)", host, err),
 		"install Docker (Debian: apt-get install docker.io docker-compose) and start it (systemctl start docker)")
@@ -150,8 +153,8 @@ func findCompose(ctx context.Context) ([]string, error) {
 			return slices.Clone(command), nil
 		}
 		if ctx.Err() != nil {
-			return nil, missing(fmt.Sprintf("`%s version` has not answered for %s, engine and all", strings.Join(command, " "), requestTimeout),
-				"wait until the machine has less to do, and try again")
+			return nil, missing(fmt.Sprintf("`%s version` has not answered for %s, engine and all", strings.Join(command, " "),
+				requestTimeout), "wait until the machine has less to do, and try again")
 		}
 	}
 	return nil, missing("neither `docker compose` nor `docker-compose` works",

@@ -41,7 +41,8 @@ const imageName = "lockproof"
 
 // image gives the image of the project with the server that is chosen, and builds
 // it if there is none yet. The folder is the context of the build.
-func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS, record *process.Record, say io.Writer) (string, error) {
+func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS, record *process.Record,
+	say io.Writer) (string, error) {
 	s, err := find(choice)
 	if err != nil {
 		return "", err
@@ -158,7 +159,8 @@ func pack(folder fs.FS) ([]byte, error) {
 		if err != nil {
 			return err
 		}
-		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: int64(info.Mode().Perm()), Size: int64(len(content))}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{Name: name, Mode: int64(info.Mode().Perm()),
+			Size: int64(len(content))}); err != nil {
 			return err
 		}
 		_, err = archive.Write(content)
@@ -198,7 +200,8 @@ func forContainers(program string) error {
 		}
 	}
 	if want := machines[runtime.GOARCH]; want != 0 && f.Machine != want {
-		return missing(fmt.Sprintf("%s is a program for %s, not for this machine's %s", program, f.Machine, runtime.GOARCH), how)
+		return missing(fmt.Sprintf("%s is a program for %s, not for this machine's %s", program, f.Machine, runtime.GOARCH),
+			how)
 	}
 	return nil
 }

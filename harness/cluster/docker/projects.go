@@ -344,7 +344,8 @@ func (q *project) at(port int) string {
 
 // compose runs one command of Compose on the project.
 func (q *project) compose(ctx context.Context, args ...string) error {
-	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f", filepath.Join(q.folder, "compose", "docker-compose.yml"))
+	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f",
+		filepath.Join(q.folder, "compose", "docker-compose.yml"))
 	command = append(command, args...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// Version 1 waits 60 s for each answer, which an engine that starts four
@@ -365,7 +366,8 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	}
 	<-running.Gone()
 	if err := running.Exit(); err != nil {
-		return fmt.Errorf("%s %s: %w; the end of its output: %s", strings.Join(q.engine.compose, " "), args[0], err, process.LastWords(out.Bytes()))
+		return fmt.Errorf("%s %s: %w; the end of its output: %s", strings.Join(q.engine.compose, " "), args[0], err,
+			process.LastWords(out.Bytes()))
 	}
 	return nil
 }

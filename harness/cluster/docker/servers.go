@@ -48,7 +48,8 @@ func find(c cluster.Choice) (Server, error) {
 			return s, nil
 		}
 	}
-	return Server{}, fmt.Errorf("docker cluster: there is no server %q: there are %s", c.Server, strings.Join(ServerNames(), ", "))
+	return Server{},
+		fmt.Errorf("docker cluster: there is no server %q: there are %s", c.Server, strings.Join(ServerNames(), ", "))
 }
 
 // knows says whether the server that is chosen knows a command that Redis 7.0 does not. An
@@ -69,7 +70,8 @@ func knows(choice cluster.Choice, command string) error {
 }
 
 // wanted says what an image of the user's must have.
-const wanted = "it must be an image for Linux with /bin/sh, redis-server or valkey-server 7.0 or later in PATH, and glibc 2.34 or later" +
+const wanted = "it must be an image for Linux with /bin/sh, redis-server or valkey-server 7.0 or later in PATH, and " +
+	"glibc 2.34 or later" +
 	" (Debian 12, Ubuntu 22.04), as the images redis:7.4 and valkey/valkey:8.1 are; those on Alpine are not"
 
 // obtain makes sure that the engine has an image of the user's, and gives its id.

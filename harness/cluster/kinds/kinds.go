@@ -46,9 +46,11 @@ func Find(name string) (cluster.Kind, error) {
 	case i >= 0:
 		return All[i], nil
 	case name == Local:
-		return cluster.Kind{}, errors.New("this program does not have the local cluster: it was built for a browser, which has no processes")
+		return cluster.Kind{},
+			errors.New("this program does not have the local cluster: it was built for a browser, which has no processes")
 	case name == docker:
-		return cluster.Kind{}, fmt.Errorf("this program does not have the docker cluster: it imports no lockproof/harness/cluster/docker")
+		return cluster.Kind{},
+			fmt.Errorf("this program does not have the docker cluster: it imports no lockproof/harness/cluster/docker")
 	}
 	return cluster.Kind{}, fmt.Errorf("no cluster named %q: there are %s", name, strings.Join(Names(), ", "))
 }

@@ -34,7 +34,8 @@ var _ Sink = (*lane)(nil)
 
 func newLane(s *scheduler.Scheduler, f *flow, e *end, cut bool, delay time.Duration) *lane {
 	l := &lane{flow: f, end: e, cut: cut, delay: delay}
-	l.next = s.NewTimer(scheduler.Key{Class: scheduler.Arrival, A: f.conn.link.cfg.Order, B: f.conn.number, C: f.direction}, l.pass)
+	l.next = s.NewTimer(scheduler.Key{Class: scheduler.Arrival, A: f.conn.link.cfg.Order, B: f.conn.number,
+		C: f.direction}, l.pass)
 	if f.direction == toNode { // a node takes what arrives without a goroutine
 		l.next.Passive()
 	}

@@ -61,7 +61,8 @@ func (p *proxied) start(c *connection) {
 		way      stream.Direction
 	}{toNode: {c.client, c.server, stream.Upstream}, toClient: {c.server, c.client, stream.Downstream}} {
 		p.joining = c.flows[d]
-		p.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &end{Conn: s.to, of: c, flow: c.flows[d]}, s.way)
+		p.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &end{Conn: s.to, of: c, flow: c.flows[d]},
+			s.way)
 	}
 }
 
@@ -79,7 +80,8 @@ type toxicOrder struct {
 // addToxic speaks to toxiproxy as its HTTP API does. Its jitter and toxicity
 // draw from an unseeded source, so both are left out (FACTS: 0 and 1).
 func (p *proxied) addToxic(name, kind, way, attributes string) error {
-	text, err := json.Marshal(toxicOrder{Name: name, Type: kind, Stream: way, Toxicity: 1, Attributes: json.RawMessage(attributes)})
+	text, err := json.Marshal(toxicOrder{Name: name, Type: kind, Stream: way, Toxicity: 1,
+		Attributes: json.RawMessage(attributes)})
 	if err == nil {
 		_, err = p.Toxics.AddToxicJson(bytes.NewReader(text))
 	}

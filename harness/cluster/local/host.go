@@ -90,7 +90,8 @@ func (c *Cluster) newSentinel(name string) (*host, error) {
 // writeSettings writes the redis.conf. The server logs to stdout, which leads into a file,
 // together with what it says before it has read its settings.
 func (h *host) writeSettings(more string) error {
-	text := fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\n%s", h.port.number, h.disk, more)
+	text := fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\n%s",
+		h.port.number, h.disk, more)
 	return os.WriteFile(h.settingsFile(), []byte(text), 0o600)
 }
 

@@ -117,7 +117,8 @@ func (c *Cluster) open(want network.Run) (realcluster.Network, map[network.Path]
 		want.Members[name] = c.Nodes[name].Host.(*host).bus.number
 	}
 	var err error
-	c.links, err = network.Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, c.cfg.Record)
+	c.links, err = network.Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
+		c.cfg.Record)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,8 @@ var found sync.Map
 func findServer(name string) (program, error) {
 	if runtime.GOOS != "linux" {
 		return program{}, &cluster.Unsupported{
-			Cluster: Name, Fault: "any run", Why: "it needs Linux", How: "run it there (on Windows: in WSL 2), or with --on virtual",
+			Cluster: Name, Fault: "any run", Why: "it needs Linux",
+			How: "run it there (on Windows: in WSL 2), or with --on virtual",
 		}
 	}
 	if name == "" {

@@ -127,7 +127,8 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 		case <-p.gone:
 			return fmt.Errorf("%s ended (%s) instead of obeying %s", p.name, p.How(), s)
 		case <-ctx.Done():
-			return fmt.Errorf("%s (pid %d) got %s and its threads' states are still %q: %w", p.name, p.id.PID, s, states, ctx.Err())
+			return fmt.Errorf("%s (pid %d) got %s and its threads' states are still %q: %w", p.name, p.id.PID, s, states,
+				ctx.Err())
 		case <-time.After(PollEvery):
 		}
 	}

@@ -45,8 +45,9 @@ func New(cfg cluster.Config, kind string) (*Cluster, error) {
 	if _, err := server.Settings(cfg.Persistence, cfg.Settings); err != nil {
 		return nil, fmt.Errorf("%s cluster: %w", kind, err)
 	}
-	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{}, Sentinels: map[string]Sentinel{},
-		Paths: map[network.Path]string{}}
+	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{},
+		Sentinels: map[string]Sentinel{},
+		Paths:     map[network.Path]string{}}
 	c.Life, c.End = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -78,7 +79,8 @@ func (c *Cluster) Add(name string, host Host) *Node {
 
 // Connect has a network opened, which says where each of its links waits for its client. The
 // run begins here: to make the servers can take seconds, which are none of the run's.
-func (c *Cluster) Connect(ctx context.Context, version string, open func(network.Run) (Network, map[network.Path]string, error)) error {
+func (c *Cluster) Connect(ctx context.Context, version string,
+	open func(network.Run) (Network, map[network.Path]string, error)) error {
 	c.version, c.Clock = version, realtime.Start()
 	want := network.RunOf(c.cfg)
 	want.Epoch = c.Clock.Epoch()

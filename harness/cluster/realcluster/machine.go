@@ -39,7 +39,8 @@ func CheckClock(ctx context.Context, h Host, before time.Time) error {
 	}
 	// TIME is in whole microseconds.
 	if shown.Before(before.Add(-time.Microsecond)) || shown.After(after) {
-		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or not under this one", shown.Sub(before))
+		return fmt.Errorf("TIME is %v off its clock: the server is not under the preload shim, or not under this one",
+			shown.Sub(before))
 	}
 	return nil
 }

@@ -43,7 +43,8 @@ func (o Operator) Rewrite(ctx context.Context, d time.Duration) error {
 }
 
 // Occupy lets another user's script run on it, as cluster.Scripted says.
-func (o Operator) Occupy(ctx context.Context, d time.Duration, answers bool) (end func(context.Context) error, err error) {
+func (o Operator) Occupy(ctx context.Context, d time.Duration,
+	answers bool) (end func(context.Context) error, err error) {
 	err = o.Reach(ctx, "run a script on", func(ctx context.Context, addr string) error {
 		end, err = Occupy(ctx, addr, d, answers)
 		return err

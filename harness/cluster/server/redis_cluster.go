@@ -46,7 +46,8 @@ func AnnounceMember(ctx context.Context, m Member) error {
 		return err
 	}
 	return With(m.Address, func(c *redis.Client) error {
-		return errors.Join(c.ConfigSet(ctx, "cluster-announce-ip", host).Err(), c.ConfigSet(ctx, "cluster-announce-port", port).Err(),
+		return errors.Join(c.ConfigSet(ctx, "cluster-announce-ip", host).Err(),
+			c.ConfigSet(ctx, "cluster-announce-port", port).Err(),
 			c.ConfigSet(ctx, "cluster-announce-bus-port", strconv.Itoa(m.Bus)).Err())
 	})
 }

@@ -33,7 +33,8 @@ func SentinelSettings() string {
 // WithSentinel calls f with a client of the Sentinel at an address.
 func WithSentinel(addr string, f func(*redis.SentinelClient) error) error {
 	s := redis.NewSentinelClient(&redis.Options{
-		Addr: addr, Password: Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
+		Addr: addr, Password: Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2,
+		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	return errors.Join(f(s), s.Close())
@@ -127,6 +128,7 @@ func Announce(ctx context.Context, addr, announced string) error {
 		return err
 	}
 	return With(addr, func(c *redis.Client) error {
-		return errors.Join(c.ConfigSet(ctx, "replica-announce-ip", host).Err(), c.ConfigSet(ctx, "replica-announce-port", port).Err())
+		return errors.Join(c.ConfigSet(ctx, "replica-announce-ip", host).Err(),
+			c.ConfigSet(ctx, "replica-announce-port", port).Err())
 	})
 }

@@ -12,8 +12,8 @@ import (
 // Adjustable are the lines of redis.conf, by name, that a cluster's servers can
 // be set up with.
 var Adjustable = []string{
-	"appendfsync", "appendonly", "auto-aof-rewrite-percentage", "maxmemory", "maxmemory-policy", "no-appendfsync-on-rewrite", "save",
-	cluster.MinReplicas, cluster.MinLag,
+	"appendfsync", "appendonly", "auto-aof-rewrite-percentage", "maxmemory", "maxmemory-policy",
+	"no-appendfsync-on-rewrite", "save", cluster.MinReplicas, cluster.MinLag,
 }
 
 // Settings are the lines of redis.conf for a persistence setting, and for further

@@ -59,7 +59,8 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
 	}
-	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{}, paths: map[pathName]*path{}}
+	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{},
+		paths: map[pathName]*path{}}
 	var servers []string
 	for _, name := range cfg.Nodes {
 		if _, alias := cfg.Aliases[name]; !alias {
@@ -71,7 +72,8 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 		c.nodes[alias] = c.nodes[cfg.Resolve(alias)]
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
-	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.scheduler, len(c.nodes))
+	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.scheduler,
+		len(c.nodes))
 	replicas := slices.Sorted(maps.Keys(cfg.Replicas))
 	for _, name := range replicas {
 		c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))

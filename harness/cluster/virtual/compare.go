@@ -197,7 +197,8 @@ func (n *Node) aside(peer *server.Peer, args ...string) string {
 // carry out its parts later. The transaction is aborted, as by any other error.
 func (n *Node) refuseToQueue(peer *server.Peer, name string) {
 	n.aside(peer, "GET") // with too few arguments
-	peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or docker cluster", name))
+	peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
+		"docker cluster", name))
 }
 
 func wrongNumber(name string) string {

@@ -77,7 +77,8 @@ func can(fault string) error {
 	if slices.Contains(faults, fault) {
 		return nil
 	}
-	u := &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault", How: "it can do " + strings.Join(faults, ", ")}
+	u := &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault",
+		How: "it can do " + strings.Join(faults, ", ")}
 	for _, b := range missingFaults {
 		if strings.Contains(fault, b.word) {
 			u.Needs, u.How = b.needs, b.how

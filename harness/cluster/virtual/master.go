@@ -90,7 +90,8 @@ func (n *Node) leavesBehind(first bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := n.rep
-	if n.server == nil || r == nil || r.isReplica || !slices.ContainsFunc(r.replicas, func(a *connectedReplica) bool { return a.acked != r.offset }) {
+	if n.server == nil || r == nil || r.isReplica ||
+		!slices.ContainsFunc(r.replicas, func(a *connectedReplica) bool { return a.acked != r.offset }) {
 		return false
 	}
 	if n.closing = true; first {

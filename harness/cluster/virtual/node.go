@@ -33,15 +33,16 @@ type Node struct {
 
 	// The lock is never held while virtual time passes: a goroutine that waits
 	// for a mutex keeps the bubble's clock from moving.
-	mu                sync.Mutex
-	clock             wallClock
-	disk              *disk
-	server            *miniredis.Miniredis // nil while the node is down
-	inner             *script.Console      // of the server
-	natives           map[string]bool      // digests of native scripts that the server knows and miniredis has not been told
-	reading           int64                // of the wall clock, as miniredis knows it
-	booted            int64                // reading of the wall clock when the server started
-	keys              map[string]record    // as the last command left them
+	mu     sync.Mutex
+	clock  wallClock
+	disk   *disk
+	server *miniredis.Miniredis // nil while the node is down
+	inner  *script.Console      // of the server
+	// digests of native scripts that the server knows and miniredis has not been told
+	natives           map[string]bool
+	reading           int64             // of the wall clock, as miniredis knows it
+	booted            int64             // reading of the wall clock when the server started
+	keys              map[string]record // as the last command left them
 	starts            int
 	runID             string
 	paused            bool
@@ -60,7 +61,8 @@ type Node struct {
 var _ cluster.Node = (*Node)(nil)
 
 // newNode starts a node. end ends it.
-func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64, s *scheduler.Scheduler, order int) *Node {
+func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64,
+	s *scheduler.Scheduler, order int) *Node {
 	n := &Node{name: name, seed: seed, release: r, now: now, scheduler: s, order: order, clock: wallClock{rate: 1},
 		disk: newDisk(setting), conns: map[*conn]bool{}}
 	n.execution, n.fsync = n.timer(n.executeNext), n.timer(n.whileRunning(n.acknowledged))

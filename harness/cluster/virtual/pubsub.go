@@ -73,7 +73,8 @@ func (n *Node) deliver(channel, message string) (receivers int) {
 		if k.peer.Resp3 {
 			kind = '>'
 		}
-		fmt.Fprintf(k, "%c3\r\n$7\r\nmessage\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", kind, len(channel), channel, len(message), message)
+		fmt.Fprintf(k, "%c3\r\n$7\r\nmessage\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", kind, len(channel), channel, len(message),
+			message)
 	}
 	return receivers
 }
@@ -86,7 +87,8 @@ func (n *Node) pubSub(k *conn, name string, args []string) bool {
 	case k.transacts:
 		return false // screen refuses it
 	case subscribed && !allowedWhileSubscribed[name]:
-		k.peer.WriteError(fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed "+
+		k.peer.WriteError(fmt.Sprintf("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / "+
+			"RESET are allowed "+
 			"in this context", strings.ToLower(name)))
 	case name == "SUBSCRIBE":
 		n.subscribe(k, args[1:])

@@ -48,7 +48,8 @@ func findRelease(name string) (release, error) {
 			return r, nil
 		}
 	}
-	return release{}, fmt.Errorf("virtual cluster: there is no server %q: there are %s", name, strings.Join(ServerNames(), ", "))
+	return release{},
+		fmt.Errorf("virtual cluster: there is no server %q: there are %s", name, strings.Join(ServerNames(), ", "))
 }
 
 // releaseFor gives a release that knows these commands, the default if it does.

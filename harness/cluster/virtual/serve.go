@@ -214,7 +214,8 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		n.disk.flushed(n.now())
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
-	k.queuesWrites = k.transacts && (k.queuesWrites || modelled[name] == writes && !runsScript[name] && k.reply.String() == "+QUEUED\r\n")
+	k.queuesWrites = k.transacts && (k.queuesWrites ||
+		modelled[name] == writes && !runsScript[name] && k.reply.String() == "+QUEUED\r\n")
 	n.noteWritten(k, offset, written)
 	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
 }

@@ -37,7 +37,8 @@ func (n *Node) wait(k *conn, args []string) (reply []byte) {
 	timeout, wrong := waitTimeout(args[2])
 	switch {
 	case n.rep.replica():
-		return []byte("-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is " +
+		return []byte("-ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a " +
+			"replica is " +
 			"configured to be writable (which is not the default) writes to replicas are just local and are not propagated.\r\n")
 	case err != nil:
 		return []byte(noInteger)
@@ -71,12 +72,14 @@ func (n *Node) waitForDisks(k *conn, args []string) (reply []byte) {
 	case wrong != "":
 		return []byte(wrong)
 	case n.rep.replica():
-		return []byte("-ERR WAITAOF cannot be used with replica instances. Please also note that writes to replicas are just local " +
+		return []byte("-ERR WAITAOF cannot be used with replica instances. Please also note that writes to replicas are " +
+			"just local " +
 			"and are not propagated.\r\n")
 	case local > 0 && !n.disk.appends():
 		return []byte("-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n")
 	}
-	return n.block(k, &waiting{offset: k.offset, count: int(min(count, math.MaxInt32)), disks: true, local: int(local), wrote: k.wrote}, timeout)
+	return n.block(k, &waiting{offset: k.offset, count: int(min(count, math.MaxInt32)), disks: true, local: int(local),
+		wrote: k.wrote}, timeout)
 }
 
 const noInteger = "-ERR value is not an integer or out of range\r\n"

@@ -42,7 +42,8 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 		return nil, fmt.Errorf("spawn %s: the cluster is closed", setup.Name)
 	}
 	w := &worker{name: setup.Name, pauser: client.NewPauser(c.scheduler)}
-	w.Client, err = client.New(setup, client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Scheduler: c.scheduler, Pauser: w.pauser}, messages)
+	w.Client, err = client.New(setup,
+		client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Scheduler: c.scheduler, Pauser: w.pauser}, messages)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}

@@ -42,8 +42,8 @@ type listed struct {
 }
 
 // Module puts points into the packages of a module that the tests in a folder build, and writes what it needs into
-// another. The module may be the tests' own, or one that they depend on. What it imports is compiled with an overlay, as
-// the tests are going to be.
+// another. The module may be the tests' own, or one that they depend on. What it imports is compiled with an overlay,
+// as the tests are going to be.
 func Module(ctx context.Context, folder, module, to, overlay string) (Change, error) {
 	packages, err := list(ctx, folder, "-test", "-overlay="+overlay, "./...")
 	if err != nil {
@@ -228,7 +228,8 @@ func (c *Change) copyModule(ctx context.Context, folder string, p listed, to str
 	if err := os.WriteFile(c.Modfile, text, 0o644); err != nil {
 		return err
 	}
-	if _, err := run(ctx, folder, "mod", "edit", "-replace="+p.Module.Path+"@"+p.Module.Version+"="+copied, c.Modfile); err != nil {
+	if _, err := run(ctx, folder, "mod", "edit", "-replace="+p.Module.Path+"@"+p.Module.Version+"="+copied,
+		c.Modfile); err != nil {
 		return err
 	}
 	sums, err := os.ReadFile(strings.TrimSuffix(gomod, ".mod") + ".sum")

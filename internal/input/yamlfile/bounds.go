@@ -48,7 +48,8 @@ func checkText(data []byte) *Error {
 		case depth > deepest || dashes(tokens, i) > deepest:
 			return tooDeep(tk)
 		case documents > mostDocuments:
-			return errorAt(tk.Position, fmt.Sprintf("the file has more than %d documents", mostDocuments), "give a file with fewer")
+			return errorAt(tk.Position, fmt.Sprintf("the file has more than %d documents", mostDocuments),
+				"give a file with fewer")
 		}
 	}
 	return nil

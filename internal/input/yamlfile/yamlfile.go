@@ -39,7 +39,8 @@ func errorAt(at *token.Position, what, right string) *Error {
 // they are, and so is a key that comes twice in a mapping.
 func Parse(data []byte) (*ast.File, *Error) {
 	if int64(len(data)) > input.YAML {
-		return nil, errorAt(nil, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("it may have at most %d", input.YAML))
+		return nil,
+			errorAt(nil, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("it may have at most %d", input.YAML))
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // of which the parser makes two lines here and there
@@ -125,7 +126,8 @@ func Decode(tree *ast.File) (documents []Document, err *Error) {
 }
 
 // ordered puts merge keys before what they do not replace, and the first of several last: the library lets the last
-// value of a key count, and YAML the mapping's own and then that of the first merge. A key that is there twice is refused.
+// value of a key count, and YAML the mapping's own and then that of the first merge. A key that is there twice is
+// refused.
 func ordered(body ast.Node) (wrong *Error) {
 	ast.Walk(visitor(func(n ast.Node) {
 		m, ok := n.(*ast.MappingNode)

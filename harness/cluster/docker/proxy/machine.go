@@ -41,7 +41,8 @@ type machines struct {
 // newMachines makes a machine, as new, for every volume in a folder. The small
 // disks are in another.
 func newMachines(volumes, small string) (*machines, error) {
-	m := &machines{volumes: volumes, small: small, controls: map[string]*shim.Control{}, disks: map[string]string{}, orders: map[string]int{}}
+	m := &machines{volumes: volumes, small: small, controls: map[string]*shim.Control{}, disks: map[string]string{},
+		orders: map[string]int{}}
 	entries, err := os.ReadDir(volumes)
 	if err != nil {
 		return nil, err

@@ -61,12 +61,14 @@ func (s *Server) Handler() http.Handler {
 		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(seen) })
 	}))
 	mux.Handle("POST /server", answer(func(m Moved) (struct{}, error) {
-		return with(s, false, func(r *run) (struct{}, error) { return struct{}{}, r.Move(context.Background(), m.Server, m.Address) })
+		return with(s, false,
+			func(r *run) (struct{}, error) { return struct{}{}, r.Move(context.Background(), m.Server, m.Address) })
 	}))
 	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
 		return with(s, false, func(r *run) (Result, error) { return r.obey(o) })
 	}))
-	mux.Handle("POST /machine/retire", answer(func(server string) (struct{}, error) { return struct{}{}, s.machines.retire(server) }))
+	mux.Handle("POST /machine/retire",
+		answer(func(server string) (struct{}, error) { return struct{}{}, s.machines.retire(server) }))
 	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
 	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
 	mux.Handle("POST /machine/disk", answer(s.machines.disturb))
