@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,7 +13,7 @@ import (
 	"lockproof/harness/suite"
 )
 
-// batch is how many schedules are drawn at once.
+// batch is how many schedules are drawn at once, and dealt out to a slice.
 const batch = 128
 
 // Search is one search through a space. Its fields but Try are its result's too.
@@ -24,15 +25,19 @@ type Search struct {
 	Schedules int
 	For       time.Duration
 	Slice     suite.Slice // the batches dealt out to several machines in turn
+	// Slow: a trial takes seconds, so that the bounds are looked at after each.
+	Slow bool
 	// Shrink bounds how long one find is shrunk; 0: it is not.
 	Shrink time.Duration
 	// MaxFinds ends the search once so many different breaches were found; 0: it does not.
 	MaxFinds int
-	// Try runs a trial; Side is how many may run side by side.
+	// Try runs a trial; Parallel is how many may run side by side.
 	Try      Try
 	Parallel int
 	// Kinds tells violations of one property apart, by experiment; nil: they are not.
 	Kinds FaultKinds
+	// Flags follow the command that repeats a find, as in " --on local"; "": none.
+	Flags string
 	// OnProgress is told how it goes, after each batch and each find; nil: nobody is.
 	OnProgress func(Tally)
 	// OnSave takes all that it has come to, now and then, for Resume to go on from; nil:
@@ -42,8 +47,9 @@ type Search struct {
 
 // Tally is what a search has come to.
 type Tally struct {
-	Schedules int      `json:"schedules"` // that were run
-	Refused   int      `json:"refused"`   // of these the lock refused to be set up so
+	Schedules int      `json:"schedules"`     // that were run
+	Refused   int      `json:"refused"`       // of these could not be run
+	Why       string   `json:"why,omitempty"` // the first of them could not
 	Failed    []Failed `json:"failed,omitempty"`
 	// Verdicts counts the trials by property and verdict.
 	Verdicts  map[string]map[string]int `json:"verdicts"`
@@ -153,6 +159,9 @@ func (s *Search) nextBatch(number int) (first, size int) {
 		}
 	}
 	size = batch - number%batch
+	if s.Slow {
+		size = 1
+	}
 	if s.Schedules > 0 {
 		size = max(0, min(size, s.Schedules-number))
 	}
@@ -215,6 +224,7 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		}
 	case d.result.Skipped != "":
 		t.Refused++
+		t.Why = cmp.Or(t.Why, d.result.Skipped)
 	}
 	for _, r := range d.result.Results {
 		if t.Verdicts[r.Property] == nil {

@@ -117,7 +117,7 @@ func TestFind_ScenarioShowsViolation(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, tally.Finds, 1)
 	f := tally.Finds[0]
-	require.Equal(t, FindID{Property: "mutual-exclusion"}, f.FindID)
+	require.Equal(t, FindID{Property: "mutual-exclusion", Faults: unknownFaults}, f.FindID, "nobody made experiments")
 	require.LessOrEqual(t, len(f.Shrunk.Steps), 10)
 	require.Less(t, len(f.Shrunk.Steps), len(f.Drawn.Steps))
 

@@ -55,7 +55,7 @@ func (s *Search) Text(f Find) []byte {
 
 // Repeat is the command that runs a find's file.
 func (s *Search) Repeat(f Find, path string) string {
-	return fmt.Sprintf("lockproof run %s --seed %d", path, f.Seed)
+	return fmt.Sprintf("lockproof run %s --seed %d%s", path, f.Seed, s.Flags)
 }
 
 // Write writes a find's file into a folder and reads it back: what is written is what

@@ -21,7 +21,7 @@ type kind struct {
 	draw   func(d *generator, of drawnOperation, at time.Duration)
 }
 
-var kinds = []kind{
+var drawable = []kind{
 	{"hold", "", false, 4, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Hold, of, at) }},
 	{"lose", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Lose, of, at) }},
 	{"drop", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Drop, of, at) }},
@@ -91,7 +91,7 @@ var kinds = []kind{
 // kinds are those that one schedule draws from.
 func (s *Space) kinds() []kind {
 	var all []kind
-	for _, k := range kinds {
+	for _, k := range drawable {
 		if (k.under == "" || s.broken(k.under)) && (!k.clock || s.can.OwnClock) {
 			all = append(all, slices.Repeat([]kind{k}, k.weight)...)
 		}

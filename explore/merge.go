@@ -64,7 +64,7 @@ func checkSameSearch(parts []Results, names []string) error {
 // the schedule with the lower number is the one that one machine would have found.
 func (t *Tally) add(other Tally) {
 	t.Schedules += other.Schedules
-	t.Refused += other.Refused
+	t.Refused, t.Why = t.Refused+other.Refused, cmp.Or(t.Why, other.Why)
 	t.Elapsed += other.Elapsed
 	t.Failed = append(t.Failed, other.Failed...)
 	for property, counts := range other.Verdicts {

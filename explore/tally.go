@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,12 +12,18 @@ import (
 	"lockproof/harness/suite"
 )
 
-func (t Tally) perSecond() float64 { return float64(t.Schedules) / max(t.Elapsed.Seconds(), 0.001) }
+// rate says how many schedules a second have run, with a decimal where they are few.
+func (t Tally) rate() string {
+	perSecond, decimals := float64(t.Schedules)/max(t.Elapsed.Seconds(), 0.001), 0
+	if perSecond < 10 {
+		decimals = 1
+	}
+	return strconv.FormatFloat(perSecond, 'f', decimals, 64) + " a second"
+}
 
 // Line says in one line how it goes.
 func (t Tally) Line() string {
-	line := fmt.Sprintf("%d schedules, %.0f a second, %d different violations", t.Schedules,
-		t.perSecond(), len(t.Finds))
+	line := fmt.Sprintf("%d schedules, %s, %d different violations", t.Schedules, t.rate(), len(t.Finds))
 	if t.Shrinking {
 		line += ", shrinking one"
 	}
@@ -33,10 +40,13 @@ func (s *Search) Summary(t Tally) string {
 	if s.Space.Exhaust {
 		of = fmt.Sprintf(" of the %d of a small scope", s.Schedules)
 	}
-	fmt.Fprintf(&b, "%s: %d schedules%s in %s, %.0f a second\n", lock, t.Schedules, of,
-		t.Elapsed.Round(10*time.Millisecond), t.perSecond())
+	fmt.Fprintf(&b, "%s: %d schedules%s in %s, %s\n", lock, t.Schedules, of,
+		t.Elapsed.Round(10*time.Millisecond), t.rate())
 	if t.Refused > 0 {
-		fmt.Fprintf(&b, "  the lock refused the setup in %d\n", t.Refused)
+		fmt.Fprintf(&b, "  %d could not be run, the first since %s\n", t.Refused, t.Why)
+	}
+	if !s.Tested(t) {
+		b.WriteString("  nothing was put to the test\n")
 	}
 	for _, property := range checker.Names() {
 		violated, judged := t.Verdicts[property][history.Violated], t.Judged(property)
@@ -51,6 +61,11 @@ func (s *Search) Summary(t Tally) string {
 		fmt.Fprintf(&b, "  %-18s violated in %d of the %d that put it to the test%s\n", property, violated, judged, bound)
 	}
 	return b.String()
+}
+
+// Tested reports whether a schedule put a property that counts to the test.
+func (s *Search) Tested(t Tally) bool {
+	return slices.ContainsFunc(checker.Names(), func(p string) bool { return s.Space.counts(p) && t.Judged(p) > 0 })
 }
 
 // Judged counts the schedules that put a property to the test.

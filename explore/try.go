@@ -18,9 +18,15 @@ type FindID struct {
 	Faults string `json:"faults,omitempty"`
 }
 
+// unknownFaults are those of a find with which no experiment was made, or none could be.
+const unknownFaults = "not known"
+
 func (b FindID) String() string {
-	if b.Faults == "" {
+	switch b.Faults {
+	case "":
 		return b.Property + ", without a fault"
+	case unknownFaults:
+		return b.Property
 	}
 	return b.Property + ", by " + b.Faults
 }
@@ -51,17 +57,17 @@ func (s *Space) violated(r suite.Result) []string {
 // breach tells a violation of a property from others by experiment, and by nothing that was found before.
 func (s *Search) breach(ctx context.Context, job suite.Job, seed uint64, property string) FindID {
 	if s.Kinds == nil {
-		return FindID{Property: property}
+		return FindID{Property: property, Faults: unknownFaults}
 	}
 	kinds, err := s.Kinds(ctx, job, seed, property)
 	if err != nil {
-		return FindID{Property: property, Faults: "not known"}
+		return FindID{Property: property, Faults: unknownFaults}
 	}
 	return FindID{Property: property, Faults: strings.Join(kinds, ", ")}
 }
 
 func (b FindID) kinds() []string {
-	if b.Faults == "" {
+	if b.Faults == "" || b.Faults == unknownFaults {
 		return nil
 	}
 	return strings.Split(b.Faults, ", ")

@@ -24,7 +24,8 @@ type exploreOptions struct {
 	slice             string
 	out               string
 	found             string
-	worker            string // refused
+	worker            string   // a program that is the lock under test; "": a built-in one is
+	command           []string // the worker's words
 	exhaust           bool
 }
 
@@ -44,21 +45,31 @@ These faults are always drawn, since a correct lock must survive them: messages 
 are late, lost or out of order, partitions, clients and nodes that pause, crash and
 restart with their disks, cancelled calls, clocks that differ by the drift factor.
 
+With --worker, the lock is a program in any language, as in lockproof run: its schedules
+take a second or two each, on real servers, one after another.
+
 The same command with the same --out continues an interrupted search. With --slice it
 searches one part; lockproof merge makes one search of all parts.
 
 Exit codes: 0 nothing was violated; 1 something was; 4 nothing was, but the search was
-cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad usage.`,
+cut short, could not judge a schedule, or put nothing to the test; 3 the harness itself failed; 64 bad usage.`,
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
   lockproof explore --break pauses --property protected-data
   lockproof explore --break each --lock redsync
   lockproof explore --exhaust --without Majority --property mutual-exclusion --enough 1
   lockproof explore --lock redsync --confirm 10
+  lockproof explore --worker 'python3 my_lock.py' --for 10m
   lockproof explore --schedules 1000000 --slice 17/100 --out out/17`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := x.check(cmd.Flags().Changed); err != nil {
+			given := cmd.Flags().Changed
+			if given("worker") {
+				if err := p.exploreWorker(cmd.Context(), &x, given); err != nil {
+					return err
+				}
+			}
+			if err := x.check(given); err != nil {
 				return err
 			}
 			return p.explore(cmd.Context(), &x)
@@ -67,13 +78,15 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f, s := cmd.Flags(), &x.search
 	f.SortFlags = false
 	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test:\n"+wrapped(locks.Names()))
+	f.StringVar(&x.worker, "worker", "",
+		"a program that is the lock under test: its command line; each schedule runs on real servers")
 	f.StringSliceVar(&s.Space.Without, "without", nil,
 		"rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
 	f.StringSliceVar(&x.brokenAssumptions, "break", nil,
 		"assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
 			"each: none, and then each by itself, for a table of what the lock rests on")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
-	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached")
+	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached;\nwith --worker 5m by default")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
 	f.BoolVar(&x.exhaust, "exhaust", false, "draw nothing: go through every schedule of a small scope, the shortest first")
 	f.IntVar(&s.MaxFinds, "enough", 0, "stop after this many different violations (default: never)")
@@ -83,8 +96,6 @@ cut short or a schedule could not be judged; 3 the harness itself failed; 64 bad
 	f.IntVar(&x.confirm, "confirm", 0, "run each find this many times on real servers (--on local)")
 	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
-	f.StringVar(&x.worker, "worker", "", "")
-	_ = f.MarkHidden("worker")
 	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")
 	return cmd
 }
@@ -113,10 +124,6 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	switch {
 	case err != nil:
 		return usage("--lock: %w", err)
-	case x.worker != "":
-		return usage("--worker %s: explore runs schedules in virtual time, and a program runs in real time: run what was "+
-			"found for "+
-			"another lock, as in lockproof run out/found/FILE --worker CMD --on local", x.worker)
 	case kind.SingleNode && x.exhaust:
 		return usage("--exhaust goes through schedules on three nodes, and --lock %s uses one", kind.Name)
 	case s.For < 0 || s.Schedules < 0 || s.MaxFinds < 0 || s.Shrink < 0 || x.confirm < 0:

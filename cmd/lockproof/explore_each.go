@@ -9,7 +9,6 @@ import (
 
 	"lockproof/checker"
 	"lockproof/explore"
-	"lockproof/harness/suite"
 	"lockproof/reports"
 )
 
@@ -38,7 +37,7 @@ func (x *exploreOptions) checkEach(given func(string) bool) error {
 // exploreEach answers which assumptions a lock rests on: it searches with none broken, and
 // then with each by itself, in a folder each. What a lock takes on trust is no fault of its:
 // only what is found with none broken makes the exit code 1.
-func (p *program) exploreEach(ctx context.Context, pool *suite.Pool, x *exploreOptions) error {
+func (p *program) exploreEach(ctx context.Context, x *exploreOptions) error {
 	var rows []reports.Assumption
 	var code error
 	worst := func(err error) {
@@ -52,7 +51,7 @@ func (p *program) exploreEach(ctx context.Context, pool *suite.Pool, x *exploreO
 		if name == "" {
 			name = "none"
 		}
-		err := p.searchIn(ctx, pool, one, func(ctx context.Context, r explore.Results, _ reports.Run) error {
+		err := p.searchIn(ctx, one, func(ctx context.Context, r explore.Results, _ reports.Run) error {
 			row, err := one.row(r)
 			row.Name, row.Broken = name, a.Broken
 			rows = append(rows, row)

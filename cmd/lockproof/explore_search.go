@@ -18,22 +18,25 @@ import (
 
 // explore searches, writes down what it finds, and reports as a run of that would.
 func (p *program) explore(ctx context.Context, x *exploreOptions) error {
-	pool, err := p.pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
-	if err != nil {
-		return failed(err)
+	if len(x.command) == 0 {
+		pool, err := p.pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
+		if err != nil {
+			return failed(err)
+		}
+		defer pool.Close()
+		x.search.Try, x.search.Parallel, x.search.Kinds = pool.Try, pool.Size(), pool.FaultKinds
 	}
-	defer pool.Close()
 	if x.each {
-		return p.exploreEach(ctx, pool, x)
+		return p.exploreEach(ctx, x)
 	}
-	return p.searchIn(ctx, pool, x, func(ctx context.Context, r explore.Results, run reports.Run) error {
+	return p.searchIn(ctx, x, func(ctx context.Context, r explore.Results, run reports.Run) error {
 		return p.concludeSearch(ctx, x, r, run)
 	})
 }
 
 // searchIn goes through a search, or on with it, in its output folder. conclude tells what
 // it has come to while the folder is still taken.
-func (p *program) searchIn(ctx context.Context, pool *suite.Pool, x *exploreOptions,
+func (p *program) searchIn(ctx context.Context, x *exploreOptions,
 	conclude func(context.Context, explore.Results, reports.Run) error) error {
 	s := &x.search
 	before, err := p.resumeSearch(x)
@@ -57,7 +60,6 @@ func (p *program) searchIn(ctx context.Context, pool *suite.Pool, x *exploreOpti
 	defer written.End()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	s.Try, s.Parallel, s.Kinds = pool.Try, pool.Size(), pool.FaultKinds
 	stages := p.stages()
 	s.OnProgress = func(t explore.Tally) { stages.say(t.Line()) }
 	s.OnSave = func(t explore.Tally) { _ = x.keep(s.Results(version(), t)) } // at the end it is told if it cannot be
@@ -101,7 +103,7 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 // run is what is known of a search as a run of what it finds.
 func (x *exploreOptions) run() reports.Run {
 	s := &x.search
-	return reports.Run{Options: suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: s.Seed, Out: x.out,
+	return reports.Run{Options: suite.Options{Cluster: x.cluster(), Worker: x.command, Trials: 1, Seed: s.Seed, Out: x.out,
 		Lock: s.Space.Lock}, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
 }
 
@@ -129,7 +131,7 @@ func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, r explo
 	case len(r.Tally.Failed) > 0:
 		first := r.Tally.Failed[0]
 		return failed(fmt.Errorf("%d schedules failed, the first, %d, so: %s", len(r.Tally.Failed), first.Number, first.Why))
-	case ctx.Err() != nil || r.Incomplete != nil:
+	case ctx.Err() != nil || r.Incomplete != nil || !x.search.Tested(r.Tally):
 		return &exit{code: reports.ExitInconclusive}
 	}
 	return nil

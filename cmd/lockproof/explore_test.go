@@ -27,7 +27,7 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 	}{
 		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean redsync?"},
 		{[]string{"--lock", "single", "--exhaust"}, "--exhaust goes through schedules on three nodes, and --lock single uses one"},
-		{[]string{"--worker", "python3 x.py"}, "--worker python3 x.py: explore runs schedules in virtual time, and a program runs in real time"},
+		{[]string{"--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and --worker runs in real time"},
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"--break", "memmory"}, `--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
 		{[]string{"--break", "each,memory"}, "--break each,memory: each is none of them and each by itself: name it alone"},
@@ -64,6 +64,13 @@ func inFolder(t *testing.T, dir string) func(args ...string) (string, int) {
 		require.NoError(t, err)
 		return string(said), 0
 	}
+}
+
+// A search that put nothing to the test proves nothing, and does not end as one that found nothing.
+func TestExploreThatTestsNothing(t *testing.T) {
+	said, code := inFolder(t, t.TempDir())("explore", "--property", "fencing", "--schedules", "128")
+	require.Equal(t, reports.ExitInconclusive, code, said)
+	require.Contains(t, said, "nothing was put to the test")
 }
 
 // Which assumptions a lock rests on is a table; what is found with none broken is the
