@@ -1,4 +1,4 @@
-module lockproof
+module example.org/lockproof
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module lockproof/bench
+module example.org/lockproof/bench
 
 go 1.26.0
 
@@ -15,7 +15,7 @@ require (
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sys v0.49.0
-	lockproof v0.0.0
+	example.org/lockproof v0.0.0
 	pgregory.net/rapid v1.3.0
 )
 
@@ -59,4 +59,4 @@ require (
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 )
 
-replace lockproof => ../
+replace example.org/lockproof => ../

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lockproof/bench/figures"
-	"lockproof/bench/trials"
+	"example.org/lockproof/bench/figures"
+	"example.org/lockproof/bench/trials"
 )
 
 // suite is benchmarks that are run together.

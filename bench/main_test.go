@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/bench/figures"
+	"example.org/lockproof/bench/figures"
 )
 
 func fake(name string, err error) suite {

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"lockproof/bench/checking"
-	"lockproof/bench/lock"
-	"lockproof/bench/searching"
-	"lockproof/bench/trials"
+	"example.org/lockproof/bench/checking"
+	"example.org/lockproof/bench/lock"
+	"example.org/lockproof/bench/searching"
+	"example.org/lockproof/bench/trials"
 )
 
 // suites are all there are, in the order of the table.

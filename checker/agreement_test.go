@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // The safety verdicts, and that on cancelled acquires, on made-up histories, most of which make little sense as runs

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // answers are what nodes answered, where it says something about a fault: on links with

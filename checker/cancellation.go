@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sort"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Cancellation is the name of a property.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // cancel is a caller's giving up.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // oracles are the second opinions, which tests replace to see the alarm ring.

@@ -3,7 +3,7 @@ package checker
 import (
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // clockErrorSpans gives when a clock that a fault set led astray what goes by it: at the moment of a

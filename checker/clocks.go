@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // clock is a process's clock as a piecewise linear function of the true one:

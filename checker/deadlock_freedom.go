@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // DeadlockFreedom is the name of a property.

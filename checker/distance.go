@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // far reports whether a fault is a distance that leaves a node healthy: it belongs to

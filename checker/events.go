@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Source is a history that is read more than once and need not be in memory: it

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Fact is something that the history shows of a violation, with its event. It says what

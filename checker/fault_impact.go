@@ -3,7 +3,7 @@ package checker
 import (
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // faultImpact tells which faults met nothing. Where the nemesis counts it ([history.Fault],

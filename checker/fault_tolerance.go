@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // FaultTolerance is the name of a property.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // fault is one fault on one target, from its beginning to what ended it: its

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"sync"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // History is a history that has been read. Whatever is asked of it is answered from

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // counted counts how often a source is gone through.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // invented is a run that is made up: clients in loops, nodes that keep keys, and faults, which mostly have their

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // What ends a lease.

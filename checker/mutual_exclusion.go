@@ -7,7 +7,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // MutualExclusion is the name of a property.

@@ -1,6 +1,6 @@
 package checker
 
-import "lockproof/harness/history"
+import "example.org/lockproof/harness/history"
 
 // name stands for a process, a key or an operation's word; of these a history
 // has few. text stands for a token or a version, of which every lease has one.

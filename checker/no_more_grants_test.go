@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // Runs of the catalogue in which, from some time on, the lock is granted to nobody any

@@ -1,6 +1,6 @@
 package checker
 
-import "lockproof/harness/history"
+import "example.org/lockproof/harness/history"
 
 // look is a look into a node.
 type look struct {

@@ -3,7 +3,7 @@ package checker
 import (
 	"fmt"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // operation is a client's operation with its outcome: of the invoke and the

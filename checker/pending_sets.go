@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // pendingSets are the SETs and extensions that reached a node and have no answer yet, by place:

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // TestUnansweredSets: the SETs of c1 reach three nodes, and are never answered; c2 is

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // README.md says what each property means, in the order in which they are shown, and of

@@ -8,7 +8,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // ProtectedData is the name of a property.

@@ -3,7 +3,7 @@ package checker
 import (
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // reach tells what lay between the clients and the nodes: what the faults say, and what

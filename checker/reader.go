@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/checker/traffic"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker/traffic"
+	"example.org/lockproof/harness/history"
 )
 
 // reader makes a record of all that a history says but for its timeline, which needs

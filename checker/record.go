@@ -3,8 +3,8 @@ package checker
 import (
 	"strings"
 
-	"lockproof/checker/traffic"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker/traffic"
+	"example.org/lockproof/harness/history"
 )
 
 // record is what a history says, taken apart once for all who judge, explain and draw

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // legal tries every order of a few accesses that agrees with their times.

@@ -1,8 +1,8 @@
 package checker
 
 import (
-	"lockproof/checker/traffic"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker/traffic"
+	"example.org/lockproof/harness/history"
 )
 
 // Result is the verdict on one property of one history.

@@ -3,8 +3,8 @@ package checker
 import (
 	"fmt"
 
-	"lockproof/checker/traffic"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker/traffic"
+	"example.org/lockproof/harness/history"
 )
 
 // runHealth tells how far the times of a run, and its end, can be believed.

@@ -9,7 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // A release stands, also if its client is told at the same moment that the lease is lost, or extended; and a lease that has

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // staging tells whether a scenario's setting came about: clients that reach some of the

@@ -3,7 +3,7 @@ package checker
 import (
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // storeWrite is what the store's links tell of a write: it took effect in

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
 )
 
 const ms = int64(1_000_000)

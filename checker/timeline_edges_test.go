@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // What ended a key came while it was there, to the moment; and it expired if it was gone no earlier than its node's clock

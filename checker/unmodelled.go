@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // unmodelled are the commands of which it is not known what they did to keys: whose these were

@@ -3,7 +3,7 @@ package checker
 import (
 	"testing"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // What a command did that we do not know, nobody can say: nothing holds for a lock whose key it may

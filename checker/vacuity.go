@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // vacuity tells what a run lacks for a "holds" to mean anything.

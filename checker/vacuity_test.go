@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 func TestVacuity_HoldsNeedsEvidence(t *testing.T) {

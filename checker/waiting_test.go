@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // asksAgain has a client ask for a moment and be refused, every so often.

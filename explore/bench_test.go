@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // BenchmarkSchedule is one schedule, from its drawing to its verdict, without the child

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // timeSteps is what drawn times are rounded to, in parts of the TTL: so that what is

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // exhaustSeed is the seed of every trial of an exhaustive search: what differs between

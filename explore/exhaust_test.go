@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
-	"lockproof/scenarios"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/scenarios"
 )
 
 // What is gone through is small first, each once, and all of it can be read as files.

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // batch is how many schedules are drawn at once, and dealt out to a slice.

@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 func space(t testing.TB, change func(*Space)) Space {

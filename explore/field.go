@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // fromTheField draws what users report of the locks that they use: servers that forget their

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/scenarios"
 )
 
 // Name is that of the scenario of a find: the property, the lock, and the number of

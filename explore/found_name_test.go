@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/scenarios"
+	"example.org/lockproof/scenarios"
 )
 
 // A find's name is a scenario's, whatever the lock is called.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
 )
 
 // One seed gives one history: also where a fault ends at the instant at which a client

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // TestMain makes of the test's own program what its pools run trials in.

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // Merge makes one of the slices of a search: what one machine would have come to, but

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
 )
 
 // withoutMajority is a search that finds something, of three batches and a bit.

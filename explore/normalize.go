@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // normalize puts the steps into their order and takes away those that cannot be: nobody

@@ -9,8 +9,8 @@ import (
 	"reflect"
 	"time"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/input"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/input"
 )
 
 // ResultsFile is the name of the file that has what a search has come to.

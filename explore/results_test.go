@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 func written(t testing.TB, r Results) string {

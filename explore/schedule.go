@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/scenarios"
 )
 
 // Schedule is all that one trial does: who there is, and what happens when.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/scenarios"
 )
 
 // shrinker takes away from a schedule what it does not need to break what it breaks.

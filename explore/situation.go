@@ -3,9 +3,9 @@ package explore
 import (
 	"slices"
 
-	"lockproof/harness/cluster"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // What keeps a lock from being granted needs clients that ask for long, which costs the

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/internal/needs"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/internal/needs"
 )
 
 // Each situation shows the rule that it is for when that is off, and not otherwise.

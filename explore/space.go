@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/locks"
 )
 
 // Space is what schedules are drawn from.

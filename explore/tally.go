@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // rate says how many schedules a second have run, with a decimal where they are few.

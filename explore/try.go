@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // FindID is what tells one violation from another: two schedules with one breach show

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/scenarios"
+	"example.org/lockproof/scenarios"
 )
 
 // Text is a schedule as a scenario file, with the verdicts that it is about; comment

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/scenarios"
 )
 
 // Limit bounds how long an experiment may take that a reader waits for.

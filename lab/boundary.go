@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // points is how many values of a control a boundary is looked for with.

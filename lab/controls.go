@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/nemesis"
-	"lockproof/redlock"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/scenarios"
 )
 
 // The bounds of the controls. They keep the longest experiment to a few seconds

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/redlock"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/scenarios"
 )
 
 // Experiment is a scenario, as it stands or as a variant, with controls.

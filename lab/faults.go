@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/scenarios"
+	"example.org/lockproof/scenarios"
 )
 
 // Fault is what a reader may add to a script, as a step of its file.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/scenarios"
 )
 
 // What a reader adds is a step of the scenario's own file, which is a scenario again: it runs, and

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 func asynqs() []Lock {

@@ -10,7 +10,7 @@ import (
 	"github.com/go-eagle/eagle/pkg/log"
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 func eagles() []Lock {

@@ -9,7 +9,7 @@ import (
 	"gitea.dev/modules/globallock"
 	"github.com/go-redsync/redsync/v4"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // giteaExpiry is how long gitea's lock lasts unless it is extended; it cannot be set.

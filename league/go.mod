@@ -8,8 +8,8 @@ require (
 	github.com/gomodule/redigo v2.0.0+incompatible
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
-	lockproof v0.0.0
-	lockproof/bench v0.0.0
+	example.org/lockproof v0.0.0
+	example.org/lockproof/bench v0.0.0
 )
 
 require (
@@ -173,9 +173,9 @@ require (
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 )
 
-replace lockproof => ../
+replace example.org/lockproof => ../
 
-replace lockproof/bench => ../bench
+replace example.org/lockproof/bench => ../bench
 
 replace github.com/gomodule/redigo => github.com/gomodule/redigo v1.9.3
 

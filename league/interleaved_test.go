@@ -8,7 +8,7 @@ import (
 	redislock "github.com/go-co-op/gocron-redis-lock/v2"
 	"github.com/go-redsync/redsync/v4"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // TestInterleaved: gocron-redis-lock goes on extending for a moment after Unlock. Where an extension may set a key anew, what was

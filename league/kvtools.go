@@ -7,7 +7,7 @@ import (
 	"github.com/kvtools/redis"
 	"github.com/kvtools/valkeyrie/store"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 func kvtools() []Lock {

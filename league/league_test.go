@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"lockproof/harness/locktest"
-	"lockproof/reports"
+	"example.org/lockproof/harness/locktest"
+	"example.org/lockproof/reports"
 )
 
 // What may be asked for besides: go test -run 'TestLeague/redsync' -on local -trials 10 -scenarios late-release

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // Lock is one entry of the league.

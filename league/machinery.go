@@ -8,7 +8,7 @@ import (
 	"github.com/RichardKnop/machinery/v1/config"
 	"github.com/RichardKnop/machinery/v1/locks/redis"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 func machineries() []Lock {

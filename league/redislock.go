@@ -6,7 +6,7 @@ import (
 
 	"github.com/bsm/redislock"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 func redisLocks() []Lock {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/amyangfei/redlock-go/v3/redlock"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 func redlockGos() []Lock {

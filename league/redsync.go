@@ -11,7 +11,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 	redisv9 "github.com/redis/go-redis/v9"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 func redsyncs() []Lock {

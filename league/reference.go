@@ -8,12 +8,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/locktest"
-	"lockproof/redlock"
-	"lockproof/redlock/batch"
-	"lockproof/redlock/guard"
-	"lockproof/redlock/native"
-	"lockproof/redlock/server"
+	"example.org/lockproof/harness/locktest"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/batch"
+	"example.org/lockproof/redlock/guard"
+	"example.org/lockproof/redlock/native"
+	"example.org/lockproof/redlock/server"
 )
 
 // references are what the others stand beside: Lockproof's own lock, used as a library,
@@ -21,7 +21,7 @@ import (
 func references() []Lock {
 	undeclared := "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
 	return []Lock{{
-		Name: "lockproof/redlock, the reference", Test: "reference", Module: "lockproof", On: Several,
+		Name: "example.org/lockproof/redlock, the reference", Test: "reference", Module: "lockproof", On: Several,
 		SetUp: "New on go-redis 9 that heeds deadlines and does not repeat commands; clock, node timeout and retries as " +
 			"a scenario asks for them", Belief: "as told: Validity()", New: newReference,
 	}, {

@@ -3,7 +3,7 @@ package nemesis
 import (
 	"context"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Block is another user's command during which the node answers nothing.

@@ -3,7 +3,7 @@ package nemesis
 import (
 	"context"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Busy is another user's script that has run for so long that the node answers BUSY.

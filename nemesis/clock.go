@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // Clock sets the clock of a client or a node wrong: it jumps, or runs at another

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strconv"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Cut parts a client from a node.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Kind names a kind of fault: its verb in scenario files, and what histories call

@@ -11,13 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/lab"
-	"lockproof/nemesis"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 // freeze is a fault that this file declares, and nothing else knows: a node that

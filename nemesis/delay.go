@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // Delay puts a node further from a client.

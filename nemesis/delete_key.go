@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // DeleteKey is a third party's DEL of a lock's key.

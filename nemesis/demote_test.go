@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // TestDemote_RefusesWritesAndKeepsKeys: a majority of such nodes keeps everybody out, and forgets nothing.

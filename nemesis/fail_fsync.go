@@ -3,9 +3,9 @@ package nemesis
 import (
 	"context"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // FailFsync lets the fsyncs of a node's disk fail.

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"strconv"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // Fill lets another user of a node fill its memory.

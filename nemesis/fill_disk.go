@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strconv"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // FillDisk fills a node's disk.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // fsyncFault is what can be done to the fsyncs of a disk, and how often it has

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // onDisks runs a test where fsyncs can be disturbed.

@@ -1,7 +1,7 @@
 package nemesis
 
 import (
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Heal ends what keeps a link from carrying all in its time.

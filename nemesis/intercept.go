@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // intercept holds, loses or drops single commands or their replies. The proof

@@ -3,8 +3,8 @@ package nemesis
 import (
 	"context"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Kill is SIGKILL, of a client or a node.

@@ -1,7 +1,7 @@
 package nemesis
 
 import (
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // LetGo ends what is done to single messages of a link.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // link finds the link that a target such as c1-n3 names.

@@ -10,15 +10,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/cluster/virtual/bubble"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/needs"
 )
 
 // TestMain makes the test binary a client when the local cluster starts it as

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Fault is what is to be done to each of the targets: clients, nodes or links

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // occupy lets another user's script run on a node, which answers BUSY meanwhile, or

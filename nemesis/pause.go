@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // Pause is SIGSTOP, of a client or a node.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strconv"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // PowerLoss is the end of a node's machine: what had not been fsynced is gone.

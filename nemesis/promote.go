@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Promote makes a replica a master.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/cluster/virtual/bubble"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/locks"
 )
 
 // onReplicas runs a test on clusters whose n1 has a replica: a virtual one and, where there

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Resume is SIGCONT, the end of a pause.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Rewrite is a BGREWRITEAOF that takes long.

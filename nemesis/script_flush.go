@@ -3,7 +3,7 @@ package nemesis
 import (
 	"context"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // ScriptFlush is an operator's SCRIPT FLUSH.

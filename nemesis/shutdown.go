@@ -3,8 +3,8 @@ package nemesis
 import (
 	"context"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Shutdown is the command SHUTDOWN.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // stopOrStart takes a node down or brings it back, by change, which notes what it cost. The

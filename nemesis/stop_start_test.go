@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 func TestStopAndStart_RecordRunIDAndKeys(t *testing.T) {

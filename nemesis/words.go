@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
 )
 
 // Words are what a reader is told of a fault.

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/rig"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/rig"
 )
 
 func TestCloseEndsEverythingAndRefusesMore(t *testing.T) {

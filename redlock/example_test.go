@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/redlock"
+	"example.org/lockproof/redlock"
 )
 
 // table is a store that is no Redis: rows of a token and an expiry, as a table in SQL or a key in etcd could be.

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/rig"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/rig"
 )
 
 func TestExtend(t *testing.T) {

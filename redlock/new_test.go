@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/rig"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/rig"
+	"example.org/lockproof/redlock/server"
 )
 
 func nodes(t *testing.T, clients ...redis.UniversalClient) []redlock.Node {

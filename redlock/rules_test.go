@@ -11,8 +11,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/rig"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/rig"
 )
 
 // harms shows, for each rule, what it prevents: on a cluster of five, harm

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/rig"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/rig"
 )
 
 func TestWatchKeepsTheLease(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"sync"
 
-	"lockproof/checker"
-	"lockproof/checker/cause"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/checker/cause"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // Finding is what one trial shows about one property, to be told.

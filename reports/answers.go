@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // LockUnderTest is what is known of the lock that a run is about.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/reports/terminal"
+	"example.org/lockproof/reports/terminal"
 )
 
 // Assumption is what a search has come to that breaks one assumption of a lock, or none.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/reports/terminal"
+	"example.org/lockproof/reports/terminal"
 )
 
 func TestPrintAssumptions(t *testing.T) {

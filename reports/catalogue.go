@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/locks"
-	"lockproof/reports/terminal"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/reports/terminal"
+	"example.org/lockproof/scenarios"
 )
 
 // Catalogue lists scenarios as a table: name, clusters, how many variants, and

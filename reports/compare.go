@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // Comparison sets the verdicts of several runs side by side: of one suite on

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // agreementSigns mark the rows that are to be looked at, in UTF-8 and in ASCII.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
 )
 
 // Band is one fault from its beginning to its end; a fault without duration

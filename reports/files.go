@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // The files that a report writes into its folder.

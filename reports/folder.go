@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"lockproof/internal/filelock"
+	"example.org/lockproof/internal/filelock"
 )
 
 // MarkFile is in every output folder: it says that what has the names of a run's

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/checker"
+	"example.org/lockproof/checker"
 )
 
 // Headline says in one sentence how an update was lost, to somebody who has read nothing else;

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
+	"example.org/lockproof/checker"
 )
 
 // The sentence names what the lanes show: a pause over the end of the lease, a write past it, or

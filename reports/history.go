@@ -6,9 +6,9 @@ import (
 	"os"
 	"slices"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/internal/input"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/input"
 )
 
 // History is a history that is told: what the checker made of it, and its events.

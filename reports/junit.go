@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 type junitSuites struct {

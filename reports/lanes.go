@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/reports/terminal"
+	"example.org/lockproof/reports/terminal"
 )
 
 // numbers are how a drawing numbers its marks, in one column each.

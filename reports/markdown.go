@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"lockproof/reports/terminal"
+	"example.org/lockproof/reports/terminal"
 )
 
 // escapes make every character of GitHub's Markdown that could begin markup

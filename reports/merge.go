@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // Merge makes one report of the slices of a run, in the suite's order, whose folder

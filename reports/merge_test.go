@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 func (t *turnBuilder) acquire(i int, e, invoke history.Event) {

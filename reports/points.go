@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // PointKind says what happened at a point of a lane.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // maxDrawings is how many differences a report draws; the others are told in

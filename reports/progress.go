@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/filelock"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/filelock"
 )
 
 // ProgressFile is in the output folder of a run that has not ended: a line for

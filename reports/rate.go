@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"lockproof/checker"
+	"example.org/lockproof/checker"
 )
 
 // Rate is how often something happened in a number of trials, with the bounds

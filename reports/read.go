@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/input"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/input"
 )
 
 // Read reads back the report that a run has left in a folder. What follows from

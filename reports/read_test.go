@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/internal/input/inputtest"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/input/inputtest"
+	"example.org/lockproof/reports/terminal"
 )
 
 func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {

@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/reports/html"
-	"lockproof/reports/terminal"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/html"
+	"example.org/lockproof/reports/terminal"
+	"example.org/lockproof/scenarios"
 )
 
 // Every file of a report tells of the same few trials: the history of each is read

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // The exit codes that a run can end with.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 func printed(t *testing.T, r *Report, screen terminal.Screen) string {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // ResultsVersion is the version of the results.json format. It grows when a

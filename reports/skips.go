@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // Skip is a reason, and the rows that were skipped for it.

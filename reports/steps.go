@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // StepText says in words what a step of a script does.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 func TestStepText(t *testing.T) {

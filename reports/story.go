@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // State is what a client or a node's key is doing for a stretch of time.

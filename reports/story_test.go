@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/nemesis"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/reports/terminal"
 )
 
 // pauseHistory is Kleppmann's first example: c1 acquires, is paused beyond its

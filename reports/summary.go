@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // markdownWidth is the width of drawings in summary.md, which a page on GitHub

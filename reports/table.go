@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // Red is a bug, yellow a limit or undecided, green holds.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
+	"example.org/lockproof/scenarios"
 )
 
 // told is a violation of the catalogue with its history and its story.

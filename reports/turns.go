@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/nemesis"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
 )
 
 // maxTurns is how many sentences a story has at most.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/checker/cause"
-	"lockproof/checker/traffic"
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/checker/cause"
+	"example.org/lockproof/checker/traffic"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // TrialOf makes a trial of a verdict on a history, so that it can be compared

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/internal/wording"
+	"example.org/lockproof/internal/wording"
 )
 
 // Duration writes a time for a reader: three significant digits and a unit

@@ -10,11 +10,11 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // What the values of some keys may be.

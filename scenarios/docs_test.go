@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster/kinds"
 )
 
 const documentFile = "../docs/scenarios.md"

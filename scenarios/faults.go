@@ -3,8 +3,8 @@ package scenarios
 import (
 	"slices"
 
-	"lockproof/harness/history"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
 )
 
 // Fault gives the declaration of what the step does, nil if that is no fault.

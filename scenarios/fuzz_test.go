@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/internal/input/inputtest"
 )
 
 // FuzzParse looks for text that makes the loader panic, and holds it to its

@@ -6,8 +6,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"lockproof/internal/input"
-	"lockproof/internal/input/yamlfile"
+	"example.org/lockproof/internal/input"
+	"example.org/lockproof/internal/input/yamlfile"
 )
 
 // Load reads the scenario file at path. See Parse.

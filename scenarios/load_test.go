@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/locks"
-	"lockproof/internal/input"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/input"
+	"example.org/lockproof/nemesis"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")

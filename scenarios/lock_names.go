@@ -1,8 +1,8 @@
 package scenarios
 
 import (
-	"lockproof/harness/locks"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock"
 )
 
 // lockNames lists the locks under test.

@@ -7,7 +7,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // readers read the modifiers of steps into them.

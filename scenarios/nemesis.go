@@ -7,8 +7,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"lockproof/harness/cluster"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
 )
 
 // randomDeclaration gives the declaration of a fault that a schedule can draw, nil if there is

@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // RedisCluster makes the nodes the masters of one Redis Cluster, and says how a lock is

@@ -7,7 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // replicaName is the form of replicas' names.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/locks"
 )
 
 // Scenario is one file: a cluster, clients, what goes wrong, and what to expect.

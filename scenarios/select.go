@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 // Select returns the scenarios that a user asks for: names of the catalogue,

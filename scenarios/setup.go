@@ -7,8 +7,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/locks"
 )
 
 // lock reads a lock and its options; what it does not set stays as in l.

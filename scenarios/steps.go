@@ -8,8 +8,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"lockproof/harness/cluster"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
 )
 
 // script reads a list of steps.

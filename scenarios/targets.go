@@ -8,8 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"lockproof/harness/cluster"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
 )
 
 // targets reads what a verb is aimed at: one name or a list. Wildcards are

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/nemesis"
+	"example.org/lockproof/nemesis"
 )
 
 // Time is in the place of targets where a step has a duration: 1.2 ttl.

@@ -9,9 +9,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/browser"
-	"lockproof/reports"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/browser"
+	"example.org/lockproof/reports"
 )
 
 const (

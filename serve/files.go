@@ -6,7 +6,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"lockproof/reports"
+	"example.org/lockproof/reports"
 )
 
 // filePolicy is for pages that a run has written: they may run their own script

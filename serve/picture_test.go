@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/browser"
+	"example.org/lockproof/internal/browser"
 )
 
 // runUnsure runs the experiment that a tab shows, and shows all of what came of it.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/reports"
-	"lockproof/site"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/site"
 )
 
 // The bounds of the search for runs.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/suite"
-	"lockproof/site"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/site"
 )
 
 //go:embed *.gohtml *.css *.js

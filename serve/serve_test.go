@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/reports/html"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/html"
+	"example.org/lockproof/scenarios"
 )
 
 // markup is what no page may take for its own.

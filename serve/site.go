@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"strings"
 
-	"lockproof/site"
-	"lockproof/site/chapters"
+	"example.org/lockproof/site"
+	"example.org/lockproof/site/chapters"
 )
 
 // longestForm bounds what a form may send.

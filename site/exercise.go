@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/lab"
-	"lockproof/lab/exercise"
-	"lockproof/redlock"
-	"lockproof/reports"
-	"lockproof/reports/html"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/lab/exercise"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/html"
 )
 
 func (s *Site) exerciseList() Page {

@@ -5,9 +5,9 @@ import (
 	"embed"
 	"html/template"
 
-	"lockproof/lab"
-	"lockproof/reports"
-	"lockproof/reports/html"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/html"
 )
 
 //go:embed *.gohtml *.css *.js icon.svg

@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/docs/guide"
-	"lockproof/harness/history"
-	"lockproof/lab"
-	"lockproof/redlock"
-	"lockproof/reports"
-	"lockproof/reports/html"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/docs/guide"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/html"
+	"example.org/lockproof/scenarios"
 )
 
 // list shows all scenarios: those of the lab, or those with stories.

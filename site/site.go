@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/suite"
-	"lockproof/lab"
-	"lockproof/reports/html"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/reports/html"
 )
 
 // Site answers requests for its pages.

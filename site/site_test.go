@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/lab"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/redlock"
 )
 
 // An experiment that was given up has no answer, and no status that says it has.

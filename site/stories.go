@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"lockproof/docs/guide"
-	"lockproof/harness/history"
-	"lockproof/lab"
-	"lockproof/reports"
-	"lockproof/reports/html"
-	"lockproof/scenarios"
+	"example.org/lockproof/docs/guide"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/html"
+	"example.org/lockproof/scenarios"
 )
 
 // storyView is the page that tells a scenario: as it stands, and as each of its variants.

@@ -1,4 +1,4 @@
-module lockproof/tools
+module example.org/lockproof/tools
 
 go 1.26.0
 

@@ -3,8 +3,8 @@ package validate
 import (
 	"time"
 
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // Verdict is what is said of settings.

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // Ask asks a running server for its settings and its state. It reads, and changes nothing.

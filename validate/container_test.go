@@ -16,9 +16,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // engine runs a command of the Docker client.

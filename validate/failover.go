@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // Takeover is a way for a replica to take its master's place.

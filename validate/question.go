@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/suite"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // Question is what an operator wants to know.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
 )
 
 // TestMain makes the test binary a client when the local cluster starts it as

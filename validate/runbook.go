@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/suite"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // Step is one thing to do, in order: on the running server, in a file, or by hand.

@@ -14,9 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // realServer is a redis-server of this machine with a redis.conf of its own.

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
-	"lockproof/validate/settings"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
+	"example.org/lockproof/validate/settings"
 )
 
 // Point is one place in the space of settings: what a server keeps, how it goes

@@ -5,9 +5,9 @@ import (
 	"context"
 	"fmt"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // Tally counts what trials of one point gave.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/redlock"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // runner asks about a file of settings/testdata with a TTL of one second, for a server that stays away for so long.

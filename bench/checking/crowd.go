@@ -3,8 +3,8 @@ package checking
 import (
 	"fmt"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // The crowd: who locks what.

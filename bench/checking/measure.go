@@ -8,10 +8,10 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"lockproof/bench/figures"
-	"lockproof/bench/memory"
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/bench/figures"
+	"example.org/lockproof/bench/memory"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 const rounds = 3

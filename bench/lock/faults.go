@@ -10,7 +10,7 @@ import (
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
 
-	"lockproof/bench/figures"
+	"example.org/lockproof/bench/figures"
 )
 
 // underFault is how peers are measured while a server misbehaves. What hung is

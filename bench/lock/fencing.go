@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/bench/figures"
-	"lockproof/harness/locks"
-	"lockproof/redlock"
+	"example.org/lockproof/bench/figures"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock"
 )
 
 // fencingWays are the reference and the ways to have fencing tokens from its nodes:

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/bench/figures"
+	"example.org/lockproof/bench/figures"
 )
 
 // nodes is how many servers there are.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/redlock"
-	"lockproof/redlock/batch"
-	"lockproof/redlock/guard"
-	"lockproof/redlock/native"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/batch"
+	"example.org/lockproof/redlock/guard"
+	"example.org/lockproof/redlock/native"
+	"example.org/lockproof/redlock/server"
 )
 
 // redlockLocker is the reference, with every rule on.

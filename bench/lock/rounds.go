@@ -12,7 +12,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"lockproof/bench/figures"
+	"example.org/lockproof/bench/figures"
 )
 
 // settle is given to what a lock does in the background before its keys are

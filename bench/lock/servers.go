@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // Servers are real redis-servers on loopback that keep nothing on disk. They

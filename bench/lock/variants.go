@@ -8,11 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/bench/figures"
-	"lockproof/redlock/batch"
-	"lockproof/redlock/guard"
-	"lockproof/redlock/native"
-	"lockproof/redlock/server"
+	"example.org/lockproof/bench/figures"
+	"example.org/lockproof/redlock/batch"
+	"example.org/lockproof/redlock/guard"
+	"example.org/lockproof/redlock/native"
+	"example.org/lockproof/redlock/server"
 )
 
 // variants are the reference with one thing changed. The first two are as it is: what

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 func TestPeakSeesWhatWasTaken(t *testing.T) {

@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/bench/figures"
-	"lockproof/bench/trials"
-	"lockproof/checker"
-	"lockproof/explore"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/redlock"
+	"example.org/lockproof/bench/figures"
+	"example.org/lockproof/bench/trials"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/redlock"
 )
 
 const (

@@ -7,13 +7,13 @@ import (
 	"runtime"
 	"time"
 
-	"lockproof/bench/figures"
-	"lockproof/bench/trials"
-	"lockproof/checker"
-	"lockproof/explore"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
+	"example.org/lockproof/bench/figures"
+	"example.org/lockproof/bench/trials"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // Child is the argument with which the measuring program starts itself to run

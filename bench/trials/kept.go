@@ -3,8 +3,8 @@ package trials
 import (
 	"runtime"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // keptPerLease gives how many bytes the checker keeps of each lease of a history

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/bench/checking"
-	"lockproof/harness/history"
+	"example.org/lockproof/bench/checking"
+	"example.org/lockproof/harness/history"
 )
 
 // Each lease of the crowd is an operation and a lease, and little more.

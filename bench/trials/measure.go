@@ -9,10 +9,10 @@ import (
 	"runtime"
 	"time"
 
-	"lockproof/bench/figures"
-	"lockproof/bench/memory"
-	"lockproof/harness/suite"
-	"lockproof/scenarios"
+	"example.org/lockproof/bench/figures"
+	"example.org/lockproof/bench/memory"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/scenarios"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 func TestMain(m *testing.M) {

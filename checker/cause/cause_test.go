@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/scenarios"
 )
 
 // scenario has a script of these faults, each on a target, one after another.

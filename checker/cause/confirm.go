@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/scenarios"
 )
 
 // confirm makes the experiments of a cause with all seeds, and says so if they show none.

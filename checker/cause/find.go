@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/scenarios"
 )
 
 // Variation is a scenario with something changed.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/scenarios"
+	"example.org/lockproof/scenarios"
 )
 
 // part is something that a scenario may do without.

@@ -3,7 +3,7 @@ package traffic
 import (
 	"math"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 const never = math.MaxInt64

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // quorumCheck holds what clients say of their leases against the nodes' answers.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 func TestBeliefs(t *testing.T) {

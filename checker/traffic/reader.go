@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // precision is how exactly a server keeps time, in nanoseconds: it counts milliseconds, and

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // state is what a key on a node may be: the state of the register's model.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 const ms = int64(1_000_000)

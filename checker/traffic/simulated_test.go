@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // act is a command of a simulated client: it reaches the server at call, is carried

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // The store that the lock guards is a server as the nodes are, whose registers hold a

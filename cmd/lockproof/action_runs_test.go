@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 // runner runs an action's shell steps as GitHub's does, and leaves the actions

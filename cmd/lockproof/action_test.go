@@ -11,9 +11,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
 )
 
 // action is action.yml. GitHub's own schema allows more; what is not here is

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/explore"
-	"lockproof/scenarios"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/scenarios"
 )
 
 // A file that explore wrote is about one lock: who runs it against another is told so.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/locks"
-	"lockproof/internal/plain"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/plain"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 func (p *program) listCommand() *cobra.Command {

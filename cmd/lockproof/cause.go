@@ -5,8 +5,8 @@ import (
 	"os"
 	"slices"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 )
 
 // maxCauses is of how many violations the causes are found that nobody has asked for.

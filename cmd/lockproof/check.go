@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/checker"
-	"lockproof/harness/suite"
-	"lockproof/reports"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 func (p *program) checkCommand() *cobra.Command {

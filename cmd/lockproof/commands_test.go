@@ -14,11 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 func TestHelp_ListsEveryCommandWithAnExample(t *testing.T) {

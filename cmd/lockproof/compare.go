@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/reports"
+	"example.org/lockproof/reports"
 )
 
 // formats are those of a comparison, the default first.

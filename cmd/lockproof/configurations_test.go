@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/validate"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/validate"
 )
 
 // configurations are what people run, made up after the pattern of packages' units, of

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
 )
 
 func (p *program) doctorCommand() *cobra.Command {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 var update = flag.Bool("update", false, "write into the documents what their commands print")

@@ -20,11 +20,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker"
-	"lockproof/harness/cluster/process"
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 // TestAnEngineThatCannotBeUsed: whatever is wrong with it, a run says what to do,

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/checker"
-	"lockproof/explore"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
 )
 
 // exploreOptions is what the command explore is asked for.
@@ -52,7 +52,8 @@ The same command with the same --out continues an interrupted search. With --sli
 searches one part; lockproof merge makes one search of all parts.
 
 Exit codes: 0 nothing was violated; 1 something was; 4 nothing was, but the search was
-cut short, could not judge a schedule, or put nothing to the test; 3 the harness itself failed; 64 bad usage.`,
+cut short, could not judge a schedule, or put nothing to the test; 3 the harness itself
+failed; 64 bad usage.`,
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
   lockproof explore --break pauses --property protected-data

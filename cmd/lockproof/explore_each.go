@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"lockproof/checker"
-	"lockproof/explore"
-	"lockproof/reports"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/reports"
 )
 
 // eachAssumption is what --break takes in the place of names: none is broken, and then each

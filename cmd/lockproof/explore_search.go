@@ -10,10 +10,10 @@ import (
 	"runtime"
 	"time"
 
-	"lockproof/explore"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 // explore searches, writes down what it finds, and reports as a run of that would.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/explore"
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 func TestExploreRefusesWhatItCannotDo(t *testing.T) {

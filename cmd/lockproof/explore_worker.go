@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // exploreWorker makes a program of the user's the lock that is searched. Its clients are processes: schedules run in

@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 
-	"lockproof/explore"
-	"lockproof/reports"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/reports"
 )
 
 // folder takes an output folder and removes an earlier run's or search's results from it.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/interleave/rewrite"
-	"lockproof/harness/overlay"
-	"lockproof/reports"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/interleave/rewrite"
+	"example.org/lockproof/harness/overlay"
+	"example.org/lockproof/reports"
 )
 
 func (p *program) testCommand() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/process"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/internal/needs"
 )
 
 // dials runs lockproof test in the module that dials, and gives what it has printed and its folder of results.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 // fakeGo puts a go into PATH that is of some release, and says what else it was called with.

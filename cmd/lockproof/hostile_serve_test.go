@@ -22,8 +22,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 // hostileRuns makes files that are good JSON, and too much of it.

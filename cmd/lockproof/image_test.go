@@ -14,9 +14,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/explore"
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 // The engines' jobs go through fewer schedules here than a million, and of a lock that is

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/local"
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 // TestKilledHarness_LeavesNothingRunning kills the harness at random moments. What

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/suite"
-	"lockproof/reports"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 // lastFailedJobs chooses the rows that were not as expected in the run in o's output folder; it

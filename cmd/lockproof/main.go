@@ -8,10 +8,10 @@ import (
 	"os"
 	"syscall"
 
-	_ "lockproof/harness/cluster/docker" // is a kind of cluster where it is imported
-	"lockproof/harness/suite"
-	"lockproof/internal/plain"
-	"lockproof/scenarios"
+	_ "example.org/lockproof/harness/cluster/docker" // is a kind of cluster where it is imported
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/plain"
+	"example.org/lockproof/scenarios"
 )
 
 // The exit codes that no report gives. docs/results.md lists them all.

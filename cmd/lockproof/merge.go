@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 func (p *program) mergeCommand() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"lockproof/explore"
+	"example.org/lockproof/explore"
 )
 
 // hasSearch says whether a folder has what a search has come to.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/term"
 
-	"lockproof/harness/suite"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports/terminal"
 )
 
 // Widths, in columns: of what is not a terminal, and of a terminal that does

@@ -9,10 +9,10 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/plain"
-	"lockproof/reports"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/plain"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/terminal"
 )
 
 // redraw is how often the time on a live display moves on.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/cluster/docker/proxy"
 )
 
 // proxyCommand is the network of a compose project, in a container of it. The

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
-	"lockproof/reports"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/reports"
 )
 
 // pythonAnswers are those to redis-py's Lock, believed from the return of acquire. Where a holder sleeps until

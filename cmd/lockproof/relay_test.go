@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/process"
 )
 
 // relay is a socket that leads to the real engine, until it is cut.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/suite"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/redlock"
 )
 
 // ruleNames are the rules of the reference that can be switched off.

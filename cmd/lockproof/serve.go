@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/serve"
+	"example.org/lockproof/serve"
 )
 
 // serveAddr is where the pages are unless the user says otherwise.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/reports"
+	"example.org/lockproof/reports"
 )
 
 // A program that dies ends with a code that no verdict has: a signal's, or Go's own 2.

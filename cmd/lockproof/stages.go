@@ -8,8 +8,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"lockproof/harness/suite"
-	"lockproof/reports"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 // stages shows on a terminal what is being measured and how many trials have

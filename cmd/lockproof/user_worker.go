@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"lockproof/harness/external"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/external"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
 )
 
 // useWorker makes a program of the user's the lock under test.

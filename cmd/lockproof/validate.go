@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/suite"
-	"lockproof/redlock"
-	"lockproof/reports/validation"
-	"lockproof/validate"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/reports/validation"
+	"example.org/lockproof/validate"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // validateFlags are what the flags of validate say.

@@ -7,11 +7,11 @@ import (
 	"io"
 	"strings"
 
-	"lockproof/reports"
-	"lockproof/reports/validation"
-	"lockproof/validate"
-	"lockproof/validate/deploy"
-	"lockproof/validate/settings"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/validation"
+	"example.org/lockproof/validate"
+	"example.org/lockproof/validate/deploy"
+	"example.org/lockproof/validate/settings"
 )
 
 // lintTrials are the trials of each crash of a linted server.

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/validate"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/validate"
 )
 
 func TestValidateUsageErrors(t *testing.T) {

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/client"
+	"example.org/lockproof/harness/client"
 )
 
 // workerCommand is a client of a run, as a process of its own. The harness

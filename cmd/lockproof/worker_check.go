@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lockproof/harness/external"
+	"example.org/lockproof/harness/external"
 )
 
 // workerCheckCommand tries a user's worker against the protocol alone.

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/gomodule/redigo v1.9.3
-	lockproof v0.0.0
+	example.org/lockproof v0.0.0
 )
 
 require (
@@ -43,4 +43,4 @@ require (
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 )
 
-replace lockproof => ../..
+replace example.org/lockproof => ../..

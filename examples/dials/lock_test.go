@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // adapted is all that Lockproof needs.

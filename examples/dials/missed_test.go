@@ -10,7 +10,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // dialledBy tests a lock that makes its connections in another way.

@@ -1,4 +1,4 @@
-module lockproof/examples/kubernetes
+module example.org/lockproof/examples/kubernetes
 
 go 1.26.0
 

@@ -9,7 +9,7 @@ require (
 	github.com/gomodule/redigo v1.9.3
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
-	lockproof v0.0.0
+	example.org/lockproof v0.0.0
 )
 
 require (
@@ -47,4 +47,4 @@ require (
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 )
 
-replace lockproof => ../..
+replace example.org/lockproof => ../..

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // redigo gets in by address and dialler.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bsm/redislock"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // bsm/redislock: its lock is a lease as it stands. It takes its key by a script.

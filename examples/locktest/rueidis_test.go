@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // rueidis gets in by address and dialler. Without its cache it works in virtual time.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/overlay"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/overlay"
+	"example.org/lockproof/redlock"
 )
 
 // Env is the world around a client.

@@ -7,8 +7,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // ordering is how many nanoseconds the order of commands may cost an operation.

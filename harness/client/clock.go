@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/redlock"
 )
 
 // clock is a client's own idea of time: a monotonic and a wall clock, both

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/locks"
 )
 
 func documentation(t *testing.T) string {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/locks"
 )
 
 // gate is a go-redis hook for virtual time. Commands that a client sends to one server

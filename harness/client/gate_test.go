@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/virtual/bubble"
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // atGate lets a test use gates in virtual time, over and over: each time it notes the same.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // acquireTTLs is for how many TTLs one acquire of a loop may go on.

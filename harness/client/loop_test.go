@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/redlock"
 )
 
 func TestALoopWorksUntilItIsStopped(t *testing.T) {

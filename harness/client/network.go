@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/locks"
 )
 
 // quiet keeps go-redis from writing to stderr that a node cannot be reached:

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/locks"
 )
 
 // A node that was away for long is noticed as soon as it is back, and until then

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock"
 )
 
 // heldLease is one lease and what the client knows in it.

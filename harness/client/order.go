@@ -1,6 +1,6 @@
 package client
 
-import "lockproof/harness/cluster/virtual/scheduler"
+import "example.org/lockproof/harness/cluster/virtual/scheduler"
 
 // What a client does at one instant it does in this order, also when it goes on after a
 // pause: a process that carries on reads what has come in for it before its timers run out.

@@ -13,8 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"lockproof/harness/locks"
-	"lockproof/harness/overlay"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/overlay"
 )
 
 // ownClients are what a lock makes its own clients of.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/locks"
 )
 
 // commands is every Do, in the order in which the documentation has them.

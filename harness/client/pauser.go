@@ -3,7 +3,7 @@ package client
 import (
 	"sync"
 
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // Pauser pauses a client that has no process to stop: while it is on, a client in

@@ -3,8 +3,8 @@ package client
 import (
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // Setup is the first line that a worker reads: who it is and what it uses.

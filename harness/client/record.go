@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // recorder sends what happens to the client, one message at a time and in the

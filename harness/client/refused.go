@@ -3,8 +3,8 @@ package client
 import (
 	"context"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // refused stands in for a lock that could not be made because the lock does not

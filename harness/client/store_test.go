@@ -7,7 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // late lets a hold the lock, sleep past its deadline, and b acquire, read and

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // thread is one of those that share a client and its lock: its commands wait for one

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"sync"
 
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/history"
 )
 
 // longestLine is how long a line to a worker may be, in bytes.

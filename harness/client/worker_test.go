@@ -15,10 +15,10 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/input/inputtest"
 )
 
 // setupLine is a worker's first line for servers on loopback.

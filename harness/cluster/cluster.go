@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/client"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/history"
 )
 
 // Config is what a run asks of a cluster.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // bench is servers of this process on loopback, and workers that use them: enough for

@@ -7,9 +7,9 @@ import (
 	"io"
 	"time"
 
-	"lockproof/harness/client"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // ErrWrong is the error of Check where it has found something.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/locks"
 )
 
 // bad are workers that break the protocol: what they say at once, and at their first

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/locks"
 )
 
 // Kind makes of a worker's command line a lock under test, which is named as it says

@@ -13,14 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/client"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/scenarios"
 )
 
 // kit is a kit with an adapter: how it is started, what shows that it can be, and a part

@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/scenarios"
 )
 
 // A run tells a bad worker what worker-check does: before the first row what its hello

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 // File is a history in a file, for those who cannot hold it in memory: it hands

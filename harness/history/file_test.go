@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 // each collects what a file hands out.

@@ -9,7 +9,7 @@ import (
 	"io"
 	"slices"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 // Truncated says that the last line of a history is cut short, as a killed run

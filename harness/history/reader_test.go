@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/internal/input/inputtest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // fenced is Redlock that hands out a fencing token with each lease. The fenced

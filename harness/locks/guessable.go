@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"lockproof/redlock"
+	"example.org/lockproof/redlock"
 )
 
 func init() {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/redlock"
+	"example.org/lockproof/redlock"
 )
 
 // Lock is a lock under test, as one client sees it.

@@ -18,8 +18,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/redlock"
 )
 
 const ttl = time.Second

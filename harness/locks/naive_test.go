@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // before runs something once, when a node meets a command for the first time.

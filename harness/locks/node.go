@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // nodeLock is what the locks on a single node have in common: they differ in

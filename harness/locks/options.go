@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/redlock"
 )
 
 // WithDefaults fills what is not set. The defaults suit TTLs from 20 ms to

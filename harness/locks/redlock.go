@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/redlock"
-	"lockproof/redlock/batch"
-	"lockproof/redlock/guard"
-	"lockproof/redlock/native"
-	"lockproof/redlock/server"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/batch"
+	"example.org/lockproof/redlock/guard"
+	"example.org/lockproof/redlock/native"
+	"example.org/lockproof/redlock/server"
 )
 
 func init() {

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/redlock"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/server"
 )
 
 func init() {

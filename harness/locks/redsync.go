@@ -13,7 +13,7 @@ import (
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 func init() {

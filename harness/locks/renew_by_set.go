@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 func init() {

@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Retry makes attempts until one succeeds, the tries are used up or ctx ends,

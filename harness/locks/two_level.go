@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 func init() {

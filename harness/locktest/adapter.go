@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/overlay"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/overlay"
 )
 
 // New makes the lock of one client.

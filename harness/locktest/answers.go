@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"lockproof/harness/interleave"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/interleave"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/terminal"
 )
 
 // Verdict is what Expect accepts of a scenario.

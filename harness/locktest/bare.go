@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"lockproof/harness/locks"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock"
 )
 
 // Bare gives the world of one client on servers that run already, which ask for no

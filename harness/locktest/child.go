@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
 )
 
 // childRole is what a test binary that was started by another is to do, and for which

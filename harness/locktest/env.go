@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/locks"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock"
 )
 
 // Env is the world of one client of the lock: its servers, and what it may take

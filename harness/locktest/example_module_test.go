@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 // A module outside tests locks on go-redis, also an old one, rueidis and redigo, and two libraries; and five locks as

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/explore"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/scenarios"
 )
 
 // exploredTTL is the lock's in schedules that are drawn, unless TTL says.

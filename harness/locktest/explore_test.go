@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/locktest"
-	"lockproof/internal/needs"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/locktest"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/redlock"
 )
 
 // deletingAll is the reference, but that who gives the lock back deletes whatever is

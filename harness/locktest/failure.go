@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"lockproof/harness/suite"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/scenarios"
 )
 
 // artifactsKept says whether go test keeps what tests leave.

@@ -5,8 +5,8 @@ import (
 	"context"
 	"path/filepath"
 
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
 )
 
 // firstLease has the lock granted with nothing in its way, and says what it can do. An error says what failed: then

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/locktest"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/locktest"
+	"example.org/lockproof/internal/needs"
 )
 
 // victimsVariable lets TestVictims run: its subtests are of bad locks, and fail.
@@ -154,7 +154,7 @@ func TestLeavesBehind_AllowsALibrarysGoroutines(t *testing.T) {
 	r.says(t, "the lock leaves 1 goroutine (victims_test.go:")
 	r = victim(t, "allows-own-behind")
 	require.False(t, r.passed)
-	r.says(t, "locktest.LeavesBehind: lockproof/harness/locktest_test is the test's own package")
+	r.says(t, "locktest.LeavesBehind: example.org/lockproof/harness/locktest_test is the test's own package")
 }
 
 // A lease that cannot be extended, though the lock says so, is told of before any row.
@@ -296,7 +296,7 @@ func TestHistoriesAreWhereGoKeepsArtifacts(t *testing.T) {
 func TestALockThatPanicsFailsItsSubtest(t *testing.T) {
 	r := victim(t, "panics")
 	r.failed(t, "TestVictims/panics", "restart-without-persistence")
-	r.says(t, "panic: nobody thought of this", "in lockproof/harness/locktest_test.TestVictims",
+	r.says(t, "panic: nobody thought of this", "in example.org/lockproof/harness/locktest_test.TestVictims",
 		"--- PASS: TestVictims/panics/healthy-contention")
 }
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/locktest"
-	"lockproof/redlock"
-	"lockproof/redlock/guard"
-	"lockproof/redlock/native"
-	"lockproof/redlock/server"
+	"example.org/lockproof/harness/locktest"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/guard"
+	"example.org/lockproof/redlock/native"
+	"example.org/lockproof/redlock/server"
 )
 
 // good is the reference lock, as a stranger would have it tested.

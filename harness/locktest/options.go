@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/overlay"
-	"lockproof/harness/suite"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/overlay"
+	"example.org/lockproof/harness/suite"
 )
 
 // Option is one of Run's.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
 )
 
 // A lease that does not say how long it is valid, and of which nothing is declared, is believed for a TTL from the

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/reports/html"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/html"
+	"example.org/lockproof/scenarios"
 )
 
 // ResultsVariable is the environment variable that names a folder, in place of "lockproof" beside the test, in which

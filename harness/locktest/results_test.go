@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/locktest"
-	"lockproof/harness/suite"
-	"lockproof/reports"
+	"example.org/lockproof/harness/locktest"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 // What a run comes to is there for programs, where that is asked for: every row, and the

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster/virtual/bubble"
-	"lockproof/harness/locks"
-	"lockproof/harness/overlay"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/overlay"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 // Run puts a lock through the scenarios, each a subtest. build makes the lock of one

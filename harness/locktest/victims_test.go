@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // misbehaving does something bad when the lock is refused for the first time by a
@@ -268,7 +268,7 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("golang.org/x/sync"))
 		},
 		"allows-own-behind": func(t *testing.T) {
-			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("lockproof/harness/locktest_test"))
+			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("example.org/lockproof/harness/locktest_test"))
 		},
 		"leaks":      func(t *testing.T) { locktest.Run(t, renewing(false), few) },
 		"renews":     func(t *testing.T) { locktest.Run(t, renewing(true), few) },

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/overlay"
+	"example.org/lockproof/harness/overlay"
 )
 
 // dialled gives connections, and notes which server was dialled.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/overlay"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/overlay"
+	"example.org/lockproof/internal/needs"
 )
 
 func goroot(t *testing.T) string {

@@ -3,9 +3,9 @@ package suite
 import (
 	"slices"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/history"
 )
 
 // provesNothing reports whether an attempt has to be made again with no other trial beside

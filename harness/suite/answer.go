@@ -3,7 +3,7 @@ package suite
 import (
 	"slices"
 
-	"lockproof/checker"
+	"example.org/lockproof/checker"
 )
 
 // Answer says how a lock under test fared in one situation: a row of the suite has exactly one.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/scenarios"
+	"example.org/lockproof/scenarios"
 )
 
 // BenchmarkTrial is one trial of a scenario in virtual time, from the start of

@@ -15,12 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
-	"lockproof/redlock"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/scenarios"
 )
 
 // catalogue is every row of the catalogue on a kind of cluster.

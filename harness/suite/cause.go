@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"lockproof/checker/cause"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/trial"
+	"example.org/lockproof/checker/cause"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/trial"
 )
 
 // causeTrials bounds the experiments about one violation that are not needed to name its

@@ -13,9 +13,9 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/trial"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/trial"
 )
 
 // request is one line to a child.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/locks"
 )
 
 // DefaultProgressTimeout is for how long, in real time, a trial may make no progress

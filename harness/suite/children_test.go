@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/scenarios"
 )
 
 // runInChildren runs jobs in children that have so long to make progress.
@@ -91,7 +91,7 @@ func contents(t *testing.T, folder, name string) string {
 func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
 	needs.Long(t, "its locks hang, spin and eat memory in real time")
 	for name, words := range map[string]string{
-		"panics":          "panic: the lock is broken, in lockproof/harness/suite.init.func",
+		"panics":          "panic: the lock is broken, in example.org/lockproof/harness/suite.init.func",
 		"panics-aside":    "panic: broken in the background",
 		"exits-as-fine":   "exit status 0",
 		"exits-as-1":      "exit status 1",
@@ -100,7 +100,7 @@ func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
 		"blocks-in-mutex": "virtual time stands still while a goroutine waits for a mutex (hostile_test.go:",
 		"blocks-all":      "deadlock in virtual time: all goroutines in bubble are blocked",
 		"eats-memory":     "more than 1024 MB of memory",
-		"breaks-a-mutex":  "fatal error: sync: unlock of unlocked mutex, in lockproof/harness/suite.",
+		"breaks-a-mutex":  "fatal error: sync: unlock of unlocked mutex, in example.org/lockproof/harness/suite.",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

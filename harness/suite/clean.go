@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
 )
 
 // Clean removes what harnesses left that died before they could do so

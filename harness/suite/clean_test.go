@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/process"
 )
 
 // engineThatIsSilent listens as a Docker engine does, and answers nothing. It says

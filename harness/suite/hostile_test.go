@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // misdeeds are what hostile locks do when they are asked for the first time.

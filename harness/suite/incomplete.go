@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/internal/wording"
+	"example.org/lockproof/internal/wording"
 )
 
 // Incomplete says which slices something was merged without: their numbers, in order.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/locks"
-	"lockproof/harness/trial"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/trial"
+	"example.org/lockproof/scenarios"
 )
 
 // Job is one row of a suite: a scenario as it stands or one of its variants.

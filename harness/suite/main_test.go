@@ -5,9 +5,9 @@ import (
 	"os"
 	"testing"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster/local"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/internal/needs"
 )
 
 // TestMain makes the test binary a client when the local cluster starts it as

@@ -6,13 +6,13 @@ import (
 	"io"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/locks"
-	"lockproof/harness/trial"
-	"lockproof/redlock"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/trial"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/scenarios"
 )
 
 // Names of kinds of clusters that programs choose; package kinds lists them all.

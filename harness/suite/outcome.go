@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // Judgement is how the verdict on one property compares with what was expected.

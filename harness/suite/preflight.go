@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/scenarios"
 )
 
 // preflight is one client that takes the lock and gives it back, twice, with nothing in its way and nobody else. The

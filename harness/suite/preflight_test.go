@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // What fails with nothing in its way is told of with the lock's own words; a lost lease after its TTL is no failure.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/scenarios"
+	"example.org/lockproof/scenarios"
 )
 
 // aQueue has a row of one trial for each letter: b is busy, s is not.

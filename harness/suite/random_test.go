@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // TestRandomWorkloadsNeverViolateMutualExclusion: whatever networks, nodes and

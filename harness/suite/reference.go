@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/scenarios"
 )
 
 // A lock under test is compared with the reference of its class: redlock on as many servers, with the abilities

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"lockproof/harness/locks"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/scenarios"
 )
 
 // catalogueFiles are the files of the catalogue's scenarios, by name.

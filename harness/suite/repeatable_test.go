@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/internal/needs"
-	"lockproof/scenarios"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/scenarios"
 )
 
 // One seed gives one history, byte for byte, whatever ran in the process before:

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/checker/cause"
-	"lockproof/harness/history"
-	"lockproof/harness/interleave"
-	"lockproof/harness/locks"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/checker/cause"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/interleave"
+	"example.org/lockproof/harness/locks"
 )
 
 // Result is one run of one scenario and what came of it.

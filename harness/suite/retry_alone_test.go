@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/trial"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/trial"
 )
 
 // beside tells of each attempt how many others were under way at any moment of it.

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/trial"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/trial"
 )
 
 // NewSuffix is at the end of a history's name while its header is being written.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster/virtual/bubble"
-	"lockproof/harness/trial"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/trial"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/internal/wording"
+	"example.org/lockproof/internal/wording"
 )
 
 // Slice is one part of what is spread over several machines: the Index-th, from 1,

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/cluster/kinds"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/scenarios"
 )
 
 func names(jobs []Job) []string {

@@ -5,7 +5,7 @@ package suite
 import (
 	"os/exec"
 
-	"lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/process"
 )
 
 // start starts a process that ends with this one.

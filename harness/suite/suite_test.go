@@ -13,12 +13,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker"
-	"lockproof/harness/history"
-	"lockproof/harness/trial"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/trial"
+	"example.org/lockproof/scenarios"
 )
 
 // plain is a scenario whose trials the fake performers below make up.

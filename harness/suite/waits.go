@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/checker/cause"
-	"lockproof/harness/history"
-	"lockproof/harness/interleave"
-	"lockproof/internal/wording"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/checker/cause"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/interleave"
+	"example.org/lockproof/internal/wording"
 )
 
 // allowForWaits takes back each "violated" of a bound on time where goroutines were made to wait as the seed drew it:

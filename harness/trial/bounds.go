@@ -3,7 +3,7 @@ package trial
 import (
 	"time"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // freeBoundMargin is what a waiting client may lose to round trips and scheduling,

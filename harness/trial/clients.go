@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/nemesis"
 )
 
 // clientGroup is the clients of a run: it hands them commands, takes what they say,

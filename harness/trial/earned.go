@@ -1,8 +1,8 @@
 package trial
 
 import (
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // earned is what must have happened for a "holds" to mean anything: somebody

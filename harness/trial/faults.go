@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
 )
 
 // apply does a fault, and takes note of the time that it took.

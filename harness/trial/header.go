@@ -3,7 +3,7 @@ package trial
 import (
 	"slices"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Header is a run's first event: that of the trial of that number and seed, on

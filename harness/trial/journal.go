@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 )
 
 // Journal takes a run's events: in memory for the checker, as long as there are

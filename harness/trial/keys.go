@@ -3,8 +3,8 @@ package trial
 import (
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
 )
 
 // withCallerKeys gives what is recorded of the servers the keys' names that the lock's callers

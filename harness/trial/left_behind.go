@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
 )
 
 // isHarness reports whether the harness has started a goroutine.

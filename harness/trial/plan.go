@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/interleave"
-	"lockproof/harness/locks"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/interleave"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/scenarios"
 )
 
 // Settings are what a trial is to have beside its scenario.

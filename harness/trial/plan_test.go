@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/history"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // load gives one scenario of the catalogue.

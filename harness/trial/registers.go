@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // readRegisters reads each register that was written to one last time, past every

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // awaitSync waits until a replica has every write of its master, and records

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/history"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/scenarios"
 )
 
 // restartTTL is how much longer a scenario's TTL is, if the user sets none, where a

@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/docker"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/history"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/cluster/docker"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // TestRestartTTL_Docker: the TTL is longer where the script has to bring a

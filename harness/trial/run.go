@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/nemesis"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/nemesis"
+	"example.org/lockproof/scenarios"
 )
 
 // run is one run of a plan on a cluster.

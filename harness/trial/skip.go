@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/locks"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/scenarios"
 )
 
 // Skip says why a plan cannot be run on its cluster, or "".

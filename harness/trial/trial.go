@@ -5,11 +5,11 @@ import (
 	"errors"
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/harness/interleave"
-	"lockproof/harness/locks"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/interleave"
+	"example.org/lockproof/harness/locks"
 )
 
 // Observed is what a trial has shown beside its history.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // runInTime does something in the time of a kind of cluster: in virtual time in a

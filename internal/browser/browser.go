@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 // timeout bounds whatever a test waits for in a page.

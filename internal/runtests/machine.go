@@ -7,8 +7,8 @@ import (
 	"os"
 	"os/exec"
 
-	"lockproof/harness/cluster/docker"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster/docker"
+	"example.org/lockproof/internal/needs"
 )
 
 // programs are those whose presence decides what tests run.

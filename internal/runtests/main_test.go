@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 // machine is one to run tests on: a folder that is all of its PATH, and has Go.
@@ -70,7 +70,7 @@ func TestSkipsAreToldOnceForEachReason(t *testing.T) {
 	require.Contains(t, said, "\n4 passed, 0 failed, 4 skipped in ")
 	require.True(t, strings.HasSuffix(said, "\n"+
 		"skipped: 3 for want of time (-short was given): run `make test-all`\n"+always), said)
-	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  lockproof/internal/runtests/testdata/small$`, said)
+	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  example.org/lockproof/internal/runtests/testdata/small$`, said)
 }
 
 // Go's cache of results must not hide that a program has been installed.
@@ -100,7 +100,7 @@ func TestAFailureIsShownAndIsTheStatus(t *testing.T) {
 	said, status := m.run(nil, "SMALL_FAILS=1")
 	require.Equal(t, 1, status)
 	require.Contains(t, said, "as it was told")
-	require.Contains(t, said, "\nfailed: lockproof/internal/runtests/testdata/small\n")
+	require.Contains(t, said, "\nfailed: example.org/lockproof/internal/runtests/testdata/small\n")
 	require.Contains(t, said, " 1 failed, ")
 	said, status = m.run(nil, "SMALL_DIES=1")
 	require.Equal(t, 1, status)
@@ -123,8 +123,8 @@ func TestAMachineThatLacksEverything(t *testing.T) {
 		environment = append(environment, name+"="+strings.TrimSpace(string(out)))
 	}
 	packages := []string{
-		"lockproof/harness/cluster/local", "lockproof/harness/cluster/shim", "lockproof/harness/cluster/docker",
-		"lockproof/harness/cluster/process", "lockproof/internal/browser",
+		"example.org/lockproof/harness/cluster/local", "example.org/lockproof/harness/cluster/shim", "example.org/lockproof/harness/cluster/docker",
+		"example.org/lockproof/harness/cluster/process", "example.org/lockproof/internal/browser",
 	}
 	said, status := m.runOf(packages, nil, environment...)
 	require.Zero(t, status, said)
@@ -174,28 +174,28 @@ func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
 
 func TestPackagesThatWaitInRealTime(t *testing.T) {
 	waiting, busy := part([]string{
-		"lockproof/checker", "lockproof/cmd/lockproof", "lockproof/harness/cluster/docker", "lockproof/harness/cluster/local",
-		"lockproof/harness/cluster/virtual/bubble", "lockproof/harness/history", "lockproof/harness/suite", "lockproof/nemesiser",
+		"example.org/lockproof/checker", "example.org/lockproof/cmd/lockproof", "example.org/lockproof/harness/cluster/docker", "example.org/lockproof/harness/cluster/local",
+		"example.org/lockproof/harness/cluster/virtual/bubble", "example.org/lockproof/harness/history", "example.org/lockproof/harness/suite", "example.org/lockproof/nemesiser",
 	})
 	require.Equal(t, []string{
-		"lockproof/harness/cluster/docker", "lockproof/cmd/lockproof", "lockproof/harness/cluster/local", "lockproof/harness/suite",
+		"example.org/lockproof/harness/cluster/docker", "example.org/lockproof/cmd/lockproof", "example.org/lockproof/harness/cluster/local", "example.org/lockproof/harness/suite",
 	}, waiting, "the one that makes the image is the first")
 	require.Equal(t, []string{
-		"lockproof/checker", "lockproof/harness/cluster/virtual/bubble", "lockproof/harness/history", "lockproof/nemesiser",
+		"example.org/lockproof/checker", "example.org/lockproof/harness/cluster/virtual/bubble", "example.org/lockproof/harness/history", "example.org/lockproof/nemesiser",
 	}, busy)
 }
 
 // What keeps processors busy in a package that waits is a call of its own, and each
 // test is in one of the two; not where the caller chooses the tests.
 func TestBusyTestsOfPackagesThatWait(t *testing.T) {
-	waiting := []string{imageFirst, "lockproof/harness/suite", "lockproof/nemesis"}
-	busy := []string{"lockproof/checker"}
+	waiting := []string{imageFirst, "example.org/lockproof/harness/suite", "example.org/lockproof/nemesis"}
+	busy := []string{"example.org/lockproof/checker"}
 	first, beside := shareOut(waiting, busy, []string{"-short"})
-	tests := busyTests["lockproof/harness/suite"]
-	require.Equal(t, []call{{packages: []string{imageFirst, "lockproof/nemesis"}},
-		{flags: []string{"-skip", tests}, packages: []string{"lockproof/harness/suite"}}}, first)
+	tests := busyTests["example.org/lockproof/harness/suite"]
+	require.Equal(t, []call{{packages: []string{imageFirst, "example.org/lockproof/nemesis"}},
+		{flags: []string{"-skip", tests}, packages: []string{"example.org/lockproof/harness/suite"}}}, first)
 	require.Equal(t, []call{{packages: busy},
-		{flags: []string{"-run", tests}, packages: []string{"lockproof/harness/suite"}, part: ", the busy ones"}}, beside)
+		{flags: []string{"-run", tests}, packages: []string{"example.org/lockproof/harness/suite"}, part: ", the busy ones"}}, beside)
 	for _, flag := range []string{"-run=X", "--run", "-skip"} {
 		first, beside = shareOut(waiting, busy, []string{flag})
 		require.Equal(t, []call{{packages: waiting}}, first)
@@ -206,9 +206,9 @@ func TestBusyTestsOfPackagesThatWait(t *testing.T) {
 // Packages of both kinds are in one report, and the failure of either is told.
 func TestBothKindsOfPackagesRun(t *testing.T) {
 	m := newMachine(t)
-	packages := []string{"lockproof/internal/runtests/testdata/small", "lockproof/harness/cluster/server"}
+	packages := []string{"example.org/lockproof/internal/runtests/testdata/small", "example.org/lockproof/harness/cluster/server"}
 	said, status := m.runOf(packages, nil, "SMALL_FAILS=1")
 	require.Equal(t, 1, status, said)
-	require.Contains(t, said, "\nfailed: lockproof/internal/runtests/testdata/small\n")
-	require.Contains(t, said, "ok   lockproof/harness/cluster/server ")
+	require.Contains(t, said, "\nfailed: example.org/lockproof/internal/runtests/testdata/small\n")
+	require.Contains(t, said, "ok   example.org/lockproof/harness/cluster/server ")
 }

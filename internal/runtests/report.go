@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 // event is a line of `go test -json`; see `go doc test2json`.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/explore"
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/scenarios"
+	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/scenarios"
 )
 
 // Schedules is how many drawn schedules a lock has to survive to pass a level.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
-	"lockproof/redlock"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/redlock"
 )
 
 // combinations lists all answers to the questions of a level.

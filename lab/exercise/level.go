@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/redlock"
+	"example.org/lockproof/redlock"
 )
 
 // Level is one step on the way to the whole lock: what the levels before it are about is

@@ -1,6 +1,6 @@
 package exercise
 
-import "lockproof/redlock"
+import "example.org/lockproof/redlock"
 
 // levels are in the order in which the algorithm is built; the rules and their sources are
 // those of package redlock.

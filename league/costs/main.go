@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"example.com/league"
-	"lockproof/bench/lock"
+	"example.org/lockproof/bench/lock"
 )
 
 func main() {

@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/league"
-	"lockproof/bench/lock"
-	"lockproof/harness/locktest"
+	"example.org/lockproof/bench/lock"
+	"example.org/lockproof/harness/locktest"
 )
 
 const (

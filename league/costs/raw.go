@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"example.com/league"
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // The bare commands of a lock with none around them, which is the least that one can cost:

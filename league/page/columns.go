@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"example.com/league"
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // column is something that can go wrong, in the words of somebody who uses a lock.

@@ -14,9 +14,9 @@ import (
 
 	"example.com/league"
 
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/reports/terminal"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/terminal"
 )
 
 // table is the whole of the league.

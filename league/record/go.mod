@@ -12,7 +12,7 @@ require (
 	github.com/go-redsync/redsync/v4 v4.18.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1
-	lockproof v0.0.0
+	example.org/lockproof v0.0.0
 )
 
 require (
@@ -62,5 +62,5 @@ replace (
 	example.com/redsync/v4_4_4 => github.com/go-redsync/redsync/v4 v4.4.4
 	example.com/redsync/v4_5_1 => github.com/go-redsync/redsync/v4 v4.5.1
 	github.com/go-redsync/redsync/v4 => github.com/go-redsync/redsync/v4 v4.13.0 // the old ones share its pools
-	lockproof => ../../
+	example.org/lockproof => ../../
 )

@@ -21,7 +21,7 @@ import (
 	redisv9 "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // defects are those with the release that has each and, where there is one, the release or the option that

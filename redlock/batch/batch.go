@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/redlock"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/server"
 )
 
 // Wait is for how long commands wait to share a pipeline: long against a round trip in one data centre, short against

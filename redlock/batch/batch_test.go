@@ -14,10 +14,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/batch"
-	"lockproof/redlock/rig"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/batch"
+	"example.org/lockproof/redlock/rig"
+	"example.org/lockproof/redlock/server"
 )
 
 var (

@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/redlock"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/server"
 )
 
 // Options set up a guard. The zero value tells servers apart, and nothing else.

@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/guard"
-	"lockproof/redlock/rig"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/guard"
+	"example.org/lockproof/redlock/rig"
 )
 
 // A duplicate that shows late is refused from then on, and never counts.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/redlock"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/server"
 )
 
 // Commands is a decorator.

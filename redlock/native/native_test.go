@@ -13,10 +13,10 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/redlock"
-	"lockproof/redlock/native"
-	"lockproof/redlock/rig"
-	lockserver "lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/native"
+	"example.org/lockproof/redlock/rig"
+	lockserver "example.org/lockproof/redlock/server"
 )
 
 var decorated = rig.Decorated(func(redlock.Options) []lockserver.Decorator { return []lockserver.Decorator{native.Commands} })

@@ -10,9 +10,9 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"lockproof/redlock"
-	"lockproof/redlock/redlockotel"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/redlockotel"
+	"example.org/lockproof/redlock/server"
 )
 
 // Measure a lock. Without options the observer uses the global providers.

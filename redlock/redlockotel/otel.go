@@ -12,12 +12,12 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"lockproof/redlock"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/server"
 )
 
 // name is that of the instrumentation.
-const name = "lockproof/redlock/redlockotel"
+const name = "example.org/lockproof/redlock/redlockotel"
 
 // The metrics. All have the attribute redlock.operation, and those of operations redlock.outcome: see outcomes; those
 // of nodes redlock.node, the index in the list, server.address, and redlock.vote: yes, no or failed.

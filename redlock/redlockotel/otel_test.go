@@ -19,9 +19,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"lockproof/redlock"
-	"lockproof/redlock/redlockotel"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/redlockotel"
+	"example.org/lockproof/redlock/server"
 )
 
 const ttl = time.Minute

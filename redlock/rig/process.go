@@ -15,9 +15,9 @@ import (
 	peer "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/redlock"
-	"lockproof/redlock/guard"
-	"lockproof/redlock/server"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/guard"
+	"example.org/lockproof/redlock/server"
 )
 
 // Longest is the guard's longest TTL, and Settled is past what it asks for.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/redlock"
+	"example.org/lockproof/redlock"
 )
 
 // Server is a redlock.Node on one Redis server.

@@ -3,10 +3,10 @@ package html
 import (
 	"strings"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 // Account tells of one violation, or of a history without one: what the

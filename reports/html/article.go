@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"lockproof/harness/history"
-	"lockproof/harness/locks"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 // builder makes the view of a report.

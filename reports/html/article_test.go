@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/reports"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 // A picture that cannot be written beside its history is no picture without a reason.

@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/browser"
-	"lockproof/reports"
+	"example.org/lockproof/internal/browser"
+	"example.org/lockproof/reports"
 )
 
 // visit opens a report's page in Chromium, or skips the test where there is none.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/reports"
+	"example.org/lockproof/reports"
 )
 
 // maxFaultRows is how many rows of faults are stacked before they overlap.

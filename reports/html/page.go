@@ -9,11 +9,11 @@ import (
 	"io"
 	"slices"
 
-	"lockproof/checker"
-	"lockproof/harness/history"
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 //go:embed *.css page.js *.gohtml

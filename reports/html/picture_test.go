@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/reports"
+	"example.org/lockproof/reports"
 )
 
 // texts reads an SVG file strictly, as XML, and gives what it says.

@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"lockproof/checker"
-	"lockproof/reports"
+	"example.org/lockproof/checker"
+	"example.org/lockproof/reports"
 )
 
 // The rows of a timeline, from top to bottom, in pixels.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"lockproof/internal/plain"
+	"example.org/lockproof/internal/plain"
 )
 
 // Screen is what text is written for.

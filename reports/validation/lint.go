@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"lockproof/reports/terminal"
-	"lockproof/validate"
+	"example.org/lockproof/reports/terminal"
+	"example.org/lockproof/validate"
 )
 
 // Formats are the forms of findings.

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/internal/wording"
-	"lockproof/reports"
-	"lockproof/reports/terminal"
-	"lockproof/validate"
-	conf "lockproof/validate/settings"
+	"example.org/lockproof/internal/wording"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/terminal"
+	"example.org/lockproof/validate"
+	conf "example.org/lockproof/validate/settings"
 )
 
 // writer writes an answer's sections.

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/internal/wording"
-	"lockproof/reports"
-	"lockproof/reports/terminal"
-	"lockproof/validate"
-	"lockproof/validate/deploy"
-	conf "lockproof/validate/settings"
+	"example.org/lockproof/internal/wording"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/terminal"
+	"example.org/lockproof/validate"
+	"example.org/lockproof/validate/deploy"
+	conf "example.org/lockproof/validate/settings"
 )
 
 // Report is an answer with what is known of the run that gave it.

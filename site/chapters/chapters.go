@@ -12,9 +12,9 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 
-	"lockproof/docs/guide"
-	"lockproof/lab"
-	"lockproof/site"
+	"example.org/lockproof/docs/guide"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/site"
 )
 
 // Names lists the pages, the first one first, by the names of their files in the site.

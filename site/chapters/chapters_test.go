@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/site"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/site"
 )
 
 // No chapter shows a drawing in letters: where a terminal prints one stands its picture.

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strings"
 
-	"lockproof/site"
+	"example.org/lockproof/site"
 )
 
 // drawn finds what a terminal prints of a violation: the names of the scenario and its variant, and

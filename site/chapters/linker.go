@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"strings"
 
-	"lockproof/docs/guide"
-	"lockproof/lab"
-	"lockproof/site"
+	"example.org/lockproof/docs/guide"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/site"
 )
 
 var (

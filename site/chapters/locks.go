@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"lockproof/site"
+	"example.org/lockproof/site"
 )
 
 // stories is where the histories of what was found are told, from the repository's root.

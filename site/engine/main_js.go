@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"syscall/js"
 
-	"lockproof/harness/suite"
-	"lockproof/site"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/site"
 )
 
 // main hands the worker a function that answers requests, and waits for them.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/history"
-	"lockproof/internal/wording"
-	"lockproof/reports"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
+	"example.org/lockproof/reports"
 )
 
 // store is the process that keeps what the lock guards.

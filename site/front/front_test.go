@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
+	"example.org/lockproof/harness/suite"
 )
 
 // What a play says is what the checker found: a sentence tells of a lost payment exactly

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"html/template"
 
-	"lockproof/site"
+	"example.org/lockproof/site"
 )
 
 //go:embed front.gohtml front.css front.js card.png

@@ -3,9 +3,9 @@ package front
 import (
 	"context"
 
-	"lockproof/harness/suite"
-	"lockproof/reports"
-	"lockproof/scenarios"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 // known is a lock that many people use, and that runs in virtual time.

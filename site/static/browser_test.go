@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/browser"
+	"example.org/lockproof/internal/browser"
 )
 
 const verdict = `(document.querySelector("#outcome [data-verdict]") || {dataset: {}}).dataset.verdict`

@@ -42,7 +42,7 @@ func buildEngine() (*engine, error) {
 	}
 	file := filepath.Join(dir, "engine.wasm")
 	cmd := exec.Command("go", "build", "-overlay", overlay, "-modfile", modfile, "-trimpath", "-buildvcs=false",
-		"-ldflags=-s -w", "-o", file, "lockproof/site/engine")
+		"-ldflags=-s -w", "-o", file, "example.org/lockproof/site/engine")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=js", "GOARCH=wasm")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the engine cannot be built: %w: %s", err, said)

@@ -14,12 +14,12 @@ import (
 	"regexp"
 	"strings"
 
-	"lockproof/harness/suite"
-	"lockproof/lab"
-	"lockproof/lab/exercise"
-	"lockproof/site"
-	"lockproof/site/chapters"
-	"lockproof/site/front"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/lab/exercise"
+	"example.org/lockproof/site"
+	"example.org/lockproof/site/chapters"
+	"example.org/lockproof/site/front"
 )
 
 func main() {

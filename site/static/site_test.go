@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/suite"
-	"lockproof/internal/needs"
-	"lockproof/lab"
-	"lockproof/scenarios"
-	"lockproof/site"
+	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
+	"example.org/lockproof/lab"
+	"example.org/lockproof/scenarios"
+	"example.org/lockproof/site"
 )
 
 // built is the site, which all tests look at: to build it takes as long as they do.

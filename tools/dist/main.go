@@ -67,7 +67,7 @@ func build(system, processor string) ([]byte, error) {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "lockproof")
 	cmd := exec.Command("go", "build", "-buildvcs=auto", "-trimpath", "-ldflags=-s -w", "-o", file,
-		"lockproof/cmd/lockproof")
+		"example.org/lockproof/cmd/lockproof")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, said)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // LinkName names one of the facts that a safe verdict needs.

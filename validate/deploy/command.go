@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // commandLine is what a recognised command says of the server that it starts.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // engineBackoff is how long the Docker engine waits before it restarts a container for the first time.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // composeProjects merges the compose files of a folder, in their order, as docker compose -f a -f b does. A file that

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 func (d document) storage(s *Server, name string, service any) {

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/internal/input"
-	"lockproof/validate/settings"
+	"example.org/lockproof/internal/input"
+	"example.org/lockproof/validate/settings"
 )
 
 // configFile is the redis.conf that a server's command names, and where it was found.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 func (d *Deployment) assemble(o Options) error {

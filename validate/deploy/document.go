@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"lockproof/internal/input/yamlfile"
-	"lockproof/validate/settings"
+	"example.org/lockproof/internal/input/yamlfile"
+	"example.org/lockproof/validate/settings"
 )
 
 // document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // quadletOptions are keys of a quadlet's [Container] by the names of podman's flags.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 // inertName are variables of the environment that neither a server, nor the dynamic loader, nor the C library, nor a

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/internal/input"
-	"lockproof/validate/settings"
+	"example.org/lockproof/internal/input"
+	"example.org/lockproof/validate/settings"
 )
 
 // Failover is what is known of the replicas that may take a server's place.

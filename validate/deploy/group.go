@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // mentions is what a file says that has to do with a server of locks. It only chooses what a linter opens.

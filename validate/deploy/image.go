@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // image is what is known of a container image: which program its entrypoint starts, from which folder, and which

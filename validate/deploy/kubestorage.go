@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // podVolumes is where kubelet keeps the volumes of pods: whoever sees that folder of a machine sees them.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // loadPaths are the folders of units and of quadlets below the root of a machine; what the first has replaces what a

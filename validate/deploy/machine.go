@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // What a machine's own file systems are, as mount units and volumes' options say it (systemd.mount(5), mount(8)).

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // programFolders are those of a container from which programs, libraries and their settings are loaded. A server is

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // reaches breaks the link Alone for each key of a container beside the server that is not on an allow-list: what it

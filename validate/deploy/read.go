@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/internal/input"
-	"lockproof/validate/settings"
+	"example.org/lockproof/internal/input"
+	"example.org/lockproof/validate/settings"
 )
 
 // Wanted are the forms that are read.

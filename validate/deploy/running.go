@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // Report is what a running server says of itself: CONFIG GET *, and INFO.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 // started are units that start nothing of their own: targets, mounts, slices, and the engines of containers.

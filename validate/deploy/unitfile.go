@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 type assignment struct {

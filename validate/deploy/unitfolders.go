@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"lockproof/validate/settings"
+	"example.org/lockproof/validate/settings"
 )
 
 func (s *Server) environment(u *unit) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 func write(t *testing.T, dir, name, text string) string {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 // Directive is one line of redis.conf.

@@ -3,7 +3,7 @@ package settings
 import (
 	"fmt"
 
-	"lockproof/nemesis"
+	"example.org/lockproof/nemesis"
 )
 
 // Place is where something was set: a line of a file, or a flag's text where

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/history"
-	"lockproof/nemesis"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
 )
 
 // Whatever a nemesis can do that takes a node down is a crash that is asked about.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/internal/input/inputtest"
 	"pgregory.net/rapid"
 )
 

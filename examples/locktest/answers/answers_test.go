@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"testing"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 var update = flag.Bool("update", false, "write down what each lock is answered")

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"lockproof/harness/locktest"
+	"example.org/lockproof/harness/locktest"
 )
 
 // sloppy is SETNX with a goroutine that prolongs the key, whoever has it. Nobody is told when it cannot.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/docker/docker/api/types/image"
 
-	"lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/process"
 )
 
 // debian is what the Dockerfile builds on: a release of Debian, as its name goes.

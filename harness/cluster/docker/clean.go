@@ -17,7 +17,7 @@ import (
 	"github.com/docker/docker/api/types/volume"
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/process"
 )
 
 // Clean removes the containers, networks and volumes of harnesses that died

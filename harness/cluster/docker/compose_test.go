@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/compose"
-	"lockproof/internal/needs"
+	"example.org/lockproof/compose"
+	"example.org/lockproof/internal/needs"
 )
 
 // TestTheFileIsForEverybody: Compose takes the file as it is, for a user who wants

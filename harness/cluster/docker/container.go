@@ -14,10 +14,10 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 	"github.com/docker/go-connections/nat"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker/proxy"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realcluster"
 )
 
 // containerTimeout bounds every wait for a container to do what it was told.

@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker/proxy"
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/cluster/realcluster"
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // Cluster is a cluster.Cluster of containers.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster/docker/proxy"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/history"
 )
 
 // remoteNetwork is the links in the proxy's container.

@@ -22,9 +22,9 @@ import (
 	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/pkg/jsonmessage"
 
-	"lockproof/compose"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/process"
+	"example.org/lockproof/compose"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/process"
 )
 
 // Labels that tell what is ours. docker-compose.yml and the Dockerfile set the same.

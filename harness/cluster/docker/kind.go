@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/kinds"
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // Name is this kind's name.

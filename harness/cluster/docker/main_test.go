@@ -16,12 +16,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/server"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
 )
 
 // workerArgument makes the test binary a client.
@@ -136,7 +136,7 @@ func buildProgram() error {
 		return err
 	}
 	shared.folder, shared.program = folder, filepath.Join(folder, "lockproof")
-	build := exec.Command("go", "build", "-o", shared.program, "lockproof/cmd/lockproof")
+	build := exec.Command("go", "build", "-o", shared.program, "example.org/lockproof/cmd/lockproof")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOCACHE="+goCache())
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)

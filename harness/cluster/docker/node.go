@@ -10,11 +10,11 @@ import (
 
 	"github.com/docker/docker/api/types/network"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker/proxy"
-	"lockproof/harness/cluster/realcluster"
-	"lockproof/harness/cluster/server"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/history"
 )
 
 // node is one server of a run, which can be taken out of its network.

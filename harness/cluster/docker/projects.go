@@ -20,12 +20,12 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/docker/proxy"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/realcluster"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // services are the Redis servers of the compose project, and proxyService the one

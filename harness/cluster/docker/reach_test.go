@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/cluster/docker/proxy"
 )
 
 // TestBothWaysLeadToAProject: in its network, which is the shorter way where the

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/realcluster"
 )
 
 // mostSentinels is how many Sentinels the compose project has.

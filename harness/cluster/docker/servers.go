@@ -8,7 +8,7 @@ import (
 
 	cerrdefs "github.com/containerd/errdefs"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // Server is a server that is a package of Debian.

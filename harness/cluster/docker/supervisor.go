@@ -8,7 +8,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // supervise gives the container a restart policy, or takes it away: the engine

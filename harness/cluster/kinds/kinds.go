@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual"
 )
 
 // All are the kinds of clusters that this program has, the default first. The virtual
@@ -50,7 +50,7 @@ func Find(name string) (cluster.Kind, error) {
 			errors.New("this program does not have the local cluster: it was built for a browser, which has no processes")
 	case name == docker:
 		return cluster.Kind{},
-			fmt.Errorf("this program does not have the docker cluster: it imports no lockproof/harness/cluster/docker")
+			fmt.Errorf("this program does not have the docker cluster: it imports no example.org/lockproof/harness/cluster/docker")
 	}
 	return cluster.Kind{}, fmt.Errorf("no cluster named %q: there are %s", name, strings.Join(Names(), ", "))
 }

@@ -2,6 +2,6 @@
 
 package kinds
 
-import "lockproof/harness/cluster/local"
+import "example.org/lockproof/harness/cluster/local"
 
 func init() { Register(local.Kind) }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/script"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/history"
 )
 
 // command is what a Redis command means for a lock's key.

@@ -13,10 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/redlock"
-	"lockproof/redlock/server"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/server"
 )
 
 // resp writes a command as a client does.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // forever is the lag of a cut: longer than any run.

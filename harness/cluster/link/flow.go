@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // flow is one direction of one connection: the messages on their way.

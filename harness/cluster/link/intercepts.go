@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // intercept is a cluster.Intercept with what is left of it.

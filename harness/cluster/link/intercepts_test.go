@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 var (

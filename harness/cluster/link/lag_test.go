@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // A connection that is closed while a fault holds what it sent is still in toxiproxy's

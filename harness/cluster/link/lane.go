@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // lane is one direction of a connection in memory, from its flow to its end, with no

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // Without toxiproxy every byte arrives when it does with it, whatever faults come and go,

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // gauge follows the messages of one direction from our toxic, at the head of

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // Pipe makes the two ends of a connection in memory. Unlike net.Pipe it

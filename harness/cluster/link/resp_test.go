@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/internal/input/inputtest"
 	"pgregory.net/rapid"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"lockproof/harness/cluster/script"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/history"
 )
 
 // Scripts is what the links of one run know of the Lua scripts that they have

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // read reads one whole RESP command for what it means at the link's other end.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 func TestWhatACommandToTheStoreMeans(t *testing.T) {

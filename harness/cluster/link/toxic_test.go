@@ -8,9 +8,9 @@ import (
 	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/input/inputtest"
 )
 
 func quiet() *Link {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // A pipeline that arrives in odd pieces is passed on byte for byte, and each of

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/history"
 )
 
 // harness starts another harness with a cluster, in a state folder and a run

@@ -5,8 +5,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/clustertest"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 )
 
 func TestConformance(t *testing.T) {

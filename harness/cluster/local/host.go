@@ -12,11 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/realcluster"
-	"lockproof/harness/cluster/server"
-	"lockproof/harness/cluster/shim"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/shim"
 )
 
 // host is a place for a server (an address, a folder, a disk and a clock) and the

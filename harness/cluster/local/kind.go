@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/server"
-	"lockproof/harness/cluster/shim"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/shim"
 )
 
 // Name is this kind's name.

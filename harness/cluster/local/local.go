@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/realcluster"
-	"lockproof/harness/cluster/shim"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/shim"
 )
 
 // Cluster is a cluster.Cluster of processes on this machine.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
 )
 
 func TestNewStartsServersOfTheirOwn(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/realcluster"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/cluster/server"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
 )
 
 // roleVariable makes the test binary play another part: that of a worker, or of

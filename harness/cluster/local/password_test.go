@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // Another user of the machine, who can dial whatever listens on loopback but has

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // oldest is the oldest major version that works: 7 brought SET with both NX and

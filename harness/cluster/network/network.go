@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/history"
 )
 
 // Network is the links of one run.

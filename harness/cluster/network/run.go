@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/link"
 )
 
 // Run is what one run wants of its network: a link from every client to every server, and

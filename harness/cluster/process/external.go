@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/locks"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/locks"
 )
 
 const (

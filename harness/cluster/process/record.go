@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"sync"
 
-	"lockproof/internal/filelock"
+	"example.org/lockproof/internal/filelock"
 )
 
 // FolderPrefix begins the name of every run's folder. Clean removes no other.

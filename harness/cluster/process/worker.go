@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lockproof/harness/client"
+	"example.org/lockproof/harness/client"
 )
 
 // Worker is a client in a process of its own, which speaks the protocol of

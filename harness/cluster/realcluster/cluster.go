@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // Cluster is what a cluster of real servers has, of whatever kind. That kind makes the servers

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/network"
 )
 
 // Host is where one server runs: a process on this machine, or a container. A node calls one

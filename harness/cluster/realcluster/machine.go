@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // SetClock lets the node's wall clock jump, and run at another rate from now on.

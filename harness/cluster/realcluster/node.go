@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/process"
-	"lockproof/harness/cluster/server"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/history"
 )
 
 // Timeout bounds every wait for a server to do what it was told. An engine that is busy with

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Clock counts from the moment at which a run began.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Effect is what a call of a script does to a lock's key, with the arguments that it has.

@@ -9,7 +9,7 @@ import (
 	miniserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/server"
 )
 
 // What Valkey 9.1 does: WAIT counts a replica that says itself that its link is down.

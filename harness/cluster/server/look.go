@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // Query sends one command, as words on a line, on a connection of its own, and

@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // nodeTimeout is for how long a member of a Redis Cluster has to be silent before another

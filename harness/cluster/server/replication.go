@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/history"
 )
 
 // waitTimeout is how long one WAIT waits.

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"lockproof/harness/client"
+	"example.org/lockproof/harness/client"
 )
 
 // downAfter is for how long a server has to be silent before a Sentinel takes it

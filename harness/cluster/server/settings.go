@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // Adjustable are the lines of redis.conf, by name, that a cluster's servers can

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	source "lockproof/compose/shim"
+	source "example.org/lockproof/compose/shim"
 )
 
 // Variable is the environment variable that tells a server its control file.

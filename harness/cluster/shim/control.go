@@ -14,7 +14,7 @@ import (
 	"time"
 	"unsafe"
 
-	"lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/cluster/realtime"
 )
 
 // layout is the control file, as compose/shim/src/control.h describes it.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 // TestLayout holds the control file's two descriptions together.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 // synced is how much of a file has been synced.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	source "lockproof/compose/shim"
-	"lockproof/internal/needs"
+	source "example.org/lockproof/compose/shim"
+	"example.org/lockproof/internal/needs"
 )
 
 // built compiles the shim and the probe once for all tests.

@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // Cluster is a cluster.Cluster in virtual time.

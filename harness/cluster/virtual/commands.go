@@ -6,8 +6,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
-	"lockproof/harness/cluster/link"
-	"lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/script"
 )
 
 // effect says whether a command can change keys.

@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zeebo/xxh3"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/cluster/virtual/bubble"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
 )
 
 // onRelease lets do speak to a node of a release, in a bubble.

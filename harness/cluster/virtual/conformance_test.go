@@ -6,10 +6,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/clustertest"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
 )
 
 func TestConformance(t *testing.T) {

@@ -17,12 +17,12 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/shim"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/cluster/virtual/bubble"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/shim"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
 )
 
 // The differential test gives a virtual node and a real redis-server the same

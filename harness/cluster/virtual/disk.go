@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // record is the value of a key. when is its expiry on the node's wall clock, in

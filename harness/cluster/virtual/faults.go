@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // Kill ends the server where it stands. Commands that it has not executed are gone;

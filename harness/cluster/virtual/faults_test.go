@@ -9,10 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
 )
 
 // TestCloseUnderFaults closes a cluster in which everything is broken at once;

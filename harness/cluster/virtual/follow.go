@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/link"
 )
 
 var _ cluster.Replica = (*Node)(nil)

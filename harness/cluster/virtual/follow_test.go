@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
 )
 
 // modelled carries out deeds on a virtual pair, and gives the last reply.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
 )
 
 // Name is this kind's name.

@@ -7,7 +7,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	lua "github.com/yuin/gopher-lua"
 
-	"lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/cluster/script"
 )
 
 // miniredis makes a Lua state for each EVAL, whose registry, of 80 KB unless set,

@@ -3,8 +3,8 @@ package virtual
 import (
 	"strings"
 
-	"lockproof/harness/cluster/link"
-	"lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/script"
 )
 
 // native carries out a call of a script that need not go to Lua. It gives false, and

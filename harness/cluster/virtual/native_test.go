@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/script"
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // TestNativesAreWhatLocksSend: a text that is not theirs any more would be of no use,

@@ -11,10 +11,10 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/script"
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // Node is a server in memory: miniredis, with a wall clock and a disk of its

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // occupation is what a script of another user makes of a node.

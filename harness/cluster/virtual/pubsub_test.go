@@ -14,9 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/internal/needs"
 )
 
 // talk sends lines on a connection of its own, and gives what comes back until the server has taken QUIT.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"lockproof/harness/cluster/script"
+	"example.org/lockproof/harness/cluster/script"
 )
 
 // refusal is why the node takes no writes now, "" if it does: it is a replica, or has

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster"
 )
 
 // release is a server's release whose commands the nodes know.

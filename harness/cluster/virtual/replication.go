@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/virtual/scheduler"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // replication is a node's part in replication, as redis-server 7.0 plays it with

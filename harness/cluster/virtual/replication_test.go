@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/cluster/server"
-	"lockproof/harness/cluster/shim"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/shim"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
 )
 
 // The differential test of replication gives a virtual master with its replica, and real

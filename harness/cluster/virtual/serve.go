@@ -12,7 +12,7 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
-	"lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/link"
 )
 
 // conn is one connection to a node. What comes in over it is cut into commands, which

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // waiting is what a connection waits for that has said WAIT or WAITAOF.

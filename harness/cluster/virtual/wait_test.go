@@ -8,11 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/local"
-	"lockproof/harness/cluster/virtual"
-	"lockproof/harness/history"
-	"lockproof/internal/needs"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/local"
+	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/needs"
 )
 
 // newer opens a virtual pair of a release that knows WAITAOF.

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"lockproof/harness/client"
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/link"
-	"lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
 // worker is a client in goroutines of this process: what is a process of its

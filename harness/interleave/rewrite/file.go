@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 
-	"lockproof/harness/interleave"
+	"example.org/lockproof/harness/interleave"
 )
 
 // points is the package that the rewritten files call, and the name that they give it.

@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"lockproof/internal/input"
+	"example.org/lockproof/internal/input"
 )
 
 // Error is what is wrong with a text: where, what, and what would be right.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/internal/input/inputtest"
 )
 
 // What a few kilobytes can be that are hours of work, or all memory.

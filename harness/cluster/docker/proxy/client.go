@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/history"
 )
 
 // callTimeout bounds every call but the stream of events.

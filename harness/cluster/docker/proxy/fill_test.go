@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/realcluster"
 )
 
 // What is no small disk is not filled, whatever is mounted in its place.

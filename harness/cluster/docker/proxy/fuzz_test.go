@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster/network"
-	"lockproof/internal/input/inputtest"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/internal/input/inputtest"
 )
 
 // names gives so many names in JSON, each followed by more.

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/shim"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/shim"
 )
 
 // What lies in a server's volume. compose/redis.conf and compose/serve.sh name

@@ -3,9 +3,9 @@ package proxy
 import (
 	"time"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster/realcluster"
 )
 
 // FirstPort is the first port of the container on which links listen, and

@@ -15,10 +15,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/history"
 )
 
 // site is a proxy with two servers and a store, and its client.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"sync"
 
-	"lockproof/harness/cluster"
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/history"
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/history"
 )
 
 // run is one run: its links, and what has passed over them.

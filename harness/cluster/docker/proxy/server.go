@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"sync"
 
-	"lockproof/harness/cluster/network"
-	"lockproof/harness/cluster/realtime"
-	"lockproof/harness/history"
-	"lockproof/internal/input"
+	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/input"
 )
 
 // Server is the proxy in its container.

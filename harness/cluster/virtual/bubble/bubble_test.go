@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
 )
 
 func TestTimeIsVirtual(t *testing.T) {
@@ -114,13 +114,13 @@ func TestLeftError_NamesWhoStartedThem(t *testing.T) {
 	var left *bubble.LeftError
 	require.ErrorAs(t, err, &left)
 	require.Len(t, left.Goroutines, 3)
-	const own = "lockproof/harness/cluster/virtual/bubble_test"
+	const own = "example.org/lockproof/harness/cluster/virtual/bubble_test"
 	for _, g := range left.Goroutines {
 		require.True(t, strings.HasPrefix(g.Owner, own+".TestLeftError"), g.Owner)
 		require.Regexp(t, `^bubble_test.go:\d+$`, g.Place)
 		require.True(t, g.BelongsTo([]string{"other", own}))
-		require.True(t, g.BelongsTo([]string{"lockproof/harness"}), "a package above")
-		require.False(t, g.BelongsTo([]string{"lockproof/harn", own + "x"}))
+		require.True(t, g.BelongsTo([]string{"example.org/lockproof/harness"}), "a package above")
+		require.False(t, g.BelongsTo([]string{"example.org/lockproof/harn", own + "x"}))
 	}
 	require.ErrorContains(t, err, "blocked goroutines remain; started by "+own+".TestLeftError")
 	err = bubble.Run(func() {

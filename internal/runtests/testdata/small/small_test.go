@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"lockproof/internal/needs"
+	"example.org/lockproof/internal/needs"
 )
 
 func TestPasses(t *testing.T) {}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lockproof/harness/cluster/virtual/bubble"
+	"example.org/lockproof/harness/cluster/virtual/bubble"
 )
 
 func main() {
