@@ -20,7 +20,7 @@ import (
 
 func (p *program) testCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "test [-interleave module] [go test flags] [packages]",
+		Use:   "test [-interleave module] [-repeatable] [go test flags] [packages]",
 		Short: "Run go test, with locks that dial by themselves in virtual time",
 		Long: `Runs go test with the same arguments, and adds a build overlay of package net. In a
 trial of locktest, net.Dial then reaches the servers in memory: a library that dials
@@ -33,6 +33,10 @@ at which they can see of each other, one waits for a while that the seed draws, 
 the TTL at most. A violation that does not occur without the waits is a race; it is told with
 the two places in the source.
 
+With -repeatable one seed gives one history of locks, too, whose goroutines race: in a trial,
+select, maps, timers of one instant and math/rand/v2 follow from the seed. For that, Go's
+runtime gets an overlay as well, and all packages are compiled once more.
+
 If this release of Go is unknown to the overlay, plain go test is run, and says so.
 Tests that say locktest.DialsItself() then run on real servers.
 
@@ -40,6 +44,7 @@ Exit codes: 0 all tests pass; 1 a test fails, or does not compile; 4 interrupted
 go command cannot be run; 64 bad usage.`,
 		Example: `  lockproof test ./...
   lockproof test -run TestLock/late-release -v ./locks
+  lockproof test -repeatable ./locks
   lockproof test -interleave github.com/go-redsync/redsync/v4 ./locks`,
 		DisableFlagParsing: true, DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,17 +87,19 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	file, err := overlay.Write(temp, release.GOROOT, nil)
+	o := overlay.Options{}
+	o.Repeatable, rest = repeatable(rest)
+	file, err := overlay.Write(temp, release.GOROOT, o)
 	var unknown *overlay.ReleaseError
 	switch {
-	case errors.As(err, &unknown) && module == "":
+	case errors.As(err, &unknown) && module == "" && !o.Repeatable:
 		fmt.Fprintf(p.err,
 			"lockproof: %s: %v\nlockproof: running plain go test: locks that dial by themselves do not run in virtual time\n",
 			release.GOVERSION, unknown)
 	case err != nil:
 		return failed(err)
 	case module != "":
-		points, err := p.addPoints(ctx, folder, module, temp, file, release)
+		points, err := p.addPoints(ctx, folder, module, temp, file, release, o)
 		if err != nil {
 			return err
 		}
@@ -105,7 +112,7 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 
 // addPoints puts points into a module, adds them to the overlay, and gives the flags that go needs beside it.
 func (p *program) addPoints(ctx context.Context, folder []string, module, temp, file string,
-	release goRelease) ([]string, error) {
+	release goRelease, o overlay.Options) ([]string, error) {
 	at := "."
 	if len(folder) > 0 {
 		at = strings.TrimPrefix(strings.TrimPrefix(folder[len(folder)-1], "-C="), "--C=")
@@ -115,7 +122,8 @@ func (p *program) addPoints(ctx context.Context, folder []string, module, temp, 
 		return nil, usage("-interleave: %v", err)
 	}
 	fmt.Fprintf(p.err, "lockproof: %s: %d points in %d files\n", module, change.Points, change.Files)
-	if _, err := overlay.Write(temp, release.GOROOT, change.Replace); err != nil {
+	o.Replace = change.Replace
+	if _, err := overlay.Write(temp, release.GOROOT, o); err != nil {
 		return nil, failed(err)
 	}
 	if change.Modfile == "" {
@@ -141,6 +149,19 @@ func interleaved(args []string) (module string, rest []string, err error) {
 		return args[i+1], slices.Delete(slices.Clone(args), i, i+2), nil
 	}
 	return "", args, nil
+}
+
+// repeatable takes the flag -repeatable from the arguments before -args.
+func repeatable(args []string) (given bool, rest []string) {
+	for i, arg := range args {
+		switch arg {
+		case "-args", "--args":
+			return false, args
+		case "-repeatable", "--repeatable":
+			return true, slices.Delete(slices.Clone(args), i, i+1)
+		}
+	}
+	return false, args
 }
 
 // isOverlay finds go's flag of that name.

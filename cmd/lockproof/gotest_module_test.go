@@ -19,8 +19,14 @@ import (
 // dials runs lockproof test in the module that dials, and gives what it has printed and its folder of results.
 func dials(t *testing.T, args ...string) (said, results string, err error) {
 	t.Helper()
+	return example(t, "dials", args...)
+}
+
+// example runs lockproof test in a module of examples, and gives the folder of its results.
+func example(t *testing.T, name string, args ...string) (said, results string, err error) {
+	t.Helper()
 	binary := build(t)
-	folder := filepath.Join("..", "..", "examples", "dials")
+	folder := filepath.Join("..", "..", "examples", name)
 	out, err := exec.CommandContext(t.Context(), "go", "-C", folder, "mod", "download").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))

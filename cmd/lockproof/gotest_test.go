@@ -102,7 +102,7 @@ func TestGoTest_Help(t *testing.T) {
 	for _, flag := range []string{"-h", "-help", "--help"} {
 		done := fake(nil).try("test", flag)
 		require.Equal(t, 0, done.code)
-		require.Contains(t, done.out, "lockproof test [-interleave module] [go test flags] [packages]\n")
+		require.Contains(t, done.out, "lockproof test [-interleave module] [-repeatable] [go test flags] [packages]\n")
 	}
 	require.Contains(t, fake(nil).try("tset").err, `there is no command "tset": did you mean test?`)
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,6 +15,15 @@ import (
 //
 //go:embed net_hooks.go.txt
 var hooksFile string
+
+// netSeedFile is added to package net, and runtimeFile to package runtime, where what chance decides is to be
+// repeatable.
+//
+//go:embed net_seed.go.txt
+var netSeedFile string
+
+//go:embed runtime.go.txt
+var runtimeFile string
 
 // insertion is a text behind a line that a file of Go's has once.
 type insertion struct{ file, anchor, text string }
@@ -31,6 +41,28 @@ var insertions = []insertion{
 	{"net/dial.go", "func (d *Dialer) dialCtx(ctx context.Context) (context.Context, context.CancelFunc) {\n", ""},
 }
 
+// seeded are the places where Go's runtime draws. Each goroutine in a bubble draws from a stream of its own there, so
+// that what it draws does not depend on the others.
+var seeded = []insertion{
+	{"runtime/runtime2.go", "\tbubble  *synctestBubble\n", "\tlockproofStream uint64\n"},
+	{"runtime/synctest.go", "type synctestBubble struct {\n", "\tlockproofBegun uint64\n"},
+	{"runtime/proc.go", "\t\tnewg.bubble = callergp.bubble\n", "\t\tnewg.lockproofStream = lockproofChild(callergp)\n"},
+	{"runtime/rand.go", "func rand() uint64 {\n",
+		"\tif gp := getg().m.curg; gp != nil && gp.bubble != nil && gp.lockproofStream != 0 {\n" +
+			"\t\treturn lockproofDraw(&gp.lockproofStream)\n\t}\n"},
+	{"runtime/select.go", "\t\tj := cheaprandn(uint32(norder + 1))\n",
+		"\t\tif gp.bubble != nil && gp.lockproofStream != 0 {\n" +
+			"\t\t\tj = uint32(lockproofDraw(&gp.lockproofStream) % uint64(norder+1))\n\t\t}\n"},
+	{"runtime/time.go", "\t\t\tt.rand = cheaprand()\n", "\t\t\tt.rand = lockproofTimer(getg(), t.rand)\n"},
+}
+
+// Options say what an overlay has beside package net's hooks.
+type Options struct {
+	Replace map[string]string // files that replace files
+	// Repeatable: in a bubble, select, maps, timers of one instant and math/rand/v2 follow from the trial's seed.
+	Repeatable bool
+}
+
 // ReleaseError says that a Go release lacks what the overlay builds on.
 type ReleaseError struct{ File, Anchor string }
 
@@ -39,11 +71,17 @@ func (e *ReleaseError) Error() string {
 }
 
 // Write writes the overlay for the Go that is installed at goroot into a folder, and gives the
-// file for go's flag -overlay. Others are files that replace files, too.
-func Write(folder, goroot string, others map[string]string) (string, error) {
-	changed := map[string]string{filepath.Join(goroot, "src", "net", "lockproof.go"): hooksFile}
-	for _, i := range insertions {
-		path := filepath.Join(goroot, "src", filepath.FromSlash(i.file))
+// file for go's flag -overlay.
+func Write(folder, goroot string, o Options) (string, error) {
+	src := filepath.Join(goroot, "src")
+	changed, places := map[string]string{filepath.Join(src, "net", "lockproof.go"): hooksFile}, insertions
+	if o.Repeatable {
+		changed[filepath.Join(src, "net", "lockproof_seed.go")] = netSeedFile
+		changed[filepath.Join(src, "runtime", "lockproof.go")] = runtimeFile
+		places = slices.Concat(insertions, seeded)
+	}
+	for _, i := range places {
+		path := filepath.Join(src, filepath.FromSlash(i.file))
 		text, begun := changed[path]
 		if !begun {
 			read, err := os.ReadFile(path)
@@ -59,12 +97,10 @@ func Write(folder, goroot string, others map[string]string) (string, error) {
 			changed[path] = strings.Replace(text, i.anchor, i.anchor+i.text, 1)
 		}
 	}
-	replace := maps.Clone(others)
-	if replace == nil {
-		replace = map[string]string{}
-	}
+	replace := map[string]string{}
+	maps.Copy(replace, o.Replace)
 	for path, text := range changed {
-		to := filepath.Join(folder, filepath.Base(path))
+		to := filepath.Join(folder, filepath.Base(filepath.Dir(path))+"_"+filepath.Base(path))
 		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
 			return "", err
 		}

@@ -1,4 +1,4 @@
-//go:build !overlaid
+//go:build !overlaid && !repeatable
 
 package overlay_test
 
@@ -25,11 +25,35 @@ func goroot(t *testing.T) string {
 // TestBuilt_WithTheOverlay runs the tests below in a program that has it.
 func TestBuilt_WithTheOverlay(t *testing.T) {
 	needs.Commands(t, "go")
-	file, err := overlay.Write(t.TempDir(), goroot(t), nil)
+	file, err := overlay.Write(t.TempDir(), goroot(t), overlay.Options{})
 	require.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay="+file, "-tags=overlaid", "-count=1", "-v", "-run", "^TestOverlaid", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, 8, strings.Count(string(out), "\n--- PASS: "), "%s", out)
+}
+
+// TestBuilt_Repeatable runs the tests of repeatable_test.go in a program whose runtime is seeded.
+func TestBuilt_Repeatable(t *testing.T) {
+	needs.Long(t, "it compiles Go's runtime, and all that is built on it")
+	needs.Commands(t, "go")
+	file, err := overlay.Write(t.TempDir(), goroot(t), overlay.Options{Repeatable: true})
+	require.NoError(t, err)
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay="+file, "-tags=repeatable", "-count=1", "-v",
+		"-run", "^TestRepeatable", ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, 2, strings.Count(string(out), "\n--- PASS: "), "%s", out)
+}
+
+// The runtime is another with each release of Go: then nothing is repeatable, and the error says what it lacks.
+func TestWrite_RepeatableOnAnotherRuntime_SaysWhatItLacks(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "go")
+	require.NoError(t, os.CopyFS(filepath.Join(root, "src", "net"), os.DirFS(filepath.Join(goroot(t), "src", "net"))))
+	require.NoError(t, os.CopyFS(filepath.Join(root, "src", "internal", "synctest"),
+		os.DirFS(filepath.Join(goroot(t), "src", "internal", "synctest"))))
+	_, err := overlay.Write(t.TempDir(), root, overlay.Options{})
+	require.NoError(t, err, "package net is as it was")
+	_, err = overlay.Write(t.TempDir(), root, overlay.Options{Repeatable: true})
+	require.ErrorContains(t, err, "no overlay for this release of Go: runtime/runtime2.go does not have once")
 }
 
 // Another release of Go may have another package net: then there is no overlay, and the error says what it lacks.
@@ -47,13 +71,13 @@ func TestWrite_UnknownRelease_SaysWhatItLacks(t *testing.T) {
 			}
 			require.NoError(t, os.WriteFile(to, text, 0o644))
 		}
-		_, err := overlay.Write(t.TempDir(), root, nil)
+		_, err := overlay.Write(t.TempDir(), root, overlay.Options{})
 		var unknown *overlay.ReleaseError
 		require.ErrorAs(t, err, &unknown)
 		require.Equal(t, changed, unknown.File)
 		require.ErrorContains(t, err, "no overlay for this release of Go: "+changed+" does not have once \"func ")
 	}
-	_, err := overlay.Write(t.TempDir(), t.TempDir(), nil)
+	_, err := overlay.Write(t.TempDir(), t.TempDir(), overlay.Options{})
 	require.ErrorContains(t, err, "no overlay for this release of Go", "a file is missing")
 }
 

@@ -7,11 +7,13 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"example.org/lockproof/harness/overlay"
 )
 
 // Locks draw tokens and jitter from where they like. In a child, what they draw from crypto/rand and from the top
-// level of math/rand follows from the trial's seed. What math/rand/v2 draws at its top level does not: Go has no
-// switch for that; nor has it one for the order in which a select, a map or timers of one instant choose.
+// level of math/rand follows from the trial's seed. Go has no switch for math/rand/v2, and for the order in which a
+// select, a map or timers of one instant choose: only lockproof test -repeatable seeds these.
 
 // repeatable are the settings that let math/rand be seeded: without them, its Seed does nothing.
 const repeatable = "randautoseed=0,randseednop=0"
@@ -30,6 +32,7 @@ func SeedRandomness(seed uint64) {
 		key[i] = byte(seed >> (8 * i))
 	}
 	rand.Reader = &seededReader{source: randv2.NewChaCha8(key)}
+	overlay.Seed(seed + 1) // 0 would be none
 }
 
 // seededReader may be read from several goroutines.

@@ -77,11 +77,12 @@ var table = []allowed{
 	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/interleave harness/locks" +
 		" nemesis scenarios"},
 	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process harness/cluster/virtual/bubble" +
-		" harness/cluster/virtual harness/history harness/interleave harness/locks harness/trial internal/wording redlock scenarios"},
+		" harness/cluster/virtual harness/history harness/interleave harness/locks harness/overlay harness/trial" +
+		" internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"explore",
-		"checker harness/cluster harness/cluster/virtual harness/history harness/locks harness/suite internal/input nemesis scenarios"},
+		"checker harness/cluster harness/cluster/kinds harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input nemesis"},
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/cluster/kinds" +
