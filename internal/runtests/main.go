@@ -44,31 +44,31 @@ func main() {
 
 // realTime are the packages, with those below them, whose tests wait in real
 // time for what others do: they must not hold each other up.
-var realTime = []string{
-	"example.org/lockproof/bench", "example.org/lockproof/cmd", "example.org/lockproof/harness", "example.org/lockproof/nemesis", "example.org/lockproof/redlock",
-	"example.org/lockproof/validate",
-}
+var realTime = []string{"bench", "cmd", "harness", "nemesis", "redlock", "validate"}
+
+// root is how the path of each package begins.
+const root = "example.org/lockproof/"
 
 // splitRealTime says whether a package is one of them. Those about virtual time,
 // histories and single links depend on nobody, and those about workers wait for no
 // more than that they say something.
 func splitRealTime(name string) bool {
-	quick := []string{"example.org/lockproof/harness/cluster/virtual", "example.org/lockproof/harness/history", "example.org/lockproof/harness/locks",
-		"example.org/lockproof/harness/locktest", "example.org/lockproof/harness/external"}
-	below := func(folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+	quick := []string{"harness/cluster/virtual", "harness/history", "harness/locks", "harness/locktest", "harness/external"}
+	below := func(folder string) bool { return strings.HasPrefix(name+"/", root+folder+"/") }
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
 
 // imageFirst is the package that makes the docker cluster's image, which the others
 // find then: it takes a minute or two.
-const imageFirst = "example.org/lockproof/harness/cluster/docker"
+const imageFirst = root + "harness/cluster/docker"
 
 // busyTests match the tests of a package that waits in real time which do not wait
 // themselves, but keep processors busy: they run with the packages that do. A name
 // that is no test's any more does no harm, for what does not match runs as before.
 var busyTests = map[string]string{
-	"example.org/lockproof/cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|TestShowTellsEveryScenario)$",
-	"example.org/lockproof/harness/suite": "^(TestOneSeedGivesOneHistory|TestCatalogueInVirtualTime|TestRandomWorkloadsNeverViolateMutualExclusion|" +
+	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
+		"TestShowTellsEveryScenario)$",
+	root + "harness/suite": "^(TestOneSeedGivesOneHistory|TestCatalogueInVirtualTime|TestRandomWorkloadsNeverViolateMutualExclusion|" +
 		"TestSameSeedSameHistory|TestTrialInChild_EqualsTrialInProcess|TestFormsForOneNode)$",
 }
 
