@@ -273,3 +273,33 @@ func TestAClockThatIsSetDuringAWaitBeginsItAnew(t *testing.T) {
 	require.Contains(t, v.What, "nobody held it and a majority of its nodes was in reach")
 	require.Contains(t, v.Facts[len(v.Facts)-1].What, "n1, n2, n3", "the clocks are told of: %v", v.Facts)
 }
+
+// Who kept the lock by extensions for exactly the bound, or waited for just as long, has not gone beyond it.
+func TestBounds_AreInclusive(t *testing.T) {
+	for beyond, verdict := range map[int64]string{0: history.Holds, 1: history.Violated} {
+		s := tale()
+		s.header.Bounds.Free = 1000 * ms
+		s.attempt("c1", 0, 5, history.TypeFail)
+		s.grant("c2", 5, 1005+beyond, 100)
+		s.requireVerdict(t, DeadlockFreedom, verdict, "")
+
+		s = tale()
+		s.header.Bounds.Tenure = 1000 * ms
+		id := s.grant("c1", 10, 100, 900)
+		s.extend("c1", id, 600, 610, 490+beyond)
+		s.grant("c2", 50, 1200, 900)
+		s.requireVerdict(t, DeadlockFreedom, verdict, "")
+
+		s = tale()
+		s.header.Bounds.Grant = 500 * ms
+		s.grant("c1", 0, 500+beyond, 100)
+		s.grant("c2", 1000, 1010, 100)
+		s.requireVerdict(t, FaultTolerance, verdict, "")
+
+		s = tale()
+		s.header.Bounds.Release = 200 * ms
+		id = s.grant("c1", 0, 10, 900)
+		s.release("c1", id, 100, 300+beyond, history.TypeOK)
+		s.requireVerdict(t, FaultTolerance, verdict, "")
+	}
+}

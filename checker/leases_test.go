@@ -1,8 +1,10 @@
 package checker
 
 import (
+	"fmt"
 	"testing"
 
+	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
@@ -157,4 +159,28 @@ func twice() []history.Event {
 	s.write("c1", 0, 1, 2, history.TypeOK, "", "v", 0)
 	s.write("c2", 0, 3, 4, history.TypeOK, "v", "v", 0)
 	return s.events
+}
+
+// A release stands, also if its client is told at the same moment that the lease is lost, or extended; and a lease that has
+// run out at that moment has run out.
+func TestWhatEndsALeaseFirst(t *testing.T) {
+	s := tale()
+	id := s.grant("c1", 0, 10, 900)
+	s.release("c1", id, 50, 60, history.TypeOK)
+	s.add(50, history.Event{Process: "c1", Type: history.TypeLost, Lease: id, Key: "k1"})
+	id = s.grant("c1", 100, 110, 100)
+	s.extend("c1", id, 205, 210, 100)
+	s.release("c1", id, 210, 220, history.TypeOK)
+	var ends []string
+	for l := range s.history(t, 0).Leases() {
+		ends = append(ends, fmt.Sprint(l.Until/ms, l.Ended))
+	}
+	require.Equal(t, []string{"50" + EndedRelease, "210" + EndedDeadline}, ends)
+}
+
+// A lease that is over as it begins is in nobody's way.
+func TestAnEmptyLeaseOverlapsNothing(t *testing.T) {
+	leases := []lease{{from: 0, until: 100, grant: &operation{id: 1}}, {from: 50, until: 50, grant: &operation{id: 2}}}
+	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutexOracle(leases))
+	require.Empty(t, sweep(newVocabulary(), leases))
 }

@@ -280,3 +280,9 @@ func (s *story) slowly(asked, answered int64, client, token, node string) {
 	c.Reply, c.Done = "OK", true
 	s.add(answered, history.Event{Process: client + ">" + node, Type: history.TypeReply, Command: &c})
 }
+
+// violated reports whether a story violates a property.
+func (s *story) violated(t *testing.T, property string) bool {
+	t.Helper()
+	return s.judged(t, property).Verdict == history.Violated
+}

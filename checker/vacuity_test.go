@@ -348,3 +348,26 @@ func TestWhoIsRefusedForItsSettingsContendsWithNobody(t *testing.T) {
 	s.requireVerdict(t, MutualExclusion, history.Inconclusive, "vacuous: contended acquires: 0 of at least 1")
 	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous: nobody was granted a lock that had been in use")
 }
+
+// Where no limit is set, no stall spoils a run; one that is at the limit does.
+func TestStall_ComparedWithLimit(t *testing.T) {
+	for limit, spoilt := range map[int64]bool{0: false, 99: true, 100: true, 101: false} {
+		s := tale()
+		s.header.RealTime, s.header.StallLimit = true, limit*ms
+		s.grant("c1", 0, 10, 900)
+		s.grant("c2", 1000, 1010, 900)
+		s.add(1000, history.Event{Process: "c2", Type: history.TypeStall, Late: 100 * ms})
+		require.Equal(t, spoilt, s.judged(t, MutualExclusion).Cause == Stalled, limit)
+	}
+}
+
+// Only what is violated all the same is said not to be as the scenario means to show it: else the verdict says so.
+func TestUnmetIsSaidOfViolations(t *testing.T) {
+	s := tale()
+	s.grant("c1", 0, 10, 900)
+	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed, Text: "c2 was to wait"})
+	s.grant("c2", 15, 20, 900)
+	require.Equal(t, "c2 was to wait", s.judged(t, MutualExclusion).Unmet)
+	tolerant := s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: c2 was to wait")
+	require.Empty(t, tolerant.Unmet)
+}

@@ -18,3 +18,13 @@ func TestALeaseWithoutAnEndIsToldSo(t *testing.T) {
 	require.Equal(t, "86399.000 s", formatDuration(int64(24*time.Hour-time.Second)))
 	require.Equal(t, "until 0.900 s", untilEnd(900*ms))
 }
+
+func TestDurationsAreShort(t *testing.T) {
+	for d, text := range map[int64]string{
+		0: "0 µs", 1: "0 µs", 1500: "1.5 µs", -999_000: "-999 µs", 999_000: "999 µs", ms: "1 ms", -ms: "-1 ms", 131 * ms: "131 ms",
+		1_500_000: "1.5 ms", -1_500_000: "-1.5 ms", 1000 * ms: "1.000 s", -1000 * ms: "-1.000 s", 1203 * ms: "1.203 s",
+		-2000 * ms: "-2.000 s",
+	} {
+		require.Equal(t, text, formatDuration(d))
+	}
+}

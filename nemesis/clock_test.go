@@ -153,3 +153,49 @@ func TestStart_ClockLost_NotEffective(t *testing.T) {
 		require.False(t, r.last(t).Effective)
 	})
 }
+
+// sloppyCluster has a node that sets its clock by so much more than it is asked to, and flushes nothing.
+type sloppyCluster struct {
+	cluster.Cluster
+	by time.Duration
+}
+
+type sloppy struct {
+	cluster.Node
+	by time.Duration
+}
+
+func (c sloppyCluster) Node(name string) cluster.Node { return sloppy{c.Cluster.Node(name), c.by} }
+
+func (s sloppy) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
+	return s.Node.SetClock(ctx, jump+s.by, rate)
+}
+
+func (s sloppy) Flush(context.Context) error { return nil }
+
+// withSloppy has the nemesis at work on such nodes, some time after the beginning.
+func withSloppy(t *testing.T, by time.Duration, test func(t *testing.T, r *rig)) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		r.sleep(10 * time.Second)
+		r.nemesis = New(sloppyCluster{r.cluster, by}, r.clients, []string{"c1", "c2"}, r.record)
+		test(t, r)
+	})
+}
+
+func TestClock_JumpTolerance5ms(t *testing.T) {
+	for by, effective := range map[time.Duration]bool{jumpSlack: true, -jumpSlack: true, jumpSlack + 1: false, -jumpSlack - 1: false} {
+		withSloppy(t, by, func(t *testing.T, r *rig) {
+			r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Second})
+			require.Equal(t, effective, r.last(t).Effective, by)
+		})
+		onVirtual(t, func(t *testing.T, r *rig) { // and what a node's clock shows after its start
+			r.sleep(10 * time.Second)
+			r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
+			r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Minute})
+			require.NoError(t, r.cluster.Node("n2").SetClock(context.Background(), by, 1))
+			r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
+			require.Equal(t, effective, r.last(t).Effective, by)
+			require.Equal(t, time.Minute+by, duration(t, r.last(t).Measured, "clock ahead"))
+		})
+	}
+}

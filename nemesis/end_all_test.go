@@ -99,3 +99,42 @@ func (r *rig) keys(t *testing.T, nodes ...string) (have int) {
 	}
 	return have
 }
+
+// How long a fault lasted is counted from its beginning, whenever that was.
+func TestFaultEnd_RecordsDuration(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		r.sleep(10 * time.Second)
+		begun := r.apply(t, Fault{Kind: Busy, Targets: []string{"n1"}, Duration: 300 * time.Millisecond})
+		r.sleep(300 * time.Millisecond)
+		require.NoError(t, r.nemesis.End(context.Background(), begun[0]))
+		require.InDelta(t, 300*time.Millisecond, duration(t, r.last(t).Measured, "lasted"), float64(10*time.Millisecond))
+
+		r.apply(t, Fault{Kind: Pause, Targets: []string{"n2"}})
+		r.sleep(300 * time.Millisecond)
+		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
+		for _, f := range r.faults() {
+			if f.Kind == string(Pause) && f.Phase == history.PhaseEnd {
+				require.InDelta(t, 300*time.Millisecond, duration(t, f.Measured, Find(string(Pause)).endsWithProcess), float64(10*time.Millisecond))
+			}
+		}
+	})
+}
+
+// Faults are numbered from 1 in the order in which they begin; only a delay says by how much.
+func TestFaultIDsAreSequential(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		r.apply(t, Fault{Kind: Flush, Targets: []string{"n1"}})
+		r.apply(t, Fault{Kind: Delay, Targets: []string{"c1-n1"}, Delay: 5 * time.Millisecond})
+		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n2"}, Delay: 5 * time.Millisecond, Direction: cluster.ToNode})
+		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n3"}})
+		var ids []int
+		var by []int64
+		for _, f := range r.faults() {
+			ids, by = append(ids, f.ID), append(by, f.Delay)
+		}
+		require.Equal(t, []int{1, 2, 3, 4}, ids)
+		require.Equal(t, []int64{0, int64(5 * time.Millisecond), 0, 0}, by)
+		require.Equal(t, string(cluster.ToNode), r.faults()[2].Requested["direction"])
+		require.Equal(t, string(cluster.Both), r.faults()[3].Requested["direction"])
+	})
+}

@@ -56,3 +56,17 @@ func TestPause_NodeDoesNotAnswer(t *testing.T) {
 		require.Equal(t, history.TypeOK, r.outcomes("c2", history.OpAcquire)[0].Type)
 	})
 }
+
+// A client stands still that has said nothing since it was paused; what it said at that moment was on its way.
+func TestPauseClient_SilentClientIsStopped(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		s, err := r.nemesis.pauseControl("c1")
+		require.NoError(t, err)
+		r.clients.said["c1"] = 100
+		for since, still := range map[int64]bool{99: false, 100: true, 101: true} {
+			is, err := s.isStopped(context.Background(), since)
+			require.NoError(t, err)
+			require.Equal(t, still, is, since)
+		}
+	})
+}

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,120 +8,6 @@ import (
 
 	"example.org/lockproof/harness/history"
 )
-
-const ms = int64(1_000_000)
-
-// tape writes a history of one key on three nodes.
-type tape struct {
-	events  []history.Event
-	serials map[string]int64
-}
-
-func newTape(change ...func(*history.Header)) *tape {
-	h := history.Header{
-		Version: history.Version, Lock: "redlock", TTL: 1000 * ms, Nodes: []string{"n1", "n2", "n3"},
-		Clients: []string{"c1", "c2"}, Quorum: 2,
-	}
-	for _, c := range change {
-		c(&h)
-	}
-	t := &tape{serials: map[string]int64{}}
-	t.add(history.Event{Process: "harness", Type: history.TypeHeader, Header: &h})
-	for _, n := range h.Nodes {
-		t.look(0, n, "", 0)
-	}
-	return t
-}
-
-func (t *tape) add(e history.Event) *tape {
-	t.events = append(t.events, e)
-	return t
-}
-
-// sent adds a command that reached a node, and gives what replies to it.
-func (t *tape) sent(at int64, link string, c history.Command) func(at int64, reply string, done bool) *tape {
-	t.serials[link]++
-	if c.Serial = t.serials[link]; c.Key == "" && c.Name != "FLUSHALL" {
-		c.Key = "k"
-	}
-	t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeCommand, Key: c.Key, Command: &c})
-	return func(at int64, reply string, done bool) *tape {
-		answered := c
-		answered.Reply, answered.Done = reply, done
-		return t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeReply, Key: "k", Command: &answered})
-	}
-}
-
-func set(token string) history.Command {
-	return history.Command{Name: "SET", Token: token, Expiry: 1000 * ms, Effect: history.EffectSet}
-}
-
-func del(token string) history.Command {
-	return history.Command{Name: "EVALSHA", Token: token, Effect: history.EffectDelete}
-}
-
-func prolong(token string) history.Command {
-	return history.Command{Name: "EVALSHA", Token: token, Expiry: 1000 * ms, Effect: history.EffectExtend}
-}
-
-// took, freed and the like are commands that a node answered at once.
-func (t *tape) took(at int64, link, token string) *tape {
-	return t.sent(at, link, set(token))(at, "OK", true)
-}
-func (t *tape) met(at int64, link, token, other string) *tape {
-	return t.sent(at, link, set(token))(at, other, false)
-}
-func (t *tape) freed(at int64, link, token string) *tape {
-	return t.sent(at, link, del(token))(at, "1", true)
-}
-func (t *tape) kept(at int64, link, token string) *tape {
-	return t.sent(at, link, del(token))(at, "0", false)
-}
-func (t *tape) extended(at int64, link, token string, done bool) *tape {
-	reply := "0"
-	if done {
-		reply = "1"
-	}
-	return t.sent(at, link, prolong(token))(at, reply, done)
-}
-
-// deletedOne is a delete of two keys, of which one was there.
-func (t *tape) deletedOne(at int64, link string) *tape {
-	t.sent(at, link, history.Command{Name: "DEL", Effect: history.EffectDelete, Others: []string{"x"}})
-	answered := *t.events[len(t.events)-1].Command
-	answered.Effect, answered.Reply, answered.Done = "", "1", true
-	return t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeReply, Key: "k", Command: &answered})
-}
-
-func (t *tape) look(at int64, node, token string, ttl int64) *tape {
-	n := &history.Node{Up: true}
-	if token != "" {
-		n.Keys = map[string]history.KeyState{"k": {Token: token, TTL: ttl * ms}}
-	}
-	return t.add(history.Event{Time: at * ms, Process: node, Type: history.TypeNode, Node: n})
-}
-
-func (t *tape) fault(at int64, class history.Class, targets ...string) *tape {
-	return t.add(history.Event{Time: at * ms, Process: "nemesis", Type: history.TypeFault,
-		Fault: &history.Fault{ID: 1, Class: class, Phase: history.PhaseInstant, Targets: targets, Effective: true}})
-}
-
-func (t *tape) clock(at int64, node string, reading int64, rate float64) *tape {
-	return t.add(history.Event{Time: at * ms, Process: node, Type: history.TypeClock,
-		Clock: &history.Clock{Reading: reading * ms, Rate: rate, Wall: true}})
-}
-
-func (t *tape) said(at int64, client string, typ history.Type, op history.Op, token, reason string) *tape {
-	return t.add(history.Event{Time: at * ms, Process: client, Type: typ, Op: op, ID: 1, Key: "k", Token: token, Reason: reason})
-}
-
-func (t *tape) report() *Report {
-	r := NewReader()
-	for i := range t.events {
-		r.Add(i, &t.events[i])
-	}
-	return r.Report()
-}
 
 func TestRegister(t *testing.T) {
 	tests := []struct {
@@ -262,12 +147,6 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-func newTapeWith(f func(*tape)) *tape {
-	t := newTape()
-	f(t)
-	return t
-}
-
 // A lock that says nothing of itself may have scripts that we do not see through.
 func TestScriptsOfALockThatIsNotKnown(t *testing.T) {
 	const doubt = "or the lock has a script"
@@ -275,48 +154,6 @@ func TestScriptsOfALockThatIsNotKnown(t *testing.T) {
 	require.Equal(t, Cluster, report.Findings[0].About)
 	assert.Contains(t, report.Findings[0].What, doubt)
 	assert.NotContains(t, newTape().extended(1, "c1>n1", "a", true).report().Findings[0].What, doubt)
-}
-
-// since says that the last fault may have been in effect before.
-func (t *tape) since(at int64) *tape {
-	t.events[len(t.events)-1].Fault.Since = at * ms
-	return t
-}
-
-// lateExpiry is an extension whose expiry only the reply shows, as its script was not
-// known when it was sent.
-func (t *tape) lateExpiry(at int64, link, token string) *tape {
-	t.extended(at, link, token, true)
-	command, reply := t.events[len(t.events)-2].Command, t.events[len(t.events)-1].Command
-	command.Expiry, reply.Expiry = 0, 1000*ms
-	return t
-}
-
-// A finding names what came before it.
-func TestFindingsTellWhatCameBefore(t *testing.T) {
-	tape := newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b")
-	assert.Contains(t, tape.report().Findings[0].What, "before it: a SET of a succeeded (c1>n1, at 0.001 s)")
-	tape = newTape().freed(1, "c1>n1", "a").took(2, "c2>n1", "b").freed(3, "c3>n1", "b")
-	assert.Contains(t, tape.report().Findings[0].What, "before it: a look showed no key (n1, at 0.000 s)")
-	assert.Contains(t, newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b").report().Findings[0].What,
-		"a script of the lock does not ask first")
-}
-
-// All findings are counted, and the first of them are told.
-func TestFindingsAreCounted(t *testing.T) {
-	tape := newTape()
-	for i := range int64(3) {
-		tape.took(1+i, "c1>n1", "a").freed(1+i, "c1>n1", "a")
-	}
-	for i := range int64(maxFindings + 5) { // of as many leases, each is one of too few nodes
-		tape.said(10+i, "c1", history.TypeInvoke, history.OpAcquire, "", "").said(10+i, "c1", history.TypeOK, history.OpAcquire, "x", "")
-	}
-	report := tape.report()
-	assert.Len(t, report.Findings, maxFindings)
-	assert.Equal(t, maxFindings+5, report.Count)
-	assert.Equal(t, maxFindings+5, report.Believed)
-	assert.Nil(t, report.About(Cluster))
-	assert.NotNil(t, report.About(Lock))
 }
 
 // Two commands that were under way at once may have been carried out in either
@@ -346,36 +183,6 @@ func TestLooksTakeTime(t *testing.T) {
 	}
 	tape := newTape(func(h *history.Header) { h.RealTime = true })
 	assert.NotEmpty(t, tape.took(5000, "c1>n1", "a").extended(5800, "c1>n1", "a", true).look(6500, "n1", "", 0).report().Findings)
-}
-
-// A history of any length is judged piece by piece, with what one piece leaves taken
-// into the next.
-func TestRegisterInPieces(t *testing.T) {
-	tape := newTape()
-	at := int64(1)
-	for range 1000 {
-		tape.took(at, "c1>n1", "a").met(at+1, "c2>n1", "b", "a").freed(at+2, "c1>n1", "a")
-		at += 5
-	}
-	reader := NewReader()
-	most := 0
-	for i := range tape.events {
-		reader.Add(i, &tape.events[i])
-		if g := reader.nodes["n1"].keys["k"]; g != nil {
-			most = max(most, len(g.ops))
-		}
-	}
-	report := reader.Report()
-	assert.Empty(t, report.Findings)
-	assert.GreaterOrEqual(t, report.Judged, 3000)
-	assert.LessOrEqual(t, most, 3*pieceSize, "operations are kept until they are judged, and no longer")
-
-	tape.took(at, "c1>n1", "a").took(at+1, "c2>n1", "b")
-	for range 1000 {
-		at += 5
-		tape.freed(at, "c2>n1", "b").took(at+1, "c2>n1", "b")
-	}
-	assert.Equal(t, 1, tape.report().Count)
 }
 
 // Two nodes of one run id are one server, whose keys both show.
@@ -428,13 +235,83 @@ func TestKeysThatNoLockIsIn(t *testing.T) {
 	assert.Len(t, tape.report().Findings, 1, "it was given back, and is there again")
 }
 
-// Where commands are never answered and nothing can be said, that is said.
-func TestRegisterGivesUp(t *testing.T) {
-	tape := newTape()
-	for i := range int64(3000) {
-		tape.sent(1+i, "c1>n1", set(strings.Repeat("a", 1+int(i%7))))
+// A node's clock is known to 2 ms: within them a key may be there or gone, beyond them it is as the clock says.
+func TestAKeyEndsWithin2ms(t *testing.T) {
+	took := func() *tape { return newTape().took(1, "c1>n1", "a") } // until 1001
+	ends := func() *tape {
+		tape := newTape().clock(100, "n1", 5000, 1).took(200, "c1>n1", "a")
+		for _, e := range tape.events[len(tape.events)-2:] {
+			e.Command.ExpiresAt = 5900 * ms
+		}
+		return tape
 	}
-	report := tape.report()
-	assert.Empty(t, report.Findings)
-	assert.Positive(t, report.Unjudged)
+	lasting := func() *tape {
+		c := set("a")
+		c.Expiry = 0
+		return newTape().sent(1, "c1>n1", c)(1, "OK", true)
+	}
+	for _, test := range []struct {
+		name string
+		tape *tape
+		fits bool
+	}{
+		{"taken 2 ms before its end", took().took(999, "c2>n1", "b"), true},
+		{"3 ms before", took().took(998, "c2>n1", "b"), false},
+		{"met 2 ms after its end", took().met(1003, "c2>n1", "b", "a"), true},
+		{"3 ms after", took().met(1004, "c2>n1", "b", "a"), false},
+		{"with 2 ms less to live", took().look(3, "n1", "a", 996), true},
+		{"with 3 ms less", took().look(3, "n1", "a", 995), false},
+		{"with 2 ms more to live", took().look(3, "n1", "a", 1000), true},
+		{"with 3 ms more", took().look(3, "n1", "a", 1001), false},
+		{"until a reading of its clock", ends().took(998, "c2>n1", "b"), true},
+		{"not before it", ends().took(997, "c2>n1", "b"), false},
+		{"for ever", lasting().met(100_000, "c2>n1", "b", "a"), true},
+		{"not for ever", lasting().took(100_000, "c2>n1", "b"), false},
+	} {
+		assert.Equal(t, test.fits, len(test.tape.report().Findings) == 0, test.name)
+	}
+}
+
+// What a node answers fits what is known of a key, and of a script that does not ask for the key the lock is to blame.
+func TestAnswersFitWhatIsKnown(t *testing.T) {
+	down := func() *tape { return newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1") }
+	for _, test := range []struct {
+		name  string
+		tape  *tape
+		about About // "" where it fits
+	}{
+		{"a script takes its own again", newTape().took(1, "c1>n1", "a").script(2, "c1>n1", "a", "1", true), ""},
+		{"a script takes another's", newTape().took(1, "c1>n1", "a").script(2, "c2>n1", "b", "1", true), Lock},
+		{"a script takes what is free", newTape().script(2, "c2>n1", "b", "1", true), ""},
+		{"a script does not take what is free", newTape().script(2, "c2>n1", "b", "0", false), Lock},
+		{"a script does not take another's", newTape().took(1, "c1>n1", "a").script(2, "c2>n1", "b", "0", false), ""},
+		{"refused by somebody's, after a restart", down().met(3, "c2>n1", "b", "nil").met(4, "c2>n1", "b", "x"), ""},
+		{"refused by one's, after a restart", down().met(3, "c2>n1", "b", "x").met(4, "c2>n1", "b", "y"), Cluster},
+		{"extended after a restart", down().extended(3, "c1>n1", "a", true).met(4, "c2>n1", "b", "a"), ""},
+		{"extended after a restart, and another's", down().extended(3, "c1>n1", "a", true).met(4, "c2>n1", "b", "x"), Cluster},
+		{"shown", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", "a"), ""},
+		{"shown as another's", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", "x"), Cluster},
+		{"not shown, though it is there", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", ""), Cluster},
+		{"not shown, and not there", newTape().showed(2, "c2>n1", "").took(3, "c1>n1", "a"), ""},
+		{"shown, though it is not there", newTape().showed(2, "c2>n1", "a"), Cluster},
+		{"not shown, and gone for good", newTape().took(1, "c1>n1", "a").showed(1000, "c2>n1", "").met(1001, "c2>n1", "b", "a"), Cluster},
+		{"asked, and no answer", newTapeWith(func(t *tape) {
+			t.took(1, "c1>n1", "a").sent(2, "c2>n1", history.Command{Name: "GET", Effect: history.EffectRead})
+		}).met(3, "c2>n1", "b", "a"), ""},
+		{"of two servers", newTapeWith(func(t *tape) {
+			for _, node := range []string{"n1", "n2"} {
+				t.look(0, node, "", 0).events[len(t.events)-1].Node.RunID = "of " + node
+			}
+		}).took(1, "c1>n1", "a").took(1, "c2>n2", "b"), ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			report := test.tape.report()
+			if test.about == "" {
+				assert.Empty(t, report.Findings)
+				return
+			}
+			require.Len(t, report.Findings, 1)
+			assert.Equal(t, test.about, report.Findings[0].About)
+		})
+	}
 }

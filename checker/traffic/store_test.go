@@ -37,18 +37,22 @@ func comparedWrites(version, base string) history.Command {
 func (t *tape) wrote(at int64, version string) *tape {
 	return t.access(at, "c1", writes(version))(at, "OK", true)
 }
+
 func (t *tape) found(at int64, version string) *tape {
 	if version == "" {
 		return t.access(at, "c2", history.Command{Name: "GET", Effect: history.EffectRead})(at, "nil", false)
 	}
 	return t.access(at, "c2", history.Command{Name: "GET", Effect: history.EffectRead})(at, version, true)
 }
+
 func (t *tape) fencedWrite(at int64, version string, token int64, passes bool) *tape {
 	return t.access(at, "c1", fencedWrites(version, token))(at, map[bool]string{true: "1", false: "0"}[passes], passes)
 }
+
 func (t *tape) fencedRead(at int64, token int64, reply string, passes bool) *tape {
 	return t.access(at, "c2", history.Command{Name: "EVALSHA", Effect: history.EffectRead, Fence: token})(at, reply, passes)
 }
+
 func (t *tape) comparedWrite(at int64, version, base string, passes bool) *tape {
 	return t.access(at, "c1", comparedWrites(version, base))(at, map[bool]string{true: "1", false: "0"}[passes], passes)
 }
@@ -188,4 +192,18 @@ func TestStoreInPieces(t *testing.T) {
 			assert.Equal(t, 1, tape.found(2*at+2, "late").report().Count)
 		}
 	}
+}
+
+// What a fenced read showed is known where the history was cut at it.
+func TestAFencedStoreIsKnownByItsReads(t *testing.T) {
+	reads := func() *tape {
+		tape := newTape(func(h *history.Header) { h.FencedStore = true }).fencedWrite(1, "v1", 1, true)
+		for at := range int64(3 * pieceSize) {
+			tape.fencedRead(2+at, 2, "v1", true)
+		}
+		return tape
+	}
+	assert.Empty(t, reads().fencedWrite(900, "v2", 2, true).report().Findings)
+	assert.Len(t, reads().fencedRead(900, 2, "v2", true).report().Findings, 1)
+	assert.Len(t, reads().fencedWrite(900, "v2", 1, true).report().Findings, 1)
 }

@@ -1,0 +1,101 @@
+package checker
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/history"
+)
+
+// An outcome need not repeat what its invoke has said, and an ID may be far ahead of the count.
+func TestOutcome_MayOmitInvokeFields(t *testing.T) {
+	tell := func(repeated bool, first int) Verdict {
+		s := tale()
+		s.ids["c1"] = first - 1
+		id := s.grant("c1", 0, 10, 900)
+		s.extend("c1", id, 500, 510, 900)
+		s.read("c1", id, 520, 530, "", 0)
+		s.write("c1", id, 540, 550, history.TypeOK, "", "v1", 0)
+		s.grant("c2", 1300, 1310, 900)
+		s.write("c2", 1, 1320, 1330, history.TypeOK, "", "v2", 0)
+		events := s.end(0)
+		for i := range events {
+			if e := &events[i]; e.Type == history.TypeOK && !repeated {
+				e.Key, e.Base, e.Lease = "", "", 0
+				if e.Op == history.OpWrite {
+					e.Value = ""
+				}
+			}
+		}
+		verdict, err := check(events)
+		require.NoError(t, err)
+		return verdict
+	}
+	want := tell(true, 1)
+	require.Equal(t, history.Violated, want.Of(MutualExclusion).Verdict)
+	require.Equal(t, history.Violated, want.Of(ProtectedData).Verdict)
+	require.Equal(t, want.Results, tell(false, 1).Results)
+	require.Equal(t, want.Of(MutualExclusion).Measured, tell(true, 5000).Of(MutualExclusion).Measured)
+}
+
+// An outcome may say what its invoke has not, and leaves what only the invoke has said.
+func TestAnOutcomeMaySayWhatItsInvokeDidNot(t *testing.T) {
+	s := tale()
+	for _, w := range [][3]string{{"c1", "", "v1"}, {"c2", "v1", "v2"}, {"c1", "v2", "v3"}} {
+		s.write(w[0], 0, 10, 20, history.TypeOK, w[1], w[2], 0)
+	}
+	events := s.end(0)
+	for i := range events {
+		if e := &events[i]; e.Type == history.TypeInvoke {
+			e.Value, e.Base = "", ""
+		}
+	}
+	verdict, err := check(events)
+	require.NoError(t, err)
+	require.NotEqual(t, history.Violated, verdict.Of(ProtectedData).Verdict)
+	require.EqualValues(t, 3, verdict.Of(ProtectedData).Measured["writes"])
+}
+
+func TestAnOutcomeNeedsAnInvoke(t *testing.T) {
+	s := tale()
+	s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "c2", Validity: ms})
+	s.add(20, history.Event{Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Key: "k1"})
+	_, err := check(s.end(0))
+	require.ErrorContains(t, err, "c2's operation 1 (acquire), which has no invoke")
+}
+
+// Whichever reading of the history fails, its error is told: nothing is judged by half of it.
+func TestAnErrorOfAnyReadingIsTold(t *testing.T) {
+	s := tale()
+	s.lasting(1, 3000, "fill", "n5")
+	s.deletes(3, "c1", "c1.1", "n1", "n2", "n3")
+	s.sets(5, "c1", "c1.1", 2500, "n1", "n2", "n3")
+	s.attempt("c1", 0, 10, history.TypeFail)
+	s.attempt("c2", 20, 3000, history.TypeFail)
+	s.grant("c3", 3010, 3020, 900)
+	s.grant("c2", 3030, 3040, 900)
+	broken := errors.New("the disk is gone")
+	passes := 0
+	judge := func(failing int) error {
+		passes = 0
+		h, err := Read(func(visit func(*history.Event) error) error {
+			if passes++; passes == failing {
+				return broken
+			}
+			return InMemory(s.end(0))(visit)
+		})
+		if err != nil {
+			return err
+		}
+		_, err = h.Verdict()
+		return err
+	}
+	require.NoError(t, judge(0))
+	all := passes
+	require.Equal(t, 3, all)
+	for failing := 1; failing <= all; failing++ {
+		require.ErrorIs(t, judge(failing), broken, "reading %d of %d", failing, all)
+	}
+}

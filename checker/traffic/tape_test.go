@@ -1,0 +1,160 @@
+package traffic
+
+import (
+	"example.org/lockproof/harness/history"
+)
+
+// script is a SET by a script, which may find its own token there.
+func (t *tape) script(at int64, link, token, reply string, done bool) *tape {
+	c := set(token)
+	c.Name = "EVALSHA"
+	return t.sent(at, link, c)(at, reply, done)
+}
+
+// showed is a GET at a node.
+func (t *tape) showed(at int64, link, token string) *tape {
+	reply := t.sent(at, link, history.Command{Name: "GET", Effect: history.EffectRead})
+	if token == "" {
+		return reply(at, "nil", false)
+	}
+	return reply(at, token, true)
+}
+
+const ms = int64(1_000_000)
+
+// tape writes a history of one key on three nodes.
+type tape struct {
+	events  []history.Event
+	serials map[string]int64
+}
+
+func newTape(change ...func(*history.Header)) *tape {
+	h := history.Header{
+		Version: history.Version, Lock: "redlock", TTL: 1000 * ms, Nodes: []string{"n1", "n2", "n3"},
+		Clients: []string{"c1", "c2"}, Quorum: 2,
+	}
+	for _, c := range change {
+		c(&h)
+	}
+	t := &tape{serials: map[string]int64{}}
+	t.add(history.Event{Process: "harness", Type: history.TypeHeader, Header: &h})
+	for _, n := range h.Nodes {
+		t.look(0, n, "", 0)
+	}
+	return t
+}
+
+func (t *tape) add(e history.Event) *tape {
+	t.events = append(t.events, e)
+	return t
+}
+
+// sent adds a command that reached a node, and gives what replies to it.
+func (t *tape) sent(at int64, link string, c history.Command) func(at int64, reply string, done bool) *tape {
+	t.serials[link]++
+	if c.Serial = t.serials[link]; c.Key == "" && c.Name != "FLUSHALL" {
+		c.Key = "k"
+	}
+	t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeCommand, Key: c.Key, Command: &c})
+	return func(at int64, reply string, done bool) *tape {
+		answered := c
+		answered.Reply, answered.Done = reply, done
+		return t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeReply, Key: "k", Command: &answered})
+	}
+}
+
+func set(token string) history.Command {
+	return history.Command{Name: "SET", Token: token, Expiry: 1000 * ms, Effect: history.EffectSet}
+}
+
+func del(token string) history.Command {
+	return history.Command{Name: "EVALSHA", Token: token, Effect: history.EffectDelete}
+}
+
+func prolong(token string) history.Command {
+	return history.Command{Name: "EVALSHA", Token: token, Expiry: 1000 * ms, Effect: history.EffectExtend}
+}
+
+// took, freed and the like are commands that a node answered at once.
+func (t *tape) took(at int64, link, token string) *tape {
+	return t.sent(at, link, set(token))(at, "OK", true)
+}
+
+func (t *tape) met(at int64, link, token, other string) *tape {
+	return t.sent(at, link, set(token))(at, other, false)
+}
+
+func (t *tape) freed(at int64, link, token string) *tape {
+	return t.sent(at, link, del(token))(at, "1", true)
+}
+
+func (t *tape) kept(at int64, link, token string) *tape {
+	return t.sent(at, link, del(token))(at, "0", false)
+}
+
+func (t *tape) extended(at int64, link, token string, done bool) *tape {
+	reply := "0"
+	if done {
+		reply = "1"
+	}
+	return t.sent(at, link, prolong(token))(at, reply, done)
+}
+
+// deletedOne is a delete of two keys, of which one was there.
+func (t *tape) deletedOne(at int64, link string) *tape {
+	t.sent(at, link, history.Command{Name: "DEL", Effect: history.EffectDelete, Others: []string{"x"}})
+	answered := *t.events[len(t.events)-1].Command
+	answered.Effect, answered.Reply, answered.Done = "", "1", true
+	return t.add(history.Event{Time: at * ms, Process: link, Type: history.TypeReply, Key: "k", Command: &answered})
+}
+
+func (t *tape) look(at int64, node, token string, ttl int64) *tape {
+	n := &history.Node{Up: true}
+	if token != "" {
+		n.Keys = map[string]history.KeyState{"k": {Token: token, TTL: ttl * ms}}
+	}
+	return t.add(history.Event{Time: at * ms, Process: node, Type: history.TypeNode, Node: n})
+}
+
+func (t *tape) fault(at int64, class history.Class, targets ...string) *tape {
+	return t.add(history.Event{Time: at * ms, Process: "nemesis", Type: history.TypeFault,
+		Fault: &history.Fault{ID: 1, Class: class, Phase: history.PhaseInstant, Targets: targets, Effective: true}})
+}
+
+func (t *tape) clock(at int64, node string, reading int64, rate float64) *tape {
+	return t.add(history.Event{Time: at * ms, Process: node, Type: history.TypeClock,
+		Clock: &history.Clock{Reading: reading * ms, Rate: rate, Wall: true}})
+}
+
+func (t *tape) said(at int64, client string, typ history.Type, op history.Op, token, reason string) *tape {
+	return t.add(history.Event{Time: at * ms, Process: client, Type: typ, Op: op, ID: 1, Key: "k", Token: token, Reason: reason})
+}
+
+func (t *tape) report() *Report {
+	r := NewReader()
+	for i := range t.events {
+		r.Add(i, &t.events[i])
+	}
+	return r.Report()
+}
+
+func newTapeWith(f func(*tape)) *tape {
+	t := newTape()
+	f(t)
+	return t
+}
+
+// since says that the last fault may have been in effect before.
+func (t *tape) since(at int64) *tape {
+	t.events[len(t.events)-1].Fault.Since = at * ms
+	return t
+}
+
+// lateExpiry is an extension whose expiry only the reply shows, as its script was not
+// known when it was sent.
+func (t *tape) lateExpiry(at int64, link, token string) *tape {
+	t.extended(at, link, token, true)
+	command, reply := t.events[len(t.events)-2].Command, t.events[len(t.events)-1].Command
+	command.Expiry, reply.Expiry = 0, 1000*ms
+	return t
+}

@@ -1,0 +1,135 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/history"
+)
+
+func TestAWaitTellsHowItEnded(t *testing.T) {
+	for outcome, ending := range map[history.Type]string{history.TypeOK: "to 1.506 s, when it was granted",
+		history.TypeFail: "to 1.506 s; it was still waiting"} {
+		s := tale()
+		s.attempt("c1", 0, 5, history.TypeFail)
+		if outcome == history.TypeOK {
+			s.grant("c2", 5, 1506, 900)
+		} else {
+			s.attempt("c2", 5, 1506, outcome)
+		}
+		require.Contains(t, s.judged(t, DeadlockFreedom).Violations[0].What, ending)
+	}
+	for rivals, what := range map[bool]string{false: "it was not granted it", true: "neither it nor its rivals (1) were granted it"} {
+		s := tale()
+		s.attempt("c1", 0, 1200, history.TypeFail)
+		if rivals {
+			s.attempt("c2", 0, 1200, history.TypeFail)
+		}
+		require.Contains(t, s.judged(t, FaultTolerance).Violations[0].What, what)
+	}
+}
+
+// A lock is handed over that another tried for before the grant, or held until at most the bound before the call.
+func TestWhatAHandoverIs(t *testing.T) {
+	for asked, handovers := range map[int64]int64{9: 1, 10: 0} {
+		s := tale()
+		s.grant("c1", 0, 10, 900)
+		s.attempt("c2", asked, 20, history.TypeFail)
+		require.Equal(t, handovers, s.judged(t, DeadlockFreedom).Measured["handovers"], asked)
+	}
+	for asked, handovers := range map[int64]int64{1610: 1, 1611: 0} {
+		s := tale()
+		s.grant("c2", 0, 10, 100)
+		s.grant("c1", asked, asked+10, 900)
+		require.Equal(t, handovers, s.judged(t, DeadlockFreedom).Measured["handovers"], asked)
+	}
+}
+
+// Each client's stretch without a grant is told of once; two that only touch are two.
+func TestStretchesThatTouchAreTwo(t *testing.T) {
+	s := tale()
+	s.lasting(0, 1200, "cut", "c1-n1", "c1-n2", "c1-n3")
+	s.attempt("c1", 0, 3000, history.TypeFail)
+	s.attempt("c2", 1, 1200, history.TypeFail)
+	found := s.judged(t, FaultTolerance).Violations
+	require.Len(t, found, 2)
+	require.Equal(t, []int64{1200 * ms, 3000 * ms}, []int64{found[0].From, found[0].Until})
+	require.Equal(t, []int64{1 * ms, 1200 * ms}, []int64{found[1].From, found[1].Until})
+}
+
+// Without a bound for a free lock, rivals have as long as one of them for each.
+func TestTheBoundAmongRivals(t *testing.T) {
+	for until, violated := range map[int64]bool{1000: false, 1001: true} {
+		s := tale()
+		s.header.Bounds.Free = 0
+		s.attempt("c1", 0, until, history.TypeFail)
+		s.attempt("c2", 0, until, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), until)
+	}
+}
+
+// An attempt of which nobody knows how it ended may have left keys, as one that failed: a wait begins anew as it ends.
+func TestAWaitBeginsAnewAsAnAttemptEnds(t *testing.T) {
+	for outcome, violated := range map[history.Type]bool{history.TypeInfo: false, history.TypeFail: false, "": true} {
+		s := tale()
+		s.attempt("c1", 0, 1000, outcome)
+		s.attempt("c2", 5, 2400, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, DeadlockFreedom), outcome)
+	}
+}
+
+// Who is refused at once and asks anew after a pause, again and again, waits; who does so a few times does not, nor does one
+// whose caller cancels at once. Pauses that are longer than the bound for a grant are its own affair.
+func TestWhoAsksAnewWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		times, lasts, pause int64
+		reason              string
+		violated            bool
+	}{
+		"eleven times":                 {11, 5, 200, history.ReasonNoMajority, true},
+		"four times":                   {4, 5, 161, history.ReasonNoMajority, true},
+		"four times, within the bound": {4, 5, 160, history.ReasonNoMajority, false},
+		"three long ones":              {3, 600, 450, history.ReasonNoMajority, true}, // each is an asking of its own
+		"twice":                        {2, 5, 491, history.ReasonNoMajority, true},
+		"twice, within the bound":      {2, 5, 490, history.ReasonNoMajority, false},
+		"once":                         {1, 400, 0, history.ReasonNoMajority, false},
+		"pauses as long as the bound":  {6, 5, 500, history.ReasonNoMajority, true},
+		"longer pauses":                {6, 5, 501, history.ReasonNoMajority, true},
+		"pauses of two TTLs":           {6, 5, 2000, history.ReasonNoMajority, true},
+		"cancelled at once":            {11, 5, 200, history.ReasonCancelled, false},
+		"cancelled after a while":      {11, 125, 200, history.ReasonCancelled, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.header.Bounds.Free = 1500 * ms
+			s.sets(1, "c2", "c2.1", 1000, "n1", "n2", "n3")
+			s.grant("c2", 0, 10, 900)
+			s.deletes(105, "c2", "c2.1", "n1", "n2", "n3")
+			s.release("c2", 1, 100, 110, history.TypeOK)
+			from := int64(1000)
+			for range c.times {
+				s.op(from, from+c.lasts, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Reason: c.reason})
+				from += c.lasts + c.pause
+			}
+			require.Equal(t, c.violated, s.violated(t, FaultTolerance))
+		})
+	}
+}
+
+// Who asks anew waits for a lock that is free: not while the keys of a lease are in the way.
+func TestWhoAsksAnewWaitsForALockThatIsFree(t *testing.T) {
+	for deleted, violated := range map[bool]bool{true: true, false: false} {
+		s := tale()
+		s.sets(1, "c2", "c2.1", 10_000, "n1", "n2", "n3")
+		s.grant("c2", 0, 10, 100)
+		if deleted {
+			s.deletes(105, "c2", "c2.1", "n1", "n2", "n3")
+		}
+		for from := int64(1000); from < 4000; from += 205 {
+			s.attempt("c1", from, from+5, history.TypeFail)
+		}
+		require.True(t, s.violated(t, DeadlockFreedom), "a key that lives for ten TTLs does not excuse that")
+		require.Equal(t, violated, s.violated(t, FaultTolerance))
+	}
+}
