@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/scenarios"
 )
 
@@ -40,7 +39,7 @@ type Step struct {
 // another, and the times between the steps are waits.
 func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
 	out := &scenarios.Scenario{
-		Name: name, TTL: s.TTL, On: kinds.Names(), Persistence: s.Persistence, Aliases: s.Aliases,
+		Name: name, TTL: s.TTL, On: cluster.Names(), Persistence: s.Persistence, Aliases: s.Aliases,
 		Restart: scenarios.RestartNever, Store: scenarios.Store{Check: scenarios.CheckNone}, Expect: expect,
 		Lock: scenarios.Lock{
 			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions,

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
@@ -119,9 +118,9 @@ func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
 }
 
 func (n *Nemesis) clientClockAccess(name string) (readClock, setClock) {
-	read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, name, client.SetClock{}) }
+	read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, name, 0, 0) }
 	set := func(ctx context.Context, jump time.Duration, rate float64) error {
-		_, err := n.clients.SetClock(ctx, name, client.SetClock{Jump: jump, Rate: rate})
+		_, err := n.clients.SetClock(ctx, name, jump, rate)
 		return err
 	}
 	return read, set

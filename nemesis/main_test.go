@@ -211,7 +211,7 @@ type workers struct {
 func (w *workers) start(t *testing.T, index int, name string, options locks.Options) {
 	t.Helper()
 	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: options}
-	worker, err := w.c.Spawn(context.Background(), setup, func(m client.Message) { w.heard(name, m) })
+	worker, err := w.c.(client.Host).Spawn(context.Background(), setup, func(m client.Message) { w.heard(name, m) })
 	require.NoError(t, err)
 	w.workers[name] = worker
 }
@@ -265,8 +265,8 @@ func (w *workers) LastEventTime(name string) int64 {
 	return w.said[name]
 }
 
-func (w *workers) SetClock(ctx context.Context, name string, set client.SetClock) (Reading, error) {
-	done, err := w.send(name, client.Command{Do: client.DoClock, Clock: &set})
+func (w *workers) SetClock(ctx context.Context, name string, jump time.Duration, rate float64) (Reading, error) {
+	done, err := w.send(name, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}})
 	if err != nil {
 		return Reading{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
@@ -49,8 +48,8 @@ type ClientControl interface {
 	Kill(name string) error
 	// LastEventTime is the true time of the latest event that a client has told of.
 	LastEventTime(name string) int64
-	// SetClock changes a client's clocks and reads them afterwards.
-	SetClock(ctx context.Context, name string, set client.SetClock) (Reading, error)
+	// SetClock lets a client's wall clock jump and its clocks run at a rate (0: as before), and reads them afterwards.
+	SetClock(ctx context.Context, name string, jump time.Duration, rate float64) (Reading, error)
 }
 
 // Nemesis applies faults to one cluster and its clients, and knows which are in

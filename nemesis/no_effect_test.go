@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
@@ -143,8 +142,8 @@ func TestPause_ClientStillReports_NotEffective(t *testing.T) {
 // clocklessClients are clients whose clocks cannot be set.
 type clocklessClients struct{ ClientControl }
 
-func (d clocklessClients) SetClock(ctx context.Context, name string, _ client.SetClock) (Reading, error) {
-	return d.ClientControl.SetClock(ctx, name, client.SetClock{})
+func (d clocklessClients) SetClock(ctx context.Context, name string, _ time.Duration, _ float64) (Reading, error) {
+	return d.ClientControl.SetClock(ctx, name, 0, 0)
 }
 
 func TestClock_ClientDidNotJump_NotEffective(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
@@ -52,7 +51,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"title", "one line that says what happens", func(n ast.Node) { s.Title = d.text(n, "title") }},
 		{"source", "where the evidence is: a text or a list of texts", d.readSource},
 		{"lesson", "at most three sentences for a student", d.readLesson},
-		{"on", "", func(n ast.Node) { s.On = d.keywords(n, "on", kinds.Names(), "clusters") }},
+		{"on", "", func(n ast.Node) { s.On = d.keywords(n, "on", cluster.Names(), "clusters") }},
 		{"ttl", "", func(n ast.Node) { d.readTTL(n, "ttl", &s.TTL) }},
 		{"least-ttl", "", func(n ast.Node) { d.readTTL(n, "least-ttl", &s.MinTTL) }},
 		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, maxNodes)) }},
@@ -96,7 +95,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 func defaults(file string) *Scenario {
 	return &Scenario{
 		File:        file,
-		On:          kinds.Names(),
+		On:          cluster.Names(),
 		TTL:         time.Second,
 		Nodes:       numbered("n", defaultNodes),
 		Persistence: cluster.PersistNone,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 )
 
 const documentFile = "../docs/scenarios.md"
@@ -51,7 +51,7 @@ func TestDocument_ModifiersAndValues(t *testing.T) {
 	for modifier := range readers {
 		require.True(t, strings.Contains(text, "| `"+modifier+"` |"), modifier)
 	}
-	for _, values := range [][]string{kinds.Names(), persistences, storeChecks, verdicts, outcomes, parts, untilEvents,
+	for _, values := range [][]string{cluster.Names(), persistences, storeChecks, verdicts, outcomes, parts, untilEvents,
 		directions, randomNames(), policies, restarts, switches} {
 		for _, value := range values {
 			require.True(t, strings.Contains(text, "`"+value+"`"), value)

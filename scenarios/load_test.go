@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/internal/input"
 	"example.org/lockproof/nemesis"
@@ -77,7 +76,7 @@ func TestDefaultsAreNotSharedBetweenScenarios(t *testing.T) {
 	one.On = append(one.On[:1], "changed")
 	one.Nodes[0] = "changed"
 	require.Equal(t, "n1", other.Nodes[0])
-	require.Equal(t, []string{"virtual", "local", "docker"}, kinds.Names(), "a caller's change does not reach the loader")
+	require.Equal(t, []string{"virtual", "local", "docker"}, cluster.Names(), "a caller's change does not reach the loader")
 }
 
 func TestSetup_EveryKey(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
@@ -177,7 +176,7 @@ func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 	s := &scenarios.Scenario{
 		Name:  fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
 		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waiting(), f.Replicas),
-		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: kinds.Names(),
+		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: cluster.Names(),
 		Persistence: PersistenceOf(a.Server.Redis), Redis: map[string]string{},
 		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne,
 			RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}},

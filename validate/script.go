@@ -8,7 +8,6 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/nemesis"
@@ -92,7 +91,7 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 		return suite.Job{}, err
 	}
 	s := *base
-	s.Name, s.TTL, s.Persistence, s.On, s.Redis = name, p.TTL, p.Persistence, kinds.Names(), p.Redis
+	s.Name, s.TTL, s.Persistence, s.On, s.Redis = name, p.TTL, p.Persistence, cluster.Names(), p.Redis
 	s.Title = fmt.Sprintf("%s under %s, back after %s, TTL %s", p.Crash, p.Persistence, p.Delay, p.TTL)
 	// c2's first try after the restart is the one that counts; further ones show
 	// that it can have the lock once it is free.

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
 )
@@ -174,7 +174,7 @@ func requireInput(t *testing.T, input, value string) {
 	t.Helper()
 	switch input {
 	case "on":
-		require.Contains(t, kinds.Names(), value)
+		require.Contains(t, cluster.Names(), value)
 	case "lock":
 		require.Contains(t, locks.Names(), value)
 	case "slice":

@@ -20,13 +20,13 @@ cluster lacks something that it needs; with no name, if any cluster does.`,
 		Example: "  lockproof doctor\n  lockproof doctor local",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				args = kinds.Names()
+				args = cluster.Names()
 			}
 			var named []cluster.Kind
 			for _, name := range args {
 				kind, err := kinds.Find(name)
 				if err != nil {
-					return usage("there is no cluster %q: %s", name, suggest(name, kinds.Names()))
+					return usage("there is no cluster %q: %s", name, suggest(name, cluster.Names()))
 				}
 				named = append(named, kind)
 			}

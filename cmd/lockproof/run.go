@@ -133,7 +133,7 @@ func (p *program) verboseFlag(cmd *cobra.Command) {
 // runFlags declares the flags of run, and where their values go.
 func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.SortFlags = false
-	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
+	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
 	f.StringVar(&o.Server, "server", "", "lock servers: "+clusterHelp(func(k cluster.Kind) string { return k.Server }))
 	f.StringVar(&o.Image, "image", "", "server image, in place of --server: "+
 		clusterHelp(func(k cluster.Kind) string { return k.Image }))
@@ -179,8 +179,8 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
 	case o.Out == "":
 		return usage("--out is empty: name a folder, as in --out out")
-	case !slices.Contains(kinds.Names(), o.Cluster):
-		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, kinds.Names()))
+	case !slices.Contains(cluster.Names(), o.Cluster):
+		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, cluster.Names()))
 	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
 		return usage("--lock %s: there is no such lock: %s", o.Lock, suggest(o.Lock, locks.Names()))
 	}
@@ -216,7 +216,7 @@ func checkServer(o *suite.Options) error {
 
 // otherCluster says how to get a server that a kind of cluster has not.
 func otherCluster(server string, kind cluster.Kind) string {
-	for _, other := range kinds.All {
+	for _, other := range cluster.Kinds {
 		if slices.Contains(other.Servers, server) {
 			return fmt.Sprintf("; the %s cluster has it: --on %s", other.Name, other.Name)
 		}
@@ -230,7 +230,7 @@ func otherCluster(server string, kind cluster.Kind) string {
 // clustersWith names the kinds of clusters for which there is something.
 func clustersWith(something func(cluster.Kind) string) []string {
 	var names []string
-	for _, k := range kinds.All {
+	for _, k := range cluster.Kinds {
 		if something(k) != "" {
 			names = append(names, k.Name)
 		}
@@ -241,7 +241,7 @@ func clustersWith(something func(cluster.Kind) string) []string {
 // clusterHelp says for --help what a flag may name on each kind of cluster.
 func clusterHelp(help func(cluster.Kind) string) string {
 	var parts []string
-	for _, k := range kinds.All {
+	for _, k := range cluster.Kinds {
 		if text := help(k); text != "" {
 			parts = append(parts, fmt.Sprintf("on %s %s", k.Name, text))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/redlock"
@@ -108,7 +109,7 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 	f.StringSliceVar(&v.ignore, "ignore", nil, "directives that you know not to matter")
 	f.BoolVar(&v.disk, "disk", false, "measure how long an fsync takes on this machine")
 	f.StringVar(&v.diskDir, "disk-dir", "", "the folder of --disk (default: the one for temporary files)")
-	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(kinds.Names(), ", "))
+	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
 	f.IntVar(&v.trials, "trials", 0,
 		fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
 	f.Uint64Var(&v.seed, "seed", 1, "seed of the first trial; each further one adds 1")
@@ -334,8 +335,8 @@ func (v *validateFlags) check(given func(string) bool) error {
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:
 		return usage("--takeover is empty: there are %s", strings.Join(validate.TakeoverNames(), ", "))
-	case !slices.Contains(kinds.Names(), v.on):
-		return usage("--on %s: there is no such cluster: %s", v.on, suggest(v.on, kinds.Names()))
+	case !slices.Contains(cluster.Names(), v.on):
+		return usage("--on %s: there is no such cluster: %s", v.on, suggest(v.on, cluster.Names()))
 	}
 	return v.checkLists()
 }

@@ -1,8 +1,10 @@
 package client
 
 import (
+	"context"
 	"time"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
@@ -115,6 +117,14 @@ type Message struct {
 	Error   string       `json:"error,omitempty"`
 	// Lock is what a first lease has shown of the lock, by itself in a message.
 	Lock *locks.Abilities `json:"lock,omitempty"`
+}
+
+// Host is a cluster that clients run on, as that of every kind is.
+type Host interface {
+	cluster.Cluster
+	// Spawn starts a client; messages takes what it says, one call at a time.
+	// The setup's addresses, epoch and seed are the cluster's to fill in.
+	Spawn(ctx context.Context, setup Setup, messages func(Message)) (Worker, error)
 }
 
 // Worker is a client under the harness's command.

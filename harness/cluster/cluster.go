@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/history"
 )
 
@@ -83,9 +82,6 @@ type Cluster interface {
 	// Link is the path from a client to a node, a replica or the store, or from
 	// a replica to its master.
 	Link(client, node string) Link
-	// Spawn starts a client; messages takes what it says, one call at a time.
-	// The setup's addresses, epoch and seed are the cluster's to fill in.
-	Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error)
 	// Close heals every fault, ends every process and removes every file.
 	Close() error
 }

@@ -5,8 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
+
+// Names of kinds that scenarios speak of, also in a program that does not have each.
+const (
+	Virtual = "virtual"
+	Local   = "local"
+	Docker  = "docker"
+)
+
+// Kinds are those that this program has, the default first.
+var Kinds []Kind
+
+// Register adds a kind, when the program begins.
+func Register(k Kind) { Kinds = append(slices.Clip(Kinds), k) }
+
+// Names lists the names of all kinds, also of those that this program does not have.
+func Names() []string {
+	names := []string{Virtual, Local, Docker}
+	for _, k := range Kinds {
+		if !slices.Contains(names, k.Name) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
 
 // Kind declares one kind of cluster: what it needs and can do, and how a run gets
 // one. The package of each kind declares its own; package kinds lists them all.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 )
 
 // Clean removes what harnesses left that died before they could do so
@@ -18,7 +17,7 @@ import (
 func Clean(ctx context.Context, w io.Writer) error {
 	var done, unseen []string
 	var err error
-	for _, k := range kinds.All {
+	for _, k := range cluster.Kinds {
 		if k.Clean == nil {
 			continue
 		}
@@ -50,7 +49,7 @@ const sweepTimeout = time.Minute
 func sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	for _, k := range kinds.All {
+	for _, k := range cluster.Kinds {
 		if k.Sweep != nil {
 			_ = k.Sweep(ctx)
 		}

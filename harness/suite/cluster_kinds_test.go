@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/virtual"
 )
 
@@ -48,9 +47,9 @@ func declareToy(t *testing.T) *toyMaker {
 		m.Maker, err = virtual.Kind.Open(ctx, cluster.Choice{}, notices)
 		return m, err
 	}
-	before := kinds.All
-	kinds.All = append(slices.Clip(before), toy)
-	t.Cleanup(func() { kinds.All = before })
+	before := cluster.Kinds
+	cluster.Kinds = append(slices.Clip(before), toy)
+	t.Cleanup(func() { cluster.Kinds = before })
 	return m
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/kinds"
-	"example.org/lockproof/harness/cluster/virtual"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/trial"
 	"example.org/lockproof/redlock"
@@ -17,8 +16,8 @@ import (
 
 // Names of kinds of clusters that programs choose; package kinds lists them all.
 const (
-	Virtual = virtual.Name
-	Local   = kinds.Local
+	Virtual = cluster.Virtual
+	Local   = cluster.Local
 )
 
 // DefaultRetries is how often a stalled trial is tried again unless Options say

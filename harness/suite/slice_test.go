@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/scenarios"
 )
 
@@ -34,11 +34,11 @@ func numbered(jobs []Job, trials int) []string {
 // has something to run.
 func TestSlicesShareOutTheWhole(t *testing.T) {
 	all := map[string][]Job{}
-	for _, kind := range kinds.Names() {
+	for _, kind := range cluster.Names() {
 		all[kind] = catalogue(t, kind)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		o := Options{Cluster: rapid.SampledFrom(kinds.Names()).Draw(rt, "cluster"), Trials: rapid.IntRange(1, 7).Draw(rt, "trials")}
+		o := Options{Cluster: rapid.SampledFrom(cluster.Names()).Draw(rt, "cluster"), Trials: rapid.IntRange(1, 7).Draw(rt, "trials")}
 		jobs := slices.Clone(all[o.Cluster])
 		from := rapid.IntRange(0, len(jobs)-20).Draw(rt, "from")
 		jobs = jobs[from : from+rapid.IntRange(20, len(jobs)-from).Draw(rt, "rows")]

@@ -15,7 +15,7 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/docker"
+	_ "example.org/lockproof/harness/cluster/docker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/trial"
 	"example.org/lockproof/scenarios"
@@ -165,7 +165,7 @@ func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 		}
 		if result.Trial == 1 {
 			return trial.Observed{}, fmt.Errorf("n3: %w",
-				&cluster.Lost{Cluster: docker.Name, Why: "the engine is gone", How: "start it again"})
+				&cluster.Lost{Cluster: cluster.Docker, Why: "the engine is gone", How: "start it again"})
 		}
 		return trial.Observed{}, nil
 	}

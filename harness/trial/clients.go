@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/harness/client"
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/nemesis"
@@ -19,7 +18,7 @@ import (
 // clientGroup is the clients of a run: it hands them commands, takes what they say,
 // and writes their events down.
 type clientGroup struct {
-	cluster cluster.Cluster
+	cluster client.Host
 	record  func(history.Event)
 
 	mu          sync.Mutex
@@ -43,7 +42,7 @@ type member struct {
 	cancelled     bool                   // the caller of the operation that it has under way has given up
 }
 
-func newClientGroup(c cluster.Cluster, record func(history.Event)) *clientGroup {
+func newClientGroup(c client.Host, record func(history.Event)) *clientGroup {
 	return &clientGroup{
 		cluster: c, record: record, members: map[string]*member{}, replies: map[int]chan client.Message{},
 		writtenKeys: map[string]bool{}, failed: make(chan struct{}),
@@ -259,12 +258,13 @@ func (c *clientGroup) LastEventTime(name string) int64 {
 const clockTimeout = 5 * time.Second
 
 // SetClock changes a client's clocks and reads them.
-func (c *clientGroup) SetClock(ctx context.Context, name string, set client.SetClock) (nemesis.Reading, error) {
+func (c *clientGroup) SetClock(ctx context.Context, name string, jump time.Duration,
+	rate float64) (nemesis.Reading, error) {
 	m, err := c.running(name)
 	if err != nil {
 		return nemesis.Reading{}, err
 	}
-	done, err := c.send(name, client.Command{Do: client.DoClock, Clock: &set})
+	done, err := c.send(name, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}})
 	if err != nil {
 		return nemesis.Reading{}, err
 	}

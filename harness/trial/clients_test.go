@@ -120,7 +120,7 @@ func TestClientEvents_AreRecorded(t *testing.T) {
 		}
 		p.say(client.Message{Done: cmd.Serial})
 	}
-	reading, err := c.SetClock(context.Background(), "c1", client.SetClock{Jump: 1000})
+	reading, err := c.SetClock(context.Background(), "c1", 1000, 0)
 	require.NoError(t, err)
 	require.Equal(t, int64(30), reading.True)
 	require.Equal(t, int64(1030), reading.Wall)
@@ -134,7 +134,7 @@ func TestClientEvents_AreRecorded(t *testing.T) {
 func TestSetClock_NoReading(t *testing.T) {
 	c, p, _ := started(t)
 	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
-	_, err := c.SetClock(context.Background(), "c1", client.SetClock{Rate: 2})
+	_, err := c.SetClock(context.Background(), "c1", 0, 2)
 	require.EqualError(t, err, "client c1 has not read its clocks")
 }
 

@@ -35,7 +35,7 @@ func planned(t *testing.T, s *scenarios.Scenario, settings Settings) *Plan {
 // plain is a scenario with no script.
 func plain() *scenarios.Scenario {
 	return &scenarios.Scenario{
-		Name: "a", On: []string{virtual.Name, local.Name}, TTL: time.Second, Nodes: []string{"n1"},
+		Name: "a", On: []string{cluster.Virtual, cluster.Local}, TTL: time.Second, Nodes: []string{"n1"},
 		Clients: []scenarios.Client{{Name: "c1"}},
 		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
 	}
@@ -72,7 +72,7 @@ func TestSkip_Reasons(t *testing.T) {
 		want   string
 	}{
 		{"nothing in the way", virtual.Kind, "", func(*scenarios.Scenario) {}, ""},
-		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{local.Name} }, "it runs on local only"},
+		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{cluster.Local} }, "it runs on local only"},
 		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = 8 * time.Second },
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
 		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = time.Second }, ""},
@@ -218,7 +218,7 @@ func TestHeader_Contents(t *testing.T) {
 		s.Workload = &scenarios.Workload{Clients: 2, Keys: 1}
 	})
 	require.Equal(t, history.Header{
-		Version: history.Version, Scenario: "a", Cluster: local.Name, Server: "redis 7.0.15", Seed: 9, Trial: 3,
+		Version: history.Version, Scenario: "a", Cluster: cluster.Local, Server: "redis 7.0.15", Seed: 9, Trial: 3,
 		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Quorum: 1,
 		Clients: []string{"c1", "w1", "w2"}, RealTime: true,
 		FencedStore: true, Fencing: true, Expect: map[string]string{checker.MutualExclusion: history.Holds},

@@ -47,7 +47,7 @@ func (r *run) fail(err error) {
 	}
 }
 
-func newRun(p *Plan, c cluster.Cluster, seed uint64, record func(history.Event)) *run {
+func newRun(p *Plan, c client.Host, seed uint64, record func(history.Event)) *run {
 	r := &run{
 		plan: p, cluster: c, record: record, seed: seed, clients: newClientGroup(c, record),
 		pending: map[string][]pending{}, cuts: map[string]*nemesis.Active{}, linkCounts: map[string][2]int{},

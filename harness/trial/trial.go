@@ -3,9 +3,11 @@ package trial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/interleave"
@@ -37,7 +39,11 @@ func Run(
 		}
 		observed.Server = c.Server()
 		j.Record(p.Header(observed.Server, number, seed))
-		r := newRun(p, c, seed, record)
+		host, ok := c.(client.Host)
+		if !ok {
+			return fmt.Errorf("the %s cluster has no clients", c.Kind())
+		}
+		r := newRun(p, host, seed, record)
 		if interleave.BuiltIn() {
 			interleave.Begin(seed, p.TTL/longestWait, p.Settings.Changes.Waits)
 		}

@@ -45,8 +45,9 @@ var table = []allowed{
 	{"harness/overlay", ""},
 	{"harness/interleave", ""},
 	{"harness/interleave/rewrite", "harness/interleave"},
-	{"harness/client", "harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks harness/overlay redlock"},
-	{"harness/cluster", "harness/client harness/history"},
+	{"harness/cluster", "harness/history"},
+	{"harness/client", "harness/cluster harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks" +
+		" harness/overlay redlock"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/script", "harness/history"},
 	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
@@ -64,25 +65,24 @@ var table = []allowed{
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network harness/cluster/realcluster" +
 		" harness/cluster/realtime harness/cluster/shim harness/history internal/input"},
 	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
-	{"harness/cluster/docker", "compose harness/cluster harness/cluster/docker/proxy harness/cluster/kinds harness/cluster/network" +
+	{"harness/cluster/docker", "compose harness/cluster harness/cluster/docker/proxy harness/cluster/network" +
 		" harness/cluster/process harness/cluster/realcluster harness/cluster/realtime harness/cluster/server harness/history"},
 
 	{"harness/external", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
 
 	// What breaks it, what is to happen, and who runs all that.
-	{"nemesis", "harness/client harness/cluster harness/history internal/wording"},
-	{"scenarios", "checker harness/cluster harness/cluster/kinds harness/history harness/locks internal/input" +
-		" internal/input/yamlfile nemesis redlock"},
+	{"nemesis", "harness/cluster harness/history internal/wording"},
+	{"scenarios", "checker harness/cluster harness/history harness/locks internal/input internal/input/yamlfile nemesis redlock"},
 	{"checker/cause", "harness/history scenarios"},
 	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/interleave harness/locks" +
 		" nemesis scenarios"},
 	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process harness/cluster/virtual/bubble" +
-		" harness/cluster/virtual harness/history harness/interleave harness/locks harness/overlay harness/trial" +
+		" harness/history harness/interleave harness/locks harness/overlay harness/trial" +
 		" internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"explore",
-		"checker harness/cluster harness/cluster/kinds harness/history harness/locks harness/suite internal/input nemesis scenarios"},
+		"checker harness/cluster harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input nemesis"},
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/cluster/kinds" +

@@ -42,7 +42,7 @@ var _ interface {
 // when all servers answer and remember nothing. ctx bounds the start, not the
 // cluster's life; Close ends that.
 func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster, error) {
-	base, err := realcluster.New(cfg, Name)
+	base, err := realcluster.New(cfg, cluster.Docker)
 	if err != nil {
 		return nil, err
 	}
@@ -136,12 +136,12 @@ func (c *Cluster) open(ctx context.Context, want network.Run) (realcluster.Netwo
 // Sentinels.
 func Fits(nodes []string, sentinels int) error {
 	if sentinels > mostSentinels {
-		return &cluster.Unsupported{Cluster: Name, Fault: fmt.Sprintf("a run with %d Sentinels", sentinels),
+		return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fmt.Sprintf("a run with %d Sentinels", sentinels),
 			Why: fmt.Sprintf("it has %d", mostSentinels), How: "take fewer, or use another cluster"}
 	}
 	for _, name := range nodes {
 		if !slices.Contains(services, name) || name == cluster.StoreName {
-			return &cluster.Unsupported{Cluster: Name, Fault: "a run on " + name,
+			return &cluster.Unsupported{Cluster: cluster.Docker, Fault: "a run on " + name,
 				Why: "its nodes are n1 to n5, and its replica is r1", How: "name the nodes so, or use another cluster"}
 		}
 	}

@@ -118,7 +118,7 @@ func (e *engine) lost(err error) error {
 		return err
 	}
 	return &cluster.Lost{
-		Cluster: Name, Why: fmt.Sprintf("the engine at %s does not answer any more (%v)", e.DaemonHost(), pingErr),
+		Cluster: cluster.Docker, Why: fmt.Sprintf("the engine at %s does not answer any more (%v)", e.DaemonHost(), pingErr),
 		How: "start it again (systemctl start docker), and run `lockproof clean`, which removes what this run has left on it",
 	}
 }
@@ -162,5 +162,5 @@ func findCompose(ctx context.Context) ([]string, error) {
 }
 
 func missing(why, how string) error {
-	return &cluster.Unsupported{Cluster: Name, Fault: "any run", Why: why, How: how}
+	return &cluster.Unsupported{Cluster: cluster.Docker, Fault: "any run", Why: why, How: how}
 }

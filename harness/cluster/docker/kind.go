@@ -8,12 +8,8 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/server"
 )
-
-// Name is this kind's name.
-const Name = "docker"
 
 // parallel is how many trials run side by side on two processors: they wait even
 // longer than those of processes.
@@ -25,7 +21,7 @@ const containerRestart = 2500 * time.Millisecond
 
 // Kind is the kind of clusters of containers.
 var Kind = cluster.Kind{
-	Name: Name,
+	Name: cluster.Docker,
 	Needs: []cluster.Need{
 		{Name: "Docker engine and Compose", Find: plainly(Find)},
 		{Name: "base image", Find: plainly(FindBase)},
@@ -50,7 +46,7 @@ var Kind = cluster.Kind{
 	Sweep:    Sweep,
 }
 
-func init() { kinds.Register(Kind) }
+func init() { cluster.Register(Kind) }
 
 // plainly has what is missing said without the cluster's name.
 func plainly(find func(context.Context) (string, error)) func(context.Context) (string, error) {
@@ -84,6 +80,6 @@ func can(fault string) error {
 	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
 		return nil
 	}
-	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault",
+	return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fault, Why: "it knows no such fault",
 		How: "it can do " + strings.Join(supported, ", ")}
 }

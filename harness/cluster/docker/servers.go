@@ -65,7 +65,7 @@ func knows(choice cluster.Choice, command string) error {
 			others = append(others, other.Name)
 		}
 	}
-	return &cluster.Unsupported{Cluster: Name, Fault: command, Why: s.Name + " does not know it",
+	return &cluster.Unsupported{Cluster: cluster.Docker, Fault: command, Why: s.Name + " does not know it",
 		How: "use --server " + strings.Join(others, ", ")}
 }
 

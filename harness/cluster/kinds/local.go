@@ -2,6 +2,9 @@
 
 package kinds
 
-import "example.org/lockproof/harness/cluster/local"
+import (
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/local"
+)
 
-func init() { Register(local.Kind) }
+func init() { cluster.Register(local.Kind) }

@@ -17,16 +17,13 @@ import (
 	"example.org/lockproof/harness/cluster/shim"
 )
 
-// Name is this kind's name.
-const Name = "local"
-
 // parallel is how many trials run side by side on two processors: most of their
 // time is waiting, but a start of one must not stall another.
 const parallel = 3
 
 // Kind is the kind of clusters of processes on this machine.
 var Kind = cluster.Kind{
-	Name: Name,
+	Name: cluster.Local,
 	Needs: []cluster.Need{
 		{Name: "redis-server", Find: findRedis},
 		{Name: "C compiler", Find: findCompiler, Optional: "clock and disk faults"},
@@ -131,7 +128,7 @@ func can(fault string) error {
 		return nil
 	}
 	if fault == "disconnect" {
-		return &cluster.Unsupported{Cluster: Name, Fault: fault, Needs: "nodes in a network of their own",
+		return &cluster.Unsupported{Cluster: cluster.Local, Fault: fault, Needs: "nodes in a network of their own",
 			How: "use --on docker, or cut the links to the node"}
 	}
 	why, known := shimmed[fault]
@@ -151,5 +148,5 @@ func can(fault string) error {
 }
 
 func unsupported(fault, why, how string) error {
-	return &cluster.Unsupported{Cluster: Name, Fault: fault, Why: why, How: how}
+	return &cluster.Unsupported{Cluster: cluster.Local, Fault: fault, Why: why, How: how}
 }

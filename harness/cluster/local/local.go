@@ -47,7 +47,7 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	if err != nil {
 		return nil, err
 	}
-	base, err := realcluster.New(cfg, Name)
+	base, err := realcluster.New(cfg, cluster.Local)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ var found sync.Map
 func findServer(name string) (program, error) {
 	if runtime.GOOS != "linux" {
 		return program{}, &cluster.Unsupported{
-			Cluster: Name, Fault: "any run", Why: "it needs Linux",
+			Cluster: cluster.Local, Fault: "any run", Why: "it needs Linux",
 			How: "run it there (on Windows: in WSL 2), or with --on virtual",
 		}
 	}
@@ -103,7 +103,7 @@ func (p program) knows(command string) bool {
 
 func missing(why string) error {
 	return &cluster.Unsupported{
-		Cluster: Name, Fault: "any run", Why: why,
+		Cluster: cluster.Local, Fault: "any run", Why: why,
 		How: fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get install redis-server) "+
 			"and have redis-server in PATH", oldest),
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
@@ -45,7 +46,7 @@ type path struct {
 	travel *travel
 }
 
-var _ cluster.Cluster = (*Cluster)(nil)
+var _ client.Host = (*Cluster)(nil)
 
 // New starts a node of the default release for each distinct name and one for the store, with a link
 // from every client to each. It has to be called inside a bubble, which ends
@@ -133,7 +134,7 @@ var settings = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cl
 	cluster.PersistEverysec, cluster.PersistAlways}
 
 // Kind is "virtual".
-func (c *Cluster) Kind() string { return Name }
+func (c *Cluster) Kind() string { return cluster.Virtual }
 
 // Server is what the nodes are, and whose commands they know.
 func (c *Cluster) Server() string { return c.release.server() }

@@ -11,12 +11,9 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 )
 
-// Name is this kind's name.
-const Name = "virtual"
-
 // Kind is the kind of clusters in memory and in virtual time.
 var Kind = cluster.Kind{
-	Name: Name,
+	Name: cluster.Virtual,
 	Needs: []cluster.Need{{
 		Name: "Go", Find: func(context.Context) (string, error) { return runtime.Version() + ", built in", nil },
 	}},
@@ -77,7 +74,7 @@ func can(fault string) error {
 	if slices.Contains(faults, fault) {
 		return nil
 	}
-	u := &cluster.Unsupported{Cluster: Name, Fault: fault, Why: "it knows no such fault",
+	u := &cluster.Unsupported{Cluster: cluster.Virtual, Fault: fault, Why: "it knows no such fault",
 		How: "it can do " + strings.Join(faults, ", ")}
 	for _, b := range missingFaults {
 		if strings.Contains(fault, b.word) {

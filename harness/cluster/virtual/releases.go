@@ -69,7 +69,7 @@ func knows(choice cluster.Choice, command string) error {
 	if err != nil || choice.Server == "" || !r.lacks(command) {
 		return err
 	}
-	return &cluster.Unsupported{Cluster: Name, Fault: command, Why: r.name + " does not know it",
+	return &cluster.Unsupported{Cluster: cluster.Virtual, Fault: command, Why: r.name + " does not know it",
 		How: "leave --server out, or use --server " + releaseFor([]string{command}).name}
 }
 
