@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -63,6 +64,13 @@ func (d document) owned(all []document) bool {
 	return false
 }
 
+// names reports whether two documents are about one object.
+func (d document) names(other document) bool {
+	name := text(d.root, "metadata", "name")
+	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
+		d.namespace() == other.namespace()
+}
+
 func podOf(d document, all []document) (p pod, known bool) {
 	p = pod{document: d, all: all, kind: text(d.root, "kind")}
 	if p.path, known = podPaths[p.kind]; !known {
@@ -95,8 +103,12 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 		}
 	}
 	for _, s := range found {
-		for _, d := range all {
+		for i, d := range all {
 			s.object(d)
+			if slices.ContainsFunc(all[:i], func(other document) bool { return d.names(other) && !reflect.DeepEqual(d.root, other.root) }) {
+				s.misses(Settings, d.at("metadata"), fmt.Sprintf("a second %s %s, or a patch of it", text(d.root, "kind"),
+					text(d.root, "metadata", "name")), "be the one that counts: give the rendered objects")
+			}
 		}
 	}
 	return found
@@ -149,6 +161,13 @@ func (p pod) container(name string, i int, c any) *Server {
 	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
 	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
 	p.storage(s, i, c)
+	if again := text(p.spec, "restartPolicy"); !slices.Contains([]string{"", "Always", "OnFailure"}, again) {
+		for i, m := range s.mounts { // a pod that ended is made anew, and its volumes with it
+			if len(m.fate.lost)+len(m.fate.doubted) > 0 {
+				s.mounts[i].fate.doubted = append(slices.Clone(m.fate.doubted), settings.Kill)
+			}
+		}
+	}
 	line := s.contained(p.described(s, i, c))
 	s.loadConfig()
 	p.initial(s)
@@ -231,7 +250,8 @@ func (p pod) initial(s *Server) {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
 		}
-		if e := besides(all); e.known && e.sleep == 0 {
+		_, known := imageOf(text(c, "image")) // whose entrypoint runs its words
+		if e := besides(all); e.known && e.sleep == 0 && (known || dig(c, "command") != nil) {
 			continue
 		}
 		p.reach(s, at, who, c)
@@ -301,6 +321,11 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 	}
 	if signal := text(c, "lifecycle", "stopSignal"); signal != "" {
 		s.stopSignal(at("lifecycle"), "stopSignal", signal)
+	}
+	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
+		s.lacks(Single, p.in("terminationGracePeriodSeconds"),
+			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start beside it: "+
+				"leave it out", settings.Shutdown)
 	}
 	grace := time.Duration(number(dig(p.spec, "terminationGracePeriodSeconds"), 30)) * time.Second
 	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 &&

@@ -38,9 +38,13 @@ func (p pod) storage(s *Server, i int, c any) {
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}
+		if _, claimed := within(source, podVolumes); claimed {
+			s.hosts = append(s.hosts, p.hosts()...)
+		}
 		own := source == p.ownVolume(text(m, "name")) ||
 			p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
-		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, dig(m, "readOnly") == true, own || each, load})
+		readOnly, known := truth(dig(m, "readOnly"))
+		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, readOnly || !known, own || each, load})
 	}
 	if log := text(c, "terminationMessagePath"); log != "" && log != "/dev/termination-log" {
 		s.mounts = append(s.mounts, mount{at: p.in("containers", i, "terminationMessagePath"), target: log,
@@ -94,9 +98,13 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
 			continue
 		}
-		if text(p.root, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
-			return fate{doubted: []settings.Crash{settings.Shutdown},
-				why: "whenScaled: Delete removes a pod's claim, with its data, when the StatefulSet is scaled down"}, own, true
+		policy := dig(p.root, "spec", "persistentVolumeClaimRetentionPolicy")
+		for _, key := range keys(policy) {
+			if value := text(policy, key); value != "Retain" {
+				return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf(
+						"%s: %s may remove a pod's claim, with its data, when the StatefulSet is scaled down or made anew", key, value)},
+					own, true
+			}
 		}
 		return p.claim(dig(template, "spec")), own, true
 	}
@@ -108,6 +116,12 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		for _, key := range keys(v) {
 			if key != "name" {
 				kind = key
+			}
+		}
+		for _, key := range keys(dig(v, kind)) {
+			if !slices.Contains(allowed["kubernetes "+kind], key) && allowed["kubernetes "+kind] != nil {
+				return doubtful("not understood: the key %s of the volume %s; it could keep nothing that is written", key,
+					name), own, true
 			}
 		}
 		switch kind {
@@ -162,6 +176,12 @@ func (p pod) claim(claim any) fate {
 		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) &&
 			!plainOptions(d.root["mountOptions"]) {
 			return doubtful("%s", "not understood: the mountOptions of the class "+name+"; they could undo what fsync promises")
+		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) {
+			for _, key := range keys(d.root["parameters"]) {
+				if !slices.Contains(allowed["kubernetes class parameters"], key) {
+					return doubtful("not understood: the parameter %s of the class %s; it could make volumes in memory", key, name)
+				}
+			}
 		}
 		if text(d.root, "kind") != "PersistentVolume" {
 			continue
@@ -190,6 +210,18 @@ func (p pod) claim(claim any) fate {
 		}
 	}
 	return fate{}
+}
+
+// hosts are the folders of machines that the volumes of what was given lie in: a claim may be bound to any of them.
+func (p pod) hosts() (all []string) {
+	for _, d := range p.all {
+		spec := d.root["spec"]
+		if host := text(spec, "hostPath", "path") + text(spec, "local", "path"); text(d.root, "kind") == "PersistentVolume" &&
+			host != "" {
+			all = append(all, host)
+		}
+	}
+	return all
 }
 
 // plainOptions reports whether options of mount(8) keep what fsync promises.

@@ -99,7 +99,8 @@ func readVolume(value any) (v volume) {
 				return readVolume(fmt.Sprintf("%s:%v", key, rest))
 			}
 		}
-		v = volume{kind: text(m, "type"), plain: true, readOnly: m["read_only"] == true}
+		v = volume{kind: text(m, "type")}
+		v.readOnly, v.plain = truth(m["read_only"])
 		var ok, also bool
 		v.from, ok = interpolate(text(m, "source"))
 		v.to, also = interpolate(text(m, "target"))
@@ -172,7 +173,8 @@ func anew(format string, args ...any) fate {
 		": a container that is made anew, as by docker compose down and up, begins empty"}
 }
 
-// own adds what a container has without being told: its own /dev/shm, and a volume where its image declares one.
+// own adds what a container has without being told: its own /dev/shm and /run. What is on no mount of its own goes when
+// it is made anew, as a volume does that its image declares.
 func (s *Server) own(name string) {
 	s.rest = anew("the data are on no volume")
 	s.mounts = append(s.mounts,
@@ -180,8 +182,8 @@ func (s *Server) own(name string) {
 	for _, run := range []string{"/run", "/var/run"} {
 		s.mounts = append(s.mounts, mount{at: s.Place, target: run, fate: s.rest})
 	}
-	if i, ok := imageOf(name); ok { // named mounts of the same folder come after it, and count
-		s.mounts = append(s.mounts, mount{at: s.Place, target: i.folder, fate: anew("no volume is named for %s", i.folder)})
+	if i, ok := imageOf(name); ok {
+		s.rest = anew("no volume is named for %s", i.folder)
 	}
 }
 

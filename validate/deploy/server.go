@@ -54,7 +54,8 @@ type Server struct {
 	overrides []settings.Directive
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
-	rest      fate // of what is on no mount
+	hosts     []string // where its claims may lie on their machine
+	rest      fate     // of what is on no mount
 	// abrupt: what stops it does not let it save; unsureStop: it may not.
 	abrupt, unsureStop *Link
 	appended           []string
@@ -157,7 +158,7 @@ func (s *Server) mountOf(dir string) (found *mount) {
 
 // dir is the folder that the server writes to, "" or relative where that is not known.
 func (s *Server) dir() string {
-	dir := s.Redis.Last("dir")
+	dir := s.Redis.Dir()
 	if !path.IsAbs(dir) && s.folder != "" {
 		return path.Join(s.folder, dir)
 	}
