@@ -54,6 +54,7 @@ type Server struct {
 	overrides []settings.Directive
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
+	needs     []string // what systemd starts it after, and not without
 	hosts     []string // where its claims may lie on their machine
 	rest      fate     // of what is on no mount
 	// abrupt: what stops it does not let it save; unsureStop: it may not.

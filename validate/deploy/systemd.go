@@ -48,6 +48,7 @@ func readSystemd(u *unit) *Server {
 	if u.last("Container.Image", "").value == "" {
 		s.unit = u
 	}
+	s.needs = u.needed()
 	for _, m := range u.mounts {
 		s.mountUnit(m)
 	}
@@ -138,12 +139,25 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
+		if u.disowns(words) {
+			s.unsureStop = &Link{Place: a.at, What: "the folder may belong to another user than that of the unit, who cannot save there"}
+		}
 		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
 			s.lacks(Restart, a.at,
 				fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
 		}
 	}, "ExecCondition", "ExecStartPre")
 	return sum
+}
+
+// disowns reports whether a command gives files to another user than the unit's own.
+func (u *unit) disowns(words []string) bool {
+	if len(words) == 0 || filepath.Base(words[0]) != "chown" {
+		return false
+	}
+	rest, _ := afterFlags(words[1:], "[a-zA-Z]+ .*")
+	owner, _, _ := strings.Cut(strings.Join(rest[:min(1, len(rest))], ""), ":")
+	return owner != "" && owner != u.last("Service.User", "root").value
 }
 
 func (s *Server) hooks(u *unit) {
