@@ -44,7 +44,8 @@ func (p pod) storage(s *Server, i int, c any) {
 		own := source == p.ownVolume(text(m, "name")) ||
 			p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
 		readOnly, known := truth(dig(m, "readOnly"))
-		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, readOnly || !known, own || each, load})
+		s.mounts = append(s.mounts, mount{at: at, target: text(m, "mountPath"), fate: f, source: source,
+			readOnly: readOnly || !known, each: own || each, load: load})
 	}
 	if log := text(c, "terminationMessagePath"); log != "" && log != "/dev/termination-log" {
 		s.mounts = append(s.mounts, mount{at: p.in("containers", i, "terminationMessagePath"), target: log,

@@ -58,7 +58,14 @@ func (s *Server) mountUnit(u *unit) {
 			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: add "+
 				"RequiresMountsFor=%[1]s to its unit", where.value)}
 	}
-	s.mounts = append(s.mounts, mount{at: where.at, target: where.value, fate: f})
+	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
+		if _, below := within(m.source, where.value); below && m.source != "" && len(where.value) >= m.on {
+			s.mounts[i].fate, s.mounts[i].on = f, len(where.value)
+		}
+	}
+	if s.onMachine() { // and what a unit mounts over it counts before it
+		s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f})
+	}
 }
 
 // needed are the folders, and the units by name, without which systemd does not start a unit (systemd.unit(5),

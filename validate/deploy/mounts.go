@@ -193,7 +193,7 @@ func (s *Server) shared() string {
 	dir := s.dir()
 	m := s.mountOf(dir)
 	switch {
-	case m == nil && s.Kind == Systemd && path.IsAbs(dir):
+	case m == nil && s.Kind == Systemd && s.onMachine() && path.IsAbs(dir):
 		return path.Clean(dir)
 	case m == nil || m.source == "":
 		return ""

@@ -80,6 +80,7 @@ type mount struct {
 	fate     fate
 	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
 	readOnly bool
+	on       int                              // the length of the path of the mount unit that it lies on
 	each     bool                             // of several pods, each has its own
 	load     func(c *configFile, file string) // finds a file of it
 }
@@ -168,6 +169,11 @@ func (s *Server) dir() string {
 
 func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save) > 0 }
 
+// onMachine reports whether the server sees the machine's own files, and no container's.
+func (s *Server) onMachine() bool {
+	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container && s.rest.why == ""
+}
+
 func (s *Server) keeps() {
 	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
@@ -185,7 +191,7 @@ func (s *Server) keeps() {
 			if f, at = m.fate, m.at; m.readOnly {
 				s.lacks(Data, at, dir+" is read-only, so that nothing can be saved there")
 			}
-		} else if s.Kind == Systemd {
+		} else if s.onMachine() {
 			f = onMachine(dir)
 		}
 		s.onDisk(dir, f, at)

@@ -49,11 +49,11 @@ func readSystemd(u *unit) *Server {
 		s.unit = u
 	}
 	s.needs = u.needed()
+	sleep := s.before(u)
+	inStart := s.start(u)
 	for _, m := range u.mounts {
 		s.mountUnit(m)
 	}
-	sleep := s.before(u)
-	inStart := s.start(u)
 	s.hooks(u)
 	for _, key := range []string{"KillSignal", "RestartKillSignal"} {
 		if a := u.last("Service."+key, ""); a.value != "" {
