@@ -38,9 +38,7 @@ func (p pod) storage(s *Server, i int, c any) {
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}
-		if _, claimed := within(source, podVolumes); claimed {
-			s.hosts = append(s.hosts, p.hosts()...)
-		}
+		s.hosts = append(s.hosts, p.sources(m)[1:]...)
 		own := source == p.ownVolume(text(m, "name")) ||
 			p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
 		readOnly, known := truth(dig(m, "readOnly"))
@@ -73,7 +71,8 @@ func (p pod) named(expression string, c any) (stable, each bool) {
 
 // ownVolume names a volume that the pod has for itself, for a comparison with other pods'.
 func (p pod) ownVolume(name string) string {
-	return path.Join(podVolumes, fmt.Sprintf("volume %s of %s %s", name, p.kind, text(p.root, "metadata", "name")))
+	return path.Join(podVolumes, fmt.Sprintf("volume %s of %s %s", name, p.kind,
+		strings.TrimPrefix(p.namespace()+"."+text(p.root, "metadata", "name"), ".")))
 }
 
 // claimOf names a claim likewise. One that a StatefulSet makes from a template is that StatefulSet's volume: it is
@@ -92,6 +91,18 @@ func (p pod) claimOf(name string) string {
 	return path.Join(podVolumes, fmt.Sprintf("claim %s %s", p.namespace(), name))
 }
 
+// retention is what a StatefulSet's policy lets become of its claims.
+func (p pod) retention() fate {
+	policy := dig(p.root, "spec", "persistentVolumeClaimRetentionPolicy")
+	for _, key := range keys(policy) {
+		if value := text(policy, key); value != "Retain" {
+			return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf("%s: %s may remove a pod's claim, with its "+
+				"data, when the StatefulSet is scaled down or made anew", key, value)}
+		}
+	}
+	return fate{}
+}
+
 // volume is what becomes of a volume of a pod, and what it is a part of.
 func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 	own := p.ownVolume(name)
@@ -99,13 +110,8 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
 			continue
 		}
-		policy := dig(p.root, "spec", "persistentVolumeClaimRetentionPolicy")
-		for _, key := range keys(policy) {
-			if value := text(policy, key); value != "Retain" {
-				return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf(
-						"%s: %s may remove a pod's claim, with its data, when the StatefulSet is scaled down or made anew", key, value)},
-					own, true
-			}
+		if f := p.retention(); len(f.doubted) > 0 {
+			return f, own, true
 		}
 		return p.claim(dig(template, "spec")), own, true
 	}
@@ -120,7 +126,8 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 			}
 		}
 		for _, key := range keys(dig(v, kind)) {
-			if !slices.Contains(allowed["kubernetes "+kind], key) && allowed["kubernetes "+kind] != nil {
+			yes, isBool := truth(dig(v, kind, key))
+			if !slices.Contains(allowed["kubernetes "+kind], key) && allowed["kubernetes "+kind] != nil && (yes || !isBool) {
 				return doubtful("not understood: the key %s of the volume %s; it could keep nothing that is written", key,
 					name), own, true
 			}
@@ -213,12 +220,27 @@ func (p pod) claim(claim any) fate {
 	return fate{}
 }
 
-// hosts are the folders of machines that the volumes of what was given lie in: a claim may be bound to any of them.
-func (p pod) hosts() (all []string) {
+// sources are a mount's own source, and the folders of machines that its claim may be bound to.
+func (p pod) sources(m any) []string {
+	name, claim, claimed := text(m, "name"), any(nil), false
+	_, source, _ := p.volume(name, m)
+	for _, v := range list(dig(p.spec, "volumes")) {
+		if of := text(v, "persistentVolumeClaim", "claimName"); text(v, "name") == name && of != "" {
+			claim, claimed = dig(objectRoot(p.object("PersistentVolumeClaim", of)), "spec"), true
+		}
+	}
+	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
+		if text(template, "metadata", "name") == name {
+			claim, claimed = dig(template, "spec"), true
+		}
+	}
+	all := []string{source}
 	for _, d := range p.all {
-		spec := d.root["spec"]
-		if host := text(spec, "hostPath", "path") + text(spec, "local", "path"); text(d.root, "kind") == "PersistentVolume" &&
-			host != "" {
+		spec, bound := d.root["spec"], text(claim, "volumeName")
+		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
+		if claimed && host != "" && text(d.root, "kind") == "PersistentVolume" &&
+			(claim == nil || text(claim, "storageClassName") == text(spec, "storageClassName")) &&
+			(bound == "" || bound == text(d.root, "metadata", "name")) {
 			all = append(all, host)
 		}
 	}
