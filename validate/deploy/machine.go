@@ -64,7 +64,7 @@ func (s *Server) mountUnit(u *unit) {
 		}
 	}
 	if s.onMachine() { // and what a unit mounts over it counts before it
-		s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f})
+		s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f, on: len(where.value)})
 	}
 }
 

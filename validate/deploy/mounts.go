@@ -187,13 +187,19 @@ func (s *Server) own(name string) {
 	}
 }
 
+// inPlace reports whether the server sees a folder of the machine under its own path, on a mount unit or on none.
+func (s *Server) inPlace(dir string) bool {
+	m := s.mountOf(dir)
+	return s.onMachine() && path.IsAbs(dir) && (m == nil || m.on > 0 && m.source == "")
+}
+
 // shared gives the place of the server's folder in a named volume, a claim or a folder of the machine, "" for what no
 // other server can have.
 func (s *Server) shared() string {
 	dir := s.dir()
 	m := s.mountOf(dir)
 	switch {
-	case m == nil && s.Kind == Systemd && s.onMachine() && path.IsAbs(dir):
+	case s.Kind == Systemd && s.inPlace(dir):
 		return path.Clean(dir)
 	case m == nil || m.source == "":
 		return ""

@@ -54,6 +54,7 @@ type Server struct {
 	overrides []settings.Directive
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
+	tmpfiles  []tmpfile
 	needs     []string // what systemd starts it after, and not without
 	hosts     []string // where its claims may lie on their machine
 	rest      fate     // of what is on no mount
@@ -198,6 +199,11 @@ func (s *Server) keeps() {
 		s.apart(dir, f)
 		if s.unit != nil {
 			s.unit.writes(s, dir)
+		}
+	}
+	for _, line := range s.tmpfiles {
+		if place := s.shared(); s.persists() && path.IsAbs(place) {
+			line.weigh(s, place)
 		}
 	}
 	s.stops()

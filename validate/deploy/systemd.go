@@ -48,7 +48,7 @@ func readSystemd(u *unit) *Server {
 	if u.last("Container.Image", "").value == "" {
 		s.unit = u
 	}
-	s.needs = u.needed()
+	s.needs, s.tmpfiles = u.needed(), u.tmpfiles
 	sleep := s.before(u)
 	inStart := s.start(u)
 	for _, m := range u.mounts {
@@ -201,7 +201,7 @@ func nearest(file string, paths []string) (n int) {
 var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi /etc", "yes": "/usr /boot /efi",
 	"true": "/usr /boot /efi"}
 
-// writes judges whether the unit lets its server write to a folder, and what systemd-tmpfiles does there.
+// writes judges whether the unit lets its server write to a folder.
 func (u *unit) writes(s *Server, dir string) {
 	protect := u.last("Service.ProtectSystem", "no")
 	if u.yes("Service.DynamicUser") {
@@ -220,12 +220,9 @@ func (u *unit) writes(s *Server, dir string) {
 			yes = append(yes, path.Join(folder, strings.Split(name, ":")[0]))
 		}
 	}
-	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.mountOf(dir) == nil {
+	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.inPlace(dir) {
 		s.lacks(Data, orAt(protect.at, s.Place),
 			dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
-	}
-	for _, line := range u.tmpfiles {
-		line.weigh(s, dir)
 	}
 }
 
