@@ -147,6 +147,10 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 		"app/compose.override.yaml":     "services:\n  lock:\n    command: redis-server --appendonly yes --appendfsync always\n",
 		"units/redis.service":           "[Service]\nExecStart=/usr/bin/redis-server --appendonly yes --appendfsync always --dir /var/lib/redis\n",
 		"units/redis.service.d/10.conf": "[Service]\nExecStopPost=/opt/redis/tidy\n",
+		"objects/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', --appendfsync, always],\n" +
+			"  volumeMounts: [{name: d, mountPath: /data}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n",
+		"objects/tidy.yaml": "kind: Job\nspec: {template: {spec: {containers: [{name: tidy, image: alpine,\n" +
+			"  volumeMounts: [{name: d, mountPath: /d}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}}}\n",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
@@ -155,9 +159,10 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 		code int
 		says string
 	}{
-		"conf":  {1, "LP004 unsafe: failover: "},
-		"app":   {0, ""},
-		"units": {4, "units/redis.service.d/10.conf:2: LP012 in doubt: not understood: ExecStopPost (tidy)"},
+		"conf":    {1, "LP004 unsafe: failover: "},
+		"app":     {0, ""},
+		"objects": {4, "objects/tidy.yaml:2: LP015 in doubt: not understood: the container tidy, which sees claim d too"},
+		"units":   {4, "units/redis.service.d/10.conf:2: LP012 in doubt: not understood: ExecStopPost (tidy)"},
 	} {
 		p := fake(expected)
 		p.suite = predicted

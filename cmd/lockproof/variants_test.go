@@ -16,47 +16,52 @@ import (
 // adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the file's bytes. Files in folders
 // are given by the flags.
 func TestVariants(t *testing.T) {
-	data, err := os.ReadFile("testdata/variants.txt")
-	require.NoError(t, err)
-	cases := strings.Split(string(data), "\n== ")
 	plain := map[string]string{}
-	for _, p := range strings.Split("\n"+cases[0], "\n@@ ")[1:] {
-		name, text, _ := strings.Cut(p, "\n")
-		plain[name] = text + "\n"
+	for _, file := range []string{"variants.txt", "sceptic2.txt"} {
+		data, err := os.ReadFile("testdata/" + file)
+		require.NoError(t, err)
+		bases, cases, _ := strings.Cut("\n"+string(data), "\n== ")
+		for _, p := range strings.Split(bases, "\n@@ ")[1:] {
+			name, text, _ := strings.Cut(p, "\n")
+			plain[name] = text + "\n"
+		}
+		all := strings.Split(cases, "\n== ")
+		require.Greater(t, len(all), 60)
+		for _, c := range all {
+			head, body, _ := strings.Cut(c, "\n")
+			fields := strings.Split(head, " | ")
+			t.Run(fields[0], func(t *testing.T) { variant(t, plain, fields, body) })
+		}
 	}
-	require.Greater(t, len(cases), 80)
-	for _, c := range cases[1:] {
-		head, body, _ := strings.Cut(c, "\n")
-		fields := strings.Split(head, " | ")
-		t.Run(fields[0], func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			var files []string
-			for _, part := range strings.Split("\n"+body, "\n-- ")[1:] {
-				file, text, _ := strings.Cut(part, " --\n")
-				file, text = strings.TrimSuffix(file, " --"), strings.TrimSuffix(text, " --")
-				if name, base, varied := strings.Cut(file, " = "); varied {
-					file, text = name, varyOf(t, plain[base], text)
-				}
-				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-				require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o644))
-				if filepath.Dir(file) == "." && file != "redis.conf" && file != "other.conf" && filepath.Ext(file) != ".volume" {
-					files = append(files, file)
-				}
-			}
-			if fields[1] == "64" {
-				got := fake(expected).try(append([]string{"validate"}, files...)...)
-				require.Equal(t, exitUsage, got.code, got.out)
-				return
-			}
-			flags := strings.Fields(fields[len(fields)-1])
-			if slices.ContainsFunc(flags, exists) {
-				files = nil
-			}
-			got, exit := answerOf(t, append(flags, files...))
-			require.Equal(t, strings.Join(fields[1:len(fields)-2], " | "), got)
-			require.Equal(t, fields[len(fields)-2], fmt.Sprint(exit))
-		})
+}
+
+func variant(t *testing.T, plain map[string]string, fields []string, body string) {
+	t.Chdir(t.TempDir())
+	var files []string
+	for _, part := range strings.Split("\n"+body, "\n-- ")[1:] {
+		file, text, _ := strings.Cut(part, " --\n")
+		file, text = strings.TrimSuffix(file, " --"), strings.TrimSuffix(text, " --")
+		if name, base, varied := strings.Cut(file, " = "); varied {
+			file, text = name, varyOf(t, plain[base], text)
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o644))
+		if filepath.Dir(file) == "." && file != "redis.conf" && file != "other.conf" && filepath.Ext(file) != ".volume" {
+			files = append(files, file)
+		}
 	}
+	if fields[1] == "64" {
+		got := fake(expected).try(append([]string{"validate"}, files...)...)
+		require.Equal(t, exitUsage, got.code, got.out)
+		return
+	}
+	flags := strings.Fields(fields[len(fields)-1])
+	if slices.ContainsFunc(flags, exists) {
+		files = nil
+	}
+	got, exit := answerOf(t, append(flags, files...))
+	require.Equal(t, strings.Join(fields[1:len(fields)-2], " | "), got)
+	require.Equal(t, fields[len(fields)-2], fmt.Sprint(exit))
 }
 
 // varyOf is a plain file with changes.

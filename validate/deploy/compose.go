@@ -33,7 +33,7 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 	for _, s := range found {
 		for _, layer := range append(d.layers, d) {
 			if layer.tagged.File != "" {
-				s.misses(Settings, layer.tagged, "!reset or !override",
+				s.misses(Settings, layer.tagged, "!reset, !override or COMPOSE_FILE",
 					"take back anything: give the output of docker compose config")
 			}
 		}

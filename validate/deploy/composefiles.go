@@ -24,6 +24,10 @@ func composeProjects(all []document) (projects []document, err error) {
 		projects[same] = projects[same].overlaid(doc)
 	}
 	for i, p := range projects {
+		env := filepath.Join(filepath.Dir(p.file), ".env")
+		if values, _ := readEnvironment(env); values["COMPOSE_FILE"] != "" && len(p.layers) == 0 {
+			projects[i].tagged = settings.Place{File: env}
+		}
 		base := strings.TrimSuffix(filepath.Base(p.file), filepath.Ext(p.file))
 		over, _ := filepath.Glob(filepath.Join(filepath.Dir(p.file), "*compose.override.y*ml"))
 		if len(p.layers) > 0 || base != "compose" && base != "docker-compose" || len(over) == 0 {

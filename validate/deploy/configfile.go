@@ -90,9 +90,11 @@ func (s *Server) weigh(ignore []string) {
 		}
 	}
 	for _, r := range s.Redis.Remarks {
-		stop := strings.HasPrefix(r.What, "shutdown-on-sig")
+		name, _, _ := strings.Cut(r.What, " ")
+		stop := strings.HasPrefix(name, "shutdown-on-sig")
 		switch {
-		case len(r.Doubts) == 0 || stop && s.Redis.AppendOnly:
+		case len(r.Doubts) == 0 || stop && s.Redis.AppendOnly,
+			stop && len(s.Redis.Save) > 0 && s.Redis.Last(name) == "save": // which it does anyway
 		case stop || r.Data:
 			s.lacks(Data, r.Place, r.What, r.Doubts...)
 		default:

@@ -193,7 +193,7 @@ func (d *Deployment) link(o Options) error {
 		}
 	}
 	for _, each := range d.Servers {
-		if each.Kind != Systemd && len(each.mounts) > 0 || each.rest.why != "" {
+		if !each.onMachine() {
 			each.covers()
 		}
 		if !each.Unread || each.persists() {
@@ -222,6 +222,7 @@ func (d *Deployment) settle(s *Server, o Options) (err error) {
 	for _, m := range d.mounts {
 		s.mountUnit(m)
 	}
+	s.tmpfiles = append(s.tmpfiles, d.tmpfiles...)
 	switch {
 	case s.Redis == nil:
 		err = s.readSettings(o.Set, o.Ignore)
@@ -312,7 +313,7 @@ func (d *Deployment) together(named bool) {
 // overwrites reports whether two servers of one machine, as their ports tell, write to the same files.
 func (s *Server) overwrites(other *Server) bool {
 	onMachine := func(s *Server) bool {
-		return (s.Kind == Systemd || s.Kind == ConfigOnly) && s.mountOf(s.dir()) == nil && path.IsAbs(s.dir())
+		return s.Kind != Running && s.inPlace(s.dir())
 	}
 	if !onMachine(s) || !onMachine(other) || s.dir() != other.dir() || s.Redis.Last("port") == other.Redis.Last("port") {
 		return false

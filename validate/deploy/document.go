@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,6 +142,17 @@ func dig(root any, path ...string) any {
 func text(root any, path ...string) string {
 	s, _ := dig(root, path...).(string)
 	return s
+}
+
+// truth is a value that should be a boolean, in the words of YAML 1.1 too, and whether it is one.
+func truth(value any) (yes, known bool) {
+	switch strings.ToLower(fmt.Sprint(cmp.Or(value, any(false)))) {
+	case "true", "yes", "on", "y":
+		return true, true
+	case "false", "no", "off", "n":
+		return false, true
+	}
+	return false, false
 }
 
 func list(value any) []any {

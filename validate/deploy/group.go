@@ -19,7 +19,7 @@ var (
 // Group finds the deployments below a folder: a unit or a compose file with what it names is one, and the Kubernetes
 // objects of a folder are one, and so are its redis.conf and sentinel.conf that none of the others names.
 func Group(folder string) (groups [][]string, err error) {
-	type content struct{ units, confs, objects []string }
+	type content struct{ units, confs, objects, others []string }
 	folders, texts := map[string]*content{}, map[string]string{}
 	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
@@ -33,7 +33,8 @@ func Group(folder string) (groups [][]string, err error) {
 			return nil
 		}
 		data, err := readText(file)
-		if err != nil || !mentions.MatchString(data) {
+		mentioned, object := mentions.MatchString(data), objectLine.MatchString(data)
+		if err != nil || !mentioned && !object {
 			return nil
 		}
 		dir, ext := filepath.Dir(file), filepath.Ext(name)
@@ -45,7 +46,9 @@ func Group(folder string) (groups [][]string, err error) {
 			c.units, texts[file] = append(c.units, file), data
 		case ext == ".conf":
 			c.confs = append(c.confs, file)
-		case objectLine.MatchString(data):
+		case object && !mentioned: // which may touch those of the others
+			c.others = append(c.others, file)
+		case object:
 			c.objects = append(c.objects, file)
 		case strings.Contains(data, "services:") || strings.Contains(data, "HostConfig") ||
 			sourceOf(given{file, data}) != nil:
@@ -61,6 +64,9 @@ func Group(folder string) (groups [][]string, err error) {
 		for _, unit := range c.units {
 			groups = append(groups, append([]string{unit},
 				slices.DeleteFunc(slices.Clone(c.confs), func(conf string) bool { return !named(conf, unit) })...))
+		}
+		if len(c.objects) > 0 {
+			c.objects = append(c.objects, c.others...)
 		}
 		rest := slices.DeleteFunc(c.confs, func(conf string) bool { return named(conf, sortedKeys(texts)...) })
 		for _, group := range [][]string{c.objects, rest} {

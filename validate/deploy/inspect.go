@@ -2,8 +2,10 @@ package deploy
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -80,12 +82,32 @@ func (s *Server) inspected(d document, image string) {
 			return fate{}
 		})
 	}
+	for _, key := range keys(host) {
+		if !zero(dig(host, key)) && !slices.Contains(allowed["inspect HostConfig"], key) {
+			s.misses(Data, d.at("HostConfig", key), "the key "+key+" of HostConfig", "change the program or its volumes")
+		}
+	}
+	if runtime := text(host, "Runtime"); !slices.Contains([]string{"", "runc", "crun", "oci", "io.containerd.runc.v2"}, runtime) {
+		s.misses(Program, d.at("HostConfig", "Runtime"), "the runtime "+runtime, "keep files in memory")
+	}
+	for i, m := range list(dig(host, "Mounts")) {
+		if !zero(dig(m, "VolumeOptions", "DriverConfig")) {
+			s.misses(Data, d.at("HostConfig", "Mounts", i), "a volume with a driver or options of its own", "be memory")
+		}
+	}
 	for target := range asMap(dig(host, "Tmpfs")) {
 		s.see(d.at("HostConfig", "Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
 	if dig(host, "VolumesFrom") != nil && len(list(dig(host, "VolumesFrom"))) > 0 {
 		s.misses(Data, d.at("HostConfig", "VolumesFrom"), "VolumesFrom", "be memory")
 	}
+}
+
+// zero reports whether a value says nothing.
+func zero(value any) bool {
+	parts := slices.Concat(slices.Collect(maps.Values(asMap(value))), list(value))
+	plain := slices.Contains([]string{"<nil>", "false", "0", "", "map[]", "[]"}, fmt.Sprint(value))
+	return plain || len(parts) > 0 && !slices.ContainsFunc(parts, func(v any) bool { return !zero(v) })
 }
 
 // plainPath looks for programs where the system's own are.

@@ -3,11 +3,11 @@ package deploy
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"example.org/lockproof/validate/settings"
 )
@@ -63,6 +63,13 @@ func (d document) owned(all []document) bool {
 	return false
 }
 
+// names reports whether two documents are about one object.
+func (d document) names(other document) bool {
+	name := text(d.root, "metadata", "name")
+	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
+		d.namespace() == other.namespace()
+}
+
 func podOf(d document, all []document) (p pod, known bool) {
 	p = pod{document: d, all: all, kind: text(d.root, "kind")}
 	if p.path, known = podPaths[p.kind]; !known {
@@ -95,8 +102,12 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 		}
 	}
 	for _, s := range found {
-		for _, d := range all {
+		for i, d := range all {
 			s.object(d)
+			if slices.ContainsFunc(all[:i], func(other document) bool { return d.names(other) && !reflect.DeepEqual(d.root, other.root) }) {
+				s.misses(Settings, d.at("metadata"), fmt.Sprintf("a second %s %s, or a patch of it", text(d.root, "kind"),
+					text(d.root, "metadata", "name")), "be the one that counts: give the rendered objects")
+			}
 		}
 	}
 	return found
@@ -118,8 +129,9 @@ func (s *Server) object(d document) {
 // beside judges a container of the same files that is no server.
 func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 	for _, m := range list(dig(c, "volumeMounts")) {
-		_, source, _ := p.volume(text(m, "name"), m)
-		s.touches(at, who, source, dig(m, "readOnly") == true)
+		for _, source := range p.sources(m) {
+			s.touches(at, who, source, dig(m, "readOnly") == true)
+		}
 	}
 	p.reach(s, at, who, c)
 	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")))
@@ -149,6 +161,13 @@ func (p pod) container(name string, i int, c any) *Server {
 	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
 	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
 	p.storage(s, i, c)
+	if again := text(p.spec, "restartPolicy"); !slices.Contains([]string{"", "Always", "OnFailure"}, again) {
+		for i, m := range s.mounts { // a pod that ended is made anew, and its volumes with it
+			if len(m.fate.lost)+len(m.fate.doubted) > 0 {
+				s.mounts[i].fate.doubted = append(slices.Clone(m.fate.doubted), settings.Kill)
+			}
+		}
+	}
 	line := s.contained(p.described(s, i, c))
 	s.loadConfig()
 	p.initial(s)
@@ -231,17 +250,20 @@ func (p pod) initial(s *Server) {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
 		}
-		if e := besides(all); e.known && e.sleep == 0 {
+		_, known := imageOf(text(c, "image")) // whose entrypoint runs its words
+		if e := besides(all); e.known && e.sleep == 0 && (known || dig(c, "command") != nil) {
 			continue
 		}
 		p.reach(s, at, who, c)
 		seen := &Server{}
 		for _, m := range list(dig(c, "volumeMounts")) {
-			_, source, _ := p.volume(text(m, "name"), m)
-			s.commands(at, who, source, dig(m, "readOnly") == true)
-			for _, other := range s.mounts {
-				if overlap(other.source, source) && dig(m, "readOnly") != true {
-					seen.mounts = append(seen.mounts, other)
+			for _, source := range p.sources(m) {
+				s.commands(at, who, source, dig(m, "readOnly") == true)
+				host := slices.ContainsFunc(s.hosts, func(h string) bool { return overlap(h, source) })
+				for _, other := range s.mounts {
+					if (host || overlap(other.source, source)) && dig(m, "readOnly") != true {
+						seen.mounts = append(seen.mounts, other)
+					}
 				}
 			}
 		}
@@ -267,60 +289,6 @@ func number(value any, otherwise int) int {
 		return otherwise
 	}
 	return n
-}
-
-// probes judges what kubelet runs in the container, and whether it ends a sleep.
-func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
-	at := func(keys ...any) settings.Place { return p.in(append([]any{"containers", i}, keys...)...) }
-	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
-		if command := dig(c, key, "exec", "command"); command != nil {
-			s.beside(at(key), key, joined(command), Settings)
-		}
-	}
-	if limit := probeLimit(c); limit > 0 && sleep >= limit {
-		s.lacks(Restart, at("livenessProbe"),
-			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
-				"give it a startupProbe that waits longer", sleep, limit))
-	}
-	slept := 0 * time.Second // before the pod is told to stop
-	for _, key := range []string{"postStart", "preStop"} {
-		hook := dig(c, "lifecycle", key)
-		command := joined(dig(hook, "exec", "command"))
-		switch {
-		case hook == nil:
-		case dig(hook, "sleep") != nil && key == "preStop":
-			slept = time.Duration(number(dig(hook, "sleep", "seconds"), 1e6)) * time.Second
-		case dig(hook, "sleep") != nil:
-		case dig(hook, "exec") == nil:
-			s.misses(Settings, at("lifecycle", key), key, "change settings or data by a request")
-		case key == "postStart":
-			s.beside(at("lifecycle", key), key, command, Settings)
-		default:
-			slept = s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown).sleep
-		}
-	}
-	if signal := text(c, "lifecycle", "stopSignal"); signal != "" {
-		s.stopSignal(at("lifecycle"), "stopSignal", signal)
-	}
-	grace := time.Duration(number(dig(p.spec, "terminationGracePeriodSeconds"), 30)) * time.Second
-	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 &&
-		slept > 0 {
-		s.stopTimeout(at("lifecycle", "preStop"), "what preStop leaves of the grace period,", max(grace-slept, 1))
-	}
-}
-
-// probeLimit is how long a container may say nothing after its start until its liveness probe has it killed
-// (Kubernetes, Configure Probes); 0 where there is none. A startup probe holds it back.
-func probeLimit(c any) time.Duration {
-	probe := dig(c, "livenessProbe")
-	if startup := dig(c, "startupProbe"); startup != nil {
-		probe = startup
-	}
-	if probe == nil {
-		return 0
-	}
-	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+
-		number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
 }
 
 func (p pod) updates(s *Server) {

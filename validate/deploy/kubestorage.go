@@ -38,9 +38,12 @@ func (p pod) storage(s *Server, i int, c any) {
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}
+		s.hosts = append(s.hosts, p.sources(m)[1:]...)
 		own := source == p.ownVolume(text(m, "name")) ||
 			p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
-		s.mounts = append(s.mounts, mount{at, text(m, "mountPath"), f, source, dig(m, "readOnly") == true, own || each, load})
+		readOnly, known := truth(dig(m, "readOnly"))
+		s.mounts = append(s.mounts, mount{at: at, target: text(m, "mountPath"), fate: f, source: source,
+			readOnly: readOnly || !known, each: own || each, load: load})
 	}
 	if log := text(c, "terminationMessagePath"); log != "" && log != "/dev/termination-log" {
 		s.mounts = append(s.mounts, mount{at: p.in("containers", i, "terminationMessagePath"), target: log,
@@ -68,7 +71,8 @@ func (p pod) named(expression string, c any) (stable, each bool) {
 
 // ownVolume names a volume that the pod has for itself, for a comparison with other pods'.
 func (p pod) ownVolume(name string) string {
-	return path.Join(podVolumes, fmt.Sprintf("volume %s of %s %s", name, p.kind, text(p.root, "metadata", "name")))
+	return path.Join(podVolumes, fmt.Sprintf("volume %s of %s %s", name, p.kind,
+		strings.TrimPrefix(p.namespace()+"."+text(p.root, "metadata", "name"), ".")))
 }
 
 // claimOf names a claim likewise. One that a StatefulSet makes from a template is that StatefulSet's volume: it is
@@ -87,6 +91,18 @@ func (p pod) claimOf(name string) string {
 	return path.Join(podVolumes, fmt.Sprintf("claim %s %s", p.namespace(), name))
 }
 
+// retention is what a StatefulSet's policy lets become of its claims.
+func (p pod) retention() fate {
+	policy := dig(p.root, "spec", "persistentVolumeClaimRetentionPolicy")
+	for _, key := range keys(policy) {
+		if value := text(policy, key); value != "Retain" {
+			return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf("%s: %s may remove a pod's claim, with its "+
+				"data, when the StatefulSet is scaled down or made anew", key, value)}
+		}
+	}
+	return fate{}
+}
+
 // volume is what becomes of a volume of a pod, and what it is a part of.
 func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 	own := p.ownVolume(name)
@@ -94,9 +110,8 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
 			continue
 		}
-		if text(p.root, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") == "Delete" {
-			return fate{doubted: []settings.Crash{settings.Shutdown},
-				why: "whenScaled: Delete removes a pod's claim, with its data, when the StatefulSet is scaled down"}, own, true
+		if f := p.retention(); len(f.doubted) > 0 {
+			return f, own, true
 		}
 		return p.claim(dig(template, "spec")), own, true
 	}
@@ -108,6 +123,13 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		for _, key := range keys(v) {
 			if key != "name" {
 				kind = key
+			}
+		}
+		for _, key := range keys(dig(v, kind)) {
+			yes, isBool := truth(dig(v, kind, key))
+			if !slices.Contains(allowed["kubernetes "+kind], key) && allowed["kubernetes "+kind] != nil && (yes || !isBool) {
+				return doubtful("not understood: the key %s of the volume %s; it could keep nothing that is written", key,
+					name), own, true
 			}
 		}
 		switch kind {
@@ -162,6 +184,12 @@ func (p pod) claim(claim any) fate {
 		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) &&
 			!plainOptions(d.root["mountOptions"]) {
 			return doubtful("%s", "not understood: the mountOptions of the class "+name+"; they could undo what fsync promises")
+		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) {
+			for _, key := range keys(d.root["parameters"]) {
+				if !slices.Contains(allowed["kubernetes class parameters"], key) {
+					return doubtful("not understood: the parameter %s of the class %s; it could make volumes in memory", key, name)
+				}
+			}
 		}
 		if text(d.root, "kind") != "PersistentVolume" {
 			continue
@@ -190,6 +218,33 @@ func (p pod) claim(claim any) fate {
 		}
 	}
 	return fate{}
+}
+
+// sources are a mount's own source, and the folders of machines that its claim may be bound to.
+func (p pod) sources(m any) []string {
+	name, claim, claimed := text(m, "name"), any(nil), false
+	_, source, _ := p.volume(name, m)
+	for _, v := range list(dig(p.spec, "volumes")) {
+		if of := text(v, "persistentVolumeClaim", "claimName"); text(v, "name") == name && of != "" {
+			claim, claimed = dig(objectRoot(p.object("PersistentVolumeClaim", of)), "spec"), true
+		}
+	}
+	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
+		if text(template, "metadata", "name") == name {
+			claim, claimed = dig(template, "spec"), true
+		}
+	}
+	all := []string{source}
+	for _, d := range p.all {
+		spec, bound := d.root["spec"], text(claim, "volumeName")
+		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
+		if claimed && host != "" && text(d.root, "kind") == "PersistentVolume" &&
+			(claim == nil || text(claim, "storageClassName") == text(spec, "storageClassName")) &&
+			(bound == "" || bound == text(d.root, "metadata", "name")) {
+			all = append(all, host)
+		}
+	}
+	return all
 }
 
 // plainOptions reports whether options of mount(8) keep what fsync promises.

@@ -175,7 +175,7 @@ func readTmpfiles(file, text string) (all []tmpfile) {
 	return all
 }
 
-// weigh judges a line that is about the server's folder: one that makes it or sets its rights, without an age, removes
+// weigh judges a line that is about the folder of the machine that the server writes to: one that makes it or sets its rights, without an age, removes
 // nothing. Of a pattern, what comes before its first sign counts.
 func (t tmpfile) weigh(s *Server, dir string) {
 	begin := t.path[:strings.IndexAny(t.path+"*", "*?[%")]
@@ -184,7 +184,7 @@ func (t tmpfile) weigh(s *Server, dir string) {
 	if begin != t.path {
 		above, below = strings.HasPrefix(dir+"/", begin), strings.HasPrefix(begin, dir+"/")
 	}
-	if (above || below) && s.mountOf(dir) == nil && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) ||
+	if (above || below) && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) ||
 		t.age != "" && t.age != "-") {
 		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")
 	}

@@ -2,6 +2,8 @@ package deploy
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,7 +46,40 @@ func fileSystem(what, kind, device, options string) fate {
 // mountUnit takes what a mount unit makes of a folder of the machine.
 func (s *Server) mountUnit(u *unit) {
 	where := u.last("Mount.Where", "")
-	s.mounts = append(s.mounts, mount{at: where.at, target: where.value,
-		fate: fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value,
-			u.last("Mount.Options", "").value)})
+	f := fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value,
+		u.last("Mount.Options", "").value)
+	early := slices.Concat(u.words("Unit.Before"), u.words("Install.WantedBy"), u.words("Install.RequiredBy"))
+	waits := slices.ContainsFunc(s.needs, func(need string) bool {
+		_, below := within(need, where.value)
+		return below || need == filepath.Base(u.file)
+	})
+	if !waits && !slices.Contains(early, "local-fs.target") && len(f.lost)+len(f.doubted) == 0 {
+		f = fate{doubted: []settings.Crash{settings.PowerLoss},
+			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: add "+
+				"RequiresMountsFor=%[1]s to its unit", where.value)}
+	}
+	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
+		if _, below := within(m.source, where.value); below && m.source != "" && len(where.value) >= m.on {
+			s.mounts[i].fate, s.mounts[i].on = f, len(where.value)
+		}
+	}
+	if s.onMachine() { // and what a unit mounts over it counts before it
+		s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f, on: len(where.value)})
+	}
+}
+
+// needed are the folders, and the units by name, without which systemd does not start a unit (systemd.unit(5),
+// RequiresMountsFor; systemd.exec(5), Implicit Dependencies).
+func (u *unit) needed() (all []string) {
+	all = append(u.words("Unit.RequiresMountsFor"), u.words("Service.WorkingDirectory")...)
+	for _, name := range u.words("Service.StateDirectory") {
+		name, _, _ = strings.Cut(name, ":")
+		all = append(all, path.Join(unitFolders["State"], name))
+	}
+	for _, name := range append(u.words("Unit.Requires"), u.words("Unit.BindsTo")...) {
+		if slices.Contains(u.words("Unit.After"), name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }

@@ -99,7 +99,8 @@ func readVolume(value any) (v volume) {
 				return readVolume(fmt.Sprintf("%s:%v", key, rest))
 			}
 		}
-		v = volume{kind: text(m, "type"), plain: true, readOnly: m["read_only"] == true}
+		v = volume{kind: text(m, "type")}
+		v.readOnly, v.plain = truth(m["read_only"])
 		var ok, also bool
 		v.from, ok = interpolate(text(m, "source"))
 		v.to, also = interpolate(text(m, "target"))
@@ -172,7 +173,8 @@ func anew(format string, args ...any) fate {
 		": a container that is made anew, as by docker compose down and up, begins empty"}
 }
 
-// own adds what a container has without being told: its own /dev/shm, and a volume where its image declares one.
+// own adds what a container has without being told: its own /dev/shm and /run. What is on no mount of its own goes when
+// it is made anew, as a volume does that its image declares.
 func (s *Server) own(name string) {
 	s.rest = anew("the data are on no volume")
 	s.mounts = append(s.mounts,
@@ -180,9 +182,15 @@ func (s *Server) own(name string) {
 	for _, run := range []string{"/run", "/var/run"} {
 		s.mounts = append(s.mounts, mount{at: s.Place, target: run, fate: s.rest})
 	}
-	if i, ok := imageOf(name); ok { // named mounts of the same folder come after it, and count
-		s.mounts = append(s.mounts, mount{at: s.Place, target: i.folder, fate: anew("no volume is named for %s", i.folder)})
+	if i, ok := imageOf(name); ok {
+		s.rest = anew("no volume is named for %s", i.folder)
 	}
+}
+
+// inPlace reports whether the server sees a folder of the machine under its own path, on a mount unit or on none.
+func (s *Server) inPlace(dir string) bool {
+	m := s.mountOf(dir)
+	return s.onMachine() && path.IsAbs(dir) && (m == nil || m.on > 0 && m.source == "")
 }
 
 // shared gives the place of the server's folder in a named volume, a claim or a folder of the machine, "" for what no
@@ -191,7 +199,7 @@ func (s *Server) shared() string {
 	dir := s.dir()
 	m := s.mountOf(dir)
 	switch {
-	case m == nil && s.Kind == Systemd && path.IsAbs(dir):
+	case s.Kind == Systemd && s.inPlace(dir):
 		return path.Clean(dir)
 	case m == nil || m.source == "":
 		return ""

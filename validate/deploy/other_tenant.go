@@ -72,7 +72,7 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 }
 
 // commander are clients that change what runs.
-var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker)\b`)
+var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker|(?i:flushall|flushdb))\b`)
 
 // inertRun are parts of /run by which nothing is commanded.
 var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)
@@ -87,7 +87,7 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 		return
 	}
 	s.commands(at, who, source, readOnly)
-	places := []string{}
+	places := slices.Clone(s.hosts)
 	for _, m := range s.mounts {
 		places = append(places, m.source)
 	}

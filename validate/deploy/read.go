@@ -44,6 +44,7 @@ type Deployment struct {
 	configs   []*settings.Redis
 	units     []*unit
 	mounts    []*unit
+	tmpfiles  []tmpfile
 	documents []document
 	besides   []func(*Server) // judge what runs beside a server
 	// unread are inputs that name no server by themselves, and what would.
@@ -81,12 +82,12 @@ func Read(files []string, o Options) (*Deployment, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.tmpfiles = append(u.tmpfiles, in.tmpfiles...)
 		for _, starter := range in.starters {
 			u.starters = append(u.starters, starter.file)
 		}
 		d.units = append(d.units, u)
 	}
+	d.tmpfiles = in.tmpfiles
 	if o.Config != "" {
 		config, err := settings.ReadRedis(o.Config, o.Set)
 		if err != nil {

@@ -111,7 +111,7 @@ func (r *Report) compare(s *Server) error {
 		return err
 	}
 	files, now := byName(s.Redis.Lines()), byName(running.Lines())
-	if dir := s.Redis.Last("dir"); path.IsAbs(dir) && running.Last("dir") != "" {
+	if dir := s.Redis.Dir(); path.IsAbs(dir) && running.Last("dir") != "" {
 		files["dir"], now["dir"] = path.Clean(dir), path.Clean(running.Last("dir"))
 	}
 	names := maps.Clone(files)

@@ -54,7 +54,10 @@ type Server struct {
 	overrides []settings.Directive
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
-	rest      fate // of what is on no mount
+	tmpfiles  []tmpfile
+	needs     []string // what systemd starts it after, and not without
+	hosts     []string // where its claims may lie on their machine
+	rest      fate     // of what is on no mount
 	// abrupt: what stops it does not let it save; unsureStop: it may not.
 	abrupt, unsureStop *Link
 	appended           []string
@@ -78,6 +81,7 @@ type mount struct {
 	fate     fate
 	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
 	readOnly bool
+	on       int                              // the length of the path of the mount unit that it lies on
 	each     bool                             // of several pods, each has its own
 	load     func(c *configFile, file string) // finds a file of it
 }
@@ -157,7 +161,7 @@ func (s *Server) mountOf(dir string) (found *mount) {
 
 // dir is the folder that the server writes to, "" or relative where that is not known.
 func (s *Server) dir() string {
-	dir := s.Redis.Last("dir")
+	dir := s.Redis.Dir()
 	if !path.IsAbs(dir) && s.folder != "" {
 		return path.Join(s.folder, dir)
 	}
@@ -165,6 +169,11 @@ func (s *Server) dir() string {
 }
 
 func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save) > 0 }
+
+// onMachine reports whether the server sees the machine's own files, and no container's.
+func (s *Server) onMachine() bool {
+	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container && s.rest.why == ""
+}
 
 func (s *Server) keeps() {
 	s.Lost = map[settings.Crash]string{}
@@ -183,13 +192,18 @@ func (s *Server) keeps() {
 			if f, at = m.fate, m.at; m.readOnly {
 				s.lacks(Data, at, dir+" is read-only, so that nothing can be saved there")
 			}
-		} else if s.Kind == Systemd {
+		} else if s.onMachine() {
 			f = onMachine(dir)
 		}
 		s.onDisk(dir, f, at)
 		s.apart(dir, f)
 		if s.unit != nil {
 			s.unit.writes(s, dir)
+		}
+	}
+	for _, line := range s.tmpfiles {
+		if place := s.shared(); s.persists() && path.IsAbs(place) {
+			line.weigh(s, place)
 		}
 	}
 	s.stops()

@@ -48,11 +48,12 @@ func readSystemd(u *unit) *Server {
 	if u.last("Container.Image", "").value == "" {
 		s.unit = u
 	}
+	s.needs, s.tmpfiles = u.needed(), u.tmpfiles
+	sleep := s.before(u)
+	inStart := s.start(u)
 	for _, m := range u.mounts {
 		s.mountUnit(m)
 	}
-	sleep := s.before(u)
-	inStart := s.start(u)
 	s.hooks(u)
 	for _, key := range []string{"KillSignal", "RestartKillSignal"} {
 		if a := u.last("Service."+key, ""); a.value != "" {
@@ -138,12 +139,25 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
+		if u.disowns(words) {
+			s.unsureStop = &Link{Place: a.at, What: "the folder may belong to another user than that of the unit, who cannot save there"}
+		}
 		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
 			s.lacks(Restart, a.at,
 				fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
 		}
 	}, "ExecCondition", "ExecStartPre")
 	return sum
+}
+
+// disowns reports whether a command gives files to another user than the unit's own.
+func (u *unit) disowns(words []string) bool {
+	if len(words) == 0 || filepath.Base(words[0]) != "chown" {
+		return false
+	}
+	rest, _ := afterFlags(words[1:], "[a-zA-Z]+ .*")
+	owner, _, _ := strings.Cut(strings.Join(rest[:min(1, len(rest))], ""), ":")
+	return owner != "" && owner != u.last("Service.User", "root").value
 }
 
 func (s *Server) hooks(u *unit) {
@@ -187,7 +201,7 @@ func nearest(file string, paths []string) (n int) {
 var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi /etc", "yes": "/usr /boot /efi",
 	"true": "/usr /boot /efi"}
 
-// writes judges whether the unit lets its server write to a folder, and what systemd-tmpfiles does there.
+// writes judges whether the unit lets its server write to a folder.
 func (u *unit) writes(s *Server, dir string) {
 	protect := u.last("Service.ProtectSystem", "no")
 	if u.yes("Service.DynamicUser") {
@@ -206,12 +220,9 @@ func (u *unit) writes(s *Server, dir string) {
 			yes = append(yes, path.Join(folder, strings.Split(name, ":")[0]))
 		}
 	}
-	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.mountOf(dir) == nil {
+	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.inPlace(dir) {
 		s.lacks(Data, orAt(protect.at, s.Place),
 			dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
-	}
-	for _, line := range u.tmpfiles {
-		line.weigh(s, dir)
 	}
 }
 

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -96,8 +97,8 @@ func (s *Server) folders(u *unit) {
 		parts := strings.Split(strings.TrimPrefix(bound, "-"), ":")
 		see("BindPaths", parts[min(1, len(parts)-1)], onMachine(parts[0]), parts[0])
 	}
-	for _, folder := range u.words("Service.RuntimeDirectory") {
-		folder, _, _ = strings.Cut(folder, ":")
+	for _, name := range u.words("Service.RuntimeDirectory") {
+		folder, link, _ := strings.Cut(name, ":")
 		in := onMachine("/run/" + folder)
 		switch u.last("Service.RuntimeDirectoryPreserve", "no").value {
 		case "yes", "true", "on", "1":
@@ -106,7 +107,9 @@ func (s *Server) folders(u *unit) {
 		default:
 			in = gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each stop", folder)
 		}
-		see("RuntimeDirectory", "/run/"+folder, in, "")
-		see("RuntimeDirectory", "/var/run/"+folder, in, "")
+		for _, name := range []string{folder, cmp.Or(strings.Split(link, ":")[0], folder)} { // which leads to it
+			see("RuntimeDirectory", "/run/"+name, in, "")
+			see("RuntimeDirectory", "/var/run/"+name, in, "")
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -251,6 +252,19 @@ func (s *Redis) Last(name string) string {
 		return d.Args[0]
 	}
 	return ""
+}
+
+// Dir is the folder that the server writes to. Redis enters each dir as it reads it, so that a relative one begins in
+// the one before (setConfigDirOption in config.c).
+func (s *Redis) Dir() (dir string) {
+	for _, d := range s.Directives {
+		if d.Name == "dir" && len(d.Args) == 1 && path.IsAbs(d.Args[0]) {
+			dir = d.Args[0]
+		} else if d.Name == "dir" && len(d.Args) == 1 {
+			dir = path.Join(dir, d.Args[0])
+		}
+	}
+	return dir
 }
 
 // Line is the last line of a directive as it was written, without a secret; "" where there is none.
