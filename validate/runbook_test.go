@@ -121,7 +121,7 @@ func judgedReal(t *testing.T, s *realServer, crashes ...settings.Crash) *Answer 
 }
 
 // Each runbook that changes a server is carried out on a real one that has keys. None is lost: not at a step, not at a
-// restart after it, and not on the way back.
+// restart after it, and not on the way back, whenever a kill comes.
 func TestRunbooksLoseNoKey(t *testing.T) {
 	for _, tt := range []struct{ lines, runbook string }{
 		{"save 3600 1", "an append-only file, appendfsync always"},
@@ -156,6 +156,9 @@ func TestRunbooksLoseNoKey(t *testing.T) {
 			for _, step := range book.Back {
 				s.do(step)
 				require.EqualValues(t, 500, s.keys(), "back: %+v", step)
+				s.kill()
+				s.start(s.process.Path)
+				require.EqualValues(t, 500, s.keys(), "back: %+v, and a kill", step)
 			}
 			s.restart()
 			require.EqualValues(t, 500, s.keys(), "after the way back and a restart")
