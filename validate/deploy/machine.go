@@ -59,8 +59,12 @@ func (s *Server) mountUnit(u *unit) {
 				"RequiresMountsFor=%[1]s to its unit", where.value)}
 	}
 	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
-		if _, below := within(m.source, where.value); below && m.source != "" && len(where.value) >= m.on {
+		switch _, below := within(m.source, where.value); {
+		case m.source == "" || !below || len(where.value) < m.on:
+		case m.on > 0 || m.fate.why == onMachine(m.source).why:
 			s.mounts[i].fate, s.mounts[i].on = f, len(where.value)
+		default: // which is lost in other ways too
+			s.mounts[i].fate = fate{slices.Concat(m.fate.lost, f.lost), slices.Concat(m.fate.doubted, f.doubted), m.fate.why}
 		}
 	}
 	if s.onMachine() { // and what a unit mounts over it counts before it

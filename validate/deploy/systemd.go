@@ -150,14 +150,15 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 	return sum
 }
 
-// disowns reports whether a command gives files to another user than the unit's own.
+// disowns reports whether a command gives files to another user than the unit's own, unless that is root.
 func (u *unit) disowns(words []string) bool {
-	if len(words) == 0 || filepath.Base(words[0]) != "chown" {
+	user := u.last("Service.User", "root").value
+	if len(words) == 0 || filepath.Base(words[0]) != "chown" || user == "root" || user == "0" {
 		return false
 	}
 	rest, _ := afterFlags(words[1:], "[a-zA-Z]+ .*")
 	owner, _, _ := strings.Cut(strings.Join(rest[:min(1, len(rest))], ""), ":")
-	return owner != "" && owner != u.last("Service.User", "root").value
+	return owner != "" && owner != user
 }
 
 func (s *Server) hooks(u *unit) {
