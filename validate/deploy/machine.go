@@ -55,8 +55,8 @@ func (s *Server) mountUnit(u *unit) {
 	})
 	if !waits && !slices.Contains(early, "local-fs.target") && len(f.lost)+len(f.doubted) == 0 {
 		f = fate{doubted: []settings.Crash{settings.PowerLoss},
-			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: add "+
-				"RequiresMountsFor=%[1]s to its unit", where.value)}
+			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: "+
+				"add RequiresMountsFor=%[1]s to its unit", where.value)}
 	}
 	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
 		switch _, below := within(m.source, where.value); {

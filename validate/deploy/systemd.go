@@ -140,7 +140,8 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
 		if u.disowns(words) {
-			s.unsureStop = &Link{Place: a.at, What: "the folder may belong to another user than that of the unit, who cannot save there"}
+			s.unsureStop = &Link{Place: a.at,
+				What: "the folder may belong to another user than that of the unit, who cannot save there"}
 		}
 		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
 			s.lacks(Restart, a.at,
