@@ -189,7 +189,7 @@ func (a *Runner) appendOnly(fsync string) candidate {
 			{Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
 				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, a.line("appendonly yes"),
 			a.line("appendfsync " + fsync)},
-		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // else a crash after the line loses all
+		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // before the line, for a crash
 			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, config("appendonly", "no"),
 			config("appendfsync", a.Server.Redis.Value("appendfsync"))}},
 		change: func(q *Runner) { q.Server.Redis.AppendOnly, q.Server.Redis.AppendFsync = true, fsync }}

@@ -25,7 +25,7 @@ func composeProjects(all []document) (projects []document, err error) {
 	}
 	for i, p := range projects {
 		env := filepath.Join(filepath.Dir(p.file), ".env")
-		if values, _ := readEnvironment(env); values["COMPOSE_FILE"] != "" && len(p.layers) == 0 {
+		if text, err := readText(env); err == nil && composeFile.MatchString(text) && len(p.layers) == 0 {
 			projects[i].tagged = settings.Place{File: env}
 		}
 		base := strings.TrimSuffix(filepath.Base(p.file), filepath.Ext(p.file))
@@ -48,6 +48,9 @@ func composeProjects(all []document) (projects []document, err error) {
 	}
 	return projects, nil
 }
+
+// composeFile is the variable by which docker compose finds its files.
+var composeFile = regexp.MustCompile(`(?m)^\s*(?:export\s+)?COMPOSE_FILE\s*=`)
 
 // overlaid is a document with another one over it (the Compose specification, Merge).
 func (d document) overlaid(over document) document {

@@ -87,7 +87,7 @@ func (s *Server) inspected(d document, image string) {
 			s.misses(Data, d.at("HostConfig", key), "the key "+key+" of HostConfig", "change the program or its volumes")
 		}
 	}
-	if runtime := text(host, "Runtime"); !slices.Contains([]string{"", "runc", "crun", "oci", "io.containerd.runc.v2"}, runtime) {
+	if runtime := text(host, "Runtime"); !slices.Contains(runtimes, runtime) {
 		s.misses(Program, d.at("HostConfig", "Runtime"), "the runtime "+runtime, "keep files in memory")
 	}
 	for i, m := range list(dig(host, "Mounts")) {
@@ -102,6 +102,9 @@ func (s *Server) inspected(d document, image string) {
 		s.misses(Data, d.at("HostConfig", "VolumesFrom"), "VolumesFrom", "be memory")
 	}
 }
+
+// runtimes leave a container's volumes to the machine's kernel.
+var runtimes = []string{"", "runc", "crun", "oci", "io.containerd.runc.v2"}
 
 // zero reports whether a value says nothing.
 func zero(value any) bool {

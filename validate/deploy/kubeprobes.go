@@ -42,8 +42,8 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 	}
 	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
 		s.lacks(Single, p.in("terminationGracePeriodSeconds"),
-			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start beside it: "+
-				"leave it out", settings.Shutdown)
+			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start "+
+				"beside it: leave it out", settings.Shutdown)
 	}
 	grace := time.Duration(number(dig(p.spec, "terminationGracePeriodSeconds"), 30)) * time.Second
 	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 &&

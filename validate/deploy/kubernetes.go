@@ -63,11 +63,11 @@ func (d document) owned(all []document) bool {
 	return false
 }
 
-// names reports whether two documents are about one object.
-func (d document) names(other document) bool {
+// differs reports whether two documents say different things of one object.
+func (d document) differs(other document) bool {
 	name := text(d.root, "metadata", "name")
 	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		d.namespace() == other.namespace()
+		d.namespace() == other.namespace() && !reflect.DeepEqual(d.root, other.root)
 }
 
 func podOf(d document, all []document) (p pod, known bool) {
@@ -104,7 +104,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	for _, s := range found {
 		for i, d := range all {
 			s.object(d)
-			if slices.ContainsFunc(all[:i], func(other document) bool { return d.names(other) && !reflect.DeepEqual(d.root, other.root) }) {
+			if slices.ContainsFunc(all[:i], d.differs) {
 				s.misses(Settings, d.at("metadata"), fmt.Sprintf("a second %s %s, or a patch of it", text(d.root, "kind"),
 					text(d.root, "metadata", "name")), "be the one that counts: give the rendered objects")
 			}

@@ -96,8 +96,8 @@ func (p pod) retention() fate {
 	policy := dig(p.root, "spec", "persistentVolumeClaimRetentionPolicy")
 	for _, key := range keys(policy) {
 		if value := text(policy, key); value != "Retain" {
-			return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf("%s: %s may remove a pod's claim, with its "+
-				"data, when the StatefulSet is scaled down or made anew", key, value)}
+			return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf("%s: %s may remove a pod's claim, "+
+				"with its data, when the StatefulSet is scaled down or made anew", key, value)}
 		}
 	}
 	return fate{}
@@ -187,7 +187,7 @@ func (p pod) claim(claim any) fate {
 		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) {
 			for _, key := range keys(d.root["parameters"]) {
 				if !slices.Contains(allowed["kubernetes class parameters"], key) {
-					return doubtful("not understood: the parameter %s of the class %s; it could make volumes in memory", key, name)
+					return doubtful("not understood: the parameter %s of the class %s; it could be a place in memory", key, name)
 				}
 			}
 		}

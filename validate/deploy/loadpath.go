@@ -175,8 +175,8 @@ func readTmpfiles(file, text string) (all []tmpfile) {
 	return all
 }
 
-// weigh judges a line that is about the folder of the machine that the server writes to: one that makes it or sets its rights, without an age, removes
-// nothing. Of a pattern, what comes before its first sign counts.
+// weigh judges a line that is about the machine's folder that the server writes to: one that makes it or sets its
+// rights, without an age, removes nothing. Of a pattern, what comes before its first sign counts.
 func (t tmpfile) weigh(s *Server, dir string) {
 	begin := t.path[:strings.IndexAny(t.path+"*", "*?[%")]
 	_, above := within(dir, t.path)

@@ -55,12 +55,16 @@ func (s *Server) mountUnit(u *unit) {
 	})
 	if !waits && !slices.Contains(early, "local-fs.target") && len(f.lost)+len(f.doubted) == 0 {
 		f = fate{doubted: []settings.Crash{settings.PowerLoss},
-			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: add "+
-				"RequiresMountsFor=%[1]s to its unit", where.value)}
+			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: "+
+				"add RequiresMountsFor=%[1]s to its unit", where.value)}
 	}
 	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
-		if _, below := within(m.source, where.value); below && m.source != "" && len(where.value) >= m.on {
+		switch _, below := within(m.source, where.value); {
+		case m.source == "" || !below || len(where.value) < m.on:
+		case m.on > 0 || m.fate.why == onMachine(m.source).why:
 			s.mounts[i].fate, s.mounts[i].on = f, len(where.value)
+		default: // which is lost in other ways too
+			s.mounts[i].fate = fate{slices.Concat(m.fate.lost, f.lost), slices.Concat(m.fate.doubted, f.doubted), m.fate.why}
 		}
 	}
 	if s.onMachine() { // and what a unit mounts over it counts before it

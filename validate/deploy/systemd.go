@@ -140,7 +140,8 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
 		if u.disowns(words) {
-			s.unsureStop = &Link{Place: a.at, What: "the folder may belong to another user than that of the unit, who cannot save there"}
+			s.unsureStop = &Link{Place: a.at,
+				What: "the folder may belong to another user than that of the unit, who cannot save there"}
 		}
 		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
 			s.lacks(Restart, a.at,
@@ -150,14 +151,15 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 	return sum
 }
 
-// disowns reports whether a command gives files to another user than the unit's own.
+// disowns reports whether a command gives files to another user than the unit's own, unless that is root.
 func (u *unit) disowns(words []string) bool {
-	if len(words) == 0 || filepath.Base(words[0]) != "chown" {
+	user := u.last("Service.User", "root").value
+	if len(words) == 0 || filepath.Base(words[0]) != "chown" || user == "root" || user == "0" {
 		return false
 	}
 	rest, _ := afterFlags(words[1:], "[a-zA-Z]+ .*")
 	owner, _, _ := strings.Cut(strings.Join(rest[:min(1, len(rest))], ""), ":")
-	return owner != "" && owner != u.last("Service.User", "root").value
+	return owner != "" && owner != user
 }
 
 func (s *Server) hooks(u *unit) {
