@@ -17,7 +17,7 @@ import (
 // are given by the flags.
 func TestVariants(t *testing.T) {
 	plain := map[string]string{}
-	for _, file := range []string{"variants.txt", "sceptic2.txt"} {
+	for _, file := range []string{"variants.txt", "sceptic2.txt", "sceptic3.txt"} {
 		data, err := os.ReadFile("testdata/" + file)
 		require.NoError(t, err)
 		bases, cases, _ := strings.Cut("\n"+string(data), "\n== ")

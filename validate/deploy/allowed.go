@@ -2,7 +2,11 @@ package deploy
 
 import (
 	_ "embed"
+	"fmt"
+	"regexp"
 	"strings"
+
+	"example.org/lockproof/validate/settings"
 )
 
 //go:embed allowed.txt
@@ -20,3 +24,54 @@ var allowed = func() map[string][]string {
 	}
 	return all
 }()
+
+// valued are keys whose value counts: what it may be, and the link that breaks with another one.
+var valued = func() map[string]struct {
+	plain *regexp.Regexp
+	link  LinkName
+} {
+	all := map[string]struct {
+		plain *regexp.Regexp
+		link  LinkName
+	}{}
+	for _, link := range chain {
+		for _, entry := range allowed["values, "+string(link)] {
+			name, pattern, _ := strings.Cut(entry, "=")
+			all[name] = struct {
+				plain *regexp.Regexp
+				link  LinkName
+			}{regexp.MustCompile("^(?:" + pattern + ")$"), link}
+		}
+	}
+	return all
+}()
+
+// value breaks a link where the value of a key is none of those that it may have.
+func (s *Server) value(at settings.Place, key string, value any) {
+	v, counts := valued[key]
+	for _, word := range valueWords(value) {
+		if counts && !v.plain.MatchString(word) {
+			s.misses(v.link, at, key+" "+word, "undo what the server's settings promise")
+			return
+		}
+	}
+}
+
+// valueWords are the words of a text, of each item of a list, and the keys of a mapping. Of an item with a Name, that.
+func valueWords(value any) (all []string) {
+	switch v := value.(type) {
+	case map[string]any:
+		if name := text(v, "Name"); name != "" {
+			return []string{name}
+		}
+		return keys(v)
+	case []any:
+		for _, item := range v {
+			all = append(all, valueWords(item)...)
+		}
+		return all
+	case nil:
+		return nil
+	}
+	return strings.Fields(fmt.Sprint(value))
+}

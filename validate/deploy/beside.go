@@ -13,7 +13,8 @@ import (
 
 type effect struct {
 	known bool
-	sleep time.Duration // for which it does nothing
+	sleep time.Duration // for which it does nothing, at least
+	most  time.Duration // that it sleeps, if what comes before lets it
 	stop  bool          // it stops the server in the way that a SHUTDOWN does
 	// abrupt: it stops the server without a snapshot.
 	abrupt bool
@@ -44,10 +45,14 @@ func besides(words []string) effect {
 	for i, part := range shellParts(text) {
 		words, err := settings.SplitWords(part)
 		e := program(words)
-		if err != nil || plainShell.MatchString(outsideQuotes(part)) || !e.known || e.sleep > 0 && i > 0 {
+		if err != nil || plainShell.MatchString(outsideQuotes(part)) || !e.known {
 			return effect{}
 		}
-		whole = effect{true, whole.sleep + e.sleep, whole.stop || e.stop, whole.abrupt || e.abrupt, whole.forks || e.forks}
+		if i > 0 {
+			e.sleep = 0
+		}
+		whole = effect{true, whole.sleep + e.sleep, whole.most + e.most, whole.stop || e.stop, whole.abrupt || e.abrupt,
+			whole.forks || e.forks}
 	}
 	return whole
 }
@@ -96,11 +101,11 @@ func program(words []string) effect {
 		return effect{known: slices.Contains(args, "-d") || slices.Contains(args, "--directory")}
 	case "sleep":
 		d, ok := sleepTime(args)
-		return effect{known: ok, sleep: d}
+		return effect{known: ok, sleep: d, most: d}
 	case "timeout":
 		if args, ok := afterFlags(args, "k: s: kill-after: signal: preserve-status foreground"); ok {
 			e := program(args[1:])
-			return effect{known: e.known && e.sleep == 0, stop: e.stop, abrupt: e.abrupt, forks: e.forks}
+			return effect{known: e.known && e.most == 0, stop: e.stop, abrupt: e.abrupt, forks: e.forks}
 		}
 	case "nc", "ncat":
 		_, ok := afterFlags(args, "z v w: zv vz")

@@ -222,6 +222,12 @@ func (c *commandLine) arguments(at settings.Place, args []string) {
 
 // unsettled takes options away whose value is a variable that nothing sets, and says so of those that matter.
 func (c *commandLine) unsettled() {
+	for i, d := range c.options { // whose value is the next option, of Redis 7, or the last word stands for standard input
+		last := i == len(c.options)-1
+		if len(d.Args) == 0 && !last && !d.Secret() || last && len(d.Args) > 0 && d.Args[len(d.Args)-1] == "-" {
+			c.wrong = "the value of --" + d.Name
+		}
+	}
 	c.options = slices.DeleteFunc(c.options, func(d settings.Directive) bool {
 		variable := slices.ContainsFunc(d.Args, func(w string) bool { return strings.Contains(w, "$") }) ||
 			strings.Contains(d.Name, "$")

@@ -90,12 +90,20 @@ func (d document) service(name string, service any) *Server {
 	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]),
 		"services", name)
 	s.allowed(d, dig(service, "deploy"), "the key deploy.", allowed["compose deploy"], "services", name, "deploy")
+	s.told(d.at("services", name, "labels"), dig(service, "labels"))
+	s.told(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
 	s.own(text(service, "image"))
+	if text(service, "ipc") == "host" {
+		s.see(d.at("services", name, "ipc"), volume{kind: "bind", from: "/dev/shm", to: "/dev/shm", plain: true}, nil)
+	}
 	d.storage(s, name, service)
 	d.swarm(s, name, service)
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
 		hasEntry: dig(service, "entrypoint") != nil,
 		at:       d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
+	if dig(service, "user") != nil {
+		c.user = fmt.Sprint(dig(service, "user"))
+	}
 	if dig(service, "command") == nil {
 		c.at = d.at("services", name)
 	}

@@ -75,7 +75,7 @@ func mergeCompose(base, over any, key string) any {
 	b, baseMap := base.(map[string]any)
 	o, overMap := over.(map[string]any)
 	switch {
-	case over == nil:
+	case over == nil && !slices.Contains(replacedLists, key):
 		return base
 	case baseMap && overMap:
 		merged := maps.Clone(b)

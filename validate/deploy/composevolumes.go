@@ -59,6 +59,8 @@ func (d document) fromConfig(config any) func(*configFile, string) {
 func (d document) volume(value any) volume {
 	v := readVolume(value)
 	v.base, v.file = d.folder(), d.file
+	options := strings.Split(text(d.root, "volumes", v.from, "driver_opts", "o"), ",")
+	v.readOnly = v.readOnly || v.kind == "volume" && slices.Contains(options, "ro")
 	if v.kind != "volume" || v.from == "" {
 		return v
 	}

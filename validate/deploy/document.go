@@ -201,5 +201,6 @@ func (s *Server) allowed(d document, value any, what string, list []string, path
 		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil && !off {
 			s.misses(Settings, d.at(append(slices.Clone(path), key)...), what+" "+key, "touch data, settings, start or stop")
 		}
+		s.value(d.at(append(slices.Clone(path), key)...), key, dig(value, key))
 	}
 }

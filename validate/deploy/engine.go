@@ -16,7 +16,8 @@ import (
 var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env",
 	"EnvironmentFile": "env-file", "Volume": "volume",
 	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal",
-	"StopTimeout": "stop-timeout", "HealthCmd": "health-cmd",
+	"StopTimeout": "stop-timeout", "HealthCmd": "health-cmd", "User": "user", "UserNS": "userns",
+	"Label": "label", "Annotation": "annotation",
 	"Secret": "secret"}
 
 // quadlet reads the container of a quadlet, which podman runs with --rm: it is made anew at each start.
@@ -122,6 +123,7 @@ func (s *Server) engineRun(u *unit, a assignment, words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		values, _ := flags.GetStringArray(f.Name)
 		for _, value := range values {
+			s.value(a.at, f.Name, value)
 			s.option(&c, a.at, f.Name, "--"+f.Name, value, true)
 		}
 	})
@@ -151,7 +153,10 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 	case "workdir":
 		c.folder = value
 	case "env":
-		pairs, _ := settings.SplitWords(value)
+		pairs := []string{value}
+		if as == "Environment" { // of a unit, which has several in a line
+			pairs, err = settings.SplitWords(value)
+		}
 		for _, pair := range pairs {
 			c.set(pair)
 		}
@@ -164,6 +169,20 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 			s.misses(Settings, at, "this Secret=", "be what the server loads, or a variable that its image reads")
 		} else if secret[1] != "" {
 			c.set(secret[1])
+		}
+	case "user":
+		c.user = value
+	case "userns":
+		if value != "host" {
+			c.user = "of " + value
+		}
+	case "label", "annotation":
+		labels := []string{value}
+		if as != "--"+name {
+			labels, err = settings.SplitWords(value)
+		}
+		for _, label := range labels {
+			s.told(at, []any{label})
 		}
 	case "volume":
 		v := readVolume(value)

@@ -49,6 +49,15 @@ func imageOf(name string) (image, bool) {
 	return image{}, false
 }
 
+// plainImages have no entrypoint of their own.
+var plainImages = regexp.MustCompile(`^(?:docker\.io/)?(?:library/)?(?:alpine|busybox|debian|ubuntu)(?:[:@].*)?$`)
+
+// runsWords reports whether the entrypoint of an image runs the words that it is given.
+func runsWords(name string) bool {
+	_, known := imageOf(name)
+	return known || plainImages.MatchString(name)
+}
+
 func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
 	return func(s *Server, at settings.Place, env map[string]string) {
 		if value, set := env[name]; set {
@@ -138,6 +147,7 @@ type inContainer struct {
 	named          func(name string) fate // what becomes of a named volume
 	unreadEnv      *settings.Place        // variables from somewhere that was not read
 	at             settings.Place         // of the command
+	user           string                 // "" for the image's own
 }
 
 // set takes a variable; one without a value comes from whoever starts the container.
@@ -177,6 +187,14 @@ func (s *Server) contained(c inContainer) commandLine {
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
 		line.wrong = "an entrypoint that names no server"
 	}
+	users := serverUsers
+	if strings.Contains(known.folder, "bitnami") {
+		users = bitnamiUsers
+	}
+	if c.user != "" && !users.MatchString(c.user) {
+		s.unsureStop = &Link{Place: c.at, What: "the user " + c.user +
+			" is not the image's own, who owns the folder of the data, and may not be able to save there at a stop"}
+	}
 	if line.behind {
 		s.unsureStop = &Link{Place: c.at,
 			What: "a shell without exec may keep the signal of a stop from the server, which is killed without a last " +
@@ -195,6 +213,12 @@ func (s *Server) contained(c inContainer) commandLine {
 	}
 	return line
 }
+
+// Who owns the folder of the data in an image, or gives it away at each start.
+var (
+	serverUsers  = regexp.MustCompile(`^(?:root|0|redis|valkey|999)(?::|$)`)
+	bitnamiUsers = regexp.MustCompile(`^(?:root|0|1001)(?::|$)`)
+)
 
 func (s *Server) foreignImage(name string) bool {
 	base := path.Base(strings.Split(strings.Split(name, "@")[0], ":")[0])

@@ -31,6 +31,8 @@ func readInspect(d document) *Server {
 		c.env[name] = value
 	}
 	s.inspected(d, c.image)
+	c.user = text(config, "User")
+	s.told(d.at("Config", "Labels"), dig(config, "Labels"))
 	if signal := text(config, "StopSignal"); signal != "" {
 		s.stopSignal(d.at("Config", "StopSignal"), "StopSignal", signal)
 	}
@@ -86,6 +88,7 @@ func (s *Server) inspected(d document, image string) {
 		if !zero(dig(host, key)) && !slices.Contains(allowed["inspect HostConfig"], key) {
 			s.misses(Data, d.at("HostConfig", key), "the key "+key+" of HostConfig", "change the program or its volumes")
 		}
+		s.value(d.at("HostConfig", key), key, dig(host, key))
 	}
 	if runtime := text(host, "Runtime"); !slices.Contains(runtimes, runtime) {
 		s.misses(Program, d.at("HostConfig", "Runtime"), "the runtime "+runtime, "keep files in memory")

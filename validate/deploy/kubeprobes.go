@@ -34,7 +34,7 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 		case key == "postStart":
 			s.beside(at("lifecycle", key), key, command, Settings)
 		default:
-			slept = s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown).sleep
+			slept = s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown).most
 		}
 	}
 	if signal := text(c, "lifecycle", "stopSignal"); signal != "" {

@@ -160,6 +160,15 @@ func (p pod) container(name string, i int, c any) *Server {
 	}
 	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
 	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
+	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
+	s.allowed(p.document, dig(p.spec, "securityContext"), "the key", security, append(slices.Clone(p.path), "securityContext")...)
+	s.allowed(p.document, dig(c, "securityContext"), "the key", security,
+		append(slices.Clone(p.path), "containers", i, "securityContext")...)
+	above := p.root
+	for _, step := range p.path[:len(p.path)-1] {
+		above = asMap(above[step.(string)])
+	}
+	s.told(p.in(), dig(above, "metadata", "annotations"))
 	p.storage(s, i, c)
 	if again := text(p.spec, "restartPolicy"); !slices.Contains([]string{"", "Always", "OnFailure"}, again) {
 		for i, m := range s.mounts { // a pod that ended is made anew, and its volumes with it
@@ -184,6 +193,11 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
 		at:    p.in("containers", i),
 		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
+	security := dig(p.spec, "securityContext")
+	user := p.runAs(c)
+	if user != nil && dig(security, "fsGroup") == nil { // by which kubelet gives the volumes to it
+		in.user = fmt.Sprint(user)
+	}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
 		switch in.env[name] = text(v, "value"); {
@@ -222,6 +236,11 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 	return in
 }
 
+// runAs is the user of a container, nil for its image's own.
+func (p pod) runAs(c any) any {
+	return cmp.Or(dig(c, "securityContext", "runAsUser"), dig(p.spec, "securityContext", "runAsUser"))
+}
+
 // kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
 var kubernetesVariable = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][\w.-]*)\)`)
 
@@ -250,8 +269,12 @@ func (p pod) initial(s *Server) {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
 		}
-		_, known := imageOf(text(c, "image")) // whose entrypoint runs its words
-		if e := besides(all); e.known && e.sleep == 0 && (known || dig(c, "command") != nil) {
+		for _, server := range list(dig(p.spec, "containers")) {
+			if user := p.runAs(server); user != nil { // else the server's entrypoint gives the folder back
+				s.rightsBeside(at, who, all, fmt.Sprint(user))
+			}
+		}
+		if e := besides(all); e.known && e.most == 0 && (runsWords(text(c, "image")) || dig(c, "command") != nil) {
 			continue
 		}
 		p.reach(s, at, who, c)

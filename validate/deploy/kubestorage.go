@@ -113,7 +113,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if f := p.retention(); len(f.doubted) > 0 {
 			return f, own, true
 		}
-		return p.claim(dig(template, "spec")), own, true
+		return p.claim(template), own, true
 	}
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if text(v, "name") != name {
@@ -149,7 +149,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		case "persistentVolumeClaim":
 			claimed := text(v, kind, "claimName")
 			if claim := p.object("PersistentVolumeClaim", claimed); claim != nil {
-				return p.claim(claim.root["spec"]), p.claimOf(claimed), true
+				return p.claim(claim.root), p.claimOf(claimed), true
 			}
 			return fate{}, p.claimOf(claimed), true
 		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
@@ -169,8 +169,8 @@ var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure
 	`block\.csi\.vultr\.com|rancher\.io/local-path)$`)
 
 // claim judges the volume that a claim binds to, as far as one that may be it, or the class that makes it, was given.
-func (p pod) claim(claim any) fate {
-	class := text(claim, "storageClassName")
+func (p pod) claim(object any) fate {
+	class, claim := classOf(object), dig(object, "spec")
 	unknown := func(kind, name, driver string) fate {
 		return doubtful("not understood: the driver %q of the %s %s; it could lose what is written to it", driver, kind, name)
 	}
@@ -194,7 +194,7 @@ func (p pod) claim(claim any) fate {
 		if text(d.root, "kind") != "PersistentVolume" {
 			continue
 		}
-		if bound := text(claim, "volumeName"); bound != "" && bound != name || class != text(spec, "storageClassName") {
+		if bound := text(claim, "volumeName"); bound != "" && bound != name || class != classOf(d.root) {
 			continue
 		}
 		if !plainOptions(dig(spec, "mountOptions")) {
@@ -220,26 +220,32 @@ func (p pod) claim(claim any) fate {
 	return fate{}
 }
 
+// classOf is the class of a claim or a volume. The annotation outranks the key (Kubernetes, Persistent Volumes).
+func classOf(object any) string {
+	return cmp.Or(text(object, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class"),
+		text(object, "spec", "storageClassName"))
+}
+
 // sources are a mount's own source, and the folders of machines that its claim may be bound to.
 func (p pod) sources(m any) []string {
 	name, claim, claimed := text(m, "name"), any(nil), false
 	_, source, _ := p.volume(name, m)
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if of := text(v, "persistentVolumeClaim", "claimName"); text(v, "name") == name && of != "" {
-			claim, claimed = dig(objectRoot(p.object("PersistentVolumeClaim", of)), "spec"), true
+			claim, claimed = objectRoot(p.object("PersistentVolumeClaim", of)), true
 		}
 	}
 	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
 		if text(template, "metadata", "name") == name {
-			claim, claimed = dig(template, "spec"), true
+			claim, claimed = template, true
 		}
 	}
 	all := []string{source}
 	for _, d := range p.all {
-		spec, bound := d.root["spec"], text(claim, "volumeName")
+		spec, bound := d.root["spec"], text(claim, "spec", "volumeName")
 		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
 		if claimed && host != "" && text(d.root, "kind") == "PersistentVolume" &&
-			(claim == nil || text(claim, "storageClassName") == text(spec, "storageClassName")) &&
+			(claim == nil || classOf(claim) == classOf(d.root)) &&
 			(bound == "" || bound == text(d.root, "metadata", "name")) {
 			all = append(all, host)
 		}

@@ -25,7 +25,10 @@ func search(file string) (root string, folders []string, inUse bool) {
 	if err != nil {
 		return "", []string{filepath.Dir(file)}, false
 	}
-	all := loadPaths[cmp.Or(filepath.Ext(file), ".service")]
+	all, own := loadPaths[filepath.Ext(file)]
+	if !own {
+		all = loadPaths[".service"]
+	}
 	for _, below := range all {
 		prefix, found := strings.CutSuffix(dir, "/"+below)
 		if !found || below == "lib/systemd/system" && strings.HasSuffix(prefix, "/usr") {
@@ -73,6 +76,16 @@ func readUnit(unitFile given, more, others []given) (*unit, error) {
 		return u, u.dropIns(folders, service, nil, nil)
 	}
 	return u, nil
+}
+
+// readMount reads a mount unit with its drop-ins.
+func readMount(g given, more, others []given) (*unit, error) {
+	root, folders, inUse := search(g.file)
+	u := &unit{file: g.file, root: root, inUse: inUse}
+	if err := u.read(g.file, g.text); err != nil {
+		return nil, err
+	}
+	return u, u.dropIns(folders, filepath.Base(g.file), more, others)
 }
 
 // dropIns reads those of a name that were given, and then those that lie in some folders: of several of one name, the
@@ -131,10 +144,15 @@ func (u *unit) neighbours(folders []string, base string) {
 	}
 	for _, folder := range folders {
 		each(folder, "*.mount", func(file, text string) {
-			if m := (&unit{file: file}); m.read(file, text) == nil {
+			same := func(m *unit) bool { return filepath.Base(m.file) == filepath.Base(file) }
+			if m, err := readMount(given{file, text}, nil, nil); err == nil && !slices.ContainsFunc(u.mounts, same) {
 				u.mounts = append(u.mounts, m)
 			}
 		})
+		if prefix, instance, is := strings.Cut(base, "@"); is && strings.HasPrefix(instance, ".") {
+			each(folder, prefix+"@?*"+instance+".d/*.conf",
+				func(file, _ string) { u.orphans = append(u.orphans, settings.Place{File: file}) })
+		}
 		for _, ext := range starterForms {
 			each(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext,
 				func(file, _ string) { u.starters = append(u.starters, file) })
@@ -162,14 +180,14 @@ var starterForms = []string{".timer", ".path", ".socket"}
 
 // tmpfile is a line of tmpfiles.d(5).
 type tmpfile struct {
-	at              settings.Place
-	kind, path, age string
+	right
+	kind, age string
 }
 
 func readTmpfiles(file, text string) (all []tmpfile) {
 	for i, line := range strings.Split(text, "\n") {
 		if f := append(strings.Fields(line), "", "", "", "", "", ""); f[0] != "" && f[0][0] != '#' {
-			all = append(all, tmpfile{settings.Place{File: file, Line: i + 1}, f[0], f[1], f[5]})
+			all = append(all, tmpfile{right{settings.Place{File: file, Line: i + 1}, f[1], f[3], f[2]}, f[0], f[5]})
 		}
 	}
 	return all
@@ -178,12 +196,13 @@ func readTmpfiles(file, text string) (all []tmpfile) {
 // weigh judges a line that is about the machine's folder that the server writes to: one that makes it or sets its
 // rights, without an age, removes nothing. Of a pattern, what comes before its first sign counts.
 func (t tmpfile) weigh(s *Server, dir string) {
-	begin := t.path[:strings.IndexAny(t.path+"*", "*?[%")]
+	begin := t.path[:strings.IndexAny(t.path+"*", "*?[%\"'\\")]
 	_, above := within(dir, t.path)
 	_, below := within(t.path, dir)
 	if begin != t.path {
 		above, below = strings.HasPrefix(dir+"/", begin), strings.HasPrefix(begin, dir+"/")
 	}
+	s.rights = append(s.rights, t.right)
 	if (above || below) && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) ||
 		t.age != "" && t.age != "-") {
 		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")
@@ -208,7 +227,8 @@ func dropInFolders(base string) (names []string) {
 // isDropIn reports whether a file lies in a folder of drop-ins.
 func isDropIn(file string) bool {
 	dir := filepath.Base(filepath.Dir(file))
-	return filepath.Ext(file) == ".conf" && (strings.HasSuffix(dir, "service.d") || strings.HasSuffix(dir, "container.d"))
+	return filepath.Ext(file) == ".conf" && (strings.HasSuffix(dir, "service.d") || strings.HasSuffix(dir, "container.d") ||
+		strings.HasSuffix(dir, "mount.d"))
 }
 
 func sameFile(a, b string) bool {

@@ -173,12 +173,12 @@ func anew(format string, args ...any) fate {
 		": a container that is made anew, as by docker compose down and up, begins empty"}
 }
 
-// own adds what a container has without being told: its own /dev/shm and /run. What is on no mount of its own goes when
+// own adds what a container has without being told: its own /dev and /run. What is on no mount of its own goes when
 // it is made anew, as a volume does that its image declares.
 func (s *Server) own(name string) {
 	s.rest = anew("the data are on no volume")
 	s.mounts = append(s.mounts,
-		mount{at: s.Place, target: "/dev/shm", fate: gone("the data are in /dev/shm, which goes with the container")})
+		mount{at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with the container")})
 	for _, run := range []string{"/run", "/var/run"} {
 		s.mounts = append(s.mounts, mount{at: s.Place, target: run, fate: s.rest})
 	}

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -35,20 +36,22 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 // do.
 func (d document) otherTenant(s *Server, name string, service any) {
 	at, who := d.at("services", name), "the service "+name
+	command := joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command")))
+	harmless := besides(command).known && (runsWords(text(service, "image")) || dig(service, "entrypoint") != nil)
 	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service,
 		append([]string{"volumes_from"}, allowed["compose other service"]...))
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
-		s.touches(at, who, v.source(), v.readOnly)
-		if v.variable && !v.readOnly && s.onFolder() {
+		s.touches(at, who, v.source(), v.readOnly || harmless)
+		if v.variable && !v.readOnly && !harmless && s.onFolder() {
 			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
 		}
 	}
 	if dig(service, "volumes_from") != nil {
 		s.misses(Alone, at, "volumes_from of "+name, "touch the data")
 	}
-	s.clientOf(at, who, text(service, "image"),
-		joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command"))))
+	s.rightsBeside(at, who, command, "")
+	s.clientOf(at, who, text(service, "image"), command)
 }
 
 // onFolder reports whether a folder of the machine that has a path of its own is the server's data.
@@ -70,6 +73,21 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 		s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
 	}
 }
+
+// told breaks the link Alone for a label or an annotation that may hold a command: programs beside the server read
+// commands there that they run in its container.
+func (s *Server) told(at settings.Place, labels any) {
+	all := asMap(keyed(labels))
+	for _, name := range keys(all) {
+		if !plainLabel.MatchString(fmt.Sprint(name, "=", all[name])) {
+			s.misses(Alone, at, "the label "+name, "tell a program to run a command in the container")
+		}
+	}
+}
+
+// plainLabel is of a program that runs no commands, or one word.
+var plainLabel = regexp.MustCompile(`^(?:org\.opencontainers\.|org\.label-schema\.|com\.docker\.|traefik\.|homepage\.|prometheus\.io/|` +
+	`kubectl\.kubernetes\.io/|kubernetes\.io/).*|=[^\s/\[]*$`)
 
 // commander are clients that change what runs.
 var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker|(?i:flushall|flushdb))\b`)

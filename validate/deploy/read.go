@@ -53,8 +53,8 @@ type Deployment struct {
 
 // inputs are the files that systemd's units are made of.
 type inputs struct {
-	units, dropIns, starters []given
-	tmpfiles                 []tmpfile
+	units, dropIns, starters, mounts []given
+	tmpfiles                         []tmpfile
 }
 
 // Read reads files together, as parts of one deployment.
@@ -74,11 +74,18 @@ func Read(files []string, o Options) (*Deployment, error) {
 			return nil, err
 		}
 	}
+	for _, g := range in.mounts {
+		m, err := readMount(g, in.dropIns, slices.Concat(in.units, in.mounts))
+		if err != nil {
+			return nil, err
+		}
+		d.mounts = append(d.mounts, m)
+	}
 	if len(in.units) == 0 { // a drop-in says a part of what its unit does
 		in.units, in.dropIns = in.dropIns, nil
 	}
 	for _, g := range in.units {
-		u, err := readUnit(g, in.dropIns, in.units)
+		u, err := readUnit(g, in.dropIns, slices.Concat(in.units, in.mounts))
 		if err != nil {
 			return nil, err
 		}
@@ -183,9 +190,7 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 		in.tmpfiles = append(in.tmpfiles, readTmpfiles(g.file, g.text)...)
 	case ext == ".volume" || sections["Volume"]: // read for the quadlet that names it
 	case sections["Mount"]:
-		u := &unit{file: g.file}
-		d.mounts = append(d.mounts, u)
-		return u.read(g.file, g.text)
+		in.mounts = append(in.mounts, g)
 	case sections["Service"] || sections["Container"] || ext == ".service" ||
 		!isYAML && (sections["Unit"] || sections["Install"]):
 		in.units = append(in.units, g)

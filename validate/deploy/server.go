@@ -55,6 +55,7 @@ type Server struct {
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
 	tmpfiles  []tmpfile
+	rights    []right
 	needs     []string // what systemd starts it after, and not without
 	hosts     []string // where its claims may lie on their machine
 	rest      fate     // of what is on no mount
@@ -231,13 +232,18 @@ func (s *Server) apart(dir string, around fate) {
 		written = []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
 			cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	}
+	among := func(other string) bool {
+		return slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in })
+	}
+	if s.unit != nil && among(s.unit.last("Service.PIDFile", "").value) {
+		s.misses(Data, s.unit.last("Service.PIDFile", "").at, "PIDFile= among the data", "be removed at each stop")
+	}
 	for _, name := range strings.Fields("pidfile logfile unixsocket aclfile") {
 		other := path.Join(dir, s.Redis.Last(name))
 		if path.IsAbs(s.Redis.Last(name)) {
 			other = s.Redis.Last(name)
 		}
-		if at, set := s.Redis.At(name); set && slices.ContainsFunc(written,
-			func(w string) bool { _, in := within(other, path.Join(dir, w)); return in }) {
+		if at, set := s.Redis.At(name); set && among(other) {
 			s.misses(Data, at, name+" among the data", "overwrite them")
 		}
 	}
@@ -260,6 +266,11 @@ func (s *Server) stops() {
 	}
 	if s.abrupt != nil && s.Lost[settings.Shutdown] == "" {
 		s.Lost[settings.Shutdown] = s.abrupt.What
+	}
+	for _, r := range s.rights {
+		if s.keepsOut(r, s.dir()) {
+			s.lacks(Data, r.at, "the folder may be another user's than the unit's, who cannot save there", settings.Shutdown)
+		}
 	}
 	if s.unsureStop != nil {
 		s.lacks(Data, s.unsureStop.Place, s.unsureStop.What, settings.Shutdown)

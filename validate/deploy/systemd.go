@@ -27,9 +27,7 @@ func readSystemd(u *unit) *Server {
 		if !known && !strings.HasPrefix(key, "X-") && !strings.HasPrefix(section, "X-") && !condition.MatchString(key) {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
-		if v, ok := unitValues[key]; ok && !v.plain.MatchString(a.value) {
-			s.misses(v.link, a.at, key+"="+a.value, v.could)
-		}
+		s.value(a.at, key, a.value)
 	}
 	for _, at := range u.orphans {
 		s.lacks(Settings, at,
@@ -76,34 +74,13 @@ func readSystemd(u *unit) *Server {
 // condition are keys that can keep a unit from being started, and no more.
 var condition = regexp.MustCompile(`^(?:Condition|Assert)[A-Za-z]+$`)
 
-// unitValues are the values of keys that can do harm with another one.
-var unitValues = map[string]struct {
-	plain *regexp.Regexp
-	link  LinkName
-	could string
-}{
-	"KillMode": {regexp.MustCompile(`^(?:control-group|mixed|process)$`), Single,
-		"leave the old server running beside the new one"},
-	"Type": {regexp.MustCompile(`^(?:simple|exec|idle|notify|notify-reload|forking)$`), Restart,
-		"start and stop the server in another way"},
-	"Restart": {regexp.MustCompile(`^(?:no|always|on-(?:success|failure|abnormal|abort|watchdog))$`),
-		Restart, "be started again in another way"},
-	"SystemCallErrorNumber": {regexp.MustCompile(`^(?:EPERM|EACCES|kill)$`), Data, "let an fsync seem to succeed"},
-	// name:0 would
-	"SystemCallFilter": {regexp.MustCompile(`^~?(?:\s*[@a-z0-9_-]+)+$`), Data, "let an fsync seem to succeed"},
-	"StandardOutput":   {outputs, Data, "write to the data"},
-	"StandardError":    {outputs, Data, "write to the data"},
-}
-
-var outputs = regexp.MustCompile(`^(?:[a-z]+(?:\+console)?|fd:\S+|(?:file|append|truncate):/var/log/[^.]\S*)$`)
-
 // commandPrefixes may stand before a command in a unit (systemd.service(5)).
 const commandPrefixes = "-@:+!|"
 
 // commands splits a line into its commands, which a lone semicolon parts, each without its prefixes; nil for one that
 // is not understood.
 func (u *unit) commands(a assignment) (all [][]string) {
-	words, err := settings.SplitWords(a.value)
+	words, err := unitWords(a.value)
 	if err != nil {
 		return [][]string{nil}
 	}
@@ -139,9 +116,10 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
-		if u.disowns(words) {
-			s.unsureStop = &Link{Place: a.at,
-				What: "the folder may belong to another user than that of the unit, who cannot save there"}
+		s.rights = append(s.rights, rightsOf(a.at, words)...)
+		if e.most > e.sleep {
+			s.lacks(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
+				"give the sleep a line of its own", e.most))
 		}
 		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
 			s.lacks(Restart, a.at,
@@ -149,17 +127,6 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 		}
 	}, "ExecCondition", "ExecStartPre")
 	return sum
-}
-
-// disowns reports whether a command gives files to another user than the unit's own, unless that is root.
-func (u *unit) disowns(words []string) bool {
-	user := u.last("Service.User", "root").value
-	if len(words) == 0 || filepath.Base(words[0]) != "chown" || user == "root" || user == "0" {
-		return false
-	}
-	rest, _ := afterFlags(words[1:], "[a-zA-Z]+ .*")
-	owner, _, _ := strings.Cut(strings.Join(rest[:min(1, len(rest))], ""), ":")
-	return owner != "" && owner != user
 }
 
 func (s *Server) hooks(u *unit) {
@@ -219,10 +186,15 @@ func (u *unit) writes(s *Server, dir string) {
 	yes := append(u.words("Service.ReadWritePaths"), u.words("Service.ReadWriteDirectories")...)
 	for key, folder := range unitFolders {
 		for _, name := range u.words("Service." + key + "Directory") {
-			yes = append(yes, path.Join(folder, strings.Split(name, ":")[0]))
+			parts := append(strings.Split(name, ":"), "", "")
+			if made := path.Join(folder, parts[0]); parts[2] == "ro" {
+				no = append(no, made)
+			} else {
+				yes = append(yes, made)
+			}
 		}
 	}
-	if nearest(dir, no) > nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.inPlace(dir) {
+	if n := nearest(dir, no); n > 0 && n >= nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.inPlace(dir) {
 		s.lacks(Data, orAt(protect.at, s.Place),
 			dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
 	}
@@ -287,7 +259,9 @@ func (s *Server) span(u *unit, key, otherwise string) time.Duration {
 
 func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	pause, sleep := s.span(u, "Service.RestartSec", "100ms"), before+inStart
+	pause = min(pause, s.span(u, "Service.RestartMaxDelaySec", "infinity")) // which it becomes
 	restart := u.last("Service.Restart", "no").value
+	start := u.last("Service.ExecStart", "").value
 	kill, why := time.Duration(0), "nothing restarts it: whoever starts it may do so at once"
 	switch {
 	case pause == forever:
@@ -295,6 +269,8 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	case slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...),
 		deadly.MatchString):
 		why = "an exit status keeps systemd from restarting it, and whoever starts it may do so at once"
+	case restart != "always" && strings.Contains(start[:len(start)-len(strings.TrimLeft(start, commandPrefixes))], "-"):
+		why = "ExecStart=- makes of a kill a success, after which whoever starts it may do so at once"
 	case len(u.starters) > 0:
 		why = u.starters[0] + " may start it at once"
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart):

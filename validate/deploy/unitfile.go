@@ -76,7 +76,7 @@ func (u *unit) read(file, text string) error {
 	for i := 0; i < len(lines); i++ {
 		at := settings.Place{File: file, Line: i + 1}
 		parts := []string{strings.TrimSpace(lines[i])}
-		for last := parts[0]; strings.HasSuffix(last, `\`) && i+1 < len(lines); {
+		for last := parts[0]; continued(last) && i+1 < len(lines); {
 			if i++; isComment(lines[i]) { // which goes on behind it
 				continue
 			}
@@ -110,6 +110,24 @@ func (u *unit) read(file, text string) error {
 	}
 	return nil
 }
+
+// continued reports whether a line goes on in the next one: a comment does not, nor one whose last sign is escaped.
+func continued(line string) bool {
+	return !isComment(line) && (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
+}
+
+// doubleQuoted is a text in which systemd and Redis read the same.
+var doubleQuoted = regexp.MustCompile(`"(?:[^"\\]|\\["\\])*"`)
+
+// unitWords splits a line as systemd does. It knows escapes that Redis does not: a line with one is not understood.
+func unitWords(line string) ([]string, error) {
+	if strings.Contains(doubleQuoted.ReplaceAllString(line, ""), `\`) {
+		return nil, errEscapes
+	}
+	return settings.SplitWords(line)
+}
+
+var errEscapes = errors.New("there are escapes")
 
 func isComment(line string) bool {
 	line = strings.TrimSpace(line)

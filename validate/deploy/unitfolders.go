@@ -32,7 +32,7 @@ func (s *Server) environment(u *unit) {
 		}
 	}
 	for _, a := range u.all("Service.Environment") {
-		pairs, err := settings.SplitWords(a.value)
+		pairs, err := unitWords(a.value)
 		if err != nil {
 			s.misses(Program, a.at, "this Environment=", "change the program")
 		}
@@ -46,6 +46,13 @@ func (s *Server) environment(u *unit) {
 			set(a.at, name, value)
 		}
 	}
+	defer func() {
+		for _, name := range u.words("Service.UnsetEnvironment") {
+			if name, value, only := strings.Cut(name, "="); !only || u.values[name] == value {
+				u.values[name] = ""
+			}
+		}
+	}()
 	for _, a := range u.all("Service.EnvironmentFile") { // which outranks Environment=
 		file, known := u.specified(strings.TrimPrefix(a.value, "-"))
 		values, err := readEnvironment(u.root + file)

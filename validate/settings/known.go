@@ -27,10 +27,8 @@ func (s *Redis) others(d Directive) {
 
 // renamed puts in doubt what needs a command that is not there under its name.
 func renamed(d Directive) *Remark {
-	switch command := strings.ToUpper(strings.Join(d.Args[:min(1, len(d.Args))], "")); {
-	case command == "SHUTDOWN":
-		return &Remark{What: "rename-command renames SHUTDOWN, which the trials use", Doubts: []Crash{Shutdown}}
-	case slices.Contains(lockCommands, command):
+	command := strings.ToUpper(strings.Join(d.Args[:min(1, len(d.Args))], ""))
+	if slices.Contains(lockCommands, command) {
 		return &Remark{What: fmt.Sprintf("rename-command renames %s, which locks need", command), Doubts: Crashes}
 	}
 	return nil
