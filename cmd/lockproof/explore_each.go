@@ -66,6 +66,8 @@ func (p *program) exploreEach(ctx context.Context, x *exploreOptions) error {
 					first.Why)))
 			case row.Violated != "" && a.Assumption == "":
 				worst(&exit{code: reports.ExitDiffers})
+			case row.Judged == 0 && a.Assumption == "":
+				worst(&exit{code: reports.ExitInconclusive})
 			}
 			return nil
 		})

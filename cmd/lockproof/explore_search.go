@@ -172,7 +172,17 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 		return failed(err)
 	}
 	run.Planned, run.Elapsed, run.Lock = len(trials), time.Since(run.Started), reports.AboutLock(x.search.Space.Lock)
-	return p.report(reports.New(trials, run), known)
+	err := p.report(reports.New(trials, run), known)
+	var ended *exit
+	if err != nil && !(errors.As(err, &ended) && ended.code == reports.ExitInconclusive) {
+		return err
+	}
+	// Something was violated, though in real time it need not be again.
+	p.printResult(func(w io.Writer) error {
+		_, err := io.WriteString(w, "what was violated in the search was not when it was run again\n")
+		return err
+	})
+	return &exit{code: reports.ExitDiffers}
 }
 
 // confirm runs a find on real servers, and says in how many trials it shows.

@@ -15,9 +15,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/checker"
 	"example.org/lockproof/explore"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/reports"
+	"example.org/lockproof/scenarios"
 )
 
 func TestExploreRefusesWhatItCannotDo(t *testing.T) {
@@ -71,6 +74,26 @@ func TestExploreThatTestsNothing(t *testing.T) {
 	said, code := inFolder(t, t.TempDir())("explore", "--property", "fencing", "--schedules", "128")
 	require.Equal(t, reports.ExitInconclusive, code, said)
 	require.Contains(t, said, "nothing was put to the test")
+	said, code = inFolder(t, t.TempDir())("explore", "--break", "each", "--property", "fencing", "--schedules", "128")
+	require.Equal(t, reports.ExitInconclusive, code, said)
+}
+
+// In real time a find need not show again: the lock was seen to break all the same.
+func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
+	schedule := &explore.Schedule{TTL: time.Second, Nodes: 1, Clients: 1,
+		Steps: []explore.Step{{Step: scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}}}}}
+	for _, again := range []string{history.Holds, history.Inconclusive} {
+		p, dir := fake(verdict(history.Holds, again)), t.TempDir()
+		var said bytes.Buffer
+		p.out, p.err = &said, &said
+		x := &exploreOptions{search: explore.Search{Space: explore.Space{Lock: "single", TTL: time.Second}}, out: dir, found: dir}
+		err := p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
+			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}}, x.run())
+		var ended *exit
+		require.ErrorAs(t, err, &ended, said.String())
+		require.Equal(t, reports.ExitDiffers, ended.code)
+		require.Contains(t, said.String(), "what was violated in the search was not when it was run again")
+	}
 }
 
 // Which assumptions a lock rests on is a table; what is found with none broken is the

@@ -60,12 +60,12 @@ var table = []allowed{
 	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/history"},
 	{"harness/cluster/realcluster", "harness/client harness/cluster harness/cluster/network harness/cluster/process" +
 		" harness/cluster/realtime harness/cluster/server harness/history"},
-	{"harness/cluster/local", "harness/cluster harness/cluster/network harness/cluster/process harness/cluster/realcluster" +
+	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process harness/cluster/realcluster" +
 		" harness/cluster/server harness/cluster/shim"},
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network harness/cluster/realcluster" +
 		" harness/cluster/realtime harness/cluster/shim harness/history internal/input"},
 	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
-	{"harness/cluster/docker", "compose harness/cluster harness/cluster/docker/proxy harness/cluster/network" +
+	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/network" +
 		" harness/cluster/process harness/cluster/realcluster harness/cluster/realtime harness/cluster/server harness/history"},
 
 	{"harness/external", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},

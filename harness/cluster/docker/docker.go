@@ -12,12 +12,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/server"
 )
+
+var _ client.Host = (*Cluster)(nil)
 
 // Cluster is a cluster.Cluster of containers.
 type Cluster struct {

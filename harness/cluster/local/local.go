@@ -12,12 +12,15 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/shim"
 )
+
+var _ client.Host = (*Cluster)(nil)
 
 // Cluster is a cluster.Cluster of processes on this machine.
 type Cluster struct {
