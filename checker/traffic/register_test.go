@@ -134,14 +134,7 @@ func TestRegister(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			report := test.tape.report()
-			if test.about == "" {
-				assert.Empty(t, report.Findings)
-				return
-			}
-			require.Len(t, report.Findings, 1)
-			assert.Equal(t, test.about, report.Findings[0].About)
-			assert.Contains(t, report.Findings[0].What, test.by)
+			report := tells(t, test.tape, test.about, test.by)
 			assert.Zero(t, report.Unjudged)
 		})
 	}
@@ -305,13 +298,7 @@ func TestAnswersFitWhatIsKnown(t *testing.T) {
 		}).took(1, "c1>n1", "a").took(1, "c2>n2", "b"), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			report := test.tape.report()
-			if test.about == "" {
-				assert.Empty(t, report.Findings)
-				return
-			}
-			require.Len(t, report.Findings, 1)
-			assert.Equal(t, test.about, report.Findings[0].About)
+			tells(t, test.tape, test.about, "")
 		})
 	}
 }

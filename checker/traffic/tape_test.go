@@ -1,6 +1,11 @@
 package traffic
 
 import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.org/lockproof/harness/history"
 )
 
@@ -157,4 +162,18 @@ func (t *tape) lateExpiry(at int64, link, token string) *tape {
 	command, reply := t.events[len(t.events)-2].Command, t.events[len(t.events)-1].Command
 	command.Expiry, reply.Expiry = 0, 1000*ms
 	return t
+}
+
+// tells judges a tape, whose one finding is about something and says by what; about "": it has none.
+func tells(t *testing.T, judged *tape, about About, by string) *Report {
+	t.Helper()
+	report := judged.report()
+	if about == "" {
+		assert.Empty(t, report.Findings)
+		return report
+	}
+	require.Len(t, report.Findings, 1)
+	assert.Equal(t, about, report.Findings[0].About)
+	assert.Contains(t, report.Findings[0].What, by)
+	return report
 }
