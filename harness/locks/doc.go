@@ -1,3 +1,3 @@
-// Package locks holds the locks under test. A lock is anything that satisfies
-// Lock; each implementation is one file with one entry in the registry.
+// Package locks says what a lock under test is: anything that satisfies Lock. It keeps the
+// register of them; those that every program has are in builtin.
 package locks

@@ -104,6 +104,9 @@ type Options struct {
 // WaitsForReplicas says whether an acquire waits for more than its server's answer.
 func (o Options) WaitsForReplicas() bool { return o.Wait > 0 || o.WaitAOF }
 
+// LongestTTL is that of all clients.
+func (o Options) LongestTTL() time.Duration { return max(o.TTL, o.MaxTTL) }
+
 // Env is what a lock is made from.
 type Env struct {
 	// Nodes are clients of the lock's servers with options of the harness's: no

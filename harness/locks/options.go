@@ -11,6 +11,17 @@ import (
 	"example.org/lockproof/redlock"
 )
 
+// Connection says on which connection a lock sends WAIT or WAITAOF.
+type Connection string
+
+// The connections. WAIT counts the replicas that have the writes of its own
+// connection (source: redis.io, WAIT): on another one, which has written nothing,
+// every replica has. WAITAOF counts likewise whose disks have them (redis.io, WAITAOF).
+const (
+	ConnectionOne  Connection = "one"  // the SET's
+	ConnectionPool Connection = "pool" // the next of the pool
+)
+
 // WithDefaults fills what is not set. The defaults suit TTLs from 20 ms to
 // minutes:
 //   - NodeTimeout is 5 % of the TTL, between 20 ms and 100 ms: redis.io's page
@@ -46,30 +57,30 @@ func (o Options) WithDefaults() Options {
 func (o Options) check() error {
 	switch {
 	case o.TTL < time.Millisecond:
-		return refusalError("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", o.TTL)
+		return RefusalError("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", o.TTL)
 	case o.NodeTimeout < 0:
-		return refusalError("a node timeout of %s: it must be above 0", o.NodeTimeout)
+		return RefusalError("a node timeout of %s: it must be above 0", o.NodeTimeout)
 	case o.Drift < 0 || o.Drift >= 1:
-		return refusalError("a drift factor of %g: it is a part of the TTL, from 0 to below 1", o.Drift)
+		return RefusalError("a drift factor of %g: it is a part of the TTL, from 0 to below 1", o.Drift)
 	case o.Tries < 0:
-		return refusalError("%d tries: 0 tries until the context ends, 1 or more is a limit", o.Tries)
+		return RefusalError("%d tries: 0 tries until the context ends, 1 or more is a limit", o.Tries)
 	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
-		return refusalError("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin,
+		return RefusalError("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin,
 			o.RetryMax)
 	case o.MaxExtensions < 0:
-		return refusalError("%d extensions at most: it must be above 0", o.MaxExtensions)
+		return RefusalError("%d extensions at most: it must be above 0", o.MaxExtensions)
 	}
 	if o.Resends < 0 {
-		return refusalError("%d resends of a command: it must be 0 or more", o.Resends)
+		return RefusalError("%d resends of a command: it must be 0 or more", o.Resends)
 	}
 	if o.Pool < 0 {
-		return refusalError("a pool of %d connections: it must be 0 or more", o.Pool)
+		return RefusalError("a pool of %d connections: it must be 0 or more", o.Pool)
 	}
 	if o.Wait < 0 {
-		return refusalError("a wait for %d replicas: it must be 0 or more", o.Wait)
+		return RefusalError("a wait for %d replicas: it must be 0 or more", o.Wait)
 	}
 	if !slices.Contains([]Connection{"", ConnectionOne, ConnectionPool}, o.Connection) {
-		return refusalError("there is no connection %q: there are %s and %s", o.Connection, ConnectionOne, ConnectionPool)
+		return RefusalError("there is no connection %q: there are %s and %s", o.Connection, ConnectionOne, ConnectionPool)
 	}
 	return nil
 }
@@ -84,10 +95,10 @@ func requireValidOptions(k Kind) func(Env) (Lock, error) {
 			return nil, err
 		}
 		if len(env.Nodes) == 0 {
-			return nil, refusalError("no nodes: the lock %s needs at least one", k.Name)
+			return nil, RefusalError("no nodes: the lock %s needs at least one", k.Name)
 		}
 		if len(env.Without) > 0 && !k.Rules {
-			return nil, refusalError("the lock %s has no rules to switch off (asked: %s); those with rules: %s",
+			return nil, RefusalError("the lock %s has no rules to switch off (asked: %s); those with rules: %s",
 				k.Name, strings.Join(env.Without, ", "), strings.Join(withRules(), ", "))
 		}
 		return build(env)
@@ -104,7 +115,8 @@ func withRules() []string {
 	return names
 }
 
-func refusalError(format string, args ...any) error {
+// RefusalError is why a lock does not take a setup.
+func RefusalError(format string, args ...any) error {
 	return &Error{Reason: history.ReasonRefused, Err: fmt.Errorf(format, args...)}
 }
 

@@ -25,18 +25,18 @@ func Retry(ctx context.Context, env Env, attempt func() (Lease, error)) (Lease, 
 		if n == env.Tries {
 			return nil, err
 		}
-		delay, drawn := randomBetween(env.Rand, env.RetryMin, env.RetryMax)
+		delay, drawn := RandomBetween(env.Rand, env.RetryMin, env.RetryMax)
 		if drawn != nil {
 			return nil, drawn
 		}
-		if !sleep(ctx, env, delay) {
+		if !Sleep(ctx, env, delay) {
 			return nil, cancelled(ctx, err)
 		}
 	}
 }
 
-// sleep waits on the client's own clock and reports whether it ran its time.
-func sleep(ctx context.Context, env Env, d time.Duration) bool {
+// Sleep waits on the client's own clock and reports whether it ran its time.
+func Sleep(ctx context.Context, env Env, d time.Duration) bool {
 	timer := env.Clock.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -52,8 +52,8 @@ func cancelled(ctx context.Context, last error) error {
 		Err: fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)}
 }
 
-// randomBetween draws uniformly from the durations low to high.
-func randomBetween(random io.Reader, low, high time.Duration) (time.Duration, error) {
+// RandomBetween draws uniformly from the durations low to high.
+func RandomBetween(random io.Reader, low, high time.Duration) (time.Duration, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
 		return 0, fmt.Errorf("draw a retry delay: %w", err)
@@ -61,8 +61,8 @@ func randomBetween(random io.Reader, low, high time.Duration) (time.Duration, er
 	return low + time.Duration(binary.LittleEndian.Uint64(b[:])%uint64(high-low+1)), nil
 }
 
-// callFailed gives the reason of a command that got no answer.
-func callFailed(ctx context.Context, what string, err error) error {
+// CallFailed gives the reason of a command that got no answer.
+func CallFailed(ctx context.Context, what string, err error) error {
 	reason := history.ReasonNoMajority
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		reason = history.ReasonCancelled

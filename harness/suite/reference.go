@@ -9,6 +9,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/locks/builtin"
 	"example.org/lockproof/scenarios"
 )
 
@@ -72,7 +73,7 @@ func checkMapped(ctx context.Context, e executor, j Job, o Options, t *Result) {
 func ReferenceOf(k locks.Kind) string {
 	switch {
 	case k.Renews:
-		return locks.Renewing
+		return builtin.Renewing
 	case k.Fencing:
 		return locks.Fenced
 	}

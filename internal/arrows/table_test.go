@@ -39,7 +39,8 @@ var table = []allowed{
 	{"checker", "checker/traffic harness/history"},
 
 	// One run: the locks, their clients, the clusters.
-	{"harness/locks", "harness/history redlock redlock/batch redlock/guard redlock/native redlock/server"},
+	{"harness/locks", "harness/history redlock"},
+	{"harness/locks/builtin", "harness/history harness/locks redlock redlock/batch redlock/guard redlock/native redlock/server"},
 	{"harness/cluster/realtime", "harness/history"},
 	{"harness/cluster/virtual/scheduler", ""},
 	{"harness/overlay", ""},
@@ -77,7 +78,7 @@ var table = []allowed{
 	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/interleave harness/locks" +
 		" nemesis scenarios"},
 	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process harness/cluster/virtual/bubble" +
-		" harness/history harness/interleave harness/locks harness/overlay harness/trial" +
+		" harness/history harness/interleave harness/locks harness/locks/builtin harness/overlay harness/trial" +
 		" internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.

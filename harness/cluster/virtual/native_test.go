@@ -20,7 +20,7 @@ import (
 // and its lock slow again.
 func TestNativesAreWhatLocksSend(t *testing.T) {
 	var ours strings.Builder
-	for _, file := range []string{"redlock/server/server.go", "harness/locks/single.go", "harness/locks/fenced_by_claim.go",
+	for _, file := range []string{"redlock/server/server.go", "harness/locks/builtin/single.go", "harness/locks/builtin/fenced_by_claim.go",
 		"harness/client/store.go"} {
 		text, err := os.ReadFile("../../../" + file)
 		require.NoError(t, err)

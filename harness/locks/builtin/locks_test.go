@@ -1,0 +1,386 @@
+package builtin
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock"
+)
+
+const ttl = time.Second
+
+// silent keeps go-redis from reporting the nodes that the tests take down.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+func init() { redis.SetLogger(silent{}) }
+
+// clock is the bubble's own.
+type clock struct{ start time.Time }
+
+func (c clock) Now() time.Duration { return time.Since(c.start) }
+func (c clock) Wall() time.Time    { return time.Now() }
+func (c clock) NewTimer(d time.Duration) redlock.Timer {
+	return timer{time.NewTimer(d)}
+}
+
+type timer struct{ *time.Timer }
+
+func (t timer) C() <-chan time.Time { return t.Timer.C }
+
+// node is one server in the bubble.
+type node struct {
+	*miniredis.Miniredis
+	down atomic.Bool
+}
+
+func (n *node) dial(context.Context, string, string) (net.Conn, error) {
+	if n.down.Load() {
+		return nil, errors.New("connection refused")
+	}
+	return n.Dial()
+}
+
+// world is some nodes, and clients that reach them.
+type world struct {
+	t       *testing.T
+	nodes   []*node
+	clients int
+}
+
+// inBubble runs a test on count nodes in virtual time.
+func inBubble(t *testing.T, count int, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t}
+		for i := range count {
+			m := miniredis.NewMiniRedis()
+			m.ClockTTL(true)
+			c, err := m.Dial() // makes the server
+			require.NoError(t, err)
+			require.NoError(t, c.Close())
+			m.Server().SetPreHook(info(strconv.Itoa(i)))
+			t.Cleanup(m.Close)
+			w.nodes = append(w.nodes, &node{Miniredis: m})
+		}
+		test(t, w)
+	})
+}
+
+// info answers INFO server, which miniredis does not know.
+func info(id string) server.Hook {
+	return func(p *server.Peer, cmd string, args ...string) bool {
+		if cmd != "INFO" {
+			return false
+		}
+		p.WriteBulk("# Server\r\nrun_id:" + id + "\r\nuptime_in_seconds:86400\r\n")
+		return true
+	}
+}
+
+// env is that of one more client.
+func (w *world) env(options locks.Options) locks.Env {
+	w.clients++
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], uint64(w.clients))
+	options.TTL = ttl
+	env := locks.Env{Clock: clock{time.Now()}, Rand: rand.NewChaCha8(seed), Options: options}
+	for i, n := range w.nodes {
+		c := redis.NewClient(&redis.Options{
+			Addr: "n" + strconv.Itoa(i+1), Dialer: n.dial, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+			Protocol: 2, DisableIdentity: true, PipelinePoolSize: -1,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		w.t.Cleanup(func() { _ = c.Close() })
+		env.Nodes = append(env.Nodes, c)
+	}
+	return env
+}
+
+func (w *world) lock(name string, options locks.Options) locks.Lock {
+	w.t.Helper()
+	kind, err := locks.Find(name)
+	require.NoError(w.t, err)
+	l, err := kind.New(w.env(options))
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { require.NoError(w.t, l.Close()) })
+	return l
+}
+
+// everyLock runs a test for each lock, but for two: one whose clients cannot tell their keys from each other's,
+// which has a test of its own, and one that renews, whose lease has no validity of its own.
+func everyLock(t *testing.T, test func(t *testing.T, w *world, k locks.Kind)) {
+	for _, name := range locks.Names() {
+		if name == "redlock-guessable" || name == Renewing {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			kind, err := locks.Find(name)
+			require.NoError(t, err)
+			inBubble(t, 5, func(t *testing.T, w *world) { test(t, w, kind) })
+		})
+	}
+}
+
+func TestEveryKindIsDocumented(t *testing.T) {
+	require.Equal(t, []string{"get-then-del", "plain-del", "redlock", "redlock-fenced",
+		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-guarded",
+		"redlock-guessable", "redlock-renewing", "redlock-sequential", "redsync", "redsync-node-timeout", "setnx-expire", "single",
+		"single-evalsha", "single-fail-open", "single-missed-wake-up", "single-one-release", "single-primary",
+		"single-process-token", "single-reentrant", "single-renew-by-set", "single-stale-primary", "single-subscribed", "single-two-level"}, locks.Names())
+	for _, name := range locks.Names() {
+		kind, err := locks.Find(name)
+		require.NoError(t, err)
+		require.Equal(t, name, kind.Name)
+		require.NotEmpty(t, kind.Doc, name)
+		require.NotContains(t, kind.Doc, "\n", name)
+	}
+	_, err := locks.Find("redlok")
+	require.ErrorContains(t, err, "there are get-then-del, plain-del, redlock,")
+}
+
+func TestExclusionReleaseAndReacquisition(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		a, b := w.lock(k.Name, locks.Options{Tries: 1}), w.lock(k.Name, locks.Options{Tries: 1})
+		ctx := t.Context()
+
+		lease, err := a.Acquire(ctx, "k1")
+		require.NoError(t, err)
+		require.NotEmpty(t, lease.Token())
+		require.Greater(t, lease.Validity(), ttl*9/10)
+		require.LessOrEqual(t, lease.Validity(), ttl)
+		require.Equal(t, k.Fencing, lease.Fence() > 0)
+
+		_, err = b.Acquire(ctx, "k1")
+		require.Error(t, err)
+		require.Equal(t, history.ReasonHeld, locks.Reason(err), err)
+
+		other, err := b.Acquire(ctx, "k2")
+		require.NoError(t, err, "another key is another lock")
+		require.NoError(t, other.Release(ctx))
+
+		require.NoError(t, lease.Release(ctx))
+		next, err := b.Acquire(ctx, "k1")
+		require.NoError(t, err)
+		require.NotEqual(t, lease.Token(), next.Token())
+		if k.Fencing && k.Name != "redlock-fenced-by-lock-token" {
+			require.Greater(t, next.Fence(), lease.Fence())
+		}
+	})
+}
+
+func TestHolderGone_LockFreeAfterTTL(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		a, b := w.lock(k.Name, locks.Options{}), w.lock(k.Name, locks.Options{})
+		lease, err := a.Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 100*ttl)
+		defer cancel()
+		_, err = b.Acquire(ctx, "k1")
+		if k.Name == "single-missed-wake-up" { // its mistake
+			require.Equal(t, history.ReasonCancelled, locks.Reason(err), err)
+			return
+		}
+		require.NoError(t, err)
+		require.LessOrEqual(t, lease.Validity(), time.Duration(0), "the old belief was over first")
+		require.Less(t, time.Since(start), ttl*5/4)
+	})
+}
+
+func TestExtension(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		a, b := w.lock(k.Name, locks.Options{}), w.lock(k.Name, locks.Options{Tries: 1})
+		lease, err := a.Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		time.Sleep(ttl * 3 / 4)
+		err = lease.Extend(t.Context())
+		if !k.Extends {
+			require.Equal(t, history.ReasonRefused, locks.Reason(err), err)
+			return
+		}
+		require.NoError(t, err)
+		require.Greater(t, lease.Validity(), ttl*9/10)
+		time.Sleep(ttl * 3 / 4)
+		_, err = b.Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonHeld, locks.Reason(err), err)
+
+		time.Sleep(ttl)
+		_, err = b.Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		require.Equal(t, history.ReasonLost, locks.Reason(lease.Extend(t.Context())), "b holds it")
+	})
+}
+
+func TestLateRelease_ReturnsLost(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		a := w.lock(k.Name, locks.Options{})
+		lease, err := a.Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		time.Sleep(2 * ttl)
+		require.Equal(t, history.ReasonLost, locks.Reason(lease.Release(t.Context())))
+	})
+}
+
+func TestRelease_OnlyPlainDelRemovesOthersKey(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		a, b, c := w.lock(k.Name, locks.Options{}), w.lock(k.Name, locks.Options{}), w.lock(k.Name, locks.Options{Tries: 1})
+		late, err := a.Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		time.Sleep(2 * ttl)
+		_, err = b.Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		err = late.Release(t.Context())
+		_, stolen := c.Acquire(t.Context(), "k1")
+		if k.Name == "plain-del" {
+			require.NoError(t, err)
+			require.NoError(t, stolen)
+			return
+		}
+		require.Equal(t, history.ReasonLost, locks.Reason(err), err)
+		require.Equal(t, history.ReasonHeld, locks.Reason(stolen), stolen)
+	})
+}
+
+func TestAcquire_NoMajority(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		for _, n := range w.nodes[:3] {
+			n.down.Store(true)
+		}
+		_, err := w.lock(k.Name, locks.Options{Tries: 2}).Acquire(t.Context(), "k1")
+		if k.Name == "single-fail-open" { // its mistake
+			require.NoError(t, err)
+			return
+		}
+		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
+		require.ErrorContains(t, err, "connection refused")
+	})
+}
+
+func TestAcquire_MinorityDown(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		for _, n := range w.nodes[3:] {
+			n.down.Store(true)
+		}
+		lease, err := w.lock(k.Name, locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		require.NoError(t, lease.Release(t.Context()))
+	})
+}
+
+func TestAcquire_CancelledContext(t *testing.T) {
+	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
+		_, err := w.lock(k.Name, locks.Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), ttl/2)
+		defer cancel()
+		_, err = w.lock(k.Name, locks.Options{}).Acquire(ctx, "k1")
+		require.Equal(t, history.ReasonCancelled, locks.Reason(err), err)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestRefusals(t *testing.T) {
+	good := locks.Options{TTL: ttl}
+	tests := []struct {
+		name   string
+		lock   string
+		change func(*locks.Options)
+		says   string
+	}{
+		{"rules of a lock without", "redsync", func(o *locks.Options) { o.Without = []string{"Majority"} },
+			"redsync has no rules to switch off (asked: Majority); those with rules: redlock, redlock-fenced, "},
+		{"a rule that does not exist", "redlock", func(o *locks.Options) { o.Without = []string{"Majorty"} }, "Majority"},
+		{"the same of the fenced lock", "redlock-fenced", func(o *locks.Options) { o.Without = []string{"nonsense"} }, "ElapsedCheck"},
+		{"no TTL", "single", func(o *locks.Options) { o.TTL = 0 }, "1ms or more"},
+		{"a negative timeout", "single", func(o *locks.Options) { o.NodeTimeout = -1 }, "above 0"},
+		{"a drift that is no part", "single", func(o *locks.Options) { o.Drift = 1.5 }, "from 0 to below 1"},
+		{"negative tries", "single", func(o *locks.Options) { o.Tries = -1 }, "until the context ends"},
+		{"a range that is none", "single", func(o *locks.Options) { o.RetryMin, o.RetryMax = 2, 1 }, "above the second"},
+		{"negative extensions", "single", func(o *locks.Options) { o.MaxExtensions = -1 }, "above 0"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, w *world) {
+				kind, err := locks.Find(test.lock)
+				require.NoError(t, err)
+				env := w.env(locks.Options{})
+				env.Options = good
+				test.change(&env.Options)
+				_, err = kind.New(env)
+				require.ErrorContains(t, err, test.says)
+				require.Equal(t, history.ReasonRefused, locks.Reason(err))
+			})
+		})
+	}
+}
+
+func TestNoNodesIsRefused(t *testing.T) {
+	for _, name := range locks.Names() {
+		kind, err := locks.Find(name)
+		require.NoError(t, err)
+		_, err = kind.New(locks.Env{Options: locks.Options{TTL: ttl}})
+		require.ErrorContains(t, err, "no nodes", name)
+	}
+}
+
+func TestARuleIsSwitchedOff(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, w *world) {
+		w.nodes[0].down.Store(true)
+		w.nodes[1].down.Store(true)
+		_, err := w.lock("redlock", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
+		time.Sleep(ttl)
+		_, err = w.lock("redlock", locks.Options{Tries: 1, Without: []string{"Majority"}}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+	})
+}
+
+func TestOneServerTwiceIsRefused(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, w *world) {
+		w.nodes[1] = w.nodes[0]
+		_, err := w.lock("redlock", locks.Options{}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonRefused, locks.Reason(err), err)
+	})
+}
+
+func TestExtensionsAreBounded(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, w *world) {
+		lease, err := w.lock("redlock", locks.Options{MaxExtensions: 1}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		require.NoError(t, lease.Extend(t.Context()))
+		require.Equal(t, history.ReasonExtensionLimit, locks.Reason(lease.Extend(t.Context())))
+	})
+}
+
+func TestWatchKeepsTheLease(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, w *world) {
+		lease, err := w.lock("redlock", locks.Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		kept := lease.Watch(t.Context(), lease.Extend)
+		time.Sleep(5 * ttl)
+		require.NoError(t, kept.Err())
+		require.Positive(t, lease.Validity())
+		w.nodes[0].FlushAll()
+		w.nodes[1].FlushAll()
+		<-kept.Done()
+		require.ErrorIs(t, context.Cause(kept), redlock.ErrLost)
+	})
+}

@@ -1,0 +1,167 @@
+package builtin
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+)
+
+// nodeLock is what the locks on a single node have in common: they differ in
+// how they take the key and in how they give it back.
+type nodeLock struct {
+	env     locks.Env
+	node    redis.UniversalClient
+	conn    *redis.Client // the node, for WAIT, which is about one server's connection; nil without
+	pool    *redis.Client // for WAIT on a pool; nil before its first use
+	filling sync.Mutex
+	// acquire sets key to token if it is free, and gives it an expiry.
+	acquire func(ctx context.Context, key, token string) (bool, error)
+	// release gives the key back and reports whether it was still ours, as far
+	// as the lock looks.
+	release func(ctx context.Context, key, token string) (bool, error)
+	// extend is nil where the lock has no extension.
+	extend func(ctx context.Context, key, token string) (bool, error)
+	// deleteKey: after a take or a release whose outcome is unknown the key is deleted in the background.
+	deleteKey bool
+	pending   sync.WaitGroup
+}
+
+func newNodeLock(env locks.Env) *nodeLock { return &nodeLock{env: env, node: env.Nodes[0]} }
+
+func (l *nodeLock) Acquire(ctx context.Context, key string) (locks.Lease, error) {
+	return locks.Retry(ctx, l.env, func() (locks.Lease, error) { return l.attempt(ctx, key) })
+}
+
+// attempt believes in its lease for one TTL from before the key was asked for:
+// the server counts from later, so it keeps the key at least as long.
+func (l *nodeLock) attempt(ctx context.Context, key string) (locks.Lease, error) {
+	token, err := l.token()
+	if err != nil {
+		return nil, err
+	}
+	start := l.env.Clock.Now()
+	taken, err := l.call(ctx, key, token, l.acquire)
+	if err != nil {
+		l.cleanUp(ctx, key, token)
+		return nil, locks.CallFailed(ctx, "take "+key, err)
+	}
+	if !taken {
+		return nil, &locks.Error{Reason: history.ReasonHeld, Err: fmt.Errorf("%s is held by another", key)}
+	}
+	lease := &nodeLease{lock: l, key: key, token: token, until: start + l.env.TTL}
+	if lease.Validity() <= 0 {
+		l.cleanUp(ctx, key, token)
+		return nil,
+			&locks.Error{Reason: history.ReasonTooLate, Err: fmt.Errorf("%s was taken, but after the TTL of %s", key, l.env.TTL)}
+	}
+	return lease, nil
+}
+
+// call bounds one command by the node timeout.
+func (l *nodeLock) call(ctx context.Context, key, token string,
+	do func(context.Context, string, string) (bool, error)) (bool, error) {
+	bounded, cancel := context.WithTimeout(ctx, l.env.NodeTimeout)
+	defer cancel()
+	return do(bounded, key, token)
+}
+
+func (l *nodeLock) cleanUp(ctx context.Context, key, token string) {
+	if !l.deleteKey {
+		return
+	}
+	l.pending.Go(func() {
+		// If this fails too, the key expires by itself.
+		_, _ = l.call(context.WithoutCancel(ctx), key, token, l.release)
+	})
+}
+
+// tokenBytes is how much randomness a token has, here and in package redlock.
+// Source: redis.io, "Correct implementation with a single instance".
+const tokenBytes = 20
+
+// token is random bytes in hex.
+func (l *nodeLock) token() (string, error) {
+	b := make([]byte, tokenBytes)
+	if _, err := io.ReadFull(l.env.Rand, b); err != nil {
+		return "", fmt.Errorf("draw a token: %w", err)
+	}
+	return hex.EncodeToString(b), nil
+}
+
+func (l *nodeLock) Close() error {
+	l.pending.Wait()
+	if l.pool != nil {
+		return l.pool.Close()
+	}
+	return nil
+}
+
+type nodeLease struct {
+	lock       *nodeLock
+	key, token string
+	mu         sync.Mutex
+	until      time.Duration // on the client's own clock
+	released   bool
+}
+
+func (l *nodeLease) Token() string { return l.token }
+func (l *nodeLease) Fence() int64  { return 0 }
+func (l *nodeLease) Watch(context.Context, func(context.Context) error) context.Context {
+	return nil
+}
+
+func (l *nodeLease) Validity() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.until - l.lock.env.Clock.Now()
+}
+
+func (l *nodeLease) Extend(ctx context.Context) error {
+	if l.lock.extend == nil {
+		return &locks.Error{Reason: history.ReasonRefused, Err: errors.New("this lock cannot extend a lease")}
+	}
+	start := l.lock.env.Clock.Now()
+	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.extend)
+	if err != nil {
+		return locks.CallFailed(ctx, "extend "+l.key, err)
+	}
+	if !ours {
+		return l.lostError()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = start + l.lock.env.TTL
+	return nil
+}
+
+func (l *nodeLease) Release(ctx context.Context) error {
+	l.mu.Lock()
+	again := l.released
+	l.released = true
+	l.mu.Unlock()
+	if again {
+		return &locks.Error{Reason: history.ReasonLost, Err: fmt.Errorf("the lease on %s was released before", l.key)}
+	}
+	ours, err := l.lock.call(ctx, l.key, l.token, l.lock.release)
+	if err != nil {
+		l.lock.cleanUp(ctx, l.key, l.token)
+		return locks.CallFailed(ctx, "release "+l.key, err)
+	}
+	if !ours {
+		return l.lostError()
+	}
+	return nil
+}
+
+func (l *nodeLease) lostError() error {
+	return &locks.Error{Reason: history.ReasonLost, Err: fmt.Errorf("the key %s is not ours any more", l.key)}
+}

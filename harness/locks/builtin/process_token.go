@@ -1,0 +1,31 @@
+package builtin
+
+import (
+	"fmt"
+	"io"
+
+	"example.org/lockproof/harness/locks"
+)
+
+func init() {
+	locks.Register(locks.Kind{
+		Name:     "single-process-token",
+		Doc:      "one node, naive: one token for all that a process takes, as of its host and process id",
+		New:      newProcessToken,
+		OwnClock: true, Extends: true, SingleNode: true,
+	})
+}
+
+func newProcessToken(env locks.Env) (locks.Lock, error) {
+	token := make([]byte, tokenBytes)
+	if _, err := io.ReadFull(env.Rand, token); err != nil {
+		return nil, fmt.Errorf("draw the process's token: %w", err)
+	}
+	env.Rand = processToken(token)
+	return newSingle(env)
+}
+
+// processToken is the mistake: whoever draws a token is given the process's.
+type processToken []byte
+
+func (p processToken) Read(b []byte) (int, error) { return copy(b, p), nil }

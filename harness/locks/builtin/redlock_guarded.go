@@ -1,0 +1,25 @@
+package builtin
+
+import (
+	"time"
+
+	"example.org/lockproof/harness/locks"
+)
+
+func init() {
+	locks.Register(locks.Kind{
+		Name: locks.Guarded,
+		Doc:  "the reference with a restart guard for the longest TTL of the scenario",
+		New: func(env locks.Env) (locks.Lock, error) {
+			return newReference(env, env.LongestTTL())
+		},
+		OwnClock: true, Rules: true, RestartGuard: true, Majority: true, Extends: true, Watches: true,
+		WarmUp: func(o locks.Options) time.Duration {
+			return o.LongestTTL() + time.Duration(o.Drift*float64(o.LongestTTL())) + uptimeError
+		},
+	})
+}
+
+// uptimeError is how much later than at a whole duration a server's uptime, which it
+// tells in whole seconds, is sure to have reached that.
+const uptimeError = 3 * time.Second

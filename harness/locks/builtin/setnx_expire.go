@@ -1,0 +1,34 @@
+package builtin
+
+import (
+	"context"
+
+	"example.org/lockproof/harness/locks"
+	"github.com/redis/go-redis/v9"
+)
+
+func init() {
+	locks.Register(locks.Kind{
+		Name:     "setnx-expire",
+		Doc:      "one node, naive: SETNX and PEXPIRE are two commands; a client that dies between them locks for ever",
+		New:      newSetnxExpire,
+		OwnClock: true, SingleNode: true,
+	})
+}
+
+func newSetnxExpire(env locks.Env) (locks.Lock, error) {
+	l := newNodeLock(env)
+	l.acquire, l.release = l.setThenExpire, l.deleteOwn
+	return l, nil
+}
+
+// setThenExpire is the mistake: whatever comes between the two commands leaves
+// a key that never expires. SETNX's own page advised it before Redis 2.6.12
+// brought SET NX PX.
+func (l *nodeLock) setThenExpire(ctx context.Context, key, token string) (bool, error) {
+	taken, err := process(ctx, l.node, redis.NewCmd(ctx, "setnx", key, token)).Bool()
+	if err != nil || !taken {
+		return false, err
+	}
+	return l.node.PExpire(ctx, key, l.env.TTL).Result()
+}
