@@ -13,6 +13,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/locks"
+	_ "example.org/lockproof/harness/locks/builtin" // the locks that scenarios name
 	"example.org/lockproof/internal/input"
 	"example.org/lockproof/nemesis"
 )

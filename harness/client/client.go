@@ -17,6 +17,7 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	_ "example.org/lockproof/harness/locks/builtin" // whoever has clients has these
 	"example.org/lockproof/harness/overlay"
 	"example.org/lockproof/redlock"
 )

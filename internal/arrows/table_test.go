@@ -48,7 +48,7 @@ var table = []allowed{
 	{"harness/interleave/rewrite", "harness/interleave"},
 	{"harness/cluster", "harness/history"},
 	{"harness/client", "harness/cluster harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks" +
-		" harness/overlay redlock"},
+		" harness/locks/builtin harness/overlay redlock"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/script", "harness/history"},
 	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
