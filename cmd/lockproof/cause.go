@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"slices"
 
 	"example.org/lockproof/harness/history"
@@ -23,15 +22,13 @@ func (p *program) findCauses(ctx context.Context, jobs []suite.Job, trials []sui
 		outcome, _ := t.Outcome()
 		return p.causes || !real && outcome == suite.Differs
 	}
-	if !slices.ContainsFunc(trials, wanted) {
+	if p.pool == nil || !slices.ContainsFunc(trials, wanted) {
 		return nil
 	}
 	virtual := o
 	virtual.Cluster, virtual.Out, virtual.Events, virtual.Worker = suite.Virtual, "", false, nil
 	virtual.Server, virtual.Image = "", ""
-	children := suite.Children{Stderr: os.Stderr}
-	defer children.Close()
-	pool, err := children.Pool(virtual)
+	pool, err := p.pool(virtual)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/docker"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/internal/needs"
@@ -141,7 +139,7 @@ func TestAnEngineThatDiesInMidRun(t *testing.T) {
 	needs.Check(t, needs.Engine, err)
 	binary := build(t)
 	v := victim{binary: binary, home: t.TempDir(), temp: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}
-	needImage(t, v)
+	needImage(t)
 	others := newBystanders(t, binary)
 	r := newRelay(t)
 	clean := func() string {
@@ -200,7 +198,7 @@ func TestNothingOutlivesAKilledRunOnDocker(t *testing.T) {
 	binary := build(t)
 	home := t.TempDir()
 	v := victim{binary: binary, home: home, temp: t.TempDir()}
-	needImage(t, v)
+	needImage(t)
 	others := newBystanders(t, binary)
 	onEngine := func(cmd *exec.Cmd) *exec.Cmd {
 		cmd.Env = append(cmd.Env, "DOCKER_HOST="+os.Getenv("DOCKER_HOST"))
@@ -238,18 +236,4 @@ func TestNothingOutlivesAKilledRunOnDocker(t *testing.T) {
 	}
 	require.Positive(t, histories, "no run left a history: this shows nothing")
 	others.unharmed(t)
-}
-
-// needImage skips a test where the engine has no image for the victim's run and
-// can get none.
-func needImage(t *testing.T, v victim) {
-	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", v.home)
-	projects, err := docker.Open(t.Context(), cluster.Choice{}, v.binary, io.Discard)
-	var lack *cluster.Unsupported
-	if errors.As(err, &lack) {
-		needs.Check(t, needs.Image, lack)
-	}
-	require.NoError(t, err)
-	require.NoError(t, projects.Close())
 }

@@ -63,18 +63,6 @@ func TestKilledHarness_LeavesNothingRunning(t *testing.T) {
 	t.Logf("%d kills, of harnesses with %d children in all; %d histories judged", kills, children, histories)
 }
 
-// build makes the program, as it also runs in containers.
-func build(t *testing.T) string {
-	t.Helper()
-	needs.Long(t, "it builds the program and starts it")
-	binary := filepath.Join(t.TempDir(), "lockproof")
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	said, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", said)
-	return binary
-}
-
 // victim is one run of the real binary, with a home and a folder for temporary
 // files of its own: what is in there is that run's and nobody else's.
 type victim struct{ binary, home, temp, out string }

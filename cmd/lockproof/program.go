@@ -37,7 +37,7 @@ type program struct {
 	width func() int
 	// suite runs jobs (suite.Children.Run); clean removes what dead runs left.
 	suite suite.Runner
-	// pool gives what runs trials one by one (suite.Children.Pool).
+	// pool gives what runs trials one by one (suite.Children.Pool); nil: no experiments are made.
 	pool  func(suite.Options) (*suite.Pool, error)
 	clean func(context.Context, io.Writer) error
 	// exitNow ends the program at once with an exit code.

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker"
+	"example.org/lockproof/internal/needs"
+)
+
+// sharedFolder is for what many tests need and none changes.
+var sharedFolder string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if sharedFolder != "" {
+		if err := removeImage(); err != nil {
+			fmt.Fprintln(os.Stderr, "the tests' image stays:", err)
+		}
+		os.RemoveAll(sharedFolder)
+	}
+	os.Exit(code)
+}
+
+// built is the program, as it also runs in containers.
+var built = sync.OnceValues(func() (binary string, err error) {
+	if sharedFolder, err = os.MkdirTemp("", "lockproof-test-"); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(sharedFolder, "lockproof")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if said, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, said)
+	}
+	return binary, nil
+})
+
+func build(t *testing.T) string {
+	t.Helper()
+	needs.Long(t, "it starts the program")
+	binary, err := built()
+	require.NoError(t, err)
+	return binary
+}
+
+// imageHome is whose the image is that runs of these tests use. It is not their own home, so that
+// no clean of theirs removes it.
+func imageHome() string { return filepath.Join(sharedFolder, "home") }
+
+// made makes the image, which takes a minute or two.
+var made = sync.OnceValue(func() error {
+	binary, err := built()
+	if err != nil {
+		return err
+	}
+	before, was := os.LookupEnv("XDG_CACHE_HOME")
+	os.Setenv("XDG_CACHE_HOME", imageHome())
+	defer func() {
+		if os.Unsetenv("XDG_CACHE_HOME"); was {
+			os.Setenv("XDG_CACHE_HOME", before)
+		}
+	}()
+	projects, err := docker.Open(context.Background(), cluster.Choice{}, binary, io.Discard)
+	if err != nil {
+		return err
+	}
+	return projects.Close()
+})
+
+// needImage skips a test where the engine has no image for a run and can get none.
+func needImage(t *testing.T) {
+	t.Helper()
+	err := made()
+	var lack *cluster.Unsupported
+	if errors.As(err, &lack) {
+		needs.Check(t, needs.Image, lack)
+	}
+	require.NoError(t, err)
+}
+
+// removeImage removes it again, if a test has needed it.
+func removeImage() error {
+	if _, err := os.Stat(imageHome()); err != nil {
+		return nil
+	}
+	clean := exec.Command(filepath.Join(sharedFolder, "lockproof"), "clean")
+	clean.Env = append(os.Environ(), "XDG_CACHE_HOME="+imageHome())
+	if said, err := clean.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	return nil
+}
