@@ -8,7 +8,7 @@ type analysis struct {
 	counts     counts
 	encounters *faultImpact
 	// unreachable are, for every client that tries to acquire, the stretches for which
-	// it could not reach a majority.
+	// it could not reach a majority, or not in time.
 	unreachable map[name][]span
 }
 
@@ -29,7 +29,7 @@ func analyse(r *record) (*analysis, error) {
 	for _, k := range r.keys {
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
-				a.unreachable[o.process] = reach.unreachable(r.name(o.process))
+				a.unreachable[o.process] = reach.askedLate(r.name(o.process))
 			}
 		}
 	}
