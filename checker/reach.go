@@ -140,12 +140,10 @@ func (r reach) unreachable(client string) []span {
 	return union(append(covered(r.blockingFor(client), nodes), r.stopped(client)...))
 }
 
-// askedLate gives the stretches in which a client may have asked for the lock too late: it could not
-// reach a healthy majority, or the timers were late by which it tries again.
-func (r reach) askedLate(client string) []span {
-	starved := r.faults.stretches(fault.possible,
+// starved gives the stretches in which the timers were late by which a client tries again.
+func (r reach) starved(client string) []span {
+	return r.faults.stretches(fault.possible,
 		func(f fault) bool { return f.target == client && f.class == history.ClientStarved })
-	return union(append(r.unreachable(client), starved...))
 }
 
 // stopped gives the stretches for which a client could do nothing.
