@@ -10,6 +10,9 @@ type analysis struct {
 	// unreachable are, for every client that tries to acquire, the stretches for which
 	// it could not reach a majority.
 	unreachable map[name][]span
+	// excused are those in which its wait shows nothing against the lock: it was starved, too. What
+	// it was granted meanwhile is no better for that.
+	excused map[name][]span
 }
 
 // analyse makes the analysis of a record, after its timeline.
@@ -24,12 +27,15 @@ func analyse(r *record) (*analysis, error) {
 		return nil, err
 	}
 	met := newFaultImpact(r)
-	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[name][]span{}}
+	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[name][]span{},
+		excused: map[name][]span{}}
 	reach := r.reach()
 	for _, k := range r.keys {
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
-				a.unreachable[o.process] = reach.unreachable(r.name(o.process))
+				client := r.name(o.process)
+				a.unreachable[o.process] = reach.unreachable(client)
+				a.excused[o.process] = unionInto(nil, a.unreachable[o.process], reach.starved(client))
 			}
 		}
 	}

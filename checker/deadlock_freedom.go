@@ -105,7 +105,7 @@ func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
 	bound := a.header.Bounds.Free
 	setbacks := k.setbacks(a)
 	for _, wait := range k.waitPeriods(a.patience()) {
-		interrupted := unionInto(nil, duringWait(setbacks, wait), a.unreachable[wait.client])
+		interrupted := unionInto(nil, duringWait(setbacks, wait), a.excused[wait.client])
 		for _, gap := range wait.without(held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))

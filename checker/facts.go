@@ -139,8 +139,8 @@ func (r *record) slowReply(l Lease, by int64) (seen, bool) {
 			l.Client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.Client}, true
 }
 
-// writeFacts tell of two updates when their clients' leases began and ended, what stopped the
-// clients meanwhile, and when the store had the updates.
+// writeFacts tell of two updates when their clients' leases began and ended, what stopped or delayed
+// the clients meanwhile, and when the store had the updates.
 func (r *record) writeFacts(c contradiction) []Fact {
 	var all []seen
 	for _, a := range []access{c.early, c.late} {
@@ -163,11 +163,11 @@ func (r *record) writeFacts(c contradiction) []Fact {
 	return together(all)
 }
 
-// stops tell what stopped a client.
+// stops tell what stopped or delayed a client.
 func (r *record) stops(client string, during span) []seen {
 	var all []seen
 	for _, f := range r.faults {
-		if f.target == client && f.class.StopsClient() && f.overlaps(during) {
+		if f.target == client && (f.class.StopsClient() || f.class == history.ClientStarved) && f.overlaps(during) {
 			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), client})
 		}
 	}

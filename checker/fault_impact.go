@@ -70,6 +70,8 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 		return !f.possible().meets(e.busy[e.names.of(f.target)])
 	case history.ClientClock:
 		return !intersectAny(e.clockErrorSpans(f), e.busy[e.names.of(f.target)])
+	case history.ClientStarved:
+		return f.impact == nil // its client was killed before anybody could count
 	case history.NodeClock:
 		return !e.affectedKey(f, e.clockErrorSpans(f))
 	case history.NodeDown, history.NodeUnreachable, history.NodeMemory:

@@ -184,14 +184,14 @@ func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []asked) (longes
 }
 
 // free gives the stretches of a client's asking, longer than the bound for one that asks
-// alone, in which nobody held the lock and the client reached a healthy majority.
+// alone, in which nobody held the lock and the client reached a healthy majority, not starved.
 func (f *faultTolerance) free(w *waitPeriod, held []span) []span {
 	var found []span
 	for _, free := range w.without(held) {
 		if free.length() <= f.header.Bounds.Grant {
 			continue
 		}
-		for _, connected := range free.without(f.unreachable[w.client]) {
+		for _, connected := range free.without(f.excused[w.client]) {
 			if connected.length() > f.header.Bounds.Grant {
 				found = append(found, connected)
 			}

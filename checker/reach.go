@@ -140,6 +140,12 @@ func (r reach) unreachable(client string) []span {
 	return union(append(covered(r.blockingFor(client), nodes), r.stopped(client)...))
 }
 
+// starved gives the stretches in which the timers were late by which a client tries again.
+func (r reach) starved(client string) []span {
+	return r.faults.stretches(fault.possible,
+		func(f fault) bool { return f.target == client && f.class == history.ClientStarved })
+}
+
 // stopped gives the stretches for which a client could do nothing.
 func (r reach) stopped(client string) []span {
 	return r.faults.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })

@@ -49,6 +49,7 @@ func (s *Space) Draw(seed uint64) *Schedule {
 			d.fault()
 		}
 		d.fromTheField(seed)
+		d.starvation(seed)
 	}
 	d.out.normalize()
 	return d.out

@@ -33,6 +33,25 @@ func (d *generator) fromTheField(seed uint64) {
 	}
 }
 
+// starvation draws work that makes the lock's timers late, above all of a client that has them renew its lease.
+// It has a source of its own, as fromTheField has.
+func (d *generator) starvation(seed uint64) {
+	d.Rand = rand.New(rand.NewPCG(seed, 0x57a12e))
+	timed, chance := d.asked, 0.03
+	renewed := slices.DeleteFunc(slices.Clone(d.asked), func(o drawnOperation) bool {
+		return o.verb != scenarios.VerbWatch && (o.verb != scenarios.VerbAcquire || !d.space.can.Renews)
+	})
+	if len(renewed) > 0 {
+		timed, chance = renewed, 0.3
+	}
+	if !d.space.can.OwnClock || d.space.can.Program || !d.chance(chance) {
+		return
+	}
+	o := pick(d.Rand, timed...)
+	at := d.after(o)
+	d.do(at, scenarios.Step{Verb: nemesis.Starve, Targets: []string{client(o.client)}, For: d.lasting(at)})
+}
+
 // someNodes draws one node, or any number of them.
 func (d *generator) someNodes() []string {
 	count := pick(d.Rand, 1, d.out.Nodes/2+1, d.out.Nodes)

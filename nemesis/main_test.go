@@ -134,7 +134,7 @@ func (r *rig) run(t *testing.T, c cluster.Cluster, test func(t *testing.T, r *ri
 	r.cluster = c
 	defer func() { require.NoError(t, c.Close()) }()
 	r.clients = &workers{c: c, record: r.record, workers: map[string]client.Worker{}, clocks: map[string]Reading{},
-		said: map[string]int64{}, waiting: map[int]chan struct{}{}}
+		said: map[string]int64{}, waiting: map[int]chan struct{}{}, late: map[int]*client.Starved{}}
 	names := []string{"c1", "c2"}
 	r.options.TTL = ttl
 	for i, name := range names {
@@ -206,6 +206,7 @@ type workers struct {
 	clocks  map[string]Reading
 	said    map[string]int64
 	waiting map[int]chan struct{}
+	late    map[int]*client.Starved // by serial
 }
 
 func (w *workers) start(t *testing.T, index int, name string, options locks.Options) {
@@ -220,6 +221,7 @@ func (w *workers) heard(name string, m client.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if m.Event == nil {
+		w.late[m.Done] = m.Starved
 		close(w.waiting[m.Done])
 		return
 	}
@@ -278,4 +280,23 @@ func (w *workers) SetClock(ctx context.Context, name string, jump time.Duration,
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.clocks[name], nil
+}
+
+func (w *workers) Starve(_ context.Context, name string) error {
+	done, err := w.send(name, client.Command{Do: client.DoStarve})
+	if err == nil {
+		<-done
+	}
+	return err
+}
+
+func (w *workers) Feed(_ context.Context, name string) (Late, error) {
+	done, err := w.send(name, client.Command{Do: client.DoFeed})
+	if err != nil {
+		return Late{}, err
+	}
+	<-done
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Late(*w.late[w.serial]), nil
 }

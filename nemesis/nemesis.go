@@ -50,6 +50,9 @@ type ClientControl interface {
 	LastEventTime(name string) int64
 	// SetClock lets a client's wall clock jump and its clocks run at a rate (0: as before), and reads them afterwards.
 	SetClock(ctx context.Context, name string, jump time.Duration, rate float64) (Reading, error)
+	// Starve lets the timers of a client's lock wait, Feed lets them go on, and tells how late they were.
+	Starve(ctx context.Context, name string) error
+	Feed(ctx context.Context, name string) (Late, error)
 }
 
 // Nemesis applies faults to one cluster and its clients, and knows which are in

@@ -47,7 +47,7 @@ var order = []string{
 	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
 	"extend-without-owner", "extend-on-minority", "extend-too-late", "endless-extension", "late-extension",
 	"cancelled-release", "release-retried", "renewal-outlives-release", "quorum-erosion", "watchdog-cut-off",
-	"single-instance-down",
+	"starved-watchdog", "single-instance-down",
 	// Memory and operators.
 	"eviction", "out-of-memory", "flushall", "reaper", "maintenance-restart",
 }

@@ -168,6 +168,7 @@ script:
   - start: [n3, n4]
   - {pause: [c1, n1], for: 1.2 ttl}
   - resume: c1
+  - {starve: c2, for: 1.5 ttl}
   - {cut: "c1-*", direction: to-client, for: 1s}
   - heal: "c1-*"
   - {delay: c1-store, by: 20ms}
@@ -220,6 +221,7 @@ script:
 		{Verb: nemesis.Start, Targets: []string{"n3", "n4"}},
 		{Verb: nemesis.Pause, Targets: []string{"c1", "n1"}, For: Span{TTLs: 1.2}},
 		{Verb: nemesis.Resume, Targets: []string{"c1"}},
+		{Verb: nemesis.Starve, Targets: []string{"c2"}, For: Span{TTLs: 1.5}},
 		{Verb: nemesis.Cut, Targets: fromC1, Direction: cluster.ToClient, For: second},
 		{Verb: nemesis.Heal, Targets: fromC1},
 		{Verb: nemesis.Delay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: cluster.Both},

@@ -43,7 +43,8 @@ names one:
 ` + assumptionHelp() + `
 These faults are always drawn, since a correct lock must survive them: messages that
 are late, lost or out of order, partitions, clients and nodes that pause, crash and
-restart with their disks, cancelled calls, clocks that differ by the drift factor.
+restart with their disks, cancelled calls, renewals that are late, clocks that differ by
+the drift factor.
 
 With --worker, the lock is a program in any language, as in lockproof run: its schedules
 take a second or two each, on real servers, one after another.

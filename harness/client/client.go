@@ -48,6 +48,7 @@ var errClosing = errors.New("the client is closing")
 type Client struct {
 	setup Setup
 	clock *clock
+	late  *starver // makes the lock's timers late
 	net   *network
 	lock  locks.Lock
 	hosts *overlay.Client         // nil without the overlay
@@ -96,6 +97,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 		c.scheduler = scheduler.RealTime()
 	}
 	c.clock = newClock(env.Now, c.scheduler, env.Pauser, setup.key)
+	c.late = &starver{clock: c.clock}
 	c.net = newNetwork(env.Dial, env.Pauser, setup.Password, setup.key)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if env.Rand == nil {
@@ -131,7 +133,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 	lock, err := kind.New(locks.Env{
 		Nodes:        c.redis[:nodes:nodes],
 		Network:      c.network(addresses),
-		Clock:        c.clock,
+		Clock:        &lockClock{c.clock, c.late},
 		Rand:         random,
 		NoPipelining: c.virtual,
 		Options:      c.setup.Options,
@@ -162,7 +164,7 @@ func (c *Client) Send(cmd Command) error {
 		return fmt.Errorf("%s: %w", cmd.Do, errClosing)
 	}
 	switch cmd.Do {
-	case DoStop, DoCancel, DoClock:
+	case DoStop, DoCancel, DoClock, DoStarve, DoFeed:
 		return enqueue(c.control, &cmd, cmd.Do)
 	}
 	return enqueue(c.thread(cmd.Thread).work, &task{cmd, c.stopFor(cmd)}, cmd.Do)
@@ -217,6 +219,7 @@ func (c *Client) close(serial int) (first bool) {
 		c.cancel(errClosing)
 		c.mu.Unlock()
 		c.pauser.Resume()
+		c.late.end()
 		go c.finish(serial)
 	})
 	return first
@@ -285,29 +288,41 @@ func (c *Client) runControl() {
 		select {
 		case cmd := <-c.control:
 			c.pauser.Wait(c.setup.key(orderControl, 0))
-			c.done(cmd.Serial, "", c.execute(*cmd))
+			starved, err := c.execute(*cmd)
+			m := reply(cmd.Serial, "", err)
+			m.Starved = starved
+			c.send(m)
 		case <-c.ctx.Done():
 		}
 	}
 }
 
 func (c *Client) done(serial int, outcome history.Type, err error) {
+	c.send(reply(serial, outcome, err))
+}
+
+func reply(serial int, outcome history.Type, err error) Message {
 	m := Message{Done: serial, Outcome: outcome}
 	if err != nil {
 		m.Error = err.Error()
 	}
-	c.send(m)
+	return m
 }
 
-func (c *Client) execute(cmd Command) error {
+// execute carries out a command that acts at once. What was late comes with the end of that.
+func (c *Client) execute(cmd Command) (*Starved, error) {
 	switch cmd.Do {
 	case DoClock:
 		c.setClock(*cmd.Clock)
-		return nil
+		return nil, nil
+	case DoStarve:
+		return nil, c.late.starve()
+	case DoFeed:
+		return c.late.feed()
 	case DoCancel:
-		return c.cancelOperation()
+		return nil, c.cancelOperation()
 	default:
-		return c.stopLoops()
+		return nil, c.stopLoops()
 	}
 }
 

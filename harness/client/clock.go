@@ -96,12 +96,15 @@ func (c *clock) reading(wall bool) (int64, float64) {
 
 // NewTimer fires when d has passed on this clock, whatever becomes of its rate
 // in the meantime: at a rate r that is after d/r of true time.
-func (c *clock) NewTimer(d time.Duration) redlock.Timer {
+func (c *clock) NewTimer(d time.Duration) redlock.Timer { return c.newTimer(d, nil) }
+
+// newTimer makes a timer that a starver may make late.
+func (c *clock) newTimer(d time.Duration, starver *starver) *timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), key: c.key(orderTimers, c.made),
 		fired: make(chan time.Time, 1)}
-	t.inner = c.scheduler.NewTimer(t.key, func() { c.pauser.Do(t.key, t.fire) })
+	t.inner = c.scheduler.NewTimer(t.key, func() { c.pauser.Do(t.key, func() { starver.do(t.key, t.fire) }) })
 	c.made++
 	c.timers[t] = struct{}{}
 	t.arm()

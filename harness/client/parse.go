@@ -15,7 +15,7 @@ import (
 
 // commands is every Do, in the order in which the documentation has them.
 var commands = []Do{DoAcquire, DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch,
-	DoLoop, DoStop, DoCancel, DoClock, DoExit}
+	DoLoop, DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}
 
 // ParseSetup reads a worker's first line. Its error says what would be right.
 func ParseSetup(line []byte) (Setup, error) {
@@ -122,7 +122,7 @@ func (cmd Command) checkFields() error {
 	if cmd.Within < 0 {
 		return fmt.Errorf("within: %s is below 0; 0 is no limit", cmd.Within)
 	}
-	if cmd.Thread != "" && slices.Contains([]Do{DoStop, DoCancel, DoClock, DoExit}, cmd.Do) {
+	if cmd.Thread != "" && slices.Contains([]Do{DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}, cmd.Do) {
 		return errors.New("thread: the command is to the client, not to one of its threads")
 	}
 	switch cmd.Do {
@@ -134,7 +134,8 @@ func (cmd Command) checkFields() error {
 		return cmd.Loop.check()
 	case DoClock:
 		return cmd.Clock.check()
-	case DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch, DoStop, DoCancel, DoExit:
+	case DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch, DoStop, DoCancel, DoStarve, DoFeed,
+		DoExit:
 	default:
 		return fmt.Errorf("do: there is no such command; there are %s", list(commands))
 	}

@@ -68,6 +68,8 @@ const (
 	DoStop    Do = "stop"   // end the loop after its present round
 	DoCancel  Do = "cancel" // cancel the context of the operation under way
 	DoClock   Do = "clock"  // set the client's clocks
+	DoStarve  Do = "starve" // let the lock's timers wait when they are due
+	DoFeed    Do = "feed"   // let them go on, and tell how late they were
 	DoExit    Do = "exit"   // close the lock and end
 )
 
@@ -115,6 +117,8 @@ type Message struct {
 	// Outcome of the command's operation: ok, fail or info; "" if it has none.
 	Outcome history.Type `json:"outcome,omitempty"`
 	Error   string       `json:"error,omitempty"`
+	// Starved is, with the end of DoFeed, what was late.
+	Starved *Starved `json:"starved,omitempty"`
 	// Lock is what a first lease has shown of the lock, by itself in a message.
 	Lock *locks.Abilities `json:"lock,omitempty"`
 }

@@ -113,7 +113,8 @@ func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
 // checkSingleField: a message says one thing.
 func checkSingleField(m Message) error {
 	things := 0
-	for _, said := range []bool{m.Event != nil, m.Lock != nil, m.Done != 0 || m.Error != ""} {
+	for _, said := range []bool{m.Event != nil, m.Lock != nil, m.Done != 0 || m.Error != "",
+		m.Starved != nil} {
 		if said {
 			things++
 		}

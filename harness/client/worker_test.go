@@ -164,7 +164,7 @@ func TestAWorkerSaysWhatIsWrongWithALine(t *testing.T) {
 		{"a setup that lacks something", []string{`{"name":"c1","store":"s"}` + "\n"}, "it lacks nodes, options.ttl"},
 		{"two objects", []string{good, `{"do":"exit","serial":1} {}` + "\n"}, "line 2, "},
 		{"no such command", []string{good, `{"do":"aquire","serial":1}` + "\n"},
-			"there are acquire, extend, release, check, read, write, watch, loop, stop, cancel, clock, exit"},
+			"there are acquire, extend, release, check, read, write, watch, loop, stop, cancel, clock, starve, feed, exit"},
 		{"no serial", []string{good, `{"do":"check"}` + "\n"}, "serial: it counts from 1"},
 		{"a loop without keys", []string{good, `{"do":"loop","serial":1,"loop":{"keys":[],"hold":1,"think":1}}` + "\n"},
 			"at least one key"},

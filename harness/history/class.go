@@ -20,10 +20,11 @@ const (
 	NodeClock       Class = "node-clock"       // its clock is set
 	Failover        Class = "failover"         // a replica becomes a master
 
-	ClientKilled Class = "client-killed" // it does not run, and does not come back
-	ClientPaused Class = "client-paused" // it stands still
-	ClientClock  Class = "client-clock"  // its clock is set
-	Resumed      Class = "resumed"       // a node or client that stood still goes on
+	ClientKilled  Class = "client-killed"  // it does not run, and does not come back
+	ClientPaused  Class = "client-paused"  // it stands still
+	ClientStarved Class = "client-starved" // its timers are late, and its work goes on
+	ClientClock   Class = "client-clock"   // its clock is set
+	Resumed       Class = "resumed"        // a node or client that stood still goes on
 
 	LinkCut     Class = "link-cut"     // nothing passes until it is healed
 	LinkSlow    Class = "link-slow"    // what passes takes longer
@@ -37,7 +38,7 @@ const (
 var Classes = []Class{NodeDown, NodeUp, NodePaused, Resumed, LinkCut, LinkSlow, LinkHealed, MessageHeld, MessageLost,
 	LetGo,
 	NodeClock, NodeForgets, NodeScripts, NodeReadOnly, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled,
-	ClientPaused, ClientClock}
+	ClientPaused, ClientStarved, ClientClock}
 
 // ends gives the classes that one of them ends on its targets.
 var ends = map[Class][]Class{

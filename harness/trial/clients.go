@@ -254,8 +254,20 @@ func (c *clientGroup) LastEventTime(name string) int64 {
 	return 0
 }
 
-// clockTimeout is how long a client may take to set or read its clock.
-const clockTimeout = 5 * time.Second
+// commandTimeout is how long a client may take for a command that acts at once.
+const commandTimeout = 5 * time.Second
+
+// command gives a client that runs a command that acts at once, and waits for its end.
+func (c *clientGroup) command(ctx context.Context, name string, cmd client.Command) (client.Message, error) {
+	if _, err := c.running(name); err != nil {
+		return client.Message{}, err
+	}
+	done, err := c.send(name, cmd)
+	if err != nil {
+		return client.Message{}, err
+	}
+	return c.awaitReply(ctx, name, done, commandTimeout)
+}
 
 // SetClock changes a client's clocks and reads them.
 func (c *clientGroup) SetClock(ctx context.Context, name string, jump time.Duration,
@@ -264,11 +276,8 @@ func (c *clientGroup) SetClock(ctx context.Context, name string, jump time.Durat
 	if err != nil {
 		return nemesis.Reading{}, err
 	}
-	done, err := c.send(name, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}})
-	if err != nil {
-		return nemesis.Reading{}, err
-	}
-	if _, err := c.awaitReply(ctx, name, done, clockTimeout); err != nil {
+	set := client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}}
+	if _, err := c.command(ctx, name, set); err != nil {
 		return nemesis.Reading{}, err
 	}
 	c.mu.Lock()
@@ -279,6 +288,24 @@ func (c *clientGroup) SetClock(ctx context.Context, name string, jump time.Durat
 	}
 	return nemesis.Reading{True: wall.Time, Wall: wall.Clock.Reading, Monotonic: mono.Clock.Reading,
 		Rate: wall.Clock.Rate}, nil
+}
+
+// Starve makes the timers of a client's lock late.
+func (c *clientGroup) Starve(ctx context.Context, name string) error {
+	_, err := c.command(ctx, name, client.Command{Do: client.DoStarve})
+	return err
+}
+
+// Feed lets them run, and gives what was late.
+func (c *clientGroup) Feed(ctx context.Context, name string) (nemesis.Late, error) {
+	msg, err := c.command(ctx, name, client.Command{Do: client.DoFeed})
+	if err != nil {
+		return nemesis.Late{}, err
+	}
+	if msg.Starved == nil {
+		return nemesis.Late{}, fmt.Errorf("client %s has not told what was late", name)
+	}
+	return nemesis.Late(*msg.Starved), nil
 }
 
 // close ends every client in good order, but for those that have failed: their cluster

@@ -138,6 +138,16 @@ func TestSetClock_NoReading(t *testing.T) {
 	require.EqualError(t, err, "client c1 has not read its clocks")
 }
 
+func TestFeed_NothingTold(t *testing.T) {
+	c, p, _ := started(t)
+	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
+	require.NoError(t, c.Starve(context.Background(), "c1"))
+	_, err := c.Feed(context.Background(), "c1")
+	require.EqualError(t, err, "client c1 has not told what was late")
+	_, err = c.Feed(context.Background(), "c9")
+	require.EqualError(t, err, "there is no client c9")
+}
+
 // What an await demands is of the last that its client has under way; of the others what their steps do.
 func TestAwait_OutcomeMismatch_FailsPrecondition(t *testing.T) {
 	for name, c := range map[string]struct {

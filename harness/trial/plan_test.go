@@ -96,6 +96,11 @@ func TestSkip_Reasons(t *testing.T) {
 		}, "redsync reads Go's own clock, which cannot be set for one client"},
 		{"a node's clock is no client's", virtual.Kind, "redsync",
 			func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
+		{"a client's timers", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Starve, "c1") },
+			"redsync reads Go's own clock, which cannot be set for one client"},
+		{"timers of the harness's clock", virtual.Kind, "single", func(s *scenarios.Scenario) {
+			s.Nodes, s.Script = three[:1], step(nemesis.Starve, "c1")
+		}, ""},
 		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {},
 			"single is a lock on one node: the scenario uses 3 nodes and has no single-node variant"},
 		{"a lock on one node, where the scenario says why", virtual.Kind, "single",

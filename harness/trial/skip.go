@@ -87,6 +87,10 @@ func (p *Plan) lockUnsuitable() string {
 		return lacks(locks.FeatureClock, "reads a clock that cannot be set for one client")
 	case slices.Contains(p.Requirements(), "client-clock") && !k.OwnClock:
 		return k.Name + " " + systemClock
+	case slices.Contains(p.Requirements(), "client-timers") && k.Program:
+		return k.Name + " sets timers of its own, which cannot be made late for one client"
+	case slices.Contains(p.Requirements(), "client-timers") && !k.OwnClock:
+		return k.Name + " " + systemClock
 	case p.needsThreads() && k.Program && !k.Threads:
 		return lacks(locks.FeatureThreads,
 			"does not say that its client carries out two operations at once, which this scenario asks for")

@@ -66,7 +66,7 @@ func listServers(context.Context) (string, error) {
 var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
+	"client-clock", "client-timers", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
 	"replicas", "promote", "sentinels", "redis-cluster", "fill", "rewrite", "busy", "block", "disconnect",
 }
 

@@ -94,7 +94,7 @@ func version(ctx context.Context, program string) (string, error) {
 var supported = []string{
 	"kill", "shutdown", "start", "pause", "resume", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "replicas", "promote", "sentinels", "redis-cluster",
+	"client-clock", "client-timers", "replicas", "promote", "sentinels", "redis-cluster",
 	"fill", "rewrite", "busy", "block",
 }
 

@@ -45,7 +45,8 @@ var Kind = cluster.Kind{
 // faults are what the cluster can do: scenarios' verbs, with the clock verb told
 // apart by whose clock it is.
 var faults = []string{
-	"kill", "shutdown", "power-loss", "start", "pause", "resume", "busy", "block", "node-clock", "client-clock", "flush",
+	"kill", "shutdown", "power-loss", "start", "pause", "resume", "busy", "block", "node-clock", "client-clock",
+	"client-timers", "flush",
 	"cut", "heal", "delay", "hold", "lose", "drop", "let-go", "replicas", "promote",
 	cluster.MinReplicas, cluster.MinLag,
 }

@@ -1,0 +1,70 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/wording"
+)
+
+// Starve is work that blocks the loop on which a client's timers run.
+const Starve = "starve"
+
+var _ = declare(&Declaration{
+	Kind: Starve,
+	Doc: "the work blocks the loop on which the lock's timers run: its renewals and retries are late, " +
+		"and the work goes on",
+	Client:      &Effect{Class: history.ClientStarved, Capability: "client-timers"},
+	Required:    []string{"for"},
+	Draw:        &Draw{Required: []string{"for"}},
+	AffectedDoc: "timers of the lock that were late",
+	Words: Words{
+		Instruction: instructionFor("let the work of %s starve its lock's timers"),
+		Begin:       passiveText("starved of timers: the work goes on, and renewals are late"),
+		End:         starveEndText, Past: "was starved of timers",
+	},
+	apply: (*Nemesis).starve, endsWithProcess: "lasted",
+})
+
+func starveEndText(f history.Fault) string {
+	text := "the timers of " + targetList(f) + " run again"
+	if f.Measured["timers late"] == "0" {
+		return text + "; none was late"
+	}
+	return text + wording.Prefix(", the latest of them late by ", wording.Readable(f.Measured["late by"]))
+}
+
+// Late is what was late of a client's timers.
+type Late struct {
+	Probe  time.Duration // one that was due when they began to be late; 0: it was in time
+	Timers int           // of the lock
+	Latest time.Duration // by how much the latest of these was late
+}
+
+// starve makes the timers of a client's lock late. The proof is one that was due when
+// that began: it has waited until the end.
+func (n *Nemesis) starve(ctx context.Context, f Fault, target string) (*Active, error) {
+	switch {
+	case len(n.paused(target)) > 0:
+		return nil, errors.New("paused: it cannot be told")
+	case len(n.activeOn(target, Starve)) > 0:
+		return nil, errors.New("already starved")
+	}
+	if err := n.clients.Starve(ctx, target); err != nil {
+		return nil, err
+	}
+	a := &Active{Target: target, fault: f}
+	a.end = func(ctx context.Context) (proof, error) {
+		lasted := time.Duration(n.cluster.Now() - a.began)
+		late, err := n.clients.Feed(ctx, target)
+		measured := map[string]string{"lasted": lasted.String(), "timers late": strconv.Itoa(late.Timers)}
+		if late.Timers > 0 {
+			measured["late by"] = late.Latest.String()
+		}
+		return proof{measured: measured, effective: late.Probe >= lasted, affected: &late.Timers}, err
+	}
+	return n.begin(a, proof{effective: true}), nil
+}
