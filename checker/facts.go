@@ -97,6 +97,7 @@ func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
 		resynced:  "was lost on %s, as its master's state replaced its own",
 		vanished:  "had gone from %s; no event of the history took it",
 		stillOpen: "was on %s, and the key was set over it", deleted: "was deleted on %s by " + owner + "'s own command",
+		moved:   "went from %s when its slot moved",
 		removed: "was deleted on %s by a command of " + r.name(h.by),
 	}[h.ended]
 	if h.ended == expired {

@@ -15,6 +15,7 @@ const (
 	TenureFlushed   = "flushed"            // an operator removed every key
 	TenureEvicted   = "evicted"            // the node made room for other data
 	TenureRemoved   = "removed by another" // by the command of another client
+	TenureMoved     = "moved"              // its slot went to another master of the Redis Cluster
 	TenureResynced  = "resynced"           // the replica took over the state of a master that had lost it
 	TenureVanished  = "vanished"           // nothing in the history explains it: an eviction, say
 	TenureOpen      = "open"               // the history ended first
@@ -30,6 +31,7 @@ const (
 	flushed
 	evicted
 	removed
+	moved
 	resynced
 	vanished
 	stillOpen
@@ -37,7 +39,7 @@ const (
 
 func (l ownershipEnd) String() string {
 	return [...]string{TenureDeleted, TenureExpired, TenureForgotten, TenureFlushed, TenureEvicted, TenureRemoved,
-		TenureResynced, TenureVanished, TenureOpen}[l]
+		TenureMoved, TenureResynced, TenureVanished, TenureOpen}[l]
 }
 
 // keyOwnership is a Tenure as it is kept, with what facts tell of it.
@@ -76,6 +78,7 @@ type timeline struct {
 	now    map[place]*keyOwnership
 	down   map[name]int // node to the event that last brought it down, until a look shows what it has kept
 	full   map[name]int // node to the event that last filled its memory
+	moved  map[name]int // node to the event that last moved a slot from or to it
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
 	unanswered map[place]executedDelete
@@ -104,7 +107,8 @@ type executedDelete struct {
 func readTimeline(r *record) error {
 	t := &timeline{
 		record: r, links: map[string]link{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
-		down: map[name]int{}, full: map[name]int{}, unanswered: map[place]executedDelete{}, pending: pendingSets{},
+		down: map[name]int{}, full: map[name]int{}, moved: map[name]int{},
+		unanswered: map[place]executedDelete{}, pending: pendingSets{},
 	}
 	err := r.visit(func(i int, e *history.Event) bool {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
@@ -288,6 +292,7 @@ func (t *timeline) remove(d executedDelete, h *keyOwnership) {
 func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	down, fell := t.down[h.node]
 	full, filled := t.full[h.node]
+	moving, slot := t.moved[h.node]
 	deletion, sent := t.unanswered[place{h.node, h.key}]
 	switch {
 	case fell && t.record.event(down).time >= h.from:
@@ -296,6 +301,8 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
 		t.close(h, now, expired, -1)
+	case slot && t.record.event(moving).time >= h.from:
+		t.close(h, t.record.event(moving).time, moved, moving)
 	case filled && t.record.event(full).time >= h.from:
 		t.close(h, t.record.event(full).time, evicted, full)
 	case t.masterFell(h):
@@ -326,6 +333,11 @@ func (t *timeline) couldDelete(d executedDelete, h *keyOwnership) bool {
 
 // fault follows crashes, flushes and full memories.
 func (t *timeline) fault(i int, e *history.Event) {
+	if e.Fault.Class == history.SlotMoves { // its end moves keys too
+		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Requested["to"]) {
+			t.moved[t.record.names.of(node)] = i
+		}
+	}
 	if e.Fault.Phase == history.PhaseEnd {
 		return
 	}

@@ -83,11 +83,21 @@ func TestWhatEndedAKeyCameInItsTime(t *testing.T) {
 			s.look(500, "n1", "r1", "", 0)
 		}
 	}
+	moves := func(at int64) func(*story) {
+		return func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.add(at, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "migrate-slot",
+				Class: history.SlotMoves, Phase: history.PhaseBegin, Targets: []string{"n2"}, Requested: map[string]string{"to": "n1"}}})
+			s.look(500, "n1", "r1", "", 0)
+		}
+	}
 	for _, test := range []struct {
 		name  string
 		tell  func(*story)
 		ended string
 	}{
+		{"a slot moved to its node as it was set", moves(10), TenureMoved},
+		{"a slot moved before", moves(9), TenureVanished},
 		{"taken by another 2 ms before its end", next(1008), TenureExpired},
 		{"3 ms before its end", next(1007), TenureVanished},
 		{"memory filled as it was set", filled(10), TenureEvicted},

@@ -92,7 +92,7 @@ type Tenure struct {
 	From  int64  `json:"from"`
 	Until int64  `json:"until"`
 	// Ended says how it ended: deleted, expired, forgotten (restart), flushed,
-	// removed by another, vanished (nothing in the history tells why), or open
+	// removed by another, moved (its slot went to another node), vanished (nothing in the history tells why), or open
 	// at the end of the history.
 	Ended string `json:"ended"`
 }

@@ -21,7 +21,9 @@ type Fault struct {
 	Delay     time.Duration     // delay, slow-fsync
 	Jump      time.Duration     // clock
 	Rate      float64           // clock; 0: as before
-	Key       string            // delete-key
+	Key       string            // delete-key, migrate-slot
+	To        string            // migrate-slot
+	Mistake   string            // migrate-slot
 	Command   string            // hold, lose, drop
 	Part      cluster.Part      // hold, lose, drop
 	Count     int               // hold, lose, drop
@@ -85,6 +87,8 @@ type Active struct {
 	asked  map[string]string
 	// end undoes it and proves what it did.
 	end func(ctx context.Context) (proof, error)
+	// ended looks into what its end has changed, if that needs a look.
+	ended func(ctx context.Context) error
 }
 
 // proof is what was measured of a fault, whether that is what was asked for, and to
@@ -94,6 +98,7 @@ type proof struct {
 	effective bool
 	affected  *int
 	sentAt    []int64
+	since     int64 // from when on an end may have been in effect; 0: from its event on
 }
 
 // New makes a nemesis for a cluster and its clients.
@@ -189,7 +194,7 @@ func (n *Nemesis) recordFault(id int, f Fault, phase history.Phase, target strin
 	fault := &history.Fault{
 		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
 		Requested: asked, Measured: p.measured, Effective: p.effective, Affected: p.affected, SentAt: p.sentAt,
-		Count: f.Count, Background: f.Background, Random: f.random,
+		Count: f.Count, Background: f.Background, Random: f.random, Since: p.since,
 	}
 	if fault.Class == history.LinkSlow {
 		fault.Delay = int64(f.Delay)
@@ -213,6 +218,9 @@ func (n *Nemesis) End(ctx context.Context, a *Active) error {
 		return fmt.Errorf("end of %s %s: %w", a.fault.Kind, a.Target, err)
 	}
 	n.recordFault(a.id, a.fault, history.PhaseEnd, a.Target, a.asked, p)
+	if a.ended != nil {
+		return a.ended(ctx)
+	}
 	return nil
 }
 

@@ -35,6 +35,7 @@ var order = []string{
 	"boot-clock-ahead", "boot-clock-behind", "disk-full",
 	// Replication.
 	"failover-lock", "failover-wait", "waitaof", "empty-master-restart", "sentinel-partition", "stale-primary",
+	"slot-moves",
 	// Network, retries, quorums.
 	"partition-during-contention", "holder-partitioned", "node-disconnected", "demoted-nodes", "hung-node", "lost-reply",
 	"resent-set", "late-set", "late-release",

@@ -259,6 +259,16 @@ script:
 		step.Line, step.Column = 0, 0
 		require.Equal(t, want[i], step)
 	}
+	moves := parsed(t, `
+redis-cluster: {clients: 1}
+clients: [c1]
+script:
+  - acquire: c1
+  - {migrate-slot: n3, to: n1, key: k2, mistake: early, for: 1 ttl}
+`).Script[1]
+	require.Equal(t, Step{Verb: nemesis.MigrateSlot, Targets: []string{"n3"}, To: "n1", Key: "k2", Mistake: "early", For: ttl,
+		Line: moves.Line, Column: moves.Column}, moves)
+	used[moves.Verb] = true
 	for _, u := range Usages() {
 		require.True(t, used[u.Verb], "no step of this test uses %s", u.Verb)
 	}

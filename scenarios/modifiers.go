@@ -8,11 +8,16 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/nemesis"
 )
 
 // readers read the modifiers of steps into them.
 var readers = map[string]func(*decoder, ast.Node, *Step){
-	"key":      func(d *decoder, n ast.Node, s *Step) { s.Key = d.text(n, "key") },
+	"key": func(d *decoder, n ast.Node, s *Step) { s.Key = d.text(n, "key") },
+	"to":  func(d *decoder, n ast.Node, s *Step) { s.To = d.keyword(n, "to", d.s.Nodes, "nodes") },
+	"mistake": func(d *decoder, n ast.Node, s *Step) {
+		s.Mistake = d.keyword(n, "mistake", nemesis.SlotMistakes, "mistakes")
+	},
 	"thread":   func(d *decoder, n ast.Node, s *Step) { s.Thread = d.thread(n) },
 	"reaching": func(d *decoder, n ast.Node, s *Step) { s.Reaching = d.keywords(n, "reaching", d.s.Servers(), "nodes") },
 	"async":    func(d *decoder, n ast.Node, s *Step) { s.Async = d.boolean(n, "async") },

@@ -52,6 +52,10 @@ func (d *decoder) readRedisCluster(n ast.Node) {
 
 // checkRedisCluster finds what a Redis Cluster, if there is to be one, cannot have.
 func (d *decoder) checkRedisCluster(at *token.Position) {
+	d.checkSlotMoves(d.s.Script, at != nil)
+	for _, v := range d.s.Variants {
+		d.checkSlotMoves(v.Script, at != nil)
+	}
 	if at == nil {
 		return
 	}
@@ -100,6 +104,22 @@ func (d *decoder) refusePromotion(steps []Step) {
 			d.report(&token.Position{Line: s.Line, Column: s.Column},
 				string(s.Verb)+": a Redis Cluster promotes replicas by itself",
 				"wait for it: `await-promotion: "+strings.Join(s.Targets, " ")+"`")
+		}
+	}
+}
+
+// checkSlotMoves finds slots that there are not, or that would stay where they are.
+func (d *decoder) checkSlotMoves(steps []Step, slots bool) {
+	for _, s := range steps {
+		at := &token.Position{Line: s.Line, Column: s.Column}
+		switch {
+		case !s.HasClass(history.SlotMoves):
+		case !slots:
+			d.report(at, string(s.Verb)+": these servers are no Redis Cluster, and have no slots",
+				"make them one: `redis-cluster: {clients: 1}`")
+		case slices.Contains(s.Targets, s.To):
+			d.report(at, fmt.Sprintf("%s: the slot of %s is to go to %s itself", s.Verb, s.To, s.To),
+				"give it to another node")
 		}
 	}
 }

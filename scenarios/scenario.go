@@ -191,6 +191,8 @@ type Step struct {
 	Targets []string
 
 	Key      string   // acquire, read, write: default "k1"
+	To       string   // migrate-slot
+	Mistake  string   // migrate-slot
 	Thread   string   // client verbs: which of those that share the client's lock; "": the first
 	Reaching []string // acquire: from here on the client reaches only these
 	Async    bool     // client verbs: do not wait for the outcome

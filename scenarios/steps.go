@@ -111,7 +111,8 @@ func (d *decoder) suggestModifier(key string, targets nemesis.Targets, allowed [
 }
 
 // examples show modifiers that some verbs need.
-var examples = map[string]string{"of": "of: SET", "part": "part: reply", "by": "by: 20ms", "for": "for: 1 ttl"}
+var examples = map[string]string{"of": "of: SET", "part": "part: reply", "by": "by: 20ms", "for": "for: 1 ttl",
+	"to": "to: n1"}
 
 // checkComplete checks what no single modifier shows, and fills in defaults.
 func (d *decoder) checkComplete(step *Step, u Usage, at *token.Position, places map[string]*token.Position) {

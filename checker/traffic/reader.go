@@ -313,7 +313,11 @@ func (r *Reader) server(e *history.Event) *node {
 
 // fault follows what takes keys away.
 func (r *Reader) fault(i int, e *history.Event) {
-	for _, target := range e.Fault.Targets {
+	targets := e.Fault.Targets
+	if e.Fault.Class == history.SlotMoves {
+		targets = append(slices.Clone(targets), e.Fault.Requested["to"])
+	}
+	for _, target := range targets {
 		n := r.nodes[target]
 		if n == nil {
 			continue
@@ -321,6 +325,8 @@ func (r *Reader) fault(i int, e *history.Event) {
 		switch e.Fault.Class {
 		case history.NodeMemory:
 			n.evicting = true // for good: what was under way goes on a while
+		case history.SlotMoves: // keys come and go as it begins, and as it ends
+			n.restart(r, i, e)
 		case history.NodeDown, history.NodeForgets, history.Failover:
 			if e.Fault.Phase != history.PhaseEnd {
 				n.restart(r, i, e)

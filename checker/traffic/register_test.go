@@ -118,6 +118,15 @@ func TestRegister(t *testing.T) {
 		{"a flush", newTape().took(1, "c1>n1", "a").fault(2, history.NodeForgets, "n1").took(3, "c2>n1", "b"), "", ""},
 		{"a flush of another node", newTape().took(1, "c1>n1", "a").fault(2, history.NodeForgets, "n2").took(3, "c2>n1", "b"),
 			Cluster, "a SET of b succeeded"},
+		{"a slot moves, and its key with it", newTape().took(1, "c1>n1", "a").slotMoves(2, "n1", "n2").
+			look(3, "n1", "", 0).look(3, "n2", "a", 998).met(4, "c2>n2", "b", "a").took(5, "c2>n1", "b"), "", ""},
+		{"a slot moves between two others", newTape().took(1, "c1>n3", "a").slotMoves(2, "n1", "n2").look(3, "n3", "", 0),
+			Cluster, "a look showed no key"},
+		{"a key turns up where no slot has gone", newTape().took(1, "c1>n3", "b").freed(2, "c1>n3", "b").
+			took(3, "c1>n1", "a").slotMoves(4, "n1", "n2").look(5, "n3", "a", 998),
+			Cluster, "a look showed a"},
+		{"a slot's end began before it was seen", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").
+			slotMoves(14, "n1", "n2").since(11), "", ""},
 		{"a full memory evicts", newTape().took(1, "c1>n1", "a").fault(2, history.NodeMemory, "n1").took(3, "c2>n1", "b"), "", ""},
 
 		{"its clock was put forward", newTape().took(1, "c1>n1", "a").clock(2, "n1", 1500, 1).took(3, "c2>n1", "b"), "", ""},

@@ -149,6 +149,14 @@ func newTapeWith(f func(*tape)) *tape {
 	return t
 }
 
+// slotMoves is the end of a move of a slot, with its keys or without.
+func (t *tape) slotMoves(at int64, from, to string) *tape {
+	t.fault(at, history.SlotMoves, from)
+	f := t.events[len(t.events)-1].Fault
+	f.Phase, f.Requested = history.PhaseEnd, map[string]string{"to": to}
+	return t
+}
+
 // since says that the last fault may have been in effect before.
 func (t *tape) since(at int64) *tape {
 	t.events[len(t.events)-1].Fault.Since = at * ms

@@ -206,12 +206,19 @@ type Sentinels interface {
 }
 
 // RedisCluster is a Cluster whose members can be asked for the masters of a Redis
-// Cluster; it then supports redis-cluster.
+// Cluster, and told to move slots; it then supports redis-cluster.
 type RedisCluster interface {
 	Cluster
 	// Leads says whether all members that answer, the replica among them, name it as the
 	// master of the slots that were its master's.
 	Leads(ctx context.Context, replica string) (bool, error)
+	// SetSlot is an operator's CLUSTER SETSLOT of a key's slot on a member: IMPORTING,
+	// MIGRATING or NODE with another member's name, or STABLE.
+	SetSlot(ctx context.Context, member, key, state, other string) error
+	// MigrateKeys has a member hand all keys of a key's slot over to another (MIGRATE).
+	MigrateKeys(ctx context.Context, key, from, to string) (keys []string, err error)
+	// SlotOwner is the member that all members send clients to for a key; "" while they differ.
+	SlotOwner(ctx context.Context, key string) (string, error)
 }
 
 // SentinelsName is the name of all Sentinels together, as one end of links.

@@ -19,6 +19,7 @@ const (
 	NodeDisk        Class = "node-disk"        // its disk is slow, fails or is full
 	NodeClock       Class = "node-clock"       // its clock is set
 	Failover        Class = "failover"         // a replica becomes a master
+	SlotMoves       Class = "slot-moves"       // keys of it go to another node, the one in its "to"
 
 	ClientKilled  Class = "client-killed"  // it does not run, and does not come back
 	ClientPaused  Class = "client-paused"  // it stands still
@@ -37,7 +38,7 @@ const (
 // Classes lists them in the order in which documents show faults.
 var Classes = []Class{NodeDown, NodeUp, NodePaused, Resumed, LinkCut, LinkSlow, LinkHealed, MessageHeld, MessageLost,
 	LetGo,
-	NodeClock, NodeForgets, NodeScripts, NodeReadOnly, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled,
+	NodeClock, NodeForgets, SlotMoves, NodeScripts, NodeReadOnly, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled,
 	ClientPaused, ClientStarved, ClientClock}
 
 // ends gives the classes that one of them ends on its targets.

@@ -291,7 +291,7 @@ func (r *run) afterDelay(ctx context.Context, after scenarios.Span, f func() err
 func faultOf(s scenarios.Step, in func(scenarios.Span) time.Duration) nemesis.Fault {
 	return nemesis.Fault{
 		Kind: nemesis.Kind(s.Verb), Targets: s.Targets, Direction: s.Direction, Delay: in(s.By), Jump: in(s.Jump),
-		Rate: s.Rate, Key: s.Key, Command: s.Of, Part: s.Part, Count: s.Times,
+		Rate: s.Rate, Key: s.Key, To: s.To, Mistake: s.Mistake, Command: s.Of, Part: s.Part, Count: s.Times,
 		Duration: in(s.For),
 	}
 }

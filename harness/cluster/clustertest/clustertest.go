@@ -51,6 +51,7 @@ func Run(t *testing.T, kind cluster.Kind, with With) {
 		{"a replica that is promoted", "promote", promotes},
 		{"Sentinels", "sentinels", failsOver},
 		{"a Redis Cluster", "redis-cluster", failsOverInRedisCluster},
+		{"a slot that moves", "redis-cluster", movesSlot},
 	} {
 		if kind.Can(part.needs) == nil {
 			t.Run(part.name, func(t *testing.T) { part.test(t, with) })

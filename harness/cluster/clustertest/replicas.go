@@ -122,3 +122,34 @@ func failsOverInRedisCluster(t *testing.T, with With) {
 			require.False(t, has(t, b.Node("r1"), "{k1}:late"))
 		})
 }
+
+// A slot of a Redis Cluster goes to another master with its keys, and a look shows each key where
+// clients are sent for it, also while the slot is open.
+func movesSlot(t *testing.T, with With) {
+	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster = true }, func(b Bench) {
+		members := b.Cluster.(cluster.RedisCluster)
+		owner := func() string {
+			name, err := members.SlotOwner(ctx, "k1")
+			require.NoError(t, err)
+			return name
+		}
+		require.Equal(t, "n3", owner())
+		n1, n3 := b.Over("c1", "n1"), b.Over("c1", "n3")
+		require.NoError(t, n3.Set(ctx, "k1", "token", time.Minute).Err())
+		require.NoError(t, members.SetSlot(ctx, "n1", "k1", "IMPORTING", "n3"))
+		require.NoError(t, members.SetSlot(ctx, "n3", "k1", "MIGRATING", "n1"))
+		moved, err := members.MigrateKeys(ctx, "k1", "n3", "n1")
+		require.NoError(t, err)
+		require.Equal(t, []string{"k1"}, moved)
+		require.ErrorContains(t, n3.Get(ctx, "k1").Err(), "ASK 12706 ")
+		require.True(t, has(t, b.Node("n1"), "k1"), "who follows ASK finds it there")
+		require.False(t, has(t, b.Node("n3"), "k1"))
+		for _, member := range []string{"n1", "n3"} {
+			require.NoError(t, members.SetSlot(ctx, member, "k1", "NODE", "n1"))
+		}
+		eventually(t, b, "all members name the new owner", func() bool { return owner() == "n1" })
+		require.ErrorContains(t, n3.Get(ctx, "k1").Err(), "MOVED 12706 ")
+		require.Equal(t, "token", n1.Get(ctx, "k1").Val())
+		require.Positive(t, n1.PTTL(ctx, "k1").Val(), "its expiry goes with it")
+	})
+}

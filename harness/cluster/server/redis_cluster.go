@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"example.org/lockproof/harness/history"
 )
 
 // nodeTimeout is for how long a member of a Redis Cluster has to be silent before another
@@ -208,16 +206,4 @@ func until(ctx context.Context, try func() error) error {
 			return errors.Join(err, ctx.Err())
 		}
 	}
-}
-
-// memberStates reads the lock keys of a member. A replica reads on a connection that says
-// that it may; and keys of several slots are no one transaction: they are read one after
-// the other.
-func memberStates(ctx context.Context, c *redis.Client, keys []string) (map[string]history.KeyState, error) {
-	conn := c.Conn()
-	defer conn.Close()
-	if err := conn.ReadOnly(ctx).Err(); err != nil {
-		return nil, err
-	}
-	return readStates(ctx, conn.Pipeline(), keys)
 }

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/harness/history"
+)
+
+// SetSlot is CLUSTER SETSLOT of a key's slot on a member: IMPORTING, MIGRATING or NODE with
+// the id of another member, or STABLE.
+func SetSlot(ctx context.Context, addr, key, state, id string) error {
+	return With(addr, func(c *redis.Client) error {
+		slot, err := c.ClusterKeySlot(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		words := []any{"CLUSTER", "SETSLOT", slot, state}
+		if id != "" {
+			words = append(words, id)
+		}
+		return c.Do(ctx, words...).Err()
+	})
+}
+
+// mostKeys is how many keys of a slot are moved at most, and migrateTimeout for how long the
+// other member may be silent meanwhile.
+const (
+	mostKeys       = 1000
+	migrateTimeout = 5 * time.Second
+)
+
+// MigrateKeys has a member hand all keys of a key's slot over to another, and lists them.
+func MigrateKeys(ctx context.Context, addr, key, to string) (keys []string, err error) {
+	host, port, err := net.SplitHostPort(to)
+	if err != nil {
+		return nil, err
+	}
+	err = With(addr, func(c *redis.Client) error {
+		slot, err := c.ClusterKeySlot(ctx, key).Result()
+		if err != nil {
+			return err
+		}
+		if keys, err = c.ClusterGetKeysInSlot(ctx, int(slot), mostKeys).Result(); err != nil || len(keys) == 0 {
+			return err
+		}
+		words := []any{"MIGRATE", host, port, "", 0, migrateTimeout.Milliseconds(), "AUTH", Password(), "KEYS"}
+		for _, key := range keys {
+			words = append(words, key)
+		}
+		return c.Do(ctx, words...).Err()
+	})
+	return keys, err
+}
+
+// SlotOwner is the announced address of the master of a key's slot, as a member tells its
+// clients; "" if that is the member itself.
+func SlotOwner(ctx context.Context, addr, key string) (announced string, err error) {
+	reply, err := Query(ctx, addr, "EXISTS "+key)
+	moved := strings.Fields(reply)
+	switch {
+	case err != nil:
+		return "", err
+	case strings.HasPrefix(reply, ":"):
+		return "", nil
+	case len(moved) == 3 && moved[0] == "-MOVED":
+		return moved[2], nil
+	}
+	return "", fmt.Errorf("asked for %s, it answered %q", key, reply)
+}
+
+// memberStates reads the lock keys of a member that it serves. A replica reads on a
+// connection that says that it may, and who imports a slot is told so before each command;
+// keys of several slots are no one transaction: they are read one after the other. A key
+// that a slot's other owner is to be asked for is none of its own, though it has a copy.
+func memberStates(ctx context.Context, c *redis.Client, keys []string) (map[string]history.KeyState, error) {
+	conn := c.Conn()
+	defer conn.Close()
+	if err := conn.ReadOnly(ctx).Err(); err != nil {
+		return nil, err
+	}
+	states := map[string]history.KeyState{}
+	for _, key := range keys {
+		state, err := readStates(ctx, asking{conn.Pipeline()}, []string{key})
+		if redirected(err) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		for key := range state {
+			states[key] = state[key]
+		}
+	}
+	return states, nil
+}
+
+func redirected(err error) bool {
+	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")
+}
+
+// asking is a pipeline that says ASKING before each command that reads a key.
+type asking struct{ redis.Pipeliner }
+
+func (a asking) Get(ctx context.Context, key string) *redis.StringCmd {
+	a.Do(ctx, "ASKING")
+	return a.Pipeliner.Get(ctx, key)
+}
+
+func (a asking) PTTL(ctx context.Context, key string) *redis.DurationCmd {
+	a.Do(ctx, "ASKING")
+	return a.Pipeliner.PTTL(ctx, key)
+}

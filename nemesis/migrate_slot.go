@@ -1,0 +1,187 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+)
+
+// MigrateSlot moves the slot of a lock's key to another master of a Redis Cluster.
+const MigrateSlot = "migrate-slot"
+
+// The mistakes with which a migration ends.
+const (
+	slotAssignedEarly = "early"
+	slotCancelled     = "cancelled"
+)
+
+// SlotMistakes lists them.
+var SlotMistakes = []string{slotAssignedEarly, slotCancelled}
+
+var _ = declare(&Declaration{
+	Kind: MigrateSlot,
+	Doc: "moves the slot of the key to another master of the Redis Cluster, as redis-cli does: it is open (ASK) " +
+		"until the fault ends, and then the other's",
+	Node:        &Effect{Class: history.SlotMoves, Capability: "redis-cluster"},
+	Required:    []string{"to"},
+	Optional:    []string{"for", "key", "mistake"},
+	AffectedDoc: "the key, if it was on the node",
+	Words: Words{
+		Instruction: instructionFor("move the slot of the lock's key from %s to another master (CLUSTER SETSLOT, MIGRATE)"),
+		Begin: func(f history.Fault) string {
+			did := "is moved to "
+			if f.Requested["mistake"] == slotAssignedEarly {
+				did = "is opened, and its keys are not moved, to "
+			}
+			return "the slot of " + f.Requested["key"] + " on " + targetList(f) + " " + did + f.Requested["to"]
+		},
+		End: func(f history.Fault) string {
+			if f.Requested["mistake"] == slotCancelled {
+				return fmt.Sprintf("the slot stays with %s (SETSLOT STABLE), and its key does not", targetList(f))
+			}
+			return "the slot belongs to " + f.Requested["to"] + " (SETSLOT NODE)"
+		},
+		Past: "began to give a slot away",
+	},
+	apply: (*Nemesis).migrateSlot,
+})
+
+// slotMove is a migration of one key's slot.
+type slotMove struct {
+	nemesis  *Nemesis
+	cluster  cluster.RedisCluster
+	fault    Fault
+	from, to cluster.Node
+	token    string // of the key, as it was on from; "" if it was not there
+}
+
+// migrateSlot opens a slot and moves its keys, and its end gives the slot to the other master. Whoever
+// makes a mistake gives it away without its keys, or keeps it without them. The proof is where
+// the members send a client that asks for the key, and that the key is or is not there.
+func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Active, error) {
+	members, ok := n.cluster.(cluster.RedisCluster)
+	if !ok {
+		return nil, fmt.Errorf("the %s cluster has no Redis Cluster", n.cluster.Kind())
+	}
+	if len(n.activeOn(target, MigrateSlot)) > 0 {
+		return nil, errors.New("already in effect")
+	}
+	m := &slotMove{nemesis: n, cluster: members, fault: f}
+	var err error
+	if m.from, err = n.node(target); err == nil {
+		m.to, err = n.node(f.To)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if owner, err := members.SlotOwner(ctx, f.Key); err != nil || owner != target {
+		return nil, errors.Join(err, fmt.Errorf("the slot of %s is %q's, and %s cannot give it away", f.Key, owner, target))
+	}
+	before, err := n.inspect(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	m.token = before.Keys[f.Key].Token
+	p, err := m.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]string{"key": f.Key, "to": f.To}
+	if f.Mistake != "" {
+		asked["mistake"] = f.Mistake
+	}
+	a := &Active{Target: target, fault: f, asked: asked, ended: m.look}
+	a.end = func(ctx context.Context) (proof, error) { return m.close(ctx, a) }
+	n.begin(a, p)
+	return a, m.look(ctx)
+}
+
+// open lets the slot be asked for at both masters, and moves its keys.
+func (m *slotMove) open(ctx context.Context) (proof, error) {
+	key, from, to := m.fault.Key, m.from.Name(), m.to.Name()
+	if err := m.cluster.SetSlot(ctx, to, key, "IMPORTING", from); err != nil {
+		return proof{}, err
+	}
+	if err := m.cluster.SetSlot(ctx, from, key, "MIGRATING", to); err != nil {
+		return proof{}, err
+	}
+	var moved []string
+	var err error
+	if m.fault.Mistake != slotAssignedEarly {
+		if moved, err = m.cluster.MigrateKeys(ctx, key, from, to); err != nil {
+			return proof{}, err
+		}
+	}
+	answer, err := m.from.Command(ctx, "EXISTS "+key)
+	sent := strings.HasPrefix(answer, "-ASK ")
+	measured := map[string]string{"answer of " + from: answer, "moved": strings.Join(moved, " ")}
+	return proof{measured: measured, effective: sent != (m.fault.Mistake == slotAssignedEarly && m.token != "")}, err
+}
+
+// close settles whose slot it is.
+func (m *slotMove) close(ctx context.Context, a *Active) (proof, error) {
+	since := m.nemesis.cluster.Now()
+	key, from, to := m.fault.Key, m.from.Name(), m.to.Name()
+	owner, state, members := m.to, "NODE", []string{to, from}
+	switch m.fault.Mistake {
+	case slotAssignedEarly: // its old owner refuses as long as it has the key, and hears of it from the new one
+		members = []string{to}
+	case slotCancelled:
+		owner, state = m.from, "STABLE"
+	}
+	for _, member := range members {
+		other := to
+		if state == "STABLE" {
+			other = ""
+		}
+		if err := m.cluster.SetSlot(ctx, member, key, state, other); err != nil {
+			return proof{}, err
+		}
+	}
+	if err := m.await(ctx, owner.Name()); err != nil {
+		return proof{}, err
+	}
+	seen, err := owner.Look(ctx)
+	there, met := seen.Keys[key].Token, 0
+	if m.token != "" {
+		met = 1
+	}
+	measured := map[string]string{"owner": owner.Name(), "lasted": time.Duration(m.nemesis.cluster.Now() - a.began).String()}
+	lost := m.fault.Mistake != "" && m.token != ""
+	return proof{measured: measured, effective: !lost || there != m.token, affected: &met, since: since}, err
+}
+
+// settleLimit is how long the members may take to agree, and settlePoll how often they are asked.
+const settleLimit, settlePoll = 10 * time.Second, 5 * time.Millisecond
+
+// await returns once all members send clients to the owner of the slot.
+func (m *slotMove) await(ctx context.Context, owner string) error {
+	c := m.nemesis.cluster
+	for deadline := c.Now() + int64(settleLimit); ; {
+		named, err := m.cluster.SlotOwner(ctx, m.fault.Key)
+		switch {
+		case err != nil || named == owner:
+			return err
+		case c.Now() > deadline:
+			return fmt.Errorf("the members do not agree that the slot of %s is %s's", m.fault.Key, owner)
+		}
+		if err := c.Sleep(ctx, settlePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// look records what both masters serve.
+func (m *slotMove) look(ctx context.Context) error {
+	for _, node := range []cluster.Node{m.from, m.to} {
+		if _, err := m.nemesis.inspect(ctx, node.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
