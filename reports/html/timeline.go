@@ -71,6 +71,7 @@ type bar struct {
 	X, Y, W, H float64
 	A, B       int64
 	Label      string
+	Long       string // the label where there is room for more
 	Fits       bool
 	Woven      bool // no method: the engine of the site calls none (site/static)
 	Room       int  // that the label takes
