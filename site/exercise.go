@@ -21,6 +21,7 @@ import (
 func (s *Site) exerciseList() Page {
 	f := s.frame("Write the lock yourself", "exercises", exercise.Levels())
 	f.Script = "exercise.js"
+	f.Description = "Build a distributed lock rule by rule; the harness answers with the schedule that breaks it."
 	return show(ok, "exercise-list", f)
 }
 
