@@ -98,23 +98,13 @@ func (g *group) Link() string {
 	return g.ID
 }
 
-// Standing is the gravest of its rows that are no findings.
-func (g *group) Standing() suite.Outcome { return g.gravest().Standing }
-
-// Tone is the colour of that.
-func (g *group) Tone() string { return g.gravest().Tone() }
-
-func (g *group) gravest() *article {
+// Gravest is the first of its rows that are no findings, or one that is a limit.
+func (g *group) Gravest() *article {
 	all := g.Folded()
 	if i := slices.IndexFunc(all, func(a *article) bool { return !a.Good }); i >= 0 {
 		return all[i]
 	}
 	return all[0]
-}
-
-// Good reports whether all its rows are as expected.
-func (g *group) Good() bool {
-	return !slices.ContainsFunc(g.Articles, func(a *article) bool { return !a.Good })
 }
 
 func (b *builder) group(row *reports.Row) *group {

@@ -67,7 +67,6 @@ type view struct {
 	Findings []*article // the rows that are neither as expected nor a limit: they come first
 	Folded   bool       // there are others
 	Bad      []link     // leads to the findings
-	Filtered bool       // there are scenarios with such rows, and others
 	Plain    bool       // a row is of a scenario as it stands
 	Changed  bool       // a row is of one with something changed
 	Skipped  []reports.Skip
@@ -144,7 +143,6 @@ func (b *builder) groups(v *view) {
 		}
 		v.Folded = v.Folded || len(g.Folded()) > 0
 	}
-	v.Filtered = len(v.Bad) > 0 && slices.ContainsFunc(v.Groups, (*group).Good)
 }
 
 // link leads to an article.

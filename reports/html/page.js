@@ -27,9 +27,7 @@
   const filter = document.querySelector(".filter");
   if (filter) {
     const rows = all(".verdicts tbody tr");
-    const only = filter.querySelector("input[type=checkbox]");
-    filter.hidden = rows.length < 8 && !only;
-    if (only) only.addEventListener("change", () => document.body.classList.toggle("only-differing", only.checked));
+    filter.hidden = rows.length < 8;
     filter.querySelector("input[type=search]").addEventListener("input", (e) => {
       const words = e.target.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
