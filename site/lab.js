@@ -138,7 +138,12 @@
       const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
       return { ok: answer.ok, text: await answer.text() };
     }
-    const slow = setTimeout(() => busy("Loading the engine, some 6 MB …"), 300);
+    let doing = "Loading the engine, some 6 MB …";
+    const slow = setTimeout(() => busy(doing), 300);
+    engine.start().then(() => {
+      doing = "Running it …";
+      if (byId("busy").textContent) busy(doing);
+    }, () => {}); // what is wrong is said below
     try {
       const { status, text } = await engine.ask(engine.path(action), data, posted);
       return { ok: status < 300, text };

@@ -84,7 +84,10 @@ func (t *timeline) client(c reports.Lane, s *reports.Story) {
 		b := t.bar(word[0], stretch.From, stretch.Until, l.Y+4, l.H-8, label)
 		b.Text = text
 		if stretch.State == reports.Paused {
-			b.Long = label + " (a GC pause)"
+			b.Short, b.Long = label, label+" (a GC pause)"
+			if b.W >= float64(b.Room)+float64(len(b.Long)-len(label))*glyphWidth {
+				b.Label = b.Long
+			}
 		}
 		t.Bars = append(t.Bars, b)
 	}
