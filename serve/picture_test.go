@@ -32,6 +32,7 @@ func TestBrowserHasTheRedBandInSight(t *testing.T) {
 	b.Text(`document.querySelector("[data-play=end]").click()`)
 	b.Eventually("false", folded)
 	require.Equal(t, before, b.Text(top))
+	require.Contains(t, b.Text(`document.querySelector("#outcome .readout").textContent`), "c2's c2.1 is lost", "the caption is that of the end")
 	require.Equal(t, "true", b.Text(`document.querySelector(".broken-band").getBoundingClientRect().bottom < 812`))
 	require.Equal(t, "c1 slept through the end of its lease, woke, and overwrote c2's update.",
 		b.Text(`document.querySelector("#outcome .what").textContent.trim()`))

@@ -106,6 +106,7 @@
       this.folded = false;
       this.outcome.classList.remove("unfolding");
       this.timeline.unfold();
+      this.timeline.go(this.last); // the caption is that of the end
       if (this.outcome.contains(document.activeElement)) this.outcome.querySelector(".told").focus({ preventScroll: true });
     }
   }
