@@ -32,11 +32,17 @@ func TestBrowserHasTheRedBandInSight(t *testing.T) {
 	b.Text(`document.querySelector("[data-play=end]").click()`)
 	b.Eventually("false", folded)
 	require.Equal(t, before, b.Text(top))
+	require.Contains(t, b.Text(`document.querySelector("#outcome .readout").textContent`), "c2's c2.1 is lost", "the caption is that of the end")
 	require.Equal(t, "true", b.Text(`document.querySelector(".broken-band").getBoundingClientRect().bottom < 812`))
 	require.Equal(t, "c1 slept through the end of its lease, woke, and overwrote c2's update.",
 		b.Text(`document.querySelector("#outcome .what").textContent.trim()`))
 	require.Equal(t, "1", b.Text(`document.querySelectorAll("#outcome .late").length`), "an arrow leads to the late write")
 	b.RequireAccessible()
+	const lane = `document.querySelector("#outcome .bar.paused text").textContent`
+	require.Equal(t, "c1 holds, asleep", b.Text(lane), "there is no room for more")
+	b.Size(1280, 900)
+	b.Eventually("c1 holds, asleep (a GC pause)", lane)
+	require.Equal(t, "true", b.Text(`document.querySelector("#outcome .told").getBoundingClientRect().bottom < 900`), "all is on one screen")
 	b.RequireNoErrors()
 }
 

@@ -21,6 +21,7 @@ import (
 func (s *Site) exerciseList() Page {
 	f := s.frame("Write the lock yourself", "exercises", exercise.Levels())
 	f.Script = "exercise.js"
+	f.Description = "Build a distributed lock rule by rule; the harness answers with the schedule that breaks it."
 	return show(ok, "exercise-list", f)
 }
 
@@ -31,7 +32,7 @@ type levelView struct {
 	Next      string
 	Decided   map[string]string
 	Trouble   string
-	Code      string // the whole lock, at the end
+	Code      []codePart // the whole lock, at the end
 	Progress  *exercise.Progress
 	Answer    *breach
 	Passed    bool
@@ -104,7 +105,7 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 		v.Answer, err = answer(p, without)
 		if err == nil {
 			for _, a := range v.Answer.Accounts {
-				a.Cause = v.decisions() // the rules' names are not his
+				a.Cause = v.decisions(len(p.Scenario.Nodes)) // the rules' names are not his
 			}
 		}
 	}
@@ -113,7 +114,7 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 		return broken
 	}
 	v.Progress, v.Passed = &p, p.Passed()
-	v.Code = wholeLock
+	v.Code = wholeLock()
 	return ok
 }
 
@@ -145,7 +146,7 @@ func answer(p exercise.Progress, without []string) (*breach, error) {
 }
 
 // decisions are what the learner decided otherwise than the rules ask, in his own words.
-func (l levelView) decisions() string {
+func (l levelView) decisions(servers int) string {
 	var all []string
 	for _, q := range l.Questions {
 		said := l.Decided[q.Name]
@@ -156,20 +157,40 @@ func (l levelView) decisions() string {
 		if o.Label != "" {
 			said = o.Label
 		}
-		all = append(all, fmt.Sprintf("“%s: %s”", q.Label, said))
+		all = append(all, fmt.Sprintf("“%s: %s”%s", q.Label, said, q.Consequence(l.Decided[q.Name], servers)))
 	}
 	return "your decision, " + strings.Join(all, " and ") + "."
 }
 
+// codePart is a piece of the whole lock: what a formula of the learner's stands for, or all else.
+type codePart struct{ Text, Level, Question string }
+
 // wholeLock is what the six levels make, in no language.
-const wholeLock = `acquire(key, ttl):
+func wholeLock() []codePart {
+	var all []codePart
+	for _, text := range strings.Split(code, "|") {
+		part := codePart{Text: text}
+		switch text {
+		case "ttl - elapsed - drift":
+			part.Level, part.Question = "validity", "validity"
+		case "N/2 + 1":
+			part.Level, part.Question = "majority", "quorum"
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
+// code has the formulas between bars.
+const code = `acquire(key, ttl):
   repeat a few times, with a random delay in between:
     token = 20 random bytes               # anew for each attempt
     start = monotonic clock
     on each of N distinct servers, at once, each with a short timeout:
       SET key token NX PX ttl
-    validity = ttl - (monotonic clock - start) - drift
-    if N/2 + 1 said yes and validity > 0:
+    elapsed = monotonic clock - start
+    validity = |ttl - elapsed - drift|
+    if |N/2 + 1| said yes and validity > 0:
       return token, validity
     release(key, token)                   # on every server, after its SET
 
@@ -178,7 +199,7 @@ release(key, token):
 
 extend(key, token, ttl):                  # a limited number of times
   on each server, in one step: if GET key == token then PEXPIRE key ttl
-  it holds if N/2 + 1 said yes in time`
+  it holds if |N/2 + 1| said yes in time`
 
 // sentence makes one of an error.
 func sentence(text string) string {

@@ -2,12 +2,25 @@
 // An examination is asked for a step at a time, so that it can be seen how far it is and be
 // stopped. Where a server answers it works without this script: each step is a page.
 (() => {
-  // What was passed is kept in this browser, if it lets us.
-  const passed = (name) => { try { return name ? localStorage.setItem(`passed-${name}`, "1") : localStorage; } catch { return {}; } };
+  // What was passed, and how it was decided, is kept in this browser, if it lets us.
+  const storage = (() => { try { return localStorage; } catch { return {}; } })();
+  const kept = (name) => new URLSearchParams(storage[`passed-${name}`] || "");
   for (const li of document.querySelectorAll("[data-level]"))
-    if (passed()[`passed-${li.dataset.level}`]) li.append(" ✓ passed");
+    if (storage[`passed-${li.dataset.level}`]) li.append(" ✓ passed");
   const form = document.getElementById("experiment");
   if (!form) return;
+  const level = location.pathname.split("/").pop().replace(".html", "");
+  for (const [name, value] of kept(level)) {
+    const field = form.elements[name];
+    if (field && !field.value) field.value = value;
+  }
+  // The lock at the end has the learner's own formulas.
+  const fillIn = (code) => {
+    for (const part of code.querySelectorAll("[data-own]")) {
+      const said = kept(part.dataset.own).get(part.dataset.name);
+      if (said) part.textContent = `(${said})`;
+    }
+  };
   const byId = (id) => document.getElementById(id);
   const { engine } = window; // where pages are files
   const stop = byId("stop");
@@ -45,7 +58,11 @@
         document.querySelector(".go-on").remove();
         byId("busy").textContent = "Trying random schedules …";
       }
-      if (document.querySelector("[data-passed]")) passed(location.pathname.split("/").pop().replace(".html", ""));
+      if (document.querySelector("[data-passed]")) {
+        data.delete("tried");
+        try { localStorage.setItem(`passed-${level}`, data); } catch { /* not kept */ }
+        fillIn(byId("outcome"));
+      }
       for (const picture of byId("outcome").querySelectorAll(".timeline")) window.timelineOf(picture);
     } catch (e) {
       if (own === latest) byId("problem").textContent = `The examination failed: ${e.message}.`;

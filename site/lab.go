@@ -21,12 +21,14 @@ import (
 )
 
 // list shows all scenarios: those of the lab, or those with stories.
-func (s *Site) list(template, title, here string) Page {
+func (s *Site) list(template, title, here, description string) Page {
 	all, err := lab.Catalogue()
 	if err != nil {
 		return s.fail(broken, err.Error())
 	}
-	return show(ok, template, s.frame(title, here, all))
+	f := s.frame(title, here, all)
+	f.Description = description
+	return show(ok, template, f)
 }
 
 // labView is the page of one scenario in the lab.

@@ -106,6 +106,8 @@
       this.folded = false;
       this.outcome.classList.remove("unfolding");
       this.timeline.unfold();
+      this.timeline.go(this.last); // the caption is that of the end
+      if (this.outcome.contains(document.activeElement)) this.outcome.querySelector(".told").focus({ preventScroll: true });
     }
   }
 
@@ -137,7 +139,12 @@
       const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
       return { ok: answer.ok, text: await answer.text() };
     }
-    const slow = setTimeout(() => busy("Loading the engine, some 6 MB …"), 300);
+    let doing = "Loading the engine, some 6 MB …";
+    const slow = setTimeout(() => busy(doing), 300);
+    engine.start().then(() => {
+      doing = "Running it …";
+      if (byId("busy").textContent) busy(doing);
+    }, () => {}); // what is wrong is said below
     try {
       const { status, text } = await engine.ask(engine.path(action), data, posted);
       return { ok: status < 300, text };

@@ -47,7 +47,8 @@ func (s *Site) Answer(ctx context.Context, r Request) Page {
 	name = strings.TrimSuffix(name, ".html")
 	switch {
 	case folder == "lab" && name == Index:
-		return s.list("lab-list", "The lab", folder)
+		return s.list("lab-list", "The lab", folder,
+			"Every way in which a distributed lock fails: predict it, watch it, change it until the verdict changes.")
 	case folder == "lab":
 		return s.lab(ctx, name, action, r)
 	case folder == "exercises" && name == Index:
@@ -55,7 +56,8 @@ func (s *Site) Answer(ctx context.Context, r Request) Page {
 	case folder == "exercises":
 		return s.exercise(ctx, name, r)
 	case folder == "stories" && name == Index:
-		return s.list("story-list", "The catalogue's stories", folder)
+		return s.list("story-list", "The catalogue's stories", folder,
+			"Every failure of a distributed lock, told from its own history: what happens, what breaks, and why.")
 	case folder == "stories":
 		return s.story(ctx, name)
 	}

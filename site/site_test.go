@@ -60,16 +60,19 @@ func TestAnExerciseGoesOnStepByStep(t *testing.T) {
 	page := s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: form, Posted: true})
 	require.Equal(t, ok, page.Status)
 	require.Contains(t, string(page.Body), `name="tried" value="25"`)
-	form.Set("tried", "125")
+	form.Set("tried", "75")
 	page = s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: form, Posted: true})
 	require.Contains(t, string(page.Body), "data-passed")
+	last := url.Values{"owner": {"mine"}, "enough": {"majority"}, "often": {"bounded"}, "tried": {"75"}}
+	page = s.Answer(t.Context(), Request{Path: "exercises/extension.html", Form: last, Posted: true})
+	require.Contains(t, string(page.Body), `<var data-own="validity" data-name="validity">ttl - elapsed - drift</var>`)
 	for _, wrong := range []url.Values{
 		{"token": {"attempt"}}, {"token": {"attempt"}, "compare": {"x"}}, {"token": {"attempt"}, "compare": {"script"}, "tried": {"x"}},
 	} {
 		page = s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: wrong, Posted: true})
 		require.Equal(t, wrongForm, page.Status)
 	}
-	form.Set("tried", "151")
+	form.Set("tried", "101")
 	require.Equal(t, broken, s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: form, Posted: true}).Status)
 	require.Equal(t, notFound, s.Answer(t.Context(), Request{Path: "exercises/none.html"}).Status)
 }
@@ -93,6 +96,6 @@ func TestABrokenLockIsBlamedOnWhatWasDecided(t *testing.T) {
 	form := url.Values{"quorum": {"N/2"}, "list": {"servers"}}
 	page := s.Answer(t.Context(), Request{Path: "exercises/majority.html", Form: form, Posted: true})
 	require.Equal(t, ok, page.Status)
-	require.Contains(t, string(page.Body), "your decision, “Answers that are enough: N/2”.")
+	require.Contains(t, string(page.Body), "your decision, “Answers that are enough: N/2”, content with 2 of 4.")
 	require.NotContains(t, string(page.Body), "the rule Majority")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Schedules is how many drawn schedules a lock has to survive to pass a level.
-const Schedules = 150
+const Schedules = 100
 
 // step is how many are tried before the learner is told how far it is.
 const step = 25

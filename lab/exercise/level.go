@@ -88,6 +88,18 @@ func (q Question) Decide(answer string) (Option, error) {
 	return q.Options[i], nil
 }
 
+// Consequence says what an answer comes to with so many servers, "" where it is the same with all.
+func (q Question) Consequence(answer string, servers int) string {
+	if q.Formula == nil || !q.Formula.Whole {
+		return ""
+	}
+	enough, err := evaluate(answer, true, map[string]float64{"n": float64(servers)})
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(", content with %v of %d", enough, servers)
+}
+
 // match finds the option that gives what the answer gives, whatever the names stand for.
 func (f *Formula) match(answer string, options []Option) (Option, error) {
 	values := func(text string) (all []float64, err error) {

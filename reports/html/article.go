@@ -26,11 +26,14 @@ type group struct {
 	ID, Name, Title, Lesson string
 	Source                  []string
 	Articles                []*article
+	Alone                   bool // it has the only row of the page
 }
 
 // article is one row.
 type article struct {
 	ID       string
+	Group    *group
+	Name     string // the lock, and what it was put through
 	Setting  string // "" for the scenario as it stands
 	Standing suite.Outcome
 	Good     bool
@@ -40,7 +43,6 @@ type article struct {
 	Accounts []*Account
 	Drawing  string // where the first account's timeline is, as a file of its own
 	Headline string // what that shows
-	Alone    bool   // it is the only one of the page
 	History  string
 	Trouble  string
 	Repeat   string // the command that runs it again, of one that is not as expected
@@ -49,18 +51,19 @@ type article struct {
 type verdict struct {
 	Property, Got, Expected, Rate string
 	Good                          bool
+	Limit                         bool // of all locks of its class
 }
 
 // Tone is the verdict's colour, which means one thing everywhere: green what holds, yellow a
 // limit that the scenario is there to show, or what is undecided, red a bug.
 func (v verdict) Tone() string {
 	switch {
-	case v.Got == history.Inconclusive || v.Good && v.Got == history.Violated:
-		return "doubt"
-	case v.Good:
+	case v.Got == history.Holds:
 		return "good"
+	case v.Got == history.Violated && !v.Good && !v.Limit:
+		return "bad"
 	}
-	return "bad"
+	return "doubt"
 }
 
 // Tone is the colour of what a row came to, as of a verdict.
@@ -77,9 +80,31 @@ func (a *article) Tone() string {
 // Finding reports whether it is neither as expected nor a limit of all locks of its class.
 func (a *article) Finding() bool { return !a.Good && a.Standing != suite.LimitOfClass }
 
-// Good reports whether all its rows are as expected.
-func (g *group) Good() bool {
-	return !slices.ContainsFunc(g.Articles, func(a *article) bool { return !a.Good })
+// Folded are its rows that are no findings.
+func (g *group) Folded() (all []*article) {
+	for _, a := range g.Articles {
+		if !a.Finding() {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// Link is where it can be read about: a scenario that is a finding as a whole has no place of its own.
+func (g *group) Link() string {
+	if len(g.Folded()) == 0 {
+		return g.Articles[0].ID
+	}
+	return g.ID
+}
+
+// Gravest is the first of its rows that are no findings, or one that is a limit.
+func (g *group) Gravest() *article {
+	all := g.Folded()
+	if i := slices.IndexFunc(all, func(a *article) bool { return !a.Good }); i >= 0 {
+		return all[i]
+	}
+	return all[0]
 }
 
 func (b *builder) group(row *reports.Row) *group {
@@ -104,15 +129,21 @@ func settingOf(row *reports.Row) string {
 	return "lock " + row.Lock + ", " + setting
 }
 
-func (b *builder) article(row *reports.Row) *article {
+func (b *builder) article(row *reports.Row, g *group) *article {
 	id, setting := suite.Slug(row.Scenario), settingOf(row)
 	if setting != "" {
 		id += "--" + suite.Slug(setting)
 	}
-	a := &article{ID: b.unique(id), Setting: setting, Standing: row.Standing, Good: row.Standing == suite.AsExpected,
-		Why: row.Why}
+	a := &article{ID: b.unique(id), Group: g, Name: row.Scenario, Setting: setting,
+		Standing: row.Standing, Good: row.Standing == suite.AsExpected, Why: row.Why}
+	if row.Lock != "" {
+		a.Name = row.Lock + " in " + row.Scenario
+	}
+	if changed := row.Setting(); changed != "" {
+		a.Name += ", " + changed
+	}
 	for _, p := range row.Shown() {
-		v := verdict{Property: p.Name, Got: p.Verdict(), Expected: p.Expected}
+		v := verdict{Property: p.Name, Got: p.Verdict(), Expected: p.Expected, Limit: row.Standing == suite.LimitOfClass}
 		// What was expected is told of a better verdict, too.
 		v.Good = suite.Compare(p.Expected, v.Got, false) == suite.AsExpected
 		if len(row.Trials) > 1 {
@@ -161,7 +192,7 @@ func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	if a.Drawing, a.Headline = file, all[0].What; err != nil {
 		a.Trouble = err.Error() // the page can do without, but says so
 	}
-	if all[0].Property != "" && !a.Good { // what is as expected is loaded when somebody opens it
+	if all[0].Property != "" && a.Finding() { // all else is loaded when somebody opens it
 		a.Accounts = all
 	}
 }

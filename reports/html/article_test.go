@@ -3,10 +3,12 @@ package html
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports"
 )
@@ -28,4 +30,27 @@ func TestALimitIsNoFinding(t *testing.T) {
 	}
 	require.False(t, (&article{Standing: suite.LimitOfClass}).Finding())
 	require.True(t, (&article{Standing: suite.Differs}).Finding())
+}
+
+// The page begins with what was found, each with its lock's name; all else is folded.
+func TestFindingsComeFirst(t *testing.T) {
+	report, catalogue := words{}.report(t)
+	page := written(t, report, catalogue)
+	require.Less(t, strings.Index(page, `id="findings"`), strings.Index(page, `id="verdicts"`))
+	require.Contains(t, page, `>the-lock in the-scenario, the-variant</a></h3>`)
+	require.Contains(t, page, `<details class="scenario" id="scenario-fine">`)
+	require.NotContains(t, page, `id="scenario-the-scenario"`)
+}
+
+// A colour means one thing: green holds, red a bug, and yellow a limit or what is undecided.
+func TestAColourMeansOneThing(t *testing.T) {
+	for want, all := range map[string][]verdict{
+		"good":  {{Got: history.Holds, Good: true}, {Got: history.Holds}},
+		"bad":   {{Got: history.Violated}},
+		"doubt": {{Got: history.Violated, Good: true}, {Got: history.Violated, Limit: true}, {Got: history.Inconclusive}},
+	} {
+		for _, v := range all {
+			require.Equal(t, want, v.Tone(), "%+v", v)
+		}
+	}
 }

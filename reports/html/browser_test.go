@@ -77,10 +77,10 @@ func TestBrowserLeadsFromFindingToFinding(t *testing.T) {
 // What went as expected is drawn when it is opened, from the picture beside its history.
 func TestBrowserDrawsWhatWentAsExpectedWhenItIsOpened(t *testing.T) {
 	b := visitSmall(t)
-	const drawn = `document.querySelector(".healthy img").naturalWidth > 0`
+	const drawn = `document.querySelector("#fine .healthy").naturalWidth > 0`
 	require.Equal(t, "false", b.Text(drawn))
-	b.Text(`document.querySelector(".healthy summary").click()`)
-	b.Text(`document.querySelector(".healthy").scrollIntoView()`)
+	b.Text(`document.querySelector("#scenario-fine summary").click()`)
+	b.Text(`document.querySelector("#fine .healthy").scrollIntoView()`)
 	b.Eventually("true", drawn)
 	b.RequireNoErrors()
 }

@@ -75,7 +75,7 @@ func (t *timeline) client(c reports.Lane, s *reports.Story) {
 		label := c.Name + " " + word[1]
 		text := label + fromTo(stretch.From, stretch.Until)
 		if stretch.State == reports.Paused {
-			text = c.Name + " is paused, as by a garbage collection" + fromTo(stretch.From, stretch.Until)
+			text = c.Name + " is asleep (a GC pause)" + fromTo(stretch.From, stretch.Until)
 			n := len(t.Bars) - 1
 			if n >= 0 && t.Bars[n].Y == l.Y+4 && t.Bars[n].B > stretch.From-t.From && t.Bars[n].Label != "" {
 				label, t.Bars[n].Label = t.Bars[n].Label+", asleep", "" // it lies over that label
@@ -83,6 +83,12 @@ func (t *timeline) client(c reports.Lane, s *reports.Story) {
 		}
 		b := t.bar(word[0], stretch.From, stretch.Until, l.Y+4, l.H-8, label)
 		b.Text = text
+		if stretch.State == reports.Paused {
+			b.Short, b.Long = label, label+" (a GC pause)"
+			if b.W >= float64(b.Room)+float64(len(b.Long)-len(label))*glyphWidth {
+				b.Label = b.Long
+			}
+		}
 		t.Bars = append(t.Bars, b)
 	}
 	t.points(c.Points, l, own, s)

@@ -64,10 +64,11 @@ type view struct {
 	Started  string
 	Named    []suite.Outcome
 	Groups   []*group
-	Bad      []link // the rows that are not as expected
-	Filtered bool   // there are scenarios with such rows, and others
-	Plain    bool   // a row is of a scenario as it stands
-	Changed  bool   // a row is of one with something changed
+	Findings []*article // the rows that are neither as expected nor a limit: they come first
+	Folded   bool       // there are others
+	Bad      []link     // leads to the findings
+	Plain    bool       // a row is of a scenario as it stands
+	Changed  bool       // a row is of one with something changed
 	Skipped  []reports.Skip
 	Terms    []checker.Property
 	Drawn    bool // there is a timeline, and so a need for its legend
@@ -123,7 +124,7 @@ func (b *builder) groups(v *view) {
 		if row.Standing == suite.Skipped || g == nil {
 			continue
 		}
-		article := b.article(row)
+		article := b.article(row, g)
 		g.Articles = append(g.Articles, article)
 		v.Drawn = v.Drawn || len(article.Accounts) > 0
 		v.Plain = v.Plain || article.Setting == ""
@@ -131,17 +132,17 @@ func (b *builder) groups(v *view) {
 	}
 	for _, g := range v.Groups {
 		for _, a := range g.Articles {
-			a.Alone = len(b.report.Rows) == 1
+			g.Alone = len(b.report.Rows) == 1
 			text := g.Name
 			if len(g.Articles) > 1 && a.Setting != "" {
 				text += ", " + a.Setting
 			}
 			if a.Finding() {
-				v.Bad = append(v.Bad, link{a.ID, text})
+				v.Bad, v.Findings = append(v.Bad, link{a.ID, text}), append(v.Findings, a)
 			}
 		}
+		v.Folded = v.Folded || len(g.Folded()) > 0
 	}
-	v.Filtered = len(v.Bad) > 0 && slices.ContainsFunc(v.Groups, (*group).Good)
 }
 
 // link leads to an article.

@@ -27,9 +27,7 @@
   const filter = document.querySelector(".filter");
   if (filter) {
     const rows = all(".verdicts tbody tr");
-    const only = filter.querySelector("input[type=checkbox]");
-    filter.hidden = rows.length < 8 && !only;
-    if (only) only.addEventListener("change", () => document.body.classList.toggle("only-differing", only.checked));
+    filter.hidden = rows.length < 8;
     filter.querySelector("input[type=search]").addEventListener("input", (e) => {
       const words = e.target.value.toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
@@ -167,11 +165,14 @@
         el.setAttribute("width", w);
         return;
       }
+      const { long, short } = el.dataset;
+      if (long) el.textContent = w < Number(el.dataset.room) + 6.4 * (long.length - short.length) ? short : long;
       const tight = w < Number(el.dataset.room), behind = tight && el.dataset.keep && x < Number(el.dataset.room);
       const fits = !behind || x + w + 6 + Number(el.dataset.room) <= this.width; // else it lies over the band
-      el.setAttribute("x", behind ? (fits ? x + w + 6 : Math.max(4, this.width - Number(el.dataset.room))) : x + 6);
+      el.setAttribute("x", behind ? (fits ? x + w + 6 : this.width - 4) : x + 6);
       el.classList.toggle("tight", tight && !el.dataset.keep);
       el.classList.toggle("behind", Boolean(behind));
+      el.classList.toggle("over", Boolean(behind && !fits));
       el.classList.toggle("outside", Boolean(tight && el.dataset.keep && !behind));
     }
 

@@ -34,8 +34,10 @@ func TestCellsOfTheTableOfLocksNameTheirColumns(t *testing.T) {
 	require.NoError(t, err)
 	page := string(all["locks/index.html"])
 	require.Contains(t, page, `<td data-label="lock">go-redsync/redsync`)
-	require.Contains(t, page, `<td data-label="a client dies">✓`)
+	require.Contains(t, page, `<td data-label="a client dies" class="good-text">✓`)
 	require.NotContains(t, page, "<td>")
+	require.Regexp(t, `class="bad-text"><a href="[\w-]+\.html">✗</a>`, page, "red is a bug")
+	require.Regexp(t, `class="doubt-text"><a href="[\w-]+\.html">\(✗\)</a>`, page, "yellow depends on how it is used")
 }
 
 // Each cross of the table leads to a page with a picture; of two findings the history was not kept.
@@ -48,6 +50,9 @@ func TestEachCrossLeadsToAPicture(t *testing.T) {
 	for _, link := range links {
 		page := string(all["locks/"+link[1]])
 		require.NotEmpty(t, page, link[1])
+		if link[2] == "story" {
+			require.Contains(t, page, `To reproduce it: <code>go -C league test`, link[1])
+		}
 		if !strings.Contains(page, `<figure class="timeline"`) && !slices.Contains(without, link[1]) {
 			without = append(without, link[1])
 		}

@@ -1,7 +1,6 @@
 package chapters
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -16,10 +15,26 @@ import (
 const stories = "reports/published/league/"
 
 var (
-	finding = regexp.MustCompile(`(?m)^\| (.+?) \| (.+?), \[story\]\(\.\./` + stories + `([\w-]+)\.txt\)`)
-	cited   = regexp.MustCompile(`\.\./` + stories + `([\w-]+)\.txt`)
-	page    = regexp.MustCompile(`(?s) The \[page\]\([^)]*\).*?\.\n`)
+	told   = regexp.MustCompile(`, \[story\].*`)
+	issue  = regexp.MustCompile(`, \[report\]\([^)]*\)`) // which the site does not have
+	cited  = regexp.MustCompile(`\.\./` + stories + `([\w-]+)\.txt`)
+	signed = regexp.MustCompile(`<td( [^>]*)>((?:<a [^>]*>)?)(\(✗\)|✗|✓|\?)`)
+	page   = regexp.MustCompile(`(?s) The \[page\]\([^)]*\).*?\.\n`)
 )
+
+// tones are what a sign's colour means: red a bug, yellow what depends or is undecided, green holds.
+var tones = map[string]string{"✗": "bad-text", "(✗)": "doubt-text", "?": "doubt-text", "✓": "good-text"}
+
+// row is a finding as the table has it, by the cells of its line.
+type row struct{ lock, claim, cause, confirmed, name string }
+
+func rowOf(line string) row {
+	cells := strings.Split(strings.Trim(strings.TrimSpace(line), "| "), " | ")
+	if len(cells) != 5 { // one of the table of all situations
+		return row{lock: cells[0], claim: "what breaks it"}
+	}
+	return row{cells[0], told.ReplaceAllString(cells[1], ""), cells[2], cells[3], strings.Trim(cells[4], "`")}
+}
 
 // LocksIn makes the page of the table and one for each finding, with its claim as the title,
 // of a repository's documents, by their paths in the site.
@@ -29,20 +44,17 @@ func LocksIn(root fs.FS) (map[string][]byte, error) {
 		return nil, err
 	}
 	all := map[string][]byte{}
-	claims := map[string]string{}
-	for _, m := range finding.FindAllStringSubmatch(string(text), -1) {
-		claims[m[3]] = m[2]
-	}
 	for line := range strings.Lines(string(text)) {
 		for _, m := range cited.FindAllStringSubmatch(line, -1) {
-			lock, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
-			claim := cmp.Or(claims[m[1]], "what breaks it")
-			if all["locks/"+m[1]+".html"], err = storyPage(root, m[1], lock, claim); err != nil {
-				return nil, err
+			if file := "locks/" + m[1] + ".html"; all[file] == nil { // the findings' tables come first
+				if all[file], err = storyPage(root, m[1], rowOf(line)); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
-	body, err := render(cited.ReplaceAllString(page.ReplaceAllString(string(text), "\n"), "$1.html"))
+	without := issue.ReplaceAllString(page.ReplaceAllString(string(text), "\n"), "")
+	body, err := render(cited.ReplaceAllString(without, "$1.html"))
 	f := site.Frame{Title: "The locks that people use", Here: "locks", Root: "../", Wide: true,
 		Description: "Redsync, redis-py, Symfony and others, put through every failure of the catalogue: what broke, and " +
 			"how to repeat it."}
@@ -63,25 +75,33 @@ func labelled(table string) string {
 	for i := range cells[1:] { // each row has a cell for each column
 		cells[i+1] = `<td data-label="` + names[i%len(names)][1] + `">` + cells[i+1]
 	}
-	return strings.Join(cells, "")
+	return signed.ReplaceAllStringFunc(strings.Join(cells, ""), func(cell string) string {
+		m := signed.FindStringSubmatch(cell)
+		return "<td" + m[1] + ` class="` + tones[m[3]] + `">` + m[2] + m[3]
+	})
 }
 
 // storyPage tells of one finding, with its claim as the title: its pictures where its history was kept,
 // and what the terminal says.
-func storyPage(root fs.FS, name, lock, claim string) ([]byte, error) {
-	claim = strings.ToUpper(claim[:1]) + claim[1:]
-	told, err := fs.ReadFile(root, stories+name+".txt")
+func storyPage(root fs.FS, name string, r row) ([]byte, error) {
+	claim, escaped := strings.ToUpper(r.claim[:1])+r.claim[1:], template.HTMLEscapeString
+	text, err := fs.ReadFile(root, stories+name+".txt")
 	if err != nil {
 		return nil, err
 	}
 	body := fmt.Sprintf(`<p class="crumb"><a href="index.html">The locks that people use</a></p><h1>%s</h1><p class="summary">%s</p>`,
-		template.HTMLEscapeString(claim), template.HTMLEscapeString(lock))
-	text := fmt.Sprintf(`<pre tabindex="0" role="region" aria-label="The history, told">%s</pre>`,
-		template.HTMLEscapeString(string(told)))
+		escaped(claim), escaped(r.lock))
+	if r.name != "" {
+		body += fmt.Sprintf(`<p class="quiet">Cause in its code: %s. On real Redis: %s.</p>`+
+			`<p class="facts repeat">To reproduce it: <code>go -C league test . -run 'TestConfirmed/%s$'</code></p>`,
+			escaped(r.cause), escaped(r.confirmed), escaped(r.name))
+	}
+	terminal := fmt.Sprintf(`<pre tabindex="0" role="region" aria-label="The history, told">%s</pre>`,
+		escaped(string(text)))
 	recorded, err := root.Open(stories + name + ".jsonl")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		body += text
+		body += terminal
 	case err != nil:
 		return nil, err
 	default:
@@ -90,8 +110,8 @@ func storyPage(root fs.FS, name, lock, claim string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		body += pictures + "<details><summary>As the terminal tells it</summary>" + text + "</details>"
+		body += pictures + "<details><summary>As the terminal tells it</summary>" + terminal + "</details>"
 	}
-	f := site.Frame{Title: lock + ": " + claim, Description: claim, Here: "locks", Root: "../", Wide: true}
+	f := site.Frame{Title: r.lock + ": " + claim, Description: claim, Here: "locks", Root: "../", Wide: true}
 	return site.ShowText(f, template.HTML(body)).Body, nil
 }

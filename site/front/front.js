@@ -34,23 +34,24 @@
   const drawLanes = () => {
     lanes.replaceChildren();
     play.lanes.forEach((lane, i) => {
-      const y = 4 + i * 20 + (i > 1 ? 6 : 0);
+      const y = 4 + i * 19 + (i > 1 ? 6 : 0);
       lanes.append(make("text", { x: 8, y: y + 9 }, lane.name));
       for (const s of lane.stretches || []) {
-        const from = x(placed(s.from)), state = s.state === "holding" ? lane.name : s.state;
-        lanes.append(make("rect", { class: `bar ${state}`, x: from, y, rx: 3, height: 16, width: Math.max(x(placed(s.until, true)) - from, 2) }));
+        const from = x(placed(s.from)), width = Math.max(x(placed(s.until, true)) - from, 2), state = s.state === "holding" ? lane.name : s.state;
+        lanes.append(make("rect", { class: `bar ${state}`, x: from, y, rx: 3, height: 15, width }));
+        if (state === "asleep" && width > 190) lanes.append(make("text", { class: "sleeps", x: from + 6, y: y + 9 }, "asleep (a GC pause)"));
       }
     });
     play.beats.forEach((b, k) => {
       for (const m of b.messages || []) if (m.to === "store" && m.kind !== "read")
-        lanes.append(make("text", { class: "writes", x: x(k) + 5, y: m.from === "c1" ? 13 : 33 }, "writes"));
+        lanes.append(make("text", { class: "writes", x: x(k) + 5, y: m.from === "c1" ? 13 : 32 }, "writes"));
     });
     const bad = play.beats.findIndex((b) => b.bad);
     if (bad >= 0) {
       lanes.append(make("rect", { class: "red", x: x(bad), y: 0, height: 160, width: left + wide - x(bad) }));
       lanes.append(make("text", { class: "red-text", x: x(bad) - 4, y: 152, "text-anchor": "end" }, "c2’s payment is lost"));
     }
-    lanes.append(make("rect", { class: "veil", y: 0, height: 160 }), make("line", { class: "cursor", y1: 0, y2: 160 }));
+    lanes.append(make("rect", { class: "veil", y: -1, height: 162 }), make("line", { class: "cursor", y1: 0, y2: 160 }));
   };
 
   // What a process was doing at a beat.
@@ -93,8 +94,12 @@
     for (const m of sent) {
       const back = m.kind === "yes" || m.kind === "no" || m.from === "store";
       const f = answered ? part * 2 - (back ? 1 : 0) : part;
-      if (f <= 0 || f >= 1) continue;
       const [ax, ay] = place(m.from), [bx, by] = place(m.to);
+      if (f >= 1 && m.kind === "lost") { // the late write stays in sight
+        const edge = bx - 78, y = ay + ((by - ay) * (edge - ax)) / (bx - ax);
+        messages.append(make("path", { class: "late", d: `M${ax} ${ay}L${edge} ${y}m-10 -7 10 7-10 7` }));
+      }
+      if (f <= 0 || f >= 1) continue;
       const g = make("g", { class: m.kind, transform: `translate(${ax + (bx - ax) * f} ${ay + (by - ay) * f})` });
       g.append(make("circle", { r: 9 }), make("text", {}, signs[m.kind]));
       messages.append(make("line", { x1: ax, y1: ay, x2: bx, y2: by }), g);
@@ -116,7 +121,7 @@
     const at = x(Math.min(p + (playing ? 0 : 0.001), last() + 1));
     const veil = lanes.querySelector(".veil"), hides = !ended;
     veil.setAttribute("x", at);
-    veil.setAttribute("width", hides ? 720 - at : 0);
+    veil.setAttribute("width", hides ? 721 - at : 0);
     const cursor = lanes.querySelector(".cursor");
     cursor.setAttribute("x1", at);
     cursor.setAttribute("x2", at);
@@ -183,6 +188,7 @@
     if (lost.length) strip.setAttribute("aria-label", `Lost from ${seconds(Math.min(...lost))} to ${seconds(Math.max(...lost))}, else it survives`);
     strip.setAttribute("role", "img");
     byId("lab").href = `lab/${tab.lab}.html`;
+    root.querySelector("[data-do=link]").textContent = "Copy link";
     ended = false;
     verdict.textContent = said = "";
     for (const b of root.querySelectorAll("[data-answer]")) b.setAttribute("aria-pressed", "false");

@@ -87,6 +87,7 @@ func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
 			tabTo(t, b, "Show all")
 			b.Do(press(kb.Enter)...)
 			require.Equal(t, "violated", b.Text(verdict))
+			require.Equal(t, "The verdict", b.Text(`document.activeElement.getAttribute("aria-label")`), "the focus goes to what came of it")
 			require.Equal(t, "You saw it coming.", b.Text(`document.querySelector(".remark").textContent.trim()`))
 			b.Text(`document.getElementById("restart-delay").focus()`)
 			var up []string
@@ -147,6 +148,27 @@ func TestBrowserExaminesALock(t *testing.T) {
 	b.RequireNoErrors()
 }
 
+// What was passed is kept, with its decisions, and the lock at the end has the learner's own formula.
+func TestBrowserKeepsWhatWasPassed(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, way, "exercises/validity.html")
+			b.Text(`(() => { engine.ask = async () => ({ status: 200, text: '<form id="experiment"></form><p id="problem"></p>' +
+				'<section id="outcome"><h2 tabindex="-1">It holds</h2><p data-passed></p>' +
+				'<var data-own="validity" data-name="validity">ttl - elapsed - drift</var></section>' }); })()`)
+			b.Text(`(() => { document.getElementById("validity").value = "ttl - 2*elapsed - drift"; })()`)
+			b.Do(chromedp.Click(chromedp.CSS(`[value=monotonic]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
+			b.Eventually("(ttl - 2*elapsed - drift)", `document.querySelector("#outcome var").textContent`)
+			b.Visit("exercises/validity.html")
+			require.Equal(t, "ttl - 2*elapsed - drift", b.Text(`document.getElementById("validity").value`))
+			require.Equal(t, "monotonic", b.Text(`document.querySelector("[name=clock]:checked").value`))
+			b.Visit("exercises/index.html")
+			require.Equal(t, "true", b.Text(`document.querySelector("[data-level=validity]").textContent.endsWith("✓ passed")`))
+			b.RequireNoErrors()
+		})
+	}
+}
+
 // The first page asks, plays step by step for who prefers that nothing moves, and says what
 // became of the payment; a link holds the tab and the value.
 func TestBrowserPlaysTheFirstPage(t *testing.T) {
@@ -161,6 +183,8 @@ func TestBrowserPlaysTheFirstPage(t *testing.T) {
 		b.Do(chromedp.Click(chromedp.CSS(`[data-do=on]`)))
 	}
 	require.Equal(t, "✗ c2’s payment is lost. You said otherwise.", b.Text(said))
+	require.Equal(t, "1", b.Text(`document.querySelectorAll(".messages .late").length`), "an arrow shows the late write")
+	require.Equal(t, "asleep (a GC pause)", b.Text(`document.querySelector(".lanes .sleeps").textContent`))
 	b.Eventually("21", `document.querySelectorAll("#strip span").length`)
 	require.Equal(t, "10", b.Text(`document.querySelectorAll("#strip .lost").length`))
 	b.RequireAccessible()

@@ -200,6 +200,9 @@ func TestNoLinkLeadsNowhere(t *testing.T) {
 		pages++
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
+		for _, shared := range []string{`<title>`, `<meta name="description" content="`, `<meta property="og:image" content="`} {
+			require.Contains(t, string(text), shared, "a link to %s is shared", file)
+		}
 		for _, m := range leads.FindAllStringSubmatch(string(text), -1) {
 			to, _, _ := strings.Cut(m[1], "?")
 			to, _, _ = strings.Cut(to, "#")
