@@ -196,9 +196,7 @@ func (d *Deployment) link(o Options) error {
 		}
 	}
 	for _, each := range d.Servers {
-		if !each.onMachine() {
-			each.covers()
-		}
+		each.covers()
 		if !each.Unread || each.persists() {
 			each.keeps()
 		}

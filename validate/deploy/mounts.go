@@ -21,7 +21,8 @@ var (
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
-// covers judges what is mounted over the container's own files: a mount among its programs that is neither of the data,
+// covers judges what is mounted over the files that a container or a unit would have: its redis.conf, its program, and
+// what that loads. Mount units are the machine's own, and leave what was given as it is. A mount among its programs that is neither of the data,
 // nor of the settings, nor of a place that no server runs anything from, could be another program.
 func (s *Server) covers() {
 	dir := s.folder
@@ -33,7 +34,13 @@ func (s *Server) covers() {
 		inside := func(p string) bool { _, below := within(target, p); return below }
 		hides := func(p string) bool { _, below := within(p, target); return below }
 		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
+		machine := s.onMachine()
 		switch {
+		case machine && (m.on > 0 || path.Clean(m.source) == target):
+		case machine && s.config != nil && hides(s.config.path):
+			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf", "be other settings")
+		case machine && s.program != "" && hides(s.program):
+			s.misses(Program, m.at, "what is mounted at "+target+" over its program", "be another one")
 		case s.ownConfig(target):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
 		case target != "/" && !slices.ContainsFunc(programFolders, inside),

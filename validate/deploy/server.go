@@ -52,6 +52,7 @@ type Server struct {
 	Forks *Link `json:"-"`
 
 	config    *configFile
+	program   string          // by its path, "" where its image supplies it
 	given     *settings.Redis // the redis.conf that was given for it
 	labels    map[string]any  // of its pod
 	overrides []settings.Directive
