@@ -29,8 +29,13 @@ func (s *Server) covers() {
 	if s.Redis != nil {
 		dir = s.dir()
 	}
-	for _, m := range s.mounts {
+	for i, m := range s.mounts {
 		target := path.Clean(m.target)
+		if !s.onMachine() && slices.ContainsFunc(s.mounts[:i], func(other mount) bool {
+			return path.Clean(other.target) == target && !other.own
+		}) {
+			s.misses(Data, m.at, "two mounts at "+target, "be the one that counts")
+		}
 		inside := func(p string) bool { _, below := within(target, p); return below }
 		hides := func(p string) bool { _, below := within(p, target); return below }
 		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
@@ -185,9 +190,9 @@ func anew(format string, args ...any) fate {
 func (s *Server) own(name string) {
 	s.rest = anew("the data are on no volume")
 	s.mounts = append(s.mounts,
-		mount{at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with the container")})
+		mount{own: true, at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with the container")})
 	for _, run := range []string{"/run", "/var/run"} {
-		s.mounts = append(s.mounts, mount{at: s.Place, target: run, fate: s.rest})
+		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.rest})
 	}
 	if i, ok := imageOf(name); ok {
 		s.rest = anew("no volume is named for %s", i.folder)

@@ -87,6 +87,7 @@ type mount struct {
 	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
 	readOnly bool
 	on       int                              // the length of the path of the mount unit that it lies on
+	own      bool                             // the container has it without being told
 	each     bool                             // of several pods, each has its own
 	load     func(c *configFile, file string) // finds a file of it
 }
