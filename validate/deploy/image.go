@@ -3,7 +3,6 @@ package deploy
 import (
 	"cmp"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -174,8 +173,6 @@ func (s *Server) contained(c inContainer) commandLine {
 	s.variables(c, known, ok)
 	line := readCommand(c.at, append(slices.Clone(c.entry), c.command...))
 	switch {
-	case !ok && s.foreignImage(c.image):
-		line.wrong = "the image " + c.image + ", which runs another server than Redis or Valkey"
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
@@ -221,11 +218,6 @@ var (
 	serverUsers  = regexp.MustCompile(`^(?:root|0|redis|valkey|999)(?::|$)`)
 	bitnamiUsers = regexp.MustCompile(`^(?:root|0|1001)(?::|$)`)
 )
-
-func (s *Server) foreignImage(name string) bool {
-	base := path.Base(strings.Split(strings.Split(name, "@")[0], ":")[0])
-	return !strings.Contains(base, "redis") && !strings.Contains(base, "valkey")
-}
 
 func (s *Server) variables(c inContainer, known image, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {

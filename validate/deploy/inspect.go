@@ -104,9 +104,6 @@ func (s *Server) inspected(d document, image string) {
 	for target := range asMap(dig(host, "Tmpfs")) {
 		s.see(d.at("HostConfig", "Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
-	if dig(host, "VolumesFrom") != nil && len(list(dig(host, "VolumesFrom"))) > 0 {
-		s.misses(Data, d.at("HostConfig", "VolumesFrom"), "VolumesFrom", "be memory")
-	}
 }
 
 // zero reports whether a value says nothing.
