@@ -164,8 +164,11 @@ func (u *unit) neighbours(folders []string, base string) {
 			each(folder, pattern, func(file, text string) {
 				own := filepath.Base(file) == base || filepath.Base(filepath.Dir(file)) == base+".d"
 				if !own && slices.Contains([]string{".service", ".target", ".timer", ".path", ".socket", ".conf"}, filepath.Ext(file)) &&
-					namedBy(text, base) {
+					slices.ContainsFunc(append(u.words("Install.Alias"), base), func(name string) bool { return namedBy(text, name) }) {
 					u.starters = append(u.starters, file)
+				}
+				if u.inUse && !own && pattern == "*.*" && filepath.Ext(file) == ".service" && !strings.HasSuffix(file, "@.service") {
+					u.beside = append(u.beside, given{file, text})
 				}
 			})
 		}

@@ -182,6 +182,9 @@ func (s *Server) onMachine() bool {
 }
 
 func (s *Server) keeps() {
+	if s.unit != nil {
+		s.unit.others(s)
+	}
 	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
 	switch {
@@ -195,7 +198,10 @@ func (s *Server) keeps() {
 	default:
 		f, at := s.rest, s.Place
 		if m := s.mountOf(dir); m != nil {
-			if f, at = m.fate, m.at; m.readOnly {
+			if f, at = m.fate, m.at; s.inPlace(dir) && len(onMachine(dir).lost) > 0 && len(onMachine(m.target).lost) == 0 {
+				f = onMachine(dir) // /var/run, below a mount of /var, leads to memory
+			}
+			if m.readOnly {
 				s.lacks(Data, at, dir+" is read-only, so that nothing can be saved there")
 			}
 		} else if s.onMachine() {

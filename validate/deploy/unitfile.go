@@ -30,6 +30,7 @@ type unit struct {
 	orphans    []settings.Place // drop-ins of other names
 	tmpfiles   []tmpfile
 	unreadable bool
+	beside     []given // what else runs on the machine: its other services, and jobs of cron
 }
 
 // last is the value that counts of a key that takes one.
