@@ -72,7 +72,8 @@ func (d *Deployment) bare(o Options) error {
 	var config, info *Report
 	for _, r := range d.reports {
 		if config != nil && len(r.Config) > 0 || info != nil && len(r.Info) > 0 {
-			return &settings.Problem{Place: r.Place, What: "a second server's CONFIG GET or INFO", Right: "judge one server at a time"}
+			return &settings.Problem{Place: r.Place, What: "a second server's CONFIG GET or INFO",
+				Right: "judge one server at a time"}
 		}
 		if len(r.Config) > 0 {
 			config = r
@@ -313,7 +314,8 @@ func (d *Deployment) together(named bool) {
 		}
 	}
 	if masters > 1 {
-		s.assume(Single, s.Place, "clients reach each of the %d servers by an address of its own: no proxy and no name spreads them", masters)
+		s.assume(Single, s.Place,
+			"clients reach each of the %d servers by an address of its own: no proxy and no name spreads them", masters)
 	}
 	d.addressed()
 }

@@ -107,7 +107,9 @@ func (u *unit) fstab() (all []*unit) {
 			continue
 		}
 		m, at := &unit{file: file}, settings.Place{File: file, Line: i + 1}
-		m.lines = []assignment{{at, "Mount.What", f[0]}, {at, "Mount.Where", f[1]}, {at, "Mount.Type", f[2]}, {at, "Mount.Options", f[3]}}
+		for i, key := range []string{"What", "Where", "Type", "Options"} {
+			m.lines = append(m.lines, assignment{at, "Mount." + key, f[i]})
+		}
 		if !lateMount.MatchString(f[3]) {
 			m.lines = append(m.lines, assignment{at, "Unit.Before", "local-fs.target"})
 		}

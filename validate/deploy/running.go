@@ -192,7 +192,7 @@ func (r *Report) state(s *Server) {
 		switch {
 		case lastStatus.MatchString(key) && value != "ok":
 			s.lacks(Data, r.Place, fmt.Sprintf("the server could not write its data: INFO persistence says %s:%s", key, value))
-		case strings.HasSuffix(key, "_version") && !slices.Contains([]string{"redis", "valkey", "gcc"}, strings.TrimSuffix(key, "_version")):
+		case strings.HasSuffix(key, "_version") && !ownVersions.MatchString(key):
 			s.misses(Program, r.Place, key+" of INFO", "be that of another server than Redis or Valkey")
 		case strings.HasPrefix(key, "module:") && !ownModules.MatchString(key):
 			s.misses(Program, r.Place, "the module of INFO, "+key, "do anything to keys")
@@ -205,8 +205,9 @@ func (r *Report) state(s *Server) {
 
 // lastStatus is how a server's last write, snapshot or rewrite ended, and ownModules are those of Redis's own packages.
 var (
-	lastStatus = regexp.MustCompile(`^(?:aof|rdb)_\w+_status$`)
-	ownModules = regexp.MustCompile(`^module:name=(?:search|ReJSON|timeseries|bf|vectorset|RedisCompat),`)
+	ownVersions = regexp.MustCompile(`^(?:redis|valkey|gcc)_version$`)
+	lastStatus  = regexp.MustCompile(`^(?:aof|rdb)_\w+_status$`)
+	ownModules  = regexp.MustCompile(`^module:name=(?:search|ReJSON|timeseries|bf|vectorset|RedisCompat),`)
 )
 
 func readRunning(config, info *Report) (*Server, error) {
