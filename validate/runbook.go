@@ -17,6 +17,8 @@ import (
 type Step struct {
 	// Redis is a command for the running server, one word each; nil: the step is none.
 	Redis []string `json:"redis,omitempty"`
+	// Client is redis-cli with what reaches this server.
+	Client string `json:"client,omitempty"`
 	// Until is what INFO persistence must say before the next step.
 	Until []string `json:"until,omitempty"`
 	// Line is what the file at Place has to say, in place of Was.
@@ -54,6 +56,9 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	}
 	a.stage("runbooks")
 	for _, c := range a.candidates(answer) {
+		if !a.addressed(&c.Runbook) {
+			continue
+		}
 		runner := *a
 		runner.On, runner.Trials, runner.Out, runner.Stage = suite.Virtual, runbookTrials, "", nil
 		server := *a.Server
@@ -75,6 +80,24 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	}
 	answer.Runbooks = append(answer.Runbooks, fenced())
 	return nil
+}
+
+// addressed gives each command of a runbook the flags by which it reaches this server and no other, and reports whether
+// the server has the commands under their names.
+func (a *Runner) addressed(r *Runbook) bool {
+	redis, client := a.Server.Redis, a.Server.Client()
+	for _, steps := range [][]Step{r.Steps, r.Back} {
+		for i, s := range steps {
+			if s.Redis == nil && s.Until == nil {
+				continue
+			}
+			if steps[i].Client = client; s.Redis != nil && redis.Renames(s.Redis[0]) {
+				return false
+			}
+		}
+	}
+	r.Check = strings.ReplaceAll(r.Check, "redis-cli", client)
+	return true
 }
 
 func fenced() Runbook {
@@ -137,7 +160,10 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 			all = append(all, a.setting("sync each lock", "each lock waits for an fsync (--disk measures it)", "appendfsync",
 				"always", func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
 		}
-		all = append(all, a.sleep(), a.shorter(), a.guarded())
+		if a.Server.Flags == "" { // else a command of one's own takes its image's settings away
+			all = append(all, a.sleep())
+		}
+		all = append(all, a.shorter(), a.guarded())
 	}
 	if slices.ContainsFunc(answer.Takeovers, func(r TakeoverRow) bool { return r.Verdict == Unsafe }) &&
 		a.Wait < a.Failover.Replicas {
@@ -152,12 +178,14 @@ func (a *Runner) line(line string) Step {
 	name, _, _ := cut(line)
 	at, set := redis.At(name)
 	switch {
+	case a.Server.Flags != "":
+		return Step{Line: "--" + line + " to " + a.Server.Flags, Place: a.Server.CommandPlace, Cost: a.Server.Remade()}
 	case set && at.Line > 0:
-		return Step{Line: line, Place: at, Was: redis.Line(name)}
-	case len(redis.Files) > 0:
+		return Step{Line: line, Place: at, Was: redis.Line(name), Cost: a.Server.Remade()}
+	case redis.File != "" && len(redis.Files) > 0:
 		return Step{Line: line, Place: settings.Place{File: redis.Files[0]}}
 	case a.Server.CommandPlace.Line > 0:
-		return Step{Line: "--" + line, Place: a.Server.CommandPlace, Was: "among the server's options"}
+		return Step{Line: "--" + line + " to the server's options", Place: a.Server.CommandPlace, Cost: a.Server.Remade()}
 	}
 	return Step{Line: line, Place: settings.Place{File: "the redis.conf that the server is started with"}}
 }
@@ -180,14 +208,17 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	if fsync == "always" {
 		price = "each lock waits for an fsync (--disk measures it)"
 	}
-	on := config("appendonly", "yes")
+	on, line := config("appendonly", "yes"), a.line("appendonly yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
+	if line.Cost == "" && (len(a.Server.Redis.Files) > 0 || a.Server.Several()) {
+		line.Cost = "once every server that this line is for has done the steps above: another one starts empty"
+	}
 	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
 		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
 			"rewrite is done: it starts empty",
 		Steps: []Step{config("appendfsync", fsync), on,
 			{Do: "wait until the rewrite is done", Until: []string{"aof_rewrite_in_progress:0",
-				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, a.line("appendonly yes"),
+				"aof_rewrite_scheduled:0", "aof_last_bgrewrite_status:ok", "aof_enabled:1"}}, line,
 			a.line("appendfsync " + fsync)},
 		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // before the line, for a crash
 			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, config("appendonly", "no"),
@@ -199,7 +230,7 @@ func (a *Runner) appendOnly(fsync string) candidate {
 func (a *Runner) sleep() candidate {
 	wait := wholeSeconds(Boundary(a.Longest(), a.Drift))
 	seconds := int(wait / time.Second)
-	step := Step{Place: a.Server.Place}
+	step := Step{Place: a.Server.Place, Cost: a.Server.Remade()}
 	switch a.Server.Kind {
 	case deploy.Systemd:
 		step.Line = fmt.Sprintf("ExecStartPre=/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl "+

@@ -74,11 +74,10 @@ func (s *realServer) do(step Step) {
 	s.t.Helper()
 	switch {
 	case step.Redis != nil:
-		args := make([]any, len(step.Redis))
-		for i, word := range step.Redis {
-			args[i] = word
-		}
-		require.NoError(s.t, s.client.Do(context.Background(), args...).Err(), "%v", step.Redis)
+		words := append(strings.Fields(step.Client), step.Redis...)
+		out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+		require.NoError(s.t, err, "%s", words)
+		require.Equal(s.t, "OK", strings.TrimSpace(string(out)), "%s", words)
 	case step.Until != nil:
 		require.Eventually(s.t, func() bool {
 			info := s.client.Info(context.Background(), "persistence").Val()
@@ -166,6 +165,43 @@ func TestRunbooksLoseNoKey(t *testing.T) {
 			}
 			s.restart()
 			require.EqualValues(t, 1000, s.keys(), "after the way back and a restart")
+		})
+	}
+}
+
+// A runbook gives the commands that reach this server and no other, and none that it does not have. What it changes
+// of a container says what that costs.
+func TestRunbookCommandsReachTheServer(t *testing.T) {
+	const compose = "services:\n  locks:\n    restart: always\n    image: %s\n%s"
+	for _, tt := range []struct{ name, file, text, has, hasNot string }{
+		{"a port", "redis.conf", "port 7000\nsave 60 1", "redis-cli -p 7000 CONFIG SET", "redis-cli CONFIG"},
+		{"CONFIG has another name", "redis.conf", "save 60 1\nrename-command CONFIG \"\"", "restart guard", "CONFIG SET"},
+		{"many servers on one file", "redis.conf", "save 60 1", "once every server", "EMPTY"},
+		{"a container", "compose.yaml", fmt.Sprintf(compose, "redis", "    volumes: [data:/data]\nvolumes: {data: }"),
+			"docker compose exec locks redis-cli CONFIG", "EMPTY"},
+		{"a container without a volume", "compose.yaml", fmt.Sprintf(compose, "redis", ""), "it may begin EMPTY", "- redis-cli"},
+		{"an image's own options", "compose.yaml", fmt.Sprintf(compose, "valkey/valkey", "    volumes: [data:/data]\n"+
+			"    environment: {VALKEY_EXTRA_FLAGS: --appendonly yes}\nvolumes: {data: }"),
+			"--appendfsync always to VALKEY_EXTRA_FLAGS", "sleep"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), tt.file)
+			require.NoError(t, os.WriteFile(file, []byte(tt.text), 0o600))
+			d, err := deploy.Read([]string{file}, deploy.Options{})
+			require.NoError(t, err)
+			a := runner(t, "", 0)
+			a.Server = d.Server
+			answer := judged(t, a)
+			require.NoError(t, a.Advise(t.Context(), answer))
+			all := ""
+			for _, r := range answer.Runbooks {
+				all += r.Name + "\n"
+				for _, s := range r.Steps {
+					all += fmt.Sprintln("-", s.Client, strings.Join(s.Redis, " "), s.Do, s.Line, s.Cost)
+				}
+			}
+			require.Contains(t, all, tt.has)
+			require.NotContains(t, all, tt.hasNot)
 		})
 	}
 }

@@ -216,12 +216,12 @@ func RunbookStepText(s validate.Step) string {
 	text := s.Do
 	switch {
 	case s.Redis != nil:
-		text = "redis-cli " + strings.Join(s.Redis, " ")
+		text = s.Client + " " + strings.Join(s.Redis, " ")
 		if s.Redis[len(s.Redis)-1] == "" {
 			text += `""`
 		}
 	case s.Until != nil:
-		text += ": redis-cli INFO persistence says " + strings.Join(s.Until, ", ")
+		text += ": " + s.Client + " INFO persistence says " + strings.Join(s.Until, ", ")
 	case s.Line != "" && s.Was != "":
 		text = fmt.Sprintf("%s: %s (was: %s)", s.Place, s.Line, s.Was)
 	case s.Line != "":

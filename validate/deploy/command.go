@@ -267,6 +267,7 @@ func options(at settings.Place, words []string) (found []settings.Directive) {
 }
 
 func (s *Server) run(at settings.Place, c commandLine) {
+	s.program = c.server
 	s.CommandPlace, s.overrides = at, append(s.overrides, c.options...)
 	switch {
 	case c.wrong != "":

@@ -251,9 +251,6 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 				" write to the same volume, or serve the same address: give each node a service and a volume of its own")
 		}
 	}
-	if mode := text(service, "deploy", "mode"); mode != "" && mode != "replicated" {
-		s.misses(Single, at("deploy", "mode"), "mode: "+mode, "run several servers under one name")
-	}
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
 	s.establish(Single, s.Place, "one container of the service runs")
 	restart, swarm := dig(service, "restart"), dig(service, "deploy", "restart_policy")

@@ -21,11 +21,6 @@ func (d document) storage(s *Server, name string, service any) {
 		s.see(d.at("services", name, "tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
 	for i, v := range list(dig(service, "volumes")) {
-		if slices.ContainsFunc(tmpfs, func(t any) bool {
-			return path.Clean(strings.SplitN(fmt.Sprint(t), ":", 2)[0]) == path.Clean(readVolume(v).to)
-		}) {
-			s.misses(Data, d.at("services", name, "tmpfs"), "two mounts at "+readVolume(v).to, "be memory")
-		}
 		s.see(d.at("services", name, "volumes", i), d.volume(v), d.named)
 	}
 	for key, folder := range map[string]string{"configs": "/", "secrets": "/run/secrets"} {

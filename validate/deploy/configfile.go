@@ -78,23 +78,24 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 	if err := s.Redis.Apply(s.overrides); err != nil {
 		return err
 	}
-	s.weigh(ignore)
+	s.weigh(s.Redis, ignore)
 	return nil
 }
 
-func (s *Server) weigh(ignore []string) {
-	for _, d := range s.Redis.Unknown {
+// weigh breaks the links that lines of some settings leave open.
+func (s *Server) weigh(redis *settings.Redis, ignore []string) {
+	for _, d := range redis.Unknown {
 		if !slices.Contains(ignore, d.Name) {
 			s.misses(Settings, d.Place, "the directive "+d.Name,
 				"change what a lock needs (--ignore "+d.Name+" if you know that it does not)")
 		}
 	}
-	for _, r := range s.Redis.Remarks {
+	for _, r := range redis.Remarks {
 		name, _, _ := strings.Cut(r.What, " ")
 		stop := strings.HasPrefix(name, "shutdown-on-sig")
 		switch {
-		case len(r.Doubts) == 0 || stop && s.Redis.AppendOnly,
-			stop && len(s.Redis.Save) > 0 && s.Redis.Last(name) == "save": // which it does anyway
+		case len(r.Doubts) == 0 || stop && redis.AppendOnly,
+			stop && len(redis.Save) > 0 && redis.Last(name) == "save": // which it does anyway
 		case stop || r.Data:
 			s.lacks(Data, r.Place, r.What, r.Doubts...)
 		default:

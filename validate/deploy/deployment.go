@@ -71,6 +71,10 @@ func (d *Deployment) assemble(o Options) error {
 func (d *Deployment) bare(o Options) error {
 	var config, info *Report
 	for _, r := range d.reports {
+		if config != nil && len(r.Config) > 0 || info != nil && len(r.Info) > 0 {
+			return &settings.Problem{Place: r.Place, What: "a second server's CONFIG GET or INFO",
+				Right: "judge one server at a time"}
+		}
 		if len(r.Config) > 0 {
 			config = r
 		}
@@ -186,16 +190,14 @@ func (d *Deployment) link(o Options) error {
 	s := d.Server
 	for _, r := range d.reports {
 		if s.Kind != Running {
-			if err := r.compare(s); err != nil {
+			if err := r.compare(s, o.Ignore); err != nil {
 				return err
 			}
 			r.state(s)
 		}
 	}
 	for _, each := range d.Servers {
-		if !each.onMachine() {
-			each.covers()
-		}
+		each.covers()
 		if !each.Unread || each.persists() {
 			each.keeps()
 		}
@@ -228,7 +230,7 @@ func (d *Deployment) settle(s *Server, o Options) (err error) {
 		err = s.readSettings(o.Set, o.Ignore)
 	case s.Kind == Running:
 		err = s.Redis.Apply(setLines(o.Set))
-		s.weigh(o.Ignore)
+		s.weigh(s.Redis, o.Ignore)
 	}
 	if err != nil {
 		return err
@@ -278,8 +280,12 @@ func (d *Deployment) choose(name string) error {
 // together judges the other servers beside the one that is meant: each should be on data of its own, and set alike
 // unless one was named.
 func (d *Deployment) together(named bool) {
-	s := d.Server
+	s, masters := d.Server, 0
 	for _, other := range d.Servers {
+		master, _ := other.Redis.Follows()
+		if master == "" {
+			masters++
+		}
 		if other == s {
 			continue
 		}
@@ -301,11 +307,15 @@ func (d *Deployment) together(named bool) {
 				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give each a "+
 					"dir of its own", other.Name, s.dir()))
 		}
-		if master, _ := other.Redis.Follows(); master == "" && (!named || other.Name == s.Name) &&
+		if master == "" && (!named || other.Name == s.Name) &&
 			other.shape() != s.shape() {
 			s.lacks(Settings, other.Place,
 				fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
 		}
+	}
+	if masters > 1 {
+		s.assume(Single, s.Place,
+			"clients reach each of the %d servers by an address of its own: no proxy and no name spreads them", masters)
 	}
 	d.addressed()
 }

@@ -3,7 +3,6 @@ package deploy
 import (
 	"cmp"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +19,8 @@ type image struct {
 	reads func(s *Server, at settings.Place, env map[string]string)
 	// free: variables that nobody has read are no risk, for the entrypoint reads none of those.
 	free bool
+	// flags is the variable by which options are added to the server's own.
+	flags string
 	// own: the entrypoint starts a server with settings of its own.
 	own bool
 }
@@ -30,18 +31,18 @@ var images = []image{
 	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
 		folder: "/data", free: true},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
-		reads: extraFlags("VALKEY_EXTRA_FLAGS")},
+		reads: extraFlags("VALKEY_EXTRA_FLAGS"), flags: "VALKEY_EXTRA_FLAGS"},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data",
-		reads: stack, own: true},
+		reads: stack, own: true, flags: "REDIS_ARGS"},
 	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|valkey)(?:[:@].*)?$`),
-		folder: "/bitnami/redis/data", reads: bitnami, own: true},
+		folder: "/bitnami/redis/data", reads: bitnami, own: true, flags: "REDIS_EXTRA_FLAGS"},
 }
 
 func imageOf(name string) (image, bool) {
 	for _, i := range images {
 		if i.pattern.MatchString(name) {
 			if strings.Contains(name, "bitnami") && strings.Contains(name, "/valkey") {
-				i.folder = "/bitnami/valkey/data"
+				i.folder, i.flags = "/bitnami/valkey/data", "VALKEY_EXTRA_FLAGS"
 			}
 			return i, true
 		}
@@ -172,8 +173,6 @@ func (s *Server) contained(c inContainer) commandLine {
 	s.variables(c, known, ok)
 	line := readCommand(c.at, append(slices.Clone(c.entry), c.command...))
 	switch {
-	case !ok && s.foreignImage(c.image):
-		line.wrong = "the image " + c.image + ", which runs another server than Redis or Valkey"
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
@@ -220,11 +219,6 @@ var (
 	bitnamiUsers = regexp.MustCompile(`^(?:root|0|1001)(?::|$)`)
 )
 
-func (s *Server) foreignImage(name string) bool {
-	base := path.Base(strings.Split(strings.Split(name, "@")[0], ":")[0])
-	return !strings.Contains(base, "redis") && !strings.Contains(base, "valkey")
-}
-
 func (s *Server) variables(c inContainer, known image, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {
 		if _, set := c.env[name]; !set {
@@ -246,5 +240,8 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 	}
 	if ok && known.reads != nil && !(known.own && c.hasEntry) { // whose settings count for its own entrypoint
 		known.reads(s, c.envAt, c.env)
+		if known.own || len(s.appended) > 0 {
+			s.Flags = known.flags
+		}
 	}
 }

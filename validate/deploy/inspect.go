@@ -18,6 +18,9 @@ func readInspect(d document) *Server {
 		env:   map[string]string{}}
 	c.entry, _ = words(dig(config, "Entrypoint"))
 	c.command, _ = words(dig(config, "Cmd"))
+	if ran := joined(d.root["Path"], d.root["Args"]); len(ran) > 0 && !slices.Equal(ran, slices.Concat(c.entry, c.command)) {
+		s.misses(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
+	}
 	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
 	if known, ok := imageOf(c.image); ok && known.own {
 		c.hasEntry, c.entry, c.command = false, nil, nil
@@ -84,14 +87,14 @@ func (s *Server) inspected(d document, image string) {
 			return fate{}
 		})
 	}
-	for _, key := range keys(host) {
-		if !zero(dig(host, key)) && !slices.Contains(allowed["inspect HostConfig"], key) {
-			s.misses(Data, d.at("HostConfig", key), "the key "+key+" of HostConfig", "change the program or its volumes")
+	for section, value := range map[string]any{"": d.root, "Config": d.root["Config"], "HostConfig": host} {
+		for _, key := range keys(value) {
+			path := slices.DeleteFunc([]any{section, key}, func(step any) bool { return step == "" })
+			if !zero(dig(value, key)) && !slices.Contains(allowed["inspect "+section], key) {
+				s.misses(Data, d.at(path...), "the key "+key+" of docker inspect", "change the program or its volumes")
+			}
+			s.value(d.at(path...), key, dig(value, key))
 		}
-		s.value(d.at("HostConfig", key), key, dig(host, key))
-	}
-	if runtime := text(host, "Runtime"); !slices.Contains(runtimes, runtime) {
-		s.misses(Program, d.at("HostConfig", "Runtime"), "the runtime "+runtime, "keep files in memory")
 	}
 	for i, m := range list(dig(host, "Mounts")) {
 		if !zero(dig(m, "VolumeOptions", "DriverConfig")) {
@@ -101,13 +104,7 @@ func (s *Server) inspected(d document, image string) {
 	for target := range asMap(dig(host, "Tmpfs")) {
 		s.see(d.at("HostConfig", "Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
-	if dig(host, "VolumesFrom") != nil && len(list(dig(host, "VolumesFrom"))) > 0 {
-		s.misses(Data, d.at("HostConfig", "VolumesFrom"), "VolumesFrom", "be memory")
-	}
 }
-
-// runtimes leave a container's volumes to the machine's kernel.
-var runtimes = []string{"", "runc", "crun", "oci", "io.containerd.runc.v2"}
 
 // zero reports whether a value says nothing.
 func zero(value any) bool {

@@ -118,11 +118,12 @@ func (s *Server) object(d document) {
 	_, workload := podPaths[kind]
 	switch {
 	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
+	case kind == "VirtualService" && dig(d.root, "spec", "tcp") == nil && dig(d.root, "spec", "tls") == nil: // of HTTP alone
 	case kind == "HorizontalPodAutoscaler":
 		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler",
 			"start a second server: leave it out, or give a workload of its own to each node")
 	default:
-		s.misses(Alone, d.at("kind"), "the kind "+kind, "change, start or stop this workload")
+		s.misses(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
 	}
 }
 

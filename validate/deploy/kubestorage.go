@@ -171,50 +171,64 @@ var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure
 // claim judges the volume that a claim binds to, as far as one that may be it, or the class that makes it, was given.
 func (p pod) claim(object any) fate {
 	class, claim := classOf(object), dig(object, "spec")
-	unknown := func(kind, name, driver string) fate {
-		return doubtful("not understood: the driver %q of the %s %s; it could lose what is written to it", driver, kind, name)
-	}
 	for _, d := range p.all {
 		name, spec := text(d.root, "metadata", "name"), d.root["spec"]
-		standard := class == "" && dig(claim, "storageClassName") == nil &&
-			text(d.root, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
-		if driver := text(d.root, "provisioner"); text(d.root, "kind") == "StorageClass" && (name == class || standard) &&
-			!diskDrivers.MatchString(driver) {
-			return unknown("class", name, driver)
-		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) &&
-			!plainOptions(d.root["mountOptions"]) {
-			return doubtful("%s", "not understood: the mountOptions of the class "+name+"; they could undo what fsync promises")
-		} else if text(d.root, "kind") == "StorageClass" && (name == class || standard) {
-			for _, key := range keys(d.root["parameters"]) {
-				if !slices.Contains(allowed["kubernetes class parameters"], key) {
-					return doubtful("not understood: the parameter %s of the class %s; it could be a place in memory", key, name)
-				}
+		switch text(d.root, "kind") {
+		case "StorageClass":
+			if standard := class == "" && dig(claim, "storageClassName") == nil && isDefault(d); name != class && !standard {
+				continue
+			}
+			if f := madeBy("the class "+name, text(d.root, "provisioner"), d.root["mountOptions"],
+				d.root["parameters"]); f.why != "" {
+				return f
+			}
+		case "PersistentVolume":
+			if bound := text(claim, "volumeName"); bound != "" && bound != name || class != classOf(d.root) {
+				continue
+			}
+			host, driver := text(spec, "hostPath", "path")+text(spec, "local", "path"), text(spec, "csi", "driver")
+			if host != "" {
+				driver = onMachineDriver
+			}
+			f := madeBy("the volume "+name, driver, dig(spec, "mountOptions"), dig(spec, "csi", "volumeAttributes"))
+			if host != "" && f.why == "" {
+				f = onMachine(host)
+			}
+			if host != "" && !hostnames(dig(spec, "nodeAffinity", "required", "nodeSelectorTerms")) {
+				f.doubted, f.why = moved,
+					fmt.Sprintf("the volume %s lies on one machine, and nothing pins its pod there: give it a nodeAffinity by "+
+						"kubernetes.io/hostname", name)
+			}
+			if f.why != "" {
+				return f
 			}
 		}
-		if text(d.root, "kind") != "PersistentVolume" {
-			continue
-		}
-		if bound := text(claim, "volumeName"); bound != "" && bound != name || class != classOf(d.root) {
-			continue
-		}
-		if !plainOptions(dig(spec, "mountOptions")) {
-			return doubtful("%s", "not understood: the mountOptions of the volume "+name+"; they could undo what fsync promises")
-		}
-		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
-		switch driver := text(spec, "csi", "driver"); {
-		case host == "" && diskDrivers.MatchString(driver):
-			continue
-		case host == "":
-			return unknown("volume", name, driver)
-		}
-		f := onMachine(host)
-		if !hostnames(dig(spec, "nodeAffinity", "required", "nodeSelectorTerms")) {
-			f.doubted, f.why = moved,
-				fmt.Sprintf("the volume %s lies on one machine, and nothing pins its pod there: give it a nodeAffinity by "+
-					"kubernetes.io/hostname", name)
-		}
-		if len(f.lost)+len(f.doubted) > 0 {
-			return f
+	}
+	return fate{}
+}
+
+// onMachineDriver is that of a volume that is a folder of a machine.
+const onMachineDriver = "kubernetes.io/no-provisioner"
+
+// isDefault reports whether a class counts for a claim that names none, by its annotation or the older one.
+func isDefault(class document) bool {
+	all := asMap(dig(class.root, "metadata", "annotations"))
+	return slices.ContainsFunc(sortedKeys(all), func(name string) bool {
+		return strings.HasSuffix(name, "/is-default-class") && all[name] == "true"
+	})
+}
+
+// madeBy judges what a driver makes under some options and parameters, of a class or of a volume alike.
+func madeBy(what, driver string, options, parameters any) fate {
+	if !diskDrivers.MatchString(driver) {
+		return doubtful("not understood: the driver %q of %s; it could lose what is written to it", driver, what)
+	}
+	if option := oddOption(joined(options)...); option != "" {
+		return doubtful("not understood: the mount option %s of %s; it could undo what fsync promises", option, what)
+	}
+	for _, key := range keys(parameters) {
+		if !slices.Contains(allowed["kubernetes class parameters"], key) {
+			return doubtful("not understood: the parameter %s of %s; it could be a place in memory", key, what)
 		}
 	}
 	return fate{}
@@ -251,11 +265,6 @@ func (p pod) sources(m any) []string {
 		}
 	}
 	return all
-}
-
-// plainOptions reports whether options of mount(8) keep what fsync promises.
-func plainOptions(options any) bool {
-	return !slices.ContainsFunc(list(options), func(o any) bool { return !mountOptions.MatchString(fmt.Sprint(o)) })
 }
 
 const hostname = "kubernetes.io/hostname"

@@ -68,6 +68,9 @@ func readUnit(unitFile given, more, others []given) (*unit, error) {
 		return nil, err
 	}
 	u.neighbours(folders, base)
+	if err := u.manager(); err != nil {
+		return nil, err
+	}
 	if filepath.Ext(base) == ".container" { // podman makes a service of it, which has drop-ins of its own
 		service := cmp.Or(u.last("Container.ServiceName", "").value, strings.TrimSuffix(base, ".container")) + ".service"
 		if inUse {
@@ -157,6 +160,19 @@ func (u *unit) neighbours(folders []string, base string) {
 			each(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext,
 				func(file, _ string) { u.starters = append(u.starters, file) })
 		}
+		for _, pattern := range []string{"*.*", "*.d/*.conf"} { // and those of other names that start it
+			each(folder, pattern, func(file, text string) {
+				own := filepath.Base(file) == base || filepath.Base(filepath.Dir(file)) == base+".d"
+				if !own && slices.Contains([]string{".service", ".target", ".timer", ".path", ".socket", ".conf"}, filepath.Ext(file)) &&
+					slices.ContainsFunc(append(u.words("Install.Alias"), base), func(name string) bool { return namedBy(text, name) }) {
+					u.starters = append(u.starters, file)
+				}
+				if u.inUse && !own && pattern == "*.*" && filepath.Ext(file) == ".service" && !strings.HasSuffix(file, "@.service") {
+					u.beside = append(u.beside, given{file, text})
+				}
+			})
+		}
+		each(folder, "*.service.*/"+base, func(file, _ string) { u.starters = append(u.starters, file) })
 		for _, key := range []string{"wants", "requires"} {
 			each(folder, base+"."+key+"/*", func(file, _ string) {
 				u.lines = append(u.lines, assignment{settings.Place{File: file}, "Unit.Wants", filepath.Base(file)})

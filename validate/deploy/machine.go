@@ -21,15 +21,24 @@ var (
 		`errors=remount-ro|x-systemd\..*|comment=.*|subvol=.*|compress=.*|)$`)
 )
 
+// oddOption is the first of the options of mount(8) that may undo what fsync promises, "" for none. Each item may hold
+// several, parted by commas.
+func oddOption(items ...string) string {
+	for _, option := range strings.Split(strings.Join(items, ","), ",") {
+		if option = strings.TrimSpace(option); !mountOptions.MatchString(option) {
+			return option
+		}
+	}
+	return ""
+}
+
 // fileSystem is what becomes of a file system of the machine when the server goes down.
 func fileSystem(what, kind, device, options string) fate {
 	unknown := func(part string) fate {
 		return doubtful("not understood: %s of %s; it could be memory, or not do what fsync asks", part, what)
 	}
-	for _, option := range strings.Split(options, ",") {
-		if !mountOptions.MatchString(strings.TrimSpace(option)) {
-			return unknown("the option " + option)
-		}
+	if option := oddOption(options); option != "" {
+		return unknown("the option " + option)
 	}
 	switch {
 	case kind == "tmpfs" || kind == "ramfs":

@@ -21,19 +21,31 @@ var (
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
-// covers judges what is mounted over the container's own files: a mount among its programs that is neither of the data,
+// covers judges what is mounted over the files that a container or a unit would have: its redis.conf, its program, and
+// what that loads. Mount units are the machine's own, and leave what was given as it is. A mount among its programs that is neither of the data,
 // nor of the settings, nor of a place that no server runs anything from, could be another program.
 func (s *Server) covers() {
 	dir := s.folder
 	if s.Redis != nil {
 		dir = s.dir()
 	}
-	for _, m := range s.mounts {
+	for i, m := range s.mounts {
 		target := path.Clean(m.target)
+		if !s.onMachine() && slices.ContainsFunc(s.mounts[:i], func(other mount) bool {
+			return path.Clean(other.target) == target && !other.own
+		}) {
+			s.misses(Data, m.at, "two mounts at "+target, "be the one that counts")
+		}
 		inside := func(p string) bool { _, below := within(target, p); return below }
 		hides := func(p string) bool { _, below := within(p, target); return below }
 		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
+		machine := s.onMachine()
 		switch {
+		case machine && (m.on > 0 || path.Clean(m.source) == target):
+		case machine && s.config != nil && hides(s.config.path):
+			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf", "be other settings")
+		case machine && s.program != "" && hides(s.program):
+			s.misses(Program, m.at, "what is mounted at "+target+" over its program", "be another one")
 		case s.ownConfig(target):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
 		case target != "/" && !slices.ContainsFunc(programFolders, inside),
@@ -178,9 +190,9 @@ func anew(format string, args ...any) fate {
 func (s *Server) own(name string) {
 	s.rest = anew("the data are on no volume")
 	s.mounts = append(s.mounts,
-		mount{at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with the container")})
+		mount{own: true, at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with the container")})
 	for _, run := range []string{"/run", "/var/run"} {
-		s.mounts = append(s.mounts, mount{at: s.Place, target: run, fate: s.rest})
+		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.rest})
 	}
 	if i, ok := imageOf(name); ok {
 		s.rest = anew("no volume is named for %s", i.folder)

@@ -39,16 +39,13 @@ func (d document) otherTenant(s *Server, name string, service any) {
 	command := joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command")))
 	harmless := besides(command).known && (runsWords(text(service, "image")) || dig(service, "entrypoint") != nil)
 	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service,
-		append([]string{"volumes_from"}, allowed["compose other service"]...))
+		allowed["compose other service"])
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
 		s.touches(at, who, v.source(), v.readOnly || harmless)
 		if v.variable && !v.readOnly && !harmless && s.onFolder() {
 			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
 		}
-	}
-	if dig(service, "volumes_from") != nil {
-		s.misses(Alone, at, "volumes_from of "+name, "touch the data")
 	}
 	s.rightsBeside(at, who, command, "")
 	s.clientOf(at, who, text(service, "image"), command)

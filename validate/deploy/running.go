@@ -69,6 +69,9 @@ func ParseInfo(file, data string) *Report {
 	r := &Report{Place: settings.Place{File: file}, Info: map[string]string{}}
 	for _, line := range strings.Split(data, "\n") {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && !strings.HasPrefix(name, "#") {
+			if name == "module" { // of which there are several
+				name += ":" + value
+			}
 			r.Info[name] = value
 		}
 	}
@@ -99,7 +102,7 @@ func (r *Report) apply(s *Server) (err error) {
 
 // compare holds a running server's settings against its files: where they differ, that breaks the link of the settings,
 // for a restart follows the files. Where no file was read, the running server's count.
-func (r *Report) compare(s *Server) error {
+func (r *Report) compare(s *Server, ignore []string) error {
 	if len(r.Config) == 0 {
 		return nil
 	}
@@ -110,9 +113,15 @@ func (r *Report) compare(s *Server) error {
 	if err != nil {
 		return err
 	}
+	s.weigh(running, ignore)
 	files, now := byName(s.Redis.Lines()), byName(running.Lines())
-	if dir := s.Redis.Dir(); path.IsAbs(dir) && running.Last("dir") != "" {
-		files["dir"], now["dir"] = path.Clean(dir), path.Clean(running.Last("dir"))
+	switch dir := running.Dir(); {
+	case dir != "" && path.IsAbs(s.dir()):
+		files["dir"], now["dir"] = path.Clean(s.dir()), path.Clean(dir)
+	case dir != "": // which the files leave open
+		if err := s.Redis.Apply([]settings.Directive{{Place: r.Place, Name: "dir", Args: []string{dir}}}); err != nil {
+			return err
+		}
 	}
 	names := maps.Clone(files)
 	maps.Copy(names, now)
@@ -178,13 +187,28 @@ func (r *Report) state(s *Server) {
 				"lack the lock takes over",
 				cmp.Or(r.Info["cluster_size"], "several"), cmp.Or(r.Info["cluster_state"], "unknown")))
 	}
-	if r.Info["aof_last_write_status"] == "err" || r.Info["aof_last_bgrewrite_status"] == "err" {
-		s.lacks(Data, r.Place, "the server says that it could not write its append-only file (INFO persistence)")
+	for _, key := range sortedKeys(r.Info) {
+		value := r.Info[key]
+		switch {
+		case lastStatus.MatchString(key) && value != "ok":
+			s.lacks(Data, r.Place, fmt.Sprintf("the server could not write its data: INFO persistence says %s:%s", key, value))
+		case strings.HasSuffix(key, "_version") && !ownVersions.MatchString(key):
+			s.misses(Program, r.Place, key+" of INFO", "be that of another server than Redis or Valkey")
+		case strings.HasPrefix(key, "module:") && !ownModules.MatchString(key):
+			s.misses(Program, r.Place, "the module of INFO, "+key, "do anything to keys")
+		}
 	}
 	if r.Info["loading"] == "1" {
 		s.lacks(Data, r.Place, "the server is loading its data: ask again")
 	}
 }
+
+// lastStatus is how a server's last write, snapshot or rewrite ended, and ownModules are those of Redis's own packages.
+var (
+	ownVersions = regexp.MustCompile(`^(?:redis|valkey|gcc)_version$`)
+	lastStatus  = regexp.MustCompile(`^(?:aof|rdb)_\w+_status$`)
+	ownModules  = regexp.MustCompile(`^module:name=(?:search|ReJSON|timeseries|bf|vectorset|RedisCompat),`)
+)
 
 func readRunning(config, info *Report) (*Server, error) {
 	at := config.Place

@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"path"
 	"slices"
 	"strconv"
@@ -44,11 +45,14 @@ type Server struct {
 	// CommandPlace and ConfigPath are where its options and its file are, for advice.
 	CommandPlace settings.Place `json:"-"`
 	ConfigPath   string         `json:"-"`
+	// Flags is the variable by which its image adds options to its own command, "" where the command has them all.
+	Flags string `json:"-"`
 
 	// Forks is what runs beside it that lets it fork a child: a snapshot or a rewrite.
 	Forks *Link `json:"-"`
 
 	config    *configFile
+	program   string          // by its path, "" where its image supplies it
 	given     *settings.Redis // the redis.conf that was given for it
 	labels    map[string]any  // of its pod
 	overrides []settings.Directive
@@ -83,6 +87,7 @@ type mount struct {
 	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
 	readOnly bool
 	on       int                              // the length of the path of the mount unit that it lies on
+	own      bool                             // the container has it without being told
 	each     bool                             // of several pods, each has its own
 	load     func(c *configFile, file string) // finds a file of it
 }
@@ -177,6 +182,9 @@ func (s *Server) onMachine() bool {
 }
 
 func (s *Server) keeps() {
+	if s.unit != nil {
+		s.unit.others(s)
+	}
 	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
 	switch {
@@ -190,7 +198,10 @@ func (s *Server) keeps() {
 	default:
 		f, at := s.rest, s.Place
 		if m := s.mountOf(dir); m != nil {
-			if f, at = m.fate, m.at; m.readOnly {
+			if f, at = m.fate, m.at; s.inPlace(dir) && len(onMachine(dir).lost) > 0 && len(onMachine(m.target).lost) == 0 {
+				f = onMachine(dir) // /var/run, below a mount of /var, leads to memory
+			}
+			if m.readOnly {
 				s.lacks(Data, at, dir+" is read-only, so that nothing can be saved there")
 			}
 		} else if s.onMachine() {
@@ -259,6 +270,38 @@ func (s *Server) apart(dir string, around fate) {
 	}
 }
 
+// Client is redis-cli as it reaches this server: inside its container, for a container.
+func (s *Server) Client() string {
+	client := s.Redis.Client()
+	host, port, err := net.SplitHostPort(s.Place.File)
+	switch {
+	case s.Kind == Running && err == nil: // as it was reached
+		return fmt.Sprintf("redis-cli -h %s -p %s", host, port)
+	case s.Kind == Compose:
+		return "docker compose exec " + s.Name + " " + client
+	case s.Kind == Kubernetes:
+		return "kubectl exec POD -c " + s.Name + " -- " + client
+	case s.Kind == Container:
+		return "docker exec " + s.Name + " " + client
+	case s.rest.why != "":
+		return "docker exec CONTAINER " + client
+	}
+	return client
+}
+
+// Remade says what a change of the container costs where its data do not outlive one that is made anew, "" for none.
+func (s *Server) Remade() string {
+	if s.onMachine() || s.Kind == Running || s.Kind == ConfigOnly {
+		return ""
+	}
+	for _, l := range s.Links {
+		if l.Name == Data && (l.State == Broken || l.State == Contradicted) && slices.Contains(l.Crashes, settings.Shutdown) {
+			return "this makes the container anew, and it may begin EMPTY: copy its data to a volume first"
+		}
+	}
+	return ""
+}
+
 // stops judges the way in which the server is stopped, which matters where a snapshot alone keeps its data.
 func (s *Server) stops() {
 	if s.Redis.AppendOnly || !s.persists() {
@@ -289,6 +332,9 @@ func (s *Server) several(n string) {
 		s.count = -1
 	}
 }
+
+// Several reports whether it may be more than one container or pod.
+func (s *Server) Several() bool { return s.count > 1 || s.count < 0 }
 
 // stopSignal judges the signal that stops a server. Redis shuts down at TERM and INT (setupSignalHandlers in server.c).
 func (s *Server) stopSignal(at settings.Place, key, signal string) {

@@ -12,8 +12,13 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// started are units that start nothing of their own: targets, mounts, slices, and the engines of containers.
-var started = regexp.MustCompile(`\.(?:target|mount|slice)$|^(?:docker|containerd|podman|network-manager|systemd-[a-z-]+)\.(?:service|socket)$`)
+// started are units that start nothing of their own: mounts, slices, the system's own targets and services (those of
+// systemd.special(7) and of its packages), and the engines of containers.
+var started = regexp.MustCompile(`\.(?:mount|slice)$|` +
+	`^(?:basic|default|getty|graphical|local-fs(?:-pre)?|multi-user|network(?:-online|-pre)?|nss-lookup|nss-user-lookup|paths|remote-fs(?:-pre)?|` +
+	`rpcbind|sockets|swap|sysinit|syslog|time-set|time-sync|timers)\.target$|` +
+	`^(?:docker|containerd|podman|NetworkManager(?:-wait-online)?|network-manager|systemd-(?:journald|logind|modules-load|networkd(?:-wait-online)?|` +
+	`remount-fs|resolved|sysctl|sysusers|time-wait-sync|timesyncd|tmpfiles-setup|udev-settle|udevd|user-sessions))\.(?:service|socket)$`)
 
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
@@ -28,6 +33,11 @@ func readSystemd(u *unit) *Server {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
 		s.value(a.at, key, a.value)
+		if _, err := unitWords(a.value); section == "Service" && err != nil {
+			s.misses(Alone, a.at, key+"=, "+err.Error(), "be any value")
+		} else if _, plain := u.specified(a.value); section == "Service" && !plain && key != "Environment" {
+			s.misses(Alone, a.at, key+"=, a specifier that depends on the machine", "be any value")
+		}
 	}
 	for _, at := range u.orphans {
 		s.lacks(Settings, at,

@@ -30,6 +30,7 @@ type unit struct {
 	orphans    []settings.Place // drop-ins of other names
 	tmpfiles   []tmpfile
 	unreadable bool
+	beside     []given // what else runs on the machine: its other services, and jobs of cron
 }
 
 // last is the value that counts of a key that takes one.
@@ -199,11 +200,19 @@ func (u *unit) specified(word string) (written string, known bool) {
 }
 
 // unitVariable is a variable in a unit's command (systemd.service(5), Command Lines).
-var unitVariable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_]\w*)\}?`)
+var (
+	unitVariable  = regexp.MustCompile(`\$\$|\$\{([A-Za-z_]\w*)\}`)
+	shellVariable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_]\w*)\}?`)
+)
 
-// expanded is a command with its specifiers and variables written out: $NAME as a word of its own is several words.
+// expanded is a command with its specifiers and variables written out: $NAME as a word of its own is several words, and
+// inside a word only a shell takes it for a variable.
 func (u *unit) expanded(words []string) (all []string, known bool) {
 	known = true
+	variable := unitVariable
+	if _, shell := script(words); shell {
+		variable = shellVariable
+	}
 	for _, word := range words {
 		word, ok := u.specified(word)
 		known = known && ok
@@ -212,7 +221,7 @@ func (u *unit) expanded(words []string) (all []string, known bool) {
 			all = append(all, strings.Fields(value)...)
 			continue
 		}
-		all = append(all, unitVariable.ReplaceAllStringFunc(word, func(found string) string {
+		all = append(all, variable.ReplaceAllStringFunc(word, func(found string) string {
 			if value, set := u.values[strings.Trim(found, "${}")]; set && !u.unreadable {
 				return value
 			}

@@ -84,6 +84,7 @@ var weighty = map[string]func(Directive) *Remark{
 		Shutdown),
 	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
 		"has mended its file; that is safe, and it is away until then", not("yes")),
+	"ignore-warnings":  doubt("lets Redis run on a kernel whose children may corrupt what they save", not(""), Crashes...),
 	"dbfilename":       doubt("is empty, so that no snapshot can be saved, and a stop fails", empty, Crashes...),
 	"replica-priority": doubt(neverByName, zero),
 	"slave-priority":   doubt(neverByName, zero),

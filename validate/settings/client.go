@@ -1,0 +1,39 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+)
+
+// Client is redis-cli with the flags that reach this server and no other: its port or its socket, TLS, and its address
+// where it does not listen on 127.0.0.1.
+func (s *Redis) Client() string {
+	words := []string{"redis-cli"}
+	listens := s.last("bind").Args
+	local := func(address string) bool {
+		return slices.Contains([]string{"127.0.0.1", "0.0.0.0", "*", ""}, strings.TrimPrefix(address, "-"))
+	}
+	port, tls := s.Last("port"), s.Last("tls-port")
+	secure := port == "0" && tls != "" && tls != "0"
+	if secure {
+		port = tls
+		words = append(words, "--tls")
+	}
+	switch {
+	case port == "0":
+		return strings.Join(append(words, "-s", s.Last("unixsocket")), " ")
+	case len(listens) > 0 && !slices.ContainsFunc(listens, local):
+		words = append(words, "-h", strings.TrimPrefix(listens[0], "-"))
+	}
+	if port != "" && port != "6379" {
+		words = append(words, "-p", port)
+	}
+	return strings.Join(words, " ")
+}
+
+// Renames reports whether a command has another name, or none.
+func (s *Redis) Renames(command string) bool {
+	return slices.ContainsFunc(s.Directives, func(d Directive) bool {
+		return d.Name == "rename-command" && len(d.Args) > 0 && strings.EqualFold(d.Args[0], command)
+	})
+}
