@@ -78,6 +78,7 @@ bench: ## measure side by side, print one table, write it to bench/out
 gobench: ## run the benchmarks in Go's format, for benchstat
 	@for module in bench .; do $(GO) -C $$module test -run '^$$' -bench . -benchmem -count $(COUNT) ./... || exit 1; done
 
+# LEAGUE_REDLOCK_PHP and LEAGUE_REDLOCK_RB name checkouts of locks that are no packages: without them their rows stay as they are.
 league: build ## put other people's locks to the test, explore each for EXPLORE, write docs/locks.md
 	@mkdir -p out/league
 	@echo 'Two to three hours with EXPLORE=10m; what is done is in out/league, and is not done again: broken off, it goes on.'

@@ -176,8 +176,16 @@ func resultsOf(t *testing.T) string {
 	return filepath.Join(root, filepath.FromSlash(t.Name()))
 }
 
+// needCheckout skips a lock whose sources are not here.
+func needCheckout(t *testing.T, lock Lock) {
+	if lock.Checkout != "" && lock.Commit() == "" {
+		t.Skipf("%s is no package: %s names a checkout of its repository", lock.Name, lock.Checkout)
+	}
+}
+
 // work puts a lock of another language to the test: a worker, by the command that anybody has.
 func work(t *testing.T, lock Lock, names []string, trials int) {
+	needCheckout(t, lock)
 	program, err := filepath.Abs(filepath.Join("..", "bin", "lockproof"))
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +199,7 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 			names[i] = filepath.Join("league", name)
 		}
 	}
-	args := append([]string{"run", "--worker", lock.Worker, "--on", "local", "--parallel", "2", "--trials", strconv.Itoa(trials), "--out", out},
+	args := append([]string{"run", "--worker", os.ExpandEnv(lock.Worker), "--on", "local", "--parallel", "2", "--trials", strconv.Itoa(trials), "--out", out},
 		names...)
 	if *ttl > 0 {
 		args = append(args, "--ttl", ttl.String())

@@ -19,6 +19,8 @@ type Lock struct {
 	// Package is Debian's package of a lock in another language, Language that language, and
 	// Worker the command line of its worker, from the repository's root: New is nil then.
 	Package, Language, Worker string
+	// Checkout is the variable that names a checkout of its repository, of one that is no package.
+	Checkout string
 	// On is what it runs on: one server, or several.
 	On string
 	// SetUp is what the adapter has chosen, in a sentence.
@@ -85,7 +87,7 @@ type Finding struct {
 // All are the locks in the order of the table.
 func All() []Lock {
 	return slices.Concat(redsyncs(), redlockGos(), rueidisLocks(), redisLocks(), goZeros(), gocrons(), machineries(),
-		kvtools(), asynqs(), giteas(), eagles(), foreigners(), references(), unjudged())
+		kvtools(), asynqs(), giteas(), eagles(), foreigners(), checkouts(), references(), unjudged())
 }
 
 // lease is one of an adapter's: what is nil it has not.

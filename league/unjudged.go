@@ -22,10 +22,6 @@ func unjudged() []Lock {
 			Unjudged: "it has no expiry by intent (client.go:250: until the year 2286), and belongs to a cache. Read, not " +
 				"run: the key of a " +
 				"client that dies stays locked"},
-		{Name: "Redlock-rb", Test: "redlock-rb", Language: "Ruby", Adapter: "tools/kits/ruby/redlock.rb",
-			Unjudged: notInDebian},
-		{Name: "redlock-php", Test: "redlock-php", Language: "PHP", Adapter: "tools/kits/php/redlock_php.php",
-			Unjudged: notInDebian},
 		{Name: "node-redlock", Test: "node-redlock", Language: "JavaScript", Adapter: "tools/kits/node/redlock.js",
 			Unjudged: notInDebian},
 		{Name: "Redisson", Test: "redisson", Language: "Java", Adapter: "tools/kits/java/RedissonLock.java",

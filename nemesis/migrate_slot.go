@@ -151,7 +151,8 @@ func (m *slotMove) close(ctx context.Context, a *Active) (proof, error) {
 	if m.token != "" {
 		met = 1
 	}
-	measured := map[string]string{"owner": owner.Name(), "lasted": time.Duration(m.nemesis.cluster.Now() - a.began).String()}
+	lasted := time.Duration(m.nemesis.cluster.Now() - a.began).String()
+	measured := map[string]string{"owner": owner.Name(), "lasted": lasted}
 	lost := m.fault.Mistake != "" && m.token != ""
 	return proof{measured: measured, effective: !lost || there != m.token, affected: &met, since: since}, err
 }

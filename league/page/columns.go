@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -49,7 +50,9 @@ func (c column) of(name string) bool {
 
 // cell is what a lock came to in one column.
 type cell struct {
-	Mark, Words, Story string
+	Mark  string `json:"mark"`
+	Words string `json:"words"`
+	Story string `json:"story,omitempty"`
 }
 
 // The marks.
@@ -68,6 +71,9 @@ func (e *entry) hangs() bool {
 
 // cell gives the worst that is known.
 func (e *entry) cell(c column) cell {
+	if e.before != nil {
+		return cmp.Or(e.before[c.Title], cell{Mark: nothing, Words: showedNothing})
+	}
 	var own, other *cross
 	for _, x := range e.Crosses {
 		if slices.ContainsFunc(x.Shown, c.of) {
@@ -100,5 +106,7 @@ func (e *entry) cell(c column) cell {
 	case held > 0:
 		return cell{right, fmt.Sprintf("%d as expected", held), ""}
 	}
-	return cell{nothing, "not run, not applicable, or it showed nothing", ""}
+	return cell{nothing, showedNothing, ""}
 }
+
+const showedNothing = "not run, not applicable, or it showed nothing"

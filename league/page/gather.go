@@ -30,6 +30,7 @@ type entry struct {
 	Version string
 	ran     bool // this time or, by its crosses, before
 	rows    map[string]ranRow
+	before  map[string]cell // where no row is of this run: the cells of the last, by their columns' titles
 	Crosses []*cross
 	Cost    *league.Cost // nil: not measured
 }
@@ -109,6 +110,8 @@ func gather(locks []league.Lock, results, goMod string, known evidence) (*table,
 		e := &entry{Lock: lock, Version: pinned[lock.Module], rows: map[string]ranRow{}}
 		if lock.Package != "" {
 			e.Version = installed(lock.Package)
+		} else if lock.Checkout != "" {
+			e.Version = lock.Commit()
 		}
 		if cost, found := measured[lock.Test]; found {
 			e.Cost = &cost

@@ -32,6 +32,10 @@ func write(results, root string) error {
 	if err != nil {
 		return err
 	}
+	before, err := readArchive(keptFile)
+	if err != nil {
+		return err
+	}
 	t, err := gather(league.All(), results, "go.mod", known)
 	if err != nil {
 		return err
@@ -39,11 +43,20 @@ func write(results, root string) error {
 	if err := known.write(evidenceFile); err != nil {
 		return err
 	}
+	for _, e := range t.entries {
+		before.recall(e)
+	}
 	folder := filepath.Join(root, filepath.FromSlash(published))
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	if err := t.stories(folder); err != nil {
+		return err
+	}
+	for _, e := range t.entries {
+		before.keep(e)
+	}
+	if err := before.write(keptFile); err != nil {
 		return err
 	}
 	if err := t.html(filepath.Join(folder, "index.html")); err != nil {

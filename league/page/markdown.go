@@ -75,7 +75,9 @@ func minor(c *cross) bool {
 	return c.Scenarios[0] == "late-set" || c.Scenarios[0] == "lost-reply" || c.Scenarios[0] == "cancelled-acquire"
 }
 
-func (e *entry) reference() bool { return e.Module == "lockproof" || e.Module == "" && e.Package == "" }
+func (e *entry) reference() bool {
+	return e.Module == "lockproof" || e.Module == "" && e.Package == "" && e.Checkout == ""
+}
 
 // title is its name with its version and, if it is not Go, its language.
 func (e *entry) title() string {

@@ -1,0 +1,54 @@
+package league
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// checkouts are locks that are sources and no packages: each is a worker of tools/kits, and runs from a
+// checkout of its repository, which a variable names. Without it they are skipped, and the page keeps what
+// was last seen of them.
+func checkouts() []Lock {
+	return []Lock{{
+		Name: "Redlock-rb", Test: "redlock-rb", Checkout: "LEAGUE_REDLOCK_RB", Language: "Ruby", On: Several,
+		// Its redis-client is a gem, or in RUBYLIB.
+		Worker:   "ruby -I $LEAGUE_REDLOCK_RB/lib tools/kits/ruby/redlock.rb",
+		RealTime: "its clients are processes",
+		SetUp: "Redlock::Client on five URLs, retry_count 0 (tries are the kit's), redis_timeout is the node timeout; " +
+			"lock with extend extends",
+		Belief: "nobody says: a TTL from the call, less the drift of clocks, which is the least",
+		Promises: []Quote{{"This is an implementation of a proposed distributed lock algorithm with Redis.",
+			"README.md:14"}},
+	}, {
+		Name: "redlock-php", Test: "redlock-php", Checkout: "LEAGUE_REDLOCK_PHP", Language: "PHP", On: Several,
+		Worker:   "php -d include_path=$LEAGUE_REDLOCK_PHP/src tools/kits/php/redlock_php.php",
+		RealTime: "its clients are processes",
+		SetUp: "a RedLock on five phpredis connections, whose read timeout is the node timeout; one try (tries are the " +
+			"kit's)",
+		Belief: "as told: validity",
+		Promises: []Quote{{"This library implements the Redis-based distributed lock manager algorithm",
+			"README.md:5"}},
+		Findings: []Finding{{
+			Scenarios: []string{"hung-node", "hung-node-later", "delayed-restart"}, Confirm: []string{"hung-node"},
+			Short: "one hung server of five blocks everybody",
+			What: "a server that does not answer lets lock() throw in the middle of its loop: the servers after it are not " +
+				"asked, those before it keep the key for a whole TTL, and nobody gets the lock though four of five answer",
+			Place: "src/RedLock.php:36-40, 97-100: no exception is caught; 57-59, the undoing, is not reached",
+			Reply: "the caller may catch the exception and try again",
+		}},
+	}}
+}
+
+// Commit is that of its checkout, "" if there is none here.
+func (l Lock) Commit() string {
+	folder := os.Getenv(l.Checkout)
+	if l.Checkout == "" || folder == "" {
+		return ""
+	}
+	said, err := exec.Command("git", "-C", folder, "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(said))
+}
