@@ -17,7 +17,7 @@ func checkouts() []Lock {
 		RealTime: "its clients are processes",
 		SetUp: "Redlock::Client on five URLs, retry_count 0 (tries are the kit's), redis_timeout is the node timeout; " +
 			"lock with extend extends",
-		Belief: "nobody says: a TTL from the call, less the drift of clocks, which is the least",
+		Belief: "as told: validity",
 		Promises: []Quote{{"This is an implementation of a proposed distributed lock algorithm with Redis.",
 			"README.md:14"}},
 	}, {

@@ -3,13 +3,16 @@ require 'redlock'
 require_relative 'lockproof_worker'
 
 Lost = Class.new(StandardError)
+CLOCK = -> { Process.clock_gettime(Process::CLOCK_MONOTONIC) }
 
-Lease = Struct.new(:manager, :info, :ttl) do
+Lease = Struct.new(:manager, :info, :ttl, :since) do
   def token = info[:value]
   def release = manager.unlock(info)
+  def validity = info[:validity] / 1000.0 - (CLOCK.call - since)
 
   def extend_lease
     self.info = manager.lock(info[:resource], ttl, extend: info) || raise(Lost, 'it was not extended')
+    self.since = CLOCK.call
   end
 end
 
@@ -20,7 +23,7 @@ class RedlockRb
     @manager = Redlock::Client.new(servers, retry_count: 0, redis_timeout: env.node_timeout)
   end
 
-  def acquire(key) = (info = @manager.lock(key, @ttl)) && Lease.new(@manager, info, @ttl)
+  def acquire(key) = (info = @manager.lock(key, @ttl)) && Lease.new(@manager, info, @ttl, CLOCK.call)
 end
 
 Lockproof.serve(RedlockRb, Lease, name: "redlock-rb #{Redlock::VERSION}", lost: [Lost])
