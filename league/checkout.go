@@ -20,6 +20,22 @@ func checkouts() []Lock {
 		Belief: "as told: validity",
 		Promises: []Quote{{"This is an implementation of a proposed distributed lock algorithm with Redis.",
 			"README.md:14"}},
+		Findings: []Finding{{
+			Scenarios: []string{"late-set"}, Confirm: []string{"late-set"},
+			Short: "an orphan key can block everybody for one TTL",
+			What: "a failed attempt is released on a new connection: a SET that timed out and arrives after that release " +
+				"leaves its key for a whole TTL",
+			Place: "lib/redlock/client.rb:306-310, 319, 217-219",
+			Reply: "the TTL is there for that, and a caller who wants it sooner may choose a shorter one",
+		}, {
+			Scenarios: []string{"late-extension"}, Confirm: []string{"late-extension"},
+			Short: "an extension that arrives after the release locks again",
+			What: "lock(extend: ...) takes the key on a server that does not have it, unless extend_only_if_locked is given: " +
+				"an extension without an answer that arrives after the release brings the key back, and nobody gets the lock " +
+				"for a whole TTL",
+			Place: "lib/redlock/client.rb:302, scripts.rb:17",
+			Reply: "extend_only_if_locked: true does not bring it back",
+		}},
 	}, {
 		Name: "redlock-php", Test: "redlock-php", Checkout: "LEAGUE_REDLOCK_PHP", Language: "PHP", On: Several,
 		Worker:   "php -d include_path=$LEAGUE_REDLOCK_PHP/src tools/kits/php/redlock_php.php",

@@ -169,12 +169,12 @@ func serversText(n int) string {
 	return Plural(n, "server")
 }
 
-// classText names the class of a lock.
-func classText(servers int) string {
-	if servers == 0 {
-		return "lock"
+// onServers says on how many servers a lock is, where that is known.
+func onServers(n int) string {
+	if n == 0 {
+		return ""
 	}
-	return "lock on " + serversText(servers)
+	return "on " + serversText(n) + " "
 }
 
 // lines are what the summary says of a group beside its number.
@@ -182,9 +182,9 @@ func (g AnswerGroup) lines(servers int) []string {
 	switch g.Answer {
 	case suite.Bug:
 		return []string{strings.Join(g.Rows, ", "),
-			fmt.Sprintf("a %s can survive %s", classText(servers), these(len(g.Rows)))}
+			fmt.Sprintf("a lock %scan survive %s", onServers(servers), these(len(g.Rows)))}
 	case suite.Limit:
-		text := fmt.Sprintf("no %s survives %s", classText(servers), these(len(g.Rows)))
+		text := fmt.Sprintf("the reference %sdoes not survive %s either", onServers(servers), these(len(g.Rows)))
 		for _, remedy := range g.Remedies {
 			text += fmt.Sprintf("; %s does in %d", remedy.Why, len(remedy.Names))
 		}
