@@ -37,9 +37,8 @@ const (
 
 // Classes lists them in the order in which documents show faults.
 var Classes = []Class{NodeDown, NodeUp, NodePaused, Resumed, LinkCut, LinkSlow, LinkHealed, MessageHeld, MessageLost,
-	LetGo,
-	NodeClock, NodeForgets, SlotMoves, NodeScripts, NodeReadOnly, NodeDisk, NodeMemory, NodeUnreachable, Failover, ClientKilled,
-	ClientPaused, ClientStarved, ClientClock}
+	LetGo, NodeClock, NodeForgets, SlotMoves, NodeScripts, NodeReadOnly, NodeDisk, NodeMemory, NodeUnreachable,
+	Failover, ClientKilled, ClientPaused, ClientStarved, ClientClock}
 
 // ends gives the classes that one of them ends on its targets.
 var ends = map[Class][]Class{

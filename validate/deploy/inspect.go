@@ -18,7 +18,8 @@ func readInspect(d document) *Server {
 		env:   map[string]string{}}
 	c.entry, _ = words(dig(config, "Entrypoint"))
 	c.command, _ = words(dig(config, "Cmd"))
-	if ran := joined(d.root["Path"], d.root["Args"]); len(ran) > 0 && !slices.Equal(ran, slices.Concat(c.entry, c.command)) {
+	ran := joined(d.root["Path"], d.root["Args"])
+	if len(ran) > 0 && !slices.Equal(ran, slices.Concat(c.entry, c.command)) {
 		s.misses(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
 	}
 	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"

@@ -118,7 +118,8 @@ func (s *Server) object(d document) {
 	_, workload := podPaths[kind]
 	switch {
 	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
-	case kind == "VirtualService" && dig(d.root, "spec", "tcp") == nil && dig(d.root, "spec", "tls") == nil: // of HTTP alone
+	case kind == "VirtualService" && dig(d.root, "spec", "tcp") == nil && dig(d.root, "spec", "tls") == nil:
+		// of HTTP alone
 	case kind == "HorizontalPodAutoscaler":
 		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler",
 			"start a second server: leave it out, or give a workload of its own to each node")

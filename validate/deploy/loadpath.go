@@ -162,13 +162,8 @@ func (u *unit) neighbours(folders []string, base string) {
 		}
 		for _, pattern := range []string{"*.*", "*.d/*.conf"} { // and those of other names that start it
 			each(folder, pattern, func(file, text string) {
-				own := filepath.Base(file) == base || filepath.Base(filepath.Dir(file)) == base+".d"
-				if !own && slices.Contains([]string{".service", ".target", ".timer", ".path", ".socket", ".conf"}, filepath.Ext(file)) &&
-					slices.ContainsFunc(append(u.words("Install.Alias"), base), func(name string) bool { return namedBy(text, name) }) {
-					u.starters = append(u.starters, file)
-				}
-				if u.inUse && !own && pattern == "*.*" && filepath.Ext(file) == ".service" && !strings.HasSuffix(file, "@.service") {
-					u.beside = append(u.beside, given{file, text})
+				if filepath.Base(file) != base && filepath.Base(filepath.Dir(file)) != base+".d" {
+					u.other(file, text, base)
 				}
 			})
 		}
@@ -188,6 +183,20 @@ func (u *unit) neighbours(folders []string, base string) {
 				u.tmpfiles = append(u.tmpfiles, readTmpfiles(file, text)...)
 			})
 		}
+	}
+}
+
+// other keeps another unit of the machine, or its drop-in: whether it starts this one, and what it runs. A template is no
+// unit yet.
+func (u *unit) other(file, text, base string) {
+	ext := filepath.Ext(file)
+	names := append(u.words("Install.Alias"), base)
+	if slices.Contains([]string{".service", ".target", ".timer", ".path", ".socket", ".conf"}, ext) &&
+		slices.ContainsFunc(names, func(name string) bool { return namedBy(text, name) }) {
+		u.starters = append(u.starters, file)
+	}
+	if u.inUse && ext == ".service" && !strings.HasSuffix(file, "@.service") {
+		u.beside = append(u.beside, given{file, text})
 	}
 }
 

@@ -66,8 +66,7 @@ func (u *unit) manager() error {
 // jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8)).
 var jobs = strings.Fields("etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* var/spool/cron/crontabs/*")
 
-// others breaks the link Alone for each unit or job of the machine that runs something on the data or the settings. A
-// template is no unit yet.
+// others breaks the link Alone for each unit or job of the machine that runs something on the data or the settings.
 func (u *unit) others(s *Server) {
 	places := []string{s.dir()}
 	if s.config != nil {

@@ -42,7 +42,8 @@ func (f *fenced) Acquire(ctx context.Context, key string) (locks.Lease, error) {
 	}
 	token, err := f.issue(ctx, key, lease.Token())
 	if err == nil && lease.Validity() <= 0 {
-		err = &locks.Error{Reason: history.ReasonTooLate, Err: errors.New("the lease was over before it had its fencing token")}
+		err = &locks.Error{Reason: history.ReasonTooLate,
+			Err: errors.New("the lease was over before it had its fencing token")}
 	}
 	if err != nil {
 		f.releaseUnfenced(ctx, lease)
