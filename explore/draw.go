@@ -50,6 +50,7 @@ func (s *Space) Draw(seed uint64) *Schedule {
 		}
 		d.fromTheField(seed)
 		d.starvation(seed)
+		d.readOnly(seed)
 	}
 	d.out.normalize()
 	return d.out

@@ -93,6 +93,27 @@ func TestDraw_KeepsAssumptions(t *testing.T) {
 	}
 }
 
+// What users report of their locks is drawn without being asked for; a third party that deletes keys, where nodes
+// need not remember them.
+func TestDraw_HasWhatTheFieldReports(t *testing.T) {
+	drawn := map[scenarios.Verb]int{}
+	kept, lost := space(t, nil), space(t, everything)
+	for seed := range uint64(500) {
+		for _, step := range kept.Draw(seed).Steps {
+			drawn[step.Verb]++
+		}
+		for _, step := range lost.Draw(seed).Steps {
+			if step.Verb == nemesis.DeleteKey {
+				drawn[step.Verb]++
+			}
+		}
+	}
+	for _, verb := range []scenarios.Verb{nemesis.ScriptFlush, nemesis.Starve, nemesis.Demote, scenarios.VerbCancel,
+		nemesis.DeleteKey} {
+		require.Positive(t, drawn[verb], verb)
+	}
+}
+
 // Nothing is drawn that cannot be done: with all assumptions broken, no trial fails.
 func TestDraw_IsRunnable(t *testing.T) {
 	p := pool(t)

@@ -52,6 +52,17 @@ func (d *generator) starvation(seed uint64) {
 	d.do(at, scenarios.Step{Verb: nemesis.Starve, Targets: []string{client(o.client)}, For: d.lasting(at)})
 }
 
+// readOnly draws a failover that a node's clients have not heard of: for a while it refuses their writes. It has a
+// source of its own, as fromTheField has.
+func (d *generator) readOnly(seed uint64) {
+	d.Rand = rand.New(rand.NewPCG(seed, 0x2ead0))
+	if !d.chance(0.03) {
+		return
+	}
+	at := d.after(pick(d.Rand, d.asked...))
+	d.do(at, scenarios.Step{Verb: nemesis.Demote, Targets: []string{d.node()}, For: d.lasting(at)})
+}
+
 // someNodes draws one node, or any number of them.
 func (d *generator) someNodes() []string {
 	count := pick(d.Rand, 1, d.out.Nodes/2+1, d.out.Nodes)

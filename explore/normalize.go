@@ -15,7 +15,7 @@ import (
 func (s *Schedule) normalize() {
 	slices.SortStableFunc(s.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	dead := map[string]bool{}
-	busy := map[string]time.Duration{} // a node or client that is down, paused or starved, until then
+	busy := map[string]time.Duration{} // a node or client under one of these faults, until then
 	asked := map[string]bool{}
 	s.Steps = slices.DeleteFunc(s.Steps, func(step Step) bool {
 		targets := slices.Clone(step.Targets)
@@ -33,7 +33,7 @@ func (s *Schedule) normalize() {
 		case scenarios.VerbExtend, scenarios.VerbRelease, scenarios.VerbWatch, scenarios.VerbWrite,
 			scenarios.VerbCheck, scenarios.VerbCancel:
 			return !asked[targets[0]]
-		case nemesis.Pause, nemesis.Kill, nemesis.PowerLoss, nemesis.Starve:
+		case nemesis.Pause, nemesis.Kill, nemesis.PowerLoss, nemesis.Starve, nemesis.Demote:
 			return s.processStopped(step, targets[0], dead, busy)
 		case nemesis.Clock, nemesis.Flush, nemesis.ScriptFlush, nemesis.DeleteKey:
 			// A node that is down or paused cannot be asked for its clock.
@@ -47,7 +47,7 @@ func (s *Schedule) normalize() {
 // some time to end a fault, and to see that.
 const rest = time.Millisecond
 
-// processStopped notes that a process stands still, is starved or is gone, and reports whether it cannot: one that
+// processStopped notes that a process stands still, is starved, read-only or gone, and reports whether it cannot: one that
 // is under one of these faults cannot be told of another.
 func (s *Schedule) processStopped(step Step, target string, dead map[string]bool, busy map[string]time.Duration) bool {
 	if step.At <= busy[target]+rest && busy[target] > 0 {
