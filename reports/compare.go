@@ -127,8 +127,10 @@ func (r *Report) key(row *Row) rowKey {
 	return rowKey{row.Scenario, row.Setting()}
 }
 
-// chosen reports whether the user chose the lock, or rules to do without.
-func (r *Report) chosen() bool { return r.Options.Lock != "" || len(r.Options.Without) > 0 }
+// chosen reports whether the user chose the lock, its servers, or rules to do without.
+func (r *Report) chosen() bool {
+	return r.Options.Lock != "" || r.Options.Nodes > 0 || len(r.Options.Without) > 0
+}
 
 // rowsOfAll lists the rows of all runs: those of the first, and what each further one has beside them.
 func rowsOfAll(runs []*Report) []rowKey {

@@ -45,6 +45,9 @@ func (r ComparedRun) told() string {
 	if o.Lock != "" {
 		parts = append(parts, "lock "+o.Lock)
 	}
+	if o.Nodes > 0 {
+		parts = append(parts, "on "+serversText(o.Nodes))
+	}
 	if len(o.Without) > 0 {
 		parts = append(parts, "without "+list(o.Without))
 	}

@@ -50,6 +50,7 @@ type ResultsOptions struct {
 	Seed     uint64        `json:"seed"`
 	TTL      time.Duration `json:"ttl,omitempty"`
 	Lock     string        `json:"lock,omitempty"`
+	Nodes    int           `json:"nodes,omitempty"`
 	Without  []string      `json:"without,omitempty"`
 	Parallel int           `json:"parallel,omitempty"`
 	Retries  int           `json:"retries,omitempty"`
@@ -58,7 +59,7 @@ type ResultsOptions struct {
 func resultsOptions(o suite.Options) ResultsOptions {
 	return ResultsOptions{
 		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
-		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
+		Lock: o.Lock, Nodes: o.Nodes, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
 	}
 }
 
@@ -67,7 +68,7 @@ func resultsOptions(o suite.Options) ResultsOptions {
 func (o ResultsOptions) options() suite.Options {
 	return suite.Options{
 		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
-		Lock: o.Lock, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
+		Lock: o.Lock, Nodes: o.Nodes, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
 	}
 }
 

@@ -43,6 +43,7 @@ func readLastRun(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string
 		"on": func() { o.Cluster = was.Cluster }, "server": func() { o.Server = was.Server },
 		"image":  func() { o.Image = was.Image },
 		"trials": func() { o.Trials = was.Trials }, "seed": func() { o.Seed = was.Seed }, "ttl": func() { o.TTL = was.TTL },
+		"nodes":   func() { o.Nodes = was.Nodes },
 		"without": func() { o.Without = was.Without }, "lock": func() { o.Lock = was.Lock },
 	} {
 		if !cmd.Flags().Changed(flag) && !(flag == "lock" && cmd.Flags().Changed("worker")) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ const (
 const runHelp = `Runs the named scenarios with all their variants, and compares the verdicts with
 what each scenario expects. With no name, it runs the whole catalogue.
 
-With --lock or --without, each scenario is run without its variants, with that lock
-or without those rules. Each answer compares it with the reference lock of its class,
+With --lock, --nodes or --without, each scenario is run without its variants, with
+that lock, on so many servers, without those rules. Each answer compares it with the reference lock of its class,
 so ✗ is a limit, not a bug, where the reference fails too.
 
 With --worker, the lock is a program in any language that speaks the protocol of
@@ -142,6 +143,7 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 20ms to 10m (default: each scenario's own)")
 	f.StringVar(&o.Lock, "lock", "", "lock under test:\n"+wrapped(locks.Names()))
 	f.StringVar(worker, "worker", "", "a program that is the lock under test: its command line; with --on local or docker")
+	f.IntVar(&o.Nodes, "nodes", 0, "on how many servers the lock is, the reference unless --lock names another: 1, 3 or 5")
 	f.StringSliceVar(&o.Without, "without", nil,
 		"rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
@@ -183,6 +185,9 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, cluster.Names()))
 	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
 		return usage("--lock %s: there is no such lock: %s", o.Lock, suggest(o.Lock, locks.Names()))
+	}
+	if o.Nodes > 0 && o.Lock == "" {
+		o.Lock = locks.Reference
 	}
 	if err := checkServer(o); err != nil {
 		return err
@@ -281,6 +286,7 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	run.Planned = o.Planned(jobs)
 	if len(jobs) > 0 && jobs[0].AllowBetter {
 		run.Lock = reports.AboutLock(o.Lock)
+		run.Lock.Servers = cmp.Or(o.Nodes, run.Lock.Servers)
 	}
 	folder, err := p.folder(o.Out)
 	if err != nil {

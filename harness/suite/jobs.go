@@ -39,8 +39,8 @@ func rowName(scenario, variant string) string {
 }
 
 // Jobs lists the rows that are to be run: every scenario with all its variants;
-// or, when another lock or fewer rules are asked for, every scenario as it
-// stands with these, and for a lock on one node in its form for one. It fails on a lock or a rule that does not exist.
+// or, when another lock, fewer rules or a number of servers are asked for, every scenario as it
+// stands with these, in its form for so many servers. It fails on a lock or a rule that does not exist.
 func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	}
 	var jobs []Job
 	for _, s := range list {
-		if o.Lock != "" || len(o.Without) > 0 {
+		if o.Lock != "" || len(o.Without) > 0 || o.Nodes > 0 {
 			j := Job{Scenario: s, Variant: o.singleNodeVariant(s), AllowBetter: true, Lock: o.Lock, Without: o.Without}
 			jobs = append(jobs, o.onNodes(j))
 			continue
@@ -68,15 +68,22 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	return jobs, nil
 }
 
-// onNodes is the row on as many servers as the lock has.
+// onNodes is the row on as many servers as are asked for, or as the lock has.
 func (o Options) onNodes(j Job) Job {
-	kind, err := locks.Find(o.Lock)
-	if err != nil || kind.Servers < 2 {
+	number := o.Nodes
+	if kind, err := locks.Find(o.Lock); number == 0 && err == nil {
+		number = kind.Servers
+	}
+	none := fmt.Sprintf("the situation needs %s, and has no form on %d", servers(len(j.Scenario.Nodes)), number)
+	if o.Nodes == 1 && len(j.Scenario.Nodes) > 1 && j.Variant == "" {
+		j.Unfit = none
+	}
+	if number < 2 || number == len(j.Scenario.Nodes) {
 		return j
 	}
-	switch form := j.Scenario.OnNodes(kind.Servers); {
+	switch form := j.Scenario.OnNodes(number); {
 	case form == nil:
-		j.Unfit = fmt.Sprintf("the situation needs %s, and has no form on %d", servers(len(j.Scenario.Nodes)), kind.Servers)
+		j.Unfit = none
 	case form != j.Scenario:
 		j.Mapped, j.Scenario = j.Scenario, form
 	}
@@ -93,7 +100,8 @@ func servers(n int) string {
 // singleNodeVariant is the variant in which the lock is to run a scenario: as it stands, but for
 // locks on one node, where it has a form for these.
 func (o Options) singleNodeVariant(s *scenarios.Scenario) string {
-	if k, err := locks.Find(o.Lock); err != nil || !k.SingleNode || len(s.Nodes) == 1 {
+	k, err := locks.Find(o.Lock)
+	if one := err == nil && k.SingleNode || o.Nodes == 1; !one || len(s.Nodes) == 1 {
 		return ""
 	}
 	return s.OneNode()

@@ -56,6 +56,36 @@ func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) 
 	}
 }
 
+func TestJobsOnANumberOfServers(t *testing.T) {
+	for _, c := range []struct {
+		scenario string
+		nodes    int
+		variant  string
+		unfit    string
+		servers  int
+	}{
+		{"late-release", 5, "", "", 5},
+		{"late-release", 3, "", "", 3},
+		{"client-pause", 1, "on one node", "", 5},
+		{"minority-down", 1, "", "the situation needs 5 servers, and has no form on 1", 5},
+		{"failover-lock", 3, "", "the situation needs one server alone, and has no form on 3", 1},
+	} {
+		jobs, err := Options{Cluster: Virtual, Nodes: c.nodes}.Jobs([]*scenarios.Scenario{load(t, c.scenario)})
+		require.NoError(t, err)
+		require.Len(t, jobs, 1)
+		require.Equal(t, c.variant, jobs[0].Variant, c)
+		require.Equal(t, c.unfit, jobs[0].Unfit, c)
+		require.Len(t, jobs[0].Scenario.Nodes, c.servers, c)
+	}
+	for says, o := range map[string]Options{
+		"--nodes 2: give 1, 3 or 5":                         {Cluster: Virtual, Nodes: 2},
+		"--nodes 5: the lock single is on one server alone": {Cluster: Virtual, Nodes: 5, Lock: "single"},
+	} {
+		_, err := o.Jobs(nil)
+		require.EqualError(t, err, says)
+	}
+}
+
 // What --lock and --without are for: the trials differ where the lock is worse.
 func TestAWorseLockDiffers(t *testing.T) {
 	for _, c := range []struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -36,6 +37,7 @@ type Options struct {
 	Worker  []string      `json:"-"`
 	TTL     time.Duration // 0: each scenario's own
 	Lock    string        // "": each scenario's own
+	Nodes   int           // on how many servers; 0: each scenario's own, or the lock's
 	Without []string      // rules to switch off in every scenario
 	Out     string        // folder for results and histories
 	// Parallel is how many trials run at a time; 0: what suits the cluster.
@@ -65,8 +67,33 @@ func (o Options) validate() error {
 			return err
 		}
 	}
+	if err := o.checkNodes(); err != nil {
+		return err
+	}
 	_, err := kinds.Find(o.Cluster)
 	return err
+}
+
+// Numbers are those of servers that a lock may be asked for.
+var Numbers = []int{1, 3, 5}
+
+// checkNodes refuses a number of servers that the lock cannot be on.
+func (o Options) checkNodes() error {
+	if o.Nodes == 0 {
+		return nil
+	}
+	if !slices.Contains(Numbers, o.Nodes) {
+		return fmt.Errorf("--nodes %d: give 1, 3 or 5", o.Nodes)
+	}
+	kind, err := locks.Find(cmp.Or(o.Lock, locks.Reference))
+	has := kind.Servers
+	if kind.SingleNode {
+		has = 1
+	}
+	if err == nil && has > 0 && has != o.Nodes {
+		return fmt.Errorf("--nodes %d: the lock %s is on %s", o.Nodes, kind.Name, servers(has))
+	}
+	return nil
 }
 
 // checkRules says why one of the rules that are to be off would change nothing of a lock.

@@ -54,6 +54,9 @@ func (o Options) repeat(j Job, seed uint64) string {
 		}
 	}
 	command += lock
+	if o.Nodes > 0 {
+		command += fmt.Sprintf(" --nodes %d", o.Nodes)
+	}
 	if len(j.Without) > 0 {
 		command += " --without " + strings.Join(j.Without, ",")
 	}
