@@ -8,7 +8,7 @@
   const tell = byId("caption"), moment = byId("moment"), quantity = byId("quantity"), strip = byId("strip"), verdict = byId("verdict");
   const button = root.querySelector("[data-do=play]");
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const beat = 2600, travel = 0.4; // milliseconds; the part of a beat in which messages travel
+  const beat = 2600, travel = 0.4; // milliseconds; the part before a beat in which its messages travel
   let tabs = JSON.parse(byId("plays").textContent), tab = tabs[0], play = tab.plays[0], p = 0, playing = false, said = "", ended = false;
 
   const make = (name, attributes, text) => {
@@ -108,9 +108,10 @@
 
   let shown = -1;
   const draw = () => {
-    const k = Math.min(Math.floor(p), last()), f = p - k, moving = playing && f < travel;
-    drawScene(moving ? k - 1 : k);
-    drawMessages(k, moving ? f / travel : 1);
+    const k = Math.min(Math.floor(p), last()), f = p - k;
+    const coming = playing && k < last() && f > 1 - travel; // messages arrive with the beat that tells of them
+    drawScene(k);
+    drawMessages(coming ? k + 1 : k, coming ? 1 - (1 - f) / travel : 1);
     if (shown !== k) {
       tell.textContent = play.beats[k].text;
       tell.classList.toggle("bad", Boolean(play.beats[k].bad));
@@ -127,7 +128,7 @@
     cursor.setAttribute("x2", at);
     const red = lanes.querySelector(".red-text");
     if (red) red.classList.toggle("off", hides && !play.beats[k].bad);
-    if (k === last() && (!playing || f >= travel)) end();
+    if (k === last()) end();
   };
 
   const end = () => {
