@@ -86,6 +86,16 @@
     const m = /translate\(([\d.]+) ([\d.]+)\)/.exec(find(name).getAttribute("transform"));
     return [Number(m[1]), Number(m[2])];
   };
+  // From one to the other; to the store and back over or under the servers, or only up to its edge.
+  const route = (from, to, edge) => {
+    const stops = [place(from), place(to)];
+    if (from === "store" || to === "store") {
+      const y = from === "c1" || to === "c1" ? 9 : 247, around = [[264, y], [436, y], [510, 128]];
+      stops.splice(1, 0, ...(from === "store" ? around.reverse() : around));
+      if (edge) stops[stops.length - 1] = [edge, 128];
+    }
+    return `M${stops.join("L")}`;
+  };
   const signs = { ask: "?", yes: "✓", no: "✗", read: "", write: "", lost: "!" };
   const drawMessages = (k, part) => {
     messages.replaceChildren();
@@ -94,15 +104,15 @@
     for (const m of sent) {
       const back = m.kind === "yes" || m.kind === "no" || m.from === "store";
       const f = answered ? part * 2 - (back ? 1 : 0) : part;
-      const [ax, ay] = place(m.from), [bx, by] = place(m.to);
-      if (f >= 1 && m.kind === "lost") { // the late write stays in sight
-        const edge = bx - 78, y = ay + ((by - ay) * (edge - ax)) / (bx - ax);
-        messages.append(make("path", { class: "late", d: `M${ax} ${ay}L${edge} ${y}m-10 -7 10 7-10 7` }));
-      }
+      if (f >= 1 && m.kind === "lost") // the late write stays in sight
+        messages.append(make("path", { class: "late", d: `${route(m.from, m.to, 554)}m-10 -7 10 7-10 7` }));
       if (f <= 0 || f >= 1) continue;
-      const g = make("g", { class: m.kind, transform: `translate(${ax + (bx - ax) * f} ${ay + (by - ay) * f})` });
+      const way = make("path", { class: "way", d: route(m.from, m.to) });
+      messages.append(way);
+      const at = way.getPointAtLength(way.getTotalLength() * f);
+      const g = make("g", { class: m.kind, transform: `translate(${at.x} ${at.y})` });
       g.append(make("circle", { r: 9 }), make("text", {}, signs[m.kind]));
-      messages.append(make("line", { x1: ax, y1: ay, x2: bx, y2: by }), g);
+      messages.append(g);
     }
   };
 
