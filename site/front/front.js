@@ -5,7 +5,7 @@
   const byId = (id) => document.getElementById(id);
   const root = byId("front"), lanes = root.querySelector(".lanes"), messages = root.querySelector(".messages");
   const find = (name) => root.querySelector(`.scene [data-name="${name}"]`);
-  const tell = byId("caption"), moment = byId("moment"), quantity = byId("quantity"), strip = byId("strip"), verdict = byId("verdict");
+  const tell = byId("caption"), moment = byId("moment"), quantity = byId("quantity"), strip = byId("strip"), verdict = byId("verdict"), moral = byId("moral");
   const button = root.querySelector("[data-do=play]");
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const beat = 2600, travel = 0.4; // milliseconds; the part before a beat in which its messages travel
@@ -144,6 +144,7 @@
   const end = () => {
     ended = true;
     strip.hidden = false;
+    moral.classList.toggle("untold", !play.lost);
     const right = said === (play.lost ? "no" : "yes");
     verdict.className = play.lost ? "bad" : "good";
     verdict.textContent = (play.lost ? "✗ c2’s payment is lost." : "✓ It survives.") + (said ? (right ? " You saw it coming." : " You said otherwise.") : "");
@@ -195,6 +196,8 @@
     Object.assign(quantity, { min: 0, max: all.length - 1, step: 1, value: index, disabled: all.length < 2 });
     strip.replaceChildren(...all.map((q) => Object.assign(document.createElement("span"), { className: q.lost ? "lost" : "", title: `${seconds(q.value)}: ${q.lost ? "lost" : "survives"}` })));
     strip.hidden = true;
+    moral.firstChild.textContent = `${tab.lesson} `;
+    moral.classList.add("untold");
     const lost = all.filter((q) => q.lost).map((q) => q.value);
     if (lost.length) strip.setAttribute("aria-label", `Lost from ${seconds(Math.min(...lost))} to ${seconds(Math.max(...lost))}, else it survives`);
     strip.setAttribute("role", "img");
