@@ -174,7 +174,7 @@ func (t *table) rest(b *bytes.Buffer) {
 			}
 			b.WriteString("\n")
 		} else if !e.ran {
-			fmt.Fprintf(b, "- **%s** %s: not run this time.\n", e.Name, e.Version)
+			fmt.Fprintf(b, "- **%s**: not run this time.\n", e.title())
 		}
 	}
 }

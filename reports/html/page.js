@@ -167,8 +167,14 @@
       }
       const { long, short } = el.dataset;
       if (long) el.textContent = w < Number(el.dataset.room) + 6.4 * (long.length - short.length) ? short : long;
-      const tight = w < Number(el.dataset.room), behind = tight && el.dataset.keep && x < Number(el.dataset.room);
-      const fits = !behind || x + w + 6 + Number(el.dataset.room) <= this.width; // else it lies over the band
+      let room = Number(el.dataset.room);
+      const goes = () => w >= room || x >= room || x + w + 6 + room <= this.width; // in the band, before it or behind it
+      if (el.dataset.keep) {
+        const whole = (el.whole ||= el.textContent), brief = whole.replace(/: [^:]*$/, ""); // how long may be left out
+        el.textContent = whole;
+        if (!goes()) [el.textContent, room] = [brief, room - 6.4 * (whole.length - brief.length)];
+      }
+      const tight = w < room, behind = tight && el.dataset.keep && x < room, fits = !behind || goes(); // else it lies over the band
       el.setAttribute("x", behind ? (fits ? x + w + 6 : this.width - 4) : x + 6);
       el.classList.toggle("tight", tight && !el.dataset.keep);
       el.classList.toggle("behind", Boolean(behind));

@@ -36,6 +36,10 @@ func TestCellsOfTheTableOfLocksNameTheirColumns(t *testing.T) {
 	require.Contains(t, page, `<td data-label="lock">go-redsync/redsync`)
 	require.Contains(t, page, `<td data-label="a client dies" class="good-text">✓`)
 	require.NotContains(t, page, "<td>")
+	require.Contains(t, page, `<td data-label="lock" id="go-redsync-redsync">`, "the first page leads to it")
+	for _, gone := range []string{"Next: reports", "five lines"} { // the site does not have what they lead to
+		require.NotContains(t, page, gone)
+	}
 	require.Regexp(t, `class="bad-text"><a href="[\w-]+\.html">✗</a>`, page, "red is a bug")
 	require.Regexp(t, `class="doubt-text"><a href="[\w-]+\.html">\(✗\)</a>`, page, "yellow depends on how it is used")
 }

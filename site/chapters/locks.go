@@ -16,10 +16,11 @@ const stories = "reports/published/league/"
 
 var (
 	told   = regexp.MustCompile(`, \[story\].*`)
-	issue  = regexp.MustCompile(`, \[report\]\([^)]*\)`) // which the site does not have
+	issue  = regexp.MustCompile(`, \[report\]\([^)]*\)`) // which the site does not have, nor what is absent
 	cited  = regexp.MustCompile(`\.\./` + stories + `([\w-]+)\.txt`)
 	signed = regexp.MustCompile(`<td( [^>]*)>((?:<a [^>]*>)?)(\(✗\)|✗|✓|\?)`)
-	page   = regexp.MustCompile(`(?s) The \[page\]\([^)]*\).*?\.\n`)
+	absent = regexp.MustCompile(`(?s) The \[page\]\([^)]*\).*?\.\n| The same for your own lock takes \[.*?\.\n|\nNext: .*\n`)
+	dated  = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 )
 
 // tones are what a sign's colour means: red a bug, yellow what depends or is undecided, green holds.
@@ -53,7 +54,7 @@ func LocksIn(root fs.FS) (map[string][]byte, error) {
 			}
 		}
 	}
-	without := issue.ReplaceAllString(page.ReplaceAllString(string(text), "\n"), "")
+	without := issue.ReplaceAllString(absent.ReplaceAllString(string(text), "\n"), "")
 	body, err := render(cited.ReplaceAllString(without, "$1.html"))
 	f := site.Frame{Title: "The locks that people use", Here: "locks", Root: "../", Wide: true,
 		Description: "Redsync, redis-py, Symfony and others, put through every failure of the catalogue: what broke, and " +
@@ -72,13 +73,32 @@ var (
 func labelled(table string) string {
 	names := headers.FindAllStringSubmatch(table, -1)
 	cells := strings.Split(table, "<td>")
+	grid := len(names) > 10    // of all situations: with narrow columns, and an anchor for each lock
 	for i := range cells[1:] { // each row has a cell for each column
-		cells[i+1] = `<td data-label="` + names[i%len(names)][1] + `">` + cells[i+1]
+		anchor := ""
+		if lock, _, _ := strings.Cut(cells[i+1], "<"); grid && i%len(names) == 0 {
+			anchor = ` id="` + anchorOf(lock) + `"`
+		}
+		cells[i+1] = `<td data-label="` + names[i%len(names)][1] + `"` + anchor + `>` +
+			dated.ReplaceAllString(cells[i+1], `<span class="date">$0</span>`)
+	}
+	if grid {
+		cells[0] = strings.Replace(cells[0], "<table>", `<table class="grid">`, 1)
 	}
 	return signed.ReplaceAllStringFunc(strings.Join(cells, ""), func(cell string) string {
 		m := signed.FindStringSubmatch(cell)
 		return "<td" + m[1] + ` class="` + tones[m[3]] + `">` + m[2] + m[3]
 	})
+}
+
+var (
+	version = regexp.MustCompile(` (v\d|\d|[0-9a-f]{12}).*`)
+	apart   = regexp.MustCompile(`[^a-z0-9]+`)
+)
+
+// anchorOf is where a lock stands in the table of all situations, whatever its version.
+func anchorOf(lock string) string {
+	return strings.Trim(apart.ReplaceAllString(strings.ToLower(version.ReplaceAllString(lock, "")), "-"), "-")
 }
 
 // storyPage tells of one finding, with its claim as the title: its pictures where its history was kept,

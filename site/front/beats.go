@@ -32,8 +32,8 @@ type lease struct {
 func micro(ns int64) int64 { return ns / 1000 }
 
 func (t *teller) play() Play {
-	intro := "Each client will read one account and book a payment. A lock on five servers keeps them apart: it is for " +
-		"whoever has three."
+	intro := "c1 and c2 are two programs: each will read one account and book a payment. n1 to n5 are servers that keep " +
+		"a lock: it is for whoever has three of them."
 	if len(t.story.Settings) > 0 {
 		intro += " Here " + strings.Join(t.story.Settings, ", and ") + "."
 	}
@@ -195,7 +195,7 @@ func (t *teller) written(e history.Event) {
 			why = ", long after its lease has ended"
 		}
 	}
-	b := t.add(e.Time, fmt.Sprintf("%s writes what it worked out before%s. It never saw %s’s payment, which is lost.",
+	b := t.add(e.Time, fmt.Sprintf("%s writes what it worked out before%s. It never saw %s’s payment, and writes over it.",
 		e.Process, why, before.Process), out)
 	b.Bad = true
 }

@@ -5,10 +5,10 @@
   const byId = (id) => document.getElementById(id);
   const root = byId("front"), lanes = root.querySelector(".lanes"), messages = root.querySelector(".messages");
   const find = (name) => root.querySelector(`.scene [data-name="${name}"]`);
-  const tell = byId("caption"), moment = byId("moment"), quantity = byId("quantity"), strip = byId("strip"), verdict = byId("verdict");
+  const tell = byId("caption"), moment = byId("moment"), quantity = byId("quantity"), strip = byId("strip"), verdict = byId("verdict"), moral = byId("moral");
   const button = root.querySelector("[data-do=play]");
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const beat = 2600, travel = 0.4; // milliseconds; the part of a beat in which messages travel
+  const beat = 2600, travel = 0.4; // milliseconds; the part before a beat in which its messages travel
   let tabs = JSON.parse(byId("plays").textContent), tab = tabs[0], play = tab.plays[0], p = 0, playing = false, said = "", ended = false;
 
   const make = (name, attributes, text) => {
@@ -86,6 +86,16 @@
     const m = /translate\(([\d.]+) ([\d.]+)\)/.exec(find(name).getAttribute("transform"));
     return [Number(m[1]), Number(m[2])];
   };
+  // From one to the other; to the store and back over or under the servers, or only up to its edge.
+  const route = (from, to, edge) => {
+    const stops = [place(from), place(to)];
+    if (from === "store" || to === "store") {
+      const y = from === "c1" || to === "c1" ? 9 : 247, around = [[264, y], [436, y], [510, 128]];
+      stops.splice(1, 0, ...(from === "store" ? around.reverse() : around));
+      if (edge) stops[stops.length - 1] = [edge, 128];
+    }
+    return `M${stops.join("L")}`;
+  };
   const signs = { ask: "?", yes: "✓", no: "✗", read: "", write: "", lost: "!" };
   const drawMessages = (k, part) => {
     messages.replaceChildren();
@@ -94,23 +104,24 @@
     for (const m of sent) {
       const back = m.kind === "yes" || m.kind === "no" || m.from === "store";
       const f = answered ? part * 2 - (back ? 1 : 0) : part;
-      const [ax, ay] = place(m.from), [bx, by] = place(m.to);
-      if (f >= 1 && m.kind === "lost") { // the late write stays in sight
-        const edge = bx - 78, y = ay + ((by - ay) * (edge - ax)) / (bx - ax);
-        messages.append(make("path", { class: "late", d: `M${ax} ${ay}L${edge} ${y}m-10 -7 10 7-10 7` }));
-      }
+      if (f >= 1 && m.kind === "lost") // the late write stays in sight
+        messages.append(make("path", { class: "late", d: `${route(m.from, m.to, 554)}m-10 -7 10 7-10 7` }));
       if (f <= 0 || f >= 1) continue;
-      const g = make("g", { class: m.kind, transform: `translate(${ax + (bx - ax) * f} ${ay + (by - ay) * f})` });
+      const way = make("path", { class: "way", d: route(m.from, m.to) });
+      messages.append(way);
+      const at = way.getPointAtLength(way.getTotalLength() * f);
+      const g = make("g", { class: m.kind, transform: `translate(${at.x} ${at.y})` });
       g.append(make("circle", { r: 9 }), make("text", {}, signs[m.kind]));
-      messages.append(make("line", { x1: ax, y1: ay, x2: bx, y2: by }), g);
+      messages.append(g);
     }
   };
 
   let shown = -1;
   const draw = () => {
-    const k = Math.min(Math.floor(p), last()), f = p - k, moving = playing && f < travel;
-    drawScene(moving ? k - 1 : k);
-    drawMessages(k, moving ? f / travel : 1);
+    const k = Math.min(Math.floor(p), last()), f = p - k;
+    const coming = playing && k < last() && f > 1 - travel; // messages arrive with the beat that tells of them
+    drawScene(k);
+    drawMessages(coming ? k + 1 : k, coming ? 1 - (1 - f) / travel : 1);
     if (shown !== k) {
       tell.textContent = play.beats[k].text;
       tell.classList.toggle("bad", Boolean(play.beats[k].bad));
@@ -127,12 +138,13 @@
     cursor.setAttribute("x2", at);
     const red = lanes.querySelector(".red-text");
     if (red) red.classList.toggle("off", hides && !play.beats[k].bad);
-    if (k === last() && (!playing || f >= travel)) end();
+    if (k === last()) end();
   };
 
   const end = () => {
     ended = true;
     strip.hidden = false;
+    moral.classList.toggle("untold", !play.lost);
     const right = said === (play.lost ? "no" : "yes");
     verdict.className = play.lost ? "bad" : "good";
     verdict.textContent = (play.lost ? "✗ c2’s payment is lost." : "✓ It survives.") + (said ? (right ? " You saw it coming." : " You said otherwise.") : "");
@@ -184,6 +196,8 @@
     Object.assign(quantity, { min: 0, max: all.length - 1, step: 1, value: index, disabled: all.length < 2 });
     strip.replaceChildren(...all.map((q) => Object.assign(document.createElement("span"), { className: q.lost ? "lost" : "", title: `${seconds(q.value)}: ${q.lost ? "lost" : "survives"}` })));
     strip.hidden = true;
+    moral.firstChild.textContent = `${tab.lesson} `;
+    moral.classList.add("untold");
     const lost = all.filter((q) => q.lost).map((q) => q.value);
     if (lost.length) strip.setAttribute("aria-label", `Lost from ${seconds(Math.min(...lost))} to ${seconds(Math.max(...lost))}, else it survives`);
     strip.setAttribute("role", "img");

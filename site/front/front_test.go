@@ -55,7 +55,7 @@ n1, n2, n3, n4 and n5 say yes: c2 has the lock for 1 s.
 c2 reads the account: no payment yet.
 c2 books its payment.
 c1 wakes up. For c1 no time has passed: it goes on where it was.
-c1 writes what it worked out before, long after its lease has ended. It never saw c2’s payment, which is lost.`),
+c1 writes what it worked out before, long after its lease has ended. It never saw c2’s payment, and writes over it.`),
 		strings.Join(said, "\n"))
 }
 

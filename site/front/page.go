@@ -50,7 +50,7 @@ func Page(tabs []Tab, score Score) ([]byte, error) {
 	v := view{Tabs: first, First: template.JS(text), Caption: first[0].Plays[0].Beats[0].Text, Score: score,
 		Clients: []actor{{"c1", 84, 66}, {"c2", 84, 190}}}
 	for i, name := range []string{"n1", "n2", "n3", "n4", "n5"} {
-		v.Nodes = append(v.Nodes, actor{name, 350, 28 + 50*i})
+		v.Nodes = append(v.Nodes, actor{name, 350, 38 + 45*i})
 	}
 	var b bytes.Buffer
 	err = pages.ExecuteTemplate(&b, "front", site.Frame{
