@@ -126,7 +126,7 @@ func TestCatalogueAtOtherTTLs(t *testing.T) {
 func TestCatalogueOnRealRedis(t *testing.T) {
 	needRedis(t)
 	needs.Long(t, "it runs the catalogue in real time")
-	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 1, Retries: DefaultRetries})
+	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 2, Retries: DefaultRetries})
 }
 
 // alone is how often a row that a busy machine has left undecided is run again, by
