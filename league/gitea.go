@@ -35,8 +35,9 @@ func giteas() []Lock {
 			What: "when Redis stops answering the holder until its 30 s are over, somebody else gets the lock, and the " +
 				"holder works on: an " +
 				"extension that fails is passed over, and there is nothing that could tell",
-			Place:  "modules/globallock/redis_locker.go:128-131",
-			Reply:  "it is released automatically after it expires, as the comment says; most of what it guards is safe to do twice",
+			Place: "modules/globallock/redis_locker.go:128-131",
+			Reply: "it is released automatically after it expires, as the comment says; most of what it guards is safe " +
+				"to do twice",
 			Report: "gitea-globallock-not-told.md",
 		}},
 		Only: []string{"scenarios/given-back.yaml", "scenarios/not-told.yaml", "holder-crashes", "lost-reply", "late-set",

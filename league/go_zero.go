@@ -19,7 +19,8 @@ func goZeros() []Lock {
 			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"}), {
 				Scenarios: []string{"holder-crashes", "setnx-then-expire"},
 				Short:     "the key of a dead holder stays 500 ms too long",
-				What: "the key of a holder that has died stands for 500 ms longer than the expiry that was set: with an expiry of " +
+				What: "the key of a holder that has died stands for 500 ms longer than the expiry that was set: with an " +
+					"expiry of " +
 					"1 s that is half as long again", Place: "core/stores/redis/redislock.go:19, 63",
 				Reply:   "it is meant: a tolerance for holders that are late",
 				Depends: "on the expiry: with one of ten seconds it is a twentieth",

@@ -35,7 +35,8 @@ func gocrons() []Lock {
 		Scenarios: []string{"told-too-late", "not-told", "delayed-restart", "majority-crash-delayed"},
 		Confirm:   []string{"scenarios/told-too-late.yaml"},
 		Short:     "two clients work at once: auto-extension stops silently",
-		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, and the same " +
+		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, " +
+			"and the same " +
 			"job starts elsewhere",
 		Place: "redislock.go:129-132",
 		Reply: "the Locker interface of gocron has no way to tell a job that its lock is gone; an error for the moment " +

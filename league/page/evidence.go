@@ -1,11 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -33,21 +28,6 @@ func confirms(f league.Finding) string {
 	return strings.Join(names, "+")
 }
 
-func readEvidence(path string) (evidence, error) {
-	all := evidence{}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return all, nil
-}
-
 // best takes what a run has seen of a finding, and gives what there is to be said of it: that, or
 // what an earlier run saw, if it could judge more.
 func (v evidence) best(test string, f league.Finding, real, of int) seen {
@@ -66,12 +46,4 @@ func (v evidence) best(test string, f league.Finding, real, of int) seen {
 		v[test][name] = now
 	}
 	return now
-}
-
-func (v evidence) write(path string) error {
-	text, err := json.MarshalIndent(v, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
 }

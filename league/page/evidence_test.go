@@ -39,15 +39,15 @@ func TestWhatWasSeenStaysKnown(t *testing.T) {
 
 func TestEvidenceIsReadAsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "evidence.json")
-	known, err := readEvidence(path)
+	known, err := read[evidence](path)
 	if err != nil || len(known) != 0 {
 		t.Fatalf("none yet: %v, %v", known, err)
 	}
 	want := known.best("lock", late, 7, 8)
-	if err := known.write(path); err != nil {
+	if err := leave(path, known); err != nil {
 		t.Fatal(err)
 	}
-	again, err := readEvidence(path)
+	again, err := read[evidence](path)
 	if got := again["lock"][confirms(late)]; err != nil || got != want {
 		t.Errorf("read %v, %v; written %v", got, err, want)
 	}
@@ -56,7 +56,7 @@ func TestEvidenceIsReadAsWritten(t *testing.T) {
 // The evidence of the repository is of crosses that there are: a test or scenario that was renamed
 // would lose what was seen.
 func TestEvidenceIsOfCrossesThatThereAre(t *testing.T) {
-	known, err := readEvidence(filepath.Join("..", evidenceFile))
+	known, err := read[evidence](filepath.Join("..", evidenceFile))
 	if err != nil || len(known) == 0 {
 		t.Fatal(err)
 	}

@@ -1,14 +1,6 @@
 package main
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-
-	"example.com/league"
-)
+import "example.com/league"
 
 // keptFile is in the league's folder, where the command is run.
 const keptFile = "kept.json"
@@ -23,21 +15,6 @@ type kept struct {
 
 // archive is in the repository, by the lock's test.
 type archive map[string]kept
-
-func readArchive(path string) (archive, error) {
-	all := archive{}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return all, nil
-}
 
 // recall fills in what this run does not say of a lock.
 func (a archive) recall(e *entry) {
@@ -66,12 +43,4 @@ func (a archive) keep(e *entry) {
 		}
 	}
 	a[e.Test] = now
-}
-
-func (a archive) write(path string) error {
-	text, err := json.MarshalIndent(a, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
 }

@@ -12,10 +12,10 @@ import (
 func TestRecall_OnlyOfLocksThatDidNotRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), keptFile)
 	cells := map[string]cell{columns[0].Title: {Mark: right, Words: "2 as expected"}}
-	if err := (archive{"lock": {Version: "abc", Cells: cells, Cost: &league.Cost{Pairs: 7}}}).write(path); err != nil {
+	if err := leave(path, archive{"lock": {Version: "abc", Cells: cells, Cost: &league.Cost{Pairs: 7}}}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := readArchive(path)
+	all, err := read[archive](path)
 	if err != nil {
 		t.Fatal(err)
 	}

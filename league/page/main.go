@@ -28,11 +28,11 @@ const evidenceFile = "evidence.json"
 const published = "reports/published/league"
 
 func write(results, root string) error {
-	known, err := readEvidence(evidenceFile)
+	known, err := read[evidence](evidenceFile)
 	if err != nil {
 		return err
 	}
-	before, err := readArchive(keptFile)
+	before, err := read[archive](keptFile)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func write(results, root string) error {
 	if err != nil {
 		return err
 	}
-	if err := known.write(evidenceFile); err != nil {
+	if err := leave(evidenceFile, known); err != nil {
 		return err
 	}
 	for _, e := range t.entries {
@@ -56,7 +56,7 @@ func write(results, root string) error {
 	for _, e := range t.entries {
 		before.keep(e)
 	}
-	if err := before.write(keptFile); err != nil {
+	if err := leave(keptFile, before); err != nil {
 		return err
 	}
 	if err := t.html(filepath.Join(folder, "index.html")); err != nil {
