@@ -301,7 +301,8 @@ func (d *deadlockFreedom) keptForEver() string {
 		}
 		for _, k := range d.keys {
 			if state, present := look.keys[k.name]; present && state.TTL < 0 && state.Token != "" {
-				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show whether it "+
+				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
+					"whether it "+
 					"can still be had", k.name, node)
 			}
 		}

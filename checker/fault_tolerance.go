@@ -208,7 +208,8 @@ func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int, index 
 	}
 	v := Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: it asked "+
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: "+
+			"it asked "+
 			"at %s; %s from %s to %s",
 			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), nobody,
 			formatTime(clear.from), formatTime(clear.until)),

@@ -16,7 +16,8 @@ type staging struct {
 }
 
 // hangs is the reason of whatever such a trial cannot show: the same in every scenario.
-const hangs = "the lock does not lock while a node hangs, though a majority answers (hung-node is about that), and here " +
+const hangs = "the lock does not lock while a node hangs, though a majority answers (hung-node is about that), " +
+	"and here " +
 	"some hang to begin with"
 
 // hangsAtRelease is the reason where the lock was granted all the same: the rest of such a

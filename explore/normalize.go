@@ -47,8 +47,8 @@ func (s *Schedule) normalize() {
 // some time to end a fault, and to see that.
 const rest = time.Millisecond
 
-// processStopped notes that a process stands still, is starved, read-only or gone, and reports whether it cannot: one that
-// is under one of these faults cannot be told of another.
+// processStopped notes that a process stands still, is starved, read-only or gone, and reports
+// whether it cannot: one that is under one of these faults cannot be told of another.
 func (s *Schedule) processStopped(step Step, target string, dead map[string]bool, busy map[string]time.Duration) bool {
 	if step.At <= busy[target]+rest && busy[target] > 0 {
 		return true

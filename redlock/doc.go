@@ -28,11 +28,11 @@
 //
 // Mutual exclusion rests on assumptions that no client can check:
 //
-//   - Nodes remember. One that restarts without its keys, fails over, evicts or is flushed lets a second client in. Package
-//     guard helps against restarts alone.
+//   - Nodes remember. One that restarts without its keys, fails over, evicts or is flushed lets a second client in.
+//     Package guard helps against restarts alone.
 //   - Clocks run at nearly one rate: the drift factor is set aside, and no jump.
-//   - The holder stops in time. One that is suspended past its validity does not know it. If the data must survive that,
-//     the store has to check a fencing token: Redlock issues none (Kleppmann, "How to do distributed locking").
+//   - The holder stops in time. One that is suspended past its validity does not know it. If the data must
+//     survive that, the store has to check a fencing token: Redlock issues none (Kleppmann, "How to do distributed locking").
 //   - All clients use the same list of nodes.
 //
 // The lock is neither reentrant nor fair, and makes no progress while partitions never end.

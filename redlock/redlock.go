@@ -127,7 +127,8 @@ func (r *Redlock) Close() error {
 		close(done)
 	}()
 	if r.sleep(limit, done, nil, nil) {
-		return fmt.Errorf("redlock: close: calls to nodes are still under way after %s; they end when the clients are closed", limit)
+		return fmt.Errorf("redlock: close: calls to nodes are still under way after %s; they end when the clients are "+
+			"closed", limit)
 	}
 	return nil
 }

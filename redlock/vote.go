@@ -62,7 +62,8 @@ type poll struct {
 }
 
 var _ = because(Majority,
-	"Any two majorities share a node, and that node lets only one of two clients in; two halves of an even number share none.",
+	"Any two majorities share a node, and that node lets only one of two clients in; two halves of an even number "+
+		"share none.",
 	page("Safety arguments")+"; measured with two of four nodes")
 
 // quorum is how many of n nodes must agree.

@@ -51,7 +51,8 @@ func (r *Results) check(trials []suite.Result) error {
 	case r.Version != ResultsVersion:
 		return fmt.Errorf("it has version %d of the format, and this program reads version %d", r.Version, ResultsVersion)
 	case len(trials) > r.Planned || len(trials) < r.Planned && !r.Interrupted:
-		return fmt.Errorf("planned is %d, and it has %s: only a run that is marked as interrupted has fewer, and none has more",
+		return fmt.Errorf("planned is %d, and it has %s: only a run that is marked as interrupted has fewer, and none "+
+			"has more",
 			r.Planned, Plural(len(trials), "trial"))
 	}
 	if s := r.Slice; s != nil {

@@ -267,7 +267,8 @@ func remark(r checker.Result, said, before string) (text string, turned bool) {
 		return "You saw it coming.", false
 	case slices.Contains(verdictNames, said):
 		return fmt.Sprintf(
-			"You said %s. Better to be surprised here than in production: the story shows where it went another way than you thought.", said), false
+			"You said %s. Better to be surprised here than in production: the story shows where it went another way than "+
+				"you thought.", said), false
 	case said != "":
 		return "Now you know; the story shows why.", false
 	case slices.Contains(verdictNames, before) && before != r.Verdict:

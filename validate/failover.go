@@ -78,7 +78,8 @@ func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 	t := r.Tally
 	r.Verdict = Inconclusive
 	switch {
-	case t.Violated > 0 && len(a.Server.Unsettled(settings.Kill)) > 0 && r.Takeover == TwoMasters: // min-replicas-to-write might help
+	case t.Violated > 0 && len(a.Server.Unsettled(settings.Kill)) > 0 && r.Takeover == TwoMasters:
+		// min-replicas-to-write might help.
 		r.Reason = "unsafe by what was read, but " + a.Server.Unsettled(settings.Kill)[0].String()
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
@@ -110,7 +111,8 @@ func (a *Runner) whyTaken(r TakeoverRow) string {
 	if a.Wait > 0 {
 		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
 	}
-	why += map[Takeover]string{ByHand: ", and the one that is promoted, which its master does not hear of, need not have it",
+	why += map[Takeover]string{ByHand: ", and the one that is promoted, which its master does not hear of, need " +
+		"not have it",
 		TwoMasters: fmt.Sprintf(", and one that it cannot reach is promoted (%s) while it still grants locks",
 			promotion(r, a.Failover)),
 		MasterDies: fmt.Sprintf(", and one that lacks it is promoted (%s)", promotion(r, a.Failover))}[r.Takeover]

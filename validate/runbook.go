@@ -268,8 +268,9 @@ func (a *Runner) shorter() candidate {
 	ttl := time.Duration(float64(least) / (1 + a.Drift)).Truncate(100 * time.Millisecond)
 	return candidate{Runbook: Runbook{Name: fmt.Sprintf("a TTL of at most %s", ttl), Check: "redis-cli PTTL of a lock",
 		Price: "locks have to be renewed more often, and a holder that stalls loses its lock sooner",
-		Steps: byHand(fmt.Sprintf("give all clients a TTL of at most %s; wait for the longest old one before the next restart", ttl)),
-		Back:  byHand("give the clients their TTL back")}, change: func(q *Runner) {
+		Steps: byHand(fmt.Sprintf("give all clients a TTL of at most %s; wait for the longest old one before the next "+
+			"restart", ttl)),
+		Back: byHand("give the clients their TTL back")}, change: func(q *Runner) {
 		if ttl > 20*time.Millisecond {
 			q.TTLs = slices.Repeat([]time.Duration{ttl}, len(q.TTLs))
 		}
@@ -284,7 +285,8 @@ func (a *Runner) guarded() candidate {
 	}
 	return candidate{Runbook: Runbook{Name: "a restart guard in the clients",
 		Check: "after a restart, an acquire that needs this node fails until the TTL is over",
-		Price: fmt.Sprintf("a node that restarted has no vote for up to %s; if a majority did, nobody gets a lock for as long",
+		Price: fmt.Sprintf("a node that restarted has no vote for up to %s; if a majority did, nobody gets a lock for "+
+			"as long",
 			wholeSeconds(Boundary(a.Longest(), a.Drift))+2*time.Second),
 		Steps: byHand(fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%s)) in all clients, or the same in "+
 			"another library: no vote from a server whose INFO "+

@@ -149,7 +149,8 @@ func (a *Runner) whySafe(p Point) string {
 			"not tried"
 	}
 	if Forgets(p.Persistence, p.Crash) {
-		return fmt.Sprintf("the server forgets, and is back after %s, when every lock of %s has expired (%s with a drift of %g %%)",
+		return fmt.Sprintf("the server forgets, and is back after %s, when every lock of %s has expired (%s with a "+
+			"drift of %g %%)",
 			p.Delay, p.TTL, Boundary(p.TTL, a.Drift), a.Drift*100)
 	}
 	switch {

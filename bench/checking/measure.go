@@ -136,7 +136,8 @@ func whole(n int) porcupine.CheckResult {
 func section(measured map[string][]float64) figures.Section {
 	s := figures.Section{
 		Name: "checker", Title: "The checker: leases over 100 keys by 10 clients, all properties, both oracles",
-		Notes: []string{"on nodes: with all that five nodes were asked and answered, each key on each node judged as a register",
+		Notes: []string{"on nodes: with all that five nodes were asked and answered, each key on each node judged as " +
+			"a register",
 			"one piece: porcupine alone, as many leases of one key, not cut at quiescent points"},
 	}
 	for _, n := range sizes {

@@ -81,7 +81,8 @@ func contended(ctx context.Context, s *Servers) (figures.Section, error) {
 	section := figures.Section{
 		Name:  "lock-contention",
 		Title: "8 callers want one key, with each library's own delay between attempts",
-		Notes: []string{"fairness is Jain's index of the grants to each caller: 1 if all got equally many, 1/8 if one got all"},
+		Notes: []string{"fairness is Jain's index of the grants to each caller: 1 if all got equally many, 1/8 if one " +
+			"got all"},
 	}
 	for i, p := range who {
 		section.Rows = append(section.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{

@@ -71,7 +71,8 @@ func rateSection(parts []part, seen seen) figures.Section {
 		Notes: []string{
 			fmt.Sprintf("of a schedule: %.0f commands on %.1f links, in the mean of %d", float64(seen.commands)/perRound,
 				float64(seen.links)/perRound, perRound),
-			"go-redis alone: as many commands on a connection for each link, each answered at once; what it takes is a bound for any harness that drives it",
+			"go-redis alone: as many commands on a connection for each link, each answered at once; what it takes is a " +
+				"bound for any harness that drives it",
 		}}
 	for _, p := range parts {
 		var perSecond []float64

@@ -88,7 +88,8 @@ failed; 64 bad usage.`,
 		"assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
 			"each: none, and then each by itself, for a table of what the lock rests on")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
-	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached;\nwith --worker 5m by default")
+	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is "+
+		"reached;\nwith --worker 5m by default")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
 	f.BoolVar(&x.exhaust, "exhaust", false, "draw nothing: go through every schedule of a small scope, the shortest first")
 	f.IntVar(&s.MaxFinds, "enough", 0, "stop after this many different violations (default: never)")

@@ -15,7 +15,8 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	case o.Lock != "":
 		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
 	case o.Cluster == suite.Virtual:
-		return usage("--worker %s: a program's clients are processes of this machine, in real time: give it with --on local or "+
+		return usage("--worker %s: a program's clients are processes of this machine, in real time: give it with --on "+
+			"local or "+
 			"--on docker", line)
 	}
 	command, err := external.Split(line)

@@ -236,7 +236,8 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, heard int64) 
 	case e.Process != c.name:
 		return fmt.Errorf("though its process is %q", c.name)
 	case e.Time > heard:
-		return fmt.Errorf("whose time is %s ahead of the true clock: times are nanoseconds of CLOCK_MONOTONIC since the epoch",
+		return fmt.Errorf("whose time is %s ahead of the true clock: times are nanoseconds of CLOCK_MONOTONIC since "+
+			"the epoch",
 			time.Duration(e.Time-heard))
 	case e.Time < 0:
 		return errors.New("whose time is before the run began: times are nanoseconds of CLOCK_MONOTONIC since the epoch")

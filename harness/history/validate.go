@@ -86,7 +86,8 @@ func validateOperation(e *Event) error {
 		return fmt.Errorf("unknown op %q of type %s; it must be one of %s", e.Op, e.Type, oneOf(ops))
 	}
 	if e.ID < 1 {
-		return fmt.Errorf("the id of an operation is %d; ids count from 1 within a process and join an outcome to its invoke", e.ID)
+		return fmt.Errorf("the id of an operation is %d; ids count from 1 within a process and join an outcome to its "+
+			"invoke", e.ID)
 	}
 	return nil
 }
@@ -112,7 +113,8 @@ func validateFault(e *Event) error {
 		completeOldFault(e.Fault)
 	}
 	if e.Fault.Class == "" {
-		return fmt.Errorf("the fault %s has no class, and no release has recorded one of that name; \"class\" must be one of %s",
+		return fmt.Errorf("the fault %s has no class, and no release has recorded one of that name; \"class\" must be "+
+			"one of %s",
 			e.Fault.Kind, oneOf(Classes))
 	}
 	if !slices.Contains(Classes, e.Fault.Class) {

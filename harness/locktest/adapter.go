@@ -88,7 +88,8 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 	}
 	if a.declaredBelief == ByLease && !declaresEnd(granted) {
 		return nil,
-			a.adapterError(errors.New("the belief is declared to be as the lease tells, and the lease has neither Validity nor Until"))
+			a.adapterError(errors.New("the belief is declared to be as the lease tells, and the lease has neither " +
+				"Validity nor Until"))
 	}
 	a.mu.Lock()
 	if a.firstLease == nil {

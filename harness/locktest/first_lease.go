@@ -20,7 +20,8 @@ func (r *run) firstLease(ctx context.Context) (*locks.Abilities, error) {
 	if found.Renews && r.belief == "" && !found.Watches {
 		found.Belief = UntilReleased.description() + renewsSuffix
 		found.Notices = append(found.Notices,
-			"the lock renews its key by itself, but declares no belief: add Believes(locktest.UntilReleased), or give the lease a Context()")
+			"the lock renews its key by itself, but declares no belief: add Believes(locktest.UntilReleased), or give "+
+				"the lease a Context()")
 	}
 	return found, nil
 }

@@ -27,7 +27,8 @@ var levels = []Level{
 	},
 	{
 		Name: "validity", Title: "For how long it is yours",
-		Text: "The servers forget the key after ttl. You had to ask them, and to wait for their answers, which took elapsed; " +
+		Text: "The servers forget the key after ttl. You had to ask them, and to wait for their answers, which took " +
+			"elapsed; " +
 			"and no two clocks run alike, by drift at the most. For how long may you believe in the lock, from now on?",
 		Questions: []Question{
 			{Name: "validity", Label: "Time that is left", Formula: &Formula{
@@ -50,7 +51,8 @@ var levels = []Level{
 	},
 	{
 		Name: "token", Title: "Whose key it is",
-		Text: "The key's value is a token. The lock is given back by deleting the key, on every server; and messages can be late, " +
+		Text: "The key's value is a token. The lock is given back by deleting the key, on every server; and messages " +
+			"can be late, " +
 			"so late that much has happened in between.",
 		Questions: []Question{
 			{Name: "token", Label: "The token is drawn", Options: []Option{
@@ -66,7 +68,8 @@ var levels = []Level{
 	},
 	{
 		Name: "release", Title: "What is left behind",
-		Text: "An attempt has failed: too few servers said yes, and some did not answer at all. What it has set must not be in " +
+		Text: "An attempt has failed: too few servers said yes, and some did not answer at all. What it has set must " +
+			"not be in " +
 			"anybody's way.",
 		Questions: []Question{
 			{Name: "where", Label: "It is given back", Options: []Option{

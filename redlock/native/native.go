@@ -75,7 +75,8 @@ func dialectOf(info string) dialect {
 		field[name] = value
 	}
 	switch {
-	case field["server_name"] == "valkey" && atLeast(field["valkey_version"], 9, 0): // its redis_version is one that it is compatible with
+	// Its redis_version is one that it is compatible with.
+	case field["server_name"] == "valkey" && atLeast(field["valkey_version"], 9, 0):
 		return valkey9
 	case (field["server_name"] == "" || field["server_name"] == "redis") && atLeast(field["redis_version"], 8, 4):
 		return redis84

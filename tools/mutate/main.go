@@ -148,7 +148,8 @@ func (c config) mutate(pattern string) error {
 	found := count[killed] + count[timedOut]
 	others := found + count[survived] + count[notCovered]
 	fmt.Fprintf(c.out,
-		"%s: %d edits, of which %d change nothing; %d noticed, %.1f %% of the others (%d as a test did not end), %d live, %d not reached\n",
+		"%s: %d edits, of which %d change nothing; %d noticed, %.1f %% of the others (%d as a test did not end), %d "+
+			"live, %d not reached\n",
 		pattern, others+same, same, found, 100*float64(found)/float64(max(1, others)), count[timedOut], count[survived],
 		count[notCovered])
 	return nil

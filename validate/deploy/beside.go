@@ -115,7 +115,7 @@ func program(words []string) effect {
 		return asks(args)
 	case "kill":
 		return kills(args)
-	case "redis-shutdown", "valkey-shutdown": // of Fedora's and RHEL's packages: redis-cli shutdown (redis.rpm, redis-shutdown)
+	case "redis-shutdown", "valkey-shutdown": // redis-cli shutdown, of Fedora's and RHEL's redis.rpm
 		return effect{known: true, stop: true}
 	}
 	return effect{}

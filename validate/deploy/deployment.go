@@ -130,7 +130,8 @@ func (s *Server) foreground() {
 		at = s.CommandPlace
 	}
 	s.lacks(Restart, at,
-		"the server goes into the background where what starts it waits for one in the foreground, or the other way round (daemonize): "+
+		"the server goes into the background where what starts it waits for one in the foreground, or the other way "+
+			"round (daemonize): "+
 			"when it is started again is not known")
 }
 
@@ -291,7 +292,8 @@ func (d *Deployment) together(named bool) {
 		}
 		if here := s.shared(); here != "" && here == other.shared() && !(s.Kind == Systemd && other.Kind == Systemd) {
 			s.lacks(Single, other.Place,
-				fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume of its own",
+				fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume "+
+					"of its own",
 					other.Name, shown(here)))
 		}
 		for _, name := range s.aliases {
@@ -304,7 +306,8 @@ func (d *Deployment) together(named bool) {
 		}
 		if s.overwrites(other) {
 			s.lacks(Single, other.Place,
-				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give each a "+
+				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: "+
+					"give each a "+
 					"dir of its own", other.Name, s.dir()))
 		}
 		if master == "" && (!named || other.Name == s.Name) &&

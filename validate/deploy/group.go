@@ -29,7 +29,8 @@ func Group(folder string) (groups [][]string, err error) {
 		case entry.IsDir() && (name == ".git" || name == "node_modules" || strings.HasSuffix(name, ".service.d") ||
 			name == "service.d"):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !candidateName(name) || strings.Contains(name, "compose.override."): // which its base file is merged with
+		case !entry.Type().IsRegular() || !candidateName(name) ||
+			strings.Contains(name, "compose.override."): // its base file is merged with it
 			return nil
 		}
 		data, err := readText(file)

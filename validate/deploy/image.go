@@ -176,7 +176,8 @@ func (s *Server) contained(c inContainer) commandLine {
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
-	case ok && known.own && !c.hasEntry && len(c.command) > 0 && line.wrong == "": // its entrypoint may ignore them, or its settings not count
+	case ok && known.own && !c.hasEntry && len(c.command) > 0 && line.wrong == "":
+		// Its entrypoint may ignore them, or its settings not count.
 		line.wrong = "arguments of this image"
 	case line.server != "" && !standard(line.server):
 		line.wrong = "the program " + line.server

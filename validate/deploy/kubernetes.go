@@ -163,7 +163,8 @@ func (p pod) container(name string, i int, c any) *Server {
 	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
 	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
 	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
-	s.allowed(p.document, dig(p.spec, "securityContext"), "the key", security, append(slices.Clone(p.path), "securityContext")...)
+	at := append(slices.Clone(p.path), "securityContext")
+	s.allowed(p.document, dig(p.spec, "securityContext"), "the key", security, at...)
 	s.allowed(p.document, dig(c, "securityContext"), "the key", security,
 		append(slices.Clone(p.path), "containers", i, "securityContext")...)
 	above := p.root

@@ -186,8 +186,8 @@ func (u *unit) neighbours(folders []string, base string) {
 	}
 }
 
-// other keeps another unit of the machine, or its drop-in: whether it starts this one, and what it runs. A template is no
-// unit yet.
+// other keeps another unit of the machine, or its drop-in: whether it starts this one, and what
+// it runs. A template is no unit yet.
 func (u *unit) other(file, text, base string) {
 	ext := filepath.Ext(file)
 	names := append(u.words("Install.Alias"), base)
@@ -252,8 +252,8 @@ func dropInFolders(base string) (names []string) {
 // isDropIn reports whether a file lies in a folder of drop-ins.
 func isDropIn(file string) bool {
 	dir := filepath.Base(filepath.Dir(file))
-	return filepath.Ext(file) == ".conf" && (strings.HasSuffix(dir, "service.d") || strings.HasSuffix(dir, "container.d") ||
-		strings.HasSuffix(dir, "mount.d"))
+	return filepath.Ext(file) == ".conf" && (strings.HasSuffix(dir, "service.d") ||
+		strings.HasSuffix(dir, "container.d") || strings.HasSuffix(dir, "mount.d"))
 }
 
 func sameFile(a, b string) bool {

@@ -22,8 +22,8 @@ var (
 )
 
 // covers judges what is mounted over the files that a container or a unit would have: its redis.conf, its program, and
-// what that loads. Mount units are the machine's own, and leave what was given as it is. A mount among its programs that is neither of the data,
-// nor of the settings, nor of a place that no server runs anything from, could be another program.
+// what that loads. Mount units are the machine's own, and leave what was given as it is. A mount among its programs
+// could be another program, unless it is of the data, of the settings, or of a place that no server runs anything from.
 func (s *Server) covers() {
 	dir := s.folder
 	if s.Redis != nil {
@@ -190,7 +190,8 @@ func anew(format string, args ...any) fate {
 func (s *Server) own(name string) {
 	s.rest = anew("the data are on no volume")
 	s.mounts = append(s.mounts,
-		mount{own: true, at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with the container")})
+		mount{own: true, at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with " +
+			"the container")})
 	for _, run := range []string{"/run", "/var/run"} {
 		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.rest})
 	}

@@ -73,7 +73,8 @@ var imageUsers = regexp.MustCompile(`^(?:redis|valkey|999|1001)$`)
 func (s *Server) rightsBeside(at settings.Place, who string, command []string, user string) {
 	for _, r := range rightsOf(at, command) {
 		if !writable.MatchString(r.mode) || r.owner != "" && r.owner != user && !imageUsers.MatchString(r.owner) {
-			s.unsureStop = &Link{Place: at, What: who + " may take the folder from the server's user, who cannot save there then"}
+			s.unsureStop = &Link{Place: at, What: who + " may take the folder from the server's user, who cannot save " +
+				"there then"}
 		}
 	}
 }

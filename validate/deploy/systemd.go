@@ -41,7 +41,8 @@ func readSystemd(u *unit) *Server {
 	}
 	for _, at := range u.orphans {
 		s.lacks(Settings, at,
-			"this drop-in is for another name than that of a unit that was given: systemd applies it if it is one of its own (Alias=)")
+			"this drop-in is for another name than that of a unit that was given: systemd applies it if it is one of its "+
+				"own (Alias=)")
 	}
 	for _, a := range slices.Concat(u.all("Unit.Wants"), u.all("Unit.Requires"), u.all("Unit.BindsTo")) {
 		for _, other := range strings.Fields(a.value) {
@@ -246,7 +247,8 @@ func (s *Server) start(u *unit) time.Duration {
 	}
 	if c.behind && u.last("Service.KillMode", "control-group").value != "control-group" {
 		s.unsureStop = &Link{Place: a.at,
-			What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write exec before it"}
+			What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write " +
+				"exec before it"}
 	}
 	s.run(a.at, c)
 	if s.config != nil && path.IsAbs(s.config.path) && u.inUse {

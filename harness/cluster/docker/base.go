@@ -85,7 +85,8 @@ func (e *engine) findBase(ctx context.Context) (string, error) {
 func noBase(name string, pulled, made error) error {
 	return missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", name, pulled,
 		made),
-		"reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get install debootstrap)")
+		"reach a registry, load it (docker load), or run once as root with debootstrap installed (Debian: apt-get "+
+			"install debootstrap)")
 }
 
 // canBootstrap says what keeps debootstrap from running.

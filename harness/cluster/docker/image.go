@@ -92,7 +92,8 @@ var offline = regexp.MustCompile(
 // nothing, whatever the engine itself does.
 func unbuilt(tag string, err error) error {
 	if offline.MatchString(err.Error()) {
-		return missing(fmt.Sprintf("the image %s cannot be built: the engine's containers reach no mirror of Debian's packages", tag),
+		return missing(fmt.Sprintf("the image %s cannot be built: the engine's containers reach no mirror of Debian's "+
+			"packages", tag),
 			"give them a network with a way out, or load an image that was built elsewhere (docker save, docker load)")
 	}
 	return fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
