@@ -17,14 +17,12 @@ type staging struct {
 
 // hangs is the reason of whatever such a trial cannot show: the same in every scenario.
 const hangs = "the lock does not lock while a node hangs, though a majority answers (hung-node is about that), " +
-	"and here " +
-	"some hang to begin with"
+	"and here some hang to begin with"
 
 // hangsAtRelease is the reason where the lock was granted all the same: the rest of such a
 // trial shows what it is about.
 const hangsAtRelease = "a release of the lock does not return while a node hangs, though a majority answers " +
-	"(hung-node is about that), " +
-	"and here some hang to begin with"
+	"(hung-node is about that), and here some hang to begin with"
 
 // untold is the reason where nothing shows whether it was that.
 const untold = "some nodes hang to begin with, and it is not known whether the lock waited for one of them " +

@@ -145,8 +145,7 @@ func forgets(p cluster.Persistence, crash settings.Crash) string {
 func (a *Runner) whySafe(p Point) string {
 	if p.synced() && p.Crash == settings.PowerLoss {
 		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of " +
-			"its own, and is " +
-			"not tried"
+			"its own, and is not tried"
 	}
 	if Forgets(p.Persistence, p.Crash) {
 		return fmt.Sprintf("the server forgets, and is back after %s, when every lock of %s has expired (%s with a "+

@@ -52,8 +52,7 @@ var levels = []Level{
 	{
 		Name: "token", Title: "Whose key it is",
 		Text: "The key's value is a token. The lock is given back by deleting the key, on every server; and messages " +
-			"can be late, " +
-			"so late that much has happened in between.",
+			"can be late, so late that much has happened in between.",
 		Questions: []Question{
 			{Name: "token", Label: "The token is drawn", Options: []Option{
 				{"call", "once for each call, and serves all its attempts", off(redlock.FreshToken)},
@@ -69,8 +68,7 @@ var levels = []Level{
 	{
 		Name: "release", Title: "What is left behind",
 		Text: "An attempt has failed: too few servers said yes, and some did not answer at all. What it has set must " +
-			"not be in " +
-			"anybody's way.",
+			"not be in anybody's way.",
 		Questions: []Question{
 			{Name: "where", Label: "It is given back", Options: []Option{
 				{"everywhere", "on every server", nil},
@@ -86,8 +84,7 @@ var levels = []Level{
 	{
 		Name: "patience", Title: "When to give up, and when to try again",
 		Text: "A server hangs: it takes connections and never answers. And several clients want the lock at the same " +
-			"moment, each " +
-			"is first at some of the servers, and nobody at a majority.",
+			"moment, each is first at some of the servers, and nobody at a majority.",
 		Questions: []Question{
 			{Name: "timeout", Label: "A server is waited for", Options: []Option{
 				{"forever", "until it answers", off(redlock.NodeTimeout)},
@@ -103,8 +100,7 @@ var levels = []Level{
 	{
 		Name: "extension", Title: "A little longer",
 		Text: "The work takes longer than the TTL, so the lock is extended: the servers are told to keep the key for " +
-			"another TTL. " +
-			"It may be somebody else's by now, and not every server may hear of it.",
+			"another TTL. It may be somebody else's by now, and not every server may hear of it.",
 		Questions: []Question{
 			{Name: "owner", Label: "A server extends the key", Options: []Option{
 				{"exists", "if it is there", off(redlock.ExtendOwnership)},
