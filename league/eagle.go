@@ -17,8 +17,7 @@ func eagles() []Lock {
 	return []Lock{{
 		Name: "go-eagle RedisLock", Test: "eagle", Module: "github.com/go-eagle/eagle", On: Single,
 		SetUp: "a new RedisLock for each lock, on go-redis 9 with its defaults; the framework's logger is set up, " +
-			"without which " +
-			"the lock panics at the first error of Redis",
+			"without which the lock panics at the first error of Redis",
 		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
 		Promises: []Quote{{"Lock acquires the lock.", "pkg/lock/redis.go:33"}},
 		Findings: []Finding{lateSet("pkg/lock/redis.go:35-41"),

@@ -18,9 +18,8 @@ const giteaExpiry = 30 * time.Second
 func giteas() []Lock {
 	return []Lock{{
 		Name: "gitea globallock", Test: "gitea", Module: "code.gitea.io/gitea", On: Single, Dials: true,
-		SetUp: "NewRedisLocker and Lock, as its packages use it; its expiry of 30 s cannot be set, so that it runs in the " +
-			"scenarios in which " +
-			"something was to be expected",
+		SetUp: "NewRedisLocker and Lock, as its packages use it; its expiry of 30 s cannot be set, so that it runs in " +
+			"the scenarios in which something was to be expected",
 		Belief: "until released, declared by the adapter: Lock gives a function to release it, and nothing that could say " +
 			"that it is lost",
 		Promises: []Quote{
@@ -33,8 +32,7 @@ func giteas() []Lock {
 			Scenarios: []string{"not-told"}, Confirm: []string{"scenarios/not-told.yaml"},
 			Short: "two clients work at once: a failed extension is ignored",
 			What: "when Redis stops answering the holder until its 30 s are over, somebody else gets the lock, and the " +
-				"holder works on: an " +
-				"extension that fails is passed over, and there is nothing that could tell",
+				"holder works on: an extension that fails is passed over, and there is nothing that could tell",
 			Place: "modules/globallock/redis_locker.go:128-131",
 			Reply: "it is released automatically after it expires, as the comment says; most of what it guards is safe " +
 				"to do twice",

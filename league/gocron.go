@@ -36,12 +36,10 @@ func gocrons() []Lock {
 		Confirm:   []string{"scenarios/told-too-late.yaml"},
 		Short:     "two clients work at once: auto-extension stops silently",
 		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, " +
-			"and the same " +
-			"job starts elsewhere",
+			"and the same job starts elsewhere",
 		Place: "redislock.go:129-132",
 		Reply: "the Locker interface of gocron has no way to tell a job that its lock is gone; an error for the moment " +
-			"could be tried " +
-			"again all the same",
+			"could be tried again all the same",
 		Report: "gocron-redis-lock-extension.md",
 	}, believed("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"),
 		goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}

@@ -24,17 +24,15 @@ func redlockGos() []Lock {
 			Scenarios: []string{"hung-node"}, Confirm: []string{"hung-node"},
 			Short: "one hung server of five blocks everybody",
 			What: "one server of five that hangs keeps everybody from the lock: Lock waits for all five, for as long as " +
-				"the TTL, and " +
-				"then no validity is left",
+				"the TTL, and then no validity is left",
 			Place:  "redlock/redlock.go:197, 213, 221-223",
 			Reply:  "a ReadTimeout may be given in the address; without one it is go-redis 8's, of 3 s",
 			Report: "redlock-go-hung-node.md",
 		}, {
 			Scenarios: []string{"shared-lock-object"}, Confirm: []string{"shared-lock-object"},
 			Short: "UnLock can release another holder's lock",
-			What: "UnLock names the key and not the lease: if a holder comes late, it releases the lock that another " +
-				"part of the same " +
-				"process has by then, and a third client gets it",
+			What: "UnLock names the key and not the lease: if a holder comes late, it releases the lock that another part " +
+				"of the same process has by then, and a third client gets it",
 			Place:  "redlock/redlock.go:246-262, kvcache.go:137-146",
 			Reply:  "one manager is not meant for two holders of one resource in one process; the README does not say so",
 			Report: "redlock-go-unlock-by-name.md",

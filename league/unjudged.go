@@ -6,12 +6,10 @@ func unjudged() []Lock {
 	return []Lock{
 		{Name: "machinery v2.0.13", Test: "machinery-2",
 			Unjudged: "its lock does not compile beside go-redis 9.23: v2/locks/redis/redis.go:67 calls Context, which " +
-				"go-redis has not any " +
-				"more. Its code is version 1's, which is in the table"},
+				"go-redis has not any more. Its code is version 1's, which is in the table"},
 		{Name: "dapr lock.redis, components-contrib v1.18.0", Test: "dapr",
-			Unjudged: "does not compile beside go-redis 9.23 (common/component/redis/v9client.go:295 converts a struct that " +
-				"has got fields " +
-				"since); " + own +
+			Unjudged: "does not compile beside go-redis 9.23 (common/component/redis/v9client.go:295 converts a struct " +
+				"that has got fields since); " + own +
 				". Read, not run: SET NX with whole seconds and compare-and-delete, lock/redis/standalone.go:29, 100; " +
 				"nothing is deleted after a SET without an answer"},
 		{Name: "livekit LockRoom, livekit-server v1.13.11", Test: "livekit",
@@ -20,8 +18,7 @@ func unjudged() []Lock {
 				"SET NX with a token and compare-and-delete, pkg/service/redisstore.go:81, 262-297"},
 		{Name: "rockscache LockForUpdate v0.1.1", Test: "rockscache",
 			Unjudged: "it has no expiry by intent (client.go:250: until the year 2286), and belongs to a cache. Read, not " +
-				"run: the key of a " +
-				"client that dies stays locked"},
+				"run: the key of a client that dies stays locked"},
 		{Name: "node-redlock", Test: "node-redlock", Language: "JavaScript", Adapter: "tools/kits/node/redlock.js",
 			Unjudged: notInDebian},
 		{Name: "Redisson", Test: "redisson", Language: "Java", Adapter: "tools/kits/java/RedissonLock.java",

@@ -28,8 +28,8 @@ var levels = []Level{
 	{
 		Name: "validity", Title: "For how long it is yours",
 		Text: "The servers forget the key after ttl. You had to ask them, and to wait for their answers, which took " +
-			"elapsed; " +
-			"and no two clocks run alike, by drift at the most. For how long may you believe in the lock, from now on?",
+			"elapsed; and no two clocks run alike, by drift at the most. For how long may you believe in the lock, from " +
+			"now on?",
 		Questions: []Question{
 			{Name: "validity", Label: "Time that is left", Formula: &Formula{
 				Hint: "a formula with ttl, elapsed and drift", Less: true,
