@@ -133,18 +133,22 @@ func (e *childRunner) runTrial(ctx context.Context, t ticket) Result {
 		return trial
 	}
 	for {
-		fresh := e.child == nil
-		done, err := e.runInChild(ctx, t)
-		var death *childExit
-		if !fresh && errors.As(err, &death) && death.causedByEarlierTrial() {
-			continue
+		fresh, err := e.ensureChild()
+		var done Result
+		if err == nil {
+			done, err = e.child.run(ctx, e.options, t, e.progressTimeout)
 		}
 		if err == nil {
 			trial = done
-		} else {
-			trial.Failure, trial.Attempts = err.Error(), 1
-			trial.Hung = death != nil && death.hung
+			break
 		}
+		e.child = nil
+		death, died := errors.AsType[*childExit](err)
+		if died && !fresh && death.causedByEarlierTrial() {
+			continue
+		}
+		trial.Failure, trial.Attempts = err.Error(), 1
+		trial.Hung = died && death.hung
 		break
 	}
 	if trial.Failure != "" {
@@ -178,24 +182,18 @@ const maxTrialsPerChild = 50_000
 // maxLeakyTrials is the same for a lock that leaves goroutines behind, which keep much of each trial in memory.
 const maxLeakyTrials = 50
 
-// runInChild has the child run a trial; an error says how it died of it.
-func (e *childRunner) runInChild(ctx context.Context, t ticket) (Result, error) {
+// ensureChild sees to it that there is a child for one more trial, and says whether it has run none yet.
+func (e *childRunner) ensureChild() (fresh bool, err error) {
 	if e.child != nil && e.child.trials >= e.children.lifetime(e.options.Lock) {
 		e.endChild()
 	}
 	if e.child == nil {
-		child, err := e.children.take(e.options.parallel())
-		if err != nil {
-			return Result{}, err
+		if e.child, err = e.children.take(e.options.parallel()); err != nil {
+			return false, err
 		}
-		e.child = child
 	}
 	e.child.trials++
-	done, err := e.child.run(ctx, e.options, t, e.progressTimeout)
-	if err != nil {
-		e.child = nil
-	}
-	return done, err
+	return e.child.trials == 1, nil
 }
 
 func (e *childRunner) endChild() {

@@ -22,13 +22,10 @@ const NewSuffix = trial.NewSuffix
 // runner runs the trials of one suite in this process.
 type runner struct {
 	options  Options
-	perform  performer
-	progress *trial.Progress // takes how far a trial has got; nil: nobody looks
-	close    func() error    // ends what the clusters share
+	maker    cluster.Maker
+	run      func(context.Context, *trial.Plan, cluster.Maker, int, uint64, *trial.Journal) (trial.Observed, error) // trial.Run
+	progress *trial.Progress                                                                                        // takes how far a trial has got; nil: nobody looks
 }
-
-// performer runs a trial once, into a journal.
-type performer func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error)
 
 // newRunner gets ready what the clusters share; or it says what they lack.
 func newRunner(ctx context.Context, o Options) (*runner, error) {
@@ -51,10 +48,7 @@ func newRunner(ctx context.Context, o Options) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	perform := func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error) {
-		return trial.Run(ctx, p, maker, t.Trial, t.Seed, j)
-	}
-	return &runner{options: o, perform: perform, close: maker.Close}, nil
+	return &runner{options: o, maker: maker, run: trial.Run}, nil
 }
 
 // finish does nothing: what the clusters share ends with the suite.
@@ -86,7 +80,7 @@ func (r *runner) runReference(ctx context.Context, j Job, o Options) Result {
 	if err != nil {
 		return Result{Failure: err.Error()}
 	}
-	defer other.close()
+	defer other.maker.Close()
 	return other.runTrial(ctx, ticket{job: j})
 }
 
@@ -125,7 +119,7 @@ func (r *runner) attempt(ctx context.Context, job Job, p *trial.Plan, result *Re
 		result.Failure = err.Error()
 		return
 	}
-	shown, err := r.perform(ctx, p, result, journal)
+	shown, err := r.run(ctx, p, r.maker, result.Trial, result.Seed, journal)
 	result.Server, result.Abilities, result.Waits = shown.Server, shown.Lock, shown.Waits
 	endErr := journal.End()
 	result.Simulated = journal.Length()

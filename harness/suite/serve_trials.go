@@ -53,7 +53,7 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		s.progress.Begin()
 		done := r.runTrial(o.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
 		s.progress.End()
-		if err := r.close(); err != nil && done.Failure == "" {
+		if err := r.maker.Close(); err != nil && done.Failure == "" {
 			done.Failure = err.Error()
 		}
 		if err := s.send(response{Trial: &done, Events: done.Events, Abilities: done.Abilities}); err != nil {

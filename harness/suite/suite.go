@@ -29,7 +29,7 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 	}
 	trials := runAll(ctx, jobs, o, func() executor { return r }, observe)
 	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.clusterLost })
-	if err := r.close(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
+	if err := r.maker.Close(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
 		// The trials have been judged: what went wrong after them must not
 		// keep anybody from their report.
 		last := &trials[len(trials)-1]

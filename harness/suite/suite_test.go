@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -44,6 +45,9 @@ func granted(p *trial.Plan, t *Result) []history.Event {
 // stall is a harness held up in the middle of granted's lease.
 var stall = history.Event{Time: 15, Process: "harness", Type: history.TypeStall, Late: int64(time.Second)}
 
+// performer makes a trial up, of which t knows the number, the seed and which attempt it is.
+type performer func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error)
+
 // fakePerformer records what history says of each trial.
 func fakePerformer(history func(p *trial.Plan, t *Result) []history.Event) performer {
 	return func(_ context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error) {
@@ -56,7 +60,16 @@ func fakePerformer(history func(p *trial.Plan, t *Result) []history.Event) perfo
 
 // runFake runs jobs with a performer of the test's.
 func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe func(Result)) []Result {
-	r := &runner{options: o, perform: p}
+	var mu sync.Mutex
+	attempts := map[string]int{} // at each trial
+	run := func(ctx context.Context, plan *trial.Plan, _ cluster.Maker, number int, seed uint64, j *trial.Journal) (trial.Observed, error) {
+		mu.Lock()
+		attempts[plan.Name+strconv.Itoa(number)]++
+		result := Result{Trial: number, Seed: seed, Attempts: attempts[plan.Name+strconv.Itoa(number)]}
+		mu.Unlock()
+		return p(ctx, plan, &result, j)
+	}
+	r := &runner{options: o, run: run}
 	return runAll(ctx, jobs, o, func() executor { return r }, observe)
 }
 
