@@ -142,7 +142,7 @@
     let doing = "Loading the engine, some 6 MB …";
     const slow = setTimeout(() => busy(doing), 300);
     engine.start().then(() => {
-      doing = "Running it …";
+      doing = action.endsWith("/boundary") ? "Running it at some forty values …" : "Running it …";
       if (byId("busy").textContent) busy(doing);
     }, () => {}); // what is wrong is said below
     try {
