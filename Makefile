@@ -13,6 +13,10 @@ PART        ?= 1/1
 
 TESTFLAGS   ?= -timeout 40m
 
+# There is no C in it, and the program that tests run is built without: with one way
+# to build, each package is compiled once.
+export CGO_ENABLED := 0
+
 # The modules of this repository that are built, checked and tested with it. The
 # league's tests are those of make league.
 MODULES     := tools bench .
@@ -37,7 +41,7 @@ build: bin/lockproof ## build bin/lockproof
 
 .PHONY: bin/lockproof
 bin/lockproof:
-	@CGO_ENABLED=0 $(GO) build -buildvcs=auto -o $@ ./cmd/lockproof
+	@$(GO) build -buildvcs=auto -o $@ ./cmd/lockproof
 
 run: build ## run the catalogue in virtual time, or ON=local or ON=docker
 	@bin/lockproof run --on $(ON) $(ARGS)
@@ -57,6 +61,7 @@ test-all: ## run all tests, the long ones too; PART=2/3 runs the second of three
 		(cd $$module && $(CURDIR)/bin/runtests -part $(PART) -flags '$(TESTFLAGS)' $(ARGS) ./...) || status=1; \
 	done; exit $$status
 
+race: export CGO_ENABLED = 1
 race: ## run the tests under the race detector, one package at a time
 	@for module in $(MODULES); do $(GO) -C $$module test -race -p 1 $(TESTFLAGS) ./... || exit 1; done
 
@@ -72,7 +77,7 @@ mutate: ## change MUTATE's code an operator at a time, and say what no test noti
 	@bin/mutate $(ARGS) $(MUTATE)
 
 bench: ## measure side by side, print one table, write it to bench/out
-	@CGO_ENABLED=0 $(GO) -C bench build -o ../bin/bench .
+	@$(GO) -C bench build -o ../bin/bench .
 	@bin/bench $(ARGS)
 
 gobench: ## run the benchmarks in Go's format, for benchstat
@@ -116,7 +121,7 @@ site: ## make the lab, the guide and the stories as a folder of pages, out/site,
 	@$(GO) run ./site/static
 
 image: ## make the container image lockproof, for runs in virtual time
-	@CGO_ENABLED=0 GOOS=linux $(GO) build -buildvcs=auto -o bin/image/lockproof ./cmd/lockproof
+	@GOOS=linux $(GO) build -buildvcs=auto -o bin/image/lockproof ./cmd/lockproof
 	docker build --quiet --tag lockproof --file Dockerfile bin/image
 
 rename: ## give the module another path everywhere: MODULE=github.com/you/lockproof
