@@ -101,7 +101,7 @@ func shareOut(waiting, busy, flags []string) (first, beside []call) {
 
 // runAll runs the tests of one part of the packages that the patterns name. The error is
 // that of go test. Packages that wait in real time run one by one, and those that keep
-// processors busy beside them, on what they leave. With -short none waits.
+// processors busy beside them, on what they leave. With -short none waits, and all run side by side.
 func runAll(r *report, flags []string, share string, patterns []string) error {
 	list := exec.Command("go", append([]string{"list"}, patterns...)...)
 	list.Stderr = os.Stderr
@@ -113,11 +113,11 @@ func runAll(r *report, flags []string, share string, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	waiting, busy := part(packages)
-	if slices.Contains(flags, "-short") {
-		waiting, busy = nil, packages
-	}
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
+	if slices.Contains(flags, "-short") {
+		return runSome(r, nil, runtime.GOMAXPROCS(0), flags, call{packages: packages})
+	}
+	waiting, busy := part(packages)
 	var lanes sync.WaitGroup
 	var ended [2]error
 	first, beside := shareOut(waiting, busy, flags)
