@@ -75,11 +75,8 @@ func (l *Link) LetGo() (held int, err error) {
 	open := l.inOrder()
 	l.mu.Unlock()
 	for _, c := range open {
-		for d, f := range c.flows {
+		for _, f := range c.flows {
 			held += f.letGo()
-			if l.cfg.Direct != nil {
-				c.lanes[d].changed()
-			}
 		}
 	}
 	return held, nil

@@ -151,7 +151,8 @@ func TestDelayAddsToTheWay(t *testing.T) {
 		require.NoError(t, r.redis.Ping(ctx).Err())
 		for _, step := range []struct{ by, want time.Duration }{
 			{20 * time.Millisecond, 42 * time.Millisecond},
-			{30 * time.Millisecond, 62 * time.Millisecond}, // replaces
+			{30*time.Millisecond + time.Microsecond, 62 * time.Millisecond}, // replaces, in whole milliseconds
+			{-time.Second, 2 * time.Millisecond},
 			{0, 2 * time.Millisecond},
 		} {
 			require.NoError(t, r.link.Delay(cluster.Both, step.by))
