@@ -133,7 +133,7 @@ func createLocked(dir string) (*os.File, error) {
 		name := filepath.Join(dir, "run-"+RandomName()+".jsonl")
 		file, ours, err := openRecord(name, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND)
 		switch {
-		case ours:
+		case ours && file != nil:
 			return file, nil
 		case err != nil:
 			return nil, err
