@@ -49,8 +49,8 @@ func (l *ineffectiveLink) Cut(cluster.Direction) error                  { return
 func (l *ineffectiveLink) Heal(cluster.Direction) error                 { return nil }
 func (l *ineffectiveLink) Delay(cluster.Direction, time.Duration) error { return nil }
 
-func (l *ineffectiveLink) Intercept(cluster.Intercept) (func() cluster.Met, error) {
-	return func() cluster.Met { return cluster.Met{} }, nil
+func (l *ineffectiveLink) Intercept(cluster.Intercept) (func() cluster.Traffic, error) {
+	return func() cluster.Traffic { return cluster.Traffic{} }, nil
 }
 
 // withoutEffect runs a test against a nemesis that whose cluster has no effect.

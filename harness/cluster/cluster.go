@@ -243,8 +243,8 @@ type Link interface {
 	// Delay adds a one-way delay, 0 to remove it.
 	Delay(Direction, time.Duration) error
 	// Intercept does something to the next commands that match; the function that
-	// it returns tells to which messages it has been done so far.
-	Intercept(Intercept) (met func() Met, err error)
+	// it returns tells to how many Messages it has been done so far, and when the First set out.
+	Intercept(Intercept) (met func() Traffic, err error)
 	// LetGo passes on what is being held and forgets every intercept.
 	LetGo() (held int, err error)
 	// Count says how many commands of a name, or of a deed (see Intercept), have
@@ -263,13 +263,6 @@ type Traffic struct {
 	Messages int
 	Shortest time.Duration
 	// First are the times at which the first messages set out, at most [FirstMessages].
-	First []time.Time
-}
-
-// Met is what an intercept has been done to.
-type Met struct {
-	Messages int
-	// First are the times at which the first of these set out, at most [FirstMessages].
 	First []time.Time
 }
 

@@ -32,8 +32,7 @@ type Cluster struct {
 	nodes    map[string]*node // by name; an alias shares its server's
 	network  *remoteNetwork   // nil before there is one
 
-	closing  sync.Once
-	closeErr error
+	closing func() error // close, once
 }
 
 var _ interface {
@@ -58,6 +57,7 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 		return nil, err
 	}
 	c := &Cluster{Cluster: base, cfg: cfg, projects: projects, project: p, nodes: map[string]*node{}}
+	c.closing = sync.OnceValue(c.close)
 	c.Workers.Command, c.Workers.Stranger, c.Workers.Record =
 		projects.choice.Worker, projects.choice.External, projects.record
 	if err := c.build(ctx); err != nil {
@@ -161,10 +161,7 @@ func (c *Cluster) Node(name string) cluster.Node {
 
 // Close ends the clients and the links, and gives the project back for the next
 // run. It may be called at any time and any number of times.
-func (c *Cluster) Close() error {
-	c.closing.Do(func() { c.closeErr = c.close() })
-	return c.closeErr
-}
+func (c *Cluster) Close() error { return c.closing() }
 
 func (c *Cluster) close() error {
 	errs := []error{c.Workers.Close()}

@@ -169,21 +169,6 @@ func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
 	}
 }
 
-func TestConfigurationsThatDoNotFit(t *testing.T) {
-	projects := open(t)
-	whole := cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
-	for want, change := range map[string]func(*cluster.Config){
-		"docker cluster: no nodes": func(c *cluster.Config) { c.Nodes = nil },
-		"the docker cluster cannot do a run on n6: its nodes are n1 to n5": func(c *cluster.Config) { c.Nodes = []string{"n6"} },
-		"docker cluster: no persistence setting \"tape\"":                  func(c *cluster.Config) { c.Persistence = "tape" },
-	} {
-		cfg := whole
-		change(&cfg)
-		_, err := New(t.Context(), cfg, projects)
-		require.ErrorContains(t, err, want)
-	}
-}
-
 // TestAServersLastWords: what a server that does not come up says is in the
 // error.
 func TestAServersLastWords(t *testing.T) {

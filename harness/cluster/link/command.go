@@ -101,12 +101,6 @@ func (c command) done(r reply) bool {
 
 // canonical is the name under which a command, or a deed, is counted and intercepted.
 func canonical(name string) string {
-	switch name {
-	case "SET", "GET", "DEL", "EVAL", "HELLO", "INFO":
-		return name
-	case "EVALSHA":
-		return "EVAL"
-	}
 	switch lower := strings.ToLower(name); lower {
 	case cluster.Take, cluster.Extend, cluster.Release:
 		return lower
@@ -116,37 +110,13 @@ func canonical(name string) string {
 	return strings.ToUpper(name)
 }
 
-// Capitals is a word of a command in capitals; Redis takes it in any case. go-redis writes
-// all in small letters, and there are many: those that a lock says are known.
-func Capitals(word string) string {
-	switch word {
-	case "set":
-		return "SET"
-	case "nx":
-		return "NX"
-	case "px":
-		return "PX"
-	case "get":
-		return "GET"
-	case "evalsha":
-		return "EVALSHA"
-	case "eval":
-		return "EVAL"
-	case "hello":
-		return "HELLO"
-	case "info":
-		return "INFO"
-	}
-	return strings.ToUpper(word)
-}
-
 // parseCommand reads one whole RESP command.
 func parseCommand(data []byte, scripts *Scripts) command {
 	args := arguments(data)
 	if len(args) == 0 {
 		return command{}
 	}
-	c := command{Name: Capitals(args[0])}
+	c := command{Name: strings.ToUpper(args[0])}
 	args = args[1:]
 	switch c.Name {
 	case "SET":
@@ -217,7 +187,7 @@ var expiring = map[string]string{
 // expires reads an option of SET's. What is not a number gives no expiry that we know.
 func (c *command) expires(option, value string) {
 	n, _ := strconv.ParseInt(value, 10, 64)
-	switch Capitals(option) {
+	switch strings.ToUpper(option) {
 	case "EX":
 		c.Expiry = time.Duration(n) * time.Second
 	case "PX":
@@ -234,7 +204,7 @@ func (c *command) set(args []string) {
 	c.key(args, history.EffectSet)
 	c.Token = at(args, 1)
 	for i := 2; i < len(args); i++ {
-		switch option := Capitals(args[i]); option {
+		switch option := strings.ToUpper(args[i]); option {
 		default: // KEEPTTL, or what a newer server knows
 			c.unmodelled(args[:1])
 			return

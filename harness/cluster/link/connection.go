@@ -1,7 +1,6 @@
 package link
 
 import (
-	"io"
 	"net"
 	"sync"
 )
@@ -18,8 +17,7 @@ type connection struct {
 	number         int
 	client, server net.Conn
 	flows          [2]*flow
-	lanes          [2]*lane // of one in memory, else nil
-	ends           int      // directions not over yet; the link's lock guards it
+	ends           int // directions not over yet; the link's lock guards it
 
 	mu           sync.Mutex
 	awaiting     []*exchange // commands that the node has got and not answered
@@ -40,7 +38,7 @@ type exchange struct {
 
 func newConnection(l *Link, number int, client, server net.Conn) *connection {
 	c := &connection{link: l, number: number, client: client, server: server, ends: 2}
-	c.flows = [2]*flow{newFlow(c, toNode), newFlow(c, toClient)}
+	c.flows = [2]*flow{newFlow(c, toNode, server), newFlow(c, toClient, client)}
 	return c
 }
 
@@ -69,22 +67,12 @@ func (c *connection) answered(data []byte) *exchange {
 	x := c.awaiting[0]
 	is, last := c.answers(data)
 	if last {
-		c.awaiting = rest(c.awaiting)
+		c.awaiting = c.awaiting[1:]
 	}
 	if !is || x.confirmed > 1 { // it was answered by the first
 		return nil
 	}
 	return x
-}
-
-// rest is a queue without its first. One that is empty begins at its old place again, so
-// that a queue that is seldom longer than one needs no new room for each.
-func rest[T any](queue []T) []T {
-	if len(queue) == 1 {
-		clear(queue)
-		return queue[:0]
-	}
-	return queue[1:]
 }
 
 // over notes that a side has closed its end. A node that does so before the client
@@ -105,37 +93,28 @@ func (c *connection) over(direction int) {
 // connection, and the flow runs dry.
 type end struct {
 	net.Conn
-	of   *connection
 	flow *flow
 }
 
 // Write writes to whoever is there. Nobody may be: then the bytes are lost, and the other
 // direction brings the end, behind what was sent before it.
 func (e *end) Write(b []byte) (int, error) {
-	e.flow.arrives(len(b))
 	_, _ = e.Conn.Write(b)
 	return len(b), nil
 }
-
-// ReadFrom is io.Copy with a small buffer.
-func (e *end) ReadFrom(r io.Reader) (int64, error) {
-	return io.CopyBuffer(writer{e}, r, make([]byte, copySize))
-}
-
-// writer is an io.Writer and nothing else, which io.CopyBuffer writes itself.
-type writer struct{ io.Writer }
 
 // Close ends a direction; it is called once. Over TCP the node is heard out whose client
 // has gone: what it answers tells whether it did what it was asked, and the kernel of a
 // client that was killed takes such an answer, too.
 func (e *end) Close() error {
+	c := e.flow.conn
 	node, halves := e.Conn.(interface{ CloseWrite() error })
 	if halves && e.flow.direction == toNode {
 		_ = node.CloseWrite()
-		e.of.client.Close()
+		c.client.Close()
 	} else {
 		e.Conn.Close()
 	}
-	e.of.link.ended(e.of)
+	c.link.ended(c)
 	return nil
 }

@@ -1,58 +1,105 @@
 package link
 
 import (
+	"bytes"
+	"net"
 	"sync"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 )
 
-// flow is one direction of one connection: the messages on their way.
+// flow is one direction of one connection. It cuts the stream into messages, gives each its travel time, records it,
+// and cuts, delays, holds and loses what the link's faults say. In memory it passes messages on by events; over TCP a
+// toxic asks it for them.
 type flow struct {
 	conn      *connection
 	direction int
-	wake      chan struct{} // told when a held message was let go
+	to        end
+	timer     *scheduler.Timer // in memory: passes on what falls due
+	wake      chan struct{}    // over TCP: something has changed
 
-	// Used by the toxic's goroutine only.
-	ended    bool // nothing more will come in
+	mu       sync.Mutex
 	raw      bool // not RESP, or not ours: passed on as it is
 	partial  []byte
 	messages int
 	last     time.Time // when the message before falls due
+	queue    []*message
+	dead     bool // a message was lost here, and with it all that follow
+	ended    bool // nothing more will come in
 
-	mu    sync.Mutex
-	queue []*message
-	dead  bool // a message was lost here, and with it all that follow
-
-	transitMu sync.Mutex
-	transits  []inTransit
-	out, in   int // bytes that left the toxic, and that arrived at the end
+	cut   bool
+	delay time.Duration
+	under []chunk // under way: recorded, and not arrived
+	over  bool    // the last of them is the end of the stream
 }
 
 // message is one RESP value on its way.
 type message struct {
-	data  []byte
-	due   time.Time
-	held  bool
-	noted bool      // it was counted and recorded as passed on
-	ask   *exchange // set on a command
+	data []byte
+	due  time.Time
+	held bool
+	end  bool      // no message, but the end of the stream
+	ask  *exchange // set on a command
 }
 
-// commandMessage is the message of a command, with what becomes of it.
-type commandMessage struct {
-	message
-	exchange
+// chunk is a message that has set out, or the end of the stream, which has no data.
+type chunk struct {
+	data    []byte
+	due     time.Time
+	left    time.Time
+	counted bool
 }
 
-func newFlow(c *connection, direction int) *flow {
-	return &flow{conn: c, direction: direction, wake: make(chan struct{}, 1), raw: c == nil || c.link.cfg.Opaque}
+// newFlow makes a flow of a connection to one end, with the faults that its link has. The link's faults are locked.
+func newFlow(c *connection, direction int, to net.Conn) *flow {
+	l := c.link
+	f := &flow{conn: c, direction: direction, raw: l.cfg.Opaque, cut: l.cuts[direction] > 0, delay: l.delays[direction],
+		wake: make(chan struct{}, 1)}
+	f.to = end{to, f}
+	if l.cfg.Direct != nil {
+		f.timer = l.cfg.Direct.NewTimer(scheduler.Key{Class: scheduler.Arrival, A: l.cfg.Order, B: c.number,
+			C: direction}, f.pass)
+		if direction == toNode { // a node takes what arrives without a goroutine
+			f.timer.Passive()
+		}
+	}
+	return f
+}
+
+var _ Sink = (*flow)(nil)
+
+// change changes something, and sees to it that what is due then goes on.
+func (f *flow) change(what func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	what()
+	f.schedule()
+}
+
+// Feed takes what comes in.
+func (f *flow) Feed(data []byte) {
+	f.change(func() { f.take(data) })
+}
+
+// Close takes the end of the stream, which travels as a message does, behind what was sent before it: a process that
+// dies has written what its kernel has yet to deliver, and whoever is at the other end learns of its death by a
+// message, too.
+func (f *flow) Close() {
+	f.change(func() {
+		f.ended = true
+		f.conn.over(f.direction)
+		f.push(&message{data: []byte{}, due: f.arrival(), end: true})
+		f.messages++
+	})
 }
 
 // take cuts what came in into messages and queues them.
 func (f *flow) take(data []byte) {
 	if f.raw {
-		f.pass(data)
+		f.pushRaw(data)
 		return
 	}
 	f.partial = append(f.partial, data...)
@@ -60,50 +107,31 @@ func (f *flow) take(data []byte) {
 		n, err := length(f.partial)
 		if err != nil { // not RESP: no business of ours
 			f.raw = true
-			f.pass(f.partial)
+			f.pushRaw(f.partial)
 			f.partial = nil
 			return
 		}
 		if n == 0 {
 			return // the rest is still to come
 		}
-		data, due := f.partial[:n:n], f.arrival()
+		m := &message{data: f.partial[:n:n], due: f.arrival()}
 		f.partial = f.partial[n:]
 		f.messages++
 		if f.direction == toNode {
-			c := &commandMessage{}
-			c.message = message{data: data, due: due, ask: &c.exchange}
-			f.command(&c.message)
+			f.command(m)
 		} else {
-			f.reply(&message{data: data, due: due})
+			f.reply(m)
 		}
 	}
 }
 
-// end takes the end of the stream, which travels as a message does, behind what was
-// sent before it: a process that dies has written what its kernel has yet to
-// deliver, and who is at the other end learns of its death by a message, too.
-func (f *flow) end() {
-	f.ended = true
-	if f.conn != nil {
-		f.conn.over(f.direction)
-		f.push(&message{data: []byte{}, due: f.arrival(), noted: true})
-		f.messages++
-	}
+// pushRaw queues bytes that are not read.
+func (f *flow) pushRaw(data []byte) {
+	f.push(&message{data: bytes.Clone(data), due: f.arrival()})
+	f.messages++
 }
 
-// pass queues bytes that are not read.
-func (f *flow) pass(data []byte) {
-	due := time.Now()
-	if f.conn != nil {
-		due = f.arrival()
-		f.messages++
-	}
-	f.push(&message{data: data, due: due})
-}
-
-// arrival is when a message that sets out now is there, not before the one
-// ahead of it.
+// arrival is when a message that sets out now is there, not before the one ahead of it.
 func (f *flow) arrival() time.Time {
 	due := time.Now()
 	if travel := f.conn.link.cfg.Travel; travel != nil {
@@ -119,7 +147,7 @@ func (f *flow) arrival() time.Time {
 // command sees a message to the node set out.
 func (f *flow) command(m *message) {
 	l := f.conn.link
-	m.ask.command = l.read(m.data)
+	m.ask = &exchange{command: l.read(m.data)}
 	l.matchEffect(m.ask)
 	f.admit(m, l.match(m.ask, cluster.PartCommand))
 }
@@ -136,11 +164,8 @@ func (f *flow) reply(m *message) {
 	f.admit(m, l.match(x, cluster.PartReply))
 }
 
-// admit queues a message and does to it what an intercept has ordered, unless all
-// was let go in the meantime.
+// admit queues a message and does to it what an intercept has ordered, unless all was let go in the meantime.
 func (f *flow) admit(m *message, o order) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if o.of != nil && o.letGoes == f.conn.link.releases.Load() {
 		o.of.affected.add()
 		switch o.of.Action {
@@ -153,85 +178,113 @@ func (f *flow) admit(m *message, o order) {
 			return
 		}
 	}
-	f.queueUp(m)
+	f.push(m)
 }
 
 func (f *flow) push(m *message) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.queueUp(m)
-}
-
-// queueUp queues a message. f.mu is held.
-func (f *flow) queueUp(m *message) {
 	if !f.dead {
 		f.queue = append(f.queue, m)
 	}
 }
 
-// next gives the bytes to pass on now, or how long the first message has still
-// to travel; neither, if there is nothing to do but wait.
-func (f *flow) next() (data []byte, wait time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.queue) == 0 || f.queue[0].held {
-		return nil, 0
+// letGo frees what an intercept holds and says how many messages that were.
+func (f *flow) letGo() (held int) {
+	f.change(func() {
+		for _, m := range f.queue {
+			if m.held {
+				m.held, m.due = false, time.Now()
+				held++
+			}
+		}
+	})
+	return held
+}
+
+// hold begins a cut, or ends it: what it held goes on at once.
+func (f *flow) hold(on bool) {
+	f.change(func() { f.cut = on })
+}
+
+// slow sets the delay of messages that set out from now on; those that one delayed go on at once.
+func (f *flow) slow(by time.Duration) {
+	f.change(func() {
+		for i := range f.under {
+			f.under[i].due = time.Now()
+		}
+		f.delay = by
+	})
+}
+
+// due is when something goes on next, as far as that is known.
+func (f *flow) due() (at time.Time, known bool) {
+	if len(f.queue) > 0 && !f.queue[0].held {
+		at, known = f.queue[0].due, true
 	}
-	m := f.queue[0]
-	if wait = time.Until(m.due); wait > 0 {
-		return nil, wait
+	if f.drained() {
+		at, known = time.Now(), true
 	}
-	if !m.noted {
-		m.noted = true
-		f.leaves(len(m.data))
+	if len(f.under) > 0 && !f.cut && (!known || f.under[0].due.Before(at)) {
+		at, known = f.under[0].due, true
+	}
+	return at, known
+}
+
+// drained says that nothing is left to set out, now or later, but the end of the stream.
+func (f *flow) drained() bool { return f.ended && len(f.queue) == 0 && !f.over }
+
+// schedule sees to it that what is due next goes on then.
+func (f *flow) schedule() {
+	if f.timer == nil {
+		select {
+		case f.wake <- struct{}{}:
+		default:
+		}
+	} else if due, known := f.due(); known {
+		f.timer.Set(time.Until(due))
+	}
+}
+
+// pass lets what is due go on, and one message arrive.
+func (f *flow) pass() {
+	f.change(func() {
+		c, arrives := f.next()
+		switch {
+		case !arrives:
+		case c.data == nil:
+			_ = f.to.Close() // it has no error
+		default:
+			_, _ = f.to.Write(c.data) // nor has this
+		}
+	})
+}
+
+// next lets what is due set out, and gives what arrives, if something does.
+func (f *flow) next() (c chunk, arrives bool) {
+	l := f.conn.link
+	for len(f.queue) > 0 && !f.queue[0].held && time.Until(f.queue[0].due) <= 0 {
+		m, now := f.queue[0], time.Now()
+		f.queue = f.queue[1:]
+		f.under = append(f.under, chunk{data: m.data, due: now.Add(f.delay), left: now, counted: !m.end})
+		if !m.end {
+			l.gauges[f.direction].setOut()
+		}
 		if m.ask != nil {
-			f.conn.link.reached(m.ask)
+			l.reached(m.ask)
 			f.conn.asked(m.ask)
 		}
 	}
-	return m.data, 0
-}
-
-// due is when the first message may be passed on, as far as that is known.
-func (f *flow) due() (at time.Time, known bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.queue) == 0 || f.queue[0].held {
-		return time.Time{}, false
+	if f.drained() {
+		f.over = true
+		f.under = append(f.under, chunk{due: time.Now()})
 	}
-	return f.queue[0].due, true
-}
-
-// sent notes that the first message was passed on.
-func (f *flow) sent() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.queue = rest(f.queue)
-}
-
-// done reports whether nothing is left to pass on, now or later.
-func (f *flow) done() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.ended && len(f.queue) == 0
-}
-
-// letGo frees what an intercept holds and says how many messages that were.
-func (f *flow) letGo() (held int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, m := range f.queue {
-		if m.held {
-			m.held = false
-			m.due = time.Now()
-			held++
-		}
+	if len(f.under) == 0 || f.cut || time.Until(f.under[0].due) > 0 {
+		return chunk{}, false
 	}
-	select {
-	case f.wake <- struct{}{}:
-	default:
+	c, f.under = f.under[0], f.under[1:]
+	if c.counted {
+		l.gauges[f.direction].passed(c.left)
 	}
-	return held
+	return c, true
 }
 
 // recorded records a command, or its reply if there is one.

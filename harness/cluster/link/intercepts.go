@@ -39,10 +39,10 @@ func (e *affectedMessages) removeLast() {
 	e.times = e.times[:max(0, len(e.times)-1)]
 }
 
-func (e *affectedMessages) read() cluster.Met {
+func (e *affectedMessages) read() cluster.Traffic {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return cluster.Met{Messages: len(e.times), First: slices.Clone(e.times[:min(len(e.times), cluster.FirstMessages)])}
+	return cluster.Traffic{Messages: len(e.times), First: slices.Clone(e.times[:min(len(e.times), cluster.FirstMessages)])}
 }
 
 // order is what an intercept does to one message; of none, nothing. All may be let go
@@ -54,7 +54,7 @@ type order struct {
 
 // Intercept does something to the next commands that match; the function that it
 // returns tells to which messages it has been done so far.
-func (l *Link) Intercept(i cluster.Intercept) (met func() cluster.Met, err error) {
+func (l *Link) Intercept(i cluster.Intercept) (met func() cluster.Traffic, err error) {
 	if i.Command == "" {
 		return nil, errors.New("an intercept needs the name of a command, or of what it does")
 	}
@@ -75,11 +75,8 @@ func (l *Link) LetGo() (held int, err error) {
 	open := l.inOrder()
 	l.mu.Unlock()
 	for _, c := range open {
-		for d, f := range c.flows {
+		for _, f := range c.flows {
 			held += f.letGo()
-			if l.cfg.Direct != nil {
-				c.lanes[d].changed()
-			}
 		}
 	}
 	return held, nil

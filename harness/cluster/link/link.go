@@ -38,13 +38,11 @@ type Config struct {
 
 // Link is a cluster.Link over toxiproxy, unless it is direct.
 type Link struct {
-	cfg   Config
-	name  string
-	proxy proxy // nil: it is direct
+	cfg  Config
+	name string
 
-	// Changing the chain of toxics waits for each toxic to stand still, and a
-	// toxic takes mu to count; so mu is never held while the chain is changed.
-	chain  sync.Mutex
+	// A flow takes mu to count: it is never held while a flow is changed.
+	faults sync.Mutex
 	cuts   [2]int // how many cuts are in effect, by direction
 	delays [2]time.Duration
 
@@ -67,14 +65,6 @@ var _ cluster.Link = (*Link)(nil)
 
 type count struct{ received, answered int }
 
-// proxy carries the connections of a link that is not direct, and does its faults.
-type proxy interface {
-	start(c *connection)
-	// lag sets how long what passes is held, under a name of its own for each reason.
-	lag(name, way string, by time.Duration) error
-	close() // once the connections have ended
-}
-
 // New makes a link without connections.
 func New(cfg Config) *Link {
 	if cfg.Scripts == nil {
@@ -88,9 +78,6 @@ func New(cfg Config) *Link {
 		counts: map[string]*count{},
 	}
 	l.idle = sync.NewCond(&l.mu)
-	if cfg.Direct == nil {
-		l.proxy = newProxy(l)
-	}
 	return l
 }
 
@@ -105,44 +92,36 @@ func (l *Link) Join(client, server net.Conn) {
 	case c == nil:
 		client.Close()
 		server.Close()
-		return
 	case l.cfg.Direct != nil:
-		Drain(client, c.lanes[toNode])
-		Drain(server, c.lanes[toClient])
-		return
+		Drain(client, c.flows[toNode])
+		Drain(server, c.flows[toClient])
+	default:
+		startTCP(c)
 	}
-	l.proxy.start(c)
 }
 
 // connect makes a connection of two ends; nil if the link is closed.
 func (l *Link) connect(client, server net.Conn) *connection {
-	l.chain.Lock() // so that no fault begins or ends between its looking for lanes and their looking for faults
-	defer l.chain.Unlock()
+	l.faults.Lock() // so that no fault begins or ends between its looking for flows and their looking for faults
+	defer l.faults.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil
 	}
 	c := newConnection(l, int(l.connections.Add(1)-1), client, server)
-	if l.cfg.Direct != nil {
-		for d, to := range []net.Conn{toNode: server, toClient: client} {
-			f := c.flows[d]
-			c.lanes[d] = newLane(l.cfg.Direct, f, &end{Conn: to, of: c, flow: f}, l.cuts[d] > 0, l.delays[d])
-		}
-	}
 	l.open[c] = true
 	return c
 }
 
-// lanes lists those of a direction.
-func (l *Link) lanes(direction int) []*lane {
+// each does something to the flows of a direction.
+func (l *Link) each(direction int, do func(*flow)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	var all []*lane
-	for _, c := range l.inOrder() {
-		all = append(all, c.lanes[direction])
+	open := l.inOrder()
+	l.mu.Unlock()
+	for _, c := range open {
+		do(c.flows[direction])
 	}
-	return all
 }
 
 // inOrder lists the open connections in the order in which they came: what happens to all
@@ -166,9 +145,6 @@ func (l *Link) Close() error {
 		l.idle.Wait()
 	}
 	l.mu.Unlock()
-	if l.proxy != nil {
-		l.proxy.close()
-	}
 	return nil
 }
 

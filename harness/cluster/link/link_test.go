@@ -108,15 +108,6 @@ func TestCommandsAndRepliesAreRecorded(t *testing.T) {
 	})
 }
 
-func TestTravelTimeIsOneWay(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
-		require.NoError(t, r.redis.Ping(context.Background()).Err()) // connects
-		began := time.Now()
-		require.NoError(t, r.redis.Ping(context.Background()).Err())
-		require.Equal(t, 2*time.Millisecond, time.Since(began))
-	})
-}
-
 func TestCutHoldsUntilHealed(t *testing.T) {
 	for _, direction := range []cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient} {
 		t.Run(string(direction), func(t *testing.T) {
@@ -151,7 +142,8 @@ func TestDelayAddsToTheWay(t *testing.T) {
 		require.NoError(t, r.redis.Ping(ctx).Err())
 		for _, step := range []struct{ by, want time.Duration }{
 			{20 * time.Millisecond, 42 * time.Millisecond},
-			{30 * time.Millisecond, 62 * time.Millisecond}, // replaces
+			{30*time.Millisecond + time.Microsecond, 62 * time.Millisecond}, // replaces, in whole milliseconds
+			{-time.Second, 2 * time.Millisecond},
 			{0, 2 * time.Millisecond},
 		} {
 			require.NoError(t, r.link.Delay(cluster.Both, step.by))
@@ -160,44 +152,6 @@ func TestDelayAddsToTheWay(t *testing.T) {
 			require.InDelta(t, float64(step.want), float64(time.Since(began)), float64(2*time.Millisecond))
 		}
 	})
-}
-
-func TestIntercepts(t *testing.T) {
-	for name, c := range map[string]struct {
-		intercept cluster.Intercept
-		applied   bool // the SET reached the node
-		fails     bool // the caller got an error
-		answered  int
-	}{
-		"hold a command":  {cluster.Intercept{Command: "set", Part: cluster.PartCommand, Action: cluster.Hold}, false, true, 0},
-		"hold a reply":    {cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold}, true, true, 1},
-		"lose a command":  {cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Lose}, false, true, 0},
-		"lose a reply":    {cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Lose}, true, true, 1},
-		"drop a command":  {cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Drop}, false, true, 0},
-		"drop a reply":    {cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Drop}, true, true, 1},
-		"another command": {cluster.Intercept{Command: "GET", Part: cluster.PartCommand, Action: cluster.Lose}, true, false, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, r *rig) {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-				defer cancel()
-				require.NoError(t, r.redis.Ping(ctx).Err())
-				_, err := r.link.Intercept(c.intercept)
-				require.NoError(t, err)
-				err = r.redis.SetNX(ctx, "k1", "x", time.Minute).Err()
-				require.Equal(t, c.fails, err != nil, "%v", err)
-				received, answered := r.link.Count("SET")
-				require.Equal(t, c.answered, answered)
-				require.Equal(t, c.applied, received == 1)
-				// On another connection all is well, and the intercept is spent.
-				if c.intercept.Command != "GET" {
-					taken, err := r.redis.SetNX(context.Background(), "k1", "y", time.Minute).Result()
-					require.NoError(t, err)
-					require.Equal(t, !c.applied, taken)
-				}
-			})
-		})
-	}
 }
 
 func TestHeldCommandLandsWhenLetGo(t *testing.T) {

@@ -180,19 +180,6 @@ func (p *pipe) tryRead(b []byte) (int, error) {
 	return n, nil
 }
 
-// copySize is for messages of a hundred bytes or so; io.Copy's own 32 KiB for
-// each direction of each connection would be most of the garbage of a run in
-// virtual time.
-const copySize = 2048
-
-// WriteTo is io.Copy with a small buffer.
-func (p *pipe) WriteTo(w io.Writer) (int64, error) {
-	return io.CopyBuffer(w, reader{p}, make([]byte, copySize))
-}
-
-// reader is an io.Reader and nothing else, which io.CopyBuffer reads itself.
-type reader struct{ io.Reader }
-
 func (p *pipe) Write(b []byte) (int, error) {
 	if err := p.out.write(b); err != nil {
 		return 0, err

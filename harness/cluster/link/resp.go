@@ -90,6 +90,18 @@ func number(b []byte) (int, error) {
 	return n, nil
 }
 
+// ReadCommand reads the command at the beginning of data, and gives its size, 0 if its end is still to come.
+func ReadCommand(data []byte) (words []string, size int, err error) {
+	size, err = length(data)
+	if err != nil || size == 0 {
+		return nil, 0, err
+	}
+	if words = arguments(data[:size]); len(words) == 0 {
+		return nil, 0, errors.New("an empty command")
+	}
+	return words, size, nil
+}
+
 // arguments reads a whole command: an array of bulk strings. Anything else has
 // no arguments.
 func arguments(b []byte) []string {

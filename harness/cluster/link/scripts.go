@@ -1,8 +1,6 @@
 package link
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"regexp"
 	"strings"
 	"sync"
@@ -28,8 +26,7 @@ func NewScripts() *Scripts {
 
 // learn remembers a script and gives its digest.
 func (s *Scripts) learn(body string) string {
-	sum := sha1.Sum([]byte(body))
-	digest := hex.EncodeToString(sum[:])
+	digest := script.Digest(body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.texts[digest] = body

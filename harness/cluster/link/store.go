@@ -23,7 +23,7 @@ func parseStoreCommand(data []byte) command {
 	if len(args) == 0 {
 		return command{}
 	}
-	c := command{Name: Capitals(args[0])}
+	c := command{Name: strings.ToUpper(args[0])}
 	args = args[1:]
 	switch c.Name {
 	case "GET":

@@ -1,7 +1,6 @@
 package link
 
-// newProxy makes nothing: toxiproxy is for sockets, which a browser does not have. There all
-// links are direct.
-func newProxy(*Link) proxy {
+// startTCP cannot be: toxiproxy is for sockets, which a browser does not have.
+func startTCP(*connection) {
 	panic("link: a program for browsers has direct links only: set Config.Direct")
 }

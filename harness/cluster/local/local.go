@@ -33,8 +33,7 @@ type Cluster struct {
 	hosts   []*host // of servers and Sentinels
 	links   *network.Network
 
-	closing  sync.Once
-	closeErr error
+	closing func() error // close, once
 }
 
 var _ interface {
@@ -59,6 +58,7 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	_, _ = process.Clean()
 
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
+	c.closing = sync.OnceValue(c.close)
 	// Without a shim some faults cannot be done; can tells why.
 	c.library, _ = shim.Build("")
 	c.Workers.Command, c.Workers.Stranger = choice.Worker, choice.External
@@ -157,10 +157,7 @@ func (c *Cluster) makeFolder() error {
 
 // Close ends every process, heals every link and removes every file. It may be
 // called at any time and any number of times.
-func (c *Cluster) Close() error {
-	c.closing.Do(func() { c.closeErr = c.close() })
-	return c.closeErr
-}
+func (c *Cluster) Close() error { return c.closing() }
 
 func (c *Cluster) close() error {
 	c.End()

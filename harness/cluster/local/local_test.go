@@ -19,54 +19,18 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-func TestNewStartsServersOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	l := start(t, 5, nil)
-	require.Equal(t, "local", l.Kind())
-	require.Regexp(t, `^(redis|valkey) \d+\.\d+\.\d+$`, l.Server())
-	seen := map[string]bool{}
-	for _, name := range []string{"n1", "n2", "n3", "n4", "n5", cluster.StoreName} {
-		n := l.Node(name)
-		require.Equal(t, name, n.Name())
-		look, err := n.Look(t.Context())
-		require.NoError(t, err)
-		require.True(t, look.Up)
-		require.Empty(t, look.Keys)
-		require.False(t, seen[look.RunID], "%s has another's run id", name)
-		seen[look.RunID] = true
-	}
-	require.Nil(t, l.Node("n6"))
-	require.Nil(t, l.Link("c1", "n6"))
-	require.Nil(t, l.Link("c3", "n1"))
-}
-
 func TestNewRefusesABadConfig(t *testing.T) {
 	t.Parallel()
 	needRedis(t)
-	record := func(history.Event) {}
-	for _, c := range []struct {
-		cfg  cluster.Config
-		want string
-	}{
-		{cluster.Config{Record: record}, "local cluster: no nodes: name at least one"},
-		{cluster.Config{Nodes: []string{"n1"}}, "local cluster: Config.Record is nil: it must take the run's events"},
-		{cluster.Config{Record: record, Nodes: []string{"n1", "n1"}},
-			`local cluster: "n1" is named twice: nodes and clients need names of their own`},
-		{cluster.Config{Record: record, Nodes: []string{"n1"}, Clients: []string{"store"}},
-			`local cluster: a node or client cannot be named "store": that is the guarded store`},
-		{cluster.Config{Record: record, Nodes: []string{"../n1"}},
-			`local cluster: "../n1" cannot be a name: each names a folder or file of its own`},
-		{cluster.Config{Record: record, Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n9"}},
-			"local cluster: the alias n2 does not lead to a node: there are [n1 n2]"},
-		{cluster.Config{Record: record, Nodes: []string{"n1"}, Aliases: map[string]string{"n1": "n1"}},
-			"local cluster: the alias n1 does not lead to a node: there are [n1]"},
-		{cluster.Config{Record: record, Nodes: []string{"n1"}, Persistence: "paper"},
-			`local cluster: no persistence setting "paper": there are none, rdb, aof-no, aof-everysec and aof-always`},
-	} {
-		_, err := New(t.Context(), c.cfg, cluster.Choice{})
-		require.EqualError(t, err, c.want)
-	}
-	_, err := New(t.Context(), cluster.Config{Record: record, Nodes: []string{"n1"}, Dir: "/nonexistent"}, cluster.Choice{})
+	cfg := cluster.Config{Record: func(history.Event) {}}
+	_, err := New(t.Context(), cfg, cluster.Choice{})
+	require.EqualError(t, err, "local cluster: no nodes: name at least one")
+	cfg.Nodes, cfg.Persistence = []string{"n1"}, "paper"
+	_, err = New(t.Context(), cfg, cluster.Choice{})
+	require.EqualError(t, err,
+		`local cluster: no persistence setting "paper": there are none, rdb, aof-no, aof-everysec and aof-always`)
+	cfg.Persistence, cfg.Dir = "", "/nonexistent"
+	_, err = New(t.Context(), cfg, cluster.Choice{})
 	require.ErrorContains(t, err, "local cluster: cannot make the run's folder")
 }
 
@@ -94,19 +58,6 @@ func TestCan(t *testing.T) {
 	require.EqualError(t, u, "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, "+
 		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, client-timers, replicas, promote, sentinels, "+
 		"redis-cluster, fill, rewrite, busy, block, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
-}
-
-func TestDelayOfEveryLink(t *testing.T) {
-	t.Parallel()
-	const oneWay = 20 * time.Millisecond
-	l := start(t, 1, func(cfg *cluster.Config) { cfg.Delay = oneWay })
-	for _, node := range []string{"n1", cluster.StoreName} {
-		db := dial(t, l.Address("c1", node))
-		require.NoError(t, db.Ping(t.Context()).Err())
-		begin := time.Now()
-		require.NoError(t, db.Ping(t.Context()).Err())
-		require.GreaterOrEqual(t, time.Since(begin), 2*oneWay)
-	}
 }
 
 func TestParallelClustersDoNotMeet(t *testing.T) {
@@ -205,15 +156,6 @@ func TestCloseEndsAStart(t *testing.T) {
 	require.False(t, n.Host.(*host).proc.Load().Identity().Alive())
 }
 
-func TestSleep(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	before := l.Now()
-	require.NoError(t, l.Sleep(t.Context(), 20*time.Millisecond))
-	require.GreaterOrEqual(t, l.Now()-before, int64(20*time.Millisecond))
-	require.ErrorIs(t, l.Sleep(within(t, 5*time.Millisecond), time.Hour), context.DeadlineExceeded)
-}
-
 // TestNothingLeaks runs alone: other tests have descriptors and goroutines of
 // their own.
 func TestNothingLeaks(t *testing.T) {
@@ -248,22 +190,4 @@ func TestNothingLeaks(t *testing.T) {
 	eventually(t, "as many descriptors and goroutines as before", func() bool {
 		return descriptors() <= fds && runtime.NumGoroutine() <= goroutines
 	})
-}
-
-// TestNewIsQuick measures how long fresh servers take, again while the machine
-// is busy with something else.
-func TestNewIsQuick(t *testing.T) {
-	needRedis(t)
-	var took time.Duration
-	for range 20 {
-		begin := time.Now()
-		l := start(t, 5, nil)
-		took = time.Since(begin)
-		t.Logf("6 servers with %d links: %s", 12, took)
-		if took < 2*time.Second {
-			return
-		}
-		require.NoError(t, l.Close())
-	}
-	require.Fail(t, "fresh servers take long each time", took)
 }

@@ -34,129 +34,11 @@ type node struct {
 }
 
 // oneNode starts a cluster of one node, with a connection past its links.
-func oneNode(t testing.TB, p cluster.Persistence) (*Cluster, node, *redis.Client) {
+func oneNode(t testing.TB, p cluster.Persistence) (node, *redis.Client) {
 	t.Helper()
 	needShim(t)
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = p })
-	return l, node{l.Nodes["n1"], at(l, "n1")}, dial(t, at(l, "n1").addr)
-}
-
-// skew is how far a node's clock is ahead of the true one.
-func skew(t testing.TB, l *Cluster, n cluster.Node) time.Duration {
-	t.Helper()
-	ahead, _ := skewAt(t, l, n)
-	return ahead
-}
-
-// skewAt is skew, and when it was so. It is measured again until the answer has
-// come fast enough: a busy machine takes longer, and measures as well.
-func skewAt(t testing.TB, l *Cluster, n cluster.Node) (ahead time.Duration, at int64) {
-	t.Helper()
-	const fast = int64(time.Millisecond)
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-		began := l.Now()
-		reading, err := n.Clock(t.Context())
-		require.NoError(t, err)
-		if ended := l.Now(); ended-began < fast {
-			at = (began + ended) / 2
-			return time.Duration(reading - at), at
-		}
-	}
-	require.Fail(t, "no reading of the clock came fast enough")
-	return 0, 0
-}
-
-// skewSlack is how far a measured skew may be from the one that was asked for.
-const skewSlack = float64(5 * time.Millisecond)
-
-func TestClockJumps(t *testing.T) {
-	t.Parallel()
-	l, n, _ := oneNode(t, cluster.PersistNone)
-	require.InDelta(t, 0, skew(t, l, n), skewSlack)
-	var sum time.Duration
-	for _, jump := range []time.Duration{time.Second, -3 * time.Second, 24 * time.Hour, 20 * time.Millisecond} {
-		require.NoError(t, n.SetClock(t.Context(), jump, 0))
-		sum += jump
-		require.InDelta(t, sum, skew(t, l, n), skewSlack, "after %v", jump)
-	}
-}
-
-func TestClockRate(t *testing.T) {
-	t.Parallel()
-	l, n, _ := oneNode(t, cluster.PersistNone)
-	for _, rate := range []float64{1.2, 0.8, 1.005, 1} {
-		require.NoError(t, n.SetClock(t.Context(), 0, rate))
-		before, began := skewAt(t, l, n)
-		time.Sleep(300 * time.Millisecond)
-		after, ended := skewAt(t, l, n)
-		require.InEpsilon(t, rate, 1+float64(after-before)/float64(ended-began), 0.01)
-	}
-	require.ErrorContains(t, n.SetClock(t.Context(), 0, -1), "set the clock of n1: a clock cannot run at rate -1")
-}
-
-// TestKeysExpireOnTheNodesClock while the server runs.
-func TestKeysExpireOnTheNodesClock(t *testing.T) {
-	t.Parallel()
-	_, n, db := oneNode(t, cluster.PersistNone)
-	ctx := t.Context()
-	left := func() time.Duration {
-		ttl, err := db.PTTL(ctx, "k").Result()
-		require.NoError(t, err)
-		return ttl
-	}
-	require.NoError(t, db.Set(ctx, "k", "token", time.Minute).Err())
-	require.NoError(t, n.SetClock(ctx, 40*time.Second, 0))
-	require.InDelta(t, 20*time.Second, left(), float64(time.Second))
-	require.NoError(t, n.SetClock(ctx, -30*time.Second, 0))
-	require.InDelta(t, 50*time.Second, left(), float64(time.Second))
-	require.NoError(t, n.SetClock(ctx, time.Minute, 0))
-	require.ErrorIs(t, db.Get(ctx, "k").Err(), redis.Nil)
-
-	require.NoError(t, n.SetClock(ctx, 0, 50))
-	require.NoError(t, db.Set(ctx, "k", "token", 10*time.Second).Err())
-	time.Sleep(250 * time.Millisecond)
-	require.ErrorIs(t, db.Get(ctx, "k").Err(), redis.Nil)
-}
-
-// TestClockOutlivesTheServer: it is the machine's, which may boot with another.
-func TestClockOutlivesTheServer(t *testing.T) {
-	t.Parallel()
-	l, n, db := oneNode(t, cluster.PersistAlways)
-	ctx := t.Context()
-	require.NoError(t, n.SetClock(ctx, time.Hour, 0))
-	require.NoError(t, db.Set(ctx, "k", "token", time.Minute).Err())
-	require.NoError(t, n.Kill(ctx))
-	require.InDelta(t, time.Hour, skew(t, l, n), skewSlack, "of the machine")
-	require.NoError(t, n.Start(ctx))
-	require.InDelta(t, time.Hour, skew(t, l, n), skewSlack)
-	require.NoError(t, db.Get(ctx, "k").Err())
-
-	require.NoError(t, n.Kill(ctx))
-	require.NoError(t, n.SetClock(ctx, 2*time.Minute, 0))
-	require.NoError(t, n.Start(ctx))
-	require.InDelta(t, time.Hour+2*time.Minute, skew(t, l, n), skewSlack)
-	require.ErrorIs(t, db.Get(ctx, "k").Err(), redis.Nil, "its time ran out while the node was down")
-}
-
-// TestClocksAreEachNodesOwn, and other processes' clocks are the host's.
-func TestClocksAreEachNodesOwn(t *testing.T) {
-	t.Parallel()
-	needShim(t)
-	l := start(t, 2, nil)
-	require.NoError(t, l.Node("n1").SetClock(t.Context(), time.Hour, 0))
-	require.InDelta(t, time.Hour, skew(t, l, l.Nodes["n1"]), skewSlack)
-	require.InDelta(t, 0, skew(t, l, l.Nodes["n2"]), skewSlack)
-	require.InDelta(t, 0, skew(t, l, l.Nodes[cluster.StoreName]), skewSlack)
-}
-
-// TestClockOfAPausedNode is set all the same, and seen once it goes on.
-func TestClockOfAPausedNode(t *testing.T) {
-	t.Parallel()
-	l, n, _ := oneNode(t, cluster.PersistNone)
-	require.NoError(t, n.Pause(t.Context()))
-	require.NoError(t, n.SetClock(t.Context(), time.Hour, 0))
-	require.NoError(t, n.Resume(t.Context()))
-	require.InDelta(t, time.Hour, skew(t, l, n), skewSlack)
+	return node{l.Nodes["n1"], at(l, "n1")}, dial(t, at(l, "n1").addr)
 }
 
 // sizes are the lengths of the files on a node's disk.
@@ -192,54 +74,11 @@ func syncedOf(t testing.TB, n node, name string) int64 {
 	return 0
 }
 
-func TestPowerLoss(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		persistence cluster.Persistence
-		remembers   bool
-	}{
-		{cluster.PersistNone, false},
-		{cluster.PersistRDB, false},
-		{cluster.PersistNo, false},
-		{cluster.PersistEverysec, false},
-		{cluster.PersistAlways, true},
-	} {
-		t.Run(string(c.persistence), func(t *testing.T) {
-			_, n, db := oneNode(t, c.persistence)
-			ctx := t.Context()
-			require.NoError(t, db.Set(ctx, "k", "token", time.Minute).Err())
-			before := sizes(t, n)
-			lost, err := n.PowerLoss(ctx)
-			require.NoError(t, err)
-			after := sizes(t, n)
-			want := before[incr]
-			if c.remembers {
-				want = 0
-			}
-			require.Equal(t, want, lost)
-			require.Equal(t, before[incr]-want, after[incr])
-			for name, size := range before {
-				if name != incr {
-					require.Equal(t, size, after[name], "%s was synced", name)
-				}
-			}
-			seen, err := n.Look(ctx)
-			require.NoError(t, err)
-			require.False(t, seen.Up)
-
-			require.NoError(t, n.Start(ctx))
-			seen, err = n.Look(ctx)
-			require.NoError(t, err)
-			require.Equal(t, c.remembers, len(seen.Keys) == 1)
-		})
-	}
-}
-
 // TestPowerLossIsExact: everysec loses what came after its last fsync, to the
 // byte, and the node goes on from there.
 func TestPowerLossIsExact(t *testing.T) {
 	t.Parallel()
-	_, n, db := oneNode(t, cluster.PersistEverysec)
+	n, db := oneNode(t, cluster.PersistEverysec)
 	ctx := t.Context()
 	require.NoError(t, db.Set(ctx, "early", "token", time.Minute).Err())
 	eventually(t, "the first second is synced", func() bool {
@@ -283,7 +122,7 @@ func TestPowerLossIsExact(t *testing.T) {
 // TestPowerLossEndsForks, which would write on after their parent's death.
 func TestPowerLossEndsForks(t *testing.T) {
 	t.Parallel()
-	_, n, db := oneNode(t, cluster.PersistRDB)
+	n, db := oneNode(t, cluster.PersistRDB)
 	ctx := t.Context()
 	// The child of BGSAVE takes its time over each key.
 	require.NoError(t, db.ConfigSet(ctx, "rdb-key-save-delay", "100000").Err())
@@ -299,53 +138,26 @@ func TestPowerLossEndsForks(t *testing.T) {
 	require.False(t, isAlive(children))
 }
 
-// TestSlowFsync: with always the reply waits for the disk; and with everysec a
-// fsync that stalls keeps what is acknowledged from the file, so that even a kill
+// TestSlowFsync: with everysec an fsync that stalls keeps what is acknowledged from the file, so that even a kill
 // loses it.
 func TestSlowFsync(t *testing.T) {
 	t.Parallel()
-	t.Run("always", func(t *testing.T) {
-		_, n, db := oneNode(t, cluster.PersistAlways)
-		require.NoError(t, n.SlowFsync(200*time.Millisecond))
-		began := time.Now()
-		require.NoError(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
-		require.GreaterOrEqual(t, time.Since(began), 200*time.Millisecond)
-		require.NoError(t, n.SlowFsync(0))
+	n, db := oneNode(t, cluster.PersistEverysec)
+	ctx := t.Context()
+	require.NoError(t, n.SlowFsync(time.Minute))
+	require.NoError(t, db.Set(ctx, "early", "token", time.Minute).Err())
+	eventually(t, "an fsync stalls", func() bool {
 		done, err := n.Disturbed()
 		require.NoError(t, err)
-		require.Equal(t, cluster.Disturbed{Delayed: 1}, done)
+		return done.Delayed > 0
 	})
-	t.Run("everysec", func(t *testing.T) {
-		_, n, db := oneNode(t, cluster.PersistEverysec)
-		ctx := t.Context()
-		require.NoError(t, n.SlowFsync(time.Minute))
-		require.NoError(t, db.Set(ctx, "early", "token", time.Minute).Err())
-		eventually(t, "an fsync stalls", func() bool {
-			done, err := n.Disturbed()
-			require.NoError(t, err)
-			return done.Delayed > 0
-		})
-		require.NoError(t, db.Set(ctx, "late", "token", time.Minute).Err())
-		require.NoError(t, n.Kill(ctx))
-		require.NoError(t, n.Start(ctx))
-		seen, err := n.Look(ctx)
-		require.NoError(t, err)
-		require.Contains(t, seen.Keys, "early")
-		require.NotContains(t, seen.Keys, "late")
-	})
-}
-
-// TestFailFsync: with always Redis cannot keep its word, and exits.
-func TestFailFsync(t *testing.T) {
-	t.Parallel()
-	_, n, db := oneNode(t, cluster.PersistAlways)
-	require.NoError(t, n.FailFsync(true))
-	require.Error(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
-	eventually(t, "the server exits", func() bool { return !n.at.proc.Load().Running() })
-	require.Contains(t, process.Tail(n.at.logFile()), "Input/output error")
-	require.NoError(t, n.FailFsync(false))
-	require.NoError(t, n.Start(t.Context()))
-	require.NoError(t, db.Set(t.Context(), "k", "token", time.Minute).Err())
+	require.NoError(t, db.Set(ctx, "late", "token", time.Minute).Err())
+	require.NoError(t, n.Kill(ctx))
+	require.NoError(t, n.Start(ctx))
+	seen, err := n.Look(ctx)
+	require.NoError(t, err)
+	require.Contains(t, seen.Keys, "early")
+	require.NotContains(t, seen.Keys, "late")
 }
 
 // TestWithoutACompiler the faults that need the shim are not done by half.

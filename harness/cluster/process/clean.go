@@ -33,21 +33,15 @@ func Clean() (done []string, err error) {
 	return done, errors.Join(errs...)
 }
 
-// cleanRun cleans up after the run of one record, if its harness is dead: then
-// nobody holds the lock on it. The record goes with it, unless the run had projects
-// on a Docker engine that are not known to be gone.
+// cleanRun cleans up after the run of one record, if its harness is dead. The record
+// goes with it, unless the run had projects on a Docker engine that are not known to be
+// gone.
 func cleanRun(name string, projectsGone bool) (done []string, err error) {
-	file, err := openRecord(name, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // its run has just ended
-	}
-	if err != nil {
+	file, dead, err := openRecord(name, os.O_RDWR)
+	if file == nil || !dead {
 		return nil, err
 	}
 	defer file.Close()
-	if dead, err := lock(file); !dead || err != nil {
-		return nil, err
-	}
 	entries, err := readRecord(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; end what it names by hand and remove it", name, err)
@@ -89,33 +83,12 @@ func engineOf(entries []Entry) string {
 // engine, with the engine's name. Once these are gone, Forget removes a record.
 func Stranded() (records map[string]string, err error) {
 	records = map[string]string{}
-	var errs []error
-	for _, name := range recordFiles(stateFolders()...) {
-		engine, err := engineOfDead(name)
-		if engine != "" {
+	err = eachRecord(func(name string, dead bool, entries []Entry) {
+		if engine := engineOf(entries); dead && engine != "" {
 			records[name] = engine
 		}
-		errs = append(errs, err)
-	}
-	return records, errors.Join(errs...)
-}
-
-// engineOfDead is the engine on which the harness of a record had projects, ""
-// if there is none or the harness lives.
-func engineOfDead(name string) (string, error) {
-	if dead, err := Dead(name); !dead || err != nil {
-		return "", err
-	}
-	file, err := openRecord(name, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil // somebody else has cleaned up
-	}
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	entries, err := readRecord(file)
-	return engineOf(entries), err
+	})
+	return records, err
 }
 
 // Forget removes the record of a dead harness that has nothing left on an engine.

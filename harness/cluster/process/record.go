@@ -130,31 +130,39 @@ func createLocked(dir string) (*os.File, error) {
 	}
 	const tries = 10 // a Clean may come in between the making and the locking
 	for range tries {
-		file, err := openRecord(filepath.Join(dir, "run-"+RandomName()+".jsonl"), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND)
-		if err != nil {
-			return nil, err
-		}
-		ours, err := lock(file)
-		if ours {
+		name := filepath.Join(dir, "run-"+RandomName()+".jsonl")
+		file, ours, err := openRecord(name, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND)
+		switch {
+		case ours && file != nil:
 			return file, nil
-		}
-		file.Close()
-		if err != nil {
-			return nil, errors.Join(err, os.Remove(file.Name()))
+		case err != nil:
+			return nil, err
+		case file != nil:
+			file.Close()
 		}
 	}
 	return nil, fmt.Errorf("%s: new records are taken away as soon as they are made", dir)
 }
 
-// openRecord opens a record. Windows lets nobody remove a file that is open, unless
-// whoever opened it shares that right as well, as os.Root does.
-func openRecord(name string, flag int) (*os.File, error) {
+// openRecord opens a record, and takes the lock on it, unless its harness lives and has that: dead says which. There is
+// no file where there is no such record, or none any more. Windows lets nobody remove a file that is open, unless whoever
+// opened it shares that right as well, as os.Root does.
+func openRecord(name string, flag int) (file *os.File, dead bool, err error) {
 	dir, err := os.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		defer dir.Close()
+		file, err = dir.OpenFile(filepath.Base(name), flag, 0o600)
 	}
-	defer dir.Close()
-	return dir.OpenFile(filepath.Base(name), flag, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	} else if err != nil {
+		return nil, false, err
+	}
+	if dead, err = lock(file); err != nil {
+		file.Close()
+		return nil, false, err
+	}
+	return file, dead, nil
 }
 
 // lock takes the lock on a record, unless another has it or the file has been
@@ -171,6 +179,23 @@ func lock(file *os.File) (ours bool, err error) {
 	return err == nil && os.SameFile(opened, named), nil
 }
 
+// eachRecord reads the records of this user's runs.
+func eachRecord(do func(name string, dead bool, entries []Entry)) error {
+	var errs []error
+	for _, name := range recordFiles(stateFolders()...) {
+		file, dead, err := openRecord(name, os.O_RDWR)
+		if file == nil {
+			errs = append(errs, err)
+			continue
+		}
+		entries, err := readRecord(file)
+		file.Close()
+		do(name, dead, entries)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
 // Use notes that the run needs something that outlives it.
 func (r *Record) Use(name string) error { return r.add(Entry{Uses: name}) }
 
@@ -178,37 +203,15 @@ func (r *Record) Use(name string) error { return r.add(Entry{Uses: name}) }
 func (r *Record) UseEngine(name string) error { return r.add(Entry{Engine: name}) }
 
 // InUse lists what the runs of this user need that are alive.
-func InUse() ([]string, error) {
-	var names []string
-	var errs []error
-	for _, name := range recordFiles(stateFolders()...) {
-		used, err := usedBy(name)
-		names, errs = append(names, used...), append(errs, err)
-	}
-	return names, errors.Join(errs...)
-}
-
-// usedBy lists what the run of a record needs, if it is alive.
-func usedBy(name string) ([]string, error) {
-	file, err := openRecord(name, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // its run has just ended
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if dead, err := lock(file); dead || err != nil {
-		return nil, err
-	}
-	entries, err := readRecord(file)
-	var used []string
-	for _, e := range entries {
-		if e.Uses != "" {
-			used = append(used, e.Uses)
+func InUse() (names []string, err error) {
+	err = eachRecord(func(_ string, dead bool, entries []Entry) {
+		for _, e := range entries {
+			if e.Uses != "" && !dead {
+				names = append(names, e.Uses)
+			}
 		}
-	}
-	return used, err
+	})
+	return names, err
 }
 
 // Folder is where the user's runs keep their records. It stands for the user.
@@ -224,15 +227,11 @@ func Dead(name string) (bool, error) {
 	if !Ours(filepath.Dir(name)) {
 		return false, nil
 	}
-	file, err := openRecord(name, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+	file, dead, err := openRecord(name, os.O_RDWR)
+	if file != nil {
+		file.Close()
 	}
-	if err != nil {
-		return false, err
-	}
-	defer file.Close()
-	return lock(file)
+	return dead, err
 }
 
 // readRecord reads a record's lines. One that the harness was killed in the

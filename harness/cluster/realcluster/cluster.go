@@ -67,7 +67,6 @@ func (c *Cluster) Settings(name string) (lines string, supervised bool) {
 func (c *Cluster) Add(name string, host Host) *Node {
 	n := &Node{Host: host, cluster: c, name: name}
 	_, n.supervised = c.Settings(name)
-	n.Reach = n.reach
 	c.Nodes[name] = n
 	for alias := range c.cfg.Aliases {
 		if c.cfg.Resolve(alias) == name {

@@ -23,7 +23,6 @@ const lookTimeout = time.Second
 
 // Node is one server.
 type Node struct {
-	server.Operator
 	Host
 	cluster    *Cluster
 	name       string

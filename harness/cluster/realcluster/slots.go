@@ -10,14 +10,14 @@ import (
 
 // SetSlot is an operator's CLUSTER SETSLOT on a member.
 func (c *Cluster) SetSlot(ctx context.Context, member, key, state, other string) error {
-	return c.Nodes[member].Reach(ctx, "set a slot of", func(ctx context.Context, addr string) error {
+	return c.Nodes[member].reach(ctx, "set a slot of", func(ctx context.Context, addr string) error {
 		return server.SetSlot(ctx, addr, key, state, c.ids[other])
 	})
 }
 
 // MigrateKeys is an operator's MIGRATE of all keys of a key's slot.
 func (c *Cluster) MigrateKeys(ctx context.Context, key, from, to string) (keys []string, err error) {
-	err = c.Nodes[from].Reach(ctx, "migrate keys of", func(ctx context.Context, addr string) error {
+	err = c.Nodes[from].reach(ctx, "migrate keys of", func(ctx context.Context, addr string) error {
 		keys, err = server.MigrateKeys(ctx, addr, key, c.Address(network.ToMember, to))
 		return err
 	})
@@ -32,7 +32,7 @@ func (c *Cluster) SlotOwner(ctx context.Context, key string) (owner string, err 
 	}
 	for _, m := range members {
 		named := ""
-		err := c.Nodes[m.Name].Reach(ctx, "ask for a slot's owner", func(ctx context.Context, addr string) error {
+		err := c.Nodes[m.Name].reach(ctx, "ask for a slot's owner", func(ctx context.Context, addr string) error {
 			announced, err := server.SlotOwner(ctx, addr, key)
 			for _, other := range members {
 				if announced == other.Announced || announced == "" && other.Name == m.Name {

@@ -87,22 +87,6 @@ func (r *EffectCache) Of(body string, keys, args []string) (Effect, bool) {
 	if len(keys) == 0 {
 		return Effect{}, false
 	}
-	if !nativeByText[body].compares {
-		return r.of(body, keys, args)
-	}
-	d, known := builtinEffects.find(body, keys, args)
-	if !known {
-		if d, known = r.of(body, keys, args); !known {
-			return d, false
-		}
-		builtinEffects.add(body, keys, args, d)
-	}
-	d.Token = at(args, d.stored)
-	return d, true
-}
-
-// of rehearses a call, unless it is known.
-func (r *EffectCache) of(body string, keys, args []string) (Effect, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.identify(body, keys, args)

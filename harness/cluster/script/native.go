@@ -20,8 +20,6 @@ type Native struct {
 	// do is what the script does: to an integer, a string, or nil for Lua's false. It
 	// changes nothing before a command that can fail.
 	do func(c *calls, keys, args []string) any
-	// compares: of its token it asks no more than whether the key holds it.
-	compares bool
 }
 
 // Natives lists them.

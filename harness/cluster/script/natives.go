@@ -2,21 +2,21 @@ package script
 
 // natives are the scripts of the built-in locks and of the store that they guard.
 var natives = []Native{
-	{Keys: 1, Args: 1, do: deleteOwn, compares: true, Text: `if redis.call("get", KEYS[1]) == ARGV[1] then
+	{Keys: 1, Args: 1, do: deleteOwn, Text: `if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("del", KEYS[1])
 end
 return 0`}, // redlock
-	{Keys: 1, Args: 2, do: expireOwn, compares: true, Text: `if redis.call("get", KEYS[1]) == ARGV[1] then
+	{Keys: 1, Args: 2, do: expireOwn, Text: `if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("pexpire", KEYS[1], ARGV[2])
 end
 return 0`}, // redlock
-	{Keys: 1, Args: 1, do: deleteOwn, compares: true, Text: `
+	{Keys: 1, Args: 1, do: deleteOwn, Text: `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`}, // single
-	{Keys: 1, Args: 2, do: expireOwn, compares: true, Text: `
+	{Keys: 1, Args: 2, do: expireOwn, Text: `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0`}, // single
-	{Keys: 1, Args: 1, do: deleteOwnOrMiss, compares: true, Text: `
+	{Keys: 1, Args: 1, do: deleteOwnOrMiss, Text: `
 	local val = redis.call("GET", KEYS[1])
 	if val == ARGV[1] then
 		return redis.call("DEL", KEYS[1])
@@ -26,7 +26,7 @@ return 0`}, // single
 		return 0
 	end
 `}, // redsync v4.18.0
-	{Keys: 1, Args: 2, do: expireOwn, compares: true, Text: `
+	{Keys: 1, Args: 2, do: expireOwn, Text: `
 	if redis.call("GET", KEYS[1]) == ARGV[1] then
 		return redis.call("PEXPIRE", KEYS[1], ARGV[2])
 	else

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,29 +44,36 @@ func Query(ctx context.Context, addr, command string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// With calls f with a client of the server, for one purpose only: a connection
+// with calls f with a client of the server, for one purpose only: a connection
 // that is kept would not survive the server's next fault.
-func With(addr string, f func(*redis.Client) error) error {
+func with(addr string, f func(*redis.Client) error) error {
 	client := connect(addr, 0)
 	return errors.Join(f(client), client.Close())
+}
+
+// ask is with, for what f reads.
+func ask[T any](addr string, f func(*redis.Client) (T, error)) (answer T, err error) {
+	err = with(addr, func(client *redis.Client) error {
+		answer, err = f(client)
+		return err
+	})
+	return answer, err
 }
 
 // connect makes a client of the server. An answer is waited for as long as the
 // command's context or, if that is sooner, patience; 0 is go-redis's own.
 func connect(addr string, patience time.Duration) *redis.Client {
-	return redis.NewClient(&redis.Options{
-		Addr:                  addr,
-		Password:              Password(),
-		MaxRetries:            -1,
-		DialerRetries:         1,
-		ContextTimeoutEnabled: true,
-		ReadTimeout:           patience,
-		Protocol:              2,
-		DisableIdentity:       true,
-		MaintNotificationsConfig: &maintnotifications.Config{
-			Mode: maintnotifications.ModeDisabled,
-		},
-	})
+	o := options(addr)
+	o.ReadTimeout = patience
+	return redis.NewClient(o)
+}
+
+func options(addr string) *redis.Options {
+	return &redis.Options{
+		Addr: addr, Password: Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
 }
 
 // Info is what INFO says of a server.
@@ -81,13 +89,38 @@ func (i Info) String() string { return i.Product + " " + i.Version }
 
 // Who asks a server who it is.
 func Who(ctx context.Context, addr string) (Info, error) {
-	var info Info
-	err := With(addr, func(client *redis.Client) error {
+	return ask(addr, func(client *redis.Client) (Info, error) {
 		text, err := client.Info(ctx, "server").Result()
-		info = parseInfo(text)
-		return err
+		return parseInfo(text), err
 	})
-	return info, err
+}
+
+// Information reads what INFO says of a server's memory, persistence and errors,
+// field by field. An error counter that is not there is 0.
+func Information(ctx context.Context, addr string) (map[string]string, error) {
+	return ask(addr, func(client *redis.Client) (map[string]string, error) { return information(ctx, client) })
+}
+
+func information(ctx context.Context, client *redis.Client) (map[string]string, error) {
+	text, err := client.Info(ctx, "memory", "stats", "persistence", "errorstats").Result()
+	return fields(text), err
+}
+
+// fields reads the lines name:value of INFO.
+func fields(text string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, found := strings.Cut(strings.TrimSpace(line), ":"); found {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// number is a field that is a whole number; 0 if it is not there.
+func number(info map[string]string, name string) int {
+	n, _ := strconv.Atoi(info[name])
+	return n
 }
 
 // parseInfo reads the lines name:value of INFO.
@@ -104,28 +137,22 @@ func parseInfo(text string) Info {
 
 // Look reads a server's run id and lock keys.
 func Look(ctx context.Context, addr string) (history.Node, error) {
-	var seen history.Node
-	err := With(addr, func(client *redis.Client) error {
-		var info *redis.StringCmd
-		var keys *redis.StringSliceCmd
-		if _, err := client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			info, keys = pipe.Info(ctx, "server", "cluster"), pipe.Keys(ctx, "*")
-			return nil
-		}); err != nil {
-			return err
+	return ask(addr, func(client *redis.Client) (history.Node, error) {
+		pipe := client.Pipeline()
+		info, keys := pipe.Info(ctx, "server", "cluster"), pipe.Keys(ctx, "*")
+		if _, err := pipe.Exec(ctx); err != nil {
+			return history.Node{}, err
 		}
 		read := keyStates
 		if fields(info.Val())["cluster_enabled"] == "1" {
 			read = memberStates
 		}
 		states, err := read(ctx, client, keys.Val())
-		seen = history.Node{Up: true, RunID: parseInfo(info.Val()).RunID, Keys: states}
-		return err
+		if err != nil {
+			return history.Node{}, err
+		}
+		return history.Node{Up: true, RunID: parseInfo(info.Val()).RunID, Keys: states}, nil
 	})
-	if err != nil {
-		return history.Node{}, err
-	}
-	return seen, nil
 }
 
 // keyStates reads each lock key's owner and time to live, all at one moment. A
@@ -169,7 +196,7 @@ func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[s
 
 // Flush is FLUSHALL. It returns once no key is left.
 func Flush(ctx context.Context, addr string) error {
-	return With(addr, func(client *redis.Client) error { return flush(ctx, client) })
+	return with(addr, func(client *redis.Client) error { return flush(ctx, client) })
 }
 
 func flush(ctx context.Context, client *redis.Client) error {
@@ -210,11 +237,5 @@ func shutdown(ctx context.Context, addr, command string) error {
 
 // Time reads a server's wall clock.
 func Time(ctx context.Context, addr string) (time.Time, error) {
-	var now time.Time
-	err := With(addr, func(client *redis.Client) error {
-		var err error
-		now, err = client.Time(ctx).Result()
-		return err
-	})
-	return now, err
+	return ask(addr, func(client *redis.Client) (time.Time, error) { return client.Time(ctx).Result() })
 }

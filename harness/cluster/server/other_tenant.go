@@ -32,7 +32,7 @@ const otherTenantTTL = time.Hour
 // Fill lets another tenant write until no more fits, and where the server evicts
 // keys for it, ten times as much.
 func Fill(ctx context.Context, addr string) error {
-	return With(addr, func(client *redis.Client) error {
+	return with(addr, func(client *redis.Client) error {
 		info, err := information(ctx, client)
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func write(ctx context.Context, client *redis.Client, sizes []int, expire time.D
 
 // Drain removes what is left of the other tenants' data.
 func Drain(ctx context.Context, addr string) error {
-	return With(addr, func(client *redis.Client) error {
+	return with(addr, func(client *redis.Client) error {
 		keys, err := client.Keys(ctx, otherTenantPrefix+"*").Result()
 		if err != nil || len(keys) == 0 {
 			return err
@@ -94,7 +94,7 @@ func Drain(ctx context.Context, addr string) error {
 // Rewrite begins a BGREWRITEAOF that takes about d, and returns once it is in
 // progress. Redis itself can be slow for each key that it writes.
 func Rewrite(ctx context.Context, addr string, d time.Duration) error {
-	return With(addr, func(client *redis.Client) error {
+	return with(addr, func(client *redis.Client) error {
 		keys, err := client.DBSize(ctx).Result()
 		if err != nil {
 			return err

@@ -43,7 +43,7 @@ func AnnounceMember(ctx context.Context, m Member) error {
 	if err != nil {
 		return err
 	}
-	return With(m.Address, func(c *redis.Client) error {
+	return with(m.Address, func(c *redis.Client) error {
 		return errors.Join(c.ConfigSet(ctx, "cluster-announce-ip", host).Err(),
 			c.ConfigSet(ctx, "cluster-announce-port", port).Err(),
 			c.ConfigSet(ctx, "cluster-announce-bus-port", strconv.Itoa(m.Bus)).Err())
@@ -71,7 +71,7 @@ func FormCluster(ctx context.Context, members []Member) (ids map[string]string, 
 			continue
 		}
 		err := until(ctx, func() error {
-			return With(m.Address, func(c *redis.Client) error { return c.ClusterReplicate(ctx, ids[m.Master]).Err() })
+			return with(m.Address, func(c *redis.Client) error { return c.ClusterReplicate(ctx, ids[m.Master]).Err() })
 		})
 		if err != nil {
 			return nil, fmt.Errorf("have %s replicate %s: %w", m.Name, m.Master, err)
@@ -87,7 +87,7 @@ func FormCluster(ctx context.Context, members []Member) (ids map[string]string, 
 
 // giveSlots gives a master its slots, and an epoch that no other has.
 func giveSlots(ctx context.Context, m Member, first, last, epoch int) error {
-	return With(m.Address, func(c *redis.Client) error {
+	return with(m.Address, func(c *redis.Client) error {
 		return errors.Join(c.ClusterAddSlotsRange(ctx, first, last).Err(),
 			c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err())
 	})
@@ -95,7 +95,7 @@ func giveSlots(ctx context.Context, m Member, first, last, epoch int) error {
 
 // introduce has a member meet others, and gives its id.
 func introduce(ctx context.Context, m Member, others []Member) (id string, err error) {
-	err = With(m.Address, func(c *redis.Client) error {
+	err = with(m.Address, func(c *redis.Client) error {
 		if id, err = c.Do(ctx, "CLUSTER", "MYID").Text(); err != nil {
 			return err
 		}
@@ -158,19 +158,18 @@ type seen struct {
 	serves  bool   // a master that has slots
 }
 
-func viewOf(ctx context.Context, addr string) (v view, err error) {
-	err = With(addr, func(c *redis.Client) error {
+func viewOf(ctx context.Context, addr string) (view, error) {
+	return ask(addr, func(c *redis.Client) (view, error) {
 		info, err := c.ClusterInfo(ctx).Result()
 		if err != nil {
-			return err
+			return view{}, err
 		}
 		text, err := c.ClusterNodes(ctx).Result()
-		if err == nil {
-			v, err = parseView(info, text)
+		if err != nil {
+			return view{}, err
 		}
-		return err
+		return parseView(info, text)
 	})
-	return v, err
 }
 
 // parseView reads CLUSTER INFO and CLUSTER NODES, whose lines are

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -33,7 +32,7 @@ func Follow(ctx context.Context, addr, master string) error {
 	if err != nil {
 		return fmt.Errorf("the master's address: %w", err)
 	}
-	return With(addr, func(client *redis.Client) error {
+	return with(addr, func(client *redis.Client) error {
 		return client.ReplicaOf(ctx, host, port).Err()
 	})
 }
@@ -48,7 +47,7 @@ func Promote(ctx context.Context, addr string) error {
 	if seen.Role != history.RoleReplica {
 		return errors.New("it is a master already")
 	}
-	if err := With(addr, func(client *redis.Client) error {
+	if err := with(addr, func(client *redis.Client) error {
 		return client.ReplicaOf(ctx, "NO", "ONE").Err()
 	}); err != nil {
 		return err
@@ -65,7 +64,7 @@ func Promote(ctx context.Context, addr string) error {
 // nothing. WAIT alone does not say so: Valkey 9.1 counts a replica that has been sent
 // all data and is reading them.
 func AwaitReplicas(ctx context.Context, master string, replicas []string) error {
-	return With(master, func(client *redis.Client) error {
+	return with(master, func(client *redis.Client) error {
 		conn := client.Conn()
 		defer conn.Close()
 		for {
@@ -109,24 +108,18 @@ func allFollow(ctx context.Context, replicas []string) (bool, error) {
 
 // Replication reads a server's part in replication.
 func Replication(ctx context.Context, addr string) (*history.Replication, error) {
-	var seen *history.Replication
-	err := With(addr, func(client *redis.Client) error {
+	return ask(addr, func(client *redis.Client) (*history.Replication, error) {
 		text, err := client.Info(ctx, "replication").Result()
-		if err == nil {
-			seen, err = parseReplication(text)
+		if err != nil {
+			return nil, err
 		}
-		return err
+		return parseReplication(text)
 	})
-	return seen, err
 }
 
 // parseReplication reads INFO replication.
 func parseReplication(text string) (*history.Replication, error) {
-	values := map[string]string{}
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		values[name] = value
-	}
+	values := fields(text)
 	seen := history.Replication{Role: history.RoleMaster, History: values["master_replid"]}
 	offset := "master_repl_offset"
 	switch values["role"] {

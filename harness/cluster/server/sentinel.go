@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"example.org/lockproof/harness/client"
 )
@@ -30,13 +29,9 @@ func SentinelSettings() string {
 	return fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\n", Password())
 }
 
-// WithSentinel calls f with a client of the Sentinel at an address.
-func WithSentinel(addr string, f func(*redis.SentinelClient) error) error {
-	s := redis.NewSentinelClient(&redis.Options{
-		Addr: addr, Password: Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2,
-		DisableIdentity:          true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
+// withSentinel calls f with a client of the Sentinel at an address.
+func withSentinel(addr string, f func(*redis.SentinelClient) error) error {
+	s := redis.NewSentinelClient(options(addr))
 	return errors.Join(f(s), s.Close())
 }
 
@@ -46,7 +41,7 @@ func Watch(ctx context.Context, sentinel, master string, sentinels int) error {
 	if err != nil {
 		return err
 	}
-	return WithSentinel(sentinel, func(s *redis.SentinelClient) error {
+	return withSentinel(sentinel, func(s *redis.SentinelClient) error {
 		if err := s.Monitor(ctx, client.MasterName, host, port, fmt.Sprint(sentinels/2+1)).Err(); err != nil {
 			return err
 		}
@@ -59,7 +54,7 @@ func Watch(ctx context.Context, sentinel, master string, sentinels int) error {
 
 // Unwatch has a Sentinel forget the master that it watches, if it does.
 func Unwatch(ctx context.Context, sentinel string) error {
-	return WithSentinel(sentinel, func(s *redis.SentinelClient) error {
+	return withSentinel(sentinel, func(s *redis.SentinelClient) error {
 		if err := s.Remove(ctx, client.MasterName).Err(); err != nil && !strings.Contains(err.Error(), "No such master") {
 			return err
 		}
@@ -70,7 +65,7 @@ func Unwatch(ctx context.Context, sentinel string) error {
 // Master asks a Sentinel for the address of the master.
 func Master(ctx context.Context, sentinel string) (string, error) {
 	var address string
-	err := WithSentinel(sentinel, func(s *redis.SentinelClient) error {
+	err := withSentinel(sentinel, func(s *redis.SentinelClient) error {
 		parts, err := s.GetMasterAddrByName(ctx, client.MasterName).Result()
 		if err == nil && len(parts) != 2 {
 			err = fmt.Errorf("it gives the address as %q", parts)
@@ -86,18 +81,11 @@ func Master(ctx context.Context, sentinel string) (string, error) {
 // AwaitWatch returns once a Sentinel could promote a replica: it reaches the other
 // Sentinels, and has heard from so many replicas.
 func AwaitWatch(ctx context.Context, sentinel string, replicas int) error {
-	return WithSentinel(sentinel, func(s *redis.SentinelClient) error {
-		for {
-			err := watches(ctx, s, replicas)
-			if err == nil {
-				return nil
-			}
-			select {
-			case <-time.After(10 * time.Millisecond):
-			case <-ctx.Done():
-				return fmt.Errorf("it is not ready to promote a replica: %w", errors.Join(err, ctx.Err()))
-			}
+	return withSentinel(sentinel, func(s *redis.SentinelClient) error {
+		if err := until(ctx, func() error { return watches(ctx, s, replicas) }); err != nil {
+			return fmt.Errorf("it is not ready to promote a replica: %w", err)
 		}
+		return nil
 	})
 }
 
@@ -127,7 +115,7 @@ func Announce(ctx context.Context, addr, announced string) error {
 	if err != nil {
 		return err
 	}
-	return With(addr, func(c *redis.Client) error {
+	return with(addr, func(c *redis.Client) error {
 		return errors.Join(c.ConfigSet(ctx, "replica-announce-ip", host).Err(),
 			c.ConfigSet(ctx, "replica-announce-port", port).Err())
 	})

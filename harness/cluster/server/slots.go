@@ -15,7 +15,7 @@ import (
 // SetSlot is CLUSTER SETSLOT of a key's slot on a member: IMPORTING, MIGRATING or NODE with
 // the id of another member, or STABLE.
 func SetSlot(ctx context.Context, addr, key, state, id string) error {
-	return With(addr, func(c *redis.Client) error {
+	return with(addr, func(c *redis.Client) error {
 		slot, err := c.ClusterKeySlot(ctx, key).Result()
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func MigrateKeys(ctx context.Context, addr, key, to string) (keys []string, err 
 	if err != nil {
 		return nil, err
 	}
-	err = With(addr, func(c *redis.Client) error {
+	err = with(addr, func(c *redis.Client) error {
 		slot, err := c.ClusterKeySlot(ctx, key).Result()
 		if err != nil {
 			return err

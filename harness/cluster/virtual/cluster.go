@@ -31,8 +31,7 @@ type Cluster struct {
 	closed  bool // it takes no new workers, and its links say no more
 	workers []*worker
 
-	closing  sync.Once
-	closeErr error
+	closing func() error // close, once
 }
 
 // pathName names a link: from a client to a server.
@@ -62,6 +61,7 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	}
 	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{},
 		paths: map[pathName]*path{}}
+	c.closing = sync.OnceValue(c.close)
 	var servers []string
 	for _, name := range cfg.Nodes {
 		if _, alias := cfg.Aliases[name]; !alias {
@@ -177,10 +177,7 @@ const lastTimer = time.Hour
 
 // Close heals every fault and ends every client, link and node; after it the
 // bubble can end. It may be called at any time and any number of times.
-func (c *Cluster) Close() error {
-	c.closing.Do(func() { c.closeErr = c.close() })
-	return c.closeErr
-}
+func (c *Cluster) Close() error { return c.closing() }
 
 func (c *Cluster) close() error {
 	c.mu.Lock()

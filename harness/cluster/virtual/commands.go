@@ -6,7 +6,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
-	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/cluster/script"
 )
 
@@ -42,7 +41,7 @@ var modelled = map[string]effect{
 
 // changes gives the key that a command may change, where it is the only one.
 func changes(args []string) (key string, only bool) {
-	switch link.Capitals(args[0]) {
+	switch strings.ToUpper(args[0]) {
 	case "SET", "SETNX", "PEXPIRE", "DELEX", "DELIFEQ":
 		return args[min(1, len(args)-1)], true
 	case "DEL":

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/client"
@@ -56,51 +55,6 @@ func TestCloseUnderFaults(t *testing.T) {
 	for _, e := range r.events {
 		require.LessOrEqual(t, e.Time, closed, "a closed cluster says nothing: %v", e)
 	}
-}
-
-// TestPowerLoss has the same lock written under each setting, a while before
-// the power goes.
-func TestPowerLoss(t *testing.T) {
-	for _, c := range []struct {
-		setting cluster.Persistence
-		wait    time.Duration
-		kept    bool
-	}{
-		{cluster.PersistNone, 2 * time.Second, false},
-		{cluster.PersistRDB, 2 * time.Second, false},
-		{cluster.PersistNo, 2 * time.Second, false},
-		{cluster.PersistEverysec, 500 * time.Millisecond, false},
-		{cluster.PersistEverysec, 2 * time.Second, true},
-		{cluster.PersistAlways, 0, true},
-	} {
-		t.Run(string(c.setting)+" "+c.wait.String(), func(t *testing.T) {
-			oneNode(t, c.setting, func(cl *virtual.Cluster, n cluster.Node, rdb *redis.Client) {
-				require.NoError(t, rdb.Set(ctx, "k", "v", time.Minute).Err())
-				require.NoError(t, rdb.Incr(ctx, "fence:k").Err())
-				require.NoError(t, cl.Sleep(ctx, c.wait))
-				lost, err := n.PowerLoss(ctx)
-				require.NoError(t, err)
-				require.Equal(t, c.kept, lost == 0, "lost %d bytes", lost)
-				require.NoError(t, n.Start(ctx))
-				hearOfTheEnd(cl)
-				require.Equal(t, c.kept, rdb.Get(ctx, "k").Val() == "v")
-				require.Equal(t, c.kept, rdb.Get(ctx, "fence:k").Val() == "1")
-				require.NotContains(t, look(t, n).Keys, "fence:k", "a counter is no lock")
-			})
-		})
-	}
-}
-
-func TestWhatIsNotThereIsNil(t *testing.T) {
-	inBubble(t, func() {
-		c, err := virtual.New(five(1, &recorder{}))
-		require.NoError(t, err)
-		require.Nil(t, c.Node("n6"))
-		require.Nil(t, c.Link("c1", "n6"))
-		require.Nil(t, c.Link("c6", "n1"))
-		require.NotNil(t, c.Link("c1", cluster.StoreName))
-		require.NoError(t, c.Close())
-	})
 }
 
 func TestConfigsAndSetupsThatAreRefused(t *testing.T) {

@@ -33,16 +33,14 @@ type Node struct {
 
 	// The lock is never held while virtual time passes: a goroutine that waits
 	// for a mutex keeps the bubble's clock from moving.
-	mu     sync.Mutex
-	clock  wallClock
-	disk   *disk
-	server *miniredis.Miniredis // nil while the node is down
-	inner  *script.Console      // of the server
-	// digests of native scripts that the server knows and miniredis has not been told
-	natives           map[string]bool
-	reading           int64             // of the wall clock, as miniredis knows it
-	booted            int64             // reading of the wall clock when the server started
-	keys              map[string]record // as the last command left them
+	mu                sync.Mutex
+	clock             wallClock
+	disk              *disk
+	server            *miniredis.Miniredis // nil while the node is down
+	inner             *script.Console      // of the server
+	reading           int64                // of the wall clock, as miniredis knows it
+	booted            int64                // reading of the wall clock when the server started
+	keys              map[string]record    // as the last command left them
 	starts            int
 	runID             string
 	paused            bool
@@ -100,7 +98,7 @@ func (n *Node) boot(keys map[string]record) {
 	m := borrowServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
-	n.server, n.inner, n.natives = m, script.NewConsole(m), map[string]bool{}
+	n.server, n.inner = m, script.NewConsole(m)
 	for key, r := range keys {
 		n.show(key, r)
 	}

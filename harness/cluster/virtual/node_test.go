@@ -55,6 +55,7 @@ func look(t *testing.T, n cluster.Node) history.Node {
 }
 
 func TestKeysExpireOnTheNodesWallClock(t *testing.T) {
+	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name string
 		do   func(n cluster.Node, c *virtual.Cluster) error
@@ -89,11 +90,16 @@ func TestKeysExpireOnTheNodesWallClock(t *testing.T) {
 			oneNode(t, cluster.PersistNone, func(cl *virtual.Cluster, n cluster.Node, rdb *redis.Client) {
 				require.NoError(t, rdb.Set(ctx, "k", "v", time.Second).Err())
 				require.NoError(t, rdb.Set(ctx, "for ever", "v", 0).Err())
+				require.NoError(t, rdb.Incr(ctx, "fence:k").Err())
 				set := cl.Now()
 				require.NoError(t, c.do(n, cl))
 				require.NoError(t, cl.Sleep(ctx, 100*time.Millisecond))
 				keys := look(t, n).Keys
 				require.Equal(t, history.KeyState{Token: "v", TTL: -1}, keys["for ever"])
+				require.NotContains(t, keys, "fence:k", "a counter is no lock")
+				at, err := n.Clock(ctx)
+				require.NoError(t, err)
+				require.InDelta(t, at, rdb.Time(ctx).Val().Sub(began).Nanoseconds(), float64(5*time.Millisecond))
 				if c.left == 0 {
 					require.NotContains(t, keys, "k")
 					require.Equal(t, time.Duration(-2), rdb.PTTL(ctx, "k").Val())
@@ -104,42 +110,6 @@ func TestKeysExpireOnTheNodesWallClock(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestTIMEAndClockFollowTheWallClock(t *testing.T) {
-	oneNode(t, cluster.PersistNone, func(c *virtual.Cluster, n cluster.Node, rdb *redis.Client) {
-		require.NoError(t, n.SetClock(ctx, time.Hour, 3))
-		at := c.Now()
-		require.NoError(t, c.Sleep(ctx, 10*time.Second))
-		reading, err := n.Clock(ctx)
-		require.NoError(t, err)
-		require.EqualValues(t, at+int64(time.Hour+30*time.Second), reading)
-		shown, err := rdb.Time(ctx).Result()
-		require.NoError(t, err)
-		began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-		require.InDelta(t, reading, shown.Sub(began).Nanoseconds(), float64(5*time.Millisecond))
-
-		require.ErrorContains(t, n.SetClock(ctx, 0, -1), "give a positive one")
-	})
-}
-
-func TestTheClockGoesOnWhileANodeIsDown(t *testing.T) {
-	oneNode(t, cluster.PersistAlways, func(c *virtual.Cluster, n cluster.Node, rdb *redis.Client) {
-		for key, ttl := range map[string]time.Duration{"a": time.Second, "b": time.Minute, "c": 0} {
-			require.NoError(t, rdb.Set(ctx, key, "v", ttl).Err())
-		}
-		require.NoError(t, n.Kill(ctx))
-		require.NoError(t, c.Sleep(ctx, 2*time.Second))
-		require.NoError(t, n.SetClock(ctx, 10*time.Second, 0), "a machine can boot with its clock wrong")
-		at, err := n.Clock(ctx)
-		require.NoError(t, err)
-		require.EqualValues(t, c.Now()+int64(10*time.Second), at, "the machine's clock can be read while its server is down")
-		require.NoError(t, n.Start(ctx))
-		keys := look(t, n).Keys
-		require.NotContains(t, keys, "a")
-		require.InDelta(t, int64(48*time.Second), keys["b"].TTL, float64(2*time.Millisecond))
-		require.EqualValues(t, -1, keys["c"].TTL)
-	})
 }
 
 func TestAKillBreaksConnectionsAndLosesWhatIsOnItsWay(t *testing.T) {

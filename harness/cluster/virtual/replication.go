@@ -299,7 +299,7 @@ func (r *replication) lost(k *conn) {
 	}
 }
 
-// encode writes an array of bulk strings, which readCommand reads.
+// encode writes an array of bulk strings.
 func encode(words []string) []byte {
 	b := fmt.Appendf(nil, "*%d\r\n", len(words))
 	for _, w := range words {

@@ -3,11 +3,9 @@ package virtual
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -85,7 +83,7 @@ func (k *conn) Feed(data []byte) {
 		data = k.partial
 	}
 	for len(data) > 0 {
-		args, size, err := readCommand(data)
+		args, size, err := link.ReadCommand(data)
 		if err != nil {
 			k.broken = true
 			k.node.hangUp(k, err)
@@ -177,7 +175,7 @@ func (n *Node) executeNext() {
 // holds the lock, and the node is up.
 func (n *Node) execute(k *conn, args []string) []byte {
 	defer k.reply.Reset()
-	name := link.Capitals(args[0])
+	name := strings.ToUpper(args[0])
 	if n.script == answering && !allowedWhileBusy[name] {
 		return []byte(busyReply)
 	}
@@ -259,7 +257,6 @@ func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 		n.aside(k.peer, "GET") // with too few arguments: the transaction is aborted
 		k.peer.WriteError(n.refusal())
 	} else if !n.native(k, args) {
-		n.loadNatives(args)
 		n.server.Server().Dispatch(k.peer, args)
 	}
 	return nil
@@ -268,57 +265,4 @@ func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 // endsTransaction says whether a command ends the transaction that it is given in.
 func endsTransaction(args []string) bool {
 	return len(args) == 1 && (strings.EqualFold(args[0], "EXEC") || strings.EqualFold(args[0], "DISCARD"))
-}
-
-// The limits that Redis sets on a request.
-const (
-	maxArguments = 1 << 20
-	maxBulk      = 512 << 20
-)
-
-// readCommand reads an array of bulk strings, the form in which client libraries send
-// commands, at the beginning of data, and gives its size, 0 if its end is still to come.
-// An error says what is no such command.
-func readCommand(data []byte) (args []string, size int, err error) {
-	count, at, err := readLength(data, 0, '*', maxArguments)
-	if err != nil || at == 0 {
-		return nil, 0, err
-	}
-	if count == 0 {
-		return nil, 0, errors.New("an empty command")
-	}
-	var few [8][2]int // where each word is
-	words := few[:0]
-	for range count {
-		length, begins, err := readLength(data, at, '$', maxBulk)
-		if err != nil || begins == 0 || len(data) < begins+length+len("\r\n") {
-			return nil, 0, err
-		}
-		words = append(words, [2]int{begins, begins + length})
-		at = begins + length + len("\r\n")
-	}
-	text := string(data[:at])
-	args = make([]string, count)
-	for i, w := range words {
-		args[i] = text[w[0]:w[1]]
-	}
-	return args, at, nil
-}
-
-// readLength reads a line such as *3 or $12, and gives where the next begins; 0 if its end
-// is still to come.
-func readLength(data []byte, at int, kind byte, limit int) (length, next int, err error) {
-	end := bytes.IndexByte(data[at:], '\n')
-	if end < 0 {
-		return 0, 0, nil
-	}
-	digits := bytes.TrimRight(data[at:at+end], "\r\n")
-	if len(digits) == 0 || digits[0] != kind {
-		return 0, 0, fmt.Errorf("expected '%c', got %.20q", kind, digits)
-	}
-	length, err = strconv.Atoi(string(digits[1:]))
-	if err != nil || length < 0 || length > limit {
-		return 0, 0, fmt.Errorf("invalid length %.20q", digits)
-	}
-	return length, at + end + 1, nil
 }

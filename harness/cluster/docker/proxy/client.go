@@ -202,9 +202,14 @@ func (l *remote) Delay(d cluster.Direction, by time.Duration) error {
 	return err
 }
 
-func (l *remote) Intercept(i cluster.Intercept) (met func() cluster.Met, err error) {
+func (l *remote) Intercept(i cluster.Intercept) (met func() cluster.Traffic, err error) {
 	begun, err := l.order(Order{Do: DoIntercept, Intercept: &i})
-	return func() cluster.Met { return l.ask(Order{Do: DoIntercepted, Number: begun.Number}).Intercepted }, err
+	return l.reader(begun), err
+}
+
+// reader reads an intercept or a measurement that has begun.
+func (l *remote) reader(begun Result) func() cluster.Traffic {
+	return func() cluster.Traffic { return l.ask(Order{Do: DoRead, Number: begun.Number}).Traffic }
 }
 
 func (l *remote) LetGo() (held int, err error) {
@@ -218,8 +223,7 @@ func (l *remote) Count(command string) (received, answered int) {
 }
 
 func (l *remote) Measure(d cluster.Direction) func() cluster.Traffic {
-	meter := l.ask(Order{Do: DoMeasure, Direction: d}).Number
-	return func() cluster.Traffic { return l.ask(Order{Do: DoMeasured, Number: meter}).Traffic }
+	return l.reader(l.ask(Order{Do: DoMeasure, Direction: d}))
 }
 
 // Await returns once the proxy answers.

@@ -111,7 +111,7 @@ func FuzzMessage(f *testing.F) {
 		{2, `{"client":"c1","server":"n1","do":"cut","direction":"both"}`},
 		{2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
 		{2, `{"client":"c1","server":"n1","do":"intercept","intercept":{"Command":"SET","Times":-5}}`},
-		{2, `{"client":"c1","server":"n1","do":"measured","number":-1}`},
+		{2, `{"client":"c1","server":"n1","do":"read","number":-1}`},
 		{3, `"n1"`}, {4, `{"server":"n1","small":true,"settings":"save \"\""}`},
 		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `".."`},
 		{4, `{"server":"n1","settings":"` + strings.Repeat("x", 3<<20) + `"}`},

@@ -24,18 +24,16 @@ type Moved struct {
 // Do is what can be done to a link: the methods of cluster.Link.
 type Do string
 
-// The methods. Intercept begins an intercept, and Intercepted asks what it has met;
-// Measure begins a measurement, and Measured reads it.
+// The methods. Read asks what an intercept has met, or a measurement seen.
 const (
-	DoCut         Do = "cut"
-	DoHeal        Do = "heal"
-	DoDelay       Do = "delay"
-	DoIntercept   Do = "intercept"
-	DoLetGo       Do = "let-go"
-	DoCount       Do = "count"
-	DoIntercepted Do = "intercepted"
-	DoMeasure     Do = "measure"
-	DoMeasured    Do = "measured"
+	DoCut       Do = "cut"
+	DoHeal      Do = "heal"
+	DoDelay     Do = "delay"
+	DoIntercept Do = "intercept"
+	DoLetGo     Do = "let-go"
+	DoCount     Do = "count"
+	DoMeasure   Do = "measure"
+	DoRead      Do = "read"
 )
 
 // Order is one method with its arguments.
@@ -51,12 +49,11 @@ type Order struct {
 
 // Result is what a method returns.
 type Result struct {
-	Held        int             `json:"held,omitempty"`
-	Received    int             `json:"received,omitempty"`
-	Answered    int             `json:"answered,omitempty"`
-	Intercepted cluster.Met     `json:"intercepted,omitzero"`
-	Number      int             `json:"number,omitempty"` // of an intercept or a measurement that has begun
-	Traffic     cluster.Traffic `json:"traffic,omitzero"`
+	Held     int             `json:"held,omitempty"`
+	Received int             `json:"received,omitempty"`
+	Answered int             `json:"answered,omitempty"`
+	Number   int             `json:"number,omitempty"` // of an intercept or a measurement that has begun
+	Traffic  cluster.Traffic `json:"traffic,omitzero"`
 }
 
 // Machine makes the machine of a server, which must be down or retired, as new: its

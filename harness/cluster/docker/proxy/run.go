@@ -17,10 +17,9 @@ type run struct {
 	*network.Network
 	ended bool
 
-	mu         sync.Mutex
-	events     []history.Event
-	meters     []func() cluster.Traffic
-	intercepts []func() cluster.Met
+	mu     sync.Mutex
+	events []history.Event
+	kept   []func() cluster.Traffic // what reads intercepts and measurements
 }
 
 // openRun opens the links, on consecutive ports.
@@ -78,20 +77,18 @@ func (r *run) obey(o Order) (Result, error) {
 		if o.Intercept == nil {
 			return res, errors.New("intercept: what to do is missing")
 		}
-		var met func() cluster.Met
+		var met func() cluster.Traffic
 		if met, err = l.Intercept(*o.Intercept); err == nil {
-			res.Number = keep(r, &r.intercepts, met)
+			res.Number = r.keep(met)
 		}
 	case DoLetGo:
 		res.Held, err = l.LetGo()
 	case DoCount:
 		res.Received, res.Answered = l.Count(o.Command)
-	case DoIntercepted:
-		res.Intercepted, err = read(r, &r.intercepts, o.Number)
 	case DoMeasure:
-		res.Number = keep(r, &r.meters, l.Measure(o.Direction))
-	case DoMeasured:
-		res.Traffic, err = read(r, &r.meters, o.Number)
+		res.Number = r.keep(l.Measure(o.Direction))
+	case DoRead:
+		res.Traffic, err = r.read(o.Number)
 	default:
 		err = fmt.Errorf("a link cannot %q", o.Do)
 	}
@@ -99,20 +96,19 @@ func (r *run) obey(o Order) (Result, error) {
 }
 
 // keep gives what reads an intercept or a measurement a number, from 1.
-func keep[T any](r *run, kept *[]func() T, reads func() T) int {
+func (r *run) keep(reads func() cluster.Traffic) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*kept = append(*kept, reads)
-	return len(*kept)
+	r.kept = append(r.kept, reads)
+	return len(r.kept)
 }
 
 // read reads the one of that number.
-func read[T any](r *run, kept *[]func() T, n int) (T, error) {
+func (r *run) read(n int) (cluster.Traffic, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n < 1 || n > len(*kept) {
-		var none T
-		return none, fmt.Errorf("nothing of that kind has the number %d", n)
+	if n < 1 || n > len(r.kept) {
+		return cluster.Traffic{}, fmt.Errorf("no intercept or measurement has the number %d", n)
 	}
-	return (*kept)[n-1](), nil
+	return r.kept[n-1](), nil
 }
