@@ -12,7 +12,7 @@ import (
 // what the clock shows, or the history does not tell how it was set, that is as long as the
 // fault lasted.
 func (e *faultImpact) clockErrorSpans(f fault) []span {
-	process := e.names.of(f.target)
+	process := f.target
 	settings := slices.Concat(e.settings(e.clocks.wall[process], f), e.settings(e.clocks.monotonic[process], f))
 	if len(settings) == 0 || e.showsMoments(f) {
 		return []span{f.possible()}
@@ -57,5 +57,5 @@ func (e *faultImpact) settings(c clock, f fault) []setClock {
 // says has expired, and says how long it has been up.
 func (e *faultImpact) showsMoments(f fault) bool {
 	restarts := func(o fault) bool { return o.target == f.target && o.class == history.NodeDown }
-	return e.moments[e.names.of(f.target)] || slices.ContainsFunc(e.faults, restarts)
+	return e.moments[f.target] || slices.ContainsFunc(e.faults, restarts)
 }

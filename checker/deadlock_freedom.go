@@ -131,7 +131,7 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Vio
 	if w.last().leased && w.until == free.until {
 		ending = ", when it was granted"
 	}
-	client, key := d.name(w.client), d.name(w.attempts[0].key)
+	client, key := w.client, w.attempts[0].key
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
@@ -189,11 +189,11 @@ func spansOf(leases []lease) []span {
 
 // lingering gives the stretches for which a key was owned by others than a
 // client on enough nodes to block it.
-func (d *deadlockFreedom) lingering(k *keyed, client name) []span {
-	nodes := map[name][]span{}
-	list := d.nodesOf(d.name(client))
+func (d *deadlockFreedom) lingering(k *keyed, client string) []span {
+	nodes := map[string][]span{}
+	list := d.nodesOf(client)
 	for _, h := range k.tenures {
-		if h.owner != client && slices.Contains(list, d.name(h.node)) {
+		if h.owner != client && slices.Contains(list, h.node) {
 			nodes[h.node] = append(nodes[h.node], span{h.from, h.until})
 		}
 	}
@@ -201,7 +201,7 @@ func (d *deadlockFreedom) lingering(k *keyed, client name) []span {
 	for _, spans := range nodes {
 		sets = append(sets, spans)
 	}
-	return covered(d.blockingFor(d.name(client)), sets)
+	return covered(d.blockingFor(client), sets)
 }
 
 // tenure is for how long one client kept a key from all others: from a grant on, by
@@ -236,13 +236,13 @@ func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 		if in := longest(w.within(w.span)); in.length() > bound {
 			result.Undecide(Vacuous,
 				"%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
-				a.name(w.client), formatDuration(in.length()), k.name, formatTime(in.until))
+				w.client, formatDuration(in.length()), k.name, formatTime(in.until))
 		}
 	}
 }
 
 // tenureBound is for how long a client may keep a lock: Bounds.Tenure is so many TTLs.
-func (d *deadlockFreedom) tenureBound(holder name) int64 {
+func (d *deadlockFreedom) tenureBound(holder string) int64 {
 	bound, ttl := d.header.Bounds.Tenure, max(1, d.header.TTL)
 	return bound + int64(float64(bound)*float64(max(0, d.ownTTL(holder)-ttl))/float64(ttl))
 }
@@ -275,13 +275,13 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 	return found
 }
 
-func (d *deadlockFreedom) tenureViolation(t tenure, waiter name, both span, index int) Violation {
-	l := d.lease(t.first)
+func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span, index int) Violation {
+	l := t.first.told()
 	l.Until = t.until
 	v := Violation{
-		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, d.name(waiter)},
+		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
-			d.name(waiter), formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
+			waiter, formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
 			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
 	}

@@ -98,7 +98,7 @@ func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
 		vanished:  "had gone from %s; no event of the history took it",
 		stillOpen: "was on %s, and the key was set over it", deleted: "was deleted on %s by " + owner + "'s own command",
 		moved:   "went from %s when its slot moved",
-		removed: "was deleted on %s by a command of " + r.name(h.by),
+		removed: "was deleted on %s by a command of " + h.by,
 	}[h.ended]
 	if h.ended == expired {
 		ended = fmt.Sprintf("ran out on %%s, while %s believed in its lease until %s", owner, formatTime(o.first.Until))
@@ -187,7 +187,7 @@ func (r *record) leaseOf(o *operation) (last lease, found bool) {
 
 // waitFacts tell whose key was on which node while a client waited, and which nodes were
 // out of its reach or did not answer.
-func (r *record) waitFacts(client, key name, free span) []Fact {
+func (r *record) waitFacts(client, key string, free span) []Fact {
 	var all []seen
 	for _, h := range r.key(key).tenures {
 		there := span{max(h.from, free.from), min(h.until, free.until)}
@@ -195,18 +195,18 @@ func (r *record) waitFacts(client, key name, free span) []Fact {
 			continue
 		}
 		owner := "a client that is not known"
-		if h.owner != nobody {
-			owner = r.name(h.owner)
+		if h.owner != "" {
+			owner = h.owner
 		}
 		lasted := "until " + formatTime(h.until)
 		if there.until == free.until {
 			lasted = "to the end of the wait"
 		}
-		all = append(all, seen{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), r.name(h.node)})
+		all = append(all, seen{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), h.node})
 	}
 	for _, f := range r.faults {
 		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
-			f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, r.name(client)+"-") {
+			f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, client+"-") {
 			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target})
 		}
 	}
@@ -215,7 +215,7 @@ func (r *record) waitFacts(client, key name, free span) []Fact {
 
 // tenureFacts tell of the extension with which a lease was kept beyond its bound.
 func (r *record) tenureFacts(t tenure, both span) []Fact {
-	l := r.lease(t.first)
+	l := t.first.told()
 	by := r.basis(l, both.from+r.header.Bounds.Tenure)
 	return together([]seen{{by.end, by.done,
 		fmt.Sprintf("%s extended its lease again at %s", l.Client, formatTime(by.done)), l.Client}})
@@ -226,7 +226,7 @@ func (r *record) leftFacts(left leftoverKeys) []Fact {
 	var all []seen
 	for _, h := range left.left {
 		all = append(all, seen{h.set, h.from,
-			fmt.Sprintf("the key of %s was on %%s until %s", r.name(h.owner), formatTime(h.until)), r.name(h.node)})
+			fmt.Sprintf("the key of %s was on %%s until %s", h.owner, formatTime(h.until)), h.node})
 	}
 	return together(all)
 }
@@ -235,8 +235,8 @@ func (r *record) leftFacts(left leftoverKeys) []Fact {
 // or forgot their keys meanwhile.
 func (r *record) tokenFacts(before, o *operation) []Fact {
 	all := []seen{
-		{before.end, before.done, fmt.Sprintf("%%s was granted token %d", before.fence), r.name(before.process)},
-		{o.end, o.done, fmt.Sprintf("%%s was granted token %d", o.fence), r.name(o.process)},
+		{before.end, before.done, fmt.Sprintf("%%s was granted token %d", before.fence), before.process},
+		{o.end, o.done, fmt.Sprintf("%%s was granted token %d", o.fence), o.process},
 	}
 	for _, f := range r.faults {
 		if (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= before.asked && f.from <= o.done {

@@ -201,7 +201,7 @@ func (f *faultTolerance) free(w *waitPeriod, held []span) []span {
 }
 
 func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int, index int) Violation {
-	client, key := f.name(w.client), f.name(w.attempts[0].key)
+	client, key := w.client, w.attempts[0].key
 	nobody := "it was not granted it"
 	if rivals > 0 {
 		nobody = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)

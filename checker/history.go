@@ -52,7 +52,7 @@ func (h *History) Leases() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
 		for _, k := range h.analysis.keys {
 			for _, l := range k.leases {
-				if !yield(h.analysis.lease(l)) {
+				if !yield(l.told()) {
 					return
 				}
 			}
@@ -65,9 +65,9 @@ func (h *History) Leases() iter.Seq[Lease] {
 func (h *History) Tenures() iter.Seq[Tenure] {
 	r := h.analysis
 	return func(yield func(Tenure) bool) {
-		for held := range r.held.all() {
+		for _, held := range r.held {
 			t := Tenure{
-				Node: r.name(held.node), Key: r.name(held.key), Token: r.text(held.token), Owner: r.name(held.owner),
+				Node: held.node, Key: held.key, Token: held.token, Owner: held.owner,
 				From: held.from, Until: held.until, Ended: held.ended.String(),
 			}
 			if !yield(t) {

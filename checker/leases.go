@@ -35,15 +35,15 @@ func (e leaseEnd) String() string {
 type lease struct {
 	from, until int64
 	grant       *operation
-	client      name
+	client      string
 	ended       leaseEnd
 }
 
-// lease tells a lease.
-func (v *vocabulary) lease(l lease) Lease {
+// told is the lease as a result has it.
+func (l lease) told() Lease {
 	g := l.grant
 	return Lease{
-		Client: v.name(l.client), ID: g.id, Key: v.name(g.key), Token: v.text(g.token), Fence: g.fence,
+		Client: l.client, ID: g.id, Key: g.key, Token: g.token, Fence: g.fence,
 		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended.String(),
 	}
 }
@@ -68,7 +68,7 @@ type leaseBuilder struct {
 	*record
 	lost    []lostLease
 	strays  []strayRelease
-	replied map[name]int64 // client to when a node answered it last
+	replied map[string]int64 // client to when a node answered it last
 	// way is the shortest time that an answer took to a client that was granted the lock; 0 if none is known.
 	way int64
 }
@@ -76,7 +76,7 @@ type leaseBuilder struct {
 // reply notes that a node answered a client.
 func (b *leaseBuilder) reply(e *history.Event) {
 	client, _, _ := strings.Cut(e.Process, ">")
-	b.replied[b.names.of(client)] = e.Time
+	b.replied[client] = e.Time
 }
 
 // grant notes how long the answer that decided an acquire was on its way.
@@ -93,7 +93,7 @@ func (b *leaseBuilder) lose(i int, e *history.Event, lease int) {
 
 // release ends the belief in a lease as its release is invoked.
 func (b *leaseBuilder) release(i int, e *history.Event) {
-	if g := b.operations.grant(b.names.of(e.Process), e.Lease); g != nil {
+	if g := b.operations.grant(e.Process, e.Lease); g != nil {
 		g.stop(e.Time, byRelease)
 		return
 	}
@@ -125,7 +125,7 @@ func (b *leaseBuilder) end() error {
 			slices.SortStableFunc(k.leases, byFrom)
 		}
 	}
-	for o := range b.operations.kept.all() {
+	for _, o := range b.operations.kept {
 		if o.leased {
 			b.operations.grants = append(b.operations.grants, o.done)
 		}
@@ -155,14 +155,14 @@ func (o *operation) kill(t int64) {
 // prolong gives the extensions of each grant and takes the losses into account.
 func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
 	extensions := map[*operation][]*operation{}
-	for o := range b.operations.kept.all() {
-		if o.op != opExtend || !o.ok() {
+	for _, o := range b.operations.kept {
+		if o.op != history.OpExtend || !o.ok() {
 			continue
 		}
 		g := b.operations.grant(o.process, o.lease)
 		if g == nil {
 			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
-				b.name(o.process), o.lease, b.name(o.process))
+				o.process, o.lease, o.process)
 		}
 		extensions[g] = append(extensions[g], o)
 	}
@@ -172,7 +172,7 @@ func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
 			s.process, s.lease, s.process)
 	}
 	for _, l := range b.lost {
-		g := b.operations.grant(b.names.of(l.process), l.lease)
+		g := b.operations.grant(l.process, l.lease)
 		if g == nil {
 			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s",
 				l.event, l.process, l.lease, l.process)
@@ -233,7 +233,7 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 
 // grantOf gives the acquire that began a lease.
 func (r *record) grantOf(l Lease) *operation {
-	return r.operations.find(r.names.find(l.Client), l.ID)
+	return r.operations.find(l.Client, l.ID)
 }
 
 // basis gives the operation whose ok a client's belief rests on at a time: the
@@ -241,8 +241,8 @@ func (r *record) grantOf(l Lease) *operation {
 func (r *record) basis(l Lease, t int64) *operation {
 	basis := r.grantOf(l)
 	client := basis.process
-	for o := range r.operations.kept.all() {
-		if o.op == opExtend && o.ok() && o.process == client && o.lease == l.ID && o.done <= t && o.done > basis.done {
+	for _, o := range r.operations.kept {
+		if o.op == history.OpExtend && o.ok() && o.process == client && o.lease == l.ID && o.done <= t && o.done > basis.done {
 			basis = o
 		}
 	}
@@ -253,10 +253,10 @@ func (r *record) basis(l Lease, t int64) *operation {
 // a time.
 func (r *record) owned(l Lease, by int64) map[string]*keyOwnership {
 	nodes := map[string]*keyOwnership{}
-	token := r.texts.find(l.Token)
+	token := l.Token
 	for _, h := range r.of(l.Key).tenures {
 		if h.token == token && h.from <= by {
-			nodes[r.name(h.node)] = h
+			nodes[h.node] = h
 		}
 	}
 	return nodes

@@ -182,5 +182,5 @@ func TestWhatEndsALeaseFirst(t *testing.T) {
 func TestAnEmptyLeaseOverlapsNothing(t *testing.T) {
 	leases := []lease{{from: 0, until: 100, grant: &operation{id: 1}}, {from: 50, until: 50, grant: &operation{id: 2}}}
 	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutexOracle(leases))
-	require.Empty(t, sweep(newVocabulary(), leases))
+	require.Empty(t, sweep(leases))
 }

@@ -38,7 +38,7 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 	var leases int
 	unknown := ""
 	overlapping := make([][]leasePair, len(m.keys))
-	parallelFor(len(m.keys), func(i int) { overlapping[i] = sweep(m.vocabulary, m.keys[i].leases) })
+	parallelFor(len(m.keys), func(i int) { overlapping[i] = sweep(m.keys[i].leases) })
 	answers := second()
 	for i, k := range m.keys {
 		overlaps, answer := overlapping[i], answers[i]
@@ -50,7 +50,7 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 		}
 		leases += len(k.leases)
 		for _, o := range overlaps {
-			violations = append(violations, m.violation(m.overlap(o), len(violations)))
+			violations = append(violations, m.violation(o.told(), len(violations)))
 		}
 	}
 	result := newResult(MutualExclusion, violations, map[string]int64{
@@ -88,8 +88,8 @@ func (o overlap) shared() span {
 type leasePair struct{ first, second lease }
 
 // overlap tells an overlap.
-func (v *vocabulary) overlap(m leasePair) overlap {
-	return overlap{v.lease(m.first), v.lease(m.second)}
+func (m leasePair) told() overlap {
+	return overlap{m.first.told(), m.second.told()}
 }
 
 // sweep finds the overlaps of one key's leases. It walks them in the order of
@@ -97,12 +97,12 @@ func (v *vocabulary) overlap(m leasePair) overlap {
 // overlaps an earlier one if and only if it overlaps that. (The stretches of one
 // lease never overlap each other.) Each lease is named as the second of at most
 // one overlap. Ends are exclusive: leases that touch do not overlap.
-func sweep(words *vocabulary, leases []lease) []leasePair {
+func sweep(leases []lease) []leasePair {
 	byBeginning := func(a, b lease) int {
 		if a.from != b.from {
 			return cmp.Compare(a.from, b.from)
 		}
-		return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(words.name(a.client), words.name(b.client)),
+		return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(a.client, b.client),
 			cmp.Compare(a.grant.id, b.grant.id))
 	}
 	if !slices.IsSortedFunc(leases, byBeginning) {

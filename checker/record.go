@@ -12,7 +12,7 @@ import (
 type record struct {
 	setup
 	events
-	*vocabulary
+	words words
 	keyTable
 	operations operations
 	passages   storeWrites
@@ -25,26 +25,26 @@ type record struct {
 	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show
 
-	held      pool[keyOwnership]               // who owned which key on which node
+	held      []*keyOwnership                  // who owned which key on which node
 	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
 	releases  []lateRelease                    // those that took longer than their bound
 
-	lastRelease int64         // when the last was done
-	cancels     []cancel      // in the order of the history
-	unknown     unmodelled    // the commands of which it is not known what they did
-	answers     answers       // where they say something of a fault
-	moments     map[name]bool // the nodes on which a key was given a moment to expire at, and the clients that gave one
+	lastRelease int64           // when the last was done
+	cancels     []cancel        // in the order of the history
+	unknown     unmodelled      // the commands of which it is not known what they did
+	answers     answers         // where they say something of a fault
+	moments     map[string]bool // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
 
 func newRecord(source Source) *record {
-	words := newVocabulary()
+	words := words{}
 	return &record{
 		events:     events{source: source, looks: map[string]lastLook{}},
-		vocabulary: words,
-		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
+		words:      words,
+		keyTable:   keyTable{byName: map[string]*keyed{}},
 		operations: operations{words: words, byID: map[operationID]*operation{}},
 		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
+		prolonged: map[*keyOwnership][]prolongation{}, moments: map[string]bool{},
 		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
@@ -69,7 +69,6 @@ func (s *setup) blockingFor(client string) int {
 
 // keyed is what was done with one key.
 type keyed struct {
-	key      name
 	name     string
 	acquires []*operation    // in the order of their invokes
 	stored   []*operation    // reads and writes, in the same order
@@ -79,16 +78,15 @@ type keyed struct {
 
 // keyTable finds what was done with a key.
 type keyTable struct {
-	words  *vocabulary
-	byName map[name]*keyed // whatever was done with it
-	keys   []*keyed        // those that somebody tried to acquire, sorted
+	byName map[string]*keyed // whatever was done with it
+	keys   []*keyed          // those that somebody tried to acquire, sorted
 }
 
 // key gives what was done with a key.
-func (t *keyTable) key(key name) *keyed {
+func (t *keyTable) key(key string) *keyed {
 	k := t.byName[key]
 	if k == nil {
-		k = &keyed{key: key, name: t.words.name(key)}
+		k = &keyed{name: key}
 		t.byName[key] = k
 	}
 	return k
@@ -96,10 +94,22 @@ func (t *keyTable) key(key name) *keyed {
 
 // of gives what was done with the key of that name, which may be nothing.
 func (t *keyTable) of(key string) *keyed {
-	if k := t.byName[t.words.names.find(key)]; k != nil {
+	if k := t.byName[key]; k != nil {
 		return k
 	}
 	return &keyed{name: key}
 }
 
 func byName(a, b *keyed) int { return strings.Compare(a.name, b.name) }
+
+// words keeps one copy of each string, so that what is kept of an event does not keep its whole line.
+type words map[string]string
+
+func (w words) of(s string) string {
+	kept, known := w[s]
+	if !known {
+		kept = strings.Clone(s)
+		w[kept] = kept
+	}
+	return kept
+}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"example.org/lockproof/harness/history"
 )
 
 // releaseBound judges releases: while its client reaches a healthy majority, a release
@@ -15,7 +17,7 @@ type releaseBound struct{ *analysis }
 // history did.
 type lateRelease struct {
 	span
-	client, key name
+	client, key string
 	call        int32 // the index of its invoke
 }
 
@@ -26,7 +28,7 @@ func (b *releaseBound) violations(known int) []Violation {
 	}
 	var found []Violation
 	for _, s := range b.releases {
-		for _, clear := range s.without(b.reach().unreachable(b.name(s.client))) {
+		for _, clear := range s.without(b.reach().unreachable(s.client)) {
 			if clear.length() > bound {
 				found = append(found, b.late(s, clear, known+len(found)))
 			}
@@ -42,12 +44,12 @@ func (b *releaseBound) violations(known int) []Violation {
 }
 
 func (b *releaseBound) late(s lateRelease, clear span, index int) Violation {
-	client := b.name(s.client)
+	client := s.client
 	v := Violation{
-		Key: b.name(s.key), From: clear.from, Until: clear.until, Processes: []string{client},
+		Key: s.key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
 			"but its release had not returned after %s (limit %s)",
-			client, b.name(s.key), formatTime(s.from), formatTime(clear.from), formatTime(clear.until),
+			client, s.key, formatTime(s.from), formatTime(clear.from), formatTime(clear.until),
 			formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
 	}
 	v.release = true
@@ -70,9 +72,9 @@ type leftoverKeys struct {
 // need to be looked at.
 func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 	bound := b.header.Bounds.Release
-	lingering := map[text][]*keyOwnership{}
+	lingering := map[string][]*keyOwnership{}
 	for _, h := range k.tenures {
-		if h.until-h.from > bound && h.token != 0 {
+		if h.until-h.from > bound && h.token != "" {
 			lingering[h.token] = append(lingering[h.token], h)
 		}
 	}
@@ -110,7 +112,7 @@ func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
 
 // remains gives what is left of a lease's keys when its release is due.
 func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftoverKeys {
-	client, window := b.name(l.client), span{l.until, due}
+	client, window := l.client, span{l.until, due}
 	r := leftoverKeys{lease: l, due: due}
 	reach := b.reach()
 	if window.meets(reach.unreachable(client)) {
@@ -120,8 +122,8 @@ func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftove
 		if h.from > due || h.until <= due || b.takenAnew(l, h) {
 			continue
 		}
-		r.all = append(r.all, b.name(h.node))
-		if !window.meets(reach.unhealthy(client, b.name(h.node))) {
+		r.all = append(r.all, h.node)
+		if !window.meets(reach.unhealthy(client, h.node)) {
 			r.left = append(r.left, h)
 		}
 	}
@@ -141,7 +143,7 @@ func (b *releaseBound) takenAnew(l lease, h *keyOwnership) bool {
 }
 
 func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
-	client := b.name(r.lease.client)
+	client := r.lease.client
 	var until int64
 	for _, h := range r.left {
 		until = max(until, h.until)
@@ -152,7 +154,7 @@ func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
 			"on %d of %d nodes, enough to keep others out, until %s",
 			client, k.name, formatTime(r.lease.until), formatDuration(b.header.Bounds.Release), len(r.all), len(b.header.Nodes),
 			formatTime(until)),
-		Leases: []Lease{b.lease(r.lease)},
+		Leases: []Lease{r.lease.told()},
 	}
 	if index < maxViolations {
 		v.Facts = b.leftFacts(r)
@@ -162,15 +164,15 @@ func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
 
 // noteRelease keeps a release that took longer than the bound.
 func (r *record) noteRelease(o *operation, until int64) {
-	if b := r.header.Bounds.Release; b > 0 && o.op == opRelease && until-o.asked > b {
+	if b := r.header.Bounds.Release; b > 0 && o.op == history.OpRelease && until-o.asked > b {
 		r.releases = append(r.releases, lateRelease{span{o.asked, until}, o.process, o.key, o.call})
 	}
 }
 
 // noteUnended keeps the releases that had not ended when the history did.
 func (r *record) noteUnended() {
-	for o := range r.operations.kept.all() {
-		if o.outcome != underWay || o.op != opRelease {
+	for _, o := range r.operations.kept {
+		if o.outcome != underWay || o.op != history.OpRelease {
 			continue
 		}
 		until := r.end

@@ -122,10 +122,10 @@ func reaching(spans []span, t int64) int {
 }
 
 // perClient keeps spans by client, for one key.
-type perClient map[name][]span
+type perClient map[string][]span
 
 // of gives a client's spans, which find makes when they are asked for first.
-func (p perClient) of(client name, find func() []span) []span {
+func (p perClient) of(client string, find func() []span) []span {
 	spans, done := p[client]
 	if !done {
 		spans = find()

@@ -67,7 +67,7 @@ func (s *staging) lacksGrants() bool {
 			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(held, wait) || cuts(s.unreachable[o.process], wait) {
 				continue
 			}
-			if s.waitsForSetting(s.name(o.process), wait) == certainly {
+			if s.waitsForSetting(o.process, wait) == certainly {
 				return true
 			}
 		}

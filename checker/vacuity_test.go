@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -239,7 +240,7 @@ func TestContended_AgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var k keyed
 		for range rapid.IntRange(0, 25).Draw(t, "claims") {
-			client := name(rapid.IntRange(1, 3).Draw(t, "client"))
+			client := fmt.Sprint("c", rapid.IntRange(1, 3).Draw(t, "client"))
 			from := rapid.Int64Range(0, 60).Draw(t, "from")
 			until := from + rapid.Int64Range(1, 15).Draw(t, "length")
 			if rapid.Bool().Draw(t, "lease") {
