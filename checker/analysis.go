@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"sort"
+	"sync"
 
 	"example.org/lockproof/harness/history"
 )
@@ -33,13 +35,13 @@ func analyse(r *record) (*analysis, error) {
 	met := newFaultImpact(r)
 	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[string][]span{},
 		excused: map[string][]span{}}
-	reach := r.reach()
 	for _, k := range r.keys {
+		k.held, k.waits = spansOf(k.leases), k.waitPeriods(a.patience())
+		k.obstacles = sync.OnceValue(func() *blockingKeys { return newBlockingKeys(a, k) })
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
-				client := o.process
-				a.unreachable[o.process] = reach.unreachable(client)
-				a.excused[o.process] = unionInto(nil, a.unreachable[o.process], reach.starved(client))
+				a.unreachable[o.process] = r.unreachable(o.process)
+				a.excused[o.process] = unionInto(nil, a.unreachable[o.process], r.starved(o.process))
 			}
 		}
 	}
@@ -139,3 +141,6 @@ func (k *keyed) tellTokens() {
 func (a *analysis) bounded(bound int64, client string, during span) int64 {
 	return int64(float64(bound) * a.clocks.stretched(client, during))
 }
+
+// patience is the bound by which short pauses of a client that asks are known.
+func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) }

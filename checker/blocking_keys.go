@@ -21,7 +21,7 @@ type unseenKey struct {
 	owner     string
 }
 
-func (a *analysis) obstacles(k *keyed) *blockingKeys {
+func newBlockingKeys(a *analysis, k *keyed) *blockingKeys {
 	o := &blockingKeys{analysis: a, key: k, leased: map[string][]span{}, lapsed: map[string]int64{}}
 	seen := map[string]bool{}
 	for _, h := range k.tenures {
@@ -51,7 +51,7 @@ func (o *blockingKeys) during(w *waitPeriod) []span {
 	client := w.client
 	nodes := map[string][]span{}
 	for _, node := range o.nodesOf(client) {
-		nodes[node] = o.reach().unhealthy(client, node)
+		nodes[node] = o.unhealthy(client, node)
 	}
 	for _, h := range o.key.tenures {
 		node := h.node
@@ -114,13 +114,13 @@ func (o *blockingKeys) duly(h *keyOwnership, t int64) bool {
 // it was there.
 func (o *blockingKeys) interferingFaults(h *keyOwnership) []fault {
 	owner, node := h.owner, h.node
-	reach, there := o.reach(), span{h.from, h.until}
+	there := span{h.from, h.until}
 	var found []fault
 	for _, f := range o.faults {
-		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !reach.far(f) && !reach.brief(f, there) &&
+		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !o.far(f) && !o.brief(f, there) &&
 			!f.dropsSetReply()
 		stopped := f.target == owner && f.class.StopsClient()
-		sick := f.target == node && f.class.StopsNode() && there.meets(reach.sick(f, owner))
+		sick := f.target == node && f.class.StopsNode() && there.meets(o.sick(f, owner))
 		if sick || (between || stopped) && there.meets([]span{f.possible()}) {
 			found = append(found, f)
 		}

@@ -49,7 +49,7 @@ func (c *cancellation) judge() Result {
 			if !cancelled {
 				continue
 			}
-			after := longest(span{by.time, o.done}.without(c.reach().stopped(o.process)))
+			after := longest(span{by.time, o.done}.without(c.stopped(o.process)))
 			switch {
 			case bound > 0 && after.length() > bound:
 				violations = append(violations, c.violation(o, by, after, len(violations)))

@@ -88,9 +88,8 @@ type freeWait struct {
 
 func (d *deadlockFreedom) waits(k *keyed) waits {
 	var w waits
-	held := spansOf(k.leases)
-	w.stoodFree(d.analysis, k, held)
-	w.earned(d, k, held)
+	w.stoodFree(d.analysis, k)
+	w.earned(d, k)
 	for _, o := range k.acquires {
 		if o.leased {
 			w.longestWait = max(w.longestWait, o.done-o.asked)
@@ -101,12 +100,12 @@ func (d *deadlockFreedom) waits(k *keyed) waits {
 
 // stoodFree finds the stretches for which the lock stood free during a wait:
 // between the leases and the stretches in which it may need its time again.
-func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
+func (w *waits) stoodFree(a *analysis, k *keyed) {
 	bound := a.header.Bounds.Free
 	setbacks := k.setbacks(a)
-	for _, wait := range k.waitPeriods(a.patience()) {
+	for _, wait := range k.waits {
 		interrupted := unionInto(nil, duringWait(setbacks, wait), a.excused[wait.client])
-		for _, gap := range wait.without(held) {
+		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))
 				limit := a.bounded(bound, wait.client, free)
@@ -121,9 +120,6 @@ func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
 		}
 	}
 }
-
-// patience is the bound by which short pauses of a client that asks are known.
-func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
 func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Violation {
@@ -146,7 +142,7 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Vio
 }
 
 // earned counts the grants that show something.
-func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
+func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 	obstacles := perClient{}
 	claims := k.claims(false)
 	upTo := make([]longestClaims, len(claims)+1) // those of so many claims
@@ -154,7 +150,7 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 	for i, c := range claims {
 		upTo[i+1] = upTo[i].with(c)
 	}
-	for _, waited := range k.waitPeriods(d.patience()) {
+	for _, waited := range k.waits {
 		o := waited.last()
 		if !o.leased {
 			continue
@@ -164,7 +160,7 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}
-		if wait.meets(held) || wait.meets(inTheWay) {
+		if wait.meets(k.held) || wait.meets(inTheWay) {
 			w.waited++
 			w.tested = max(w.tested, o.done)
 		}
@@ -174,17 +170,6 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 			w.tested = max(w.tested, o.done)
 		}
 	}
-}
-
-// spansOf gives the stretches for which a key was held by somebody who could use it.
-func spansOf(leases []lease) []span {
-	spans := make([]span, 0, len(leases))
-	for _, l := range leases { // in the order of from
-		if l.grant.leased {
-			spans = merge(spans, span{l.from, l.until})
-		}
-	}
-	return slices.Clip(spans)
 }
 
 // lingering gives the stretches for which a key was owned by others than a
@@ -229,7 +214,7 @@ func (k *keyed) holders() []tenure {
 // after that put the property to the test: whatever excuses the wait, and whoever was granted the lock
 // meanwhile, nobody knows whether it would have been.
 func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
-	for _, w := range k.waitPeriods(a.patience()) {
+	for _, w := range k.waits {
 		if w.last().leased || w.until <= tested || result.Verdict != history.Holds {
 			continue
 		}
@@ -254,16 +239,12 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 		return nil
 	}
 	var found []Violation
-	var waits []*waitPeriod
 	for _, t := range k.holders() {
 		bound := d.tenureBound(t.first.client)
 		if t.length() <= bound {
 			continue
 		}
-		if waits == nil {
-			waits = k.waitPeriods(d.patience())
-		}
-		for _, w := range waits {
+		for _, w := range k.waits {
 			if w.client == t.first.client || !w.overlaps(t.span) {
 				continue
 			}

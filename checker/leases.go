@@ -261,3 +261,14 @@ func (r *record) owned(l Lease, by int64) map[string]*keyOwnership {
 	}
 	return nodes
 }
+
+// spansOf gives the stretches for which a key was held by somebody who could use it.
+func spansOf(leases []lease) []span {
+	spans := make([]span, 0, len(leases))
+	for _, l := range leases { // in the order of from
+		if l.grant.leased {
+			spans = merge(spans, span{l.from, l.until})
+		}
+	}
+	return slices.Clip(spans)
+}

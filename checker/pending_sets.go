@@ -57,7 +57,7 @@ func (t *timeline) behind(e *history.Event, p place) (pendingSet, bool) {
 // (An extension is its client's own to take back, whatever became of it.)
 func (t *timeline) late(s pendingSet, p place, now int64) bool {
 	awake := t.record.awake(p.node, s.time)
-	return !s.extends && awake > s.time && now > awake+t.record.reach().prompt()
+	return !s.extends && awake > s.time && now > awake+t.record.prompt()
 }
 
 // possible reports whether there was a key for an extension to prolong.

@@ -86,7 +86,7 @@ func TestAPromptAnswerShowsAHealthyNode(t *testing.T) {
 		s.lasting(0, 500, "slow-fsync", "n1")
 		s.slowly(100, answered, "c1", "t1", "n1")
 		s.look(600, "n1", "r1", "", 0)
-		require.Equal(t, unhealthy, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), answered)
+		require.Equal(t, unhealthy, s.history(t, 0).analysis.unhealthy("c1", "n1"), answered)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 		for i := range test.arrived {
 			s.slowly(test.arrived[i], test.answered[i], "c1", "t1", "n1")
 		}
-		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), test)
+		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
 	}
 }
 
@@ -120,6 +120,6 @@ func TestALostAnswerHindersNoLonger(t *testing.T) {
 		s := tale()
 		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Requested: test.asked})
 		s.slowly(150, 170, "c1", "t1", "n1")
-		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.reach().unhealthy("c1", "n1"), test)
+		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
 	}
 }

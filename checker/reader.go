@@ -41,7 +41,6 @@ func readBeliefs(source Source) (*record, error) {
 			record.kills.add(f.target, f.from)
 		}
 	}
-	r.noteUnended()
 	r.unknown.end()
 	r.sortOperations()
 	return record, r.beliefs.end()
@@ -105,12 +104,6 @@ func (r *reader) event(e *history.Event) error {
 // has been told.
 func (r *reader) outcome(i int, e *history.Event) error {
 	r.lastDeed = e.Time
-	if e.Op == history.OpRelease {
-		if o := r.operations.find(e.Process, e.ID); o != nil {
-			r.noteRelease(o, e.Time)
-			r.lastRelease = e.Time
-		}
-	}
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
 	}

@@ -27,13 +27,10 @@ type record struct {
 
 	held      []*keyOwnership                  // who owned which key on which node
 	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
-	releases  []lateRelease                    // those that took longer than their bound
-
-	lastRelease int64           // when the last was done
-	cancels     []cancel        // in the order of the history
-	unknown     unmodelled      // the commands of which it is not known what they did
-	answers     answers         // where they say something of a fault
-	moments     map[string]bool // the nodes on which a key was given a moment to expire at, and the clients that gave one
+	cancels   []cancel                         // in the order of the history
+	unknown   unmodelled                       // the commands of which it is not known what they did
+	answers   answers                          // where they say something of a fault
+	moments   map[string]bool                  // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
 
 func newRecord(source Source) *record {
@@ -69,11 +66,14 @@ func (s *setup) blockingFor(client string) int {
 
 // keyed is what was done with one key.
 type keyed struct {
-	name     string
-	acquires []*operation    // in the order of their invokes
-	stored   []*operation    // reads and writes, in the same order
-	leases   []lease         // in the order of from
-	tenures  []*keyOwnership // in the order of from, but for those that a look found late
+	name      string
+	acquires  []*operation  // in the order of their invokes
+	stored    []*operation  // reads and writes, in the same order
+	leases    []lease       // in the order of from
+	held      []span        // while it was held by somebody who could use it
+	waits     []*waitPeriod // in the order of their beginnings
+	obstacles func() *blockingKeys
+	tenures   []*keyOwnership // in the order of from, but for those that a look found late
 }
 
 // keyTable finds what was done with a key.

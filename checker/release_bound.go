@@ -13,24 +13,19 @@ import (
 // more: not on enough nodes to block others of which one, at least, the client could reach.
 type releaseBound struct{ *analysis }
 
-// lateRelease is a release that took longer than the bound, or had not ended when the
-// history did.
-type lateRelease struct {
-	span
-	client, key string
-	call        int32 // the index of its invoke
-}
-
 func (b *releaseBound) violations(known int) []Violation {
 	bound := b.header.Bounds.Release
 	if bound <= 0 {
 		return nil
 	}
 	var found []Violation
-	for _, s := range b.releases {
-		for _, clear := range s.without(b.reach().unreachable(s.client)) {
+	for _, o := range b.operations.kept {
+		if o.op != history.OpRelease || o.done-o.asked <= bound {
+			continue
+		}
+		for _, clear := range (span{o.asked, o.done}).without(b.unreachable[o.process]) {
 			if clear.length() > bound {
-				found = append(found, b.late(s, clear, known+len(found)))
+				found = append(found, b.late(o, clear, known+len(found)))
 			}
 		}
 	}
@@ -39,22 +34,23 @@ func (b *releaseBound) violations(known int) []Violation {
 			found = append(found, b.left(k, l, known+len(found)))
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(found, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Until, b.Until))
+	})
 	return found
 }
 
-func (b *releaseBound) late(s lateRelease, clear span, index int) Violation {
-	client := s.client
+func (b *releaseBound) late(o *operation, clear span, index int) Violation {
 	v := Violation{
-		Key: s.key, From: clear.from, Until: clear.until, Processes: []string{client},
+		Key: o.key, From: clear.from, Until: clear.until, Processes: []string{o.process},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
 			"but its release had not returned after %s (limit %s)",
-			client, s.key, formatTime(s.from), formatTime(clear.from), formatTime(clear.until),
+			o.process, o.key, formatTime(o.asked), formatTime(clear.from), formatTime(clear.until),
 			formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
 	}
 	v.release = true
 	if index < maxViolations {
-		v.Facts = b.waitFacts(s.client, s.key, clear)
+		v.Facts = b.waitFacts(o.process, o.key, clear)
 	}
 	return v
 }
@@ -114,8 +110,7 @@ func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
 func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftoverKeys {
 	client, window := l.client, span{l.until, due}
 	r := leftoverKeys{lease: l, due: due}
-	reach := b.reach()
-	if window.meets(reach.unreachable(client)) {
+	if window.meets(b.unreachable[client]) {
 		return r
 	}
 	for _, h := range keys {
@@ -123,7 +118,7 @@ func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftove
 			continue
 		}
 		r.all = append(r.all, h.node)
-		if !window.meets(reach.unhealthy(client, h.node)) {
+		if !window.meets(b.unhealthy(client, h.node)) {
 			r.left = append(r.left, h)
 		}
 	}
@@ -160,25 +155,4 @@ func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
 		v.Facts = b.leftFacts(r)
 	}
 	return v
-}
-
-// noteRelease keeps a release that took longer than the bound.
-func (r *record) noteRelease(o *operation, until int64) {
-	if b := r.header.Bounds.Release; b > 0 && o.op == history.OpRelease && until-o.asked > b {
-		r.releases = append(r.releases, lateRelease{span{o.asked, until}, o.process, o.key, o.call})
-	}
-}
-
-// noteUnended keeps the releases that had not ended when the history did.
-func (r *record) noteUnended() {
-	for _, o := range r.operations.kept {
-		if o.outcome != underWay || o.op != history.OpRelease {
-			continue
-		}
-		until := r.end
-		if t, killed := r.kills.first(o.process, o.asked); killed {
-			until = t
-		}
-		r.noteRelease(o, until)
-	}
 }

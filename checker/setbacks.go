@@ -20,7 +20,7 @@ type setback struct {
 func (k *keyed) setbacks(a *analysis) []setback {
 	var found []setback
 	if len(k.tenures) > 0 {
-		inTheWay := a.obstacles(k)
+		inTheWay := k.obstacles()
 		for _, h := range k.tenures {
 			if there := inTheWay.excused(h); there.until > there.from {
 				found = append(found, setback{span: span{h.from, min(h.until, h.from+a.excess(h, h.from, int(h.set)))}})

@@ -61,10 +61,9 @@ func (s *staging) lacksGrants() bool {
 		return false
 	}
 	for _, k := range s.keys {
-		held := spansOf(k.leases)
 		for _, o := range k.acquires {
 			wait := span{o.asked, o.done}
-			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(held, wait) || cuts(s.unreachable[o.process], wait) {
+			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(k.held, wait) || cuts(s.unreachable[o.process], wait) {
 				continue
 			}
 			if s.waitsForSetting(o.process, wait) == certainly {
