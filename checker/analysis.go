@@ -41,7 +41,7 @@ func analyse(r *record) (*analysis, error) {
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
 				a.unreachable[o.process] = r.unreachable(o.process)
-				a.excused[o.process] = unionInto(nil, a.unreachable[o.process], r.starved(o.process))
+				a.excused[o.process] = union(a.unreachable[o.process], r.starved(o.process))
 			}
 		}
 	}
@@ -96,7 +96,7 @@ func effectiveFaults(r *record, e *faultImpact) int {
 			work = append(work, span{l.from, l.until})
 		}
 	}
-	work = unionOf(work)
+	work = union(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
 		if f.cause.Effective && !f.cause.Background && !e.hadNoEffect(f) && f.meets(work) {

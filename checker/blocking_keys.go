@@ -29,8 +29,8 @@ func newBlockingKeys(a *analysis, k *keyed) *blockingKeys {
 	}
 	for _, l := range k.leases { // in the order of from
 		token := l.grant.keyToken
-		if !seen[token] && l.ended != byRelease {
-			basis := a.basis(l.told(), l.until)
+		if !seen[token] && l.ended != EndedRelease {
+			basis := a.basis(l, l.until)
 			o.unseen = append(o.unseen, unseenKey{l.from, basis.done, int(basis.end), l.client})
 		}
 		if token == "" {
@@ -38,7 +38,7 @@ func newBlockingKeys(a *analysis, k *keyed) *blockingKeys {
 		}
 		o.leased[token] = merge(o.leased[token], span{l.from, l.until})
 		delete(o.lapsed, token)
-		if l.ended == atDeadline {
+		if l.ended == EndedDeadline {
 			o.lapsed[token] = l.until
 		}
 	}

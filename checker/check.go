@@ -14,30 +14,19 @@ import (
 
 // oracles are the second opinions, which tests replace to see the alarm ring.
 type oracles struct {
-	mutex    func() []porcupine.CheckResult // has been asked about each key's leases: see startMutexOracle
+	mutex    func([]lease) porcupine.CheckResult
 	register func([]access) porcupine.CheckResult
 }
 
-// Judge reads a history only to judge it, as [History.Verdict] does: the second oracle
-// for mutual exclusion, which needs no more than the leases, is at work while the rest
-// is read.
-func Judge(source Source) (Verdict, error) {
-	record, err := readBeliefs(source)
-	if err != nil {
-		return Verdict{}, err
-	}
-	second := secondOracles(record)
-	a, err := analyse(record)
-	if err != nil {
-		second.mutex()
-		return Verdict{}, err
-	}
-	return a.verdict(second)
-}
+var secondOracles = oracles{mutex: ownedMutexOracle, register: derivedRegisterOracle}
 
-// secondOracles sets the second oracles to work.
-func secondOracles(r *record) oracles {
-	return oracles{mutex: startMutexOracle(r.keys, ownedMutexOracle), register: derivedRegisterOracle}
+// Judge reads a history only to judge it, as [History.Verdict] does.
+func Judge(source Source) (Verdict, error) {
+	h, err := Read(source)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return h.Verdict()
 }
 
 // verdict judges each property, side by side.

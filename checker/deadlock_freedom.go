@@ -104,7 +104,7 @@ func (w *waits) stoodFree(a *analysis, k *keyed) {
 	bound := a.header.Bounds.Free
 	setbacks := k.setbacks(a)
 	for _, wait := range k.waits {
-		interrupted := unionInto(nil, duringWait(setbacks, wait), a.excused[wait.client])
+		interrupted := union(duringWait(setbacks, wait), a.excused[wait.client])
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))
@@ -156,7 +156,7 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 			continue
 		}
 		inTheWay := obstacles.of(o.process, func() []span {
-			return union(append(d.lingering(k, o.process), d.unreachable[o.process]...))
+			return union(d.lingering(k, o.process), d.unreachable[o.process])
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}

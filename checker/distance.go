@@ -49,5 +49,5 @@ func (r *record) slow(link string) []span {
 			spans = append(spans, span{s.time, steps[i+1].time})
 		}
 	}
-	return unionOf(spans)
+	return union(spans)
 }

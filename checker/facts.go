@@ -58,18 +58,18 @@ func together(all []seen) []Fact {
 // the key to the second: whose it was, which command deleted it, when it ran out; and what
 // took so long that the first lease rested on keys that were gone.
 func (r *record) overlapFacts(o overlap) []Fact {
-	first, second := r.owned(o.first, o.second.From), r.owned(o.second, o.second.From)
+	first, second := r.owned(o.first, o.second.from), r.owned(o.second, o.second.from)
 	var all, besides []seen
 	for _, node := range keysOf(second) {
 		got := second[node]
 		had := first[node]
 		switch {
-		case o.first.Token != "" && o.first.Token == o.second.Token:
+		case o.first.grant.token != "" && o.first.grant.token == o.second.grant.token:
 			all = append(all, seen{got.set, got.from,
-				fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.Client, o.second.Client), node})
+				fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.client, o.second.client), node})
 		case had == nil || had.from > got.from:
 			besides = append(besides, seen{got.set, got.from,
-				fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.Client, o.first.Client), node})
+				fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.client, o.first.client), node})
 		default:
 			all = append(all, r.gone(o, had, node))
 			if s, late := r.landedAfterRelease(o.first, had, node); late {
@@ -77,10 +77,10 @@ func (r *record) overlapFacts(o overlap) []Fact {
 			}
 		}
 	}
-	if s, slow := r.slowReply(o.first, o.first.Until); slow {
+	if s, slow := r.slowReply(o.first, o.first.until); slow {
 		all = append(all, s)
 	}
-	if s, slow := r.slowReply(o.second, o.second.From); slow { // of two that begin at one instant either may be the first
+	if s, slow := r.slowReply(o.second, o.second.from); slow { // of two that begin at one instant either may be the first
 		all = append(all, s)
 	}
 	if len(all) == 0 { // what explains the overlap has to be that
@@ -91,17 +91,17 @@ func (r *record) overlapFacts(o overlap) []Fact {
 
 // gone tells how a key of the first lease ended.
 func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
-	owner := o.first.Client
-	ended := map[ownershipEnd]string{
-		forgotten: "was forgotten on %s, which had gone down", flushed: "was flushed on %s", evicted: "was evicted on %s",
-		resynced:  "was lost on %s, as its master's state replaced its own",
-		vanished:  "had gone from %s; no event of the history took it",
-		stillOpen: "was on %s, and the key was set over it", deleted: "was deleted on %s by " + owner + "'s own command",
-		moved:   "went from %s when its slot moved",
-		removed: "was deleted on %s by a command of " + h.by,
+	owner := o.first.client
+	ended := map[string]string{
+		TenureForgotten: "was forgotten on %s, which had gone down", TenureFlushed: "was flushed on %s", TenureEvicted: "was evicted on %s",
+		TenureResynced: "was lost on %s, as its master's state replaced its own",
+		TenureVanished: "had gone from %s; no event of the history took it",
+		TenureOpen:     "was on %s, and the key was set over it", TenureDeleted: "was deleted on %s by " + owner + "'s own command",
+		TenureMoved:   "went from %s when its slot moved",
+		TenureRemoved: "was deleted on %s by a command of " + h.by,
 	}[h.ended]
-	if h.ended == expired {
-		ended = fmt.Sprintf("ran out on %%s, while %s believed in its lease until %s", owner, formatTime(o.first.Until))
+	if h.ended == TenureExpired {
+		ended = fmt.Sprintf("ran out on %%s, while %s believed in its lease until %s", owner, formatTime(o.first.until))
 		if wall := r.clocks.wall[h.node]; len(wall) > 0 {
 			ended = "ran out by the clock of %s, which had been set"
 		}
@@ -115,20 +115,20 @@ func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
 
 // landedAfterRelease tells of a SET that a node carried out after the client had sent it
 // the delete that takes the key back.
-func (r *record) landedAfterRelease(l Lease, h *keyOwnership, node string) (seen, bool) {
-	if l.Ended != EndedRelease || h.from <= l.Until {
+func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (seen, bool) {
+	if l.ended != EndedRelease || h.from <= l.until {
 		return seen{}, false
 	}
 	return seen{h.set, h.from,
-		fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.Client, formatTime(l.Until)), node}, true
+		fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.client, formatTime(l.until)), node}, true
 }
 
 // slowReply tells how long the grant or extension took on which a belief rests, if a key
 // of it had run out by a time.
-func (r *record) slowReply(l Lease, by int64) (seen, bool) {
+func (r *record) slowReply(l lease, by int64) (seen, bool) {
 	grant, first := r.basis(l, by), by
 	for _, h := range r.owned(l, by) {
-		if h.ended == expired {
+		if h.ended == TenureExpired {
 			first = min(first, h.until)
 		}
 	}
@@ -137,7 +137,7 @@ func (r *record) slowReply(l Lease, by int64) (seen, bool) {
 	}
 	return seen{grant.end, grant.done,
 		fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
-			l.Client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.Client}, true
+			l.client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.client}, true
 }
 
 // writeFacts tell of two updates when their clients' leases began and ended, what stopped or delayed
@@ -215,10 +215,9 @@ func (r *record) waitFacts(client, key string, free span) []Fact {
 
 // tenureFacts tell of the extension with which a lease was kept beyond its bound.
 func (r *record) tenureFacts(t tenure, both span) []Fact {
-	l := t.first.told()
-	by := r.basis(l, both.from+r.header.Bounds.Tenure)
+	by := r.basis(t.first, both.from+r.header.Bounds.Tenure)
 	return together([]seen{{by.end, by.done,
-		fmt.Sprintf("%s extended its lease again at %s", l.Client, formatTime(by.done)), l.Client}})
+		fmt.Sprintf("%s extended its lease again at %s", by.process, formatTime(by.done)), by.process}})
 }
 
 // leftFacts tell of the keys that a release left.

@@ -54,7 +54,7 @@ func newFaultImpact(r *record) *faultImpact {
 	}
 	for _, all := range []map[string][]span{e.busy, e.asks, e.keys} {
 		for who, spans := range all {
-			all[who] = unionOf(spans)
+			all[who] = union(spans)
 		}
 	}
 	return e

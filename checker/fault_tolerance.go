@@ -89,8 +89,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 			if !o.leased || o.done < t {
 				continue
 			}
-			busy := slices.Concat(k.held, f.unreachable[o.process], k.obstacles().during(w))
-			clear := span{o.asked, o.done}.without(unionOf(busy))
+			clear := span{o.asked, o.done}.without(union(k.held, f.unreachable[o.process], k.obstacles().during(w)))
 			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
 				return true
 			}
@@ -229,19 +228,15 @@ func (f *faultTolerance) grantedInTime() (total int, last []int64) {
 }
 
 func (f *faultTolerance) grantedInTimeOn(k *keyed) (n int, latest int64) {
-	var clear []span
 	busy := perClient{}
 	for _, o := range k.acquires {
 		if !o.leased {
 			continue
 		}
 		own := busy.of(o.process, func() []span {
-			if unreachable := f.unreachable[o.process]; len(unreachable) > 0 {
-				return unionInto(nil, unreachable, k.held)
-			}
-			return k.held
+			return union(f.unreachable[o.process], k.held)
 		})
-		clear = span{o.asked, o.done}.appendWithout(clear[:0], own)
+		clear := span{o.asked, o.done}.without(own)
 		if len(clear) == 0 {
 			continue
 		}

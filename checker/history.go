@@ -30,7 +30,7 @@ func Read(source Source) (*History, error) {
 		return nil, err
 	}
 	h := &History{analysis: a}
-	h.verdict = sync.OnceValues(func() (Verdict, error) { return a.verdict(secondOracles(record)) })
+	h.verdict = sync.OnceValues(func() (Verdict, error) { return a.verdict(secondOracles) })
 	return h, nil
 }
 
@@ -68,7 +68,7 @@ func (h *History) Tenures() iter.Seq[Tenure] {
 		for _, held := range r.held {
 			t := Tenure{
 				Node: held.node, Key: held.key, Token: held.token, Owner: held.owner,
-				From: held.from, Until: held.until, Ended: held.ended.String(),
+				From: held.from, Until: held.until, Ended: held.ended,
 			}
 			if !yield(t) {
 				return
@@ -80,8 +80,12 @@ func (h *History) Tenures() iter.Seq[Tenure] {
 // LostUpdates gives the acknowledged writes to a key's register that are lost, in
 // the order in which those that took their places were called.
 func (h *History) LostUpdates(key string) []LostUpdate {
+	k := h.analysis.byName[key]
+	if k == nil {
+		return nil
+	}
 	var lost []LostUpdate
-	for _, c := range chain(h.analysis.of(key).accesses(h.analysis.record)) {
+	for _, c := range chain(k.accesses(h.analysis.record)) {
 		if c.kind == lostUpdate && c.early.op.ok() {
 			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})
 		}

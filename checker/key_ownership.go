@@ -21,27 +21,6 @@ const (
 	TenureOpen      = "open"               // the history ended first
 )
 
-// ownershipEnd is what ends a tenure, as it is kept.
-type ownershipEnd uint8
-
-const (
-	deleted ownershipEnd = iota
-	expired
-	forgotten
-	flushed
-	evicted
-	removed
-	moved
-	resynced
-	vanished
-	stillOpen
-)
-
-func (l ownershipEnd) String() string {
-	return [...]string{TenureDeleted, TenureExpired, TenureForgotten, TenureFlushed, TenureEvicted, TenureRemoved,
-		TenureMoved, TenureResynced, TenureVanished, TenureOpen}[l]
-}
-
 // keyOwnership is a Tenure as it is kept, with what facts tell of it.
 type keyOwnership struct {
 	from, until int64
@@ -52,7 +31,7 @@ type keyOwnership struct {
 	token       string
 	set         int32 // the event that showed it first: the reply to the SET, or a look
 	ender       int32 // the event that ended it; -1 where no event did
-	ended       ownershipEnd
+	ended       string
 }
 
 // prolongation is one extension of a key on its node.
@@ -122,10 +101,10 @@ func readTimeline(r *record) error {
 	t.lookAround()
 	for _, h := range t.now {
 		if h.expires <= r.end {
-			t.close(h, h.expires, expired, -1)
+			t.close(h, h.expires, TenureExpired, -1)
 			continue
 		}
-		t.close(h, r.end, stillOpen, -1)
+		t.close(h, r.end, TenureOpen, -1)
 	}
 	return nil
 }
@@ -181,13 +160,13 @@ func (t *timeline) place(l link, e *history.Event) place {
 func (t *timeline) alive(p place, now int64) *keyOwnership {
 	h := t.now[p]
 	if h != nil && h.expires <= now {
-		t.close(h, h.expires, expired, -1)
+		t.close(h, h.expires, TenureExpired, -1)
 		return nil
 	}
 	return h
 }
 
-func (t *timeline) close(h *keyOwnership, now int64, why ownershipEnd, ender int) {
+func (t *timeline) close(h *keyOwnership, now int64, why string, ender int) {
 	h.until, h.ended, h.ender = max(now, h.from), why, int32(ender)
 	delete(t.now, place{h.node, h.key})
 }
@@ -279,9 +258,9 @@ func (t *timeline) given(node string, e *history.Event) int64 {
 // remove follows a delete, by the owner or by somebody else.
 func (t *timeline) remove(d executedDelete, h *keyOwnership) {
 	h.by = d.client
-	why := deleted
+	why := TenureDeleted
 	if d.client != h.owner || d.token != "" && d.token != h.token {
-		why = removed
+		why = TenureRemoved
 	}
 	t.close(h, d.time, why, d.event)
 }
@@ -294,19 +273,19 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	deletion, sent := t.unanswered[place{h.node, h.key}]
 	switch {
 	case fell && t.record.event(down).time >= h.from:
-		t.close(h, t.record.event(down).time, forgotten, down)
+		t.close(h, t.record.event(down).time, TenureForgotten, down)
 	case sent && t.couldDelete(deletion, h):
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
-		t.close(h, now, expired, -1)
+		t.close(h, now, TenureExpired, -1)
 	case slot && t.record.event(moving).time >= h.from:
-		t.close(h, t.record.event(moving).time, moved, moving)
+		t.close(h, t.record.event(moving).time, TenureMoved, moving)
 	case filled && t.record.event(full).time >= h.from:
-		t.close(h, t.record.event(full).time, evicted, full)
+		t.close(h, t.record.event(full).time, TenureEvicted, full)
 	case t.masterFell(h):
-		t.close(h, now, resynced, t.down[t.master(h.node)])
+		t.close(h, now, TenureResynced, t.down[t.master(h.node)])
 	default:
-		t.close(h, now, vanished, i)
+		t.close(h, now, TenureVanished, i)
 	}
 }
 
@@ -353,7 +332,7 @@ func (t *timeline) fault(i int, e *history.Event) {
 					continue
 				}
 				if h := t.alive(place{node, k.name}, e.Time); h != nil {
-					t.close(h, e.Time, flushed, i)
+					t.close(h, e.Time, TenureFlushed, i)
 				}
 			}
 		}

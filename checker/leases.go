@@ -17,26 +17,12 @@ const (
 	EndedKilled   = "killed"
 )
 
-// leaseEnd is what ends a lease, as it is kept.
-type leaseEnd uint8
-
-const (
-	atDeadline leaseEnd = iota
-	byRelease
-	asLost
-	asKilled
-)
-
-func (e leaseEnd) String() string {
-	return [...]string{EndedDeadline, EndedRelease, EndedLost, EndedKilled}[e]
-}
-
 // lease is a Lease as it is kept.
 type lease struct {
 	from, until int64
 	grant       *operation
 	client      string
-	ended       leaseEnd
+	ended       string
 }
 
 // told is the lease as a result has it.
@@ -44,7 +30,7 @@ func (l lease) told() Lease {
 	g := l.grant
 	return Lease{
 		Client: l.client, ID: g.id, Key: g.key, Token: g.token, Fence: g.fence,
-		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended.String(),
+		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended,
 	}
 }
 
@@ -94,7 +80,7 @@ func (b *leaseBuilder) lose(i int, e *history.Event, lease int) {
 // release ends the belief in a lease as its release is invoked.
 func (b *leaseBuilder) release(i int, e *history.Event) {
 	if g := b.operations.grant(e.Process, e.Lease); g != nil {
-		g.stop(e.Time, byRelease)
+		g.stop(e.Time, EndedRelease)
 		return
 	}
 	b.strays = append(b.strays, strayRelease{e.Process, e.Lease, i})
@@ -138,7 +124,7 @@ func byFrom(a, b lease) int { return cmp.Compare(a.from, b.from) }
 
 // stop ends the belief in a granted acquire at a time, if it has not ended
 // earlier.
-func (o *operation) stop(t int64, why leaseEnd) {
+func (o *operation) stop(t int64, why string) {
 	if t < o.stopped {
 		o.stopped, o.ended = t, why
 	}
@@ -148,7 +134,7 @@ func (o *operation) stop(t int64, why leaseEnd) {
 // that time.
 func (o *operation) kill(t int64) {
 	if t <= o.stopped {
-		o.stopped, o.ended = t, asKilled
+		o.stopped, o.ended = t, EndedKilled
 	}
 }
 
@@ -177,7 +163,7 @@ func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
 			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s",
 				l.event, l.process, l.lease, l.process)
 		}
-		g.stop(l.time, asLost)
+		g.stop(l.time, EndedLost)
 	}
 	return extensions, nil
 }
@@ -213,17 +199,17 @@ func appendLease(all []lease, l lease) []lease {
 
 // open gives the lease that begins with the ok of an acquire or extend.
 func (b *leaseBuilder) open(grant, o *operation) lease {
-	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: atDeadline}
+	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: EndedDeadline}
 	if o.validity > 0 {
 		l.until = b.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
 	}
 	offered := l.until
-	if grant.ended == asKilled && grant.stopped <= l.from {
+	if grant.ended == EndedKilled && grant.stopped <= l.from {
 		offered = l.from // nobody was there to use it
 	}
 	if grant.stopped < l.until {
 		l.until, l.ended = grant.stopped, grant.ended
-		if l.ended == asLost {
+		if l.ended == EndedLost {
 			offered = l.until
 		}
 	}
@@ -231,18 +217,12 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 	return l
 }
 
-// grantOf gives the acquire that began a lease.
-func (r *record) grantOf(l Lease) *operation {
-	return r.operations.find(l.Client, l.ID)
-}
-
 // basis gives the operation whose ok a client's belief rests on at a time: the
 // latest extension of the lease, or its acquire.
-func (r *record) basis(l Lease, t int64) *operation {
-	basis := r.grantOf(l)
-	client := basis.process
+func (r *record) basis(l lease, t int64) *operation {
+	basis := l.grant
 	for _, o := range r.operations.kept {
-		if o.op == history.OpExtend && o.ok() && o.process == client && o.lease == l.ID && o.done <= t && o.done > basis.done {
+		if o.op == history.OpExtend && o.ok() && o.process == l.client && o.lease == l.grant.id && o.done <= t && o.done > basis.done {
 			basis = o
 		}
 	}
@@ -251,11 +231,10 @@ func (r *record) basis(l Lease, t int64) *operation {
 
 // owned gives, for each node, the last tenure of a lease's token that began by
 // a time.
-func (r *record) owned(l Lease, by int64) map[string]*keyOwnership {
+func (r *record) owned(l lease, by int64) map[string]*keyOwnership {
 	nodes := map[string]*keyOwnership{}
-	token := l.Token
-	for _, h := range r.of(l.Key).tenures {
-		if h.token == token && h.from <= by {
+	for _, h := range r.key(l.grant.key).tenures {
+		if h.token == l.grant.token && h.from <= by {
 			nodes[h.node] = h
 		}
 	}

@@ -112,7 +112,7 @@ func TestUnknownOracle_IsInconclusive(t *testing.T) {
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	r := s.history(t, 0).analysis
 	v, err := r.verdict(oracles{
-		mutex:    startMutexOracle(r.keys, func([]lease) porcupine.CheckResult { return porcupine.Unknown }),
+		mutex:    func([]lease) porcupine.CheckResult { return porcupine.Unknown },
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	})
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestOracleDisagreement_IsReported(t *testing.T) {
 	wrongRegister := func([]access) porcupine.CheckResult { return porcupine.Illegal }
 	r := s.history(t, 0).analysis
 	for property, broken := range map[string]oracles{
-		MutualExclusion: {startMutexOracle(r.keys, wrongMutex), derivedRegisterOracle}, ProtectedData: {startMutexOracle(r.keys, ownedMutexOracle), wrongRegister},
+		MutualExclusion: {wrongMutex, derivedRegisterOracle}, ProtectedData: {ownedMutexOracle, wrongRegister},
 	} {
 		_, err := r.verdict(broken)
 		var disagreement *OracleDisagreement
@@ -138,7 +138,7 @@ func TestOracleDisagreement_IsReported(t *testing.T) {
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := r.verdict(oracles{startMutexOracle(r.keys, ownedMutexOracle), derivedRegisterOracle})
+	_, err := r.verdict(oracles{ownedMutexOracle, derivedRegisterOracle})
 	require.NoError(t, err)
 }
 

@@ -24,7 +24,7 @@ type operation struct {
 	done        int64 // when it ended, or when its client or the history did
 	stopped     int64 // of a granted acquire: when belief in it ended, if not at the deadline
 	outcome     opOutcome
-	ended       leaseEnd // why belief ended at stopped
+	ended       string // why belief ended at stopped
 	wall        bool
 	refused     bool  // the lock refused its settings: nobody was asked
 	cancelled   bool  // the caller gave it up
@@ -151,7 +151,7 @@ func (os *operations) outcome(i int, e *history.Event) error {
 	}
 	os.finish(o, e, i)
 	if o.granted() {
-		o.stopped, o.ended = never, atDeadline
+		o.stopped, o.ended = never, EndedDeadline
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (r *record) unreachable(client string) []span {
 	for _, node := range r.nodesOf(client) {
 		nodes = append(nodes, r.unhealthy(client, node))
 	}
-	return union(append(covered(r.blockingFor(client), nodes), r.stopped(client)...))
+	return union(covered(r.blockingFor(client), nodes), r.stopped(client))
 }
 
 // starved gives the stretches in which the timers were late by which a client tries again.

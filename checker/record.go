@@ -10,10 +10,11 @@ import (
 // record is what a history says, taken apart once for all who judge, explain and draw
 // it. A [reader] and a [timeline] make it; nothing in it changes afterwards.
 type record struct {
-	setup
+	header history.Header
 	events
-	words words
-	keyTable
+	words      words
+	byName     map[string]*keyed // whatever was done with a key
+	keys       []*keyed          // those that somebody tried to acquire, sorted
 	operations operations
 	passages   storeWrites
 	clocks     clocks
@@ -38,7 +39,7 @@ func newRecord(source Source) *record {
 	return &record{
 		events:     events{source: source, looks: map[string]lastLook{}},
 		words:      words,
-		keyTable:   keyTable{byName: map[string]*keyed{}},
+		byName:     map[string]*keyed{},
 		operations: operations{words: words, byID: map[operationID]*operation{}},
 		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
 		prolonged: map[*keyOwnership][]prolongation{}, moments: map[string]bool{},
@@ -46,21 +47,18 @@ func newRecord(source Source) *record {
 	}
 }
 
-// setup is what was run, as the header says.
-type setup struct{ header history.Header }
-
 // nodesOf gives the nodes of a client's own list, of which it needs a majority.
-func (s *setup) nodesOf(client string) []string {
-	if list, some := s.header.ConfiguredNodes[client]; some {
+func (r *record) nodesOf(client string) []string {
+	if list, some := r.header.ConfiguredNodes[client]; some {
 		return list
 	}
-	return s.header.Nodes
+	return r.header.Nodes
 }
 
 // blockingFor is how many nodes of its list prevent that a client is granted the lock when
 // they say no, or nothing.
-func (s *setup) blockingFor(client string) int {
-	n := len(s.nodesOf(client))
+func (r *record) blockingFor(client string) int {
+	n := len(r.nodesOf(client))
 	return n - (n/2 + 1) + 1
 }
 
@@ -76,28 +74,14 @@ type keyed struct {
 	tenures   []*keyOwnership // in the order of from, but for those that a look found late
 }
 
-// keyTable finds what was done with a key.
-type keyTable struct {
-	byName map[string]*keyed // whatever was done with it
-	keys   []*keyed          // those that somebody tried to acquire, sorted
-}
-
 // key gives what was done with a key.
-func (t *keyTable) key(key string) *keyed {
-	k := t.byName[key]
+func (r *record) key(key string) *keyed {
+	k := r.byName[key]
 	if k == nil {
 		k = &keyed{name: key}
-		t.byName[key] = k
+		r.byName[key] = k
 	}
 	return k
-}
-
-// of gives what was done with the key of that name, which may be nothing.
-func (t *keyTable) of(key string) *keyed {
-	if k := t.byName[key]; k != nil {
-		return k
-	}
-	return &keyed{name: key}
 }
 
 func byName(a, b *keyed) int { return strings.Compare(a.name, b.name) }

@@ -81,7 +81,7 @@ func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 	for _, l := range k.leases {
 		due := l.until + bound
 		keys := lingering[l.grant.keyToken]
-		if l.ended != byRelease || due >= b.end || len(keys) == 0 {
+		if l.ended != EndedRelease || due >= b.end || len(keys) == 0 {
 			continue
 		}
 		r := b.remains(l, due, keys)

@@ -82,7 +82,7 @@ func duringWait(all []setback, w *waitPeriod) []span {
 			spans = append(spans, s.span)
 		}
 	}
-	return unionOf(spans)
+	return union(spans)
 }
 
 // taken gives the moments of a stretch at which others than a client came to own the

@@ -68,7 +68,7 @@ func (w *waitPeriod) within(during span) []span {
 		refused.until = o.done
 	}
 	if refused.from >= 0 {
-		parts = unionOf(append(parts, refused))
+		parts = union(append(parts, refused))
 	}
 	var waited []span
 	for _, part := range parts {
