@@ -277,9 +277,6 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span, in
 func (d *deadlockFreedom) keptForEver() string {
 	for _, node := range keysOf(d.looks) {
 		look := d.looks[node]
-		if d.downSince(node, look.time) {
-			continue // what it has kept, nobody knows
-		}
 		for _, k := range d.keys {
 			if state, present := look.keys[k.name]; present && state.TTL < 0 && state.Token != "" {
 				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
@@ -289,11 +286,4 @@ func (d *deadlockFreedom) keptForEver() string {
 		}
 	}
 	return ""
-}
-
-// downSince reports whether a node went down, or lost its keys, after a time.
-func (d *deadlockFreedom) downSince(node string, t int64) bool {
-	return slices.ContainsFunc(d.faults, func(f fault) bool {
-		return f.target == node && (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= t
-	})
 }

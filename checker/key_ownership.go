@@ -250,8 +250,6 @@ func (t *timeline) given(node string, e *history.Event) int64 {
 	if e.Command.ExpiresAt == 0 {
 		return e.Command.Expiry
 	}
-	client, _, _ := strings.Cut(e.Process, ">")
-	t.record.moments[node], t.record.moments[client] = true, true
 	return max(e.Command.ExpiresAt-t.record.clocks.wall[node].at(e.Time), 1)
 }
 

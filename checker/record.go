@@ -31,7 +31,6 @@ type record struct {
 	cancels   []cancel                         // in the order of the history
 	unknown   unmodelled                       // the commands of which it is not known what they did
 	answers   answers                          // where they say something of a fault
-	moments   map[string]bool                  // the nodes on which a key was given a moment to expire at, and the clients that gave one
 }
 
 func newRecord(source Source) *record {
@@ -42,8 +41,8 @@ func newRecord(source Source) *record {
 		byName:     map[string]*keyed{},
 		operations: operations{words: words, byID: map[operationID]*operation{}},
 		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*keyOwnership][]prolongation{}, moments: map[string]bool{},
-		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
+		prolonged: map[*keyOwnership][]prolongation{},
+		unknown:   unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
 
