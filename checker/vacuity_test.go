@@ -64,10 +64,6 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.add(500, history.Event{Type: history.TypeFault,
 				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
-		{"a drawn fault that did not take effect", func(s *story) {
-			s.add(500, history.Event{Type: history.TypeFault,
-				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}, Random: true}})
-		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
 		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
 			"vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
 		{"a fault that met something", func(s *story) { s.counted(500, 600, 1, history.Fault{Kind: "cut"}) }, ""},
@@ -320,15 +316,6 @@ func TestSpans_AgreeWithBruteForce(t *testing.T) {
 			require.Equal(t, want, inside(moment, left), "moment %d", moment)
 		}
 	})
-}
-
-// What is left of a stretch has some length, also where interruptions begin or end with it.
-func TestNothingIsLeftBetweenWhatTouches(t *testing.T) {
-	whole := span{10, 20}
-	require.Equal(t, []span{{15, 20}}, whole.without([]span{{10, 15}}))
-	require.Equal(t, []span{{10, 15}}, whole.without([]span{{15, 20}}))
-	require.Equal(t, []span{{12, 20}}, whole.without([]span{{5, 10}, {10, 12}, {20, 30}}))
-	require.Empty(t, whole.without([]span{whole}))
 }
 
 func inside(moment int64, spans []span) bool {
