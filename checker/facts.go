@@ -29,6 +29,11 @@ type seen struct {
 	what, node string
 }
 
+// told is that a fault befell its target.
+func (f fault) told() seen {
+	return seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target}
+}
+
 // together makes facts of what was seen, in the order of time.
 func together(all []seen) []Fact {
 	slices.SortStableFunc(all, func(a, b seen) int { return cmp.Compare(a.time, b.time) })
@@ -169,7 +174,7 @@ func (r *record) stops(client string, during span) []seen {
 	var all []seen
 	for _, f := range r.faults {
 		if f.target == client && (f.class.StopsClient() || f.class == history.ClientStarved) && f.overlaps(during) {
-			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), client})
+			all = append(all, f.told())
 		}
 	}
 	return all
@@ -207,7 +212,7 @@ func (r *record) waitFacts(client, key string, free span) []Fact {
 	for _, f := range r.faults {
 		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
 			f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, client+"-") {
-			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target})
+			all = append(all, f.told())
 		}
 	}
 	return together(all)
@@ -239,7 +244,7 @@ func (r *record) tokenFacts(before, o *operation) []Fact {
 	}
 	for _, f := range r.faults {
 		if (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= before.asked && f.from <= o.done {
-			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target})
+			all = append(all, f.told())
 		}
 	}
 	return together(all)

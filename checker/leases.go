@@ -34,13 +34,6 @@ func (l lease) told() Lease {
 	}
 }
 
-// strayRelease is a release of a lease that its client has not been granted.
-type strayRelease struct {
-	process string
-	lease   int
-	event   int
-}
-
 // lostLease is a client's being told that it lost a lease.
 type lostLease struct {
 	process string
@@ -53,7 +46,6 @@ type lostLease struct {
 type leaseBuilder struct {
 	*record
 	lost    []lostLease
-	strays  []strayRelease
 	replied map[string]int64 // client to when a node answered it last
 	// way is the shortest time that an answer took to a client that was granted the lock; 0 if none is known.
 	way int64
@@ -75,15 +67,6 @@ func (b *leaseBuilder) grant(o *operation) {
 // lose notes that a client was told that it lost a lease.
 func (b *leaseBuilder) lose(i int, e *history.Event, lease int) {
 	b.lost = append(b.lost, lostLease{e.Process, lease, e.Time, i})
-}
-
-// release ends the belief in a lease as its release is invoked.
-func (b *leaseBuilder) release(i int, e *history.Event) {
-	if g := b.operations.grant(e.Process, e.Lease); g != nil {
-		g.stop(e.Time, EndedRelease)
-		return
-	}
-	b.strays = append(b.strays, strayRelease{e.Process, e.Lease, i})
 }
 
 // end turns the operations into leases. A lease that is offered for no longer than an answer
@@ -138,24 +121,26 @@ func (o *operation) kill(t int64) {
 	}
 }
 
-// prolong gives the extensions of each grant and takes the losses into account.
+// prolong gives the extensions of each grant and takes releases and losses into account.
 func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
 	extensions := map[*operation][]*operation{}
 	for _, o := range b.operations.kept {
-		if o.op != history.OpExtend || !o.ok() {
+		if o.op != history.OpRelease && (o.op != history.OpExtend || !o.ok()) {
 			continue
 		}
 		g := b.operations.grant(o.process, o.lease)
-		if g == nil {
+		switch {
+		case g == nil && o.op == history.OpRelease:
+			return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", o.call,
+				o.process, o.lease, o.process)
+		case g == nil:
 			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
 				o.process, o.lease, o.process)
+		case o.op == history.OpRelease:
+			g.stop(o.asked, EndedRelease)
+		default:
+			extensions[g] = append(extensions[g], o)
 		}
-		extensions[g] = append(extensions[g], o)
-	}
-	if len(b.strays) > 0 {
-		s := b.strays[0]
-		return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event,
-			s.process, s.lease, s.process)
 	}
 	for _, l := range b.lost {
 		g := b.operations.grant(l.process, l.lease)

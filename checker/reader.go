@@ -58,9 +58,6 @@ func (r *reader) event(e *history.Event) error {
 	switch e.Type {
 	case history.TypeInvoke:
 		r.lastDeed = e.Time
-		if e.Op == history.OpRelease {
-			r.beliefs.release(i, e)
-		}
 		o, err := r.operations.invoke(i, e)
 		if err == nil {
 			r.passages.sets(o)
