@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/anishathalye/porcupine"
@@ -94,23 +93,7 @@ func newResult(property string, violations []Violation, measured map[string]int6
 	measured["violations"] = int64(len(violations))
 	result.Verdict = history.Violated
 	result.Violations = slices.Clone(violations[:min(len(violations), maxViolations)])
-	for i := range result.Violations {
-		result.Violations[i].detach()
-	}
 	return result
-}
-
-// detach gives a violation strings of its own: a result outlives the history by
-// long, and one string would keep a block of its strings alive.
-func (v *Violation) detach() {
-	v.Key = strings.Clone(v.Key)
-	for i, name := range v.Processes {
-		v.Processes[i] = strings.Clone(name)
-	}
-	for i := range v.Leases {
-		l := &v.Leases[i]
-		l.Client, l.Key, l.Token = strings.Clone(l.Client), strings.Clone(l.Key), strings.Clone(l.Token)
-	}
 }
 
 // Undecide turns a result into an inconclusive one. Its violations, if any,
