@@ -1,6 +1,12 @@
 package checker
 
-import "sort"
+import (
+	"cmp"
+	"sort"
+	"sync"
+
+	"example.org/lockproof/harness/history"
+)
 
 // analysis is a record with what follows from it for several properties.
 type analysis struct {
@@ -9,10 +15,10 @@ type analysis struct {
 	encounters *faultImpact
 	// unreachable are, for every client that tries to acquire, the stretches for which
 	// it could not reach a majority.
-	unreachable map[name][]span
+	unreachable map[string][]span
 	// excused are those in which its wait shows nothing against the lock: it was starved, too. What
 	// it was granted meanwhile is no better for that.
-	excused map[name][]span
+	excused map[string][]span
 }
 
 // analyse makes the analysis of a record, after its timeline.
@@ -27,15 +33,15 @@ func analyse(r *record) (*analysis, error) {
 		return nil, err
 	}
 	met := newFaultImpact(r)
-	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[name][]span{},
-		excused: map[name][]span{}}
-	reach := r.reach()
+	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[string][]span{},
+		excused: map[string][]span{}}
 	for _, k := range r.keys {
+		k.held, k.waits = spansOf(k.leases), k.waitPeriods(a.patience())
+		k.obstacles = sync.OnceValue(func() *blockingKeys { return newBlockingKeys(a, k) })
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
-				client := r.name(o.process)
-				a.unreachable[o.process] = reach.unreachable(client)
-				a.excused[o.process] = unionInto(nil, a.unreachable[o.process], reach.starved(client))
+				a.unreachable[o.process] = r.unreachable(o.process)
+				a.excused[o.process] = union(a.unreachable[o.process], r.starved(o.process))
 			}
 		}
 	}
@@ -55,15 +61,15 @@ type counts struct {
 // countsOf counts what happened in a run.
 func countsOf(r *record, e *faultImpact) counts {
 	c := counts{faults: effectiveFaults(r, e)}
-	for o := range r.operations.kept.all() {
+	for _, o := range r.operations.kept {
 		switch {
 		case o.leased:
 			c.grants++
-		case o.op == opWrite && o.ok():
+		case o.op == history.OpWrite && o.ok():
 			c.writes++
-		case o.op == opWrite && o.outcome == failed:
+		case o.op == history.OpWrite && o.outcome == failed:
 			c.rejected++
-		case (o.op == opAcquire || o.op == opExtend) && o.outcome == failed:
+		case (o.op == history.OpAcquire || o.op == history.OpExtend) && o.outcome == failed:
 			c.refused++
 		}
 	}
@@ -90,7 +96,7 @@ func effectiveFaults(r *record, e *faultImpact) int {
 			work = append(work, span{l.from, l.until})
 		}
 	}
-	work = unionOf(work)
+	work = union(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
 		if f.cause.Effective && !f.cause.Background && !e.hadNoEffect(f) && f.meets(work) {
@@ -103,18 +109,18 @@ func effectiveFaults(r *record, e *faultImpact) int {
 // tellTokens finds the tokens of leases. Where a lock does not show one, it is that of the
 // keys that its client has on most nodes as it is granted the lease.
 func (k *keyed) tellTokens() {
-	var taken map[name][]*keyOwnership // by client, where some lock shows no token
+	var taken map[string][]*keyOwnership // by client, where some lock shows no token
 	for _, o := range k.acquires {
-		if o.keyToken = o.token; o.token != 0 || !o.ok() {
+		if o.keyToken = o.token; o.token != "" || !o.ok() {
 			continue
 		}
 		if taken == nil {
-			taken = map[name][]*keyOwnership{}
+			taken = map[string][]*keyOwnership{}
 			for _, h := range k.tenures {
 				taken[h.owner] = append(taken[h.owner], h)
 			}
 		}
-		nodes, most := map[text]int{}, 0
+		nodes, most := map[string]int{}, 0
 		keys := taken[o.process]
 		first := sort.Search(len(keys), func(i int) bool { return keys[i].from >= o.asked })
 		for _, h := range keys[first:] {
@@ -132,6 +138,9 @@ func (k *keyed) tellTokens() {
 }
 
 // bounded gives a bound for a client, by its own clocks where these run at a wrong rate.
-func (a *analysis) bounded(bound int64, client name, during span) int64 {
+func (a *analysis) bounded(bound int64, client string, during span) int64 {
 	return int64(float64(bound) * a.clocks.stretched(client, during))
 }
+
+// patience is the bound by which short pauses of a client that asks are known.
+func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) }

@@ -6,9 +6,9 @@ import "slices"
 type blockingKeys struct {
 	*analysis
 	key    *keyed
-	leased map[text][]span // by token, when leases with it were held: some locks have one for all attempts
+	leased map[string][]span // by token, when leases with it were held: some locks have one for all attempts
 	// by token, when the last lease with it ran out, and nobody asked the lock for anything any more
-	lapsed map[text]int64
+	lapsed map[string]int64
 	unseen []unseenKey
 }
 
@@ -18,27 +18,27 @@ type blockingKeys struct {
 type unseenKey struct {
 	from, set int64
 	event     int
-	owner     name
+	owner     string
 }
 
-func (a *analysis) obstacles(k *keyed) *blockingKeys {
-	o := &blockingKeys{analysis: a, key: k, leased: map[text][]span{}, lapsed: map[text]int64{}}
-	seen := map[text]bool{}
+func newBlockingKeys(a *analysis, k *keyed) *blockingKeys {
+	o := &blockingKeys{analysis: a, key: k, leased: map[string][]span{}, lapsed: map[string]int64{}}
+	seen := map[string]bool{}
 	for _, h := range k.tenures {
 		seen[h.token] = true
 	}
 	for _, l := range k.leases { // in the order of from
 		token := l.grant.keyToken
-		if !seen[token] && l.ended != byRelease {
-			basis := a.basis(a.lease(l), l.until)
+		if !seen[token] && l.ended != EndedRelease {
+			basis := a.basis(l, l.until)
 			o.unseen = append(o.unseen, unseenKey{l.from, basis.done, int(basis.end), l.client})
 		}
-		if token == 0 {
+		if token == "" {
 			continue
 		}
 		o.leased[token] = merge(o.leased[token], span{l.from, l.until})
 		delete(o.lapsed, token)
-		if l.ended == atDeadline {
+		if l.ended == EndedDeadline {
 			o.lapsed[token] = l.until
 		}
 	}
@@ -48,13 +48,13 @@ func (a *analysis) obstacles(k *keyed) *blockingKeys {
 // during gives the stretches of a client's wait for which too few nodes of its list were
 // both healthy for it and free of a key that it has to wait for.
 func (o *blockingKeys) during(w *waitPeriod) []span {
-	client := o.name(w.client)
+	client := w.client
 	nodes := map[string][]span{}
 	for _, node := range o.nodesOf(client) {
-		nodes[node] = o.reach().unhealthy(client, node)
+		nodes[node] = o.unhealthy(client, node)
 	}
 	for _, h := range o.key.tenures {
-		node := o.name(h.node)
+		node := h.node
 		if _, listed := nodes[node]; !listed || h.from >= w.until || h.until <= w.from {
 			continue
 		}
@@ -63,9 +63,9 @@ func (o *blockingKeys) during(w *waitPeriod) []span {
 		}
 	}
 	for _, u := range o.unseen {
-		for _, node := range o.nodesOf(o.name(u.owner)) {
+		for _, node := range o.nodesOf(u.owner) {
 			if _, listed := nodes[node]; listed {
-				expires := o.clocks.wall[o.names.of(node)].when(o.ownTTL(u.owner), u.set, u.event)
+				expires := o.clocks.wall[node].when(o.ownTTL(u.owner), u.set, u.event)
 				nodes[node] = append(nodes[node], span{u.from, max(u.from, expires)})
 			}
 		}
@@ -86,7 +86,7 @@ func (o *blockingKeys) during(w *waitPeriod) []span {
 // healed. The key of an attempt that failed is none: to clear it away is the lock's own business.
 func (o *blockingKeys) excused(h *keyOwnership) span {
 	whole := span{h.from, h.until}
-	if h.owner == nobody || whole.meets(o.leased[h.token]) {
+	if h.owner == "" || whole.meets(o.leased[h.token]) {
 		return whole
 	}
 	if end, lapsed := o.lapsed[h.token]; lapsed && h.from >= end {
@@ -113,14 +113,14 @@ func (o *blockingKeys) duly(h *keyOwnership, t int64) bool {
 // interferingFaults gives the faults that may have kept the owner of a key from its node while
 // it was there.
 func (o *blockingKeys) interferingFaults(h *keyOwnership) []fault {
-	owner, node := o.name(h.owner), o.name(h.node)
-	reach, there := o.reach(), span{h.from, h.until}
+	owner, node := h.owner, h.node
+	there := span{h.from, h.until}
 	var found []fault
 	for _, f := range o.faults {
-		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !reach.far(f) && !reach.brief(f, there) &&
+		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !o.far(f) && !o.brief(f, there) &&
 			!f.dropsSetReply()
 		stopped := f.target == owner && f.class.StopsClient()
-		sick := f.target == node && f.class.StopsNode() && there.meets(reach.sick(f, owner))
+		sick := f.target == node && f.class.StopsNode() && there.meets(o.sick(f, owner))
 		if sick || (between || stopped) && there.meets([]span{f.possible()}) {
 			found = append(found, f)
 		}

@@ -30,7 +30,7 @@ type cancellation struct{ *analysis }
 
 // cancel is a caller's giving up whatever its client has under way.
 type cancel struct {
-	client name
+	client string
 	time   int64
 	event  int32
 }
@@ -39,7 +39,7 @@ func (c *cancellation) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{"cancelled": 0}
 	bound := c.header.Bounds.Cancel
-	given := map[name][]cancel{} // by client
+	given := map[string][]cancel{} // by client
 	for _, by := range c.cancels {
 		given[by.client] = append(given[by.client], by)
 	}
@@ -49,7 +49,7 @@ func (c *cancellation) judge() Result {
 			if !cancelled {
 				continue
 			}
-			after := longest(span{by.time, o.done}.without(c.reach().stopped(c.name(o.process))))
+			after := longest(span{by.time, o.done}.without(c.stopped(o.process)))
 			switch {
 			case bound > 0 && after.length() > bound:
 				violations = append(violations, c.violation(o, by, after, len(violations)))
@@ -82,7 +82,7 @@ func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 }
 
 func (c *cancellation) violation(o *operation, by cancel, after span, index int) Violation {
-	client, key := c.name(o.process), c.name(o.key)
+	client, key := o.process, o.key
 	ending := fmt.Sprintf("it returned at %s", formatTime(o.done))
 	if o.outcome == underWay {
 		ending = fmt.Sprintf("it had not returned at %s", formatTime(o.done))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/anishathalye/porcupine"
@@ -14,30 +13,19 @@ import (
 
 // oracles are the second opinions, which tests replace to see the alarm ring.
 type oracles struct {
-	mutex    func() []porcupine.CheckResult // has been asked about each key's leases: see startMutexOracle
+	mutex    func([]lease) porcupine.CheckResult
 	register func([]access) porcupine.CheckResult
 }
 
-// Judge reads a history only to judge it, as [History.Verdict] does: the second oracle
-// for mutual exclusion, which needs no more than the leases, is at work while the rest
-// is read.
-func Judge(source Source) (Verdict, error) {
-	record, err := readBeliefs(source)
-	if err != nil {
-		return Verdict{}, err
-	}
-	second := secondOracles(record)
-	a, err := analyse(record)
-	if err != nil {
-		second.mutex()
-		return Verdict{}, err
-	}
-	return a.verdict(second)
-}
+var secondOracles = oracles{mutex: ownedMutexOracle, register: derivedRegisterOracle}
 
-// secondOracles sets the second oracles to work.
-func secondOracles(r *record) oracles {
-	return oracles{mutex: startMutexOracle(r.keys, ownedMutexOracle), register: derivedRegisterOracle}
+// Judge reads a history only to judge it, as [History.Verdict] does.
+func Judge(source Source) (Verdict, error) {
+	h, err := Read(source)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return h.Verdict()
 }
 
 // verdict judges each property, side by side.
@@ -105,23 +93,7 @@ func newResult(property string, violations []Violation, measured map[string]int6
 	measured["violations"] = int64(len(violations))
 	result.Verdict = history.Violated
 	result.Violations = slices.Clone(violations[:min(len(violations), maxViolations)])
-	for i := range result.Violations {
-		result.Violations[i].detach()
-	}
 	return result
-}
-
-// detach gives a violation strings of its own: a result outlives the history by
-// long, and one string would keep a block of its strings alive.
-func (v *Violation) detach() {
-	v.Key = strings.Clone(v.Key)
-	for i, name := range v.Processes {
-		v.Processes[i] = strings.Clone(name)
-	}
-	for i := range v.Leases {
-		l := &v.Leases[i]
-		l.Client, l.Key, l.Token = strings.Clone(l.Client), strings.Clone(l.Key), strings.Clone(l.Token)
-	}
 }
 
 // Undecide turns a result into an inconclusive one. Its violations, if any,

@@ -2,19 +2,15 @@ package checker
 
 import (
 	"slices"
-
-	"example.org/lockproof/harness/history"
 )
 
 // clockErrorSpans gives when a clock that a fault set led astray what goes by it: at the moment of a
 // jump, and for as long as it runs at a wrong rate. What is timed from a jump on, on a clock
-// that runs on at the true rate, is timed right. Where more than a time to live may hang on
-// what the clock shows, or the history does not tell how it was set, that is as long as the
-// fault lasted.
+// that runs on at the true rate, is timed right. Where the history does not tell how it was
+// set, that is as long as the fault lasted.
 func (e *faultImpact) clockErrorSpans(f fault) []span {
-	process := e.names.of(f.target)
-	settings := slices.Concat(e.settings(e.clocks.wall[process], f), e.settings(e.clocks.monotonic[process], f))
-	if len(settings) == 0 || e.showsMoments(f) {
+	settings := slices.Concat(e.settings(e.clocks.wall[f.target], f), e.settings(e.clocks.monotonic[f.target], f))
+	if len(settings) == 0 {
 		return []span{f.possible()}
 	}
 	var spans []span
@@ -50,12 +46,4 @@ func (e *faultImpact) settings(c clock, f fault) []setClock {
 		found = append(found, setClock{c[i], c[i].reading - before.read(c[i].from), before.rate})
 	}
 	return found
-}
-
-// showsMoments reports whether somebody goes by what a clock shows, and not by what passes
-// on it: some commands say when a key is to expire; a server that starts drops what its file
-// says has expired, and says how long it has been up.
-func (e *faultImpact) showsMoments(f fault) bool {
-	restarts := func(o fault) bool { return o.target == f.target && o.class == history.NodeDown }
-	return e.moments[e.names.of(f.target)] || slices.ContainsFunc(e.faults, restarts)
 }

@@ -89,14 +89,14 @@ func (c clock) withoutJumps() clock {
 // clocks holds every process's clocks. A process that is not in it has right
 // clocks.
 type clocks struct {
-	monotonic map[name]clock
-	wall      map[name]clock // a node has only this one
+	monotonic map[string]clock
+	wall      map[string]clock // a node has only this one
 }
 
-func newClocks() clocks { return clocks{monotonic: map[name]clock{}, wall: map[name]clock{}} }
+func newClocks() clocks { return clocks{monotonic: map[string]clock{}, wall: map[string]clock{}} }
 
 // read adds a clock event of a process.
-func (c clocks) read(h history.Header, process name, i int, e *history.Event) error {
+func (c clocks) read(h history.Header, process string, i int, e *history.Event) error {
 	if e.Clock == nil || !(e.Clock.Rate > 0) || math.IsInf(e.Clock.Rate, 0) {
 		return fmt.Errorf("event %d: %s's clock event needs a clock with a rate above 0", i, e.Process)
 	}
@@ -110,7 +110,7 @@ func (c clocks) read(h history.Header, process name, i int, e *history.Event) er
 }
 
 // of gives a process's clock of one kind.
-func (c clocks) of(process name, wall bool) clock {
+func (c clocks) of(process string, wall bool) clock {
 	if wall {
 		return c.wall[process]
 	}
@@ -120,7 +120,7 @@ func (c clocks) of(process name, wall bool) clock {
 // stretched gives how many times as long as by right clocks what a client times may take in a
 // stretch: by its clocks it waits for nodes, asks again and gives up. What a clock that is too
 // fast ends too early is tried again as often.
-func (c clocks) stretched(client name, during span) float64 {
+func (c clocks) stretched(client string, during span) float64 {
 	factor := 1.0
 	for _, set := range []clock{c.monotonic[client], c.wall[client]} {
 		for i := max(0, set.during(during.from)); i < len(set) && set[i].from < during.until; i++ {

@@ -8,7 +8,7 @@ import (
 // claim is a client's attempt on a key or its lease.
 type claim struct {
 	span
-	client  name
+	client  string
 	attempt bool
 }
 
@@ -41,7 +41,7 @@ func (k *keyed) claims(onNodes bool) []claim {
 		all = append(all, claim{span{l.from, l.until}, l.client, false})
 	}
 	for _, h := range k.tenures {
-		if onNodes && h.owner != nobody {
+		if onNodes && h.owner != "" {
 			all = append(all, claim{span{h.from, h.until}, h.owner, false})
 		}
 	}
@@ -67,7 +67,7 @@ func (l longestClaims) with(c claim) longestClaims {
 }
 
 // besides gives until when the longest claim of any client but this one lasts.
-func (l longestClaims) besides(client name) int64 {
+func (l longestClaims) besides(client string) int64 {
 	if l.first.client == client {
 		return l.second.until
 	}

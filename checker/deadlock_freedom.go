@@ -88,9 +88,8 @@ type freeWait struct {
 
 func (d *deadlockFreedom) waits(k *keyed) waits {
 	var w waits
-	held := spansOf(k.leases)
-	w.stoodFree(d.analysis, k, held)
-	w.earned(d, k, held)
+	w.stoodFree(d.analysis, k)
+	w.earned(d, k)
 	for _, o := range k.acquires {
 		if o.leased {
 			w.longestWait = max(w.longestWait, o.done-o.asked)
@@ -101,12 +100,12 @@ func (d *deadlockFreedom) waits(k *keyed) waits {
 
 // stoodFree finds the stretches for which the lock stood free during a wait:
 // between the leases and the stretches in which it may need its time again.
-func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
+func (w *waits) stoodFree(a *analysis, k *keyed) {
 	bound := a.header.Bounds.Free
 	setbacks := k.setbacks(a)
-	for _, wait := range k.waitPeriods(a.patience()) {
-		interrupted := unionInto(nil, duringWait(setbacks, wait), a.excused[wait.client])
-		for _, gap := range wait.without(held) {
+	for _, wait := range k.waits {
+		interrupted := union(duringWait(setbacks, wait), a.excused[wait.client])
+		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))
 				limit := a.bounded(bound, wait.client, free)
@@ -122,16 +121,13 @@ func (w *waits) stoodFree(a *analysis, k *keyed, held []span) {
 	}
 }
 
-// patience is the bound by which short pauses of a client that asks are known.
-func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) }
-
 // waitViolation tells of a wait during which the lock stood free for too long.
 func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Violation {
 	ending := "; it was still waiting"
 	if w.last().leased && w.until == free.until {
 		ending = ", when it was granted"
 	}
-	client, key := d.name(w.client), d.name(w.attempts[0].key)
+	client, key := w.client, w.attempts[0].key
 	v := Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
@@ -146,7 +142,7 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Vio
 }
 
 // earned counts the grants that show something.
-func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
+func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 	obstacles := perClient{}
 	claims := k.claims(false)
 	upTo := make([]longestClaims, len(claims)+1) // those of so many claims
@@ -154,17 +150,17 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 	for i, c := range claims {
 		upTo[i+1] = upTo[i].with(c)
 	}
-	for _, waited := range k.waitPeriods(d.patience()) {
+	for _, waited := range k.waits {
 		o := waited.last()
 		if !o.leased {
 			continue
 		}
 		inTheWay := obstacles.of(o.process, func() []span {
-			return union(append(d.lingering(k, o.process), d.unreachable[o.process]...))
+			return union(d.lingering(k, o.process), d.unreachable[o.process])
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}
-		if wait.meets(held) || wait.meets(inTheWay) {
+		if wait.meets(k.held) || wait.meets(inTheWay) {
 			w.waited++
 			w.tested = max(w.tested, o.done)
 		}
@@ -176,24 +172,13 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed, held []span) {
 	}
 }
 
-// spansOf gives the stretches for which a key was held by somebody who could use it.
-func spansOf(leases []lease) []span {
-	spans := make([]span, 0, len(leases))
-	for _, l := range leases { // in the order of from
-		if l.grant.leased {
-			spans = merge(spans, span{l.from, l.until})
-		}
-	}
-	return slices.Clip(spans)
-}
-
 // lingering gives the stretches for which a key was owned by others than a
 // client on enough nodes to block it.
-func (d *deadlockFreedom) lingering(k *keyed, client name) []span {
-	nodes := map[name][]span{}
-	list := d.nodesOf(d.name(client))
+func (d *deadlockFreedom) lingering(k *keyed, client string) []span {
+	nodes := map[string][]span{}
+	list := d.nodesOf(client)
 	for _, h := range k.tenures {
-		if h.owner != client && slices.Contains(list, d.name(h.node)) {
+		if h.owner != client && slices.Contains(list, h.node) {
 			nodes[h.node] = append(nodes[h.node], span{h.from, h.until})
 		}
 	}
@@ -201,7 +186,7 @@ func (d *deadlockFreedom) lingering(k *keyed, client name) []span {
 	for _, spans := range nodes {
 		sets = append(sets, spans)
 	}
-	return covered(d.blockingFor(d.name(client)), sets)
+	return covered(d.blockingFor(client), sets)
 }
 
 // tenure is for how long one client kept a key from all others: from a grant on, by
@@ -229,20 +214,20 @@ func (k *keyed) holders() []tenure {
 // after that put the property to the test: whatever excuses the wait, and whoever was granted the lock
 // meanwhile, nobody knows whether it would have been.
 func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
-	for _, w := range k.waitPeriods(a.patience()) {
+	for _, w := range k.waits {
 		if w.last().leased || w.until <= tested || result.Verdict != history.Holds {
 			continue
 		}
 		if in := longest(w.within(w.span)); in.length() > bound {
 			result.Undecide(Vacuous,
 				"%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
-				a.name(w.client), formatDuration(in.length()), k.name, formatTime(in.until))
+				w.client, formatDuration(in.length()), k.name, formatTime(in.until))
 		}
 	}
 }
 
 // tenureBound is for how long a client may keep a lock: Bounds.Tenure is so many TTLs.
-func (d *deadlockFreedom) tenureBound(holder name) int64 {
+func (d *deadlockFreedom) tenureBound(holder string) int64 {
 	bound, ttl := d.header.Bounds.Tenure, max(1, d.header.TTL)
 	return bound + int64(float64(bound)*float64(max(0, d.ownTTL(holder)-ttl))/float64(ttl))
 }
@@ -254,16 +239,12 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 		return nil
 	}
 	var found []Violation
-	var waits []*waitPeriod
 	for _, t := range k.holders() {
 		bound := d.tenureBound(t.first.client)
 		if t.length() <= bound {
 			continue
 		}
-		if waits == nil {
-			waits = k.waitPeriods(d.patience())
-		}
-		for _, w := range waits {
+		for _, w := range k.waits {
 			if w.client == t.first.client || !w.overlaps(t.span) {
 				continue
 			}
@@ -275,13 +256,13 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 	return found
 }
 
-func (d *deadlockFreedom) tenureViolation(t tenure, waiter name, both span, index int) Violation {
-	l := d.lease(t.first)
+func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span, index int) Violation {
+	l := t.first.told()
 	l.Until = t.until
 	v := Violation{
-		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, d.name(waiter)},
+		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
-			d.name(waiter), formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
+			waiter, formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
 			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
 	}
@@ -296,9 +277,6 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter name, both span, inde
 func (d *deadlockFreedom) keptForEver() string {
 	for _, node := range keysOf(d.looks) {
 		look := d.looks[node]
-		if d.downSince(node, look.time) {
-			continue // what it has kept, nobody knows
-		}
 		for _, k := range d.keys {
 			if state, present := look.keys[k.name]; present && state.TTL < 0 && state.Token != "" {
 				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
@@ -308,11 +286,4 @@ func (d *deadlockFreedom) keptForEver() string {
 		}
 	}
 	return ""
-}
-
-// downSince reports whether a node went down, or lost its keys, after a time.
-func (d *deadlockFreedom) downSince(node string, t int64) bool {
-	return slices.ContainsFunc(d.faults, func(f fault) bool {
-		return f.target == node && (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= t
-	})
 }

@@ -15,12 +15,6 @@ func TestDeadlockFreedom(t *testing.T) {
 		verdict string
 		reason  string
 	}{
-		{"granted in time after a crashed holder", func(s *story) {
-			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
-			s.grant("c1", 0, 10, 900)
-			s.instant(100, "kill", "c1")
-			s.grant("c2", 200, 1200, 900)
-		}, history.Holds, ""},
 		{"granted too late after a crashed holder", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.instant(100, "kill", "c1")
@@ -71,23 +65,11 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c2", 10, 2000, 900)
 			s.grant("c3", 2100, 3000, 900)
 		}, history.Holds, ""},
-		{"who is refused and asks anew goes on waiting", func(s *story) {
-			s.killedHolder()
-			for t := int64(200); t < 2300; t += 100 {
-				s.attempt("c2", t, t+20, history.TypeFail)
-			}
-		}, history.Violated, ""},
 		{"nor do rivals that are refused and ask anew make it begin anew", func(s *story) {
 			s.killedHolder()
 			for t := int64(200); t < 2300; t += 100 {
 				s.attempt("c2", t, t+20, history.TypeFail)
 				s.attempt("c3", t+50, t+70, history.TypeFail)
-			}
-		}, history.Violated, ""},
-		{"who pauses for long between attempts that all fail waits, too", func(s *story) {
-			s.killedHolder()
-			for t := int64(200); t < 2300; t += 600 {
-				s.attempt("c2", t, t+20, history.TypeFail)
 			}
 		}, history.Violated, ""},
 		{"the wait begins anew when another dies and leaves its keys", func(s *story) {
@@ -151,13 +133,6 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c2", 200, 5000, 900)
 			s.lasting(300, 4500, "pause", "c2")
 		}, history.Holds, ""},
-		{"a killed client does not, and asks no more", func(s *story) {
-			s.grant("c1", 0, 10, 900)
-			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
-			s.grant("c3", 300, 1100, 900)
-			s.instant(1500, "kill", "c2")
-			s.grant("c1", 7000, 7010, 100)
-		}, history.Holds, ""},
 		{"who is not killed does", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
@@ -186,13 +161,6 @@ func TestDeadlockFreedom(t *testing.T) {
 			}
 			s.sets(2995, "c2", "t2", 1000, "n3", "n4", "n5")
 			s.op(200, 3000, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Token: "t2", Validity: 900 * ms})
-		}, history.Violated, ""},
-		{"kept by extensions for too long", func(s *story) {
-			s.header.Bounds.Tenure = 3000 * ms
-			id := s.grant("c1", 0, 10, 900)
-			s.extend("c1", id, 500, 510, 900)
-			s.extend("c1", id, 1000, 1010, 3000)
-			s.grant("c2", 900, 4500, 900)
 		}, history.Violated, ""},
 		{"kept for too long while nobody else wanted it", func(s *story) {
 			s.header.Bounds.Tenure = 3000 * ms
@@ -272,34 +240,4 @@ func TestAClockThatIsSetDuringAWaitBeginsItAnew(t *testing.T) {
 	v := late(2350, back).judged(t, DeadlockFreedom).Violations[0]
 	require.Contains(t, v.What, "nobody held it and a majority of its nodes was in reach")
 	require.Contains(t, v.Facts[len(v.Facts)-1].What, "n1, n2, n3", "the clocks are told of: %v", v.Facts)
-}
-
-// Who kept the lock by extensions for exactly the bound, or waited for just as long, has not gone beyond it.
-func TestBounds_AreInclusive(t *testing.T) {
-	for beyond, verdict := range map[int64]string{0: history.Holds, 1: history.Violated} {
-		s := tale()
-		s.header.Bounds.Free = 1000 * ms
-		s.attempt("c1", 0, 5, history.TypeFail)
-		s.grant("c2", 5, 1005+beyond, 100)
-		s.requireVerdict(t, DeadlockFreedom, verdict, "")
-
-		s = tale()
-		s.header.Bounds.Tenure = 1000 * ms
-		id := s.grant("c1", 10, 100, 900)
-		s.extend("c1", id, 600, 610, 490+beyond)
-		s.grant("c2", 50, 1200, 900)
-		s.requireVerdict(t, DeadlockFreedom, verdict, "")
-
-		s = tale()
-		s.header.Bounds.Grant = 500 * ms
-		s.grant("c1", 0, 500+beyond, 100)
-		s.grant("c2", 1000, 1010, 100)
-		s.requireVerdict(t, FaultTolerance, verdict, "")
-
-		s = tale()
-		s.header.Bounds.Release = 200 * ms
-		id = s.grant("c1", 0, 10, 900)
-		s.release("c1", id, 100, 300+beyond, history.TypeOK)
-		s.requireVerdict(t, FaultTolerance, verdict, "")
-	}
 }

@@ -10,7 +10,7 @@ import (
 // far reports whether a fault is a distance that leaves a node healthy: it belongs to
 // the scenario's setting, or is small against the bounds, also with what else slows the
 // link at the time.
-func (r reach) far(f fault) bool {
+func (r *record) far(f fault) bool {
 	if f.class != history.LinkSlow {
 		return false
 	}
@@ -25,7 +25,7 @@ func (r reach) far(f fault) bool {
 // slow gives the stretches for which faults delayed a link by so much that a node behind
 // it is not healthy: what is sent there and back is late by the sum of its delays, twice.
 // What belongs to the scenario's setting does not count.
-func (r reach) slow(link string) []span {
+func (r *record) slow(link string) []span {
 	type step struct{ time, by int64 }
 	var steps []step
 	for _, f := range r.faults {
@@ -49,5 +49,5 @@ func (r reach) slow(link string) []span {
 			spans = append(spans, span{s.time, steps[i+1].time})
 		}
 	}
-	return unionOf(spans)
+	return union(spans)
 }

@@ -48,7 +48,7 @@ type lastLook struct {
 // the source again.
 type events struct {
 	source Source
-	kept   pool[keptEvent]
+	kept   []*keptEvent
 	looks  map[string]lastLook // by node
 }
 
@@ -73,14 +73,14 @@ func (es *events) keep(index int, e *history.Event) {
 	default:
 		return
 	}
-	*es.kept.add() = kept
+	es.kept = append(es.kept, &kept)
 }
 
 // event gives a rare event by its index in the history.
 func (es *events) event(index int) *keptEvent {
 	at := func(e *keptEvent, index int) int { return e.index - index }
-	if i, found := slices.BinarySearchFunc(es.kept.places, index, at); found {
-		return es.kept.places[i]
+	if i, found := slices.BinarySearchFunc(es.kept, index, at); found {
+		return es.kept[i]
 	}
 	panic("checker: an event was not kept") // a bug: ask for faults and looks only
 }

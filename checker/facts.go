@@ -29,6 +29,11 @@ type seen struct {
 	what, node string
 }
 
+// told is that a fault befell its target.
+func (f fault) told() seen {
+	return seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target}
+}
+
 // together makes facts of what was seen, in the order of time.
 func together(all []seen) []Fact {
 	slices.SortStableFunc(all, func(a, b seen) int { return cmp.Compare(a.time, b.time) })
@@ -58,18 +63,18 @@ func together(all []seen) []Fact {
 // the key to the second: whose it was, which command deleted it, when it ran out; and what
 // took so long that the first lease rested on keys that were gone.
 func (r *record) overlapFacts(o overlap) []Fact {
-	first, second := r.owned(o.first, o.second.From), r.owned(o.second, o.second.From)
+	first, second := r.owned(o.first, o.second.from), r.owned(o.second, o.second.from)
 	var all, besides []seen
 	for _, node := range keysOf(second) {
 		got := second[node]
 		had := first[node]
 		switch {
-		case o.first.Token != "" && o.first.Token == o.second.Token:
+		case o.first.grant.token != "" && o.first.grant.token == o.second.grant.token:
 			all = append(all, seen{got.set, got.from,
-				fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.Client, o.second.Client), node})
+				fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.client, o.second.client), node})
 		case had == nil || had.from > got.from:
 			besides = append(besides, seen{got.set, got.from,
-				fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.Client, o.first.Client), node})
+				fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.client, o.first.client), node})
 		default:
 			all = append(all, r.gone(o, had, node))
 			if s, late := r.landedAfterRelease(o.first, had, node); late {
@@ -77,10 +82,10 @@ func (r *record) overlapFacts(o overlap) []Fact {
 			}
 		}
 	}
-	if s, slow := r.slowReply(o.first, o.first.Until); slow {
+	if s, slow := r.slowReply(o.first, o.first.until); slow {
 		all = append(all, s)
 	}
-	if s, slow := r.slowReply(o.second, o.second.From); slow { // of two that begin at one instant either may be the first
+	if s, slow := r.slowReply(o.second, o.second.from); slow { // of two that begin at one instant either may be the first
 		all = append(all, s)
 	}
 	if len(all) == 0 { // what explains the overlap has to be that
@@ -91,17 +96,17 @@ func (r *record) overlapFacts(o overlap) []Fact {
 
 // gone tells how a key of the first lease ended.
 func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
-	owner := o.first.Client
-	ended := map[ownershipEnd]string{
-		forgotten: "was forgotten on %s, which had gone down", flushed: "was flushed on %s", evicted: "was evicted on %s",
-		resynced:  "was lost on %s, as its master's state replaced its own",
-		vanished:  "had gone from %s; no event of the history took it",
-		stillOpen: "was on %s, and the key was set over it", deleted: "was deleted on %s by " + owner + "'s own command",
-		moved:   "went from %s when its slot moved",
-		removed: "was deleted on %s by a command of " + r.name(h.by),
+	owner := o.first.client
+	ended := map[string]string{
+		TenureForgotten: "was forgotten on %s, which had gone down", TenureFlushed: "was flushed on %s", TenureEvicted: "was evicted on %s",
+		TenureResynced: "was lost on %s, as its master's state replaced its own",
+		TenureVanished: "had gone from %s; no event of the history took it",
+		TenureOpen:     "was on %s, and the key was set over it", TenureDeleted: "was deleted on %s by " + owner + "'s own command",
+		TenureMoved:   "went from %s when its slot moved",
+		TenureRemoved: "was deleted on %s by a command of " + h.by,
 	}[h.ended]
-	if h.ended == expired {
-		ended = fmt.Sprintf("ran out on %%s, while %s believed in its lease until %s", owner, formatTime(o.first.Until))
+	if h.ended == TenureExpired {
+		ended = fmt.Sprintf("ran out on %%s, while %s believed in its lease until %s", owner, formatTime(o.first.until))
 		if wall := r.clocks.wall[h.node]; len(wall) > 0 {
 			ended = "ran out by the clock of %s, which had been set"
 		}
@@ -115,20 +120,20 @@ func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
 
 // landedAfterRelease tells of a SET that a node carried out after the client had sent it
 // the delete that takes the key back.
-func (r *record) landedAfterRelease(l Lease, h *keyOwnership, node string) (seen, bool) {
-	if l.Ended != EndedRelease || h.from <= l.Until {
+func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (seen, bool) {
+	if l.ended != EndedRelease || h.from <= l.until {
 		return seen{}, false
 	}
 	return seen{h.set, h.from,
-		fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.Client, formatTime(l.Until)), node}, true
+		fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.client, formatTime(l.until)), node}, true
 }
 
 // slowReply tells how long the grant or extension took on which a belief rests, if a key
 // of it had run out by a time.
-func (r *record) slowReply(l Lease, by int64) (seen, bool) {
+func (r *record) slowReply(l lease, by int64) (seen, bool) {
 	grant, first := r.basis(l, by), by
 	for _, h := range r.owned(l, by) {
-		if h.ended == expired {
+		if h.ended == TenureExpired {
 			first = min(first, h.until)
 		}
 	}
@@ -137,7 +142,7 @@ func (r *record) slowReply(l Lease, by int64) (seen, bool) {
 	}
 	return seen{grant.end, grant.done,
 		fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
-			l.Client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.Client}, true
+			l.client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.client}, true
 }
 
 // writeFacts tell of two updates when their clients' leases began and ended, what stopped or delayed
@@ -169,7 +174,7 @@ func (r *record) stops(client string, during span) []seen {
 	var all []seen
 	for _, f := range r.faults {
 		if f.target == client && (f.class.StopsClient() || f.class == history.ClientStarved) && f.overlaps(during) {
-			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), client})
+			all = append(all, f.told())
 		}
 	}
 	return all
@@ -187,7 +192,7 @@ func (r *record) leaseOf(o *operation) (last lease, found bool) {
 
 // waitFacts tell whose key was on which node while a client waited, and which nodes were
 // out of its reach or did not answer.
-func (r *record) waitFacts(client, key name, free span) []Fact {
+func (r *record) waitFacts(client, key string, free span) []Fact {
 	var all []seen
 	for _, h := range r.key(key).tenures {
 		there := span{max(h.from, free.from), min(h.until, free.until)}
@@ -195,19 +200,19 @@ func (r *record) waitFacts(client, key name, free span) []Fact {
 			continue
 		}
 		owner := "a client that is not known"
-		if h.owner != nobody {
-			owner = r.name(h.owner)
+		if h.owner != "" {
+			owner = h.owner
 		}
 		lasted := "until " + formatTime(h.until)
 		if there.until == free.until {
 			lasted = "to the end of the wait"
 		}
-		all = append(all, seen{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), r.name(h.node)})
+		all = append(all, seen{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), h.node})
 	}
 	for _, f := range r.faults {
 		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
-			f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, r.name(client)+"-") {
-			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target})
+			f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, client+"-") {
+			all = append(all, f.told())
 		}
 	}
 	return together(all)
@@ -215,10 +220,9 @@ func (r *record) waitFacts(client, key name, free span) []Fact {
 
 // tenureFacts tell of the extension with which a lease was kept beyond its bound.
 func (r *record) tenureFacts(t tenure, both span) []Fact {
-	l := r.lease(t.first)
-	by := r.basis(l, both.from+r.header.Bounds.Tenure)
+	by := r.basis(t.first, both.from+r.header.Bounds.Tenure)
 	return together([]seen{{by.end, by.done,
-		fmt.Sprintf("%s extended its lease again at %s", l.Client, formatTime(by.done)), l.Client}})
+		fmt.Sprintf("%s extended its lease again at %s", by.process, formatTime(by.done)), by.process}})
 }
 
 // leftFacts tell of the keys that a release left.
@@ -226,7 +230,7 @@ func (r *record) leftFacts(left leftoverKeys) []Fact {
 	var all []seen
 	for _, h := range left.left {
 		all = append(all, seen{h.set, h.from,
-			fmt.Sprintf("the key of %s was on %%s until %s", r.name(h.owner), formatTime(h.until)), r.name(h.node)})
+			fmt.Sprintf("the key of %s was on %%s until %s", h.owner, formatTime(h.until)), h.node})
 	}
 	return together(all)
 }
@@ -235,12 +239,12 @@ func (r *record) leftFacts(left leftoverKeys) []Fact {
 // or forgot their keys meanwhile.
 func (r *record) tokenFacts(before, o *operation) []Fact {
 	all := []seen{
-		{before.end, before.done, fmt.Sprintf("%%s was granted token %d", before.fence), r.name(before.process)},
-		{o.end, o.done, fmt.Sprintf("%%s was granted token %d", o.fence), r.name(o.process)},
+		{before.end, before.done, fmt.Sprintf("%%s was granted token %d", before.fence), before.process},
+		{o.end, o.done, fmt.Sprintf("%%s was granted token %d", o.fence), o.process},
 	}
 	for _, f := range r.faults {
 		if (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= before.asked && f.from <= o.done {
-			all = append(all, seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target})
+			all = append(all, f.told())
 		}
 	}
 	return together(all)

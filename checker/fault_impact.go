@@ -19,19 +19,19 @@ import (
 //   - a replica that becomes a master meets whoever asks for a lock from then on.
 type faultImpact struct {
 	*record
-	busy map[name][]span // by client, while it did something or believed in a lease
-	asks map[name][]span // the same without what it did at the store
-	keys map[name][]span // by node, while a key of a lock was there
-	over int64           // when the last operation was: what comes then is cleared away
+	busy map[string][]span // by client, while it did something or believed in a lease
+	asks map[string][]span // the same without what it did at the store
+	keys map[string][]span // by node, while a key of a lock was there
+	over int64             // when the last operation was: what comes then is cleared away
 }
 
 func newFaultImpact(r *record) *faultImpact {
-	e := &faultImpact{record: r, busy: map[name][]span{}, asks: map[name][]span{}, keys: map[name][]span{},
+	e := &faultImpact{record: r, busy: map[string][]span{}, asks: map[string][]span{}, keys: map[string][]span{},
 		over: r.lastDeed}
 	if !slices.ContainsFunc(r.faults, fault.impactUnknown) {
 		return e
 	}
-	for o := range r.operations.kept.all() {
+	for _, o := range r.operations.kept {
 		e.busy[o.process] = append(e.busy[o.process], span{o.asked, o.done})
 		if o.ends() {
 			continue
@@ -47,14 +47,14 @@ func newFaultImpact(r *record) *faultImpact {
 			e.asks[l.client] = append(e.asks[l.client], span{l.from, l.until})
 		}
 	}
-	for h := range r.held.all() {
+	for _, h := range r.held {
 		if h.from <= e.over { // what waited on a cut link arrives when that is healed
 			e.keys[h.node] = append(e.keys[h.node], span{h.from, h.until})
 		}
 	}
-	for _, all := range []map[name][]span{e.busy, e.asks, e.keys} {
+	for _, all := range []map[string][]span{e.busy, e.asks, e.keys} {
 		for who, spans := range all {
-			all[who] = unionOf(spans)
+			all[who] = union(spans)
 		}
 	}
 	return e
@@ -67,9 +67,9 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 	}
 	switch f.class {
 	case history.ClientPaused, history.ClientKilled:
-		return !f.possible().meets(e.busy[e.names.of(f.target)])
+		return !f.possible().meets(e.busy[f.target])
 	case history.ClientClock:
-		return !intersectAny(e.clockErrorSpans(f), e.busy[e.names.of(f.target)])
+		return !intersectAny(e.clockErrorSpans(f), e.busy[f.target])
 	case history.ClientStarved:
 		return f.impact == nil // its client was killed before anybody could count
 	case history.NodeClock:
@@ -82,7 +82,7 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 		return !e.affectedClient(f)
 	case history.Failover:
 		return !slices.ContainsFunc(e.header.Clients,
-			func(c string) bool { return f.possible().meets(e.asks[e.names.of(c)]) })
+			func(c string) bool { return f.possible().meets(e.asks[c]) })
 	}
 	return false
 }
@@ -98,7 +98,7 @@ func (e *faultImpact) affectedKey(f fault, during []span) bool {
 	if len(e.keys) == 0 || !slices.Contains(e.header.Nodes, f.target) {
 		return true
 	}
-	return intersectAny(during, e.keys[e.names.of(f.target)])
+	return intersectAny(during, e.keys[f.target])
 }
 
 // affectedClient reports whether a client asked for a lock, or believed in a lease that it would
@@ -109,11 +109,11 @@ func (e *faultImpact) affectedClient(f fault) bool {
 	}
 	during := f.possible()
 	for client, asks := range e.asks {
-		if list, some := e.header.ConfiguredNodes[e.name(client)]; some && !slices.ContainsFunc(list, e.serverOf(f.target)) {
+		if list, some := e.header.ConfiguredNodes[client]; some && !slices.ContainsFunc(list, e.serverOf(f.target)) {
 			continue
 		}
 		cut := e.faults.stretches(e.cut, func(c fault) bool {
-			return c.class == history.LinkCut && c.target == e.name(client)+"-"+f.target
+			return c.class == history.LinkCut && c.target == client+"-"+f.target
 		})
 		for _, open := range during.without(cut) {
 			if open.meets(asks) {

@@ -78,18 +78,18 @@ func (f *faultTolerance) firstFault() int64 {
 // testedSince reports whether since a time somebody released the lock, or was granted it within the
 // bound after it was there for the taking.
 func (f *faultTolerance) testedSince(t int64) bool {
-	if f.lastRelease >= t {
+	if slices.ContainsFunc(f.operations.kept, func(o *operation) bool {
+		return o.op == history.OpRelease && o.outcome != underWay && o.done >= t
+	}) {
 		return true
 	}
 	for _, k := range f.keys {
-		held, inTheWay := spansOf(k.leases), f.obstacles(k)
-		for _, w := range k.waitPeriods(f.header.Bounds.Grant) {
+		for _, w := range k.waits {
 			o := w.last()
 			if !o.leased || o.done < t {
 				continue
 			}
-			busy := slices.Concat(held, f.unreachable[o.process], inTheWay.during(w))
-			clear := span{o.asked, o.done}.without(unionOf(busy))
+			clear := span{o.asked, o.done}.without(union(k.held, f.unreachable[o.process], k.obstacles().during(w)))
 			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
 				return true
 			}
@@ -105,21 +105,15 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 	if bound <= 0 {
 		return nil
 	}
-	waits := k.waitPeriods(bound)
-	all := askedSpans(waits)
-	held := spansOf(k.leases)
-	var inTheWay *blockingKeys
+	all := askedSpans(k.waits)
 	var found []Violation
 	var told []span
-	for _, w := range waits {
+	for _, w := range k.waits {
 		if w.length() <= bound {
 			continue
 		}
-		for _, free := range f.free(w, held) {
-			if inTheWay == nil {
-				inTheWay = f.obstacles(k)
-			}
-			for _, clear := range free.without(inTheWay.during(w)) {
+		for _, free := range f.free(w, k.held) {
+			for _, clear := range free.without(k.obstacles().during(w)) {
 				tooLong, rivals := f.waitedTooLong(w, clear, all)
 				if tooLong.length() <= f.bound(w, tooLong, rivals) || slices.ContainsFunc(told, tooLong.overlaps) {
 					continue
@@ -201,7 +195,7 @@ func (f *faultTolerance) free(w *waitPeriod, held []span) []span {
 }
 
 func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int, index int) Violation {
-	client, key := f.name(w.client), f.name(w.attempts[0].key)
+	client, key := w.client, w.attempts[0].key
 	nobody := "it was not granted it"
 	if rivals > 0 {
 		nobody = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
@@ -234,20 +228,15 @@ func (f *faultTolerance) grantedInTime() (total int, last []int64) {
 }
 
 func (f *faultTolerance) grantedInTimeOn(k *keyed) (n int, latest int64) {
-	leases := spansOf(k.leases)
-	var clear []span
 	busy := perClient{}
 	for _, o := range k.acquires {
 		if !o.leased {
 			continue
 		}
 		own := busy.of(o.process, func() []span {
-			if unreachable := f.unreachable[o.process]; len(unreachable) > 0 {
-				return unionInto(nil, unreachable, leases)
-			}
-			return leases
+			return union(f.unreachable[o.process], k.held)
 		})
-		clear = span{o.asked, o.done}.appendWithout(clear[:0], own)
+		clear := span{o.asked, o.done}.without(own)
 		if len(clear) == 0 {
 			continue
 		}

@@ -15,7 +15,6 @@ func TestFaultTolerance(t *testing.T) {
 		verdict string
 		reason  string
 	}{
-		{"granted at once", func(s *story) { s.grant("c1", 0, 10, 900) }, history.Holds, ""},
 		{"granted within the bound", func(s *story) { s.grant("c1", 0, 500, 900) }, history.Holds, ""},
 		{"granted after the bound", func(s *story) { s.grant("c1", 0, 501, 900) }, history.Violated, ""},
 		{"who is killed asks no more", func(s *story) {

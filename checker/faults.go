@@ -122,12 +122,12 @@ func lean(f *history.Fault) *history.Fault {
 }
 
 // kills are the times at which clients were killed.
-type kills map[name][]int64
+type kills map[string][]int64
 
-func (ks kills) add(client name, t int64) { ks[client] = append(ks[client], t) }
+func (ks kills) add(client string, t int64) { ks[client] = append(ks[client], t) }
 
 // first gives the first time from `from` on at which a client was killed.
-func (ks kills) first(client name, from int64) (int64, bool) {
+func (ks kills) first(client string, from int64) (int64, bool) {
 	for _, t := range ks[client] {
 		if t >= from {
 			return t, true

@@ -57,8 +57,8 @@ func (f *fencing) missing(grants []*operation) []Violation {
 	for _, o := range grants {
 		if o.fence <= 0 {
 			found = append(found, Violation{
-				Key: f.name(o.key), From: o.asked, Until: o.done, Processes: []string{f.name(o.process)},
-				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", f.name(o.process), f.name(o.key),
+				Key: o.key, From: o.asked, Until: o.done, Processes: []string{o.process},
+				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", o.process, o.key,
 					formatTime(o.done)),
 			})
 		}
@@ -81,7 +81,7 @@ func (f *fencing) equal(grants []*operation) []Violation {
 		}
 		found = append(found, f.violation(before, o,
 			fmt.Sprintf("%s was granted %q at %s with token %d, which %s had got at %s",
-				f.name(o.process), f.name(o.key), formatTime(o.done), o.fence, f.name(before.process), formatTime(before.done))))
+				o.process, o.key, formatTime(o.done), o.fence, before.process, formatTime(before.done))))
 	}
 	return found
 }
@@ -105,7 +105,7 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 		}
 		found = append(found, f.violation(highest, o,
 			fmt.Sprintf("%s asked for %q at %s and got token %d, lower than the %d that %s had got at %s",
-				f.name(o.process), f.name(o.key), formatTime(o.asked), o.fence, highest.fence, f.name(highest.process),
+				o.process, o.key, formatTime(o.asked), o.fence, highest.fence, highest.process,
 				formatTime(highest.done))))
 	}
 	return found
@@ -113,7 +113,7 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 
 func (f *fencing) violation(before, o *operation, what string) Violation {
 	return Violation{
-		Key: f.name(o.key), From: before.done, Until: o.done,
-		Processes: []string{f.name(before.process), f.name(o.process)}, What: what, Facts: f.tokenFacts(before, o),
+		Key: o.key, From: before.done, Until: o.done,
+		Processes: []string{before.process, o.process}, What: what, Facts: f.tokenFacts(before, o),
 	}
 }

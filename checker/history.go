@@ -30,7 +30,7 @@ func Read(source Source) (*History, error) {
 		return nil, err
 	}
 	h := &History{analysis: a}
-	h.verdict = sync.OnceValues(func() (Verdict, error) { return a.verdict(secondOracles(record)) })
+	h.verdict = sync.OnceValues(func() (Verdict, error) { return a.verdict(secondOracles) })
 	return h, nil
 }
 
@@ -52,7 +52,7 @@ func (h *History) Leases() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
 		for _, k := range h.analysis.keys {
 			for _, l := range k.leases {
-				if !yield(h.analysis.lease(l)) {
+				if !yield(l.told()) {
 					return
 				}
 			}
@@ -65,10 +65,10 @@ func (h *History) Leases() iter.Seq[Lease] {
 func (h *History) Tenures() iter.Seq[Tenure] {
 	r := h.analysis
 	return func(yield func(Tenure) bool) {
-		for held := range r.held.all() {
+		for _, held := range r.held {
 			t := Tenure{
-				Node: r.name(held.node), Key: r.name(held.key), Token: r.text(held.token), Owner: r.name(held.owner),
-				From: held.from, Until: held.until, Ended: held.ended.String(),
+				Node: held.node, Key: held.key, Token: held.token, Owner: held.owner,
+				From: held.from, Until: held.until, Ended: held.ended,
 			}
 			if !yield(t) {
 				return
@@ -80,8 +80,12 @@ func (h *History) Tenures() iter.Seq[Tenure] {
 // LostUpdates gives the acknowledged writes to a key's register that are lost, in
 // the order in which those that took their places were called.
 func (h *History) LostUpdates(key string) []LostUpdate {
+	k := h.analysis.byName[key]
+	if k == nil {
+		return nil
+	}
 	var lost []LostUpdate
-	for _, c := range chain(h.analysis.of(key).accesses(h.analysis.record)) {
+	for _, c := range chain(k.accesses(h.analysis.record)) {
 		if c.kind == lostUpdate && c.early.op.ok() {
 			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})
 		}

@@ -115,7 +115,7 @@ func TestFaultsAndLooks_BoundedMemory(t *testing.T) {
 	record, err := readBeliefs(InMemory(events))
 	require.NoError(t, err)
 	kept := 0
-	for e := range record.kept.all() {
+	for _, e := range record.kept {
 		kept++
 		require.Same(t, e, record.event(e.index))
 		if e.fault != nil {

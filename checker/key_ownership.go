@@ -21,45 +21,23 @@ const (
 	TenureOpen      = "open"               // the history ended first
 )
 
-// ownershipEnd is what ends a tenure, as it is kept.
-type ownershipEnd uint8
-
-const (
-	deleted ownershipEnd = iota
-	expired
-	forgotten
-	flushed
-	evicted
-	removed
-	moved
-	resynced
-	vanished
-	stillOpen
-)
-
-func (l ownershipEnd) String() string {
-	return [...]string{TenureDeleted, TenureExpired, TenureForgotten, TenureFlushed, TenureEvicted, TenureRemoved,
-		TenureMoved, TenureResynced, TenureVanished, TenureOpen}[l]
-}
-
 // keyOwnership is a Tenure as it is kept, with what facts tell of it.
-// Like an operation, it holds no pointers.
 type keyOwnership struct {
 	from, until int64
 	expires     int64 // when it runs out on the true clock, or never
-	node, key   name
-	owner       name
-	by          name // the client whose command ended it
-	token       text
+	node, key   string
+	owner       string
+	by          string // the client whose command ended it
+	token       string
 	set         int32 // the event that showed it first: the reply to the SET, or a look
 	ender       int32 // the event that ended it; -1 where no event did
-	ended       ownershipEnd
+	ended       string
 }
 
 // prolongation is one extension of a key on its node.
 type prolongation struct {
 	time   int64
-	client name
+	client string
 	event  int
 }
 
@@ -69,16 +47,16 @@ type prolongation struct {
 const precision = 2_000_000
 
 // place is a key on a node.
-type place struct{ node, key name }
+type place struct{ node, key string }
 
 // timeline follows all keys on all nodes through a history.
 type timeline struct {
 	record *record
 	links  map[string]link
 	now    map[place]*keyOwnership
-	down   map[name]int // node to the event that last brought it down, until a look shows what it has kept
-	full   map[name]int // node to the event that last filled its memory
-	moved  map[name]int // node to the event that last moved a slot from or to it
+	down   map[string]int // node to the event that last brought it down, until a look shows what it has kept
+	full   map[string]int // node to the event that last filled its memory
+	moved  map[string]int // node to the event that last moved a slot from or to it
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
 	unanswered map[place]executedDelete
@@ -89,13 +67,13 @@ type timeline struct {
 
 // link is a client's way to a node.
 type link struct {
-	client, node name
+	client, node string
 	server       bool // the node is a server of this run
 }
 
 // executedDelete is a delete at a node.
 type executedDelete struct {
-	client name
+	client string
 	token  string
 	time   int64
 	event  int
@@ -107,7 +85,7 @@ type executedDelete struct {
 func readTimeline(r *record) error {
 	t := &timeline{
 		record: r, links: map[string]link{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
-		down: map[name]int{}, full: map[name]int{}, moved: map[name]int{},
+		down: map[string]int{}, full: map[string]int{}, moved: map[string]int{},
 		unanswered: map[place]executedDelete{}, pending: pendingSets{},
 	}
 	err := r.visit(func(i int, e *history.Event) bool {
@@ -123,10 +101,10 @@ func readTimeline(r *record) error {
 	t.lookAround()
 	for _, h := range t.now {
 		if h.expires <= r.end {
-			t.close(h, h.expires, expired, -1)
+			t.close(h, h.expires, TenureExpired, -1)
 			continue
 		}
-		t.close(h, r.end, stillOpen, -1)
+		t.close(h, r.end, TenureOpen, -1)
 	}
 	return nil
 }
@@ -141,7 +119,7 @@ func (t *timeline) follow(i int, e *history.Event) {
 	case e.Type == history.TypeFault:
 		t.fault(i, e)
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-		t.looks = append(t.looks, look{i, e.Time, t.record.names.of(e.Process), e.Node})
+		t.looks = append(t.looks, look{i, e.Time, e.Process, e.Node})
 	}
 }
 
@@ -155,8 +133,7 @@ func (t *timeline) link(process string) (link, bool) {
 	if !isLink {
 		return link{}, false
 	}
-	names := &t.record.names
-	l = link{names.of(client), names.of(node), slices.Contains(t.record.header.Servers(), node)}
+	l = link{t.record.words.of(client), t.record.words.of(node), slices.Contains(t.record.header.Servers(), node)}
 	t.links[strings.Clone(process)] = l
 	return l, true
 }
@@ -176,30 +153,30 @@ func (t *timeline) command(i int, e *history.Event) {
 }
 
 func (t *timeline) place(l link, e *history.Event) place {
-	return place{l.node, t.record.names.of(e.Command.Key)}
+	return place{l.node, e.Command.Key}
 }
 
 // alive gives the key's present owner at a node, having let it expire first.
 func (t *timeline) alive(p place, now int64) *keyOwnership {
 	h := t.now[p]
 	if h != nil && h.expires <= now {
-		t.close(h, h.expires, expired, -1)
+		t.close(h, h.expires, TenureExpired, -1)
 		return nil
 	}
 	return h
 }
 
-func (t *timeline) close(h *keyOwnership, now int64, why ownershipEnd, ender int) {
+func (t *timeline) close(h *keyOwnership, now int64, why string, ender int) {
 	h.until, h.ended, h.ender = max(now, h.from), why, int32(ender)
 	delete(t.now, place{h.node, h.key})
 }
 
-func (t *timeline) open(p place, now int64, token string, owner name, event int) *keyOwnership {
-	h := t.record.held.add()
-	*h = keyOwnership{
-		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.record.texts.of(token),
+func (t *timeline) open(p place, now int64, token string, owner string, event int) *keyOwnership {
+	h := &keyOwnership{
+		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.record.words.of(token),
 		set: int32(event), ender: -1,
 	}
+	t.record.held = append(t.record.held, h)
 	t.now[p], t.last[p] = h, h
 	k := t.record.key(p.key)
 	k.tenures = append(k.tenures, h)
@@ -253,9 +230,9 @@ func (t *timeline) reply(i int, e *history.Event) {
 
 // set follows a SET that took the key. If we thought it taken, its owner is
 // gone in a way that no reply told.
-func (t *timeline) set(i int, e *history.Event, client name, p place, before *keyOwnership) {
+func (t *timeline) set(i int, e *history.Event, client string, p place, before *keyOwnership) {
 	if before != nil {
-		if t.record.text(before.token) == e.Command.Token {
+		if before.token == e.Command.Token {
 			// The owner's own token was there already. A SET that is answered OK has set it again.
 			if e.Command.Name == "SET" && e.Command.Reply == "OK" {
 				t.ttl(i, before, e.Time, t.given(p.node, e))
@@ -269,21 +246,19 @@ func (t *timeline) set(i int, e *history.Event, client name, p place, before *ke
 }
 
 // given is the time to live that a command sets on its node; 0: none.
-func (t *timeline) given(node name, e *history.Event) int64 {
+func (t *timeline) given(node string, e *history.Event) int64 {
 	if e.Command.ExpiresAt == 0 {
 		return e.Command.Expiry
 	}
-	client, _, _ := strings.Cut(e.Process, ">")
-	t.record.moments[node], t.record.moments[t.record.names.of(client)] = true, true
 	return max(e.Command.ExpiresAt-t.record.clocks.wall[node].at(e.Time), 1)
 }
 
 // remove follows a delete, by the owner or by somebody else.
 func (t *timeline) remove(d executedDelete, h *keyOwnership) {
 	h.by = d.client
-	why := deleted
-	if d.client != h.owner || d.token != "" && d.token != t.record.text(h.token) {
-		why = removed
+	why := TenureDeleted
+	if d.client != h.owner || d.token != "" && d.token != h.token {
+		why = TenureRemoved
 	}
 	t.close(h, d.time, why, d.event)
 }
@@ -296,31 +271,31 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	deletion, sent := t.unanswered[place{h.node, h.key}]
 	switch {
 	case fell && t.record.event(down).time >= h.from:
-		t.close(h, t.record.event(down).time, forgotten, down)
+		t.close(h, t.record.event(down).time, TenureForgotten, down)
 	case sent && t.couldDelete(deletion, h):
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
-		t.close(h, now, expired, -1)
+		t.close(h, now, TenureExpired, -1)
 	case slot && t.record.event(moving).time >= h.from:
-		t.close(h, t.record.event(moving).time, moved, moving)
+		t.close(h, t.record.event(moving).time, TenureMoved, moving)
 	case filled && t.record.event(full).time >= h.from:
-		t.close(h, t.record.event(full).time, evicted, full)
+		t.close(h, t.record.event(full).time, TenureEvicted, full)
 	case t.masterFell(h):
-		t.close(h, now, resynced, t.down[t.master(h.node)])
+		t.close(h, now, TenureResynced, t.down[t.master(h.node)])
 	default:
-		t.close(h, now, vanished, i)
+		t.close(h, now, TenureVanished, i)
 	}
 }
 
 // master gives a replica's master.
-func (t *timeline) master(replica name) name {
-	return t.record.names.of(t.record.header.Replicas[t.record.name(replica)])
+func (t *timeline) master(replica string) string {
+	return t.record.header.Replicas[replica]
 }
 
 // masterFell reports whether a replica's master went down while the key was on
 // the replica.
 func (t *timeline) masterFell(h *keyOwnership) bool {
-	_, replica := t.record.header.Replicas[t.record.name(h.node)]
+	_, replica := t.record.header.Replicas[h.node]
 	down, fell := t.down[t.master(h.node)]
 	return replica && fell && t.record.event(down).time >= h.from
 }
@@ -328,21 +303,21 @@ func (t *timeline) masterFell(h *keyOwnership) bool {
 // couldDelete reports whether a delete may have ended a holding: it came while
 // the key was there, and names no other token (a compare-and-delete does).
 func (t *timeline) couldDelete(d executedDelete, h *keyOwnership) bool {
-	return d.time >= h.from && (d.token == "" || d.token == t.record.text(h.token))
+	return d.time >= h.from && (d.token == "" || d.token == h.token)
 }
 
 // fault follows crashes, flushes and full memories.
 func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Class == history.SlotMoves { // its end moves keys too
 		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Requested["to"]) {
-			t.moved[t.record.names.of(node)] = i
+			t.moved[node] = i
 		}
 	}
 	if e.Fault.Phase == history.PhaseEnd {
 		return
 	}
 	for _, target := range e.Fault.Targets {
-		node := t.record.names.of(target)
+		node := target
 		switch e.Fault.Class {
 		case history.NodeDown:
 			t.down[node] = i
@@ -351,11 +326,11 @@ func (t *timeline) fault(i int, e *history.Event) {
 		case history.NodeForgets:
 			only := e.Fault.Requested["key"] // "": every key
 			for _, k := range t.record.keys {
-				if only != "" && t.record.name(k.key) != only {
+				if only != "" && k.name != only {
 					continue
 				}
-				if h := t.alive(place{node, k.key}, e.Time); h != nil {
-					t.close(h, e.Time, flushed, i)
+				if h := t.alive(place{node, k.name}, e.Time); h != nil {
+					t.close(h, e.Time, TenureFlushed, i)
 				}
 			}
 		}
@@ -363,10 +338,9 @@ func (t *timeline) fault(i int, e *history.Event) {
 }
 
 // owner gives the client that used a token last, if any did.
-func (t *timeline) owner(used string) name {
-	var owner name
-	token := t.record.texts.find(used)
-	for h := range t.record.held.all() {
+func (t *timeline) owner(token string) string {
+	var owner string
+	for _, h := range t.record.held {
 		if h.token == token {
 			owner = h.owner
 		}

@@ -1,11 +1,15 @@
 package checker
 
-import "slices"
+import (
+	"slices"
+
+	"example.org/lockproof/harness/history"
+)
 
 // latencies gives the number of grants and how long acquires took.
 func (os *operations) latencies() map[string]int64 {
 	took := make([]int64, 0, len(os.grants))
-	for o := range os.kept.all() {
+	for _, o := range os.kept {
 		if o.leased {
 			took = append(took, o.done-o.asked)
 		}
@@ -31,9 +35,9 @@ func (os *operations) longestGap() span {
 		}
 		best = longest([]span{best, waiting})
 	}
-	for o := range os.kept.all() { // in the order of asked
+	for _, o := range os.kept { // in the order of asked
 		switch {
-		case o.op != opAcquire:
+		case o.op != history.OpAcquire:
 		case o.asked <= waiting.until:
 			waiting.until = max(waiting.until, o.done)
 		default:

@@ -17,42 +17,21 @@ const (
 	EndedKilled   = "killed"
 )
 
-// leaseEnd is what ends a lease, as it is kept.
-type leaseEnd uint8
-
-const (
-	atDeadline leaseEnd = iota
-	byRelease
-	asLost
-	asKilled
-)
-
-func (e leaseEnd) String() string {
-	return [...]string{EndedDeadline, EndedRelease, EndedLost, EndedKilled}[e]
-}
-
 // lease is a Lease as it is kept.
 type lease struct {
 	from, until int64
 	grant       *operation
-	client      name
-	ended       leaseEnd
+	client      string
+	ended       string
 }
 
-// lease tells a lease.
-func (v *vocabulary) lease(l lease) Lease {
+// told is the lease as a result has it.
+func (l lease) told() Lease {
 	g := l.grant
 	return Lease{
-		Client: v.name(l.client), ID: g.id, Key: v.name(g.key), Token: v.text(g.token), Fence: g.fence,
-		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended.String(),
+		Client: l.client, ID: g.id, Key: g.key, Token: g.token, Fence: g.fence,
+		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended,
 	}
-}
-
-// strayRelease is a release of a lease that its client has not been granted.
-type strayRelease struct {
-	process string
-	lease   int
-	event   int
 }
 
 // lostLease is a client's being told that it lost a lease.
@@ -67,8 +46,7 @@ type lostLease struct {
 type leaseBuilder struct {
 	*record
 	lost    []lostLease
-	strays  []strayRelease
-	replied map[name]int64 // client to when a node answered it last
+	replied map[string]int64 // client to when a node answered it last
 	// way is the shortest time that an answer took to a client that was granted the lock; 0 if none is known.
 	way int64
 }
@@ -76,7 +54,7 @@ type leaseBuilder struct {
 // reply notes that a node answered a client.
 func (b *leaseBuilder) reply(e *history.Event) {
 	client, _, _ := strings.Cut(e.Process, ">")
-	b.replied[b.names.of(client)] = e.Time
+	b.replied[client] = e.Time
 }
 
 // grant notes how long the answer that decided an acquire was on its way.
@@ -89,15 +67,6 @@ func (b *leaseBuilder) grant(o *operation) {
 // lose notes that a client was told that it lost a lease.
 func (b *leaseBuilder) lose(i int, e *history.Event, lease int) {
 	b.lost = append(b.lost, lostLease{e.Process, lease, e.Time, i})
-}
-
-// release ends the belief in a lease as its release is invoked.
-func (b *leaseBuilder) release(i int, e *history.Event) {
-	if g := b.operations.grant(b.names.of(e.Process), e.Lease); g != nil {
-		g.stop(e.Time, byRelease)
-		return
-	}
-	b.strays = append(b.strays, strayRelease{e.Process, e.Lease, i})
 }
 
 // end turns the operations into leases. A lease that is offered for no longer than an answer
@@ -125,7 +94,7 @@ func (b *leaseBuilder) end() error {
 			slices.SortStableFunc(k.leases, byFrom)
 		}
 	}
-	for o := range b.operations.kept.all() {
+	for _, o := range b.operations.kept {
 		if o.leased {
 			b.operations.grants = append(b.operations.grants, o.done)
 		}
@@ -138,7 +107,7 @@ func byFrom(a, b lease) int { return cmp.Compare(a.from, b.from) }
 
 // stop ends the belief in a granted acquire at a time, if it has not ended
 // earlier.
-func (o *operation) stop(t int64, why leaseEnd) {
+func (o *operation) stop(t int64, why string) {
 	if t < o.stopped {
 		o.stopped, o.ended = t, why
 	}
@@ -148,36 +117,38 @@ func (o *operation) stop(t int64, why leaseEnd) {
 // that time.
 func (o *operation) kill(t int64) {
 	if t <= o.stopped {
-		o.stopped, o.ended = t, asKilled
+		o.stopped, o.ended = t, EndedKilled
 	}
 }
 
-// prolong gives the extensions of each grant and takes the losses into account.
+// prolong gives the extensions of each grant and takes releases and losses into account.
 func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
 	extensions := map[*operation][]*operation{}
-	for o := range b.operations.kept.all() {
-		if o.op != opExtend || !o.ok() {
+	for _, o := range b.operations.kept {
+		if o.op != history.OpRelease && (o.op != history.OpExtend || !o.ok()) {
 			continue
 		}
 		g := b.operations.grant(o.process, o.lease)
-		if g == nil {
+		switch {
+		case g == nil && o.op == history.OpRelease:
+			return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", o.call,
+				o.process, o.lease, o.process)
+		case g == nil:
 			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
-				b.name(o.process), o.lease, b.name(o.process))
+				o.process, o.lease, o.process)
+		case o.op == history.OpRelease:
+			g.stop(o.asked, EndedRelease)
+		default:
+			extensions[g] = append(extensions[g], o)
 		}
-		extensions[g] = append(extensions[g], o)
-	}
-	if len(b.strays) > 0 {
-		s := b.strays[0]
-		return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", s.event,
-			s.process, s.lease, s.process)
 	}
 	for _, l := range b.lost {
-		g := b.operations.grant(b.names.of(l.process), l.lease)
+		g := b.operations.grant(l.process, l.lease)
 		if g == nil {
 			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s",
 				l.event, l.process, l.lease, l.process)
 		}
-		g.stop(l.time, asLost)
+		g.stop(l.time, EndedLost)
 	}
 	return extensions, nil
 }
@@ -213,17 +184,17 @@ func appendLease(all []lease, l lease) []lease {
 
 // open gives the lease that begins with the ok of an acquire or extend.
 func (b *leaseBuilder) open(grant, o *operation) lease {
-	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: atDeadline}
+	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: EndedDeadline}
 	if o.validity > 0 {
 		l.until = b.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
 	}
 	offered := l.until
-	if grant.ended == asKilled && grant.stopped <= l.from {
+	if grant.ended == EndedKilled && grant.stopped <= l.from {
 		offered = l.from // nobody was there to use it
 	}
 	if grant.stopped < l.until {
 		l.until, l.ended = grant.stopped, grant.ended
-		if l.ended == asLost {
+		if l.ended == EndedLost {
 			offered = l.until
 		}
 	}
@@ -231,18 +202,12 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 	return l
 }
 
-// grantOf gives the acquire that began a lease.
-func (r *record) grantOf(l Lease) *operation {
-	return r.operations.find(r.names.find(l.Client), l.ID)
-}
-
 // basis gives the operation whose ok a client's belief rests on at a time: the
 // latest extension of the lease, or its acquire.
-func (r *record) basis(l Lease, t int64) *operation {
-	basis := r.grantOf(l)
-	client := basis.process
-	for o := range r.operations.kept.all() {
-		if o.op == opExtend && o.ok() && o.process == client && o.lease == l.ID && o.done <= t && o.done > basis.done {
+func (r *record) basis(l lease, t int64) *operation {
+	basis := l.grant
+	for _, o := range r.operations.kept {
+		if o.op == history.OpExtend && o.ok() && o.process == l.client && o.lease == l.grant.id && o.done <= t && o.done > basis.done {
 			basis = o
 		}
 	}
@@ -251,13 +216,23 @@ func (r *record) basis(l Lease, t int64) *operation {
 
 // owned gives, for each node, the last tenure of a lease's token that began by
 // a time.
-func (r *record) owned(l Lease, by int64) map[string]*keyOwnership {
+func (r *record) owned(l lease, by int64) map[string]*keyOwnership {
 	nodes := map[string]*keyOwnership{}
-	token := r.texts.find(l.Token)
-	for _, h := range r.of(l.Key).tenures {
-		if h.token == token && h.from <= by {
-			nodes[r.name(h.node)] = h
+	for _, h := range r.key(l.grant.key).tenures {
+		if h.token == l.grant.token && h.from <= by {
+			nodes[h.node] = h
 		}
 	}
 	return nodes
+}
+
+// spansOf gives the stretches for which a key was held by somebody who could use it.
+func spansOf(leases []lease) []span {
+	spans := make([]span, 0, len(leases))
+	for _, l := range leases { // in the order of from
+		if l.grant.leased {
+			spans = merge(spans, span{l.from, l.until})
+		}
+	}
+	return slices.Clip(spans)
 }

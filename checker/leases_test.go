@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
@@ -176,11 +175,4 @@ func TestWhatEndsALeaseFirst(t *testing.T) {
 		ends = append(ends, fmt.Sprint(l.Until/ms, l.Ended))
 	}
 	require.Equal(t, []string{"50" + EndedRelease, "210" + EndedDeadline}, ends)
-}
-
-// A lease that is over as it begins is in nobody's way.
-func TestAnEmptyLeaseOverlapsNothing(t *testing.T) {
-	leases := []lease{{from: 0, until: 100, grant: &operation{id: 1}}, {from: 50, until: 50, grant: &operation{id: 2}}}
-	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutexOracle(leases))
-	require.Empty(t, sweep(newVocabulary(), leases))
 }

@@ -33,13 +33,15 @@ var _ = declare(Property{
 // key: a sweep, and the second.
 type mutualExclusion struct{ *analysis }
 
-func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, error) {
+func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Result, error) {
 	var violations []Violation
 	var leases int
 	unknown := ""
-	overlapping := make([][]leasePair, len(m.keys))
-	parallelFor(len(m.keys), func(i int) { overlapping[i] = sweep(m.vocabulary, m.keys[i].leases) })
-	answers := second()
+	overlapping := make([][]overlap, len(m.keys))
+	answers := make([]porcupine.CheckResult, len(m.keys))
+	parallelFor(len(m.keys), func(i int) {
+		overlapping[i], answers[i] = sweep(m.keys[i].leases), second(m.keys[i].leases)
+	})
 	for i, k := range m.keys {
 		overlaps, answer := overlapping[i], answers[i]
 		if err := compareOracles(MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
@@ -50,7 +52,7 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 		}
 		leases += len(k.leases)
 		for _, o := range overlaps {
-			violations = append(violations, m.violation(m.overlap(o), len(violations)))
+			violations = append(violations, m.violation(o, len(violations)))
 		}
 	}
 	result := newResult(MutualExclusion, violations, map[string]int64{
@@ -63,33 +65,12 @@ func (m *mutualExclusion) judge(second func() []porcupine.CheckResult) (Result, 
 	return result, nil
 }
 
-// startMutexOracle asks the second oracle about each key's leases, in the background, and gives
-// what waits for its answers.
-func startMutexOracle(keys []*keyed,
-	second func([]lease) porcupine.CheckResult) (answers func() []porcupine.CheckResult) {
-	done := make(chan []porcupine.CheckResult, 1)
-	go func() {
-		answers := make([]porcupine.CheckResult, len(keys))
-		parallelFor(len(keys), func(i int) { answers[i] = second(keys[i].leases) })
-		done <- answers
-	}()
-	return func() []porcupine.CheckResult { return <-done }
-}
-
 // overlap is two leases that were held at once; first began first.
-type overlap struct{ first, second Lease }
+type overlap struct{ first, second lease }
 
 // shared is the stretch for which both were held.
 func (o overlap) shared() span {
-	return span{o.second.From, min(o.first.Until, o.second.Until)}
-}
-
-// leasePair is an overlap as it is kept.
-type leasePair struct{ first, second lease }
-
-// overlap tells an overlap.
-func (v *vocabulary) overlap(m leasePair) overlap {
-	return overlap{v.lease(m.first), v.lease(m.second)}
+	return span{o.second.from, min(o.first.until, o.second.until)}
 }
 
 // sweep finds the overlaps of one key's leases. It walks them in the order of
@@ -97,19 +78,19 @@ func (v *vocabulary) overlap(m leasePair) overlap {
 // overlaps an earlier one if and only if it overlaps that. (The stretches of one
 // lease never overlap each other.) Each lease is named as the second of at most
 // one overlap. Ends are exclusive: leases that touch do not overlap.
-func sweep(words *vocabulary, leases []lease) []leasePair {
+func sweep(leases []lease) []overlap {
 	byBeginning := func(a, b lease) int {
 		if a.from != b.from {
 			return cmp.Compare(a.from, b.from)
 		}
-		return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(words.name(a.client), words.name(b.client)),
+		return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(a.client, b.client),
 			cmp.Compare(a.grant.id, b.grant.id))
 	}
 	if !slices.IsSortedFunc(leases, byBeginning) {
 		leases = slices.Clone(leases)
 		slices.SortFunc(leases, byBeginning)
 	}
-	var found []leasePair
+	var found []overlap
 	lasting := new(lease)
 	for i := range leases {
 		l := &leases[i]
@@ -117,7 +98,7 @@ func sweep(words *vocabulary, leases []lease) []leasePair {
 			continue
 		}
 		if l.from < lasting.until {
-			found = append(found, leasePair{*lasting, *l})
+			found = append(found, overlap{*lasting, *l})
 		}
 		if l.until > lasting.until {
 			lasting = l
@@ -128,14 +109,14 @@ func sweep(words *vocabulary, leases []lease) []leasePair {
 
 // violation tells an overlap; only those that will be shown get facts.
 func (m *mutualExclusion) violation(o overlap, index int) Violation {
-	shared := o.shared()
+	shared, first, second := o.shared(), o.first.told(), o.second.told()
 	v := Violation{
-		Key: o.second.Key, From: shared.from, Until: shared.until,
-		Processes: []string{o.first.Client, o.second.Client},
+		Key: second.Key, From: shared.from, Until: shared.until,
+		Processes: []string{first.Client, second.Client},
 		What: fmt.Sprintf("%s was granted %q at %s while %s still held it, %s: both held it for %s",
-			o.second.Client, o.second.Key, formatTime(o.second.From), o.first.Client, untilEnd(o.first.Until),
+			second.Client, second.Key, formatTime(second.From), first.Client, untilEnd(first.Until),
 			formatDuration(shared.length())),
-		Leases: []Lease{o.first, o.second},
+		Leases: []Lease{first, second},
 	}
 	if index < maxViolations {
 		v.Facts = m.overlapFacts(o)

@@ -112,7 +112,7 @@ func TestUnknownOracle_IsInconclusive(t *testing.T) {
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	r := s.history(t, 0).analysis
 	v, err := r.verdict(oracles{
-		mutex:    startMutexOracle(r.keys, func([]lease) porcupine.CheckResult { return porcupine.Unknown }),
+		mutex:    func([]lease) porcupine.CheckResult { return porcupine.Unknown },
 		register: func([]access) porcupine.CheckResult { return porcupine.Unknown },
 	})
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestOracleDisagreement_IsReported(t *testing.T) {
 	wrongRegister := func([]access) porcupine.CheckResult { return porcupine.Illegal }
 	r := s.history(t, 0).analysis
 	for property, broken := range map[string]oracles{
-		MutualExclusion: {startMutexOracle(r.keys, wrongMutex), derivedRegisterOracle}, ProtectedData: {startMutexOracle(r.keys, ownedMutexOracle), wrongRegister},
+		MutualExclusion: {wrongMutex, derivedRegisterOracle}, ProtectedData: {ownedMutexOracle, wrongRegister},
 	} {
 		_, err := r.verdict(broken)
 		var disagreement *OracleDisagreement
@@ -138,7 +138,7 @@ func TestOracleDisagreement_IsReported(t *testing.T) {
 		require.Equal(t, property, disagreement.Property)
 		require.ErrorContains(t, err, "bug of the checker")
 	}
-	_, err := r.verdict(oracles{startMutexOracle(r.keys, ownedMutexOracle), derivedRegisterOracle})
+	_, err := r.verdict(oracles{ownedMutexOracle, derivedRegisterOracle})
 	require.NoError(t, err)
 }
 
@@ -150,7 +150,7 @@ func randomLeases(t *rapid.T) []lease {
 	for i := range rapid.IntRange(0, 60).Draw(t, "leases") {
 		from := rapid.Int64Range(0, crowded).Draw(t, "from")
 		length := rapid.Int64Range(0, 20).Draw(t, "length")
-		leases = append(leases, lease{client: name(i % 3), grant: &operation{id: i}, from: from, until: from + length})
+		leases = append(leases, lease{client: fmt.Sprint("c", i%3), grant: &operation{id: i}, from: from, until: from + length})
 	}
 	return leases
 }
@@ -171,7 +171,7 @@ func TestMutexOracles_AgreeWithBruteForce(t *testing.T) {
 				}
 			}
 		}
-		overlaps := sweep(newVocabulary(), leases)
+		overlaps := sweep(leases)
 		require.Len(t, overlaps, len(second), "each of them, and each once")
 		require.Equal(t, len(second) > 0, ownedMutexOracle(leases) == porcupine.Illegal)
 		for _, o := range overlaps {
@@ -187,7 +187,7 @@ func TestMutexOracle_SplitHistoryEqualsWhole(t *testing.T) {
 	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutexOracle(leases))
 	leases[777].until++ // into the next one
 	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), ownedMutexOracle(leases))
-	require.Len(t, sweep(newVocabulary(), leases), 1)
+	require.Len(t, sweep(leases), 1)
 }
 
 // handovers are n leases, each of which begins when the last ends.
@@ -195,17 +195,17 @@ func handovers(n int) []lease {
 	leases := make([]lease, n)
 	for i := range leases {
 		from := int64(i) * 10
-		leases[i] = lease{client: name(i % 5), grant: &operation{id: i}, from: from, until: from + 10}
+		leases[i] = lease{client: fmt.Sprint("c", i%5), grant: &operation{id: i}, from: from, until: from + 10}
 	}
 	return leases
 }
 
 func BenchmarkMutualExclusion(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
-		leases, words := handovers(n), newVocabulary()
+		leases := handovers(n)
 		b.Run(fmt.Sprint("sweep/", n), func(b *testing.B) {
 			for b.Loop() {
-				sweep(words, leases)
+				sweep(leases)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
 		})

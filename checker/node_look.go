@@ -6,7 +6,7 @@ import "example.org/lockproof/harness/history"
 type look struct {
 	event int
 	time  int64
-	node  name
+	node  string
 	*history.Node
 }
 
@@ -21,17 +21,17 @@ func (t *timeline) lookAround() {
 // look compares what a look into a node showed with what we thought.
 func (t *timeline) look(l look) {
 	for _, k := range t.record.keys {
-		p := place{l.node, k.key}
+		p := place{l.node, k.name}
 		h := t.alive(p, l.time)
 		seen, present := l.Keys[k.name]
-		if h != nil && (!present || seen.Token != t.record.text(h.token)) {
+		if h != nil && (!present || seen.Token != h.token) {
 			t.gone(l.event, l.time, h)
 			h = nil
 		}
 		if !present {
 			continue
 		}
-		if last := t.last[p]; h == nil && last != nil && t.record.text(last.token) == seen.Token && last.until == l.time {
+		if last := t.last[p]; h == nil && last != nil && last.token == seen.Token && last.until == l.time {
 			continue // it ended at this instant, and the look was before that
 		}
 		if h == nil {

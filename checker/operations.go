@@ -6,15 +6,15 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// operation is a client's operation with its outcome: of the invoke and the
-// outcome only what the verdicts need, since a history may have millions. It
-// holds no pointers, so that the garbage collector need not look into it.
+// operation is a client's operation with its outcome: of the invoke and the outcome only what the
+// verdicts need, since a history may have millions.
 type operation struct {
-	process, op, key name
-	token            text
-	keyToken         text // of an acquire: that of its keys on the nodes, also where its lock does not show it
+	process, key string
+	op           history.Op
+	token        string
+	keyToken     string // of an acquire: that of its keys on the nodes, also where its lock does not show it
 	// value and base are what a read or write found and left at the store.
-	value, base text
+	value, base string
 	call        int32 // the index of the invoke
 	end         int32 // the index of the outcome, or of the invoke without one
 	id, lease   int
@@ -24,7 +24,7 @@ type operation struct {
 	done        int64 // when it ended, or when its client or the history did
 	stopped     int64 // of a granted acquire: when belief in it ended, if not at the deadline
 	outcome     opOutcome
-	ended       leaseEnd // why belief ended at stopped
+	ended       string // why belief ended at stopped
 	wall        bool
 	refused     bool  // the lock refused its settings: nobody was asked
 	cancelled   bool  // the caller gave it up
@@ -48,33 +48,33 @@ var outcomeOf = map[history.Type]opOutcome{history.TypeOK: succeeded, history.Ty
 func (o *operation) ok() bool { return o.outcome == succeeded }
 
 // granted reports whether it began a lease.
-func (o *operation) granted() bool { return o.op == opAcquire && o.ok() }
+func (o *operation) granted() bool { return o.op == history.OpAcquire && o.ok() }
 
 // ends reports whether it gives back a lease or asks whether there is one: it takes nothing.
-func (o *operation) ends() bool { return o.op == opRelease || o.op == opCheck }
+func (o *operation) ends() bool { return o.op == history.OpRelease || o.op == history.OpCheck }
 
 // stored reports whether it was about the register at the store.
-func (o *operation) stored() bool { return o.op == opRead || o.op == opWrite }
+func (o *operation) stored() bool { return o.op == history.OpRead || o.op == history.OpWrite }
 
 // finish records an operation's outcome; what only the invoke said stays.
 func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if e.Key != "" {
-		o.key = os.words.names.of(e.Key)
+		o.key = os.words.of(e.Key)
 	}
 	if e.Lease != 0 {
 		o.lease = e.Lease
 	}
 	if e.Token != "" {
-		o.token = os.words.texts.of(e.Token)
+		o.token = os.words.of(e.Token)
 	}
 	if e.Fence != 0 {
 		o.fence = e.Fence
 	}
-	if o.op == opRead || o.op == opWrite && e.Value != "" {
-		o.value = os.words.texts.of(e.Value)
+	if o.op == history.OpRead || o.op == history.OpWrite && e.Value != "" {
+		o.value = os.words.of(e.Value)
 	}
 	if o.stored() && e.Base != "" {
-		o.base = os.words.texts.of(e.Base)
+		o.base = os.words.of(e.Base)
 	}
 	o.validity, o.wall = e.Validity, e.Wall
 	o.refused, o.cancelled = e.Reason == history.ReasonRefused, e.Reason == history.ReasonCancelled
@@ -83,32 +83,32 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 
 // rewritten reports whether a write ends as another than it was invoked as. An invoke that
 // names a value names its base, too, which is "" for the initial version.
-func (o *operation) rewritten(words *vocabulary, e *history.Event) bool {
-	return o.value != 0 && (e.Value != "" && e.Value != words.text(o.value) ||
-		e.Base != "" && e.Base != words.text(o.base))
+func (o *operation) rewritten(e *history.Event) bool {
+	return o.value != "" && (e.Value != "" && e.Value != o.value ||
+		e.Base != "" && e.Base != o.base)
 }
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	words  *vocabulary
-	kept   pool[operation] // in the order of their invokes
+	words  words
+	kept   []*operation // in the order of their invokes
 	byID   map[operationID]*operation
 	grants []int64 // the times of all grants of a lease, in order
 }
 
 // operationID names an operation: IDs count up within a process.
 type operationID struct {
-	process name
+	process string
 	id      int
 }
 
 // find gives the operation of that ID, nil if there is none.
-func (os *operations) find(process name, id int) *operation {
+func (os *operations) find(process string, id int) *operation {
 	return os.byID[operationID{process, id}]
 }
 
 // grant gives the acquire that granted a client a lease, nil if none did.
-func (os *operations) grant(client name, lease int) *operation {
+func (os *operations) grant(client string, lease int) *operation {
 	if o := os.find(client, lease); o != nil && o.granted() {
 		return o
 	}
@@ -117,43 +117,41 @@ func (os *operations) grant(client name, lease int) *operation {
 
 // invoke adds an operation.
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
-	process := os.words.names.of(e.Process)
+	process := os.words.of(e.Process)
 	if os.find(process, e.ID) != nil {
 		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i,
 			e.Process, e.ID)
 	}
-	op := os.words.names.of(string(e.Op))
-	o := os.kept.add()
-	*o = operation{
-		process: process, op: op, key: os.words.names.of(e.Key), token: os.words.texts.of(e.Token), call: int32(i),
+	o := &operation{
+		process: process, op: e.Op, key: os.words.of(e.Key), token: os.words.of(e.Token), call: int32(i),
 		end: int32(i), id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
 	}
 	if o.stored() {
-		o.value, o.base = os.words.texts.of(e.Value), os.words.texts.of(e.Base)
+		o.value, o.base = os.words.of(e.Value), os.words.of(e.Base)
 	}
-	os.byID[operationID{process, e.ID}] = o
+	os.kept, os.byID[operationID{process, e.ID}] = append(os.kept, o), o
 	return o, nil
 }
 
 // outcome ends an operation.
 func (os *operations) outcome(i int, e *history.Event) error {
-	process := os.words.names.of(e.Process)
+	process := os.words.of(e.Process)
 	o := os.find(process, e.ID)
 	switch {
 	case o == nil || o.outcome != underWay:
 		return fmt.Errorf("event %d: %s of %s's operation %d (%s), which has no invoke, or ended before", i, e.Type,
 			e.Process, e.ID, e.Op)
-	case o.op == opWrite && o.rewritten(os.words, e):
+	case o.op == history.OpWrite && o.rewritten(e):
 		return fmt.Errorf("event %d: %s's write %d was invoked with the value %q in the place of %q and ends with %q in "+
 			"the place of %q",
-			i, e.Process, e.ID, os.words.text(o.value), os.words.text(o.base), e.Value, e.Base)
-	case os.words.name(o.op) != string(e.Op):
+			i, e.Process, e.ID, o.value, o.base, e.Value, e.Base)
+	case o.op != e.Op:
 		return fmt.Errorf("event %d: %s's operation %d was invoked as %s and ends as %s", i, e.Process, e.ID,
-			os.words.name(o.op), e.Op)
+			o.op, e.Op)
 	}
 	os.finish(o, e, i)
 	if o.granted() {
-		o.stopped, o.ended = never, atDeadline
+		o.stopped, o.ended = never, EndedDeadline
 	}
 	return nil
 }

@@ -56,14 +56,14 @@ func (t *timeline) behind(e *history.Event, p place) (pendingSet, bool) {
 // though the node has run again for as long as an answer may take: its connection has ended.
 // (An extension is its client's own to take back, whatever became of it.)
 func (t *timeline) late(s pendingSet, p place, now int64) bool {
-	awake := t.record.awake(t.record.name(p.node), s.time)
-	return !s.extends && awake > s.time && now > awake+t.record.reach().prompt()
+	awake := t.record.awake(p.node, s.time)
+	return !s.extends && awake > s.time && now > awake+t.record.prompt()
 }
 
 // possible reports whether there was a key for an extension to prolong.
 func (t *timeline) possible(s pendingSet, p place) bool {
 	last := t.last[p]
-	return !s.extends || last != nil && t.record.text(last.token) == s.token && last.from <= s.time && last.until > s.time
+	return !s.extends || last != nil && last.token == s.token && last.from <= s.time && last.until > s.time
 }
 
 // refused takes from a SET that was refused, though nobody is known to have the key, who
@@ -78,7 +78,7 @@ func (t *timeline) refused(e *history.Event, p place) {
 		return
 	}
 	if s, found := t.behind(e, p); found {
-		when := t.record.awake(t.record.name(p.node), t.record.through(s.client, p.node, s.time))
+		when := t.record.awake(p.node, t.record.through(s.client, p.node, s.time))
 		from := when
 		if s.extends { // what it prolonged was there until now
 			from = max(from, t.last[p].until)
@@ -87,20 +87,15 @@ func (t *timeline) refused(e *history.Event, p place) {
 	}
 }
 
-// heldTooLong reports whether faults, one or several in turn, kept what a client sent from a
-// node for a TTL and longer, where it set out or arrived at a time: what reaches the node then
-// is of a call that was given up long ago, in whichever order its client had sent its release.
-func (r *record) heldTooLong(client, node name, t int64) bool {
-	link := r.name(client) + "-" + r.name(node)
+// heldTooLong reports whether a fault kept what a client sent from a node for a TTL and longer, where
+// it set out or arrived at a time: what reaches the node then is of a call that was given up long ago,
+// in whichever order its client had sent its release.
+func (r *record) heldTooLong(client, node string, t int64) bool {
+	link := client + "-" + node
 	from := t
-	for again := true; again; {
-		again = false
-		for _, f := range r.faults {
-			// The last was over just before; those before it, as the next had begun.
-			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
-			if over && f.target == link && f.class.DisturbsLink() && f.from < from {
-				from, again = f.from, true
-			}
+	for _, f := range r.faults {
+		if f.target == link && f.class.DisturbsLink() && f.until <= t && t-f.until <= precision {
+			from = min(from, f.from) // it was over just before
 		}
 	}
 	return from < t && r.through(client, node, t)-from >= r.header.TTL
@@ -108,8 +103,8 @@ func (r *record) heldTooLong(client, node name, t int64) bool {
 
 // through is when what a client sent gets to a node: a command is told as it sets out on its
 // link, and where that was cut it arrived when the link was healed.
-func (r *record) through(client, node name, t int64) int64 {
-	link := r.name(client) + "-" + r.name(node)
+func (r *record) through(client, node string, t int64) int64 {
+	link := client + "-" + node
 	for _, f := range r.faults {
 		if f.target == link && f.class == history.LinkCut && !f.toClient && f.from <= t && t < f.until {
 			t = f.until

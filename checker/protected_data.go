@@ -90,7 +90,7 @@ func (p *protectedData) registers() ([]*keyed, error) {
 	}
 	if wrong != nil {
 		return nil, fmt.Errorf("event %d: %s writes %s to %q, which is no new version: each write needs a value of its own",
-			wrong.call, p.name(wrong.process), VersionName(p.text(wrong.value)), p.name(wrong.key))
+			wrong.call, wrong.process, VersionName(wrong.value), wrong.key)
 	}
 	slices.SortFunc(keys, byName)
 	return keys, nil

@@ -6,11 +6,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// reach tells what lay between the clients and the nodes: what the faults say, and what
-// the nodes answered to whom, and when.
-type reach struct{ *record }
-
-func (r *record) reach() reach { return reach{r} }
+// What lay between the clients and the nodes: what the faults say, and what the nodes
+// answered to whom, and when.
 
 // promptReplyDivisor is the part of a bound (see prompt) within which a node answers that is
 // healthy: a round trip that a fault makes longer by less makes no node unhealthy. It was chosen:
@@ -20,7 +17,7 @@ const promptReplyDivisor = 10
 // prompt is how long the answer of a healthy node may take. A bound for a grant that leaves
 // room for long pauses between attempts does not make a slow node prompt, so that for a
 // release counts where it is shorter; histories of before have none.
-func (r reach) prompt() int64 {
+func (r *record) prompt() int64 {
 	bound := r.header.Bounds.Grant
 	if release := r.header.Bounds.Release; release > 0 {
 		bound = min(bound, release)
@@ -30,14 +27,14 @@ func (r reach) prompt() int64 {
 
 // brief reports whether a fault that held messages up was over as a stretch began: what it
 // held was delivered, and it stood between nobody any more. Its end is told after that.
-func (r reach) brief(f fault, of span) bool {
+func (r *record) brief(f fault, of span) bool {
 	holds := f.class == history.LinkCut || f.class == history.MessageHeld
 	return holds && min(f.until, of.until)-max(f.since, of.from) <= r.prompt()
 }
 
 // unhealthy gives the stretches for which a client had no good way to a node: the node
 // was not healthy, or the link between them was hindered.
-func (r reach) unhealthy(client, node string) []span {
+func (r *record) unhealthy(client, node string) []span {
 	link := client + "-" + node
 	spans := r.slow(link)
 	for _, f := range r.faults {
@@ -55,7 +52,7 @@ func (r reach) unhealthy(client, node string) []span {
 // node whose memory or disk is disturbed is healthy whenever it takes the client's keys
 // promptly all the same; and after the fault it is not healthy until it shows a sign of
 // life, for a server can hang in an fsync, or have ended by itself.
-func (r reach) sick(f fault, client string) []span {
+func (r *record) sick(f fault, client string) []span {
 	whole := f.possible()
 	if f.class != history.NodeDisk && f.class != history.NodeMemory {
 		return []span{whole}
@@ -78,7 +75,7 @@ func (r reach) sick(f fault, client string) []span {
 // messages is spent when the node has taken a key over the link beyond as many as it is on;
 // one that loses answers to SETs, as soon as the node has given the last of these: a client
 // that asks anew is answered.
-func (r reach) hindered(f fault, client string) span {
+func (r *record) hindered(f fault, client string) span {
 	whole := f.possible()
 	if f.class != history.MessageHeld && f.class != history.MessageLost {
 		return whole
@@ -109,7 +106,7 @@ func (r reach) hindered(f fault, client string) span {
 // which it lost: for as long after the last as an answer may take, and where more would have
 // been lost, for as long as whoever asks anew may take to be granted the lock. Whoever waits
 // for longer waits for what will not come.
-func (r reach) lastLost(f fault) int64 {
+func (r *record) lastLost(f fault) int64 {
 	if len(f.sent) == 0 {
 		return f.since
 	}
@@ -132,21 +129,21 @@ func (f fault) dropsSetReply() bool {
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes of its list were unhealthy, or because it was itself
 // stopped.
-func (r reach) unreachable(client string) []span {
+func (r *record) unreachable(client string) []span {
 	var nodes [][]span
 	for _, node := range r.nodesOf(client) {
 		nodes = append(nodes, r.unhealthy(client, node))
 	}
-	return union(append(covered(r.blockingFor(client), nodes), r.stopped(client)...))
+	return union(covered(r.blockingFor(client), nodes), r.stopped(client))
 }
 
 // starved gives the stretches in which the timers were late by which a client tries again.
-func (r reach) starved(client string) []span {
+func (r *record) starved(client string) []span {
 	return r.faults.stretches(fault.possible,
 		func(f fault) bool { return f.target == client && f.class == history.ClientStarved })
 }
 
 // stopped gives the stretches for which a client could do nothing.
-func (r reach) stopped(client string) []span {
+func (r *record) stopped(client string) []span {
 	return r.faults.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
 }

@@ -25,7 +25,7 @@ func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
 	r := &reader{
 		record: record, faulty: newFaultReader(),
-		beliefs: leaseBuilder{record: record, replied: map[name]int64{}, way: never}, traffic: traffic.NewReader(),
+		beliefs: leaseBuilder{record: record, replied: map[string]int64{}, way: never}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
 	if err := record.source(r.event); err != nil {
@@ -38,10 +38,9 @@ func readBeliefs(source Source) (*record, error) {
 	record.faults = r.faulty.until(record.end)
 	for _, f := range record.faults {
 		if f.class == history.ClientKilled {
-			record.kills.add(record.names.of(f.target), f.from)
+			record.kills.add(f.target, f.from)
 		}
 	}
-	r.noteUnended()
 	r.unknown.end()
 	r.sortOperations()
 	return record, r.beliefs.end()
@@ -59,9 +58,6 @@ func (r *reader) event(e *history.Event) error {
 	switch e.Type {
 	case history.TypeInvoke:
 		r.lastDeed = e.Time
-		if e.Op == history.OpRelease {
-			r.beliefs.release(i, e)
-		}
 		o, err := r.operations.invoke(i, e)
 		if err == nil {
 			r.passages.sets(o)
@@ -88,12 +84,12 @@ func (r *reader) event(e *history.Event) error {
 		r.beliefs.lose(i, e, e.Lease)
 		return nil
 	case history.TypeCancel:
-		r.cancels = append(r.cancels, cancel{r.names.of(e.Process), e.Time, int32(i)})
+		r.cancels = append(r.cancels, cancel{e.Process, e.Time, int32(i)})
 		return nil
 	case history.TypeEnd: // what a client still had to say may come after it
 		r.finished = true
 	case history.TypeClock:
-		if err := r.clocks.read(r.header, r.names.of(e.Process), i, e); err != nil {
+		if err := r.clocks.read(r.header, e.Process, i, e); err != nil {
 			return err
 		}
 	}
@@ -105,23 +101,17 @@ func (r *reader) event(e *history.Event) error {
 // has been told.
 func (r *reader) outcome(i int, e *history.Event) error {
 	r.lastDeed = e.Time
-	if e.Op == history.OpRelease {
-		if o := r.operations.find(r.names.of(e.Process), e.ID); o != nil {
-			r.noteRelease(o, e.Time)
-			r.lastRelease = e.Time
-		}
-	}
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
 	}
-	if o := r.operations.grant(r.names.of(e.Process), e.ID); o != nil && e.Op == history.OpAcquire {
+	if o := r.operations.grant(e.Process, e.ID); o != nil && e.Op == history.OpAcquire {
 		r.beliefs.grant(o)
 	}
 	if e.Op == history.OpWrite {
-		r.passages.sets(r.operations.find(r.names.of(e.Process), e.ID))
+		r.passages.sets(r.operations.find(e.Process, e.ID))
 	}
 	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
-		r.beliefs.lose(i, e, r.operations.find(r.names.of(e.Process), e.ID).lease)
+		r.beliefs.lose(i, e, r.operations.find(e.Process, e.ID).lease)
 	}
 	return nil
 }
@@ -147,7 +137,7 @@ func (r *reader) inOrder(i int, e *history.Event) error {
 
 // sortOperations ends those that have no outcome and groups them by key.
 func (r *reader) sortOperations() {
-	for o := range r.operations.kept.all() {
+	for _, o := range r.operations.kept {
 		if o.outcome == underWay {
 			o.done = r.end
 			if t, killed := r.kills.first(o.process, o.asked); killed { // a killed client waits no longer
@@ -155,7 +145,7 @@ func (r *reader) sortOperations() {
 			}
 		}
 		switch k := r.key(o.key); {
-		case o.op == opAcquire:
+		case o.op == history.OpAcquire:
 			if len(k.acquires) == 0 {
 				r.keys = append(r.keys, k)
 			}

@@ -10,10 +10,11 @@ import (
 // record is what a history says, taken apart once for all who judge, explain and draw
 // it. A [reader] and a [timeline] make it; nothing in it changes afterwards.
 type record struct {
-	setup
+	header history.Header
 	events
-	*vocabulary
-	keyTable
+	words      words
+	byName     map[string]*keyed // whatever was done with a key
+	keys       []*keyed          // those that somebody tried to acquire, sorted
 	operations operations
 	passages   storeWrites
 	clocks     clocks
@@ -25,81 +26,73 @@ type record struct {
 	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show
 
-	held      pool[keyOwnership]               // who owned which key on which node
+	held      []*keyOwnership                  // who owned which key on which node
 	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
-	releases  []lateRelease                    // those that took longer than their bound
-
-	lastRelease int64         // when the last was done
-	cancels     []cancel      // in the order of the history
-	unknown     unmodelled    // the commands of which it is not known what they did
-	answers     answers       // where they say something of a fault
-	moments     map[name]bool // the nodes on which a key was given a moment to expire at, and the clients that gave one
+	cancels   []cancel                         // in the order of the history
+	unknown   unmodelled                       // the commands of which it is not known what they did
+	answers   answers                          // where they say something of a fault
 }
 
 func newRecord(source Source) *record {
-	words := newVocabulary()
+	words := words{}
 	return &record{
 		events:     events{source: source, looks: map[string]lastLook{}},
-		vocabulary: words,
-		keyTable:   keyTable{words: words, byName: map[name]*keyed{}},
+		words:      words,
+		byName:     map[string]*keyed{},
 		operations: operations{words: words, byID: map[operationID]*operation{}},
 		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*keyOwnership][]prolongation{}, moments: map[name]bool{},
-		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
+		prolonged: map[*keyOwnership][]prolongation{},
+		unknown:   unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
 
-// setup is what was run, as the header says.
-type setup struct{ header history.Header }
-
 // nodesOf gives the nodes of a client's own list, of which it needs a majority.
-func (s *setup) nodesOf(client string) []string {
-	if list, some := s.header.ConfiguredNodes[client]; some {
+func (r *record) nodesOf(client string) []string {
+	if list, some := r.header.ConfiguredNodes[client]; some {
 		return list
 	}
-	return s.header.Nodes
+	return r.header.Nodes
 }
 
 // blockingFor is how many nodes of its list prevent that a client is granted the lock when
 // they say no, or nothing.
-func (s *setup) blockingFor(client string) int {
-	n := len(s.nodesOf(client))
+func (r *record) blockingFor(client string) int {
+	n := len(r.nodesOf(client))
 	return n - (n/2 + 1) + 1
 }
 
 // keyed is what was done with one key.
 type keyed struct {
-	key      name
-	name     string
-	acquires []*operation    // in the order of their invokes
-	stored   []*operation    // reads and writes, in the same order
-	leases   []lease         // in the order of from
-	tenures  []*keyOwnership // in the order of from, but for those that a look found late
-}
-
-// keyTable finds what was done with a key.
-type keyTable struct {
-	words  *vocabulary
-	byName map[name]*keyed // whatever was done with it
-	keys   []*keyed        // those that somebody tried to acquire, sorted
+	name      string
+	acquires  []*operation  // in the order of their invokes
+	stored    []*operation  // reads and writes, in the same order
+	leases    []lease       // in the order of from
+	held      []span        // while it was held by somebody who could use it
+	waits     []*waitPeriod // in the order of their beginnings
+	obstacles func() *blockingKeys
+	tenures   []*keyOwnership // in the order of from, but for those that a look found late
 }
 
 // key gives what was done with a key.
-func (t *keyTable) key(key name) *keyed {
-	k := t.byName[key]
+func (r *record) key(key string) *keyed {
+	k := r.byName[key]
 	if k == nil {
-		k = &keyed{key: key, name: t.words.name(key)}
-		t.byName[key] = k
+		k = &keyed{name: key}
+		r.byName[key] = k
 	}
 	return k
 }
 
-// of gives what was done with the key of that name, which may be nothing.
-func (t *keyTable) of(key string) *keyed {
-	if k := t.byName[t.words.names.find(key)]; k != nil {
-		return k
-	}
-	return &keyed{name: key}
-}
-
 func byName(a, b *keyed) int { return strings.Compare(a.name, b.name) }
+
+// words keeps one copy of each string, so that what is kept of an event does not keep its whole line.
+type words map[string]string
+
+func (w words) of(s string) string {
+	kept, known := w[s]
+	if !known {
+		kept = strings.Clone(s)
+		w[kept] = kept
+	}
+	return kept
+}

@@ -3,6 +3,8 @@ package checker
 import (
 	"cmp"
 	"slices"
+
+	"example.org/lockproof/harness/history"
 )
 
 // access is a read or a write at the store that took effect.
@@ -30,11 +32,11 @@ type access struct {
 // and then at the latest when the first who saw it was done. Of another nobody
 // knows: had it taken effect, it could be the last of all.
 func (k *keyed) accesses(r *record) []access {
-	words, seen := r.vocabulary, k.firstSeen(&r.passages)
+	seen := k.firstSeen(&r.passages)
 	accesses := make([]access, 0, len(k.stored))
 	for _, o := range k.stored {
 		a := access{
-			write: o.op == opWrite, client: words.name(o.process), base: words.text(o.base), value: words.text(o.value),
+			write: o.op == history.OpWrite, client: o.process, base: o.base, value: o.value,
 			call: o.asked, ret: o.done, accepted: never, op: o,
 		}
 		if o.ok() {
@@ -66,12 +68,12 @@ func (k *keyed) accesses(r *record) []access {
 // firstSeen gives, for each version, when the first operation was over that knew it: a
 // version that was seen, and whose writer's fate is unknown otherwise, tells that the
 // one it was derived from had been there as well.
-func (k *keyed) firstSeen(ps *storeWrites) map[text]int64 {
-	seen, unknown := map[text]int64{}, map[text]*operation{}
+func (k *keyed) firstSeen(ps *storeWrites) map[string]int64 {
+	seen, unknown := map[string]int64{}, map[string]*operation{}
 	for _, o := range k.stored {
 		done := o.done
 		if !o.ok() {
-			if o.op != opWrite || o.outcome == failed {
+			if o.op != history.OpWrite || o.outcome == failed {
 				continue
 			}
 			unknown[o.value] = o
@@ -81,7 +83,7 @@ func (k *keyed) firstSeen(ps *storeWrites) map[text]int64 {
 			}
 		}
 		version := o.value
-		if o.op == opWrite {
+		if o.op == history.OpWrite {
 			version = o.base
 		}
 		if first, known := seen[version]; !known || done < first {
@@ -103,9 +105,9 @@ func (k *keyed) firstSeen(ps *storeWrites) map[text]int64 {
 // unique requires that versions are written once each, and never from
 // themselves. It gives the first write that is none, nil if all are.
 func (k *keyed) unique() *operation {
-	versions := map[text]bool{initial: true}
+	versions := map[string]bool{"": true}
 	for _, o := range k.stored {
-		if o.op != opWrite {
+		if o.op != history.OpWrite {
 			continue
 		}
 		if versions[o.value] || o.value == o.base {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"example.org/lockproof/harness/history"
 )
 
 // releaseBound judges releases: while its client reaches a healthy majority, a release
@@ -11,24 +13,19 @@ import (
 // more: not on enough nodes to block others of which one, at least, the client could reach.
 type releaseBound struct{ *analysis }
 
-// lateRelease is a release that took longer than the bound, or had not ended when the
-// history did.
-type lateRelease struct {
-	span
-	client, key name
-	call        int32 // the index of its invoke
-}
-
 func (b *releaseBound) violations(known int) []Violation {
 	bound := b.header.Bounds.Release
 	if bound <= 0 {
 		return nil
 	}
 	var found []Violation
-	for _, s := range b.releases {
-		for _, clear := range s.without(b.reach().unreachable(b.name(s.client))) {
+	for _, o := range b.operations.kept {
+		if o.op != history.OpRelease || o.done-o.asked <= bound {
+			continue
+		}
+		for _, clear := range (span{o.asked, o.done}).without(b.unreachable[o.process]) {
 			if clear.length() > bound {
-				found = append(found, b.late(s, clear, known+len(found)))
+				found = append(found, b.late(o, clear, known+len(found)))
 			}
 		}
 	}
@@ -37,22 +34,23 @@ func (b *releaseBound) violations(known int) []Violation {
 			found = append(found, b.left(k, l, known+len(found)))
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(found, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Until, b.Until))
+	})
 	return found
 }
 
-func (b *releaseBound) late(s lateRelease, clear span, index int) Violation {
-	client := b.name(s.client)
+func (b *releaseBound) late(o *operation, clear span, index int) Violation {
 	v := Violation{
-		Key: b.name(s.key), From: clear.from, Until: clear.until, Processes: []string{client},
+		Key: o.key, From: clear.from, Until: clear.until, Processes: []string{o.process},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
 			"but its release had not returned after %s (limit %s)",
-			client, b.name(s.key), formatTime(s.from), formatTime(clear.from), formatTime(clear.until),
+			o.process, o.key, formatTime(o.asked), formatTime(clear.from), formatTime(clear.until),
 			formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
 	}
 	v.release = true
 	if index < maxViolations {
-		v.Facts = b.waitFacts(s.client, s.key, clear)
+		v.Facts = b.waitFacts(o.process, o.key, clear)
 	}
 	return v
 }
@@ -70,9 +68,9 @@ type leftoverKeys struct {
 // need to be looked at.
 func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 	bound := b.header.Bounds.Release
-	lingering := map[text][]*keyOwnership{}
+	lingering := map[string][]*keyOwnership{}
 	for _, h := range k.tenures {
-		if h.until-h.from > bound && h.token != 0 {
+		if h.until-h.from > bound && h.token != "" {
 			lingering[h.token] = append(lingering[h.token], h)
 		}
 	}
@@ -83,7 +81,7 @@ func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 	for _, l := range k.leases {
 		due := l.until + bound
 		keys := lingering[l.grant.keyToken]
-		if l.ended != byRelease || due >= b.end || len(keys) == 0 {
+		if l.ended != EndedRelease || due >= b.end || len(keys) == 0 {
 			continue
 		}
 		r := b.remains(l, due, keys)
@@ -110,18 +108,17 @@ func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
 
 // remains gives what is left of a lease's keys when its release is due.
 func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftoverKeys {
-	client, window := b.name(l.client), span{l.until, due}
+	client, window := l.client, span{l.until, due}
 	r := leftoverKeys{lease: l, due: due}
-	reach := b.reach()
-	if window.meets(reach.unreachable(client)) {
+	if window.meets(b.unreachable[client]) {
 		return r
 	}
 	for _, h := range keys {
 		if h.from > due || h.until <= due || b.takenAnew(l, h) {
 			continue
 		}
-		r.all = append(r.all, b.name(h.node))
-		if !window.meets(reach.unhealthy(client, b.name(h.node))) {
+		r.all = append(r.all, h.node)
+		if !window.meets(b.unhealthy(client, h.node)) {
 			r.left = append(r.left, h)
 		}
 	}
@@ -141,7 +138,7 @@ func (b *releaseBound) takenAnew(l lease, h *keyOwnership) bool {
 }
 
 func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
-	client := b.name(r.lease.client)
+	client := r.lease.client
 	var until int64
 	for _, h := range r.left {
 		until = max(until, h.until)
@@ -152,31 +149,10 @@ func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
 			"on %d of %d nodes, enough to keep others out, until %s",
 			client, k.name, formatTime(r.lease.until), formatDuration(b.header.Bounds.Release), len(r.all), len(b.header.Nodes),
 			formatTime(until)),
-		Leases: []Lease{b.lease(r.lease)},
+		Leases: []Lease{r.lease.told()},
 	}
 	if index < maxViolations {
 		v.Facts = b.leftFacts(r)
 	}
 	return v
-}
-
-// noteRelease keeps a release that took longer than the bound.
-func (r *record) noteRelease(o *operation, until int64) {
-	if b := r.header.Bounds.Release; b > 0 && o.op == opRelease && until-o.asked > b {
-		r.releases = append(r.releases, lateRelease{span{o.asked, until}, o.process, o.key, o.call})
-	}
-}
-
-// noteUnended keeps the releases that had not ended when the history did.
-func (r *record) noteUnended() {
-	for o := range r.operations.kept.all() {
-		if o.outcome != underWay || o.op != opRelease {
-			continue
-		}
-		until := r.end
-		if t, killed := r.kills.first(o.process, o.asked); killed {
-			until = t
-		}
-		r.noteRelease(o, until)
-	}
 }

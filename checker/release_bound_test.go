@@ -15,10 +15,6 @@ func TestReleaseBound(t *testing.T) {
 		tell    func(s *story, lease int)
 		verdict string
 	}{
-		{"at once", func(s *story, lease int) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 110, history.TypeOK)
-		}, history.Holds},
 		{"within the bound", func(s *story, lease int) {
 			s.deletes(105, "c1", "c1.1", all...)
 			s.release("c1", lease, 100, 600, history.TypeOK)

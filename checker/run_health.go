@@ -45,7 +45,7 @@ func (t runHealth) stalled() string {
 		return ""
 	}
 	var worst keptEvent
-	for e := range t.kept.all() {
+	for _, e := range t.kept {
 		if e.late > worst.late && t.unexplainedStall(e) >= t.header.StallLimit {
 			worst = *e
 		}

@@ -10,8 +10,8 @@ import (
 // TTL of the scenario; a point, if its own TTL is no longer: from then on it may take a TTL.
 type setback struct {
 	span
-	client  name  // it is none for this client
-	longest int64 // until when the longest of those up to this one lasts
+	client  string // it is none for this client
+	longest int64  // until when the longest of those up to this one lasts
 }
 
 // setbacks gives a key's, in the order of their beginnings. Where the history tells of the keys
@@ -20,7 +20,7 @@ type setback struct {
 func (k *keyed) setbacks(a *analysis) []setback {
 	var found []setback
 	if len(k.tenures) > 0 {
-		inTheWay := a.obstacles(k)
+		inTheWay := k.obstacles()
 		for _, h := range k.tenures {
 			if there := inTheWay.excused(h); there.until > there.from {
 				found = append(found, setback{span: span{h.from, min(h.until, h.from+a.excess(h, h.from, int(h.set)))}})
@@ -61,8 +61,8 @@ func (a *analysis) excess(h *keyOwnership, t int64, event int) int64 {
 }
 
 // ownTTL is that of a client, or the scenario's if that is longer.
-func (a *analysis) ownTTL(client name) int64 {
-	return max(a.header.TTL, a.header.ClientTTLs[a.name(client)])
+func (a *analysis) ownTTL(client string) int64 {
+	return max(a.header.TTL, a.header.ClientTTLs[client])
 }
 
 // duringWait gives the setbacks that may touch a wait, as spans.
@@ -82,13 +82,13 @@ func duringWait(all []setback, w *waitPeriod) []span {
 			spans = append(spans, s.span)
 		}
 	}
-	return unionOf(spans)
+	return union(spans)
 }
 
 // taken gives the moments of a stretch at which others than a client came to own the
 // key on a node without asking for it then, by a command that was late or as the node
 // came back with what it knew: from then on it may take a TTL until it is free.
-func (k *keyed) taken(during span, client name) []span {
+func (k *keyed) taken(during span, client string) []span {
 	var points []span
 	for _, h := range k.tenures {
 		asks := func(o *operation) bool { return o.process == h.owner && o.asked <= h.from && h.from <= o.done }

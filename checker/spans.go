@@ -19,28 +19,12 @@ func (s span) length() int64 { return s.until - s.from }
 func (s span) overlaps(other span) bool { return s.from < other.until && other.from < s.until }
 
 // union merges spans into disjoint ones, in order. Empty spans stay as points.
-func union(spans []span) []span {
-	return unionOf(slices.Clone(spans))
-}
-
-// unionOf is union in the memory of the spans.
-func unionOf(spans []span) []span {
+func union(sets ...[]span) []span {
+	spans := slices.Concat(sets...)
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	merged := spans[:0]
 	for _, s := range spans {
 		merged = merge(merged, s)
-	}
-	return merged
-}
-
-// unionInto appends the union of two sets, each disjoint and in order.
-func unionInto(merged, a, b []span) []span {
-	for len(a) > 0 || len(b) > 0 {
-		if len(b) == 0 || len(a) > 0 && a[0].from <= b[0].from {
-			merged, a = merge(merged, a[0]), a[1:]
-		} else {
-			merged, b = merge(merged, b[0]), b[1:]
-		}
 	}
 	return merged
 }
@@ -86,10 +70,7 @@ func covered(k int, sets [][]span) []span {
 
 // without gives what is left of a span between the interruptions, which are
 // disjoint and in order. A point cuts a span in two.
-func (s span) without(interruptions []span) []span { return s.appendWithout(nil, interruptions) }
-
-// appendWithout is without into a slice that is there already.
-func (s span) appendWithout(left []span, interruptions []span) []span {
+func (s span) without(interruptions []span) (left []span) {
 	first := reaching(interruptions, s.from)
 	from := s.from
 	for _, stop := range interruptions[first:] {
@@ -122,10 +103,10 @@ func reaching(spans []span, t int64) int {
 }
 
 // perClient keeps spans by client, for one key.
-type perClient map[name][]span
+type perClient map[string][]span
 
 // of gives a client's spans, which find makes when they are asked for first.
-func (p perClient) of(client name, find func() []span) []span {
+func (p perClient) of(client string, find func() []span) []span {
 	spans, done := p[client]
 	if !done {
 		spans = find()

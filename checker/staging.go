@@ -24,25 +24,20 @@ const hangs = "the lock does not lock while a node hangs, though a majority answ
 const hangsAtRelease = "a release of the lock does not return while a node hangs, though a majority answers " +
 	"(hung-node is about that), and here some hang to begin with"
 
-// untold is the reason where nothing shows whether it was that.
-const untold = "some nodes hang to begin with, and it is not known whether the lock waited for one of them " +
-	"(hung-node is about that)"
-
 // judge takes back what a trial cannot show whose setting did not come about. A violation
 // that follows from that is none of what the scenario is about, unless it expects
 // something of fault tolerance, which is what the lock then lacks; any other blocks.
 func (s *staging) judge(results []Result) {
 	failed := s.lacksGrants()
 	for i := range results {
+		r := &results[i]
 		switch {
-		case !s.about(results[i].Property) || results[i].Verdict != history.Violated:
-		case s.every(results[i], func(v Violation) bool { return s.hung(v) && v.release }):
-			results[i].Undecide(Vacuous, hangsAtRelease)
-		case s.every(results[i], s.hung):
-			results[i].Undecide(Unstaged, hangs)
+		case !s.about(r.Property) || r.Verdict != history.Violated || !every(r.Violations, s.hung):
+		case every(r.Violations, func(v Violation) bool { return v.release }):
+			r.Undecide(Vacuous, hangsAtRelease)
+		default:
+			r.Undecide(Unstaged, hangs)
 			failed = true
-		case s.every(results[i], func(v Violation) bool { return s.hung(v) || s.mayHang(v) }):
-			results[i].Undecide(Unstaged, untold)
 		}
 	}
 	for i := range results {
@@ -61,13 +56,12 @@ func (s *staging) lacksGrants() bool {
 		return false
 	}
 	for _, k := range s.keys {
-		held := spansOf(k.leases)
 		for _, o := range k.acquires {
 			wait := span{o.asked, o.done}
-			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(held, wait) || cuts(s.unreachable[o.process], wait) {
+			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(k.held, wait) || cuts(s.unreachable[o.process], wait) {
 				continue
 			}
-			if s.waitsForSetting(s.name(o.process), wait) == certainly {
+			if s.waitsForSetting(o.process, wait) {
 				return true
 			}
 		}
@@ -85,39 +79,21 @@ func (s *staging) about(property string) bool {
 	return property == DeadlockFreedom && expected != history.Violated || property == FaultTolerance && expected == ""
 }
 
-// every reports whether something is true of each violation that a result tells of.
-func (s *staging) every(r Result, is func(Violation) bool) bool {
-	return !slices.ContainsFunc(r.Violations, func(v Violation) bool { return !is(v) })
+func every(violations []Violation, is func(Violation) bool) bool {
+	return !slices.ContainsFunc(violations, func(v Violation) bool { return !is(v) })
 }
 
 // hung reports whether a violation is that a client waited for a node that the setting keeps
 // from it.
-func (s *staging) hung(v Violation) bool { return s.waiting(v) == certainly }
-
-// mayHang reports whether nothing says what its client waited for, and it may have been that.
-func (s *staging) mayHang(v Violation) bool { return s.waiting(v) == perhaps }
-
-func (s *staging) waiting(v Violation) certainty {
-	if len(v.Processes) == 0 {
-		return not
-	}
-	return s.waitsForSetting(v.Processes[0], span{v.From, v.Until})
+func (s *staging) hung(v Violation) bool {
+	return len(v.Processes) > 0 && s.waitsForSetting(v.Processes[0], span{v.From, v.Until})
 }
-
-// certainty is how sure it is that something was so.
-type certainty uint8
-
-const (
-	not certainty = iota
-	perhaps
-	certainly
-)
 
 // waitsForSetting reports whether a client, for more than half of a wait, sent nothing to anybody while a
 // link of its was cut by the setting: a majority had answered; or what it sent into that link came
 // when nothing else was under way, and nothing else followed. A history that does not say what was
-// sent there leaves that open.
-func (s *staging) waitsForSetting(client string, wait span) certainty {
+// sent there does not show otherwise.
+func (s *staging) waitsForSetting(client string, wait span) bool {
 	var cuts []fault
 	for _, f := range s.faults {
 		link, _, isLink := strings.Cut(f.target, "-")
@@ -126,26 +102,22 @@ func (s *staging) waitsForSetting(client string, wait span) certainty {
 		}
 	}
 	if len(cuts) == 0 {
-		return not
+		return false
 	}
 	sent, answered, last := s.traffic(client, wait)
 	if idle := longest(wait.without(sent)); 2*idle.length() <= wait.length() {
-		return not
+		return false
 	}
 	if answered >= len(s.nodesOf(client))-s.blockingFor(client)+1 {
-		return certainly
+		return true
 	}
-	found := not
-	for _, f := range cuts {
-		switch {
-		case slices.ContainsFunc(f.sent,
-			func(t int64) bool { return t >= wait.from && t-wait.from <= wait.length()/2 && t > last }):
-			return certainly
-		case len(f.sent) == 0 && (f.impact == nil || *f.impact > 0):
-			found = perhaps
+	return slices.ContainsFunc(cuts, func(f fault) bool {
+		if len(f.sent) == 0 { // it is not known when, or whether
+			return f.impact == nil || *f.impact > 0
 		}
-	}
-	return found
+		return slices.ContainsFunc(f.sent,
+			func(t int64) bool { return t >= wait.from && t-wait.from <= wait.length()/2 && t > last })
+	})
 }
 
 // traffic gives the moments at which a client's commands reached a node, how many nodes had

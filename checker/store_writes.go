@@ -23,8 +23,8 @@ type storeWrites struct {
 
 // version is one that a write leaves at a key's register.
 type version struct {
-	key   name
-	value text
+	key   string
+	value string
 }
 
 // storeLink ends the names of links to the store.
@@ -44,7 +44,7 @@ func (r *reader) atStore(e *history.Event) {
 		return
 	}
 	key := strings.TrimPrefix(e.Command.Key, history.RegisterPrefix)
-	o := r.passages.open[version{r.names.find(key), r.texts.find(e.Command.Token)}]
+	o := r.passages.open[version{key, e.Command.Token}]
 	switch {
 	case o == nil:
 	case e.Type == history.TypeCommand && o.passage == 0:
@@ -58,7 +58,7 @@ func (r *reader) atStore(e *history.Event) {
 
 // sets notes a write that was invoked, until its client hears of its success.
 func (ps *storeWrites) sets(o *operation) {
-	if o.op != opWrite {
+	if o.op != history.OpWrite {
 		return
 	}
 	v := version{o.key, o.value}

@@ -111,6 +111,18 @@ func TestTimeline(t *testing.T) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.instant(100, "flush", "n1")
 		}, []want{{"c1", "t1", 10, 100, TenureFlushed}}},
+		{"moved with its slot", func(s *story) {
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.add(100, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "migrate-slot",
+				Class: history.SlotMoves, Phase: history.PhaseBegin, Targets: []string{"n2"}, Requested: map[string]string{"to": "n1"}}})
+			s.look(500, "n1", "r1", "", 0)
+		}, []want{{"c1", "t1", 10, 100, TenureMoved}}},
+		{"resynced from a master that went down", func(s *story) {
+			s.header.Nodes, s.header.Replicas = []string{"n2"}, map[string]string{"n1": "n2"}
+			s.look(10, "n1", "r1", "t1", 1000)
+			s.instant(100, "kill", "n2")
+			s.look(500, "n1", "r1", "", 0)
+		}, []want{{"", "t1", 10, 500, TenureResynced}}},
 		{"flushed, with looks before and after at one instant", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.look(100, "n1", "r1", "t1", 910)

@@ -36,7 +36,7 @@ func (v vacuity) judge(result *Result) {
 // unmet gives the first step of the script that did not come out as it had to
 // for the run to show anything, if there is one.
 func (v vacuity) unmet() string {
-	for e := range v.kept.all() {
+	for _, e := range v.kept {
 		if e.unmet != "" {
 			return e.unmet
 		}
@@ -46,7 +46,7 @@ func (v vacuity) unmet() string {
 
 // ineffective names the first fault that did not take effect, if any.
 func (v vacuity) ineffective() string {
-	for e := range v.kept.all() {
+	for _, e := range v.kept {
 		if e.fault != nil && !e.fault.Effective {
 			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
 				e.fault.Kind, strings.Join(e.fault.Targets, ", "), formatTime(e.time))

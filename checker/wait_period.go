@@ -7,7 +7,7 @@ import "sort"
 // wait is one. What a wait shows of a stretch of time is [waitPeriod.within].
 type waitPeriod struct {
 	span
-	client   name
+	client   string
 	attempts []*operation // in order; the last may have been granted
 	gap      int64        // two attempts that are no further apart are one asking
 }
@@ -22,7 +22,7 @@ const retryGapDivisor = 4
 // goes on waiting.
 func (k *keyed) waitPeriods(bound int64) []*waitPeriod {
 	var all []*waitPeriod
-	open := map[name]*waitPeriod{}
+	open := map[string]*waitPeriod{}
 	for _, o := range k.acquires {
 		if o.refused {
 			continue
@@ -68,7 +68,7 @@ func (w *waitPeriod) within(during span) []span {
 		refused.until = o.done
 	}
 	if refused.from >= 0 {
-		parts = unionOf(append(parts, refused))
+		parts = union(append(parts, refused))
 	}
 	var waited []span
 	for _, part := range parts {
@@ -94,7 +94,7 @@ func (o *operation) fruitless(gap int64) bool {
 // asked is a stretch in which a client asked for a key with no more than short pauses.
 type asked struct {
 	span
-	client name
+	client string
 }
 
 // askedSpans gives all such stretches of some waits.
@@ -115,7 +115,7 @@ func askedSpans(waits []*waitPeriod) []asked {
 
 // rivals counts the other clients that asked for a key at some time during a stretch.
 func (w *waitPeriod) rivals(all []asked, during span) int {
-	clients := map[name]bool{}
+	clients := map[string]bool{}
 	for _, other := range all {
 		if other.client != w.client && other.from < during.until && other.until > during.from {
 			clients[other.client] = true

@@ -67,26 +67,19 @@ func (k *shrinker) steps() {
 	}
 }
 
-// clients takes away one client after another, with all that it does; those behind it
-// move up.
-func (k *shrinker) clients() {
-	for i := k.best.Clients - 1; i >= 0 && k.best.Clients > 1; i-- {
-		k.try(func(s *Schedule) {
-			s.Clients--
-			s.Steps = without(s.Steps, client(i), s.Clients-i, client, i)
-		})
-	}
-}
-
 // minNodes is how many nodes are left: with fewer there is no minority that may fail.
 const minNodes = 3
 
-// nodes does the same for nodes.
-func (k *shrinker) nodes() {
-	for i := k.best.Nodes - 1; i >= 0 && k.best.Nodes > minNodes; i-- {
+// clients takes away one client after another, with all that it does; those behind it
+// move up. nodes does the same for nodes.
+func (k *shrinker) clients() { k.members(func(s *Schedule) *int { return &s.Clients }, 1, client) }
+func (k *shrinker) nodes()   { k.members(func(s *Schedule) *int { return &s.Nodes }, minNodes, node) }
+
+func (k *shrinker) members(count func(*Schedule) *int, least int, name func(int) string) {
+	for i := *count(k.best) - 1; i >= 0 && *count(k.best) > least; i-- {
 		k.try(func(s *Schedule) {
-			s.Nodes--
-			s.Steps = without(s.Steps, node(i), s.Nodes-i, node, i)
+			*count(s)--
+			s.Steps = without(s.Steps, name(i), *count(s)-i, name, i)
 		})
 	}
 }
@@ -123,20 +116,17 @@ func without(steps []Step, gone string, behind int, name func(int) string, at in
 
 // options takes away what is set of the lock and the nodes.
 func (k *shrinker) options() {
-	if k.best.Lock.NodeTimeout > 0 {
-		k.try(func(s *Schedule) { s.Lock.NodeTimeout = 0 })
-	}
-	if k.best.Lock.RetryMax > 0 {
-		k.try(func(s *Schedule) { s.Lock.RetryMin, s.Lock.RetryMax = 0, 0 })
-	}
-	if k.best.Lock.Tries > 0 {
-		k.try(func(s *Schedule) { s.Lock.Tries = 0 })
-	}
-	if k.best.Lock.MaxExtensions > 0 {
-		k.try(func(s *Schedule) { s.Lock.MaxExtensions = 0 })
-	}
-	if k.best.Lock.Resends > 0 {
-		k.try(func(s *Schedule) { s.Lock.Resends = 0 })
+	for _, clear := range []func(*Lock){
+		func(l *Lock) { l.NodeTimeout = 0 },
+		func(l *Lock) { l.RetryMin, l.RetryMax = 0, 0 },
+		func(l *Lock) { l.Tries = 0 },
+		func(l *Lock) { l.MaxExtensions = 0 },
+		func(l *Lock) { l.Resends = 0 },
+	} {
+		cleared := k.best.Lock
+		if clear(&cleared); cleared != k.best.Lock {
+			k.try(func(s *Schedule) { s.Lock = cleared })
+		}
 	}
 	if k.best.Persistence != cluster.PersistNone && !k.restarts() {
 		k.try(func(s *Schedule) { s.Persistence = cluster.PersistNone })

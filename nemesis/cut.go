@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -37,10 +38,7 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 	if err != nil {
 		return nil, err
 	}
-	d := f.Direction
-	if d == "" {
-		d = cluster.Both
-	}
+	d := cmp.Or(f.Direction, cluster.Both)
 	if err := l.Cut(d); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -73,10 +74,7 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 	if err != nil {
 		return nil, err
 	}
-	d := f.Direction
-	if d == "" {
-		d = cluster.Both
-	}
+	d := cmp.Or(f.Direction, cluster.Both)
 	if err := n.addDelay(l, target, d, f.Delay); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package nemesis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -47,9 +46,6 @@ func (n *Nemesis) demote(ctx context.Context, f Fault, target string) (*Active, 
 	node, err := n.node(target)
 	if err != nil {
 		return nil, err
-	}
-	if len(n.activeOn(target, Demote)) > 0 {
-		return nil, errors.New("already in effect")
 	}
 	sent := n.countSent(target)
 	before, during, err := becomes(ctx, node, demoteCommand)

@@ -2,8 +2,6 @@ package nemesis
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 
 	"example.org/lockproof/harness/cluster"
@@ -37,16 +35,9 @@ var _ = declare(&Declaration{
 // proof is that it is in no network and does not answer, and that it is the same
 // server afterwards.
 func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Active, error) {
-	found, err := n.node(target)
+	node, err := nodeAs[cluster.Networked](n, target, "has no network for each node")
 	if err != nil {
 		return nil, err
-	}
-	node, ok := found.(cluster.Networked)
-	if !ok {
-		return nil, fmt.Errorf("the %s cluster has no network for each node", n.cluster.Kind())
-	}
-	if len(n.activeOn(target, Disconnect)) > 0 {
-		return nil, errors.New("already in effect")
 	}
 	before, err := n.inspect(ctx, target)
 	if err != nil {

@@ -54,9 +54,6 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	if err != nil {
 		return nil, err
 	}
-	if len(n.activeOn(target, Fill)) > 0 {
-		return nil, errors.New("already in effect")
-	}
 	if _, err := n.inspect(ctx, target); err != nil {
 		return nil, err
 	}

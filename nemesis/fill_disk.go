@@ -41,12 +41,9 @@ func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active
 	if err != nil {
 		return nil, err
 	}
-	disk, err := n.disk(server)
+	disk, err := n.disk(target)
 	if err != nil {
 		return nil, err
-	}
-	if len(n.activeOn(target, FillDisk)) > 0 {
-		return nil, errors.New("already in effect")
 	}
 	before, err := disk.Disturbed()
 	if err != nil {

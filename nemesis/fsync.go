@@ -2,8 +2,6 @@ package nemesis
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strconv"
 
 	"example.org/lockproof/harness/cluster"
@@ -21,16 +19,9 @@ type fsyncFault struct {
 // fsync disturbs the fsyncs of a node's disk. The proof is to how many it was
 // done.
 func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do fsyncFault) (*Active, error) {
-	node, err := n.node(target)
+	disk, err := n.disk(target)
 	if err != nil {
 		return nil, err
-	}
-	disk, err := n.disk(node)
-	if err != nil {
-		return nil, err
-	}
-	if len(n.activeOn(target, f.Kind)) > 0 {
-		return nil, errors.New("already in effect")
 	}
 	before, err := disk.Disturbed()
 	if err != nil {
@@ -51,11 +42,8 @@ func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do fsyn
 }
 
 // disk is a node's, if the cluster can get at it.
-func (n *Nemesis) disk(node cluster.Node) (cluster.Disk, error) {
-	if disk, ok := node.(cluster.Disk); ok {
-		return disk, nil
-	}
-	return nil, fmt.Errorf("the %s cluster has no access to disks", n.cluster.Kind())
+func (n *Nemesis) disk(target string) (cluster.Disk, error) {
+	return nodeAs[cluster.Disk](n, target, "has no access to disks")
 }
 
 // fsyncEndText tells of the end of a disturbance.

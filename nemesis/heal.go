@@ -1,8 +1,6 @@
 package nemesis
 
-import (
-	"example.org/lockproof/harness/history"
-)
+import "example.org/lockproof/harness/history"
 
 // Heal ends what keeps a link from carrying all in its time.
 const Heal = "heal"

@@ -1,8 +1,6 @@
 package nemesis
 
-import (
-	"example.org/lockproof/harness/history"
-)
+import "example.org/lockproof/harness/history"
 
 // LetGo ends what is done to single messages of a link.
 const LetGo = "let-go"

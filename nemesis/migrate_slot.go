@@ -68,9 +68,6 @@ func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Act
 	if !ok {
 		return nil, fmt.Errorf("the %s cluster has no Redis Cluster", n.cluster.Kind())
 	}
-	if len(n.activeOn(target, MigrateSlot)) > 0 {
-		return nil, errors.New("already in effect")
-	}
 	m := &slotMove{nemesis: n, cluster: members, fault: f}
 	var err error
 	if m.from, err = n.node(target); err == nil {

@@ -136,6 +136,8 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 		return nil, errors.New("unknown fault")
 	case d.effectOn(target, n.isClient) == nil:
 		return nil, fmt.Errorf("invalid target: want %s", d.Targets())
+	case d.Link == nil && len(n.activeOn(target, f.Kind)) > 0: // faults on a link add up
+		return nil, errors.New("already in effect")
 	}
 	f.startedAfter = n.cluster.Now()
 	return d.apply(n, ctx, f, target)
@@ -156,16 +158,22 @@ func (n *Nemesis) node(target string) (cluster.Node, error) {
 	return nil, fmt.Errorf("unknown client or node %s", target)
 }
 
-// server finds the real server that a target names.
-func (n *Nemesis) server(target string) (cluster.Server, error) {
+// nodeAs finds the node that a target names, which has to be one that not every cluster has.
+func nodeAs[T cluster.Node](n *Nemesis, target, lack string) (able T, err error) {
 	node, err := n.node(target)
 	if err != nil {
-		return nil, err
+		return able, err
 	}
-	if server, ok := node.(cluster.Server); ok {
-		return server, nil
+	able, ok := node.(T)
+	if !ok {
+		return able, fmt.Errorf("the %s cluster %s", n.cluster.Kind(), lack)
 	}
-	return nil, fmt.Errorf("the %s cluster has no real servers", n.cluster.Kind())
+	return able, nil
+}
+
+// server finds the real server that a target names.
+func (n *Nemesis) server(target string) (cluster.Server, error) {
+	return nodeAs[cluster.Server](n, target, "has no real servers")
 }
 
 // begin records a fault that lasts and keeps it.

@@ -14,13 +14,9 @@ import (
 // occupy lets another user's script run on a node, which answers BUSY meanwhile, or
 // nothing.
 func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bool) (*Active, error) {
-	node, err := n.node(target)
+	scripted, err := nodeAs[cluster.Scripted](n, target, "cannot occupy a node with a script")
 	if err != nil {
 		return nil, err
-	}
-	scripted, ok := node.(cluster.Scripted)
-	if !ok {
-		return nil, fmt.Errorf("the %s cluster cannot occupy a node with a script", n.cluster.Kind())
 	}
 	if n.isOccupied(target) {
 		return nil, errors.New("already occupied")

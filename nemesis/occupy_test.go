@@ -31,7 +31,7 @@ func TestOccupy_BusyAndBlock(t *testing.T) {
 				require.True(t, r.last(t).Effective)
 				require.Equal(t, answer, r.last(t).Measured["answer"])
 				_, err := r.nemesis.Apply(context.Background(), Fault{Kind: kind, Targets: []string{"n1"}, Duration: lasts})
-				require.ErrorContains(t, err, "already occupied")
+				require.ErrorContains(t, err, "already in effect")
 
 				refused := r.acquire(t, "c1", "k1", lasts/4)
 				require.Equal(t, history.TypeFail, refused.Type, "one node is no majority")

@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"example.org/lockproof/harness/cluster"
@@ -31,13 +30,9 @@ var _ = declare(&Declaration{
 // The proof is its role before and after, and that it goes on from the writes
 // that it had: by its offset one can tell what it did not have.
 func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active, error) {
-	node, err := n.node(target)
+	replica, err := nodeAs[cluster.Replica](n, target, "cannot promote a replica")
 	if err != nil {
 		return nil, err
-	}
-	replica, ok := node.(cluster.Replica)
-	if !ok {
-		return nil, fmt.Errorf("the %s cluster cannot promote a replica", n.cluster.Kind())
 	}
 	before, err := n.inspect(ctx, target)
 	if err != nil {
@@ -49,7 +44,7 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 	if err := replica.Promote(ctx); err != nil {
 		return nil, err
 	}
-	after, err := node.Look(ctx)
+	after, err := replica.Look(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -35,9 +35,6 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 	if err != nil {
 		return nil, err
 	}
-	if len(n.activeOn(target, Rewrite)) > 0 {
-		return nil, errors.New("already in effect")
-	}
 	if err := server.Rewrite(ctx, f.Duration); err != nil {
 		return nil, err
 	}

@@ -47,11 +47,8 @@ type Late struct {
 // starve makes the timers of a client's lock late. The proof is one that was due when
 // that began: it has waited until the end.
 func (n *Nemesis) starve(ctx context.Context, f Fault, target string) (*Active, error) {
-	switch {
-	case len(n.paused(target)) > 0:
+	if len(n.paused(target)) > 0 {
 		return nil, errors.New("paused: it cannot be told")
-	case len(n.activeOn(target, Starve)) > 0:
-		return nil, errors.New("already starved")
 	}
 	if err := n.clients.Starve(ctx, target); err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func TestStarve_RefusesPausedAndStarved(t *testing.T) {
 		r.apply(t, Fault{Kind: Starve, Targets: []string{"c1"}})
 		r.apply(t, Fault{Kind: Pause, Targets: []string{"c2"}})
 		for target, want := range map[string]string{
-			"c1": "starve c1: already starved", "c2": "starve c2: paused: it cannot be told",
+			"c1": "starve c1: already in effect", "c2": "starve c2: paused: it cannot be told",
 		} {
 			_, err := r.nemesis.Apply(context.Background(), Fault{Kind: Starve, Targets: []string{target}})
 			require.EqualError(t, err, want)

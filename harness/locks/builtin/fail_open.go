@@ -10,15 +10,9 @@ func init() {
 	locks.Register(locks.Kind{
 		Name:     "single-fail-open",
 		Doc:      "one node, naive: an error while acquiring is taken for a yes, so that work goes on without Redis",
-		New:      newFailOpen,
+		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release, l.extend = l.setOrFail, l.deleteOwn, l.expireOwn }),
 		OwnClock: true, Extends: true, SingleNode: true,
 	})
-}
-
-func newFailOpen(env locks.Env) (locks.Lock, error) {
-	l := newNodeLock(env)
-	l.acquire, l.release, l.extend = l.setOrFail, l.deleteOwn, l.expireOwn
-	return l, nil
 }
 
 // setOrFail is the mistake: who gets no answer works on, and so does the holder.

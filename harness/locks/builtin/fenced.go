@@ -32,6 +32,18 @@ func newFenced(env locks.Env) (*fenced, error) {
 	return &fenced{reference: lock, nodes: env.Nodes, timeout: env.NodeTimeout}, nil
 }
 
+// fencedBy makes locks whose tokens are issued so.
+func fencedBy(issue func(*fenced, context.Context, string, string) (int64, error)) func(locks.Env) (locks.Lock, error) {
+	return func(env locks.Env) (locks.Lock, error) {
+		f, err := newFenced(env)
+		if err != nil {
+			return nil, err
+		}
+		f.issue = func(ctx context.Context, key, owner string) (int64, error) { return issue(f, ctx, key, owner) }
+		return f, nil
+	}
+}
+
 // counterKey is where the nodes keep the counter of a key.
 func counterKey(key string) string { return history.FencePrefix + key }
 

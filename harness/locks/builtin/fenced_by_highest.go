@@ -12,25 +12,16 @@ func init() {
 	locks.Register(locks.Kind{
 		Name:    "redlock-fenced-by-highest",
 		Doc:     "Redlock with the highest count of a majority as fencing token, which is not written back: counts diverge",
-		New:     newFencedByHighest,
+		New:     fencedBy((*fenced).countOnEach),
 		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
 
-// newFencedByHighest makes the mistake that Kleppmann (2016) foresees:
+// countOnEach makes the mistake that Kleppmann (2016) foresees:
 // "Keeping counters on several nodes would mean they would go out of sync."
 // Every node counts the grants that it took part in, and the highest count of
 // a majority becomes the token. It stands on the one node that gave it: the
 // next majority may be without that node, and count less.
-func newFencedByHighest(env locks.Env) (locks.Lock, error) {
-	f, err := newFenced(env)
-	if err != nil {
-		return nil, err
-	}
-	f.issue = f.countOnEach
-	return f, nil
-}
-
 func (f *fenced) countOnEach(ctx context.Context, key, _ string) (int64, error) {
 	counter := counterKey(key)
 	counts, err := f.queryMajority(ctx, "count "+counter,

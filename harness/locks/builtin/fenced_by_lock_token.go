@@ -12,7 +12,7 @@ func init() {
 	locks.Register(locks.Kind{
 		Name:    "redlock-fenced-by-lock-token",
 		Doc:     "Redlock whose unique token is taken for a fencing token: it names a lease, and says nothing of its turn",
-		New:     newFencedByLockToken,
+		New:     fencedBy((*fenced).lockTokenAsNumber),
 		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
 	})
 }
@@ -21,18 +21,9 @@ func init() {
 // script compares exactly: Lua's are doubles, of 53 bits.
 const fenceDigits = 12
 
-// newFencedByLockToken makes the mistake that Kleppmann (2016) warns of: the
+// lockTokenAsNumber makes the mistake that Kleppmann (2016) warns of: the
 // random value that Redlock generates is unique, but not monotonic.
-func newFencedByLockToken(env locks.Env) (locks.Lock, error) {
-	f, err := newFenced(env)
-	if err != nil {
-		return nil, err
-	}
-	f.issue = lockTokenAsNumber
-	return f, nil
-}
-
-func lockTokenAsNumber(_ context.Context, _, owner string) (int64, error) {
+func (*fenced) lockTokenAsNumber(_ context.Context, _, owner string) (int64, error) {
 	n, err := strconv.ParseInt(owner[:fenceDigits], 16, 64)
 	if err != nil {
 		return 0, fmt.Errorf("make a number of the token %s: %w", owner, err)

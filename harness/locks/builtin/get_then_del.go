@@ -12,15 +12,9 @@ func init() {
 	locks.Register(locks.Kind{
 		Name:     "get-then-del",
 		Doc:      "one node, naive: release is GET, compare, DEL: between the two the owner can change",
-		New:      newGetThenDel,
+		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release = l.setNX, l.getThenDelete }),
 		OwnClock: true, SingleNode: true,
 	})
-}
-
-func newGetThenDel(env locks.Env) (locks.Lock, error) {
-	l := newNodeLock(env)
-	l.acquire, l.release = l.setNX, l.getThenDelete
-	return l, nil
 }
 
 // getThenDelete is the mistake: the key can expire and be taken by another

@@ -37,6 +37,15 @@ type nodeLock struct {
 
 func newNodeLock(env locks.Env) *nodeLock { return &nodeLock{env: env, node: env.Nodes[0]} }
 
+// nodeLockWith makes locks with the commands that set chooses.
+func nodeLockWith(set func(*nodeLock)) func(locks.Env) (locks.Lock, error) {
+	return func(env locks.Env) (locks.Lock, error) {
+		l := newNodeLock(env)
+		set(l)
+		return l, nil
+	}
+}
+
 func (l *nodeLock) Acquire(ctx context.Context, key string) (locks.Lease, error) {
 	return locks.Retry(ctx, l.env, func() (locks.Lease, error) { return l.attempt(ctx, key) })
 }

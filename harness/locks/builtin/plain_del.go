@@ -10,15 +10,9 @@ func init() {
 	locks.Register(locks.Kind{
 		Name:     "plain-del",
 		Doc:      "one node, naive: release is a plain DEL, whoever the owner is by then",
-		New:      newPlainDel,
+		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release = l.setNX, l.deleteAny }),
 		OwnClock: true, SingleNode: true,
 	})
-}
-
-func newPlainDel(env locks.Env) (locks.Lock, error) {
-	l := newNodeLock(env)
-	l.acquire, l.release = l.setNX, l.deleteAny
-	return l, nil
 }
 
 // deleteAny is the mistake: redis.io warns that a client which took longer

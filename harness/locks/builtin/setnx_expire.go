@@ -11,15 +11,9 @@ func init() {
 	locks.Register(locks.Kind{
 		Name:     "setnx-expire",
 		Doc:      "one node, naive: SETNX and PEXPIRE are two commands; a client that dies between them locks for ever",
-		New:      newSetnxExpire,
+		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release = l.setThenExpire, l.deleteOwn }),
 		OwnClock: true, SingleNode: true,
 	})
-}
-
-func newSetnxExpire(env locks.Env) (locks.Lock, error) {
-	l := newNodeLock(env)
-	l.acquire, l.release = l.setThenExpire, l.deleteOwn
-	return l, nil
 }
 
 // setThenExpire is the mistake: whatever comes between the two commands leaves
