@@ -213,7 +213,11 @@ func (d document) hooks(s *Server, name string, service any) {
 		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data,
 			settings.Shutdown)
 	}
-	test := interpolated(dig(service, "healthcheck", "test"))
+	s.healthcheck(d.at("services", name, "healthcheck"), interpolated(dig(service, "healthcheck", "test")))
+}
+
+// healthcheck judges the command by which an engine asks whether a container is well.
+func (s *Server) healthcheck(at settings.Place, test any) {
 	all := joined(test)
 	switch line, isText := test.(string); {
 	case isText:
@@ -225,7 +229,7 @@ func (d document) hooks(s *Server, name string, service any) {
 	case all[0] == "CMD-SHELL" && len(all) == 2:
 		all = []string{"sh", "-c", all[1]}
 	}
-	s.beside(d.at("services", name, "healthcheck"), "healthcheck", all, Settings)
+	s.beside(at, "healthcheck", all, Settings)
 }
 
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
