@@ -16,12 +16,11 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// What the values of some keys may be.
+// What the values of keys may be that a variant has too.
 var (
-	persistences = []string{string(cluster.PersistNone), string(cluster.PersistRDB), string(cluster.PersistNo),
-		string(cluster.PersistEverysec), string(cluster.PersistAlways)}
-	storeChecks = []string{string(CheckNone), string(CheckFence), string(CheckFenceWrites), string(CheckCompare)}
-	verdicts    = []string{history.Holds, history.Violated}
+	persistence = oneOf("settings", cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
+		cluster.PersistEverysec, cluster.PersistAlways)
+	verdict = oneOf("verdicts that can be expected", history.Holds, history.Violated)
 )
 
 // Bounds on what a scenario may ask for.
@@ -47,39 +46,40 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 	d.s = defaults(d.file)
 	s := d.s
 	places := d.fields(root, "the scenario", []field{
-		{"name", "words in lower case joined by hyphens", d.readName},
-		{"title", "one line that says what happens", func(n ast.Node) { s.Title = d.text(n, "title") }},
-		{"source", "where the evidence is: a text or a list of texts", d.readSource},
-		{"lesson", "at most three sentences for a student", d.readLesson},
-		{"on", "", func(n ast.Node) { s.On = d.keywords(n, "on", cluster.Names(), "clusters") }},
-		{"ttl", "", func(n ast.Node) { d.readTTL(n, "ttl", &s.TTL) }},
-		{"least-ttl", "", func(n ast.Node) { d.readTTL(n, "least-ttl", &s.MinTTL) }},
-		{"nodes", "", func(n ast.Node) { s.Nodes = numbered("n", d.integer(n, "nodes", 1, maxNodes)) }},
-		{"several", "", func(n ast.Node) { s.MultiNodeReason = d.text(n, "several") }},
-		{"aliases", "", d.readAliases},
-		{"replicas", "", d.readReplicas},
-		{"sentinels", "", d.readSentinels},
-		{"redis-cluster", "", d.readRedisCluster},
-		{"persistence", "", d.readPersistence(&s.Persistence)},
-		{"redis", "", func(n ast.Node) { s.Redis = d.redis(n, nil) }},
-		{"restart", "", func(n ast.Node) { s.Restart = Restart(d.keyword(n, "restart", restarts, "settings")) }},
-		{"delay", "", func(n ast.Node) { s.Delay = d.span(n, "delay", zeroOrMore) }},
-		{"lock", "", func(n ast.Node) { s.Lock = d.lock(n, s.Lock) }},
-		{"store", "", func(n ast.Node) { s.Store = d.store(n) }},
-		{"workload", "", d.readWorkload},
-		{"clients", "", d.readClients},
-		{"script", "", func(n ast.Node) { s.Script = d.script(n) }},
-		{"nemesis", "", d.readNemesis},
-		{"bounds", "", func(n ast.Node) { s.Bounds = d.bounds(n, s.Bounds) }},
-		{"earned", "", func(n ast.Node) { s.Earned = d.earned(n, s.Earned) }},
-		{"expect", "the verdict on at least one property, for example `mutual-exclusion: holds`", d.readExpect},
-		{"variants", "", d.readVariants},
+		{"name", "words in lower case joined by hyphens", (*decoder).readName},
+		{"title", "one line that says what happens", set(&s.Title, text)},
+		{"source", "where the evidence is: a text or a list of texts", (*decoder).readSource},
+		{"lesson", "at most three sentences for a student", (*decoder).readLesson},
+		{"on", "", set(&s.On, someOf("clusters", cluster.Names()...))},
+		{"ttl", "", readTTL(&s.TTL)},
+		{"least-ttl", "", readTTL(&s.MinTTL)},
+		{"nodes", "", set(&s.Nodes, nodeNames)},
+		{"several", "", set(&s.MultiNodeReason, text)},
+		{"aliases", "", (*decoder).readAliases},
+		{"replicas", "", named((*decoder).readReplicas)},
+		{"sentinels", "", (*decoder).readSentinels},
+		{"redis-cluster", "", (*decoder).readRedisCluster},
+		{"persistence", "", set(&s.Persistence, persistence)},
+		{"redis", "", set(&s.Redis, redisFrom(nil))},
+		{"restart", "", set(&s.Restart, oneOf("settings", RestartNever, RestartAlways))},
+		{"delay", "", set(&s.Delay, zeroOrMore.span)},
+		{"lock", "", set(&s.Lock, lockFrom(s.Lock))},
+		{"store", "", set(&s.Store, (*decoder).store)},
+		{"workload", "", named(set(&s.Workload, (*decoder).workload))},
+		{"clients", "", named((*decoder).readClients)},
+		{"script", "", set(&s.Script, (*decoder).script)},
+		{"nemesis", "", (*decoder).readNemesis},
+		{"bounds", "", set(&s.Bounds, boundsFrom(s.Bounds))},
+		{"earned", "", set(&s.Earned, earnedFrom(s.Earned))},
+		{"expect", "the verdict on at least one property, for example `mutual-exclusion: holds`",
+			set(&s.Expect, (*decoder).expect)},
+		{"variants", "", (*decoder).readVariants},
 	})
 	if at := places["nemesis"]; at != nil && places["workload"] == nil {
 		d.report(at, "a nemesis without a workload: the schedule lasts as long as the workload does",
 			"add `workload:`, or put the faults into the script")
 	}
-	d.checkServers()
+	d.checkScripts()
 	d.checkRedisCluster(places["redis-cluster"])
 	if s.TTL < s.MinTTL {
 		d.report(places["least-ttl"], fmt.Sprintf("the ttl is %v, less than the least-ttl of %v", s.TTL, s.MinTTL),
@@ -105,6 +105,10 @@ func defaults(file string) *Scenario {
 	}
 }
 
+func nodeNames(d *decoder, n ast.Node, what string) []string {
+	return numbered("n", integer(1, maxNodes)(d, n, what))
+}
+
 // numbered makes names such as n1 to n5.
 func numbered(prefix string, count int) []string {
 	names := make([]string, count)
@@ -116,8 +120,8 @@ func numbered(prefix string, count int) []string {
 
 var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-func (d *decoder) readName(n ast.Node) {
-	name := d.text(n, "name")
+func (d *decoder) readName(n ast.Node, what string) {
+	name := d.text(n, what)
 	d.s.Name, d.name = name, position(n)
 	if name != "" && !scenarioName.MatchString(name) {
 		d.report(position(n), fmt.Sprintf("invalid scenario name %q", name),
@@ -137,9 +141,9 @@ func (d *decoder) checkFileName() {
 	}
 }
 
-func (d *decoder) readSource(n ast.Node) {
-	for _, element := range d.list(n, "source") {
-		d.s.Source = append(d.s.Source, d.text(element, "source"))
+func (d *decoder) readSource(n ast.Node, what string) {
+	for _, element := range d.list(n, what) {
+		d.s.Source = append(d.s.Source, d.text(element, what))
 	}
 }
 
@@ -147,42 +151,44 @@ func (d *decoder) readSource(n ast.Node) {
 // that "e.g. this" and "1.2 ttl" do not count.
 var sentenceEnd = regexp.MustCompile(`[.!?]["')]*(\s+["'(]?[A-Z]|$)`)
 
-func (d *decoder) readLesson(n ast.Node) {
-	d.s.Lesson = d.text(n, "lesson")
+func (d *decoder) readLesson(n ast.Node, what string) {
+	d.s.Lesson = d.text(n, what)
 	if count := len(sentenceEnd.FindAllString(d.s.Lesson, -1)); count > 3 {
 		d.report(position(n), fmt.Sprintf("the lesson has %d sentences", count), "want three or fewer")
 	}
 }
 
 // readTTL reads a TTL, the run's or the least, in units of time.
-func (d *decoder) readTTL(n ast.Node, what string, ttl *time.Duration) {
-	before := len(d.problems)
-	span := d.span(n, what, positive)
-	if len(d.problems) > before {
-		return
+func readTTL(ttl *time.Duration) reader {
+	return func(d *decoder, n ast.Node, what string) {
+		before := len(d.problems)
+		span := positive.span(d, n, what)
+		if len(d.problems) > before {
+			return
+		}
+		if span.TTLs != 0 || span.Fixed < minTTL || span.Fixed > maxTTL {
+			d.report(position(n), fmt.Sprintf("%s: %q is not a TTL", what, span),
+				fmt.Sprintf("want from %v to 10m, in units of time: `%s: 1s`", minTTL, what))
+			return
+		}
+		*ttl = span.Fixed
 	}
-	if span.TTLs != 0 || span.Fixed < minTTL || span.Fixed > maxTTL {
-		d.report(position(n), fmt.Sprintf("%s: %q is not a TTL", what, span),
-			fmt.Sprintf("want from %v to 10m, in units of time: `%s: 1s`", minTTL, what))
-		return
-	}
-	*ttl = span.Fixed
 }
 
-func (d *decoder) readAliases(n ast.Node) {
+func (d *decoder) readAliases(n ast.Node, what string) {
 	d.s.Aliases = map[string]string{}
-	for _, e := range d.entries(n, "aliases", "a mapping of node to node, for example {n2: n1}") {
+	for _, e := range d.entries(n, what, "a mapping of node to node, for example {n2: n1}") {
 		if !slices.Contains(d.s.Nodes, e.key) {
 			d.report(e.at, fmt.Sprintf("aliases: unknown node %q", e.key), suggest(e.key, d.s.Nodes, "the nodes are"))
 			continue
 		}
-		server := d.keyword(e.value, "the alias "+e.key, d.s.Nodes, "nodes")
+		server := oneOf("nodes", d.s.Nodes...)(d, e.value, "the alias "+e.key)
 		if server == e.key {
 			d.report(position(e.value), fmt.Sprintf("%s is its own alias", e.key), "name the node whose server it stands for")
 		}
 		d.s.Aliases[e.key] = server
 	}
-	for _, e := range d.entries(n, "aliases", "") {
+	for _, e := range d.entries(n, what, "") {
 		if server := d.s.Aliases[e.key]; d.s.Aliases[server] != "" && server != e.key {
 			d.report(position(e.value), fmt.Sprintf("%s stands for %s, which is an alias", e.key, server),
 				"name a node that has a server of its own")
@@ -190,33 +196,22 @@ func (d *decoder) readAliases(n ast.Node) {
 	}
 }
 
-func (d *decoder) readPersistence(into *cluster.Persistence) func(ast.Node) {
-	return func(n ast.Node) {
-		*into = cluster.Persistence(d.keyword(n, "persistence", persistences, "settings"))
-	}
-}
-
-func (d *decoder) store(n ast.Node) Store {
-	s := Store{Check: CheckNone}
-	d.fields(n, "store", []field{
-		{"check", "what the store checks before it accepts a write", func(n ast.Node) {
-			s.Check = StoreCheck(d.keyword(n, "check", storeChecks, "checks"))
-		}},
+func (d *decoder) store(n ast.Node, what string) (s Store) {
+	d.fields(n, what, []field{
+		{"check", "what the store checks before it accepts a write",
+			set(&s.Check, oneOf("checks", CheckNone, CheckFence, CheckFenceWrites, CheckCompare))},
 	})
 	return s
 }
 
-func (d *decoder) readExpect(n ast.Node) { d.s.Expect = d.expect(n) }
-
-func (d *decoder) expect(n ast.Node) map[string]string {
+func (d *decoder) expect(n ast.Node, what string) map[string]string {
 	expect := map[string]string{}
-	entries := d.entries(n, "expect", "a mapping of properties to verdicts, for example `mutual-exclusion: holds`")
-	for _, e := range entries {
+	for _, e := range d.entries(n, what, "a mapping of properties to verdicts, for example `mutual-exclusion: holds`") {
 		if !slices.Contains(checker.Names(), e.key) {
 			d.report(e.at, fmt.Sprintf("unknown property %q", e.key), suggest(e.key, checker.Names(), "the properties are"))
 			continue
 		}
-		expect[e.key] = d.keyword(e.value, e.key, verdicts, "verdicts that can be expected")
+		expect[e.key] = verdict(d, e.value, e.key)
 	}
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) == 0 {
 		d.report(position(n), "expect is empty",
@@ -225,27 +220,31 @@ func (d *decoder) expect(n ast.Node) map[string]string {
 	return expect
 }
 
-func (d *decoder) bounds(n ast.Node, b Bounds) Bounds {
-	d.fields(n, "bounds", []field{
-		{"free", "", func(n ast.Node) { b.Free = d.span(n, "free", positive) }},
-		{"grant", "", func(n ast.Node) { b.Grant = d.span(n, "grant", positive) }},
-		{"release", "", func(n ast.Node) { b.Release = d.span(n, "release", positive) }},
-		{"cancel", "", func(n ast.Node) { b.Cancel = d.span(n, "cancel", positive) }},
-		{"tenure", "", func(n ast.Node) { b.Tenure = d.span(n, "tenure", positive) }},
-	})
-	return b
+// boundsFrom reads bounds; what they do not set stays as in b.
+func boundsFrom(b Bounds) value[Bounds] {
+	return func(d *decoder, n ast.Node, what string) Bounds {
+		d.fields(n, what, []field{
+			{"free", "", set(&b.Free, positive.span)},
+			{"grant", "", set(&b.Grant, positive.span)},
+			{"release", "", set(&b.Release, positive.span)},
+			{"cancel", "", set(&b.Cancel, positive.span)},
+			{"tenure", "", set(&b.Tenure, positive.span)},
+		})
+		return b
+	}
 }
 
-func (d *decoder) earned(n ast.Node, e Earned) Earned {
-	count := func(name string, into **int) field {
-		return field{name, "", func(n ast.Node) {
-			least := d.integer(n, name, 0, 1_000_000)
-			*into = &least
-		}}
+// earnedFrom reads what must have happened; what it does not set stays as in e.
+func earnedFrom(e Earned) value[Earned] {
+	count := present(integer(0, 1_000_000))
+	return func(d *decoder, n ast.Node, what string) Earned {
+		d.fields(n, what, []field{
+			{"grants", "", set(&e.Grants, count)},
+			{"contended", "", set(&e.Contended, count)},
+			{"faults", "", set(&e.Faults, count)},
+			{"writes", "", set(&e.Writes, count)},
+			{"refused", "", set(&e.Refused, count)},
+		})
+		return e
 	}
-	d.fields(n, "earned", []field{
-		count("grants", &e.Grants), count("contended", &e.Contended), count("faults", &e.Faults),
-		count("writes", &e.Writes), count("refused", &e.Refused),
-	})
-	return e
 }

@@ -2,13 +2,12 @@ package scenarios
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"example.org/lockproof/harness/cluster"
 )
 
 const documentFile = "../docs/scenarios.md"
@@ -48,12 +47,28 @@ func TestDocument_VerbTable(t *testing.T) {
 
 func TestDocument_ModifiersAndValues(t *testing.T) {
 	text := document(t)
-	for modifier := range readers {
+	for modifier := range modifierReaders() {
 		require.True(t, strings.Contains(text, "| `"+modifier+"` |"), modifier)
 	}
-	for _, values := range [][]string{cluster.Names(), persistences, storeChecks, verdicts, outcomes, parts, untilEvents,
-		directions, randomNames(), policies, restarts, switches} {
-		for _, value := range values {
+	_, err := Parse("x.yaml", []byte(`
+clients: 1
+on: "?"
+persistence: "?"
+restart: "?"
+redis: {maxmemory-policy: "?", no-appendfsync-on-rewrite: "?"}
+store: {check: "?"}
+expect: {mutual-exclusion: "?"}
+script:
+- {acquire: c1, must: "?"}
+- {until: c1-n1, of: SET, has: "?"}
+- {hold: c1-n1, of: SET, part: "?"}
+- {cut: c1-n1, direction: "?"}
+nemesis: [{fault: "?"}]
+`))
+	accepted := regexp.MustCompile(`unknown value "\?"; the .* are (.*)`).FindAllStringSubmatch(err.Error(), -1)
+	require.Len(t, accepted, 12)
+	for _, values := range accepted {
+		for value := range strings.SplitSeq(values[1], ", ") {
 			require.True(t, strings.Contains(text, "`"+value+"`"), value)
 		}
 	}
@@ -65,8 +80,8 @@ func TestDocument_RandomFaults(t *testing.T) {
 	var faults, targets []string
 	of := map[string][]string{} // the faults, by their targets in words
 	with := map[string][]string{}
-	for _, name := range randomNames() {
-		fault := randomDeclaration(Verb(name))
+	for _, name := range randomVerbs() {
+		name, fault := string(name), randomDeclaration(name)
 		faults = append(faults, "`"+name+"`")
 		words := fault.RandomTargets().String()
 		if of[words] == nil {
@@ -107,10 +122,12 @@ func TestEveryVerbHasAUsage(t *testing.T) {
 		require.NotEmpty(t, u.Doc, u.Verb)
 		require.NotZero(t, u.Targets, u.Verb)
 		for _, modifier := range u.modifiers() {
-			require.NotNil(t, readers[modifier], "%s takes %q, which nothing reads", u.Verb, modifier)
+			require.NotNil(t, modifierReaders()[modifier], "%s takes %q, which nothing reads", u.Verb, modifier)
 		}
 		for _, modifier := range u.Required {
 			require.NotEmpty(t, examples[modifier], "no example of %q for an error", modifier)
 		}
 	}
 }
+
+func modifierReaders() map[string]reader { return (&decoder{s: &Scenario{}}).modifiers(&Step{}) }

@@ -40,8 +40,7 @@ type decoder struct {
 	problems []*Problem
 	s        *Scenario
 	name     *token.Position // of the scenario's name
-	// unresolved is set when the nodes or clients are broken: names that then seem
-	// not to exist are not reported, for they may be right.
+	// unresolved is set when the nodes or clients are broken: unknown names are not reported then.
 	unresolved bool
 }
 

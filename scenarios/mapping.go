@@ -40,12 +40,33 @@ func (d *decoder) entries(n ast.Node, what, want string) []entry {
 	return entries
 }
 
-// field is one key that a mapping may hold. Read takes its value; needed, if
-// set, makes the key required and says what it is for.
+// reader takes the value of a key, which it calls what in a report.
+type reader func(d *decoder, n ast.Node, what string)
+
+// set puts the value of a key where it belongs.
+func set[T any](into *T, read value[T]) reader {
+	return func(d *decoder, n ast.Node, what string) { *into = read(d, n, what) }
+}
+
+// as calls the key by another name in reports.
+func (r reader) as(what string) reader {
+	return func(d *decoder, n ast.Node, _ string) { r(d, n, what) }
+}
+
+// named marks what gives nodes or clients their names: if it is wrong, names that then seem not to exist may be right.
+func named(r reader) reader {
+	return func(d *decoder, n ast.Node, what string) {
+		before := len(d.problems)
+		r(d, n, what)
+		d.unresolved = d.unresolved || len(d.problems) > before
+	}
+}
+
+// field is one key that a mapping may hold. Needed, if set, makes the key required and says what it is for.
 type field struct {
 	name   string
 	needed string
-	read   func(ast.Node)
+	read   reader
 }
 
 // fields reads a mapping with the given fields. They are read in the order
@@ -68,7 +89,7 @@ func (d *decoder) fields(n ast.Node, what string, fields []field) map[string]*to
 		value, ok := found[f.name]
 		switch {
 		case ok:
-			f.read(value)
+			f.read(d, value, f.name)
 		case f.needed != "" && n.Type() == ast.MappingType:
 			d.report(position(n), fmt.Sprintf("%s has no %s", what, f.name), fmt.Sprintf("add `%s:`, %s", f.name, f.needed))
 		}

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -11,55 +10,41 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// readers read the modifiers of steps into them.
-var readers = map[string]func(*decoder, ast.Node, *Step){
-	"key": func(d *decoder, n ast.Node, s *Step) { s.Key = d.text(n, "key") },
-	"to":  func(d *decoder, n ast.Node, s *Step) { s.To = d.keyword(n, "to", d.s.Nodes, "nodes") },
-	"mistake": func(d *decoder, n ast.Node, s *Step) {
-		s.Mistake = d.keyword(n, "mistake", nemesis.SlotMistakes, "mistakes")
-	},
-	"thread":   func(d *decoder, n ast.Node, s *Step) { s.Thread = d.thread(n) },
-	"reaching": func(d *decoder, n ast.Node, s *Step) { s.Reaching = d.keywords(n, "reaching", d.s.Servers(), "nodes") },
-	"async":    func(d *decoder, n ast.Node, s *Step) { s.Async = d.boolean(n, "async") },
-	"if-held":  func(d *decoder, n ast.Node, s *Step) { s.IfHeld = d.boolean(n, "if-held") },
-	"must":     func(d *decoder, n ast.Node, s *Step) { s.Must = d.keyword(n, "must", outcomes, "outcomes") },
-	"within":   func(d *decoder, n ast.Node, s *Step) { s.Within = d.span(n, "within", positive) },
-	"for":      func(d *decoder, n ast.Node, s *Step) { s.For = d.span(n, "for", positive) },
-	"after":    func(d *decoder, n ast.Node, s *Step) { s.After = d.span(n, "after", positive) },
-	"of": func(d *decoder, n ast.Node, s *Step) {
-		s.Of = d.keyword(n, "of", slices.Concat(promisedEffects, commands), "commands")
-	},
-	"part":  func(d *decoder, n ast.Node, s *Step) { s.Part = cluster.Part(d.keyword(n, "part", parts, "parts")) },
-	"times": func(d *decoder, n ast.Node, s *Step) { s.Times = d.integer(n, "times", 1, 1000) },
-	"direction": func(d *decoder, n ast.Node, s *Step) {
-		s.Direction = d.direction(n)
-	},
-	"by":   func(d *decoder, n ast.Node, s *Step) { s.By = d.span(n, "by", zeroOrMore) },
-	"jump": func(d *decoder, n ast.Node, s *Step) { s.Jump = d.jump(n) },
-	"rate": func(d *decoder, n ast.Node, s *Step) { s.Rate = d.rate(n) },
-	"has":  func(d *decoder, n ast.Node, s *Step) { s.Has = d.keyword(n, "has", untilEvents, "sights") },
+// modifiers read the modifiers of a step into it.
+func (d *decoder) modifiers(s *Step) map[string]reader {
+	return map[string]reader{
+		"key":       set(&s.Key, text),
+		"to":        set(&s.To, oneOf("nodes", d.s.Nodes...)),
+		"mistake":   set(&s.Mistake, oneOf("mistakes", nemesis.SlotMistakes...)),
+		"thread":    set(&s.Thread, (*decoder).thread),
+		"reaching":  set(&s.Reaching, someOf("nodes", d.s.Servers()...)),
+		"async":     set(&s.Async, (*decoder).boolean),
+		"if-held":   set(&s.IfHeld, (*decoder).boolean),
+		"must":      set(&s.Must, oneOf("outcomes", "ok", "fail")),
+		"within":    set(&s.Within, positive.span),
+		"for":       set(&s.For, positive.span),
+		"after":     set(&s.After, positive.span),
+		"of":        set(&s.Of, oneOf("commands", commands...)),
+		"part":      set(&s.Part, oneOf("parts", cluster.PartCommand, cluster.PartReply)),
+		"times":     set(&s.Times, integer(1, 1000)),
+		"direction": set(&s.Direction, direction),
+		"by":        set(&s.By, zeroOrMore.span),
+		"jump":      set(&s.Jump, (*decoder).jump),
+		"rate":      set(&s.Rate, rate),
+		"has":       set(&s.Has, oneOf("sights", "received", "answered")),
+	}
 }
 
-// What the values of some modifiers may be.
-var (
-	outcomes    = []string{"ok", "fail"}
-	parts       = []string{string(cluster.PartCommand), string(cluster.PartReply)}
-	untilEvents = []string{"received", "answered"}
-	// promisedEffects are what commands of many names do to a lock's key.
-	promisedEffects = []string{cluster.Take, cluster.Extend, cluster.Release}
-	// commands are those that locks send; EVAL stands for EVALSHA too.
-	commands = []string{"SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE", "PEXPIRE", "INCR", "WAIT", "INFO", "TIME",
-		"EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "SUBSCRIBE", "FCALL"}
-)
+// commands are what commands of many names do to a lock's key, and those that locks send; EVAL stands for EVALSHA too.
+var commands = []string{cluster.Take, cluster.Extend, cluster.Release, "SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE",
+	"PEXPIRE", "INCR", "WAIT", "INFO", "TIME", "EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "SUBSCRIBE", "FCALL"}
 
-// The slowest and fastest clocks; a rate of 1 is the true one.
-const minRate, maxRate = 0.01, 100
-
-func (d *decoder) rate(n ast.Node) float64 { return d.number(n, "rate", minRate, maxRate) }
+// rate reads that of a clock: 1 is the true one's.
+var rate = number(0.01, 100)
 
 // thread reads the name of a thread of a client.
-func (d *decoder) thread(n ast.Node) string {
-	name := d.text(n, "thread")
+func (d *decoder) thread(n ast.Node, what string) string {
+	name := d.text(n, what)
 	if name != "" && !clientName.MatchString(name) {
 		d.report(position(n), fmt.Sprintf("invalid thread name %q", name),
 			"want a letter, then letters and digits, for example b")
@@ -68,9 +53,9 @@ func (d *decoder) thread(n ast.Node) string {
 }
 
 // jump reads by how much a clock jumps, which may be backwards.
-func (d *decoder) jump(n ast.Node) Span {
+func (d *decoder) jump(n ast.Node, what string) Span {
 	before := len(d.problems)
-	span := d.span(n, "jump", either)
+	span := either.span(d, n, what)
 	if span.IsZero() && len(d.problems) == before {
 		d.report(position(n), "the jump is 0", "want another duration, for example `jump: 1 ttl` or `jump: -50ms`")
 	}

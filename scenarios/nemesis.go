@@ -20,12 +20,12 @@ func randomDeclaration(fault Verb) *nemesis.Declaration {
 	return nil
 }
 
-// randomNames lists the faults that a schedule can draw.
-func randomNames() []string {
-	var names []string
+// randomVerbs lists the faults that a schedule can draw.
+func randomVerbs() []Verb {
+	var names []Verb
 	for _, d := range nemesis.Declarations() {
 		if d.Draw != nil {
-			names = append(names, string(d.Kind))
+			names = append(names, Verb(d.Kind))
 		}
 	}
 	return names
@@ -34,14 +34,9 @@ func randomNames() []string {
 // randomKeys are all keys of a fault in a schedule.
 var randomKeys = []string{"fault", "among", "count", "every", "for", "direction", "by", "jump", "rate"}
 
-func (d *decoder) readNemesis(n ast.Node) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok || len(list.Values) == 0 {
-		d.mismatch(n, "nemesis",
-			"a list of faults, for example `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`")
-		return
-	}
-	for _, element := range list.Values {
+func (d *decoder) readNemesis(n ast.Node, what string) {
+	for _, element := range d.elements(n, what,
+		"a list of faults, for example `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`") {
 		d.s.Nemesis = append(d.s.Nemesis, d.readRandom(element))
 	}
 }
@@ -50,22 +45,21 @@ func (d *decoder) readNemesis(n ast.Node) {
 func (d *decoder) readRandom(n ast.Node) Random {
 	r := Random{Count: 1}
 	places := d.fields(n, "a fault of the nemesis", []field{
-		{"fault", "what it does, for example `fault: pause`", func(n ast.Node) {
-			r.Fault = Verb(d.keyword(n, "fault", randomNames(), "faults that can be drawn"))
-		}},
-		{"among", "the targets to draw from, for example `among: [n1, n2, n3]`", func(n ast.Node) {
-			if fault := randomDeclaration(r.Fault); fault != nil {
-				r.Candidates = d.targets(n, "among", fault.RandomTargets())
-			}
-		}},
-		{"every", "how long from one to the next, for example `every: [1 ttl, 3 ttl]`",
-			func(n ast.Node) { r.Every = d.spans(n, "every") }},
-		{"count", "", func(n ast.Node) { r.Count = d.count(n, r.Candidates) }},
-		{"for", "", func(n ast.Node) { r.For = d.spans(n, "for") }},
-		{"direction", "", func(n ast.Node) { r.Direction = d.direction(n) }},
-		{"by", "", func(n ast.Node) { r.By = d.span(n, "by", positive) }},
-		{"jump", "", func(n ast.Node) { r.Jump = d.jump(n) }},
-		{"rate", "", func(n ast.Node) { r.Rate = d.rate(n) }},
+		{"fault", "what it does, for example `fault: pause`",
+			set(&r.Fault, oneOf("faults that can be drawn", randomVerbs()...))},
+		{"among", "the targets to draw from, for example `among: [n1, n2, n3]`",
+			func(d *decoder, n ast.Node, what string) {
+				if fault := randomDeclaration(r.Fault); fault != nil {
+					r.Candidates = d.targets(n, what, fault.RandomTargets())
+				}
+			}},
+		{"every", "how long from one to the next, for example `every: [1 ttl, 3 ttl]`", set(&r.Every, (*decoder).spans)},
+		{"count", "", func(d *decoder, n ast.Node, _ string) { r.Count = d.count(n, r.Candidates) }},
+		{"for", "", set(&r.For, (*decoder).spans)},
+		{"direction", "", set(&r.Direction, direction)},
+		{"by", "", set(&r.By, positive.span)},
+		{"jump", "", set(&r.Jump, (*decoder).jump)},
+		{"rate", "", set(&r.Rate, rate)},
 	})
 	if fault := randomDeclaration(r.Fault); fault != nil {
 		d.checkRandom(position(n), r, fault, places)
@@ -78,7 +72,7 @@ func (d *decoder) readRandom(n ast.Node) Random {
 
 // count reads how many targets are hit at once.
 func (d *decoder) count(n ast.Node, among []string) int {
-	count := d.integer(n, "count", 1, 1000)
+	count := integer(1, 1000)(d, n, "count")
 	if len(among) > 0 && count > len(among) {
 		d.report(position(n), fmt.Sprintf("count is %d, of %d targets", count, len(among)),
 			fmt.Sprintf("want at most %d", len(among)))

@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
-
-	"example.org/lockproof/harness/history"
 )
 
 // RedisCluster makes the nodes the masters of one Redis Cluster, and says how a lock is
@@ -29,8 +26,6 @@ const (
 	KeysTagged ClusterKeys = "tagged"
 )
 
-var clusterKeys = []string{string(KeysOne), string(KeysTagged)}
-
 // VotingNodes is how many nodes a lock is given: the clients of a Redis Cluster, or one for
 // each node.
 func (s *Scenario) VotingNodes() int {
@@ -40,22 +35,18 @@ func (s *Scenario) VotingNodes() int {
 	return len(s.Nodes)
 }
 
-func (d *decoder) readRedisCluster(n ast.Node) {
+func (d *decoder) readRedisCluster(n ast.Node, what string) {
 	c := &RedisCluster{Keys: KeysOne}
-	d.fields(n, "redis-cluster", []field{
+	d.fields(n, what, []field{
 		{"clients", "how many clients of the Redis Cluster the lock is given as its nodes",
-			func(n ast.Node) { c.Clients = d.integer(n, "clients", 1, maxNodes) }},
-		{"keys", "", func(n ast.Node) { c.Keys = ClusterKeys(d.keyword(n, "keys", clusterKeys, "ways to name keys")) }},
+			set(&c.Clients, integer(1, maxNodes))},
+		{"keys", "", set(&c.Keys, oneOf("ways to name keys", KeysOne, KeysTagged))},
 	})
 	d.s.RedisCluster = c
 }
 
 // checkRedisCluster finds what a Redis Cluster, if there is to be one, cannot have.
 func (d *decoder) checkRedisCluster(at *token.Position) {
-	d.checkSlotMoves(d.s.Script, at != nil)
-	for _, v := range d.s.Variants {
-		d.checkSlotMoves(v.Script, at != nil)
-	}
 	if at == nil {
 		return
 	}
@@ -87,39 +78,10 @@ func (d *decoder) checkRedisCluster(at *token.Position) {
 				"remove them: it asks the cluster where a key is")
 		}
 	}
-	d.refusePromotion(d.s.Script)
 	for _, v := range d.s.Variants {
-		d.refusePromotion(v.Script)
 		if v.Nodes == 1 {
 			d.report(at, fmt.Sprintf("redis-cluster: the variant %q has one node", v.Name),
 				"remove it: a lock on one node has `clients: 1`")
-		}
-	}
-}
-
-// refusePromotion finds steps that a Redis Cluster refuses: REPLICAOF is not for it.
-func (d *decoder) refusePromotion(steps []Step) {
-	for _, s := range steps {
-		if s.HasClass(history.Failover) {
-			d.report(&token.Position{Line: s.Line, Column: s.Column},
-				string(s.Verb)+": a Redis Cluster promotes replicas by itself",
-				"wait for it: `await-promotion: "+strings.Join(s.Targets, " ")+"`")
-		}
-	}
-}
-
-// checkSlotMoves finds slots that there are not, or that would stay where they are.
-func (d *decoder) checkSlotMoves(steps []Step, slots bool) {
-	for _, s := range steps {
-		at := &token.Position{Line: s.Line, Column: s.Column}
-		switch {
-		case !s.HasClass(history.SlotMoves):
-		case !slots:
-			d.report(at, string(s.Verb)+": these servers are no Redis Cluster, and have no slots",
-				"make them one: `redis-cluster: {clients: 1}`")
-		case slices.Contains(s.Targets, s.To):
-			d.report(at, fmt.Sprintf("%s: the slot of %s is to go to %s itself", s.Verb, s.To, s.To),
-				"give it to another node")
 		}
 	}
 }

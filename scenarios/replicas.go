@@ -14,30 +14,28 @@ import (
 var replicaName = regexp.MustCompile(`^r[1-9]$`)
 
 // readReplicas reads the servers that replicate a node.
-func (d *decoder) readReplicas(n ast.Node) {
-	before := len(d.problems)
+func (d *decoder) readReplicas(n ast.Node, what string) {
 	d.s.Replicas = map[string]string{}
-	for _, e := range d.entries(n, "replicas", "a mapping of replica to master, for example {r1: n1}") {
+	for _, e := range d.entries(n, what, "a mapping of replica to master, for example {r1: n1}") {
 		if !replicaName.MatchString(e.key) {
 			d.report(e.at, fmt.Sprintf("invalid replica name %q", e.key), "want r1 to r9")
 			continue
 		}
-		master := d.keyword(e.value, "the master of "+e.key, d.s.Nodes, "nodes")
+		master := oneOf("nodes", d.s.Nodes...)(d, e.value, "the master of "+e.key)
 		if server := d.s.Aliases[master]; server != "" {
 			d.report(position(e.value),
 				fmt.Sprintf("the master of %s has no server of its own: it stands for %s", e.key, server), "name "+server)
 		}
 		d.s.Replicas[e.key] = master
 	}
-	d.unresolved = d.unresolved || len(d.problems) > before
 }
 
 // maxSentinels is how many Sentinels there can be.
 const maxSentinels = 5
 
 // readSentinels reads how many Sentinels watch n1 and its replicas.
-func (d *decoder) readSentinels(n ast.Node) {
-	d.s.Sentinels = d.integer(n, "sentinels", 1, maxSentinels)
+func (d *decoder) readSentinels(n ast.Node, what string) {
+	d.s.Sentinels = integer(1, maxSentinels)(d, n, what)
 	if len(d.s.Nodes) != 1 {
 		d.report(position(n),
 			fmt.Sprintf("sentinels: there are %d nodes, and Sentinels watch one master", len(d.s.Nodes)),

@@ -85,38 +85,69 @@ func (d *decoder) text(n ast.Node, what string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// keyword reads a text that is one of a few; kind is the plural of what they are.
-func (d *decoder) keyword(n ast.Node, what string, among []string, kind string) string {
-	text := d.text(n, what)
-	if text == "" || slices.Contains(among, text) {
-		return text
+var text value[string] = (*decoder).text
+
+// value reads what a key has, which it calls what in a report.
+type value[T any] func(d *decoder, n ast.Node, what string) T
+
+// oneOf reads a text that is one of a few; kind is the plural of what they are.
+func oneOf[T ~string](kind string, among ...T) value[T] {
+	return func(d *decoder, n ast.Node, what string) T {
+		text := d.text(n, what)
+		if text == "" || slices.Contains(among, T(text)) {
+			return T(text)
+		}
+		d.report(position(n), fmt.Sprintf("%s: unknown value %q", what, text), suggest(text, among, "the "+kind+" are"))
+		return ""
 	}
-	d.report(position(n), fmt.Sprintf("%s: unknown value %q", what, text), suggest(text, among, "the "+kind+" are"))
-	return ""
+}
+
+// someOf reads a list of different texts, or one text, each one of a few.
+func someOf(kind string, among ...string) value[[]string] {
+	return func(d *decoder, n ast.Node, what string) []string {
+		var words []string
+		for _, element := range d.list(n, what) {
+			word := oneOf(kind, among...)(d, element, what)
+			if slices.Contains(words, word) {
+				d.report(position(element), fmt.Sprintf("%s lists %s twice", what, word), "list it once")
+			} else if word != "" {
+				words = append(words, word)
+			}
+		}
+		return words
+	}
 }
 
 // integer reads a whole number within bounds.
-func (d *decoder) integer(n ast.Node, what string, least, most int) int {
-	want := fmt.Sprintf("a whole number from %d to %d", least, most)
-	value := -1.0
-	if number, ok := n.(*ast.IntegerNode); ok {
-		value = numeric(number)
+func integer(least, most int) value[int] {
+	return func(d *decoder, n ast.Node, what string) int {
+		number, ok := n.(*ast.IntegerNode)
+		if !ok || !(numeric(number) >= float64(least) && numeric(number) <= float64(most)) {
+			d.mismatch(n, what, fmt.Sprintf("a whole number from %d to %d", least, most))
+			return least
+		}
+		return int(numeric(number))
 	}
-	if value < float64(least) || value > float64(most) {
-		d.mismatch(n, what, want)
-		return least
-	}
-	return int(value)
 }
 
 // number reads a number within bounds, both included.
-func (d *decoder) number(n ast.Node, what string, least, most float64) float64 {
-	value := numeric(n)
-	if !(value >= least && value <= most) {
-		d.mismatch(n, what, fmt.Sprintf("a number from %g to %g", least, most))
-		return least
+func number(least, most float64) value[float64] {
+	return func(d *decoder, n ast.Node, what string) float64 {
+		value := numeric(n)
+		if !(value >= least && value <= most) {
+			d.mismatch(n, what, fmt.Sprintf("a number from %g to %g", least, most))
+			return least
+		}
+		return value
 	}
-	return value
+}
+
+// present reads a value that can also be unset.
+func present[T any](read value[T]) value[*T] {
+	return func(d *decoder, n ast.Node, what string) *T {
+		v := read(d, n, what)
+		return &v
+	}
 }
 
 // numeric is the value of a number, NaN for all else.
@@ -156,7 +187,7 @@ const (
 const spanForm = `write it like "50ms", "1.2 ttl" or "1 ttl + 50ms"`
 
 // span reads a duration of the sign that makes sense, at the scenario's TTL.
-func (d *decoder) span(n ast.Node, what string, s sign) Span {
+func (s sign) span(d *decoder, n ast.Node, what string) Span {
 	var text string
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -190,19 +221,29 @@ func (d *decoder) span(n ast.Node, what string, s sign) Span {
 func (d *decoder) spans(n ast.Node, what string) Range {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {
-		one := d.span(n, what, positive)
+		one := positive.span(d, n, what)
 		return Range{one, one}
 	}
 	if len(list.Values) != 2 {
 		d.report(position(n), fmt.Sprintf("%s has %d durations", what, len(list.Values)), "want [min, max], or one duration")
 		return Range{}
 	}
-	r := Range{d.span(list.Values[0], what, positive), d.span(list.Values[1], what, positive)}
+	r := Range{positive.span(d, list.Values[0], what), positive.span(d, list.Values[1], what)}
 	if r.Min.In(d.s.TTL) > r.Max.In(d.s.TTL) {
 		d.report(position(n), fmt.Sprintf("%s: %s is more than %s", what, r.Min, r.Max),
 			"the smaller comes first: [min, max]")
 	}
 	return r
+}
+
+// elements returns what a list holds that must not be empty; want says what that is.
+func (d *decoder) elements(n ast.Node, what, want string) []ast.Node {
+	list, ok := n.(*ast.SequenceNode)
+	if !ok || len(list.Values) == 0 {
+		d.mismatch(n, what, want)
+		return nil
+	}
+	return list.Values
 }
 
 // list returns the elements of a list, or the one value given in its place.
@@ -215,18 +256,4 @@ func (d *decoder) list(n ast.Node, what string) []ast.Node {
 		d.report(position(n), what+" is an empty list", "add one, or remove the key")
 	}
 	return list.Values
-}
-
-// keywords reads a list of different texts, or one text, each one of a few.
-func (d *decoder) keywords(n ast.Node, what string, among []string, kind string) []string {
-	var words []string
-	for _, element := range d.list(n, what) {
-		word := d.keyword(element, what, among, kind)
-		if slices.Contains(words, word) {
-			d.report(position(element), fmt.Sprintf("%s lists %s twice", what, word), "list it once")
-		} else if word != "" {
-			words = append(words, word)
-		}
-	}
-	return words
 }

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -267,29 +268,17 @@ func (s *Scenario) Find(variant string) (Variant, error) {
 // that the variant switches off: those are the lock's.
 func (s *Scenario) With(v Variant) *Scenario {
 	c := *s
-	if v.Lock != nil {
-		c.Lock = *v.Lock
-	}
-	if v.Store != nil {
-		c.Store = *v.Store
-	}
-	if v.Persistence != "" {
-		c.Persistence = v.Persistence
-	}
+	replace(&c.Lock, v.Lock)
+	replace(&c.Store, v.Store)
+	replace(&c.Bounds, v.Bounds)
+	replace(&c.Earned, v.Earned)
+	c.Persistence = cmp.Or(v.Persistence, s.Persistence)
+	c.Workload = cmp.Or(v.Workload, s.Workload)
 	if v.Redis != nil {
 		c.Redis = v.Redis
 	}
-	if v.Workload != nil {
-		c.Workload = v.Workload
-	}
 	if v.Script != nil {
 		c.Script = v.Script
-	}
-	if v.Bounds != nil {
-		c.Bounds = *v.Bounds
-	}
-	if v.Earned != nil {
-		c.Earned = *v.Earned
 	}
 	c.Expect = map[string]string{}
 	maps.Copy(c.Expect, s.Expect)
@@ -302,4 +291,11 @@ func (s *Scenario) With(v Variant) *Scenario {
 		return c.merged(first)
 	}
 	return &c
+}
+
+// replace sets what a variant has of its own.
+func replace[T any](of, by *T) {
+	if by != nil {
+		*of = *by
+	}
 }

@@ -11,63 +11,54 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// lock reads a lock and its options; what it does not set stays as in l.
-func (d *decoder) lock(n ast.Node, l Lock) Lock {
-	places := d.fields(n, "lock", []field{
-		{"name", "", func(n ast.Node) { l.Name = d.keyword(n, "lock", lockNames(), "locks") }},
-		{"node-timeout", "", func(n ast.Node) { l.NodeTimeout = d.span(n, "node-timeout", positive) }},
-		{"drift", "", func(n ast.Node) {
-			drift := d.number(n, "drift", 0, 0.9)
-			l.Drift = &drift
-		}},
-		{"tries", "", func(n ast.Node) { l.Tries = d.integer(n, "tries", 1, maxTries) }},
-		{"retry", "", func(n ast.Node) {
-			r := d.spans(n, "retry")
-			l.RetryMin, l.RetryMax = r.Min, r.Max
-		}},
-		{"max-extensions", "", func(n ast.Node) { l.MaxExtensions = d.integer(n, "max-extensions", 1, 1_000_000) }},
-		{"pool", "", func(n ast.Node) { l.Pool = d.integer(n, "pool", 1, maxPool) }},
-		{"resends", "", func(n ast.Node) { l.Resends = d.integer(n, "resends", 0, maxResends) }},
-		{"wait", "", func(n ast.Node) { l.Wait = d.integer(n, "wait", 0, maxNodes) }},
-		{"wait-aof", "", func(n ast.Node) { l.WaitAOF = d.boolean(n, "wait-aof") }},
-		{"connection", "", func(n ast.Node) {
-			l.Connection = locks.Connection(d.keyword(n, "connection", connections, "connections"))
-		}},
-	})
-	if at := places["connection"]; at != nil && !l.WaitsForReplicas() {
-		d.report(at, "the lock waits for no replica, so that it needs no connection for it",
-			"add `wait: 1` or `wait-aof: true`, or remove `connection`")
+// lockFrom reads a lock and its options; what it does not set stays as in l.
+func lockFrom(l Lock) value[Lock] {
+	return func(d *decoder, n ast.Node, what string) Lock {
+		retry := Range{l.RetryMin, l.RetryMax}
+		places := d.fields(n, what, []field{
+			{"name", "", set(&l.Name, oneOf("locks", locks.Names()...)).as(what)},
+			{"node-timeout", "", set(&l.NodeTimeout, positive.span)},
+			{"drift", "", set(&l.Drift, present(number(0, 0.9)))},
+			{"tries", "", set(&l.Tries, integer(1, maxTries))},
+			{"retry", "", set(&retry, (*decoder).spans)},
+			{"max-extensions", "", set(&l.MaxExtensions, integer(1, 1_000_000))},
+			{"pool", "", set(&l.Pool, integer(1, maxPool))},
+			{"resends", "", set(&l.Resends, integer(0, maxResends))},
+			{"wait", "", set(&l.Wait, integer(0, maxNodes))},
+			{"wait-aof", "", set(&l.WaitAOF, (*decoder).boolean)},
+			{"connection", "", set(&l.Connection, oneOf("connections", locks.ConnectionOne, locks.ConnectionPool))},
+		})
+		l.RetryMin, l.RetryMax = retry.Min, retry.Max
+		if at := places["connection"]; at != nil && !l.WaitsForReplicas() {
+			d.report(at, "the lock waits for no replica, so that it needs no connection for it",
+				"add `wait: 1` or `wait-aof: true`, or remove `connection`")
+		}
+		return l
 	}
-	return l
 }
-
-// connections are the connections on which a lock can send WAIT or WAITAOF.
-var connections = []string{string(locks.ConnectionOne), string(locks.ConnectionPool)}
 
 // readClients reads the clients: how many (c1 to cN), their names, or a mapping
 // of names to what is special about them.
-func (d *decoder) readClients(n ast.Node) {
-	before := len(d.problems)
+func (d *decoder) readClients(n ast.Node, what string) {
 	switch n := n.(type) {
 	case *ast.IntegerNode:
-		for _, name := range numbered("c", d.integer(n, "clients", 1, maxClients)) {
+		for _, name := range numbered("c", integer(1, maxClients)(d, n, what)) {
 			d.s.Clients = append(d.s.Clients, Client{Name: name})
 		}
 	case *ast.MappingNode:
-		for _, e := range d.entries(n, "clients", "") {
+		for _, e := range d.entries(n, what, "") {
 			d.checkClientName(e)
 			d.s.Clients = append(d.s.Clients, d.client(e))
 		}
 	case *ast.SequenceNode:
-		for _, element := range d.list(n, "clients") {
+		for _, element := range d.list(n, what) {
 			name := d.text(element, "the name of a client")
 			d.checkClientName(entry{name, position(element), element})
 			d.s.Clients = append(d.s.Clients, Client{Name: name})
 		}
 	default:
-		d.mismatch(n, "clients", "their number, a list of names, or a mapping such as {c1: {reach: [n1, n2, n3]}}")
+		d.mismatch(n, what, "their number, a list of names, or a mapping such as {c1: {reach: [n1, n2, n3]}}")
 	}
-	d.unresolved = d.unresolved || len(d.problems) > before
 }
 
 var (
@@ -101,20 +92,20 @@ func (d *decoder) clientNames() []string {
 // client reads one client of the mapping form.
 func (d *decoder) client(e entry) Client {
 	c := Client{Name: e.key}
-	of := func(key string) string { return key + " of " + e.key }
-	nodes := func(key string, into *[]string) field {
-		return field{key, "", func(n ast.Node) { *into = d.keywords(n, of(key), d.s.Servers(), "nodes") }}
+	nodes := someOf("nodes", d.s.Servers()...)
+	fields := []field{
+		{"reach", "", set(&c.Reach, nodes)},
+		{"nodes", "", set(&c.Nodes, nodes)},
+		{"far", "", set(&c.FarNodes, nodes)},
+		{"far-delay", "", set(&c.FarDelay, positive.span)},
+		{"ttl", "", set(&c.TTL, positive.span)},
+		{"key-prefix", "", set(&c.KeyPrefix, text)},
+		{"wait", "", set(&c.Wait, present(integer(0, maxNodes)))},
 	}
-	places := d.fields(e.value, "the client "+e.key, []field{
-		nodes("reach", &c.Reach), nodes("nodes", &c.Nodes), nodes("far", &c.FarNodes),
-		{"far-delay", "", func(n ast.Node) { c.FarDelay = d.span(n, of("far-delay"), positive) }},
-		{"ttl", "", func(n ast.Node) { c.TTL = d.span(n, of("ttl"), positive) }},
-		{"key-prefix", "", func(n ast.Node) { c.KeyPrefix = d.text(n, of("key-prefix")) }},
-		{"wait", "", func(n ast.Node) {
-			wait := d.integer(n, of("wait"), 0, maxNodes)
-			c.Wait = &wait
-		}},
-	})
+	for i, f := range fields {
+		fields[i].read = f.read.as(f.name + " of " + e.key)
+	}
+	places := d.fields(e.value, "the client "+e.key, fields)
 	if places["far"] != nil && places["far-delay"] == nil {
 		d.report(places["far"], e.key+" has far nodes and no far-delay", "add how far they are: `far-delay: 0.2 ttl`")
 	}
@@ -124,22 +115,16 @@ func (d *decoder) client(e entry) Client {
 	return c
 }
 
-func (d *decoder) readWorkload(n ast.Node) { d.s.Workload = d.workload(n) }
-
-func (d *decoder) workload(n ast.Node) *Workload {
-	before := len(d.problems)
+func (d *decoder) workload(n ast.Node, what string) *Workload {
 	w := &Workload{Keys: 1, Threads: 1, Hold: Span{TTLs: 0.1}, Think: Span{TTLs: 0.1}}
-	d.fields(n, "the workload", []field{
-		{"clients", "how many clients loop: w1 to wN",
-			func(n ast.Node) { w.Clients = d.integer(n, "clients", 1, maxClients) }},
-		{"for", "how long the workload lasts, for example `for: 20 ttl`",
-			func(n ast.Node) { w.For = d.span(n, "for", positive) }},
-		{"threads", "", func(n ast.Node) { w.Threads = d.integer(n, "threads", 1, maxThreads) }},
-		{"keys", "", func(n ast.Node) { w.Keys = d.integer(n, "keys", 1, maxKeys) }},
-		{"hold", "", func(n ast.Node) { w.Hold = d.span(n, "hold", zeroOrMore) }},
-		{"think", "", func(n ast.Node) { w.Think = d.span(n, "think", zeroOrMore) }},
+	d.fields(n, "the "+what, []field{
+		{"clients", "how many clients loop: w1 to wN", set(&w.Clients, integer(1, maxClients))},
+		{"for", "how long the workload lasts, for example `for: 20 ttl`", set(&w.For, positive.span)},
+		{"threads", "", set(&w.Threads, integer(1, maxThreads))},
+		{"keys", "", set(&w.Keys, integer(1, maxKeys))},
+		{"hold", "", set(&w.Hold, zeroOrMore.span)},
+		{"think", "", set(&w.Think, zeroOrMore.span)},
 	})
-	d.unresolved = d.unresolved || len(d.problems) > before
 	return w
 }
 
@@ -151,9 +136,5 @@ func (d *decoder) workloadNames() []string {
 	return numbered("w", d.s.Workload.Clients)
 }
 
-// directions are the ways over a link.
-var directions = []string{string(cluster.Both), string(cluster.ToNode), string(cluster.ToClient)}
-
-func (d *decoder) direction(n ast.Node) cluster.Direction {
-	return cluster.Direction(d.keyword(n, "direction", directions, "directions"))
-}
+// direction reads a way over a link.
+var direction = oneOf("directions", cluster.Both, cluster.ToNode, cluster.ToClient)

@@ -13,14 +13,9 @@ import (
 )
 
 // script reads a list of steps.
-func (d *decoder) script(n ast.Node) []Step {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok || len(list.Values) == 0 {
-		d.mismatch(n, "script", "a list of steps, for example `- acquire: c1`")
-		return nil
-	}
+func (d *decoder) script(n ast.Node, what string) []Step {
 	var steps []Step
-	for _, element := range list.Values {
+	for _, element := range d.elements(n, what, "a list of steps, for example `- acquire: c1`") {
 		if step, ok := d.step(element); ok {
 			steps = append(steps, step)
 		}
@@ -46,7 +41,7 @@ func (d *decoder) step(n ast.Node) (Step, bool) {
 	step := Step{Verb: Verb(verb.key), Line: verb.at.Line, Column: verb.at.Column}
 	u, _ := usage(step.Verb)
 	if u.Targets == Time {
-		step.Wait = d.span(verb.value, verb.key, positive)
+		step.Wait = positive.span(d, verb.value, verb.key)
 	} else {
 		step.Targets = d.targets(verb.value, verb.key, u.Targets)
 	}
@@ -68,7 +63,7 @@ func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 	case len(verbs) > 1:
 		d.report(verbs[1].at, fmt.Sprintf("the step has two verbs, %s and %s", verbs[0].key, verbs[1].key),
 			fmt.Sprintf("give each a step of its own: begin this one with a hyphen, `- %s:`", verbs[1].key))
-	case len(entries) > 0 && readers[entries[0].key] != nil:
+	case len(entries) > 0 && d.modifiers(&Step{})[entries[0].key] != nil:
 		d.report(entries[0].at, "the step has no verb", "the verbs are "+strings.Join(verbNames(), ", "))
 	case len(entries) > 0:
 		d.report(entries[0].at, fmt.Sprintf("unknown verb %q", entries[0].key),
@@ -82,7 +77,7 @@ func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 // readModifiers reads the modifiers of a step and holds them to the verb's usage.
 func (d *decoder) readModifiers(step *Step, u Usage, entries []entry, at *token.Position) {
 	allowed := u.modifiers()
-	places := map[string]*token.Position{}
+	places, readers := map[string]*token.Position{}, d.modifiers(step)
 	for _, e := range entries {
 		if e.key == string(step.Verb) {
 			continue
@@ -92,7 +87,7 @@ func (d *decoder) readModifiers(step *Step, u Usage, entries []entry, at *token.
 			continue
 		}
 		places[e.key] = e.at
-		readers[e.key](d, e.value, step)
+		readers[e.key](d, e.value, e.key)
 	}
 	for _, need := range u.Required {
 		if places[need] == nil {
@@ -131,7 +126,7 @@ func (d *decoder) checkComplete(step *Step, u Usage, at *token.Position, places 
 	}
 	use := nemesis.Use{Delay: step.By.In(d.s.TTL)}
 	for _, target := range step.Targets {
-		if kind, _ := d.kindOf(target); kind&(nemesis.Clients|nemesis.Loops) != 0 {
+		if of, _ := d.kindOf(target); of.kind&(nemesis.Clients|nemesis.Loops) != 0 {
 			use.Clients = append(use.Clients, target)
 		}
 	}

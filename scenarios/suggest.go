@@ -10,7 +10,11 @@ import (
 // suggest says what would be right in place of a name that does not exist: the
 // closestName one if it is near, or all that there are. Label introduces the list:
 // "the verbs are".
-func suggest(name string, among []string, label string) string {
+func suggest[T ~string](name string, candidates []T, label string) string {
+	among := make([]string, len(candidates))
+	for i, c := range candidates {
+		among[i] = string(c)
+	}
 	if near := closestName(name, among); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}

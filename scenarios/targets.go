@@ -57,17 +57,17 @@ func example(allowed nemesis.Targets) string {
 // resolve finds what a target's name stands for, or reports that it does not
 // exist or is of the wrong kind.
 func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets) []string {
-	kind, found := d.kindOf(name)
+	of, found := d.kindOf(name)
 	switch {
-	case kind == nemesis.Links && allowed&nemesis.Links != 0:
+	case of.kind == nemesis.Links && allowed&nemesis.Links != 0:
 		return d.links(n, name, verb)
-	case found && allowed.Accepts(kind):
+	case found && allowed.Accepts(of.kind):
 		return []string{name}
-	case found && kind == nemesis.Loops && allowed&nemesis.Clients != 0:
+	case found && of.kind == nemesis.Loops && allowed&nemesis.Clients != 0:
 		d.report(position(n), fmt.Sprintf("%s is a client of the workload, and is busy with its loop", name),
 			fmt.Sprintf("%s takes clients of the script: name them under `clients:`", verb))
 	case found:
-		d.report(position(n), fmt.Sprintf("%s: %s is a %s", verb, name, singular(kind)),
+		d.report(position(n), fmt.Sprintf("%s: %s is a %s", verb, name, of.singular),
 			fmt.Sprintf("it accepts %s, for example `%s: %s`", acceptsText(allowed), verb, example(allowed)))
 	case !d.unresolved:
 		d.report(position(n), fmt.Sprintf("%s: unknown target %q", verb, name),
@@ -76,45 +76,40 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets
 	return nil
 }
 
-func singular(kind nemesis.Targets) string {
-	return map[nemesis.Targets]string{nemesis.Clients: "client", nemesis.Loops: "client", nemesis.Nodes: "node",
-		nemesis.Replicas: "replica", nemesis.Links: "link"}[kind]
+// targetKind is a kind of targets, what one is called, and the names that there are, links' as examples.
+type targetKind struct {
+	kind     nemesis.Targets
+	singular string
+	names    []string
 }
 
-// kindOf says what a name is the name of; a link is one by its hyphen.
-func (d *decoder) kindOf(name string) (kind nemesis.Targets, found bool) {
-	switch {
-	case strings.Contains(name, "-"):
-		return nemesis.Links, true
-	case slices.Contains(d.clientNames(), name):
-		return nemesis.Clients, true
-	case slices.Contains(d.workloadNames(), name):
-		return nemesis.Loops, true
-	case slices.Contains(d.s.Nodes, name):
-		return nemesis.Nodes, true
-	case d.s.Replicas[name] != "":
-		return nemesis.Replicas, true
+func (d *decoder) targetKinds() []targetKind {
+	return []targetKind{
+		{nemesis.Clients, "client", d.clientNames()},
+		{nemesis.Loops, "client", d.workloadNames()},
+		{nemesis.Nodes, "node", d.s.Nodes},
+		{nemesis.Replicas, "replica", slices.Sorted(maps.Keys(d.s.Replicas))},
+		{nemesis.Links, "link", []string{"c1-n3", "c1-store", `"c1-*"`, `"*-n3"`}},
 	}
-	return 0, false
+}
+
+// kindOf finds the kind of a name; a link is one by its hyphen.
+func (d *decoder) kindOf(name string) (of targetKind, found bool) {
+	for _, of := range d.targetKinds() {
+		if slices.Contains(of.names, name) || of.kind == nemesis.Links && strings.Contains(name, "-") {
+			return of, true
+		}
+	}
+	return targetKind{}, false
 }
 
 // names lists the targets of the allowed kinds, for suggestions.
 func (d *decoder) names(allowed nemesis.Targets) []string {
 	var names []string
-	if allowed&nemesis.Clients != 0 {
-		names = append(names, d.clientNames()...)
-	}
-	if allowed&nemesis.Loops != 0 {
-		names = append(names, d.workloadNames()...)
-	}
-	if allowed&nemesis.Nodes != 0 {
-		names = append(names, d.s.Nodes...)
-	}
-	if allowed.Accepts(nemesis.Replicas) {
-		names = append(names, slices.Sorted(maps.Keys(d.s.Replicas))...)
-	}
-	if allowed&nemesis.Links != 0 {
-		names = append(names, "c1-n3", "c1-store", `"c1-*"`, `"*-n3"`)
+	for _, of := range d.targetKinds() {
+		if allowed.Accepts(of.kind) {
+			names = append(names, of.names...)
+		}
 	}
 	return names
 }

@@ -8,15 +8,14 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock"
 )
 
-func (d *decoder) readVariants(n ast.Node) {
-	list, ok := n.(*ast.SequenceNode)
-	if !ok || len(list.Values) == 0 {
-		d.mismatch(n, "variants", "a list, for example `- {without: ElapsedCheck, expect: {mutual-exclusion: violated}}`")
-		return
-	}
-	for _, element := range list.Values {
+func (d *decoder) readVariants(n ast.Node, what string) {
+	for _, element := range d.elements(n, what,
+		"a list, for example `- {without: ElapsedCheck, expect: {mutual-exclusion: violated}}`") {
 		v := d.variant(element)
 		if slices.ContainsFunc(d.s.Variants, func(other Variant) bool { return v.Name != "" && v.Name == other.Name }) {
 			d.report(position(element), fmt.Sprintf("duplicate variant %q", v.Name), "give each its own `name:`")
@@ -31,35 +30,32 @@ func (d *decoder) variant(n ast.Node) Variant {
 	var v Variant
 	before := len(d.problems)
 	places := d.fields(n, "the variant", []field{
-		{"name", "", func(n ast.Node) { v.Name = d.text(n, "name") }},
-		{"nodes", "", func(n ast.Node) { v.Nodes = d.integer(n, "nodes", 1, 1) }},
-		{"without", "", func(n ast.Node) { v.Without = d.keywords(n, "without", ruleNames(), "rules") }},
-		{"lock", "", func(n ast.Node) {
-			lock := d.lock(n, d.s.Lock)
-			v.Lock = &lock
-		}},
-		{"store", "", func(n ast.Node) {
-			store := d.store(n)
-			v.Store = &store
-		}},
-		{"persistence", "", d.readPersistence(&v.Persistence)},
-		{"redis", "", func(n ast.Node) { v.Redis = d.redis(n, d.s.Redis) }},
-		{"workload", "", func(n ast.Node) { v.Workload = d.workload(n) }},
-		{"script", "", func(n ast.Node) { v.Script = d.script(n) }},
-		{"bounds", "", func(n ast.Node) {
-			bounds := d.bounds(n, d.s.Bounds)
-			v.Bounds = &bounds
-		}},
-		{"earned", "", func(n ast.Node) {
-			earned := d.earned(n, d.s.Earned)
-			v.Earned = &earned
-		}},
-		{"expect", "", func(n ast.Node) { v.Expect = d.expect(n) }},
+		{"name", "", set(&v.Name, text)},
+		{"nodes", "", set(&v.Nodes, integer(1, 1))},
+		{"without", "", set(&v.Without, (*decoder).rules)},
+		{"lock", "", set(&v.Lock, present(lockFrom(d.s.Lock)))},
+		{"store", "", set(&v.Store, present((*decoder).store))},
+		{"persistence", "", set(&v.Persistence, persistence)},
+		{"redis", "", set(&v.Redis, redisFrom(d.s.Redis))},
+		{"workload", "", named(set(&v.Workload, (*decoder).workload))},
+		{"script", "", set(&v.Script, (*decoder).script)},
+		{"bounds", "", set(&v.Bounds, present(boundsFrom(d.s.Bounds)))},
+		{"earned", "", set(&v.Earned, present(earnedFrom(d.s.Earned)))},
+		{"expect", "", set(&v.Expect, (*decoder).expect)},
 	})
 	if n.Type() == ast.MappingType && len(d.problems) == before {
 		d.checkVariant(position(n), &v, places)
 	}
 	return v
+}
+
+// rules reads names of the reference lock's rules.
+func (d *decoder) rules(n ast.Node, what string) []string {
+	var names []string
+	for _, info := range redlock.Rules() {
+		names = append(names, string(info.Rule))
+	}
+	return someOf("rules", names...)(d, n, what)
 }
 
 // checkVariant sees that a variant changes something, that its lock has rules
@@ -79,7 +75,7 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 	if v.Lock != nil {
 		lock = v.Lock.Name
 	}
-	if len(v.Without) > 0 && lock != "" && !lockHasRules(lock) {
+	if kind, err := locks.Find(lock); len(v.Without) > 0 && err == nil && !kind.Rules {
 		d.report(places["without"], fmt.Sprintf("the lock %s has no rules to switch off", lock),
 			"remove `without`, or use the lock redlock")
 	}

@@ -115,7 +115,8 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 	addresses := slices.Clone(c.setup.Nodes)
 	if len(c.setup.Sentinels) > 0 {
-		c.redis = append(c.redis, c.net.failover(c.setup.Sentinels, c.setup.Routes, c.setup.Options.TTL))
+		c.redis = append(c.redis, redis.NewFailoverClient(
+			c.net.options(c.setup.Options.TTL, 0, c.setup.Routes, c.setup.Sentinels...).Failover()))
 		addresses = nil
 	}
 	if c.setup.ClusterClients > 0 {

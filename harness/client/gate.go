@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,7 +239,11 @@ var serverNotReady = []string{
 // its connection of go-redis's pool, whose timers are shared with other bubbles: it has
 // more connections than the gate lets commands in.
 func (c *Client) node(addr string, server int, options locks.Options) *redis.Client {
-	return c.open(c.net.options(addr, server, options), server, poolSize(options.TTL))
+	o := c.net.options(options.TTL, server, nil, addr).Simple()
+	o.MaxRetries, o.PoolSize = cmp.Or(options.Resends, -1), cmp.Or(options.Pool, o.PoolSize)
+	// go-redis draws the time before it resends from a source without a seed.
+	o.MinRetryBackoff, o.MaxRetryBackoff = -1, -1
+	return c.open(o, server, poolSize(options.TTL))
 }
 
 // open makes a Redis client. In virtual time it has a gate, which does in its place what it

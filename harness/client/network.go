@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
-	"example.org/lockproof/harness/locks"
 )
 
 // quiet keeps go-redis from writing to stderr that a node cannot be reached:
@@ -72,38 +71,35 @@ func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), 
 	return n
 }
 
-// options are those of a Redis client to one server; server tells the servers apart. They
-// send how often it sends a command again that is not answered, and how many connections
-// it has.
-func (n *network) options(addr string, server int, options locks.Options) *redis.Options {
-	ttl, resends, size := options.TTL, options.Resends, options.Pool
+// options are those of a Redis client to one server, to Sentinels or to a Redis Cluster at
+// these addresses; server tells the servers apart. Sentinels and clusters give addresses as
+// they know them: routes gives where this client reaches what is there.
+func (n *network) options(ttl time.Duration, server int, routes map[string]string,
+	addresses ...string) *redis.UniversalOptions {
 	// A reply that the network holds back is waited for in the background, so
 	// that its fate is known: the lock's own node timeout is what must be short.
 	timeout := max(5*time.Second, 3*ttl)
-	if resends == 0 {
-		resends = -1 // go-redis takes 0 for its default, 3
-	}
-	if size == 0 {
-		size = poolSize(ttl)
-	}
-	return &redis.Options{
-		Addr:     addr,
-		Password: n.password,
+	return &redis.UniversalOptions{
+		Addrs:            addresses,
+		MasterName:       MasterName,
+		Password:         n.password,
+		SentinelPassword: n.password,
 		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if own, ok := routes[addr]; ok {
+				addr = own
+			}
 			return withFailedConn(n.dial(ctx, network, addr, server))
 		},
 		// A SET NX that is sent again after its reply was lost finds its own
 		// key and takes it for another's: a scenario that is about this asks for it.
-		MaxRetries: resends,
-		// go-redis draws the time before it resends from a source without a seed.
-		MinRetryBackoff: -1, MaxRetryBackoff: -1,
+		MaxRetries:    -1,
 		DialerRetries: 1,
 		DialTimeout:   dialTimeout(ttl),
 		// Without this, reads ignore their context's deadline.
 		ContextTimeoutEnabled: true,
 		ReadTimeout:           timeout,
 		WriteTimeout:          timeout,
-		PoolSize:              size,
+		PoolSize:              poolSize(ttl),
 		PoolTimeout:           poolTimeout(timeout),
 		PipelinePoolSize:      -1, // pipelines use the same connections
 		ReadBufferSize:        bufferSize,
@@ -115,6 +111,9 @@ func (n *network) options(addr string, server int, options locks.Options) *redis
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 }
+
+// MasterName is what Sentinels call the master that they watch.
+const MasterName = "lock"
 
 // dialTimeout is longer than any timeout that a lock has for one node, which is to
 // decide how long a node is waited for.

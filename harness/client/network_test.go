@@ -10,8 +10,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"example.org/lockproof/harness/locks"
 )
 
 // A node that was away for long is noticed as soon as it is back, and until then
@@ -26,7 +24,7 @@ func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}, nil, "", Setup{}.key)
 	defer n.end()
-	c := redis.NewClient(n.options(server.Addr(), 0, locks.Options{TTL: time.Second}))
+	c := redis.NewClient(n.options(time.Second, 0, nil, server.Addr()).Simple())
 	defer c.Close()
 	for range 2 * poolSize(time.Second) {
 		err := c.Ping(t.Context()).Err()
