@@ -87,15 +87,20 @@ func (t *timeline) refused(e *history.Event, p place) {
 	}
 }
 
-// heldTooLong reports whether a fault kept what a client sent from a node for a TTL and longer, where
-// it set out or arrived at a time: what reaches the node then is of a call that was given up long ago,
-// in whichever order its client had sent its release.
+// heldTooLong reports whether faults, one or several in turn, kept what a client sent from a
+// node for a TTL and longer, where it set out or arrived at a time: what reaches the node then
+// is of a call that was given up long ago, in whichever order its client had sent its release.
 func (r *record) heldTooLong(client, node string, t int64) bool {
 	link := client + "-" + node
 	from := t
-	for _, f := range r.faults {
-		if f.target == link && f.class.DisturbsLink() && f.until <= t && t-f.until <= precision {
-			from = min(from, f.from) // it was over just before
+	for again := true; again; {
+		again = false
+		for _, f := range r.faults {
+			// The last was over just before; those before it, as the next had begun.
+			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
+			if over && f.target == link && f.class.DisturbsLink() && f.from < from {
+				from, again = f.from, true
+			}
 		}
 	}
 	return from < t && r.through(client, node, t)-from >= r.header.TTL
