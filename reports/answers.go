@@ -130,7 +130,7 @@ func (r *Report) AnswersText(screen terminal.Screen) string {
 	var b strings.Builder
 	groups := r.Answers()
 	head := fmt.Sprintf("%s: %s, %s", r.lockText(), Plural(len(r.Rows), "situation"), Duration(r.Elapsed))
-	b.WriteString(strings.Join(terminal.Hanging("", terminal.Clean(head), screen.Width), "\n") + "\n")
+	b.WriteString(screen.Wrap("", terminal.Clean(head)))
 	for _, g := range groups {
 		label := screen.Style(fmt.Sprintf("  %-15s", g.Answer), answerStyles[g.Answer])
 		prefix := fmt.Sprintf("%s%4d   ", label, len(g.Rows))
@@ -139,12 +139,12 @@ func (r *Report) AnswersText(screen terminal.Screen) string {
 			b.WriteString(strings.TrimRight(prefix, " ") + "\n")
 		}
 		for _, line := range lines {
-			b.WriteString(strings.Join(terminal.Hanging(prefix, terminal.Clean(line), screen.Width), "\n") + "\n")
+			b.WriteString(screen.Wrap(prefix, terminal.Clean(line)))
 			prefix = strings.Repeat(" ", 24)
 		}
 	}
 	for _, notice := range r.Lock.Notices {
-		b.WriteString(strings.Join(terminal.Hanging("note: ", terminal.Clean(notice), screen.Width), "\n") + "\n")
+		b.WriteString(screen.Wrap("note: ", terminal.Clean(notice)))
 	}
 	return screen.Plain(b.String())
 }

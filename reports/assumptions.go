@@ -44,9 +44,9 @@ func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen termin
 	var b strings.Builder
 	b.WriteString(t.Fitted(screen) + "\n\n")
 	for _, r := range rows {
-		b.WriteString(strings.Join(terminal.Hanging(r.Name+": ", r.Broken, screen.Width), "\n") + "\n")
+		b.WriteString(screen.Wrap(r.Name+": ", r.Broken))
 	}
-	b.WriteString("\n" + strings.Join(terminal.Hanging("", restsOn(lock, rests, held), screen.Width), "\n") + "\n")
+	b.WriteString("\n" + screen.Wrap("", restsOn(lock, rests, held)))
 	for _, command := range repeat {
 		b.WriteString("  " + command + "\n")
 	}

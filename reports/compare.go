@@ -192,7 +192,7 @@ func (c ComparedCell) undecided() string {
 
 func (c ComparedCell) of(name string) (ResultsProperty, bool) {
 	for _, p := range c.Properties {
-		if p.Property == name {
+		if p.Name == name {
 			return p, true
 		}
 	}
@@ -225,8 +225,8 @@ func (r *ComparedRow) properties() []string {
 	var names []string
 	for _, cell := range r.Cells {
 		for _, p := range cell.Properties {
-			if (p.Expected != "" || p.Violated > 0) && !slices.Contains(names, p.Property) {
-				names = append(names, p.Property)
+			if (p.Expected != "" || p.Violated > 0) && !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports/terminal"
 )
@@ -20,17 +19,15 @@ var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", 
 func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
 	var b strings.Builder
 	for _, run := range c.Runs {
-		b.WriteString(strings.Join(terminal.Hanging(screen.Style(terminal.Clean(run.Name)+": ", terminal.Bold),
-			terminal.Clean(run.told()), screen.Width), "\n") + "\n")
+		b.WriteString(screen.Wrap(screen.Style(terminal.Clean(run.Name)+": ", terminal.Bold), terminal.Clean(run.told())))
 	}
 	if len(c.Rows) > 0 {
 		b.WriteString("\n" + c.table(screen) + "\n")
-		b.WriteString(screen.Style(strings.Join(terminal.Hanging("", c.key(screen), screen.Width), "\n"), terminal.Faint) +
-			"\n\n")
+		b.WriteString(screen.Style(key(screen, c.marks(screen)), terminal.Faint) + "\n\n")
 	}
 	b.WriteString(c.skipped(screen))
 	b.WriteString(c.accounts(screen))
-	b.WriteString(strings.Join(terminal.Hanging("", c.Summary(), screen.Width), "\n") + "\n")
+	b.WriteString(screen.Wrap("", c.Summary()))
 	_, err := io.WriteString(w, screen.Plain(b.String()))
 	return err
 }
@@ -42,15 +39,7 @@ func (r ComparedRun) told() string {
 	if servers := r.servers(); len(servers) > 0 {
 		parts = append(parts, list(servers))
 	}
-	if o.Lock != "" {
-		parts = append(parts, "lock "+o.Lock)
-	}
-	if o.Nodes > 0 {
-		parts = append(parts, "on "+serversText(o.Nodes))
-	}
-	if len(o.Without) > 0 {
-		parts = append(parts, "without "+list(o.Without))
-	}
+	parts = append(parts, lockParts(o)...)
 	parts = append(parts, Plural(o.Trials, "trial")+" each", "lockproof "+r.Version)
 	return strings.Join(parts, ", ") + ": " + r.Summary()
 }
@@ -81,12 +70,7 @@ func (c Comparison) Summary() string {
 }
 
 func (r *ComparedRow) skipped() bool {
-	for _, cell := range r.Cells {
-		if cell.Standing == suite.Skipped {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Cells, func(c ComparedCell) bool { return c.Standing == suite.Skipped })
 }
 
 // Name is the row's, as Row.Name gives it.
@@ -105,21 +89,11 @@ func (c Comparison) table(screen terminal.Screen) string {
 	t := terminal.NewTable(headers...)
 	previous := ""
 	for _, row := range c.Rows {
-		name := terminal.Clean(row.Scenario)
-		if row.Setting != "" {
-			name = "  " + terminal.Clean(row.Setting)
-			if row.Scenario != previous {
-				name = terminal.Clean(row.Scenario) + "\n" + name
-			}
-		}
+		mark := screen.Style(screen.Sign(agreementSigns[row.Agreement]), terminal.Red)
+		t.Row(append([]string{mark, nameCell(row.Scenario, row.Setting, previous)}, row.columns(screen)...)...)
 		previous = row.Scenario
-		t.Row(append([]string{row.mark(screen), name}, row.columns(screen)...)...)
 	}
 	return t.Fitted(screen)
-}
-
-func (r *ComparedRow) mark(screen terminal.Screen) string {
-	return screen.Style(screen.Sign(agreementSigns[r.Agreement]), terminal.Red)
 }
 
 // columns are the names of the properties, one to a line, and for each run
@@ -155,18 +129,13 @@ func (c ComparedCell) column(properties []string, screen terminal.Screen) string
 // cell is the worst verdict that a run's trials gave on a property, and how
 // many of them gave it.
 func (p ResultsProperty) cell(screen terminal.Screen) string {
-	verdict := p.Verdict()
-	n := map[string]int{history.Holds: p.Holds, history.Violated: p.Violated,
-		history.Inconclusive: p.Inconclusive}[verdict]
-	style := map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red,
-		history.Inconclusive: terminal.Yellow}[verdict]
-	return fmt.Sprintf("%s %d/%d", screen.Style(signOf(verdict, screen), style), n, p.Holds+p.Violated+p.Inconclusive)
+	n, all := p.share()
+	return fmt.Sprintf("%s %d/%d", colouredSign(p.Verdict(), screen), n, all)
 }
 
-// key explains the table's signs, and the marks that it has.
-func (c Comparison) key(screen terminal.Screen) string {
-	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   so many of all trials",
-		signOf(history.Holds, screen), signOf(history.Violated, screen), signOf(history.Inconclusive, screen))
+// marks explains the numbers of the table, and the marks that it has.
+func (c Comparison) marks(screen terminal.Screen) string {
+	text := "so many of all trials"
 	if c.Disagreements > 0 {
 		text += "   " + screen.Sign(agreementSigns[Disagree]) + " the runs disagree"
 	}
@@ -200,14 +169,14 @@ func (c Comparison) accounts(screen terminal.Screen) string {
 			if reasons := row.Reasons(); row.Agreement == agreement && len(reasons) > 0 {
 				b.WriteString(screen.Style(strings.ToUpper(string(agreement))+": "+terminal.Clean(row.Name()), terminal.Red) + "\n")
 				for _, why := range reasons {
-					b.WriteString(strings.Join(terminal.Hanging("  ", terminal.Clean(why), screen.Width), "\n") + "\n")
+					b.WriteString(screen.Wrap("  ", terminal.Clean(why)))
 				}
 				b.WriteString("\n")
 			}
 		}
 	}
 	for _, text := range c.lacking() {
-		b.WriteString(strings.Join(terminal.Hanging("", terminal.Clean(text), screen.Width), "\n") + "\n\n")
+		b.WriteString(screen.Wrap("", terminal.Clean(text)) + "\n")
 	}
 	return b.String()
 }

@@ -13,24 +13,24 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
+// junitHead is what the whole and each suite of it say of themselves.
+type junitHead struct {
+	Name     string `xml:"name,attr"`
+	Tests    int    `xml:"tests,attr"`
+	Failures int    `xml:"failures,attr"`
+	Errors   int    `xml:"errors,attr"`
+	Skipped  int    `xml:"skipped,attr"`
+	Time     string `xml:"time,attr"`
+}
+
 type junitSuites struct {
-	XMLName  xml.Name     `xml:"testsuites"`
-	Name     string       `xml:"name,attr"`
-	Tests    int          `xml:"tests,attr"`
-	Failures int          `xml:"failures,attr"`
-	Errors   int          `xml:"errors,attr"`
-	Skipped  int          `xml:"skipped,attr"`
-	Time     string       `xml:"time,attr"`
-	Suites   []junitSuite `xml:"testsuite"`
+	XMLName xml.Name `xml:"testsuites"`
+	junitHead
+	Suites []junitSuite `xml:"testsuite"`
 }
 
 type junitSuite struct {
-	Name       string          `xml:"name,attr"`
-	Tests      int             `xml:"tests,attr"`
-	Failures   int             `xml:"failures,attr"`
-	Errors     int             `xml:"errors,attr"`
-	Skipped    int             `xml:"skipped,attr"`
-	Time       string          `xml:"time,attr"`
+	junitHead
 	Timestamp  string          `xml:"timestamp,attr"`
 	Properties []junitProperty `xml:"properties>property"`
 	Cases      []junitCase     `xml:"testcase"`
@@ -78,7 +78,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 }
 
 func (r *Report) junit() junitSuites {
-	all := junitSuites{Name: "lockproof", Time: seconds(r.Elapsed)}
+	all := junitSuites{junitHead: junitHead{Name: "lockproof", Time: seconds(r.Elapsed)}}
 	for _, cluster := range r.clusters() {
 		one := r.junitSuite(cluster)
 		all.Tests += one.Tests
@@ -92,7 +92,7 @@ func (r *Report) junit() junitSuites {
 
 func (r *Report) junitSuite(cluster string) junitSuite {
 	one := junitSuite{
-		Name:      "lockproof " + cluster,
+		junitHead: junitHead{Name: "lockproof " + cluster},
 		Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
 		Properties: []junitProperty{
 			{"version", r.Version}, {"go", r.Go},
@@ -159,10 +159,8 @@ func rates(row *Row) string {
 // clusters lists the clusters of the rows, in the order in which they appear.
 func (r *Report) clusters() []string {
 	var names []string
-	seen := map[string]bool{}
 	for _, row := range r.Rows {
-		if !seen[row.Cluster] {
-			seen[row.Cluster] = true
+		if !slices.Contains(names, row.Cluster) {
 			names = append(names, row.Cluster)
 		}
 	}

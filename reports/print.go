@@ -31,8 +31,7 @@ func (r *Report) expectedViolations(screen terminal.Screen) string {
 		b.WriteString(screen.Style(terminal.Clean(row.Name()), terminal.Bold) + "\n")
 		for _, f := range row.shown.findings() {
 			if f.Got == history.Violated {
-				b.WriteString(strings.Join(terminal.Hanging("  ", terminal.Clean(f.Property)+": violated, as expected",
-					screen.Width), "\n") + "\n")
+				b.WriteString(screen.Wrap("  ", terminal.Clean(f.Property)+": violated, as expected"))
 				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
 			}
 		}
@@ -54,7 +53,7 @@ func (r *Report) accounts(screen terminal.Screen) string {
 		if earlier, again := causes[cause.Key]; known && again {
 			line := fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier),
 				cause.Sentence)
-			b.WriteString(strings.Join(terminal.Hanging("", terminal.Clean(line), screen.Width), "\n") + "\n\n")
+			b.WriteString(screen.Wrap("", terminal.Clean(line)) + "\n")
 			continue
 		}
 		if known {

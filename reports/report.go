@@ -78,10 +78,12 @@ type Row struct {
 
 // Property is what the trials of a row say of one property.
 type Property struct {
-	Name     string
-	Expected string // a verdict, or "" where the scenario does not name it
+	Name     string `json:"property"`
+	Expected string `json:"expected,omitempty"` // a verdict, or "" where the scenario does not name it
 	// How many trials gave each verdict.
-	Holds, Violated, Inconclusive int
+	Holds        int `json:"holds"`
+	Violated     int `json:"violated"`
+	Inconclusive int `json:"inconclusive"`
 }
 
 // Rate is how often the property was violated among the trials that decided.
@@ -99,6 +101,13 @@ func (p Property) Verdict() string {
 		return history.Inconclusive
 	}
 	return history.Holds
+}
+
+// share is how many of all trials gave the worst verdict.
+func (p Property) share() (n, all int) {
+	n = map[string]int{history.Holds: p.Holds, history.Violated: p.Violated,
+		history.Inconclusive: p.Inconclusive}[p.Verdict()]
+	return n, p.Holds + p.Violated + p.Inconclusive
 }
 
 // severity orders standings as the exit code does; a row or a run stands as

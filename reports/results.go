@@ -93,17 +93,8 @@ type ResultsRow struct {
 // ResultsProperty sums up one property over the trials of a row. Rate counts
 // the trials that decided.
 type ResultsProperty struct {
-	Property     string `json:"property"`
-	Expected     string `json:"expected,omitempty"`
-	Holds        int    `json:"holds"`
-	Violated     int    `json:"violated"`
-	Inconclusive int    `json:"inconclusive"`
-	Rate         Rate   `json:"rate"`
-}
-
-// Verdict is the worst that its trials gave.
-func (p ResultsProperty) Verdict() string {
-	return Property{Holds: p.Holds, Violated: p.Violated, Inconclusive: p.Inconclusive}.Verdict()
+	Property
+	Rate Rate `json:"rate"`
 }
 
 // ResultsTrial is one trial with its standing.
@@ -155,10 +146,7 @@ func (r *Row) results() ResultsRow {
 		out.Answer, _ = r.Answer()
 	}
 	for _, p := range r.Properties {
-		out.Properties = append(out.Properties, ResultsProperty{
-			Property: p.Name, Expected: p.Expected,
-			Holds: p.Holds, Violated: p.Violated, Inconclusive: p.Inconclusive, Rate: p.Rate(),
-		})
+		out.Properties = append(out.Properties, ResultsProperty{p, p.Rate()})
 	}
 	return out
 }

@@ -60,18 +60,15 @@ func (s skipGroups) text(heading string, named bool, screen terminal.Screen) str
 	var b strings.Builder
 	for _, skip := range s {
 		if !named {
-			lines := terminal.Hanging(heading, fmt.Sprintf("%s (%s)", terminal.Clean(skip.Why), Plural(len(skip.Names), "row")),
-				screen.Width)
-			b.WriteString(strings.Join(lines, "\n") + "\n")
+			text := fmt.Sprintf("%s (%s)", terminal.Clean(skip.Why), Plural(len(skip.Names), "row"))
+			b.WriteString(screen.Wrap(heading, text))
 			continue
 		}
 		names := make([]string, len(skip.Names))
 		for i, name := range skip.Names {
 			names[i] = terminal.Unbroken(terminal.Clean(name))
 		}
-		lines := append(terminal.Hanging(heading, terminal.Clean(skip.Why), screen.Width),
-			terminal.Hanging("  ", strings.Join(names, ", "), screen.Width)...)
-		b.WriteString(strings.Join(lines, "\n") + "\n\n")
+		b.WriteString(screen.Wrap(heading, terminal.Clean(skip.Why)) + screen.Wrap("  ", strings.Join(names, ", ")) + "\n")
 	}
 	return b.String()
 }

@@ -87,6 +87,12 @@ func (r *Report) Setting() string {
 	if o.TTL > 0 {
 		parts = append(parts, "TTL "+Duration(o.TTL))
 	}
+	parts = append(parts, lockParts(o)...)
+	return fmt.Sprintf("Lockproof %s, %s: %s.", r.Version, r.Go, strings.Join(parts, ", "))
+}
+
+// lockParts say with which lock the run was, where that was chosen.
+func lockParts(o suite.Options) (parts []string) {
 	if o.Lock != "" {
 		parts = append(parts, "lock "+o.Lock)
 	}
@@ -96,7 +102,7 @@ func (r *Report) Setting() string {
 	if len(o.Without) > 0 {
 		parts = append(parts, "without "+list(o.Without))
 	}
-	return fmt.Sprintf("Lockproof %s, %s: %s.", r.Version, r.Go, strings.Join(parts, ", "))
+	return parts
 }
 
 func markdownRow(row *Row) string {

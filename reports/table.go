@@ -40,10 +40,17 @@ var verdictSigns = map[string][2]string{
 // signOf is a verdict's sign on a screen.
 func signOf(verdict string, screen terminal.Screen) string { return screen.Sign(verdictSigns[verdict]) }
 
-// signs explains the table's abbreviations.
-func signs(screen terminal.Screen) string {
-	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   trials: as expected/all",
-		signOf(history.Holds, screen), signOf(history.Violated, screen), signOf(history.Inconclusive, screen))
+var verdictStyles = map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red,
+	history.Inconclusive: terminal.Yellow}
+
+func colouredSign(verdict string, screen terminal.Screen) string {
+	return screen.Style(signOf(verdict, screen), verdictStyles[verdict])
+}
+
+// key explains a table's signs, and what more there is in it.
+func key(screen terminal.Screen, more string) string {
+	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   %s",
+		signOf(history.Holds, screen), signOf(history.Violated, screen), signOf(history.Inconclusive, screen), more)
 	return strings.Join(terminal.Hanging("", text, screen.Width), "\n")
 }
 
@@ -65,7 +72,7 @@ func (r *Report) Print(w io.Writer, screen terminal.Screen) error {
 	}
 	if len(rows) > 0 {
 		b.WriteString(r.table(rows, screen) + "\n")
-		b.WriteString(screen.Style(signs(screen), terminal.Faint) + "\n\n")
+		b.WriteString(screen.Style(key(screen, "trials: as expected/all"), terminal.Faint) + "\n\n")
 	}
 	b.WriteString(skipGroups(r.Skips()).text("skipped: ", whole, screen))
 	b.WriteString(r.expectedViolations(screen))
@@ -73,7 +80,7 @@ func (r *Report) Print(w io.Writer, screen terminal.Screen) error {
 	if r.UnderTest() {
 		b.WriteString(r.AnswersText(screen))
 	}
-	b.WriteString(strings.Join(terminal.Hanging("", r.Summary(), screen.Width), "\n") + "\n")
+	b.WriteString(screen.Wrap("", r.Summary()))
 	_, err := io.WriteString(w, screen.Plain(b.String()))
 	return err
 }
@@ -170,7 +177,7 @@ func (r *Report) table(rows []*Row, screen terminal.Screen) string {
 	previous := ""
 	for _, row := range rows {
 		t.Row(
-			nameCell(row, previous),
+			nameCell(row.Scenario, row.Setting(), previous),
 			verdictCell(row, screen),
 			fmt.Sprintf("%d/%d", row.Counts[suite.AsExpected], len(row.Trials)),
 			screen.Style(string(row.Standing), outcomeStyles[row.Standing]),
@@ -185,15 +192,15 @@ func (r *Report) skipped() []*Row {
 }
 
 // nameCell names a scenario once, and below it, indented, its variants.
-func nameCell(row *Row, previous string) string {
-	setting := "  " + terminal.Clean(row.Setting())
+func nameCell(scenario, setting, previous string) string {
+	variant := "  " + terminal.Clean(setting)
 	switch {
-	case row.Setting() == "":
-		return terminal.Clean(row.Scenario)
-	case row.Scenario == previous:
-		return setting
+	case setting == "":
+		return terminal.Clean(scenario)
+	case scenario == previous:
+		return variant
 	}
-	return terminal.Clean(row.Scenario) + "\n" + setting
+	return terminal.Clean(scenario) + "\n" + variant
 }
 
 func verdictCell(row *Row, screen terminal.Screen) string {
@@ -222,16 +229,8 @@ func (r *Row) noneViolated() string {
 // verdictLine is a property's worst verdict, with how many trials gave it
 // unless all did.
 func verdictLine(p Property, screen terminal.Screen) string {
-	verdict, n := p.Verdict(), p.Holds
-	style := terminal.Green
-	switch verdict {
-	case history.Violated:
-		n, style = p.Violated, terminal.Red
-	case history.Inconclusive:
-		n, style = p.Inconclusive, terminal.Yellow
-	}
-	line := screen.Style(signOf(verdict, screen), style) + " " + terminal.Clean(p.Name)
-	if all := p.Holds + p.Violated + p.Inconclusive; n < all {
+	line := colouredSign(p.Verdict(), screen) + " " + terminal.Clean(p.Name)
+	if n, all := p.share(); n < all {
 		line += fmt.Sprintf(" %d/%d", n, all)
 	}
 	return line

@@ -74,9 +74,7 @@ type page struct {
 func (p *page) line(text string) { p.b.WriteString(text + "\n") }
 
 func (p *page) text(prefix, text string) {
-	for _, line := range terminal.Hanging(prefix, terminal.Clean(text), p.screen.Width) {
-		p.line(line)
-	}
+	p.b.WriteString(p.screen.Wrap(prefix, terminal.Clean(text)))
 }
 
 func (p *page) section(name string) { p.line("\n" + p.screen.Style(name, terminal.Bold)) }

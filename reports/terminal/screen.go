@@ -113,6 +113,11 @@ func Hanging(prefix, text string, width int) []string {
 	return lines
 }
 
+// Wrap is text wrapped behind a prefix, with the end of its last line.
+func (s Screen) Wrap(prefix, text string) string {
+	return strings.Join(Hanging(prefix, text, s.Width), "\n") + "\n"
+}
+
 // Clean makes text of unknown origin fit for a terminal: no control
 // characters or noncharacters, no marks that turn it round, and on one line.
 func Clean(text string) string {

@@ -3,7 +3,6 @@
 package validation
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -31,12 +30,7 @@ var rules = []struct{ ID, Text string }{
 func WriteFindings(w io.Writer, format string, findings []Finding) error {
 	switch format {
 	case "json":
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		if findings == nil {
-			findings = []Finding{}
-		}
-		return encoder.Encode(findings)
+		return writeJSON(w, append([]Finding{}, findings...))
 	case "sarif":
 		return writeSARIF(w, findings)
 	}
@@ -88,9 +82,7 @@ func writeSARIF(w io.Writer, findings []Finding) error {
 			"locations": []any{map[string]any{"physicalLocation": map[string]any{"artifactLocation": map[string]string{"uri": f.Place.File},
 				"region": map[string]int{"startLine": max(f.Place.Line, 1)}}}}})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(map[string]any{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
+	return writeJSON(w, map[string]any{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []any{map[string]any{"tool": map[string]any{"driver": map[string]any{"name": "lockproof",
 			"rules": described}}, "results": results}}})
 }

@@ -57,10 +57,12 @@ func exitCode(a *validate.Answer) int {
 }
 
 // WriteJSON writes the answer as JSON; docs/validate.md describes it.
-func (v *Report) WriteJSON(w io.Writer) error {
+func (v *Report) WriteJSON(w io.Writer) error { return writeJSON(w, v) }
+
+func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	return encoder.Encode(value)
 }
 
 // WriteFiles writes the file of a validation into a folder.
@@ -117,12 +119,10 @@ func (v *Report) Headline() string {
 // WhereSet says where a line of redis.conf comes from.
 func (v *Report) WhereSet(line string) string {
 	name, _, _ := strings.Cut(line, " ")
-	switch at, ok := v.Server.Redis.At(name); {
-	case !ok:
-		return "(Redis's default)"
-	default:
+	if at, ok := v.Server.Redis.At(name); ok {
 		return at.String()
 	}
+	return "(Redis's default)"
 }
 
 // Span writes a setting's time as settings do: 35s, 1m30s.
