@@ -21,8 +21,11 @@ type effect struct {
 	forks  bool // it lets the server fork a child
 }
 
-// forking are commands of redis-cli that start a child.
-var forking = strings.Fields("save bgsave bgrewriteaof")
+// reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a
+// child.
+var (
+	forking = strings.Fields("save bgsave bgrewriteaof")
+)
 
 // besides recognises a command that runs before, after or beside a server: programs that make folders and set
 // rights, sleep, ask the server or stop it. A shell is recognised only around such commands.
@@ -32,6 +35,9 @@ func besides(words []string) effect {
 		return program(words)
 	}
 	text = strings.ReplaceAll(strings.TrimSpace(nowhere.ReplaceAllString(text, "")), "$(hostname)", "localhost")
+	if hugePages.MatchString(text) {
+		return effect{known: true}
+	}
 	if m := comparison.FindStringSubmatch(text); m != nil {
 		text = m[1]
 	}
@@ -78,10 +84,17 @@ func shellParts(text string) (parts []string) {
 }
 
 func program(words []string) effect {
-	if len(words) == 0 || !standard(words[0]) {
+	if len(words) > 0 && words[0] == "exec" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
 		return effect{}
 	}
-	switch name, args := filepath.Base(words[0]), words[1:]; name {
+	name, args := filepath.Base(words[0]), words[1:]
+	if !standard(words[0]) {
+		return effect{}
+	}
+	switch name {
 	case "true", "false", "exit", "mkdir", "chown", "chmod", "chgrp", "test", "[", "setfacl", "sysctl", "echo", "grep":
 		return effect{known: !reloads(name, args)}
 	case "install":
@@ -121,6 +134,9 @@ var (
 	loneAnd = regexp.MustCompile(`(?:^|[^&])&(?:[^&]|$)`)
 	// comparison compares what a command prints with a word.
 	comparison = regexp.MustCompile(`^(?:\[|test) "?\$\((.+)\)"? ==? ['"]?\w+['"]?(?: \])?(?:\s*\|\|\s*exit \d+)?$`)
+	// hugePages are switched off as Redis's own start asks for.
+	hugePages = regexp.MustCompile(`^echo (?:never|madvise) > /sys/kernel/mm/transparent_hugepage/(?:enabled|defrag)$`)
+	// cliFlags of redis-cli (redis-cli --help), those with a value first.
 )
 
 func asks(args []string) effect {
@@ -141,6 +157,11 @@ func asks(args []string) effect {
 		return effect{known: true}
 	case slices.Contains(forking, command):
 		return effect{known: true, forks: true}
+	case command == "config" && len(args) > 1 && strings.EqualFold(args[1], "get"):
+		return effect{known: true}
+	case command == "cluster" && len(args) == 2 && slices.Contains([]string{"info", "nodes", "slots"},
+		strings.ToLower(args[1])):
+		return effect{known: true}
 	case command == "shutdown":
 		last := strings.ToLower(strings.Join(args[1:], " "))
 		return effect{known: slices.Contains([]string{"", "save", "nosave"}, last), stop: true, abrupt: last == "nosave"}

@@ -13,8 +13,12 @@ import (
 )
 
 // quadletOptions are keys of a quadlet's [Container] by the names of podman's flags.
-var quadletOptions = map[string]string{"Exec": "command", "Environment": "env", "Volume": "volume", "Tmpfs": "tmpfs",
-	"Mount": "mount", "HealthCmd": "health-cmd", "Secret": "secret"}
+var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env",
+	"EnvironmentFile": "env-file", "Volume": "volume",
+	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal",
+	"StopTimeout": "stop-timeout", "HealthCmd": "health-cmd", "User": "user", "UserNS": "userns",
+	"Label": "label", "Annotation": "annotation",
+	"Secret": "secret"}
 
 // quadlet reads the container of a quadlet, which podman runs with --rm: it is made anew at each start.
 func (s *Server) quadlet(u *unit, image assignment) {
@@ -72,7 +76,9 @@ func runFlags() *pflag.FlagSet {
 	f := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.SetInterspersed(false)
 	f.Usage = func() {}
-	for _, name := range append(slices.Clone(allowed["run values"]), "volume:v", "mount", "tmpfs", "env:e") {
+	for _, name := range append(slices.Clone(allowed["run values"]), "volume:v", "mount", "tmpfs", "env:e", "env-file",
+		"workdir:w", "entrypoint", "stop-signal",
+		"stop-timeout", "restart") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.StringArrayP(name, letter, nil, "")
 	}
@@ -138,9 +144,14 @@ func (s *Server) removes(u *unit) bool {
 func (s *Server) option(c *inContainer, at settings.Place, name, as, value string, known bool) bool {
 	var err error
 	switch name {
+	case "entrypoint":
+		c.entry, err = settings.SplitWords(value)
+		c.hasEntry, c.at = true, at
 	case "command":
 		c.command, err = settings.SplitWords(value)
 		c.at = at
+	case "workdir":
+		c.folder = value
 	case "env":
 		pairs := []string{value}
 		if as == "Environment" { // of a unit, which has several in a line
@@ -150,12 +161,28 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 			c.set(pair)
 		}
 		c.envAt = at
+	case "env-file":
+		c.unreadEnv = &at
 	case "secret":
 		secret := plainSecret.FindStringSubmatch(value)
 		if secret == nil {
 			s.misses(Settings, at, "this Secret=", "be what the server loads, or a variable that its image reads")
 		} else if secret[1] != "" {
 			c.set(secret[1])
+		}
+	case "user":
+		c.user = value
+	case "userns":
+		if value != "host" {
+			c.user = "of " + value
+		}
+	case "label", "annotation":
+		labels := []string{value}
+		if as != "--"+name {
+			labels, err = settings.SplitWords(value)
+		}
+		for _, label := range labels {
+			s.told(at, []any{label})
 		}
 	case "volume":
 		v := readVolume(value)
@@ -165,8 +192,16 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 		s.see(at, volume{kind: "tmpfs", to: strings.SplitN(value, ":", 2)[0], plain: true}, nil)
 	case "mount":
 		s.see(at, mountOption(value), c.named)
+	case "stop-signal":
+		s.stopSignal(at, as, value)
+	case "stop-timeout":
+		s.stopTimeout(at, as, duration(value))
 	case "health-cmd":
 		s.beside(at, as, []string{"sh", "-c", value}, Settings)
+	case "restart":
+		if value != "no" {
+			s.misses(Restart, at, "--restart beside the unit's own Restart=", "bring the container back at once")
+		}
 	}
 	return err == nil
 }
@@ -181,6 +216,9 @@ func mountOption(line string) (v volume) {
 			v.from = value
 		case "target", "dst", "destination":
 			v.to = value
+		case "readonly", "ro":
+			v.readOnly = true
+		case "rw", "relabel", "z", "Z":
 		default:
 			v.plain = false
 		}

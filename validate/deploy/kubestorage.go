@@ -289,6 +289,11 @@ func hostnames(terms any) bool {
 			return true
 		}
 	}
+	for _, e := range list(dig(all[0], "matchFields")) {
+		if text(e, "key") == "metadata.name" && text(e, "operator") == "In" && len(list(dig(e, "values"))) == 1 {
+			return true
+		}
+	}
 	return false
 }
 
