@@ -213,11 +213,7 @@ func (d document) hooks(s *Server, name string, service any) {
 		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data,
 			settings.Shutdown)
 	}
-	s.healthcheck(d.at("services", name, "healthcheck"), interpolated(dig(service, "healthcheck", "test")))
-}
-
-// healthcheck judges the command by which an engine asks whether a container is well.
-func (s *Server) healthcheck(at settings.Place, test any) {
+	test := interpolated(dig(service, "healthcheck", "test"))
 	all := joined(test)
 	switch line, isText := test.(string); {
 	case isText:
@@ -229,7 +225,7 @@ func (s *Server) healthcheck(at settings.Place, test any) {
 	case all[0] == "CMD-SHELL" && len(all) == 2:
 		all = []string{"sh", "-c", all[1]}
 	}
-	s.beside(at, "healthcheck", all, Settings)
+	s.beside(d.at("services", name, "healthcheck"), "healthcheck", all, Settings)
 }
 
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +17,8 @@ type image struct {
 	folder  string // in which the server starts, and which the image declares as a volume
 	// reads takes the variables that the entrypoint puts into the settings; nil: it reads none.
 	reads func(s *Server, at settings.Place, env map[string]string)
+	// free: variables that nobody has read are no risk, for the entrypoint reads none of those.
+	free bool
 	// flags is the variable by which options are added to the server's own.
 	flags string
 	// own: the entrypoint starts a server with settings of its own.
@@ -26,18 +29,21 @@ type image struct {
 // redis-stack/redis-stack (etc/scripts/entrypoint.sh), bitnami/containers (bitnami/redis, README and libredis.sh).
 var images = []image{
 	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
-		folder: "/data"},
+		folder: "/data", free: true},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
 		reads: extraFlags("VALKEY_EXTRA_FLAGS"), flags: "VALKEY_EXTRA_FLAGS"},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data",
 		reads: stack, own: true, flags: "REDIS_ARGS"},
-	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/redis(?:[:@].*)?$`),
+	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|valkey)(?:[:@].*)?$`),
 		folder: "/bitnami/redis/data", reads: bitnami, own: true, flags: "REDIS_EXTRA_FLAGS"},
 }
 
 func imageOf(name string) (image, bool) {
 	for _, i := range images {
 		if i.pattern.MatchString(name) {
+			if strings.Contains(name, "bitnami") && strings.Contains(name, "/valkey") {
+				i.folder, i.flags = "/bitnami/valkey/data", "VALKEY_EXTRA_FLAGS"
+			}
 			return i, true
 		}
 	}
@@ -68,18 +74,26 @@ func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
 
 func stack(s *Server, at settings.Place, env map[string]string) {
 	extraFlags("REDIS_ARGS")(s, at, env)
-	for _, name := range sortedKeys(env) { // those of a module may end its options
-		if name == "REDIS_DATA_DIR" || strings.HasSuffix(name, "_ARGS") && name != "REDIS_ARGS" {
-			s.misses(Settings, at, name, "add options to the server's command, or move its data")
+	if dir := env["REDIS_DATA_DIR"]; dir != "" {
+		s.folder = dir
+	}
+	s.folder = cmp.Or(s.folder, "/data")
+	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS",
+		"REDISGEARS_ARGS"} {
+		if strings.Contains(env[name], "--") || strings.Contains(env[name], "$") {
+			s.misses(Settings, at, name, "add options to the server's command")
 		}
 	}
 }
 
 // bitnami takes the variables of the image (README, Configuration): an append-only file unless it is switched off.
 func bitnami(s *Server, at settings.Place, env map[string]string) {
-	const prefix = "REDIS_"
+	prefix := "REDIS_"
+	if strings.Contains(s.folder, "valkey") {
+		prefix = "VALKEY_"
+	}
 	aof := "yes"
-	for _, name := range sortedKeys(env) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
 		short, ours := strings.CutPrefix(name, prefix)
 		if !ours {
@@ -107,6 +121,10 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
 			} else if value != "master" && value != "" {
 				s.misses(Settings, at, name+" "+value, "be a replica's")
+			}
+		case "RDB_POLICY", "RDB_POLICY_DISABLED":
+			if aof != "yes" || env[prefix+"AOF_ENABLED"] == "no" {
+				s.misses(Settings, at, name, "change when snapshots are saved")
 			}
 		}
 	}
@@ -203,19 +221,18 @@ var (
 )
 
 func (s *Server) variables(c inContainer, known image, ok bool) {
-	for name, value := range c.fromFiles {
+	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {
 		if _, set := c.env[name]; !set {
-			c.env[name] = value
+			c.env[name] = c.fromFiles[name]
 		}
 	}
-	switch {
-	case c.unreadEnv == nil:
-	case ok && known.reads == nil:
-		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
-	default:
+	if c.unreadEnv != nil && (!ok || !known.free) {
 		s.misses(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
 	}
-	for _, name := range sortedKeys(c.env) {
+	if c.unreadEnv != nil && ok && known.free {
+		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		special := ok && known.reads != nil && (strings.HasSuffix(name, "_EXTRA_FLAGS") || strings.HasSuffix(name, "_ARGS"))
 		if !inert(name) && !special && !(slices.Contains(c.used, name) && plainName(name)) &&
 			name != "ALLOW_EMPTY_PASSWORD" && name != "BITNAMI_DEBUG" {

@@ -43,7 +43,13 @@ func readInspect(d document) *Server {
 	if timeout := dig(config, "StopTimeout"); timeout != nil {
 		s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", duration(fmt.Sprint(timeout)))
 	}
-	s.healthcheck(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test"))
+	if test := list(dig(config, "Healthcheck", "Test")); len(test) > 1 {
+		all, _ := words(test[1:])
+		if fmt.Sprint(test[0]) == "CMD-SHELL" {
+			all = []string{"sh", "-c", fmt.Sprint(test[1])}
+		}
+		s.beside(d.at("Config", "Healthcheck"), "Healthcheck", all, Settings)
+	}
 	line := s.contained(c)
 	s.loadConfig()
 	if dig(host, "AutoRemove") == true {

@@ -58,8 +58,15 @@ func (s *Server) covers() {
 
 // ownConfig reports whether an image reads settings from a place by itself.
 func (s *Server) ownConfig(target string) bool {
-	return s.config == nil && target != "/" && slices.ContainsFunc([]string{"/opt/bitnami/redis/mounted-etc",
-		"/opt/bitnami/redis/etc", "/redis-stack.conf"}, func(own string) bool { return overlap(target, own) })
+	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/valkey/mounted-etc",
+		"/opt/bitnami/redis/etc", "/redis-stack.conf"} {
+		_, below := within(target, own)
+		_, above := within(own, target)
+		if (below || above && target != "/") && s.config == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // volume is a mount of a container in its short or long form.

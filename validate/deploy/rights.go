@@ -60,8 +60,11 @@ func rightsOf(at settings.Place, words []string) (all []right) {
 // setters of rights.
 var setters = strings.Fields("chown chmod chgrp setfacl install")
 
-// writable are modes in numbers by which the owner may write.
-var writable = regexp.MustCompile(`^[~:]?(?:|-|[0-7]?[2367][0-7]{2})$`)
+// symbol is one symbolic change of a mode that lets the owner write, or is not about the owner.
+const symbol = `(?:[ugoa]*\+[rwxXst]+|u=[rxX]*w[rwxX]*|[go]+[-=][rwxXst]*)`
+
+// writable are modes by which the owner may write.
+var writable = regexp.MustCompile(`^[~:]?(?:|-|[0-7]?[2367][0-7]{2}|` + symbol + `(?:,` + symbol + `)*)$`)
 
 // imageUsers are those that the images' servers run as.
 var imageUsers = regexp.MustCompile(`^(?:redis|valkey|999|1001)$`)
