@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -170,10 +171,19 @@ func (c *Cluster) close() error {
 		errs = append(errs, h.close())
 	}
 	if c.folder != "" {
-		errs = append(errs, os.RemoveAll(c.folder))
+		errs = append(errs, removeAll(c.folder))
 	}
 	if err := errors.Join(errs...); err != nil || c.record == nil {
 		return err // what could not be ended stays on record for Clean
 	}
 	return c.record.Remove()
+}
+
+// removeAll removes a folder in which a server's fork may still write: a snapshot goes on after its parent was killed.
+func removeAll(folder string) error {
+	for late := time.Now().Add(process.Timeout); ; time.Sleep(10 * time.Millisecond) {
+		if err := os.RemoveAll(folder); err == nil || time.Now().After(late) {
+			return err
+		}
+	}
 }
