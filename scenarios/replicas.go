@@ -3,11 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/goccy/go-yaml/ast"
-
-	"example.org/lockproof/harness/cluster"
 )
 
 // replicaName is the form of replicas' names.
@@ -45,32 +42,4 @@ func (d *decoder) readSentinels(n ast.Node, what string) {
 		d.report(position(n), "sentinels: there is no replica that they could promote",
 			"add one, for example `replicas: {r1: n1}`")
 	}
-}
-
-// sentinelLinks writes out a link of the Sentinels, which all reach a server over
-// one link, or of a client to one or all of them, and says whether it is such.
-func (d *decoder) sentinelLinks(n ast.Node, name, verb, from, to string) (links []string, is bool) {
-	sentinels := numbered("s", d.s.Sentinels)
-	if slices.Contains(sentinels, to) {
-		sentinels = []string{to}
-	} else if d.s.Sentinels == 0 || from != cluster.SentinelsName && to != cluster.SentinelsName {
-		return nil, false
-	}
-	if interceptsMessages(verb) {
-		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
-		return nil, true
-	}
-	if from == cluster.SentinelsName {
-		for _, server := range d.checkLinkEnd(n, name, to, d.s.Servers(), "node", "nodes") {
-			links = append(links, from+"-"+server)
-		}
-		return links, true
-	}
-	for _, client := range d.checkLinkEnd(n, name, from, append(d.clientNames(), d.workloadNames()...), "client",
-		"clients") {
-		for _, sentinel := range sentinels {
-			links = append(links, client+"-"+sentinel)
-		}
-	}
-	return links, true
 }

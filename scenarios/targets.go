@@ -116,20 +116,38 @@ func (d *decoder) names(allowed nemesis.Targets) []string {
 
 // links writes out a link or a wildcard: "c1-*" is c1's links to every node of
 // the lock, the store not among them; "*-n3" is every client's link to n3. A
-// replica has a link to its master: r1-n1.
+// replica has a link to its master, r1-n1, and all Sentinels share one to each server.
 func (d *decoder) links(n ast.Node, name, verb string) []string {
 	from, to, _ := strings.Cut(name, "-")
-	if links, is := d.sentinelLinks(n, name, verb, from, to); is {
-		return links
+	sentinels := numbered("s", d.s.Sentinels)
+	fromSentinels := len(sentinels) > 0 && from == cluster.SentinelsName
+	toSentinels := len(sentinels) > 0 && to == cluster.SentinelsName
+	master := d.s.Replicas[from]
+	switch {
+	case master != "" && to != master:
+		d.report(position(n), fmt.Sprintf("link %s: a replica has a link to its master only", name),
+			"write "+from+"-"+master)
+		return nil
+	case (master != "" || fromSentinels || toSentinels || slices.Contains(sentinels, to)) && interceptsMessages(verb):
+		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
+		return nil
+	case master != "":
+		return []string{name}
 	}
-	if master := d.s.Replicas[from]; master != "" {
-		return d.replication(n, name, verb, from, master)
+	clients := []string{from}
+	if !fromSentinels {
+		clients = d.checkLinkEnd(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
 	}
-	clients := d.checkLinkEnd(n, name, from, append(d.clientNames(), d.workloadNames()...), "client", "clients")
-	servers := d.s.Nodes
-	if to != "*" {
-		all := slices.Concat(d.s.Servers(), []string{cluster.StoreName}, numbered("s", d.s.Sentinels))
-		servers = d.checkLinkEnd(n, name, to, all, "node", "nodes")
+	servers := d.s.Servers()
+	switch {
+	case fromSentinels:
+		servers = d.checkLinkEnd(n, name, to, servers, "node", "nodes")
+	case toSentinels:
+		servers = sentinels
+	case to == "*":
+		servers = d.s.Nodes
+	default:
+		servers = d.checkLinkEnd(n, name, to, slices.Concat(servers, []string{cluster.StoreName}, sentinels), "node", "nodes")
 	}
 	var links []string
 	for _, c := range clients {
@@ -138,20 +156,6 @@ func (d *decoder) links(n ast.Node, name, verb string) []string {
 		}
 	}
 	return links
-}
-
-// replication resolves a replica's link to its master.
-func (d *decoder) replication(n ast.Node, name, verb, replica, master string) []string {
-	link := replica + "-" + master
-	if name != link {
-		d.report(position(n), fmt.Sprintf("link %s: a replica has a link to its master only", name), "write "+link)
-		return nil
-	}
-	if interceptsMessages(verb) {
-		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
-		return nil
-	}
-	return []string{link}
 }
 
 // interceptsMessages reports whether a verb is about single commands or replies.

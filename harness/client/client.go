@@ -164,8 +164,7 @@ func (c *Client) Send(cmd Command) error {
 	if c.ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", cmd.Do, errClosing)
 	}
-	switch cmd.Do {
-	case DoStop, DoCancel, DoClock, DoStarve, DoFeed:
+	if cmd.Do.immediate() {
 		return enqueue(c.control, &cmd, cmd.Do)
 	}
 	return enqueue(c.thread(cmd.Thread).work, &task{cmd, c.stopFor(cmd)}, cmd.Do)

@@ -198,10 +198,11 @@ func (c *pausedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// SyscallConn is where go-redis asks a pooled connection, before it uses it,
-// whether the server has closed it.
-func (c *pausedConn) SyscallConn() (syscall.RawConn, error) {
-	if under, ok := c.Conn.(syscall.Conn); ok {
+func (c *pausedConn) SyscallConn() (syscall.RawConn, error) { return syscallConn(c.Conn) }
+
+// syscallConn is for go-redis, which asks a pooled connection, before it uses it, whether the server has closed it.
+func syscallConn(conn net.Conn) (syscall.RawConn, error) {
+	if under, ok := conn.(syscall.Conn); ok {
 		return under.SyscallConn()
 	}
 	return nil, errNoDescriptor

@@ -129,11 +129,4 @@ func (c *sentConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// SyscallConn is where go-redis asks a pooled connection whether the server has
-// closed it.
-func (c *sentConn) SyscallConn() (syscall.RawConn, error) {
-	if under, ok := c.Conn.(syscall.Conn); ok {
-		return under.SyscallConn()
-	}
-	return nil, errNoDescriptor
-}
+func (c *sentConn) SyscallConn() (syscall.RawConn, error) { return syscallConn(c.Conn) }

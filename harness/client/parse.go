@@ -122,22 +122,18 @@ func (cmd Command) checkFields() error {
 	if cmd.Within < 0 {
 		return fmt.Errorf("within: %s is below 0; 0 is no limit", cmd.Within)
 	}
-	if cmd.Thread != "" && slices.Contains([]Do{DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}, cmd.Do) {
+	if cmd.Thread != "" && cmd.Do.immediate() {
 		return errors.New("thread: the command is to the client, not to one of its threads")
 	}
-	switch cmd.Do {
-	case DoAcquire:
-		if cmd.Key == "" {
-			return errors.New("key: which key is to be locked?")
-		}
-	case DoLoop:
-		return cmd.Loop.check()
-	case DoClock:
-		return cmd.Clock.check()
-	case DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch, DoStop, DoCancel, DoStarve, DoFeed,
-		DoExit:
-	default:
+	switch {
+	case !slices.Contains(commands, cmd.Do):
 		return fmt.Errorf("do: there is no such command; there are %s", list(commands))
+	case cmd.Do == DoAcquire && cmd.Key == "":
+		return errors.New("key: which key is to be locked?")
+	case cmd.Do == DoLoop:
+		return cmd.Loop.check()
+	case cmd.Do == DoClock:
+		return cmd.Clock.check()
 	}
 	return nil
 }

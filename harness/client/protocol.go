@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -72,6 +73,11 @@ const (
 	DoFeed    Do = "feed"   // let them go on, and tell how late they were
 	DoExit    Do = "exit"   // close the lock and end
 )
+
+// immediate reports whether the command is to the client, and acts at once; others queue up in a thread.
+func (d Do) immediate() bool {
+	return slices.Contains([]Do{DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}, d)
+}
 
 // Command is one line to a worker. Acquire, extend, release, check, read,
 // write, watch and loop queue up behind one another; the others act at once.

@@ -71,9 +71,7 @@ func (c *ProtocolChecker) OnCommand(cmd Command) {
 	defer c.mu.Unlock()
 	order := &sentCommand{Command: cmd, at: c.now()}
 	c.commands[cmd.Serial] = order
-	switch cmd.Do {
-	case DoStop, DoCancel, DoClock, DoExit:
-	default:
+	if !cmd.Do.immediate() {
 		c.queue = append(c.queue, order)
 	}
 	c.watches = c.watches || cmd.Do == DoWatch

@@ -112,7 +112,7 @@ func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 
 // requestTime is when the lock asked for the key that it has now, in a call that began then.
 func (a *adapter) requestTime(key string, called time.Duration) time.Duration {
-	if servers, _ := a.env.used.read(); servers == 1 {
+	if a.env.used.read().servers() == 1 {
 		return max(called, a.lastSent(key))
 	}
 	return called
@@ -190,15 +190,19 @@ func (a *adapter) Describe() *locks.Abilities {
 	a.mu.Lock()
 	first := a.firstLease
 	a.mu.Unlock()
-	servers, ownClock := a.env.used.read()
+	used := a.env.used.read()
 	_, extends := first.(Extender)
 	_, watches := first.(Contextual)
 	_, fencing := first.(Fenced)
+	some := used.servers()
+	if some == used.given {
+		some = 0 // it uses all
+	}
 	return &locks.Abilities{
-		Fencing: fencing, OwnClock: ownClock, Extends: extends, Watches: watches, SingleNode: servers == 1,
-		Servers: a.env.used.some(),
+		Fencing: fencing, OwnClock: used.ownClock, Extends: extends, Watches: watches, SingleNode: used.servers() == 1,
+		Servers: some,
 		Belief:  a.beliefText(first), Keys: a.names(locks.KeyPlaceholder),
-		Notices: append(a.env.used.notices(), strangers()...),
+		Notices: append(used.notices(), strangers()...),
 	}
 }
 

@@ -31,7 +31,7 @@ type Env struct {
 	Rand io.Reader
 
 	env  locks.Env
-	used *serverUsage
+	used *usageNotes
 }
 
 // Server is one of the lock's servers, as this client reaches it.
@@ -67,7 +67,7 @@ func (e Env) Client(i int, options ...func(*redis.Options)) *redis.Client {
 	e.used.server(i)
 	client := e.env.Redis(i, options...)
 	if !client.Options().ContextTimeoutEnabled {
-		e.used.ignoreDeadlines()
+		e.used.note(func(u *serverUsage) { u.noDeadlines = true })
 	}
 	return client
 }
@@ -84,7 +84,7 @@ func (e Env) Clients(options ...func(*redis.Options)) []*redis.Client {
 // Clock gives the client's own clock, for a lock that takes one. Scenarios that set
 // the clock of one client are only for locks that have asked for it.
 func (e Env) Clock() Clock {
-	e.used.clock()
+	e.used.note(func(u *serverUsage) { u.ownClock = true })
 	return e.env.Clock
 }
 
@@ -93,7 +93,6 @@ func (e Env) Context() context.Context { return e.env.Context }
 
 // serverUsage is what a lock has asked for when it was made.
 type serverUsage struct {
-	mu       sync.Mutex
 	given    int // servers
 	highest  int // of those that were asked for
 	ownClock bool
@@ -101,20 +100,15 @@ type serverUsage struct {
 	noDeadlines bool
 }
 
-func (u *serverUsage) ignoreDeadlines() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.noDeadlines = true
-}
+// servers is how many of them the lock uses.
+func (u serverUsage) servers() int { return u.highest + 1 }
 
 // notices are for the lock's user.
-func (u *serverUsage) notices() []string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+func (u serverUsage) notices() []string {
 	var all []string
-	if u.highest > 0 && u.highest+1 < u.given {
-		all = append(all, fmt.Sprintf("it uses %d of the %d servers that it is given: the situations are those of %d servers",
-			u.highest+1, u.given, u.highest+1))
+	if u.highest > 0 && u.servers() < u.given {
+		all = append(all, fmt.Sprintf("it uses %d of the %d servers that it is given: the situations are those of %[1]d servers",
+			u.servers(), u.given))
 	}
 	if u.noDeadlines {
 		all = append(all, "go-redis ignores the deadline of its caller's context: set ContextTimeoutEnabled")
@@ -122,38 +116,32 @@ func (u *serverUsage) notices() []string {
 	return all
 }
 
-func (u *serverUsage) server(i int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.highest = max(u.highest, i)
+// usageNotes is a serverUsage that several goroutines note.
+type usageNotes struct {
+	mu   sync.Mutex
+	seen serverUsage
 }
 
-func (u *serverUsage) clock() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.ownClock = true
+func (n *usageNotes) note(what func(*serverUsage)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	what(&n.seen)
 }
 
-// read says how many servers the lock uses, and whether it reads the client's clock.
-func (u *serverUsage) read() (servers int, ownClock bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.highest + 1, u.ownClock
+// server notes that a server was asked for.
+func (n *usageNotes) server(i int) {
+	n.note(func(u *serverUsage) { u.highest = max(u.highest, i) })
 }
 
-// some is how many servers the lock uses, 0 if it uses all that it is given.
-func (u *serverUsage) some() int {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.highest+1 == u.given {
-		return 0
-	}
-	return u.highest + 1
+func (n *usageNotes) read() serverUsage {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.seen
 }
 
 func newEnv(env locks.Env) Env {
 	return Env{
 		TTL: env.TTL, RetryMin: env.RetryMin, RetryMax: env.RetryMax, NodeTimeout: env.NodeTimeout, Tries: env.Tries,
-		Drift: env.Drift, Rand: env.Rand, env: env, used: &serverUsage{given: len(env.Servers)},
+		Drift: env.Drift, Rand: env.Rand, env: env, used: &usageNotes{seen: serverUsage{given: len(env.Servers)}},
 	}
 }
