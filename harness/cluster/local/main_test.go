@@ -209,14 +209,6 @@ func dial(t testing.TB, addr string) *redis.Client {
 	return c
 }
 
-// within is a context for what has to be quick.
-func within(t testing.TB, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
