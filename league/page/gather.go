@@ -189,8 +189,8 @@ func (e *entry) cross(f league.Finding, real []reports.ResultsRow, known evidenc
 		}
 		c.Shown = append(c.Shown, name)
 		for _, p := range row.Properties {
-			if p.Violated > 0 && !slices.Contains(broke, p.Property) {
-				broke = append(broke, p.Property)
+			if p.Violated > 0 && !slices.Contains(broke, p.Name) {
+				broke = append(broke, p.Name)
 			}
 		}
 	}
