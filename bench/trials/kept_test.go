@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Each lease of the crowd is an operation and a lease, and little more.
+// Each lease of the crowd is an operation and a lease with their names as plain strings: a million take less than 1 GB.
 func TestKeptPerLease(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	f, err := os.Create(name)
@@ -23,5 +23,5 @@ func TestKeptPerLease(t *testing.T) {
 	kept, err := keptPerLease(name)
 	require.NoError(t, err)
 	require.Greater(t, kept, 100.0)
-	require.Less(t, kept, 400.0)
+	require.Less(t, kept, 1000.0)
 }
