@@ -98,12 +98,14 @@ func (r *record) overlapFacts(o overlap) []Fact {
 func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
 	owner := o.first.client
 	ended := map[string]string{
-		TenureForgotten: "was forgotten on %s, which had gone down", TenureFlushed: "was flushed on %s", TenureEvicted: "was evicted on %s",
+		TenureForgotten: "was forgotten on %s, which had gone down",
+		TenureFlushed:   "was flushed on %s", TenureEvicted: "was evicted on %s",
 		TenureResynced: "was lost on %s, as its master's state replaced its own",
 		TenureVanished: "had gone from %s; no event of the history took it",
-		TenureOpen:     "was on %s, and the key was set over it", TenureDeleted: "was deleted on %s by " + owner + "'s own command",
-		TenureMoved:   "went from %s when its slot moved",
-		TenureRemoved: "was deleted on %s by a command of " + h.by,
+		TenureOpen:     "was on %s, and the key was set over it",
+		TenureDeleted:  "was deleted on %s by " + owner + "'s own command",
+		TenureMoved:    "went from %s when its slot moved",
+		TenureRemoved:  "was deleted on %s by a command of " + h.by,
 	}[h.ended]
 	if h.ended == TenureExpired {
 		ended = fmt.Sprintf("ran out on %%s, while %s believed in its lease until %s", owner, formatTime(o.first.until))

@@ -207,7 +207,8 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 func (r *record) basis(l lease, t int64) *operation {
 	basis := l.grant
 	for _, o := range r.operations.kept {
-		if o.op == history.OpExtend && o.ok() && o.process == l.client && o.lease == l.grant.id && o.done <= t && o.done > basis.done {
+		of := o.process == l.client && o.lease == l.grant.id
+		if of && o.op == history.OpExtend && o.ok() && o.done <= t && o.done > basis.done {
 			basis = o
 		}
 	}

@@ -58,7 +58,8 @@ func (s *staging) lacksGrants() bool {
 	for _, k := range s.keys {
 		for _, o := range k.acquires {
 			wait := span{o.asked, o.done}
-			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(k.held, wait) || cuts(s.unreachable[o.process], wait) {
+			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(k.held, wait) ||
+				cuts(s.unreachable[o.process], wait) {
 				continue
 			}
 			if s.waitsForSetting(o.process, wait) {

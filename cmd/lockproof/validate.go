@@ -140,11 +140,6 @@ func (p *program) validateAll(ctx context.Context, v validateFlags, given func(s
 	return p.reportValidation(answer, v)
 }
 
-func isFolder(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
-}
-
 // answer judges one deployment.
 func (p *program) answer(ctx context.Context, v validateFlags, given func(string) bool) (*validation.Report, error) {
 	var running []*deploy.Report

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"example.org/lockproof/reports"
@@ -87,4 +88,9 @@ func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string
 		all = append(all, answer)
 	}
 	return all, nil
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }

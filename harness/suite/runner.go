@@ -21,10 +21,12 @@ const NewSuffix = trial.NewSuffix
 
 // runner runs the trials of one suite in this process.
 type runner struct {
-	options  Options
-	maker    cluster.Maker
-	run      func(context.Context, *trial.Plan, cluster.Maker, int, uint64, *trial.Journal) (trial.Observed, error) // trial.Run
-	progress *trial.Progress                                                                                        // takes how far a trial has got; nil: nobody looks
+	options Options
+	maker   cluster.Maker
+	// run is trial.Run, or a test's stand-in.
+	run func(context.Context, *trial.Plan, cluster.Maker, int, uint64, *trial.Journal) (trial.Observed, error)
+	// progress takes how far a trial has got; nil: nobody looks.
+	progress *trial.Progress
 }
 
 // newRunner gets ready what the clusters share; or it says what they lack.

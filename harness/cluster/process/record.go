@@ -144,9 +144,9 @@ func createLocked(dir string) (*os.File, error) {
 	return nil, fmt.Errorf("%s: new records are taken away as soon as they are made", dir)
 }
 
-// openRecord opens a record, and takes the lock on it, unless its harness lives and has that: dead says which. There is
-// no file where there is no such record, or none any more. Windows lets nobody remove a file that is open, unless whoever
-// opened it shares that right as well, as os.Root does.
+// openRecord opens a record and takes the lock on it, unless its harness lives and has that: dead says which. No file:
+// there is no such record any more. Windows lets nobody remove a file that is open, unless whoever opened it shares
+// that right, as os.Root does.
 func openRecord(name string, flag int) (file *os.File, dead bool, err error) {
 	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err == nil {
