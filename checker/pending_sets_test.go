@@ -180,3 +180,27 @@ func TestWhatTheDeadHaveSentActsLater(t *testing.T) {
 	require.Len(t, s.judged(t, MutualExclusion).Violations, 0)
 	require.EqualValues(t, 1, s.judged(t, MutualExclusion).Measured["grants"])
 }
+
+// Faults of one link, each of them shorter than a TTL, hold a command for longer if they follow on each other.
+func TestHeldTooLong(t *testing.T) {
+	const ms = int64(1_000_000)
+	held := func(from, until int64) fault {
+		return fault{class: history.LinkSlow, target: "c1-n1", span: span{from * ms, until * ms}}
+	}
+	for name, c := range map[string]struct {
+		faults faults
+		want   bool
+	}{
+		"one for a TTL":                        {faults{held(0, 1000)}, true},
+		"one for less":                         {faults{held(400, 1000)}, false},
+		"two in turn":                          {faults{held(0, 600), held(500, 1000)}, true},
+		"three in turn":                        {faults{held(0, 400), held(300, 700), held(600, 1000)}, true},
+		"two with the link free between them":  {faults{held(0, 400), held(600, 1000)}, false},
+		"two in turn, and both long over then": {faults{held(0, 400), held(300, 900)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &record{header: history.Header{TTL: 1000 * ms}, faults: c.faults}
+			require.Equal(t, c.want, r.heldTooLong("c1", "n1", 1000*ms))
+		})
+	}
+}
