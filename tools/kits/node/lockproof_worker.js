@@ -264,7 +264,7 @@ class Client {
     let before = this.true();
     if (!limit) return;
     setInterval(() => {
-      const [late, time] = [this.true() - before - every * 1e6, this.true()];
+      const time = this.true(), late = time - before - every * 1e6;
       before = time;
       if (late >= limit) say({ event: { time, process: this.setup.name, type: 'stall', late } });
     }, every).unref();

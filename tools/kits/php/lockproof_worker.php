@@ -347,11 +347,12 @@ class Client
     {
         $until = now() + $seconds;
         $limit = $this->setup['stall_limit'] ?? 0;
+        $before = $this->true();
         do {
             $slice = max(0, min($until - now(), max($limit / 4e9, 0.001), 0.025));
-            $before = $this->true();
             $command = $this->lines->next($slice);
-            $late = $this->true() - $before - (int) ($slice * 1e9);
+            $now = $this->true();
+            [$late, $before] = [$now - $before - (int) ($slice * 1e9), $now]; // with no gap from slice to slice
             if ($limit && $late >= $limit) {
                 $this->record(['type' => 'stall', 'late' => $late]);
             }
@@ -367,7 +368,7 @@ class Client
         while (!$this->ending) {
             $command = array_shift($this->queue);
             if (!$command) {
-                $this->wait(0.025);
+                $this->wait(INF, fn () => $this->queue);
                 continue;
             }
             [$this->busy, $this->cancelled] = [true, false];

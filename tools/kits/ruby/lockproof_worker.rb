@@ -405,7 +405,8 @@ module Lockproof
       before = true_time
       while limit.positive? && !@ending
         sleep(every / 1e9)
-        late, before = true_time - before - every, true_time
+        now = true_time
+        late, before = now - before - every, now
         say(event: { time: before, process: @setup['name'], type: 'stall', late: late }) if late >= limit
       end
     end
