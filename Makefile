@@ -16,6 +16,8 @@ TESTFLAGS   ?= -timeout 40m
 # There is no C in it, and the program that tests run is built without: with one way
 # to build, each package is compiled once.
 export CGO_ENABLED := 0
+# Nor does a binary depend on its folder: clones and worktrees share what is compiled.
+export GOFLAGS += -trimpath
 
 # The modules of this repository that are built, checked and tested with it. The
 # league's tests are those of make league.
