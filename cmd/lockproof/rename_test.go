@@ -12,9 +12,9 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// make rename, on a copy of this repository: nothing in its modules names the old path, and what a user imports builds.
+// make rename, on a copy of this repository: each import is found, and none has the old path.
 func TestTheModuleCanBeRenamed(t *testing.T) {
-	needs.Long(t, "it builds a copy of the repository under another path")
+	needs.Long(t, "it lists what a copy of the repository under another path needs")
 	needs.Commands(t, "git")
 	files, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	needs.Check(t, needs.System, err)
@@ -41,8 +41,7 @@ func TestTheModuleCanBeRenamed(t *testing.T) {
 	output("-C", "../../tools", "run", "./rename", "-root", root, "example.org/x/lockproof")
 	for _, module := range modules {
 		for name := range strings.Lines(output("-C", module, "list", "-deps", "./...")) {
-			require.False(t, strings.HasPrefix(name, "lockproof"), "%s needs %s", module, name)
+			require.False(t, strings.HasPrefix(name, "example.org/lockproof"), "%s needs %s", module, name)
 		}
 	}
-	output("-C", root, "build", "./harness/locktest")
 }
