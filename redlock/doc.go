@@ -32,7 +32,8 @@
 //     Package guard helps against restarts alone.
 //   - Clocks run at nearly one rate: the drift factor is set aside, and no jump.
 //   - The holder stops in time. One that is suspended past its validity does not know it. If the data must
-//     survive that, the store has to check a fencing token: Redlock issues none (Kleppmann, "How to do distributed locking").
+//     survive that, the store has to check a fencing token: Redlock issues none (Kleppmann, "How to do distributed
+//     locking").
 //   - All clients use the same list of nodes.
 //
 // The lock is neither reentrant nor fair, and makes no progress while partitions never end.

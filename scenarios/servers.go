@@ -70,7 +70,8 @@ var amountOfMemory = regexp.MustCompile(`^[1-9][0-9]{0,8}(kb|mb|gb)$`)
 func (d *decoder) memory(n ast.Node, what string) string {
 	amount := d.text(n, what)
 	if amount != "" && !amountOfMemory.MatchString(amount) {
-		d.report(position(n), fmt.Sprintf("%s: %q is not an amount of memory", what, amount), "write it like `maxmemory: 4mb`")
+		d.report(position(n), fmt.Sprintf("%s: %q is not an amount of memory", what, amount),
+			"write it like `maxmemory: 4mb`")
 	}
 	return amount
 }

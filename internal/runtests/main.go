@@ -53,7 +53,8 @@ const root = "example.org/lockproof/"
 // histories and single links depend on nobody, and those about workers wait for no
 // more than that they say something.
 func splitRealTime(name string) bool {
-	quick := []string{"harness/cluster/virtual", "harness/history", "harness/locks", "harness/locktest", "harness/external"}
+	quick := []string{
+		"harness/cluster/virtual", "harness/history", "harness/locks", "harness/locktest", "harness/external"}
 	below := func(folder string) bool { return strings.HasPrefix(name+"/", root+folder+"/") }
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
@@ -68,8 +69,8 @@ const imageFirst = root + "harness/cluster/docker"
 var busyTests = map[string]string{
 	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
 		"TestShowTellsEveryScenario)$",
-	root + "harness/suite": "^(TestOneSeedGivesOneHistory|TestCatalogueInVirtualTime|TestRandomWorkloadsNeverViolateMutualExclusion|" +
-		"TestSameSeedSameHistory|TestTrialInChild_EqualsTrialInProcess|TestFormsForOneNode)$",
+	root + "harness/suite": "^(TestOneSeedGivesOneHistory|TestCatalogueInVirtualTime|" +
+		"TestRandomWorkloadsNeverViolateMutualExclusion|TestSameSeedSameHistory|TestTrialInChild_EqualsTrialInProcess|TestFormsForOneNode)$",
 }
 
 // call is a call of go test: what it adds to the flags, the packages, and what the
@@ -128,7 +129,7 @@ func runAll(r *report, flags []string, share string, patterns []string) error {
 		return err
 	}
 	lanes.Go(func() { ended[0] = run(nil, 1, first) })
-	lanes.Go(func() { ended[1] = run(lowPriority(), max(1, runtime.GOMAXPROCS(0)-1), beside) })
+	lanes.Go(func() { ended[1] = run(lowPriority(), runtime.GOMAXPROCS(0), beside) })
 	lanes.Wait()
 	return errors.Join(ended[:]...)
 }

@@ -19,8 +19,9 @@ var (
 	issue  = regexp.MustCompile(`, \[report\]\([^)]*\)`) // which the site does not have, nor what is absent
 	cited  = regexp.MustCompile(`\.\./` + stories + `([\w-]+)\.txt`)
 	signed = regexp.MustCompile(`<td( [^>]*)>((?:<a [^>]*>)?)(\(✗\)|✗|✓|\?)`)
-	absent = regexp.MustCompile(`(?s) The \[page\]\([^)]*\).*?\.\n| The same for your own lock takes \[.*?\.\n|\nNext: .*\n`)
-	dated  = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
+	absent = regexp.MustCompile(`(?s) The \[page\]\([^)]*\).*?\.\n| The same for your own lock takes \[.*?\.\n|` +
+		`\nNext: .*\n`)
+	dated = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 )
 
 // tones are what a sign's colour means: red a bug, yellow what depends or is undecided, green holds.
@@ -109,7 +110,8 @@ func storyPage(root fs.FS, name string, r row) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := fmt.Sprintf(`<p class="crumb"><a href="index.html">The locks that people use</a></p><h1>%s</h1><p class="summary">%s</p>`,
+	body := fmt.Sprintf(`<p class="crumb"><a href="index.html">The locks that people use</a></p>`+
+		`<h1>%s</h1><p class="summary">%s</p>`,
 		escaped(claim), escaped(r.lock))
 	if r.name != "" {
 		body += fmt.Sprintf(`<p class="quiet">Cause in its code: %s. On real Redis: %s.</p>`+

@@ -195,8 +195,9 @@ func (t *teller) written(e history.Event) {
 			why = ", long after its lease has ended"
 		}
 	}
-	b := t.add(e.Time, fmt.Sprintf("%s writes what it worked out before%s. It never saw %s’s payment, and writes over it.",
-		e.Process, why, before.Process), out)
+	told := fmt.Sprintf("%s writes what it worked out before%s. It never saw %s’s payment, and writes over it.",
+		e.Process, why, before.Process)
+	b := t.add(e.Time, told, out)
 	b.Bad = true
 }
 

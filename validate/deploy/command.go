@@ -60,7 +60,8 @@ func standard(program string) bool {
 	return !strings.Contains(program, "/") || ownPrograms.MatchString(program)
 }
 
-var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|^/opt/(?:bitnami/(?:redis|valkey|common)|redis-stack)/bin/[^/]+$`)
+var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|` +
+	`^/opt/(?:bitnami/(?:redis|valkey|common)|redis-stack)/bin/[^/]+$`)
 
 // wrappers start a command and change neither its settings nor its data. Each takes away its own flags ("x:" with a
 // value), and then so many words. Sources: the manual page of each.

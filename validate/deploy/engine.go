@@ -227,7 +227,8 @@ func mountOption(line string) (v volume) {
 }
 
 // plainSecret is a file below /run/secrets, or a variable by its name.
-var plainSecret = regexp.MustCompile(`^[\w.-]+(?:,(?:type=mount|uid=\d+|gid=\d+|mode=\d+|target=[\w.-]+|type=env,target=(\w+)))*$`)
+var plainSecret = regexp.MustCompile(`^[\w.-]+(?:,(?:type=mount|uid=\d+|gid=\d+|mode=\d+|target=[\w.-]+|` +
+	`type=env,target=(\w+)))*$`)
 
 // containerName is what an engine is told to stop or remove.
 var containerName = regexp.MustCompile(`^[A-Za-z0-9_%$][A-Za-z0-9_.%$-]*$`)

@@ -28,13 +28,15 @@ type image struct {
 // images are the recognised ones. Sources: docker-library/redis (docker-entrypoint.sh), valkey-io/valkey-container,
 // redis-stack/redis-stack (etc/scripts/entrypoint.sh), bitnami/containers (bitnami/redis, README and libredis.sh).
 var images = []image{
-	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
+	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|` +
+		`public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
 		folder: "/data", free: true},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
 		reads: extraFlags("VALKEY_EXTRA_FLAGS"), flags: "VALKEY_EXTRA_FLAGS"},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data",
 		reads: stack, own: true, flags: "REDIS_ARGS"},
-	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|valkey)(?:[:@].*)?$`),
+	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|` +
+		`valkey)(?:[:@].*)?$`),
 		folder: "/bitnami/redis/data", reads: bitnami, own: true, flags: "REDIS_EXTRA_FLAGS"},
 }
 

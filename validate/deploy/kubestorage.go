@@ -163,9 +163,12 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 }
 
 // diskDrivers make volumes on disks that outlive a pod and its machine, or pin the pod to its machine.
-var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure-disk|no-provisioner)|(?:ebs|efs)\.csi\.aws\.com|` +
-	`(?:pd|filestore)\.csi\.storage\.gke\.io|(?:disk|file)\.csi\.azure\.com|dobs\.csi\.digitalocean\.com|csi\.hetzner\.cloud|driver\.longhorn\.io|` +
-	`(?:[a-z-]+\.)?(?:rbd|cephfs)\.csi\.ceph\.com|csi\.vsphere\.vmware\.com|cinder\.csi\.openstack\.org|linodebs\.csi\.linode\.com|` +
+var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure-disk|no-provisioner)|(?:ebs|` +
+	`efs)\.csi\.aws\.com|` +
+	`(?:pd|filestore)\.csi\.storage\.gke\.io|(?:disk|file)\.csi\.azure\.com|dobs\.csi\.digitalocean\.com|` +
+	`csi\.hetzner\.cloud|driver\.longhorn\.io|` +
+	`(?:[a-z-]+\.)?(?:rbd|cephfs)\.csi\.ceph\.com|csi\.vsphere\.vmware\.com|cinder\.csi\.openstack\.org|` +
+	`linodebs\.csi\.linode\.com|` +
 	`block\.csi\.vultr\.com|rancher\.io/local-path)$`)
 
 // claim judges the volume that a claim binds to, as far as one that may be it, or the class that makes it, was given.

@@ -12,7 +12,8 @@ import (
 // loadPaths are the folders of units and of quadlets below the root of a machine; what the first has replaces what a
 // later one has (systemd.unit(5), Unit File Load Path; podman-systemd.unit(5)).
 var loadPaths = map[string][]string{
-	".service": strings.Fields(`etc/systemd/system.control run/systemd/system.control run/systemd/transient run/systemd/generator.early
+	".service": strings.Fields(`etc/systemd/system.control run/systemd/system.control run/systemd/transient
+	run/systemd/generator.early
 		etc/systemd/system etc/systemd/system.attached run/systemd/system run/systemd/system.attached run/systemd/generator
 		usr/local/lib/systemd/system usr/lib/systemd/system lib/systemd/system run/systemd/generator.late`),
 	".container": strings.Fields(`run/containers/systemd etc/containers/systemd usr/share/containers/systemd`),

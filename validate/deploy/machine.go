@@ -15,9 +15,11 @@ import (
 var (
 	diskKinds = []string{"ext3", "ext4", "xfs", "btrfs", "zfs"}
 	// diskDevice is a device on a disk. Others may be memory: /dev/ram0, /dev/zram0, /dev/loop0.
-	diskDevice = regexp.MustCompile(`^(?:/dev/(?:disk/by-[a-z]+/|sd[a-z]|vd[a-z]|xvd[a-z]|nvme|mapper/|mmcblk|md)\S+|(?:PART)?(?:UUID|LABEL)=\S+)$`)
+	diskDevice = regexp.MustCompile(`^(?:/dev/(?:disk/by-[a-z]+/|sd[a-z]|vd[a-z]|xvd[a-z]|nvme|mapper/|mmcblk|` +
+		`md)\S+|(?:PART)?(?:UUID|LABEL)=\S+)$`)
 	// mountOptions keep what fsync promises.
-	mountOptions = regexp.MustCompile(`^(?:defaults|rw|noatime|nodiratime|relatime|nofail|auto|noauto|nosuid|nodev|noexec|discard|_netdev|bind|` +
+	mountOptions = regexp.MustCompile(`^(?:defaults|rw|noatime|nodiratime|relatime|nofail|auto|noauto|nosuid|` +
+		`nodev|noexec|discard|_netdev|bind|` +
 		`errors=remount-ro|x-systemd\..*|comment=.*|subvol=.*|compress=.*|)$`)
 )
 

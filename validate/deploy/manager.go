@@ -10,12 +10,14 @@ import (
 )
 
 // ordersOnly are keys by which a unit names another one without starting it (systemd.unit(5)).
-var ordersOnly = regexp.MustCompile(`^\s*(?:[#;]|(?:After|Before|PartOf|Conflicts|Requisite|Alias|Also|Description|Documentation)\s*=)`)
+var ordersOnly = regexp.MustCompile(`^\s*(?:[#;]|(?:After|Before|PartOf|Conflicts|Requisite|Alias|Also|` +
+	`Description|Documentation)\s*=)`)
 
 // namedBy reports whether a unit or a drop-in names another unit in a line that may start it.
 func namedBy(text, base string) bool {
 	name := regexp.QuoteMeta(strings.TrimSuffix(base, filepath.Ext(base)))
-	starts := regexp.MustCompile(`(?:^|[\s=])` + regexp.QuoteMeta(base) + `(?:$|[\s"'])|systemctl .*\b` + name + `(?:$|[\s"';&|])`)
+	starts := regexp.MustCompile(`(?:^|[\s=])` + regexp.QuoteMeta(base) + `(?:$|[\s"'])|` +
+		`systemctl .*\b` + name + `(?:$|[\s"';&|])`)
 	return slices.ContainsFunc(strings.Split(text, "\n"),
 		func(line string) bool { return starts.MatchString(line) && !ordersOnly.MatchString(line) })
 }

@@ -83,7 +83,8 @@ func (s *Server) told(at settings.Place, labels any) {
 }
 
 // plainLabel is of a program that runs no commands, or one word.
-var plainLabel = regexp.MustCompile(`^(?:org\.opencontainers\.|org\.label-schema\.|com\.docker\.|traefik\.|homepage\.|prometheus\.io/|` +
+var plainLabel = regexp.MustCompile(`^(?:org\.opencontainers\.|org\.label-schema\.|com\.docker\.|traefik\.|` +
+	`homepage\.|prometheus\.io/|` +
 	`kubectl\.kubernetes\.io/|kubernetes\.io/).*|=[^\s/\[]*$`)
 
 // commander are clients that change what runs.

@@ -55,8 +55,10 @@ var (
 	hclBlock    = regexp.MustCompile(`(?m)^(?:resource|provider|module|terraform|data) (?:"[^"]+" )*(?:"[^"]+" )?\{`)
 	nomadJob    = regexp.MustCompile(`(?m)^job "[^"]+" \{`)
 	// playbook is a list of plays, or of tasks that call a module.
-	playbook = regexp.MustCompile(`(?m)^(?:- (?:hosts|import_playbook|include_role|import_role|include_tasks|import_tasks):|- name:.*\n(?:  .*\n)*?  ` +
-		`(?:hosts|tasks|roles|ansible\.[a-z.]+|community\.[a-z_.]+|apt|dnf|yum|package|template|copy|file|service|systemd|lineinfile|docker_container):)`)
+	playbook = regexp.MustCompile(`(?m)^(?:- (?:hosts|import_playbook|include_role|import_role|include_tasks|` +
+		`import_tasks):|- name:.*\n(?:  .*\n)*?  ` +
+		`(?:hosts|tasks|roles|ansible\.[a-z.]+|community\.[a-z_.]+|apt|dnf|yum|package|template|copy|file|service|` +
+		`systemd|lineinfile|docker_container):)`)
 )
 
 // sourceOf is the form of a file that another program has to render, nil for any other.

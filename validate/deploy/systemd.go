@@ -15,10 +15,13 @@ import (
 // started are units that start nothing of their own: mounts, slices, the system's own targets and services (those of
 // systemd.special(7) and of its packages), and the engines of containers.
 var started = regexp.MustCompile(`\.(?:mount|slice)$|` +
-	`^(?:basic|default|getty|graphical|local-fs(?:-pre)?|multi-user|network(?:-online|-pre)?|nss-lookup|nss-user-lookup|paths|remote-fs(?:-pre)?|` +
+	`^(?:basic|default|getty|graphical|local-fs(?:-pre)?|multi-user|network(?:-online|-pre)?|nss-lookup|` +
+	`nss-user-lookup|paths|remote-fs(?:-pre)?|` +
 	`rpcbind|sockets|swap|sysinit|syslog|time-set|time-sync|timers)\.target$|` +
-	`^(?:docker|containerd|podman|NetworkManager(?:-wait-online)?|network-manager|systemd-(?:journald|logind|modules-load|networkd(?:-wait-online)?|` +
-	`remount-fs|resolved|sysctl|sysusers|time-wait-sync|timesyncd|tmpfiles-setup|udev-settle|udevd|user-sessions))\.(?:service|socket)$`)
+	`^(?:docker|containerd|podman|NetworkManager(?:-wait-online)?|network-manager|systemd-(?:journald|logind|` +
+	`modules-load|networkd(?:-wait-online)?|` +
+	`remount-fs|resolved|sysctl|sysusers|time-wait-sync|timesyncd|tmpfiles-setup|udev-settle|udevd|` +
+	`user-sessions))\.(?:service|socket)$`)
 
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,

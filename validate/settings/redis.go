@@ -120,7 +120,8 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 }
 
 // decisive are the directives that set takes itself.
-var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync auto-aof-rewrite-percentage maxmemory-policy
+var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync auto-aof-rewrite-percentage
+	maxmemory-policy
 	min-replicas-to-write min-slaves-to-write min-replicas-max-lag min-slaves-max-lag maxmemory save dir include`)
 
 // Known reports whether a directive is one of Redis's.
