@@ -29,7 +29,7 @@ func TestAFullDisk(t *testing.T) {
 
 			if setting == cluster.PersistAlways {
 				require.Eventually(t, func() bool { look, err := n.Look(t.Context()); return err == nil && !look.Up },
-					5*time.Second, 10*time.Millisecond)
+					30*time.Second, 10*time.Millisecond)
 			} else {
 				require.ErrorContains(t, write(), "MISCONF")
 				require.NoError(t, n.Kill(t.Context()))

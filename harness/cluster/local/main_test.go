@@ -212,7 +212,7 @@ func dial(t testing.TB, addr string) *redis.Client {
 // eventually waits for a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	require.Eventually(t, condition, 5*time.Second, 2*time.Millisecond, what)
+	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
 }
 
 // isAlive says whether one of the processes lives.

@@ -173,7 +173,7 @@ func TestFaultsOfALink(t *testing.T) {
 	require.NoError(t, err)
 	answer := make(chan error, 1)
 	go func() { answer <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
-	require.Eventually(t, func() bool { return met().Messages == 1 }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return met().Messages == 1 }, 10*time.Second, time.Millisecond)
 	got, err := s.servers["n1"].Get("k1")
 	require.NoError(t, err)
 	require.Equal(t, "token", got, "the reply is held, not the command")
