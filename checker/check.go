@@ -93,6 +93,11 @@ func newResult(property string, violations []Violation, measured map[string]int6
 	measured["violations"] = int64(len(violations))
 	result.Verdict = history.Violated
 	result.Violations = slices.Clone(violations[:min(len(violations), maxViolations)])
+	for i := range result.Violations {
+		if v := &result.Violations[i]; v.facts != nil {
+			v.Facts, v.facts = v.facts(), nil
+		}
+	}
 	return result
 }
 

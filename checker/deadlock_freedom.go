@@ -41,9 +41,9 @@ func (d *deadlockFreedom) judge() Result {
 	parallelFor(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
 	for i, w := range all {
 		for _, l := range w.late {
-			violations = append(violations, d.waitViolation(l.wait, l.free, len(violations)))
+			violations = append(violations, d.waitViolation(l.wait, l.free))
 		}
-		violations = append(violations, d.tooLongHeld(d.keys[i], len(violations))...)
+		violations = append(violations, d.tooLongHeld(d.keys[i])...)
 		measured["waited"] += int64(w.waited)
 		measured["handovers"] += int64(w.handovers)
 		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait)
@@ -122,23 +122,20 @@ func (w *waits) stoodFree(a *analysis, k *keyed) {
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
-func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Violation {
+func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 	ending := "; it was still waiting"
 	if w.last().leased && w.until == free.until {
 		ending = ", when it was granted"
 	}
 	client, key := w.client, w.attempts[0].key
-	v := Violation{
+	return Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
 			"and a majority of its nodes was in reach from %s to %s%s",
 			client, formatDuration(free.length()), formatDuration(d.bounded(d.header.Bounds.Free, w.client, free)), key,
 			formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
+		facts: func() []Fact { return d.waitFacts(client, key, free) },
 	}
-	if index < maxViolations {
-		v.Facts = d.waitFacts(w.client, w.attempts[0].key, free)
-	}
-	return v
 }
 
 // earned counts the grants that show something.
@@ -234,7 +231,7 @@ func (d *deadlockFreedom) tenureBound(holder string) int64 {
 
 // tooLongHeld finds the tenures that lasted longer than their bound while another client waited all
 // the time.
-func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
+func (d *deadlockFreedom) tooLongHeld(k *keyed) []Violation {
 	if d.header.Bounds.Tenure <= 0 {
 		return nil
 	}
@@ -249,27 +246,24 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 				continue
 			}
 			if both := longest(w.within(t.span)); both.length() > bound {
-				found = append(found, d.tenureViolation(t, w.client, both, known+len(found)))
+				found = append(found, d.tenureViolation(t, w.client, both))
 			}
 		}
 	}
 	return found
 }
 
-func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span, index int) Violation {
+func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span) Violation {
 	l := t.first.told()
 	l.Until = t.until
-	v := Violation{
+	return Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
 			waiter, formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
 			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
+		facts:  func() []Fact { return d.tenureFacts(t, both) },
 	}
-	if index < maxViolations {
-		v.Facts = d.tenureFacts(t, both)
-	}
-	return v
 }
 
 // keptForEver names a key without an expiry in the last look into a node, "" if there is none. Whether it locks

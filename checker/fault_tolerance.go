@@ -39,10 +39,9 @@ type faultTolerance struct{ *analysis }
 func (f *faultTolerance) judge() Result {
 	var violations []Violation
 	for _, k := range f.keys {
-		violations = append(violations, f.ungranted(k, len(violations))...)
+		violations = append(violations, f.ungranted(k)...)
 	}
-	releases := releaseBound{f.analysis}
-	violations = append(violations, releases.violations(len(violations))...)
+	violations = append(violations, (&releaseBound{f.analysis}).violations()...)
 	inTime, tested := f.grantedInTime()
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
@@ -100,7 +99,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 
 // ungranted finds the stretches for which a key was there for the taking for too long.
 // One that several clients saw is told of once, as the first of them saw it.
-func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
+func (f *faultTolerance) ungranted(k *keyed) []Violation {
 	bound := f.header.Bounds.Grant
 	if bound <= 0 {
 		return nil
@@ -118,7 +117,7 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 				if tooLong.length() <= f.bound(w, tooLong, rivals) || slices.ContainsFunc(told, tooLong.overlaps) {
 					continue
 				}
-				found, told = append(found, f.violation(w, tooLong, rivals, known+len(found))), append(told, tooLong)
+				found, told = append(found, f.violation(w, tooLong, rivals)), append(told, tooLong)
 			}
 		}
 	}
@@ -194,24 +193,21 @@ func (f *faultTolerance) free(w *waitPeriod, held []span) []span {
 	return found
 }
 
-func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int, index int) Violation {
+func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violation {
 	client, key := w.client, w.attempts[0].key
 	nobody := "it was not granted it"
 	if rivals > 0 {
 		nobody = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
 	}
-	v := Violation{
+	return Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: "+
 			"it asked "+
 			"at %s; %s from %s to %s",
 			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), nobody,
 			formatTime(clear.from), formatTime(clear.until)),
+		facts: func() []Fact { return f.waitFacts(client, key, clear) },
 	}
-	if index < maxViolations {
-		v.Facts = f.waitFacts(w.client, w.attempts[0].key, clear)
-	}
-	return v
 }
 
 // grantedInTime counts the grants that came within the bound after the lock was free and a

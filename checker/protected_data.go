@@ -54,10 +54,10 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 			unknown = key
 		}
 		for _, c := range o.clashes {
-			violations = append(violations, p.clashViolation(key, c, len(violations)))
+			violations = append(violations, p.clashViolation(key, c))
 		}
 		for _, s := range o.stale {
-			violations = append(violations, p.staleViolation(key, s, len(violations)))
+			violations = append(violations, p.staleViolation(key, s))
 		}
 	}
 	result := newResult(ProtectedData, violations, measured)
@@ -129,16 +129,13 @@ func stale(accesses []access) []contradiction {
 }
 
 // clashViolation tells a clash.
-func (p *protectedData) clashViolation(key string, c contradiction, index int) Violation {
-	v := Violation{Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret), What: c.describe()}
-	v.Processes = []string{c.early.client}
-	if c.late.client != c.early.client {
-		v.Processes = append(v.Processes, c.late.client)
+func (p *protectedData) clashViolation(key string, c contradiction) Violation {
+	return Violation{
+		Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret),
+		Processes: slices.Compact([]string{c.early.client, c.late.client}),
+		What:      c.describe(),
+		facts:     func() []Fact { return p.writeFacts(c) },
 	}
-	if index < maxViolations {
-		v.Facts = p.writeFacts(c)
-	}
-	return v
 }
 
 // describe says what a clash is, with names and times.
@@ -180,15 +177,12 @@ func (a access) verb() string {
 	return "read " + VersionName(a.value)
 }
 
-func (p *protectedData) staleViolation(key string, c contradiction, index int) Violation {
-	v := Violation{
+func (p *protectedData) staleViolation(key string, c contradiction) Violation {
+	return Violation{
 		Key: key, From: c.late.call, Until: c.late.ret, Processes: []string{c.late.client, c.early.client},
 		What: fmt.Sprintf("the store accepted %s's write %s with fencing token %d at %s, although %s had used token %d by %s",
 			c.late.client, c.late.value, c.late.op.fence, formatTime(c.late.ret), c.early.client, c.early.op.fence,
 			formatTime(c.early.ret)),
+		facts: func() []Fact { return p.writeFacts(c) },
 	}
-	if index < maxViolations {
-		v.Facts = p.writeFacts(c)
-	}
-	return v
 }
