@@ -29,9 +29,6 @@ func analyse(r *record) (*analysis, error) {
 	for _, k := range r.keys {
 		k.tellTokens()
 	}
-	if err := readAnswers(r); err != nil {
-		return nil, err
-	}
 	met := newFaultImpact(r)
 	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[string][]span{},
 		excused: map[string][]span{}}

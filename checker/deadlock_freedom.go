@@ -270,9 +270,8 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span) Vi
 // everybody out, only somebody who asks for it can show: a lock may have another way to end it.
 func (d *deadlockFreedom) keptForEver() string {
 	for _, node := range keysOf(d.looks) {
-		look := d.looks[node]
 		for _, k := range d.keys {
-			if state, present := look.keys[k.name]; present && state.TTL < 0 && state.Token != "" {
+			if state, present := d.looks[node][k.name]; present && state.TTL < 0 && state.Token != "" {
 				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
 					"whether it "+
 					"can still be had", k.name, node)

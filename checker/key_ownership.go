@@ -54,15 +54,21 @@ type timeline struct {
 	record *record
 	links  map[string]link
 	now    map[place]*keyOwnership
-	down   map[string]int // node to the event that last brought it down, until a look shows what it has kept
-	full   map[string]int // node to the event that last filled its memory
-	moved  map[string]int // node to the event that last moved a slot from or to it
+	// By node, what last happened to it: it went down, until a look shows what it has kept; its
+	// memory was filled; a slot was moved from or to it.
+	down, full, moved map[string]moment
 	// unanswered is the last delete that reached a place and has no reply yet:
 	// its client may be gone, but the node carried it out all the same.
 	unanswered map[place]executedDelete
 	pending    pendingSets
 	looks      []look                  // of the present instant
 	last       map[place]*keyOwnership // the latest at each place, alive or not
+}
+
+// moment is that of an event.
+type moment struct {
+	event int
+	time  int64
 }
 
 // link is a client's way to a node.
@@ -85,15 +91,16 @@ type executedDelete struct {
 func readTimeline(r *record) error {
 	t := &timeline{
 		record: r, links: map[string]link{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
-		down: map[string]int{}, full: map[string]int{}, moved: map[string]int{},
+		down: map[string]moment{}, full: map[string]moment{}, moved: map[string]moment{},
 		unanswered: map[place]executedDelete{}, pending: pendingSets{},
 	}
-	err := r.visit(func(i int, e *history.Event) bool {
+	r.answers = newAnswers(r.faults)
+	err := r.source.each(func(i int, e *history.Event) {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
 			t.lookAround()
 		}
 		t.follow(i, e)
-		return true
+		r.answers.follow(e)
 	})
 	if err != nil {
 		return err
@@ -133,8 +140,8 @@ func (t *timeline) link(process string) (link, bool) {
 	if !isLink {
 		return link{}, false
 	}
-	l = link{t.record.words.of(client), t.record.words.of(node), slices.Contains(t.record.header.Servers(), node)}
-	t.links[strings.Clone(process)] = l
+	l = link{client, node, slices.Contains(t.record.header.Servers(), node)}
+	t.links[process] = l
 	return l, true
 }
 
@@ -148,7 +155,7 @@ func (t *timeline) command(i int, e *history.Event) {
 	case history.EffectSet, history.EffectExtend:
 		t.pending.add(i, e, l, t.place(l, e))
 	case history.EffectDelete:
-		t.unanswered[t.place(l, e)] = executedDelete{l.client, strings.Clone(e.Command.Token), e.Time, i}
+		t.unanswered[t.place(l, e)] = executedDelete{l.client, e.Command.Token, e.Time, i}
 	}
 }
 
@@ -173,7 +180,7 @@ func (t *timeline) close(h *keyOwnership, now int64, why string, ender int) {
 
 func (t *timeline) open(p place, now int64, token string, owner string, event int) *keyOwnership {
 	h := &keyOwnership{
-		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.record.words.of(token),
+		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: token,
 		set: int32(event), ender: -1,
 	}
 	t.record.held = append(t.record.held, h)
@@ -270,18 +277,18 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	moving, slot := t.moved[h.node]
 	deletion, sent := t.unanswered[place{h.node, h.key}]
 	switch {
-	case fell && t.record.event(down).time >= h.from:
-		t.close(h, t.record.event(down).time, TenureForgotten, down)
+	case fell && down.time >= h.from:
+		t.close(h, down.time, TenureForgotten, down.event)
 	case sent && t.couldDelete(deletion, h):
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
 		t.close(h, now, TenureExpired, -1)
-	case slot && t.record.event(moving).time >= h.from:
-		t.close(h, t.record.event(moving).time, TenureMoved, moving)
-	case filled && t.record.event(full).time >= h.from:
-		t.close(h, t.record.event(full).time, TenureEvicted, full)
+	case slot && moving.time >= h.from:
+		t.close(h, moving.time, TenureMoved, moving.event)
+	case filled && full.time >= h.from:
+		t.close(h, full.time, TenureEvicted, full.event)
 	case t.masterFell(h):
-		t.close(h, now, TenureResynced, t.down[t.master(h.node)])
+		t.close(h, now, TenureResynced, t.down[t.master(h.node)].event)
 	default:
 		t.close(h, now, TenureVanished, i)
 	}
@@ -297,7 +304,7 @@ func (t *timeline) master(replica string) string {
 func (t *timeline) masterFell(h *keyOwnership) bool {
 	_, replica := t.record.header.Replicas[h.node]
 	down, fell := t.down[t.master(h.node)]
-	return replica && fell && t.record.event(down).time >= h.from
+	return replica && fell && down.time >= h.from
 }
 
 // couldDelete reports whether a delete may have ended a holding: it came while
@@ -310,7 +317,7 @@ func (t *timeline) couldDelete(d executedDelete, h *keyOwnership) bool {
 func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Class == history.SlotMoves { // its end moves keys too
 		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Requested["to"]) {
-			t.moved[node] = i
+			t.moved[node] = moment{i, e.Time}
 		}
 	}
 	if e.Fault.Phase == history.PhaseEnd {
@@ -320,9 +327,9 @@ func (t *timeline) fault(i int, e *history.Event) {
 		node := target
 		switch e.Fault.Class {
 		case history.NodeDown:
-			t.down[node] = i
+			t.down[node] = moment{i, e.Time}
 		case history.NodeMemory:
-			t.full[node] = i
+			t.full[node] = moment{i, e.Time}
 		case history.NodeForgets:
 			only := e.Fault.Requested["key"] // "": every key
 			for _, k := range t.record.keys {

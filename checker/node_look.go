@@ -40,7 +40,7 @@ func (t *timeline) look(l look) {
 		t.ttl(l.event, h, l.time, seen.TTL)
 	}
 	// What a restart left is there: if it goes later, something else takes it.
-	if down, fell := t.down[l.node]; fell && t.record.event(down).time < l.time {
+	if down, fell := t.down[l.node]; fell && down.time < l.time {
 		delete(t.down, l.node)
 	}
 }

@@ -22,7 +22,7 @@ type pendingSet struct {
 
 // add notes a SET or an extension that has reached a node.
 func (t pendingSets) add(i int, e *history.Event, l link, p place) {
-	sent := executedDelete{l.client, strings.Clone(e.Command.Token), e.Time, i}
+	sent := executedDelete{l.client, e.Command.Token, e.Time, i}
 	extends := e.Command.Effect == history.EffectExtend
 	t[p] = append(t[p], pendingSet{sent, l, e.Command.Serial, e.Command.Expiry, extends})
 }
@@ -111,7 +111,7 @@ func (r *record) heldTooLong(client, node string, t int64) bool {
 func (r *record) through(client, node string, t int64) int64 {
 	link := client + "-" + node
 	for _, f := range r.faults {
-		if f.target == link && f.class == history.LinkCut && !f.toClient && f.from <= t && t < f.until {
+		if f.target == link && f.class == history.LinkCut && !f.cause.ToClient() && f.from <= t && t < f.until {
 			t = f.until
 		}
 	}

@@ -90,7 +90,7 @@ func (r *record) hindered(f fault, client string) span {
 			continue
 		}
 		left--
-		if left == 0 && f.class == history.MessageLost && f.answersToSets {
+		if left == 0 && f.class == history.MessageLost && f.cause.OnSetReplies() {
 			whole.until = max(whole.from, a.until+r.prompt())
 			break
 		}
@@ -123,7 +123,7 @@ func (f fault) timed() bool { return f.impact != nil && *f.impact == len(f.sent)
 // dropsSetReply reports whether a fault loses the answers to SETs, or holds them back: whoever
 // does not know whether it has a key can release it all the same.
 func (f fault) dropsSetReply() bool {
-	return (f.class == history.MessageLost || f.class == history.MessageHeld) && f.answersToSets
+	return (f.class == history.MessageLost || f.class == history.MessageHeld) && f.cause.OnSetReplies()
 }
 
 // unreachable gives the stretches for which a client could not reach a healthy

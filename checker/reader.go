@@ -1,9 +1,11 @@
 package checker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"example.org/lockproof/checker/traffic"
 	"example.org/lockproof/harness/history"
@@ -93,8 +95,23 @@ func (r *reader) event(e *history.Event) error {
 			return err
 		}
 	}
-	r.keep(i, e)
+	r.note(e)
 	return r.faulty.read(i, e)
+}
+
+// note keeps what tells later how much the run shows.
+func (r *reader) note(e *history.Event) {
+	switch {
+	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Effective:
+		r.ineffective = cmp.Or(r.ineffective, fmt.Sprintf("the fault %s on %s at %s did not take effect",
+			e.Fault.Kind, strings.Join(e.Fault.Targets, ", "), formatTime(e.Time)))
+	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+		r.looks[e.Process] = e.Node.Keys
+	case e.Type == history.TypeStall:
+		r.stalls = append(r.stalls, stall{e.Process, span{e.Time - e.Late, e.Time}})
+	case e.Type == history.TypeNote && e.Reason == history.ReasonPreconditionFailed:
+		r.unmet = cmp.Or(r.unmet, e.Text)
+	}
 }
 
 // outcome ends an operation. Who is told by an extension that the lease is lost

@@ -126,10 +126,10 @@ func (s *staging) waitsForSetting(client string, wait span) bool {
 func (s *staging) traffic(client string, wait span) (sent []span, answered int, last int64) {
 	nodes := map[string]bool{}
 	last = -1
-	s.failure = s.visit(func(_ int, e *history.Event) bool {
+	s.failure = s.source.each(func(_ int, e *history.Event) {
 		from, node, isLink := strings.Cut(e.Process, ">")
 		if !isLink || from != client || e.Time > wait.until {
-			return true
+			return
 		}
 		last = e.Time
 		if e.Type == history.TypeCommand {
@@ -137,7 +137,6 @@ func (s *staging) traffic(client string, wait span) (sent []span, answered int, 
 		} else if e.Time >= wait.from {
 			nodes[node] = true
 		}
-		return true
 	})
 	return union(sent), len(nodes), last
 }
