@@ -70,10 +70,8 @@ func countsOf(r *record, e *faultImpact) counts {
 			c.refused++
 		}
 	}
-	met := make([]int, len(r.keys))
-	parallelFor(len(r.keys), func(i int) { met[i] = r.keys[i].contended() })
-	for _, n := range met {
-		c.contended += n
+	for _, k := range r.keys {
+		c.contended += k.contended()
 	}
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"example.org/lockproof/harness/history"
 )
@@ -37,13 +36,14 @@ type deadlockFreedom struct{ *analysis }
 func (d *deadlockFreedom) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{}
-	all := make([]waits, len(d.keys))
-	parallelFor(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
-	for i, w := range all {
+	tested := make([]int64, len(d.keys)) // when the last grant of each key put the property to the test
+	for i, k := range d.keys {
+		w := d.waits(k)
+		tested[i] = w.tested
 		for _, l := range w.late {
 			violations = append(violations, d.waitViolation(l.wait, l.free))
 		}
-		violations = append(violations, d.tooLongHeld(d.keys[i])...)
+		violations = append(violations, d.tooLongHeld(k)...)
 		measured["waited"] += int64(w.waited)
 		measured["handovers"] += int64(w.handovers)
 		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait)
@@ -61,8 +61,8 @@ func (d *deadlockFreedom) judge() Result {
 	case measured["waited"] == 0 && measured["handovers"] == 0:
 		result.Undecide(Vacuous, "nobody was granted a lock that had been in use")
 	default:
-		for i, w := range all {
-			d.testedBefore(&result, d.keys[i], d.header.Bounds.Free, w.tested)
+		for i, k := range d.keys {
+			d.testedBefore(&result, k, d.header.Bounds.Free, tested[i])
 		}
 	}
 	return result
@@ -142,11 +142,6 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 	obstacles := perClient{}
 	claims := k.claims(false)
-	upTo := make([]longestClaims, len(claims)+1) // those of so many claims
-	upTo[0] = noClaims
-	for i, c := range claims {
-		upTo[i+1] = upTo[i].with(c)
-	}
 	for _, waited := range k.waits {
 		o := waited.last()
 		if !o.leased {
@@ -161,8 +156,7 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 			w.waited++
 			w.tested = max(w.tested, o.done)
 		}
-		begun := sort.Search(len(claims), func(i int) bool { return claims[i].from >= o.done })
-		if upTo[begun].besides(o.process) >= o.asked-d.header.Bounds.Free {
+		if claims.ofOthers(o.process, span{o.asked - d.header.Bounds.Free, o.done - 1}) {
 			w.handovers++
 			w.tested = max(w.tested, o.done)
 		}

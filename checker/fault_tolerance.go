@@ -38,11 +38,15 @@ type faultTolerance struct{ *analysis }
 
 func (f *faultTolerance) judge() Result {
 	var violations []Violation
-	for _, k := range f.keys {
+	var inTime int
+	tested := make([]int64, len(f.keys)) // when the last grant of each key put the property to the test
+	for i, k := range f.keys {
 		violations = append(violations, f.ungranted(k)...)
+		n := 0
+		n, tested[i] = f.grantedInTime(k)
+		inTime += n
 	}
 	violations = append(violations, (&releaseBound{f.analysis}).violations()...)
-	inTime, tested := f.grantedInTime()
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	measured["longest_gap"] = f.operations.longestGap().length()
@@ -210,20 +214,9 @@ func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violat
 	}
 }
 
-// grantedInTime counts the grants that came within the bound after the lock was free and a
-// healthy majority in reach, and says when the last of each key was; competitors may have
-// been there.
-func (f *faultTolerance) grantedInTime() (total int, last []int64) {
-	inTime := make([]int, len(f.keys))
-	last = make([]int64, len(f.keys))
-	parallelFor(len(f.keys), func(i int) { inTime[i], last[i] = f.grantedInTimeOn(f.keys[i]) })
-	for _, n := range inTime {
-		total += n
-	}
-	return total, last
-}
-
-func (f *faultTolerance) grantedInTimeOn(k *keyed) (n int, latest int64) {
+// grantedInTime counts the grants of a key that came within the bound after the lock was free and
+// a healthy majority in reach, and says when the last of them was; competitors may have been there.
+func (f *faultTolerance) grantedInTime(k *keyed) (n int, latest int64) {
 	busy := perClient{}
 	for _, o := range k.acquires {
 		if !o.leased {

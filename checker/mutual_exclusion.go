@@ -37,13 +37,8 @@ func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Res
 	var violations []Violation
 	var leases int
 	unknown := ""
-	overlapping := make([][]overlap, len(m.keys))
-	answers := make([]porcupine.CheckResult, len(m.keys))
-	parallelFor(len(m.keys), func(i int) {
-		overlapping[i], answers[i] = sweep(m.keys[i].leases), second(m.keys[i].leases)
-	})
-	for i, k := range m.keys {
-		overlaps, answer := overlapping[i], answers[i]
+	for _, k := range m.keys {
+		overlaps, answer := sweep(k.leases), second(k.leases)
 		if err := compareOracles(MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
 		}

@@ -37,27 +37,23 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	opinions := make([]storeOpinion, len(keys))
-	parallelFor(len(keys), func(i int) {
-		accesses := keys[i].accesses(p.record)
-		opinions[i] = storeOpinion{chain(accesses), stale(accesses), second(accesses)}
-	})
 	var violations []Violation
 	measured := map[string]int64{"writes": int64(p.counts.writes), "rejected": int64(p.counts.rejected)}
 	unknown := ""
-	for i, o := range opinions {
-		key := keys[i].name
-		if err := compareOracles(ProtectedData, key, len(o.clashes) > 0, o.answer); err != nil {
+	for _, k := range keys {
+		accesses := k.accesses(p.record)
+		clashes, answer := chain(accesses), second(accesses)
+		if err := compareOracles(ProtectedData, k.name, len(clashes) > 0, answer); err != nil {
 			return Result{}, err
 		}
-		if o.answer == porcupine.Unknown {
-			unknown = key
+		if answer == porcupine.Unknown {
+			unknown = k.name
 		}
-		for _, c := range o.clashes {
-			violations = append(violations, p.clashViolation(key, c))
+		for _, c := range clashes {
+			violations = append(violations, p.clashViolation(k.name, c))
 		}
-		for _, s := range o.stale {
-			violations = append(violations, p.staleViolation(key, s))
+		for _, s := range stale(accesses) {
+			violations = append(violations, p.staleViolation(k.name, s))
 		}
 	}
 	result := newResult(ProtectedData, violations, measured)
@@ -65,13 +61,6 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 		result.Undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
 	}
 	return result, nil
-}
-
-// storeOpinion is what the two oracles say of a key's register, and what only
-// ours looks for: stale writes.
-type storeOpinion struct {
-	clashes, stale []contradiction
-	answer         porcupine.CheckResult
 }
 
 // registers gives the keys whose register at the store was used, sorted. The
