@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"sort"
-	"sync"
 
 	"example.org/lockproof/harness/history"
 )
@@ -34,7 +33,7 @@ func analyse(r *record) (*analysis, error) {
 		excused: map[string][]span{}}
 	for _, k := range r.keys {
 		k.held, k.waits = spansOf(k.leases), k.waitPeriods(a.patience())
-		k.obstacles = sync.OnceValue(func() *blockingKeys { return newBlockingKeys(a, k) })
+		a.findObstacles(k)
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
 				a.unreachable[o.process] = r.unreachable(o.process)

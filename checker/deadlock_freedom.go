@@ -102,9 +102,11 @@ func (d *deadlockFreedom) waits(k *keyed) waits {
 // between the leases and the stretches in which it may need its time again.
 func (w *waits) stoodFree(a *analysis, k *keyed) {
 	bound := a.header.Bounds.Free
-	setbacks := k.setbacks(a)
+	interruptions := perClient{}
 	for _, wait := range k.waits {
-		interrupted := union(duringWait(setbacks, wait), a.excused[wait.client])
+		interrupted := interruptions.of(wait.client, func() []span {
+			return union(k.setbacksOf(wait.client), a.excused[wait.client])
+		})
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))
@@ -161,23 +163,6 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 			w.tested = max(w.tested, o.done)
 		}
 	}
-}
-
-// lingering gives the stretches for which a key was owned by others than a
-// client on enough nodes to block it.
-func (d *deadlockFreedom) lingering(k *keyed, client string) []span {
-	nodes := map[string][]span{}
-	list := d.nodesOf(client)
-	for _, h := range k.tenures {
-		if h.owner != client && slices.Contains(list, h.node) {
-			nodes[h.node] = append(nodes[h.node], span{h.from, h.until})
-		}
-	}
-	var sets [][]span
-	for _, spans := range nodes {
-		sets = append(sets, spans)
-	}
-	return covered(d.blockingFor(client), sets)
 }
 
 // tenure is for how long one client kept a key from all others: from a grant on, by

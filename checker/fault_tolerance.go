@@ -27,7 +27,7 @@ var _ = declare(Property{
 //
 // The asking of a client is cut by every lease on the key, and by the stretches for
 // which fewer than a majority of the nodes were healthy for it and free of a key that it
-// has to wait for (see [obstacles]). A remaining stretch longer than the bound is a
+// has to wait for (see [analysis.obstructed]). A remaining stretch longer than the bound is a
 // violation: the lock was there for the taking, and nobody was granted it.
 //
 // The bound is Bounds.Grant for a client that asks alone. Among rivals it is Bounds.Grant
@@ -92,7 +92,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 			if !o.leased || o.done < t {
 				continue
 			}
-			clear := span{o.asked, o.done}.without(union(k.held, f.unreachable[o.process], k.obstacles().during(w)))
+			clear := span{o.asked, o.done}.without(union(k.held, f.unreachable[o.process], f.obstructed(k, w)))
 			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
 				return true
 			}
@@ -116,7 +116,7 @@ func (f *faultTolerance) ungranted(k *keyed) []Violation {
 			continue
 		}
 		for _, free := range f.free(w, k.held) {
-			for _, clear := range free.without(k.obstacles().during(w)) {
+			for _, clear := range free.without(f.obstructed(k, w)) {
 				tooLong, rivals := f.waitedTooLong(w, clear, all)
 				if tooLong.length() <= f.bound(w, tooLong, rivals) || slices.ContainsFunc(told, tooLong.overlaps) {
 					continue

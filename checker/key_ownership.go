@@ -25,6 +25,7 @@ const (
 type keyOwnership struct {
 	from, until int64
 	expires     int64 // when it runs out on the true clock, or never
+	excused     int64 // until when it is an obstacle
 	node, key   string
 	owner       string
 	by          string // the client whose command ended it
@@ -33,6 +34,8 @@ type keyOwnership struct {
 	ender       int32 // the event that ended it; -1 where no event did
 	ended       string
 }
+
+func (h *keyOwnership) span() span { return span{h.from, h.until} }
 
 // prolongation is one extension of a key on its node.
 type prolongation struct {

@@ -130,11 +130,8 @@ func (f fault) dropsSetReply() bool {
 // majority, because too many nodes of its list were unhealthy, or because it was itself
 // stopped.
 func (r *record) unreachable(client string) []span {
-	var nodes [][]span
-	for _, node := range r.nodesOf(client) {
-		nodes = append(nodes, r.unhealthy(client, node))
-	}
-	return union(covered(r.blockingFor(client), nodes), r.stopped(client))
+	unhealthy := func(node string) []span { return r.unhealthy(client, node) }
+	return union(r.blocked(client, unhealthy), r.stopped(client))
 }
 
 // starved gives the stretches in which the timers were late by which a client tries again.

@@ -63,16 +63,27 @@ func (r *record) blockingFor(client string) int {
 	return n - (n/2 + 1) + 1
 }
 
+// blocked gives the stretches for which so many nodes of a client's list did, each of them for
+// the stretches that when gives.
+func (r *record) blocked(client string, when func(node string) []span) []span {
+	var nodes [][]span
+	for _, node := range r.nodesOf(client) {
+		nodes = append(nodes, when(node))
+	}
+	return covered(r.blockingFor(client), nodes)
+}
+
 // keyed is what was done with one key.
 type keyed struct {
-	name      string
-	acquires  []*operation  // in the order of their invokes
-	stored    []*operation  // reads and writes, in the same order
-	leases    []lease       // in the order of from
-	held      []span        // while it was held by somebody who could use it
-	waits     []*waitPeriod // in the order of their beginnings
-	obstacles func() *blockingKeys
-	tenures   []*keyOwnership // in the order of from, but for those that a look found late
+	name     string
+	acquires []*operation  // in the order of their invokes
+	stored   []*operation  // reads and writes, in the same order
+	leases   []lease       // in the order of from
+	held     []span        // while it was held by somebody who could use it
+	waits    []*waitPeriod // in the order of their beginnings
+	unseen   []unseenKey
+	setbacks []span          // moments, or stretches, from which on its obstacles may take their time again
+	tenures  []*keyOwnership // in the order of from, but for those that a look found late
 }
 
 // key gives what was done with a key.

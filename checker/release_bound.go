@@ -92,10 +92,9 @@ func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 // blocksAnother reports whether what is left keeps a client from a majority of its nodes.
 func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
 	return slices.ContainsFunc(b.header.Clients, func(client string) bool {
-		list := b.nodesOf(client)
 		blocked := 0
-		for _, node := range r.all {
-			if slices.Contains(list, node) {
+		for _, node := range b.nodesOf(client) {
+			if slices.Contains(r.all, node) {
 				blocked++
 			}
 		}
