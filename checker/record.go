@@ -25,13 +25,14 @@ type record struct {
 	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show
 
-	held      []*keyOwnership                        // who owned which key on which node
-	prolonged map[*keyOwnership][]prolongation       // the extensions that took effect
-	cancels   []cancel                               // in the order of the history
-	stalls    []stall                                // in the same order
-	unknown   unmodelled                             // the commands of which it is not known what they did
-	answers   answers                                // where they say something of a fault
-	looks     map[string]map[string]history.KeyState // by node, the keys that the last look into it found
+	extensions map[*operation][]*operation            // of each grant, those that succeeded, in the order of their ends
+	held       []*keyOwnership                        // who owned which key on which node
+	prolonged  map[*keyOwnership][]prolongation       // the extensions that took effect
+	cancels    []cancel                               // in the order of the history
+	stalls     []stall                                // in the same order
+	unknown    unmodelled                             // the commands of which it is not known what they did
+	answers    answers                                // where they say something of a fault
+	looks      map[string]map[string]history.KeyState // by node, the keys that the last look into it found
 	// unmet is the first step of the script that did not come out as it had to for the run to
 	// show anything; ineffective is the first fault that did not take effect. "": there is none.
 	unmet, ineffective string
@@ -43,8 +44,8 @@ func newRecord(source Source) *record {
 		byName:     map[string]*keyed{},
 		operations: operations{byID: map[operationID]*operation{}},
 		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*keyOwnership][]prolongation{},
-		unknown:   unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
+		prolonged: map[*keyOwnership][]prolongation{}, extensions: map[*operation][]*operation{},
+		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
 
