@@ -85,7 +85,7 @@ func (h *History) LostUpdates(key string) []LostUpdate {
 		return nil
 	}
 	var lost []LostUpdate
-	for _, c := range chain(k.accesses(h.analysis.record)) {
+	for _, c := range chain(k.accesses()) {
 		if c.kind == lostUpdate && c.early.op.ok() {
 			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})
 		}

@@ -37,13 +37,6 @@ type keyOwnership struct {
 
 func (h *keyOwnership) span() span { return span{h.from, h.until} }
 
-// prolongation is one extension of a key on its node.
-type prolongation struct {
-	time   int64
-	client string
-	event  int
-}
-
 // precision is how far a key's end on a node may be from where the reply to its SET puts it: a
 // node counts milliseconds, and its answer travels for one. Of 185 published histories one needs
 // more than none, and from 1 to 20 ms all verdicts are the same.
@@ -55,17 +48,14 @@ type place struct{ node, key string }
 // timeline follows all keys on all nodes through a history.
 type timeline struct {
 	record *record
-	links  map[string]link
+	nodes  map[string]bool // the servers of this run
 	now    map[place]*keyOwnership
 	// By node, what last happened to it: it went down, until a look shows what it has kept; its
 	// memory was filled; a slot was moved from or to it.
 	down, full, moved map[string]moment
-	// unanswered is the last delete that reached a place and has no reply yet:
-	// its client may be gone, but the node carried it out all the same.
-	unanswered map[place]executedDelete
-	pending    pendingSets
-	looks      []look                  // of the present instant
-	last       map[place]*keyOwnership // the latest at each place, alive or not
+	unanswered        unanswered
+	looks             []look                  // of the present instant
+	last              map[place]*keyOwnership // the latest at each place, alive or not
 }
 
 // moment is that of an event.
@@ -74,28 +64,17 @@ type moment struct {
 	time  int64
 }
 
-// link is a client's way to a node.
-type link struct {
-	client, node string
-	server       bool // the node is a server of this run
-}
-
-// executedDelete is a delete at a node.
-type executedDelete struct {
-	client string
-	token  string
-	time   int64
-	event  int
-}
-
 // readTimeline follows the events. In virtual time a fault and the looks before
 // and after it may share an instant; the looks come last in it, so that what
 // they find gone has its cause.
 func readTimeline(r *record) error {
 	t := &timeline{
-		record: r, links: map[string]link{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
+		record: r, nodes: map[string]bool{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
 		down: map[string]moment{}, full: map[string]moment{}, moved: map[string]moment{},
-		unanswered: map[place]executedDelete{}, pending: pendingSets{},
+		unanswered: unanswered{},
+	}
+	for _, node := range r.header.Servers() {
+		t.nodes[node] = true
 	}
 	r.answers = newAnswers(r.faults)
 	err := r.source.each(func(i int, e *history.Event) {
@@ -122,48 +101,24 @@ func readTimeline(r *record) error {
 // follow takes the next event.
 func (t *timeline) follow(i int, e *history.Event) {
 	switch {
-	case e.Type == history.TypeCommand && e.Command != nil:
-		t.command(i, e)
-	case e.Type == history.TypeReply && e.Command != nil:
-		t.reply(i, e)
+	case e.Command != nil && (e.Type == history.TypeCommand || e.Type == history.TypeReply):
+		client, node, _ := strings.Cut(e.Process, ">")
+		if !t.nodes[node] || e.Command.Effect == "" || e.Command.Effect == history.EffectRead {
+			return
+		}
+		p := place{node, e.Command.Key}
+		c := keyCommand{client, e.Command.Token, e.Time, i, e.Command.Serial, e.Command.Expiry, e.Command.Effect}
+		if e.Type == history.TypeCommand {
+			t.unanswered.add(c, p)
+		} else {
+			t.unanswered.remove(c, p)
+			t.reply(e, c, p)
+		}
 	case e.Type == history.TypeFault:
 		t.fault(i, e)
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
 		t.looks = append(t.looks, look{i, e.Time, e.Process, e.Node})
 	}
-}
-
-// link takes a link's name apart; false if it is none.
-func (t *timeline) link(process string) (link, bool) {
-	l, known := t.links[process]
-	if known {
-		return l, true
-	}
-	client, node, isLink := strings.Cut(process, ">")
-	if !isLink {
-		return link{}, false
-	}
-	l = link{client, node, slices.Contains(t.record.header.Servers(), node)}
-	t.links[process] = l
-	return l, true
-}
-
-// command notes what changes a key and has reached a node.
-func (t *timeline) command(i int, e *history.Event) {
-	l, isLink := t.link(e.Process)
-	if !isLink || !l.server {
-		return
-	}
-	switch e.Command.Effect {
-	case history.EffectSet, history.EffectExtend:
-		t.pending.add(i, e, l, t.place(l, e))
-	case history.EffectDelete:
-		t.unanswered[t.place(l, e)] = executedDelete{l.client, e.Command.Token, e.Time, i}
-	}
-}
-
-func (t *timeline) place(l link, e *history.Event) place {
-	return place{l.node, e.Command.Key}
 }
 
 // alive gives the key's present owner at a node, having let it expire first.
@@ -202,57 +157,40 @@ func (t *timeline) ttl(i int, h *keyOwnership, now, d int64) {
 }
 
 // reply follows a command that was answered, if it took effect.
-func (t *timeline) reply(i int, e *history.Event) {
-	l, isLink := t.link(e.Process)
-	if !isLink || !l.server || e.Command.Effect == "" {
-		return
-	}
-	p := t.place(l, e)
-	switch e.Command.Effect {
-	case history.EffectDelete:
-		delete(t.unanswered, p)
-	case history.EffectExtend:
-		t.pending.remove(e, l, p)
-	case history.EffectSet:
-		t.pending.remove(e, l, p)
-		if !e.Command.Done {
+func (t *timeline) reply(e *history.Event, c keyCommand, p place) {
+	if !e.Command.Done {
+		if c.effect == history.EffectSet {
 			t.refused(e, p)
 		}
-	}
-	if !e.Command.Done {
 		return
 	}
 	h := t.alive(p, e.Time)
-	switch e.Command.Effect {
-	case history.EffectSet:
-		t.set(i, e, l.client, p, h)
-	case history.EffectExtend:
-		if h != nil {
-			t.ttl(i, h, e.Time, t.given(p.node, e))
-			t.record.prolonged[h] = append(t.record.prolonged[h], prolongation{e.Time, l.client, i})
-		}
-	case history.EffectDelete:
-		if h != nil {
-			t.remove(executedDelete{l.client, e.Command.Token, e.Time, i}, h)
-		}
+	switch {
+	case c.effect == history.EffectSet:
+		t.set(e, c, p, h)
+	case h == nil:
+	case c.effect == history.EffectExtend:
+		t.ttl(c.event, h, e.Time, t.given(p.node, e))
+		t.record.prolonged[h] = append(t.record.prolonged[h], moment{c.event, e.Time})
+	case c.effect == history.EffectDelete:
+		t.remove(c, h)
 	}
 }
 
 // set follows a SET that took the key. If we thought it taken, its owner is
 // gone in a way that no reply told.
-func (t *timeline) set(i int, e *history.Event, client string, p place, before *keyOwnership) {
+func (t *timeline) set(e *history.Event, c keyCommand, p place, before *keyOwnership) {
 	if before != nil {
-		if before.token == e.Command.Token {
+		if before.token == c.token {
 			// The owner's own token was there already. A SET that is answered OK has set it again.
 			if e.Command.Name == "SET" && e.Command.Reply == "OK" {
-				t.ttl(i, before, e.Time, t.given(p.node, e))
+				t.ttl(c.event, before, e.Time, t.given(p.node, e))
 			}
 			return
 		}
-		t.gone(i, e.Time, before)
+		t.gone(c.event, e.Time, before)
 	}
-	h := t.open(p, e.Time, e.Command.Token, client, i)
-	t.ttl(i, h, e.Time, t.given(p.node, e))
+	t.ttl(c.event, t.open(p, e.Time, c.token, c.client, c.event), e.Time, t.given(p.node, e))
 }
 
 // given is the time to live that a command sets on its node; 0: none.
@@ -264,7 +202,7 @@ func (t *timeline) given(node string, e *history.Event) int64 {
 }
 
 // remove follows a delete, by the owner or by somebody else.
-func (t *timeline) remove(d executedDelete, h *keyOwnership) {
+func (t *timeline) remove(d keyCommand, h *keyOwnership) {
 	h.by = d.client
 	why := TenureDeleted
 	if d.client != h.owner || d.token != "" && d.token != h.token {
@@ -278,11 +216,11 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	down, fell := t.down[h.node]
 	full, filled := t.full[h.node]
 	moving, slot := t.moved[h.node]
-	deletion, sent := t.unanswered[place{h.node, h.key}]
+	deletion, sent := t.unanswered.deleted(h)
 	switch {
 	case fell && down.time >= h.from:
 		t.close(h, down.time, TenureForgotten, down.event)
-	case sent && t.couldDelete(deletion, h):
+	case sent:
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
 		t.close(h, now, TenureExpired, -1)
@@ -308,12 +246,6 @@ func (t *timeline) masterFell(h *keyOwnership) bool {
 	_, replica := t.record.header.Replicas[h.node]
 	down, fell := t.down[t.master(h.node)]
 	return replica && fell && down.time >= h.from
-}
-
-// couldDelete reports whether a delete may have ended a holding: it came while
-// the key was there, and names no other token (a compare-and-delete does).
-func (t *timeline) couldDelete(d executedDelete, h *keyOwnership) bool {
-	return d.time >= h.from && (d.token == "" || d.token == h.token)
 }
 
 // fault follows crashes, flushes and full memories.

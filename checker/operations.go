@@ -26,10 +26,10 @@ type operation struct {
 	outcome     opOutcome
 	ended       string // why belief ended at stopped
 	wall        bool
-	refused     bool  // the lock refused its settings: nobody was asked
-	cancelled   bool  // the caller gave it up
-	leased      bool  // of an acquire: it was granted a lease that its client could use (see leaseBuilder.end)
-	passage     int32 // of a write: see passages; 0: no link tells of it
+	refused     bool        // the lock refused its settings: nobody was asked
+	cancelled   bool        // the caller gave it up
+	leased      bool        // of an acquire: it was granted a lease that its client could use (see leaseBuilder.end)
+	atStore     *storeWrite // of a write; nil: no link tells of it
 }
 
 // opOutcome is how an operation ended.

@@ -41,7 +41,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	measured := map[string]int64{"writes": int64(p.counts.writes), "rejected": int64(p.counts.rejected)}
 	unknown := ""
 	for _, k := range keys {
-		accesses := k.accesses(p.record)
+		accesses := k.accesses()
 		clashes, answer := chain(accesses), second(accesses)
 		if err := compareOracles(ProtectedData, k.name, len(clashes) > 0, answer); err != nil {
 			return Result{}, err

@@ -16,6 +16,7 @@ import (
 type reader struct {
 	*record
 	faulty  faultReader
+	writing map[version]*operation // that were invoked and whose clients have not heard of a success yet
 	beliefs leaseBuilder
 	index   int    // of the next event
 	link    string // on which the last command was
@@ -26,7 +27,7 @@ type reader struct {
 func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
 	r := &reader{
-		record: record, faulty: newFaultReader(),
+		record: record, faulty: newFaultReader(), writing: map[version]*operation{},
 		beliefs: leaseBuilder{record: record, replied: map[string]int64{}, way: never}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
@@ -62,7 +63,7 @@ func (r *reader) event(e *history.Event) error {
 		r.lastDeed = e.Time
 		o, err := r.operations.invoke(i, e)
 		if err == nil {
-			r.passages.sets(o)
+			r.writes(o)
 		}
 		return err
 	case history.TypeOK, history.TypeFail, history.TypeInfo:
@@ -125,7 +126,7 @@ func (r *reader) outcome(i int, e *history.Event) error {
 		r.beliefs.grant(o)
 	}
 	if e.Op == history.OpWrite {
-		r.passages.sets(r.operations.find(e.Process, e.ID))
+		r.writes(r.operations.find(e.Process, e.ID))
 	}
 	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
 		r.beliefs.lose(i, e, r.operations.find(e.Process, e.ID).lease)

@@ -15,7 +15,6 @@ type record struct {
 	byName     map[string]*keyed // whatever was done with a key
 	keys       []*keyed          // those that somebody tried to acquire, sorted
 	operations operations
-	passages   storeWrites
 	clocks     clocks
 	faults     faults
 	kills      kills
@@ -27,7 +26,7 @@ type record struct {
 
 	extensions map[*operation][]*operation            // of each grant, those that succeeded, in the order of their ends
 	held       []*keyOwnership                        // who owned which key on which node
-	prolonged  map[*keyOwnership][]prolongation       // the extensions that took effect
+	prolonged  map[*keyOwnership][]moment             // the extensions that took effect
 	cancels    []cancel                               // in the order of the history
 	stalls     []stall                                // in the same order
 	unknown    unmodelled                             // the commands of which it is not known what they did
@@ -43,8 +42,8 @@ func newRecord(source Source) *record {
 		source: source, looks: map[string]map[string]history.KeyState{},
 		byName:     map[string]*keyed{},
 		operations: operations{byID: map[operationID]*operation{}},
-		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*keyOwnership][]prolongation{}, extensions: map[*operation][]*operation{},
+		kills:      kills{}, commanded: map[string]int{},
+		prolonged: map[*keyOwnership][]moment{}, extensions: map[*operation][]*operation{},
 		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
