@@ -18,8 +18,7 @@ type reader struct {
 	faulty  faultReader
 	writing map[version]*operation // that were invoked and whose clients have not heard of a success yet
 	beliefs leaseBuilder
-	index   int    // of the next event
-	link    string // on which the last command was
+	index   int // of the next event
 	traffic *traffic.Reader
 }
 
@@ -60,7 +59,6 @@ func (r *reader) event(e *history.Event) error {
 	r.end = e.Time
 	switch e.Type {
 	case history.TypeInvoke:
-		r.lastDeed = e.Time
 		o, err := r.operations.invoke(i, e)
 		if err == nil {
 			r.writes(o)
@@ -69,12 +67,6 @@ func (r *reader) event(e *history.Event) error {
 	case history.TypeOK, history.TypeFail, history.TypeInfo:
 		return r.outcome(i, e)
 	case history.TypeCommand:
-		if e.Process != r.link {
-			r.link = e.Process
-			if _, before := r.commanded[r.link]; !before {
-				r.commanded[r.link] = i
-			}
-		}
 		r.atStore(e)
 		r.unknown.follow(i, e)
 		return nil
@@ -118,7 +110,6 @@ func (r *reader) note(e *history.Event) {
 // outcome ends an operation. Who is told by an extension that the lease is lost
 // has been told.
 func (r *reader) outcome(i int, e *history.Event) error {
-	r.lastDeed = e.Time
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
 	}

@@ -19,9 +19,7 @@ type record struct {
 	faults     faults
 	kills      kills
 	end        int64           // time of the last event
-	lastDeed   int64           // time of the last invoke or outcome of an operation
 	finished   bool            // the history was not cut short
-	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show
 
 	extensions map[*operation][]*operation            // of each grant, those that succeeded, in the order of their ends
@@ -42,8 +40,8 @@ func newRecord(source Source) *record {
 		source: source, looks: map[string]map[string]history.KeyState{},
 		byName:     map[string]*keyed{},
 		operations: operations{byID: map[operationID]*operation{}},
-		kills:      kills{}, commanded: map[string]int{},
-		prolonged: map[*keyOwnership][]moment{}, extensions: map[*operation][]*operation{},
+		kills:      kills{},
+		prolonged:  map[*keyOwnership][]moment{}, extensions: map[*operation][]*operation{},
 		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
