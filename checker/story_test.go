@@ -286,3 +286,26 @@ func (s *story) violated(t *testing.T, property string) bool {
 	t.Helper()
 	return s.judged(t, property).Verdict == history.Violated
 }
+
+// told is a story, and the verdict that it must have.
+type told struct {
+	name    string
+	tell    func(*story)
+	verdict string
+	reason  string // what the reason of an inconclusive one says
+}
+
+// requireVerdicts judges stories by one property.
+func requireVerdicts(t *testing.T, property string, tests []told) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			for _, v := range s.requireVerdict(t, property, test.verdict, test.reason).Violations {
+				require.NotEmpty(t, v.What)
+				require.LessOrEqual(t, v.From, v.Until, v.What)
+			}
+		})
+	}
+}
