@@ -275,7 +275,7 @@ func (s *story) refused(t int64, client, token, holder string, nodes ...string) 
 
 // slowly is a SET that a node was given at one time and answered at another.
 func (s *story) slowly(asked, answered int64, client, token, node string) {
-	s.hangs(asked, client, token, node)
+	s.silent(asked, client, token, node)
 	c := *s.events[len(s.events)-1].Command
 	c.Reply, c.Done = "OK", true
 	s.add(answered, history.Event{Process: client + ">" + node, Type: history.TypeReply, Command: &c})
