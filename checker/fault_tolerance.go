@@ -111,11 +111,15 @@ func (f *faultTolerance) ungranted(k *keyed) []Violation {
 	all := askedSpans(k.waits)
 	var found []Violation
 	var told []span
+	taken := perClient{}
 	for _, w := range k.waits {
-		if w.length() <= bound {
-			continue
-		}
-		for _, free := range f.free(w, k.held) {
+		// Nobody held the lock then, and the client reached a healthy majority, not starved.
+		for _, free := range w.without(taken.of(w.client, func() []span {
+			return union(k.held, f.excused[w.client])
+		})) {
+			if free.length() <= bound {
+				continue
+			}
 			for _, clear := range free.without(f.obstructed(k, w)) {
 				tooLong, rivals := f.waitedTooLong(w, clear, all)
 				if tooLong.length() <= f.bound(w, tooLong, rivals) || slices.ContainsFunc(told, tooLong.overlaps) {
@@ -178,23 +182,6 @@ func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []asked) (longes
 		}
 	}
 	return longest, rivals
-}
-
-// free gives the stretches of a client's asking, longer than the bound for one that asks
-// alone, in which nobody held the lock and the client reached a healthy majority, not starved.
-func (f *faultTolerance) free(w *waitPeriod, held []span) []span {
-	var found []span
-	for _, free := range w.without(held) {
-		if free.length() <= f.header.Bounds.Grant {
-			continue
-		}
-		for _, connected := range free.without(f.excused[w.client]) {
-			if connected.length() > f.header.Bounds.Grant {
-				found = append(found, connected)
-			}
-		}
-	}
-	return found
 }
 
 func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violation {
