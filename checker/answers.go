@@ -8,21 +8,35 @@ import (
 )
 
 // answers are what nodes answered, where it says something about a fault: on links with
-// faults on single messages, and of nodes whose memory or disk was disturbed.
+// faults on single messages, and of nodes whose memory or disk was disturbed; and what clients and
+// nodes sent each other where the setting keeps clients from nodes.
 type answers struct {
 	faulty map[string]bool // such links (c1-n1) and nodes
 	// by link: the SETs that were not answered by an error, from their arrival to the answer
-	taken   map[string][]span
-	signs   map[string][]int64 // by node: when it answered anybody anything, or a look found it up
-	arrived map[sentCommand]int64
+	taken    map[string][]span
+	signs    map[string][]int64 // by node: when it answered anybody anything, or a look found it up
+	arrived  map[sentCommand]int64
+	messages map[string][]message // by such a client
+}
+
+// message is a command or an answer on a link to a node.
+type message struct {
+	time    int64
+	node    string
+	command bool
 }
 
 func newAnswers(fs faults) answers {
-	a := answers{map[string]bool{}, map[string][]span{}, map[string][]int64{}, map[sentCommand]int64{}}
+	a := answers{map[string]bool{}, map[string][]span{}, map[string][]int64{}, map[sentCommand]int64{},
+		map[string][]message{}}
 	for _, f := range fs {
 		switch f.class {
 		case history.MessageHeld, history.MessageLost, history.NodeDisk, history.NodeMemory:
 			a.faulty[f.target] = true
+		case history.LinkCut:
+			if client, _, isLink := strings.Cut(f.target, "-"); isLink && f.cause.Background {
+				a.messages[client] = []message{}
+			}
 		}
 	}
 	return a
@@ -30,13 +44,16 @@ func newAnswers(fs faults) answers {
 
 // follow takes the next event.
 func (a answers) follow(e *history.Event) {
-	if len(a.faulty) == 0 {
+	if len(a.faulty)+len(a.messages) == 0 {
 		return
 	}
 	if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
 		a.signs[e.Process] = append(a.signs[e.Process], e.Time)
 	}
 	client, node, isLink := strings.Cut(e.Process, ">")
+	if all, far := a.messages[client]; far && isLink {
+		a.messages[client] = append(all, message{e.Time, node, e.Type == history.TypeCommand})
+	}
 	link, sent := client+"-"+node, sentCommand{link: e.Process}
 	if !isLink || e.Command == nil || !a.faulty[link] && !a.faulty[node] {
 		return

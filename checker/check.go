@@ -40,10 +40,7 @@ func (a *analysis) verdict(second oracles) (Verdict, error) {
 	if err := cmp.Or(errs...); err != nil {
 		return Verdict{}, err
 	}
-	s := staging{analysis: a}
-	if s.judge(results); s.failure != nil {
-		return Verdict{}, s.failure
-	}
+	(&staging{a}).judge(results)
 	for i := range results {
 		vacuity{a}.judge(&results[i])
 		runHealth{a.record}.judge(&results[i])

@@ -32,8 +32,6 @@ func TestHistory_IsReadOnce(t *testing.T) {
 	verdict, err := h.Verdict()
 	require.NoError(t, err)
 	require.NotEmpty(t, verdict.Of(MutualExclusion).Violations)
-	judged := times
-	require.LessOrEqual(t, judged, 4, "the deletions and times that facts tell of")
 
 	again, err := h.Verdict()
 	require.NoError(t, err)
@@ -42,7 +40,7 @@ func TestHistory_IsReadOnce(t *testing.T) {
 	require.Len(t, slices.Collect(h.Tenures()), 3)
 	require.Positive(t, h.analysis.operations.longestGap().length())
 	require.Len(t, h.LostUpdates("k1"), 1)
-	require.Equal(t, judged, times, "what is asked of a history is answered from its reading")
+	require.Equal(t, 2, times, "what is asked of a history is answered from its reading")
 }
 
 func TestLostUpdates(t *testing.T) {

@@ -2,7 +2,7 @@ package checker
 
 import "example.org/lockproof/harness/history"
 
-// Source is a history that is read more than once and need not be in memory: it
+// Source is a history that is read twice and need not be in memory: it
 // hands each event, in the order of time and the header first, to visit, and
 // ends with visit's error or its own. The event is visit's until visit returns;
 // what its pointers lead to may be kept.

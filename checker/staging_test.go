@@ -101,6 +101,14 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 			s.refused(11, "c1", "x", "nil", "n1", "n2")
 			s.farSent("c1-n3", 12)
 		}, inconclusive, hangs},
+		{"others are asked when that is over", func(s *story) {
+			s.farSent("c1-n1", 11)
+			s.refused(4100, "c1", "x", "nil", "n2")
+		}, inconclusive, hangs},
+		{"a majority had answered before", func(s *story) {
+			s.refused(5, "c1", "x", "nil", "n2", "n3", "n4")
+			s.farSent("c1-n1")
+		}, violated, ""},
 		{"it was sent nothing", func(s *story) { s.farSent("c1-n1") }, violated, ""},
 		{"it was sent something before", func(s *story) { s.farSent("c1-n1", 5) }, violated, ""},
 		{"it was sent something in the end", func(s *story) { s.farSent("c1-n1", 3990) }, violated, ""},
