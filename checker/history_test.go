@@ -96,12 +96,3 @@ func TestLostUpdates(t *testing.T) {
 		})
 	}
 }
-
-func TestRead_NamesEventOutOfOrder(t *testing.T) {
-	s := tale()
-	s.grant("c1", 20, 30, 500)
-	events := s.end(0)
-	events[2].Time = 10 * ms
-	_, err := check(events)
-	require.ErrorContains(t, err, "event 2 is at 10000000 ns, before event 1 at 20000000 ns")
-}
