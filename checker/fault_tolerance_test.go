@@ -263,7 +263,8 @@ func TestSlowLinks(t *testing.T) {
 		"two, for no longer than both do": {[][3]int64{{0, 1000, 20}, {0, 9000, 20}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, grant := range []int64{500, 1500} { // pauses between attempts may be long: a node is none the more prompt
+			// Pauses between attempts may be long: a node is none the more prompt.
+			for _, grant := range []int64{500, 1500} {
 				s := tale()
 				s.header.Bounds.Grant, s.header.Bounds.Release = grant*ms, 500*ms
 				for _, d := range c.delays {
@@ -306,7 +307,8 @@ func TestLostMessages(t *testing.T) {
 	s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked")
 }
 
-// The keys of an attempt that failed are no excuse, unless a fault kept their owner from taking them back, as long as it did.
+// The keys of an attempt that failed are no excuse, unless a fault kept their owner from taking
+// them back, as long as it did.
 func TestKeysOfAFailedAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind        string

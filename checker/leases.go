@@ -89,9 +89,7 @@ func (b *leaseBuilder) end() error {
 			}
 			k.leases = b.appendLeases(k.leases, o)
 		}
-		if !slices.IsSortedFunc(k.leases, byFrom) {
-			slices.SortStableFunc(k.leases, byFrom)
-		}
+		slices.SortStableFunc(k.leases, byFrom)
 	}
 	for _, o := range b.operations.kept {
 		if o.leased {

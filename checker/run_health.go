@@ -56,7 +56,8 @@ func (t runHealth) stalled() string {
 	if worst.length() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s was held up for %s at %s", worst.process, formatDuration(worst.length()), formatTime(worst.until))
+	return fmt.Sprintf("%s was held up for %s at %s", worst.process, formatDuration(worst.length()),
+		formatTime(worst.until))
 }
 
 // stall is a stretch for which a process of the harness was held up.
