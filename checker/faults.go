@@ -107,8 +107,6 @@ func begin(e *history.Event, index int) []fault {
 // kills are the times at which clients were killed.
 type kills map[string][]int64
 
-func (ks kills) add(client string, t int64) { ks[client] = append(ks[client], t) }
-
 // first gives the first time from `from` on at which a client was killed.
 func (ks kills) first(client string, from int64) (int64, bool) {
 	for _, t := range ks[client] {

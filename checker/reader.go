@@ -40,7 +40,7 @@ func readBeliefs(source Source) (*record, error) {
 	record.faults = r.faulty.until(record.end)
 	for _, f := range record.faults {
 		if f.class == history.ClientKilled {
-			record.kills.add(f.target, f.from)
+			record.kills[f.target] = append(record.kills[f.target], f.from)
 		}
 	}
 	r.unknown.end()
