@@ -3,7 +3,6 @@ package checker
 import (
 	"cmp"
 	"sort"
-	"sync"
 
 	"example.org/lockproof/harness/history"
 )
@@ -29,15 +28,12 @@ func analyse(r *record) (*analysis, error) {
 	for _, k := range r.keys {
 		k.tellTokens()
 	}
-	if err := readAnswers(r); err != nil {
-		return nil, err
-	}
 	met := newFaultImpact(r)
 	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[string][]span{},
 		excused: map[string][]span{}}
 	for _, k := range r.keys {
 		k.held, k.waits = spansOf(k.leases), k.waitPeriods(a.patience())
-		k.obstacles = sync.OnceValue(func() *blockingKeys { return newBlockingKeys(a, k) })
+		a.findObstacles(k)
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
 				a.unreachable[o.process] = r.unreachable(o.process)
@@ -73,10 +69,8 @@ func countsOf(r *record, e *faultImpact) counts {
 			c.refused++
 		}
 	}
-	met := make([]int, len(r.keys))
-	parallelFor(len(r.keys), func(i int) { met[i] = r.keys[i].contended() })
-	for _, n := range met {
-		c.contended += n
+	for _, k := range r.keys {
+		c.contended += k.contended()
 	}
 	return c
 }

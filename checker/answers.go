@@ -8,57 +8,66 @@ import (
 )
 
 // answers are what nodes answered, where it says something about a fault: on links with
-// faults on single messages, and of nodes whose memory or disk was disturbed.
+// faults on single messages, and of nodes whose memory or disk was disturbed; and what clients and
+// nodes sent each other where the setting keeps clients from nodes.
 type answers struct {
-	// by link (c1-n1): the SETs that were not answered by an error, from their arrival to the answer
-	taken map[string][]span
-	signs map[string][]int64 // by node: when it answered anybody anything, or a look found it up
+	faulty map[string]bool // such links (c1-n1) and nodes
+	// by link: the SETs that were not answered by an error, from their arrival to the answer
+	taken    map[string][]span
+	signs    map[string][]int64 // by node: when it answered anybody anything, or a look found it up
+	arrived  map[sentCommand]int64
+	messages map[string][]message // by such a client
 }
 
-// readAnswers goes through the history for them, if it has such faults.
-func readAnswers(r *record) error {
-	links, nodes := map[string]bool{}, map[string]bool{}
-	for _, f := range r.faults {
+// message is a command or an answer on a link to a node.
+type message struct {
+	time    int64
+	node    string
+	command bool
+}
+
+func newAnswers(fs faults) answers {
+	a := answers{map[string]bool{}, map[string][]span{}, map[string][]int64{}, map[sentCommand]int64{},
+		map[string][]message{}}
+	for _, f := range fs {
 		switch f.class {
-		case history.MessageHeld, history.MessageLost:
-			links[f.target] = true
-		case history.NodeDisk, history.NodeMemory:
-			nodes[f.target] = true
-		}
-	}
-	if len(links)+len(nodes) == 0 {
-		return nil
-	}
-	r.answers = answers{map[string][]span{}, map[string][]int64{}}
-	arrived := map[string]map[int64]int64{} // by link and serial
-	return r.visit(func(_ int, e *history.Event) bool {
-		if e.Type == history.TypeNode && e.Node != nil && e.Node.Up && nodes[e.Process] {
-			r.answers.signs[e.Process] = append(r.answers.signs[e.Process], e.Time)
-		}
-		client, node, isLink := strings.Cut(e.Process, ">")
-		link := client + "-" + node
-		if !isLink || e.Command == nil || !links[link] && !nodes[node] {
-			return true
-		}
-		if e.Type == history.TypeCommand {
-			if arrived[link] == nil {
-				arrived[link] = map[int64]int64{}
+		case history.MessageHeld, history.MessageLost, history.NodeDisk, history.NodeMemory:
+			a.faulty[f.target] = true
+		case history.LinkCut:
+			if client, _, isLink := strings.Cut(f.target, "-"); isLink && f.cause.Background {
+				a.messages[client] = []message{}
 			}
-			arrived[link][e.Command.Serial] = e.Time
-			return true
 		}
-		r.answers.add(strings.Clone(link), strings.Clone(node), arrived[link][e.Command.Serial], e)
-		delete(arrived[link], e.Command.Serial)
-		return true
-	})
+	}
+	return a
 }
 
-// add takes a reply on a link to a command that arrived at a time.
-func (a *answers) add(link, node string, arrived int64, e *history.Event) {
+// follow takes the next event.
+func (a answers) follow(e *history.Event) {
+	if len(a.faulty)+len(a.messages) == 0 {
+		return
+	}
+	if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
+		a.signs[e.Process] = append(a.signs[e.Process], e.Time)
+	}
+	client, node, isLink := strings.Cut(e.Process, ">")
+	if all, far := a.messages[client]; far && isLink {
+		a.messages[client] = append(all, message{e.Time, node, e.Type == history.TypeCommand})
+	}
+	link, sent := client+"-"+node, sentCommand{link: e.Process}
+	if !isLink || e.Command == nil || !a.faulty[link] && !a.faulty[node] {
+		return
+	}
+	sent.serial = e.Command.Serial
+	if e.Type == history.TypeCommand {
+		a.arrived[sent] = e.Time
+		return
+	}
 	a.signs[node] = append(a.signs[node], e.Time)
 	if e.Command.Effect == history.EffectSet && !strings.HasPrefix(e.Command.Reply, "error") {
-		a.taken[link] = append(a.taken[link], span{arrived, e.Time})
+		a.taken[link] = append(a.taken[link], span{a.arrived[sent], e.Time})
 	}
+	delete(a.arrived, sent)
 }
 
 // of gives when a node answered a client's SETs, by yes or no, in the order of the answers.

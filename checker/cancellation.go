@@ -52,7 +52,7 @@ func (c *cancellation) judge() Result {
 			after := longest(span{by.time, o.done}.without(c.stopped(o.process)))
 			switch {
 			case bound > 0 && after.length() > bound:
-				violations = append(violations, c.violation(o, by, after, len(violations)))
+				violations = append(violations, c.violation(o, by, after))
 			case o.outcome == underWay:
 				continue
 			}
@@ -81,20 +81,16 @@ func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 	return by, by.event < o.end || o.outcome == underWay
 }
 
-func (c *cancellation) violation(o *operation, by cancel, after span, index int) Violation {
-	client, key := o.process, o.key
+func (c *cancellation) violation(o *operation, by cancel, after span) Violation {
 	ending := fmt.Sprintf("it returned at %s", formatTime(o.done))
 	if o.outcome == underWay {
 		ending = fmt.Sprintf("it had not returned at %s", formatTime(o.done))
 	}
-	v := Violation{
-		Key: key, From: after.from, Until: after.until, Processes: []string{client},
+	return Violation{
+		Key: o.key, From: after.from, Until: after.until, Processes: []string{o.process},
 		What: fmt.Sprintf("%s asked for %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
-			client, key, formatTime(o.asked), formatTime(by.time), ending, formatDuration(after.length()),
+			o.process, o.key, formatTime(o.asked), formatTime(by.time), ending, formatDuration(after.length()),
 			formatDuration(c.header.Bounds.Cancel)),
+		facts: func() []Fact { return c.waitFacts(o.process, o.key, after) },
 	}
-	if index < maxViolations {
-		v.Facts = c.waitFacts(o.process, o.key, after)
-	}
-	return v
 }

@@ -91,13 +91,6 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// hangs is a SET that a node was given and never answered.
-func (s *story) hangs(t int64, client, token, node string) {
-	s.serial++
-	s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeCommand, Command: &history.Command{
-		Serial: s.serial, Name: "SET", Key: "k1", Token: token, Expiry: 1000 * ms, Effect: history.EffectSet}})
-}
-
 // Whoever returns within the bound of its running time holds, whatever befell the nodes;
 // whoever does not, is violated. Faults on nodes and links change nothing.
 func TestOnlyAStopOfTheClientExcusesALateReturn(t *testing.T) {

@@ -40,10 +40,7 @@ func (a *analysis) verdict(second oracles) (Verdict, error) {
 	if err := cmp.Or(errs...); err != nil {
 		return Verdict{}, err
 	}
-	s := staging{analysis: a}
-	if s.judge(results); s.failure != nil {
-		return Verdict{}, s.failure
-	}
+	(&staging{a}).judge(results)
 	for i := range results {
 		vacuity{a}.judge(&results[i])
 		runHealth{a.record}.judge(&results[i])
@@ -93,6 +90,11 @@ func newResult(property string, violations []Violation, measured map[string]int6
 	measured["violations"] = int64(len(violations))
 	result.Verdict = history.Violated
 	result.Violations = slices.Clone(violations[:min(len(violations), maxViolations)])
+	for i := range result.Violations {
+		if v := &result.Violations[i]; v.facts != nil {
+			v.Facts, v.facts = v.facts(), nil
+		}
+	}
 	return result
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sort"
 
 	"example.org/lockproof/harness/history"
 )
@@ -37,13 +36,14 @@ type deadlockFreedom struct{ *analysis }
 func (d *deadlockFreedom) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{}
-	all := make([]waits, len(d.keys))
-	parallelFor(len(all), func(i int) { all[i] = d.waits(d.keys[i]) })
-	for i, w := range all {
+	tested := make([]int64, len(d.keys)) // when the last grant of each key put the property to the test
+	for i, k := range d.keys {
+		w := d.waits(k)
+		tested[i] = w.tested
 		for _, l := range w.late {
-			violations = append(violations, d.waitViolation(l.wait, l.free, len(violations)))
+			violations = append(violations, d.waitViolation(l.wait, l.free))
 		}
-		violations = append(violations, d.tooLongHeld(d.keys[i], len(violations))...)
+		violations = append(violations, d.tooLongHeld(k)...)
 		measured["waited"] += int64(w.waited)
 		measured["handovers"] += int64(w.handovers)
 		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait)
@@ -61,8 +61,8 @@ func (d *deadlockFreedom) judge() Result {
 	case measured["waited"] == 0 && measured["handovers"] == 0:
 		result.Undecide(Vacuous, "nobody was granted a lock that had been in use")
 	default:
-		for i, w := range all {
-			d.testedBefore(&result, d.keys[i], d.header.Bounds.Free, w.tested)
+		for i, k := range d.keys {
+			d.testedBefore(&result, k, d.header.Bounds.Free, tested[i])
 		}
 	}
 	return result
@@ -102,9 +102,11 @@ func (d *deadlockFreedom) waits(k *keyed) waits {
 // between the leases and the stretches in which it may need its time again.
 func (w *waits) stoodFree(a *analysis, k *keyed) {
 	bound := a.header.Bounds.Free
-	setbacks := k.setbacks(a)
+	interruptions := perClient{}
 	for _, wait := range k.waits {
-		interrupted := union(duringWait(setbacks, wait), a.excused[wait.client])
+		interrupted := interruptions.of(wait.client, func() []span {
+			return union(k.setbacksOf(wait.client), a.excused[wait.client])
+		})
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))
@@ -122,34 +124,26 @@ func (w *waits) stoodFree(a *analysis, k *keyed) {
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
-func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span, index int) Violation {
+func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 	ending := "; it was still waiting"
 	if w.last().leased && w.until == free.until {
 		ending = ", when it was granted"
 	}
 	client, key := w.client, w.attempts[0].key
-	v := Violation{
+	return Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
 			"and a majority of its nodes was in reach from %s to %s%s",
 			client, formatDuration(free.length()), formatDuration(d.bounded(d.header.Bounds.Free, w.client, free)), key,
 			formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
+		facts: func() []Fact { return d.waitFacts(client, key, free) },
 	}
-	if index < maxViolations {
-		v.Facts = d.waitFacts(w.client, w.attempts[0].key, free)
-	}
-	return v
 }
 
 // earned counts the grants that show something.
 func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 	obstacles := perClient{}
 	claims := k.claims(false)
-	upTo := make([]longestClaims, len(claims)+1) // those of so many claims
-	upTo[0] = noClaims
-	for i, c := range claims {
-		upTo[i+1] = upTo[i].with(c)
-	}
 	for _, waited := range k.waits {
 		o := waited.last()
 		if !o.leased {
@@ -164,29 +158,11 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 			w.waited++
 			w.tested = max(w.tested, o.done)
 		}
-		begun := sort.Search(len(claims), func(i int) bool { return claims[i].from >= o.done })
-		if upTo[begun].besides(o.process) >= o.asked-d.header.Bounds.Free {
+		if claims.ofOthers(o.process, span{o.asked - d.header.Bounds.Free, o.done - 1}) {
 			w.handovers++
 			w.tested = max(w.tested, o.done)
 		}
 	}
-}
-
-// lingering gives the stretches for which a key was owned by others than a
-// client on enough nodes to block it.
-func (d *deadlockFreedom) lingering(k *keyed, client string) []span {
-	nodes := map[string][]span{}
-	list := d.nodesOf(client)
-	for _, h := range k.tenures {
-		if h.owner != client && slices.Contains(list, h.node) {
-			nodes[h.node] = append(nodes[h.node], span{h.from, h.until})
-		}
-	}
-	var sets [][]span
-	for _, spans := range nodes {
-		sets = append(sets, spans)
-	}
-	return covered(d.blockingFor(client), sets)
 }
 
 // tenure is for how long one client kept a key from all others: from a grant on, by
@@ -234,7 +210,7 @@ func (d *deadlockFreedom) tenureBound(holder string) int64 {
 
 // tooLongHeld finds the tenures that lasted longer than their bound while another client waited all
 // the time.
-func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
+func (d *deadlockFreedom) tooLongHeld(k *keyed) []Violation {
 	if d.header.Bounds.Tenure <= 0 {
 		return nil
 	}
@@ -249,36 +225,32 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed, known int) []Violation {
 				continue
 			}
 			if both := longest(w.within(t.span)); both.length() > bound {
-				found = append(found, d.tenureViolation(t, w.client, both, known+len(found)))
+				found = append(found, d.tenureViolation(t, w.client, both))
 			}
 		}
 	}
 	return found
 }
 
-func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span, index int) Violation {
+func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span) Violation {
 	l := t.first.told()
 	l.Until = t.until
-	v := Violation{
+	return Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
 			waiter, formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
 			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
+		facts:  func() []Fact { return d.tenureFacts(t, both) },
 	}
-	if index < maxViolations {
-		v.Facts = d.tenureFacts(t, both)
-	}
-	return v
 }
 
 // keptForEver names a key without an expiry in the last look into a node, "" if there is none. Whether it locks
 // everybody out, only somebody who asks for it can show: a lock may have another way to end it.
 func (d *deadlockFreedom) keptForEver() string {
 	for _, node := range keysOf(d.looks) {
-		look := d.looks[node]
 		for _, k := range d.keys {
-			if state, present := look.keys[k.name]; present && state.TTL < 0 && state.Token != "" {
+			if state, present := d.looks[node][k.name]; present && state.TTL < 0 && state.Token != "" {
 				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
 					"whether it "+
 					"can still be had", k.name, node)

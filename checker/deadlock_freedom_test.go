@@ -9,12 +9,7 @@ import (
 )
 
 func TestDeadlockFreedom(t *testing.T) {
-	tests := []struct {
-		name    string
-		tell    func(*story)
-		verdict string
-		reason  string
-	}{
+	requireVerdicts(t, DeadlockFreedom, []told{
 		{"granted too late after a crashed holder", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.instant(100, "kill", "c1")
@@ -178,18 +173,7 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.commands(1990, "c3", "DEL", "", 0, history.EffectDelete, []string{"n1"})
 			s.look(2000, "n1", "r1", "", 0)
 		}, history.Holds, ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := tale()
-			test.tell(s)
-			r := s.requireVerdict(t, DeadlockFreedom, test.verdict, test.reason)
-			for _, v := range r.Violations {
-				require.NotEmpty(t, v.What)
-				require.LessOrEqual(t, v.From, v.Until, v.What)
-			}
-		})
-	}
+	})
 }
 
 // killedHolder: c1 is killed while it holds the lock, and its keys stay.

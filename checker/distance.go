@@ -39,8 +39,7 @@ func (r *record) slow(link string) []span {
 		whole := f.possible()
 		steps = append(steps, step{whole.from, by}, step{whole.until, -by})
 	}
-	// What ends as another begins does not add to it.
-	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by)) })
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Compare(a.time, b.time) })
 	var spans []span
 	var sum int64
 	for i, s := range steps {

@@ -8,5 +8,5 @@
 //   - an analysis is that record with what several properties need of it;
 //   - each property's judge finds the violations, and a second oracle agrees or not;
 //   - facts are told of them: overlaps, losses, waits, orphans, writes;
-//   - vacuity and trust say whether the run was able to show what it seems to.
+//   - vacuity and run health say whether the run was able to show what it seems to.
 package checker

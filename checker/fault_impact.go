@@ -26,20 +26,21 @@ type faultImpact struct {
 }
 
 func newFaultImpact(r *record) *faultImpact {
-	e := &faultImpact{record: r, busy: map[string][]span{}, asks: map[string][]span{}, keys: map[string][]span{},
-		over: r.lastDeed}
+	e := &faultImpact{record: r, busy: map[string][]span{}, asks: map[string][]span{}, keys: map[string][]span{}}
 	if !slices.ContainsFunc(r.faults, fault.impactUnknown) {
 		return e
 	}
 	for _, o := range r.operations.kept {
 		e.busy[o.process] = append(e.busy[o.process], span{o.asked, o.done})
+		if e.over = max(e.over, o.asked); o.outcome != underWay || !o.ends() {
+			e.over = max(e.over, o.done)
+		}
 		if o.ends() {
 			continue
 		}
 		if !o.stored() {
 			e.asks[o.process] = append(e.asks[o.process], span{o.asked, o.done})
 		}
-		e.over = max(e.over, o.done)
 	}
 	for _, k := range r.keys {
 		for _, l := range k.leases {

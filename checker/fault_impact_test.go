@@ -11,17 +11,10 @@ import (
 // A pause of a node is judged by who asked meanwhile, also where its messages were counted.
 func TestFaultImpact_PauseDuringOperation(t *testing.T) {
 	for from, holds := range map[int64]bool{100: true, 1000: false} {
-		s, met := tale(), 1
+		s := tale()
 		s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 		s.release("c1", s.grant("c1", 0, 10, 900), 500, 510, history.TypeOK)
-		for _, phase := range []history.Phase{history.PhaseBegin, history.PhaseEnd} {
-			f := history.Fault{ID: 1, Kind: "pause", Phase: phase, Targets: []string{"n4"}, Effective: true}
-			if phase == history.PhaseEnd {
-				f.Affected = &met
-				from += 50
-			}
-			s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &f})
-		}
+		s.counted(from, from+50, 1, history.Fault{Kind: "pause", Targets: []string{"n4"}})
 		require.Equal(t, holds, s.judged(t, MutualExclusion).Verdict == history.Holds)
 	}
 }

@@ -27,7 +27,7 @@ var _ = declare(Property{
 //
 // The asking of a client is cut by every lease on the key, and by the stretches for
 // which fewer than a majority of the nodes were healthy for it and free of a key that it
-// has to wait for (see [obstacles]). A remaining stretch longer than the bound is a
+// has to wait for (see [analysis.obstructed]). A remaining stretch longer than the bound is a
 // violation: the lock was there for the taking, and nobody was granted it.
 //
 // The bound is Bounds.Grant for a client that asks alone. Among rivals it is Bounds.Grant
@@ -38,12 +38,15 @@ type faultTolerance struct{ *analysis }
 
 func (f *faultTolerance) judge() Result {
 	var violations []Violation
-	for _, k := range f.keys {
-		violations = append(violations, f.ungranted(k, len(violations))...)
+	var inTime int
+	tested := make([]int64, len(f.keys)) // when the last grant of each key put the property to the test
+	for i, k := range f.keys {
+		violations = append(violations, f.ungranted(k)...)
+		n := 0
+		n, tested[i] = f.grantedInTime(k)
+		inTime += n
 	}
-	releases := releaseBound{f.analysis}
-	violations = append(violations, releases.violations(len(violations))...)
-	inTime, tested := f.grantedInTime()
+	violations = append(violations, (&releaseBound{f.analysis}).violations()...)
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	measured["longest_gap"] = f.operations.longestGap().length()
@@ -89,7 +92,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 			if !o.leased || o.done < t {
 				continue
 			}
-			clear := span{o.asked, o.done}.without(union(k.held, f.unreachable[o.process], k.obstacles().during(w)))
+			clear := span{o.asked, o.done}.without(union(k.held, f.unreachable[o.process], f.obstructed(k, w)))
 			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
 				return true
 			}
@@ -100,7 +103,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 
 // ungranted finds the stretches for which a key was there for the taking for too long.
 // One that several clients saw is told of once, as the first of them saw it.
-func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
+func (f *faultTolerance) ungranted(k *keyed) []Violation {
 	bound := f.header.Bounds.Grant
 	if bound <= 0 {
 		return nil
@@ -108,17 +111,21 @@ func (f *faultTolerance) ungranted(k *keyed, known int) []Violation {
 	all := askedSpans(k.waits)
 	var found []Violation
 	var told []span
+	taken := perClient{}
 	for _, w := range k.waits {
-		if w.length() <= bound {
-			continue
-		}
-		for _, free := range f.free(w, k.held) {
-			for _, clear := range free.without(k.obstacles().during(w)) {
+		// Nobody held the lock then, and the client reached a healthy majority, not starved.
+		for _, free := range w.without(taken.of(w.client, func() []span {
+			return union(k.held, f.excused[w.client])
+		})) {
+			if free.length() <= bound {
+				continue
+			}
+			for _, clear := range free.without(f.obstructed(k, w)) {
 				tooLong, rivals := f.waitedTooLong(w, clear, all)
 				if tooLong.length() <= f.bound(w, tooLong, rivals) || slices.ContainsFunc(told, tooLong.overlaps) {
 					continue
 				}
-				found, told = append(found, f.violation(w, tooLong, rivals, known+len(found))), append(told, tooLong)
+				found, told = append(found, f.violation(w, tooLong, rivals)), append(told, tooLong)
 			}
 		}
 	}
@@ -177,57 +184,26 @@ func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []asked) (longes
 	return longest, rivals
 }
 
-// free gives the stretches of a client's asking, longer than the bound for one that asks
-// alone, in which nobody held the lock and the client reached a healthy majority, not starved.
-func (f *faultTolerance) free(w *waitPeriod, held []span) []span {
-	var found []span
-	for _, free := range w.without(held) {
-		if free.length() <= f.header.Bounds.Grant {
-			continue
-		}
-		for _, connected := range free.without(f.excused[w.client]) {
-			if connected.length() > f.header.Bounds.Grant {
-				found = append(found, connected)
-			}
-		}
-	}
-	return found
-}
-
-func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int, index int) Violation {
+func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violation {
 	client, key := w.client, w.attempts[0].key
 	nobody := "it was not granted it"
 	if rivals > 0 {
 		nobody = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
 	}
-	v := Violation{
+	return Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: "+
 			"it asked "+
 			"at %s; %s from %s to %s",
 			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), nobody,
 			formatTime(clear.from), formatTime(clear.until)),
+		facts: func() []Fact { return f.waitFacts(client, key, clear) },
 	}
-	if index < maxViolations {
-		v.Facts = f.waitFacts(w.client, w.attempts[0].key, clear)
-	}
-	return v
 }
 
-// grantedInTime counts the grants that came within the bound after the lock was free and a
-// healthy majority in reach, and says when the last of each key was; competitors may have
-// been there.
-func (f *faultTolerance) grantedInTime() (total int, last []int64) {
-	inTime := make([]int, len(f.keys))
-	last = make([]int64, len(f.keys))
-	parallelFor(len(f.keys), func(i int) { inTime[i], last[i] = f.grantedInTimeOn(f.keys[i]) })
-	for _, n := range inTime {
-		total += n
-	}
-	return total, last
-}
-
-func (f *faultTolerance) grantedInTimeOn(k *keyed) (n int, latest int64) {
+// grantedInTime counts the grants of a key that came within the bound after the lock was free and
+// a healthy majority in reach, and says when the last of them was; competitors may have been there.
+func (f *faultTolerance) grantedInTime(k *keyed) (n int, latest int64) {
 	busy := perClient{}
 	for _, o := range k.acquires {
 		if !o.leased {

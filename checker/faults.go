@@ -11,7 +11,6 @@ import (
 // own end, or a fault of a class that ends its own. A fault that nothing ended
 // lasts until the end of the history.
 type fault struct {
-	id     int
 	class  history.Class
 	target string
 	span
@@ -21,10 +20,6 @@ type fault struct {
 	cause  *history.Fault
 	impact *int    // to how much it was done; nil: not counted
 	sent   []int64 // of a cut: when its client sent the node something, as far as is known
-	// toClient: of a cut: what the client sends goes through.
-	toClient bool
-	// answersToSets: it is on the answers to SETs, which the history has, as they set out.
-	answersToSets bool
 }
 
 // faultReader collects the faults of a history.
@@ -44,7 +39,7 @@ func (r *faultReader) read(i int, e *history.Event) error {
 	case e.Type == history.TypeFault && e.Fault.Class == "":
 		return fmt.Errorf("event %d: the fault %s needs its class", i, e.Fault.Kind)
 	case e.Type == history.TypeFault && e.Fault.Phase == history.PhaseEnd:
-		r.end(e.Time, func(f fault) bool { return f.id == e.Fault.ID })
+		r.end(e.Time, func(f fault) bool { return f.cause.ID == e.Fault.ID })
 		for _, i := range r.byID[e.Fault.ID] {
 			r.faults[i].impact, r.faults[i].sent = e.Fault.Affected, e.Fault.SentAt
 		}
@@ -56,7 +51,7 @@ func (r *faultReader) read(i int, e *history.Event) error {
 			if f.open {
 				r.open = append(r.open, len(r.faults))
 			}
-			r.byID[f.id] = append(r.byID[f.id], len(r.faults))
+			r.byID[f.cause.ID] = append(r.byID[f.cause.ID], len(r.faults))
 			r.faults = append(r.faults, f)
 		}
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
@@ -95,13 +90,9 @@ func begin(e *history.Event, index int) []fault {
 		return nil
 	}
 	var faults []fault
-	cause := lean(e.Fault)
 	for _, target := range e.Fault.Targets {
-		f := fault{id: e.Fault.ID, class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
-			open: true, event: index, cause: cause, impact: e.Fault.Affected}
-		asked := e.Fault.Requested
-		f.toClient = asked["direction"] == "to-client"
-		f.answersToSets = asked["part"] == "reply" && (asked["command"] == "take" || asked["command"] == "SET")
+		f := fault{class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
+			open: true, event: index, cause: e.Fault, impact: e.Fault.Affected}
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since
 		}
@@ -113,18 +104,8 @@ func begin(e *history.Event, index int) []fault {
 	return faults
 }
 
-// lean is a fault without what was asked for and measured, in words for the reader:
-// nobody judges by that.
-func lean(f *history.Fault) *history.Fault {
-	l := *f
-	l.Requested, l.Measured = nil, nil
-	return &l
-}
-
 // kills are the times at which clients were killed.
 type kills map[string][]int64
-
-func (ks kills) add(client string, t int64) { ks[client] = append(ks[client], t) }
 
 // first gives the first time from `from` on at which a client was killed.
 func (ks kills) first(client string, from int64) (int64, bool) {

@@ -114,6 +114,7 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 func (f *fencing) violation(before, o *operation, what string) Violation {
 	return Violation{
 		Key: o.key, From: before.done, Until: o.done,
-		Processes: []string{before.process, o.process}, What: what, Facts: f.tokenFacts(before, o),
+		Processes: []string{before.process, o.process}, What: what,
+		facts: func() []Fact { return f.tokenFacts(before, o) },
 	}
 }

@@ -8,8 +8,7 @@ import (
 )
 
 // History is a history that has been read. Whatever is asked of it is answered from
-// that one reading; its source is gone through again only for what few answers
-// need. It may be asked from several goroutines.
+// that one reading. It may be asked from several goroutines.
 type History struct {
 	analysis *analysis
 	verdict  func() (Verdict, error)
@@ -41,8 +40,8 @@ func (h *History) Header() history.Header { return h.analysis.header }
 // however often it is asked for.
 //
 // The error says that events contradict one another, or it is an
-// *OracleDisagreement: the checker itself is wrong; or it is the source's. A
-// property that is violated is no error.
+// *OracleDisagreement: the checker itself is wrong. A property that is violated
+// is no error.
 func (h *History) Verdict() (Verdict, error) { return h.verdict() }
 
 // Leases gives every lease, by key and in the order of From: one tenure as its
@@ -85,7 +84,7 @@ func (h *History) LostUpdates(key string) []LostUpdate {
 		return nil
 	}
 	var lost []LostUpdate
-	for _, c := range chain(k.accesses(h.analysis.record)) {
+	for _, c := range chain(k.accesses()) {
 		if c.kind == lostUpdate && c.early.op.ok() {
 			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})
 		}

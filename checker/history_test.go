@@ -32,8 +32,6 @@ func TestHistory_IsReadOnce(t *testing.T) {
 	verdict, err := h.Verdict()
 	require.NoError(t, err)
 	require.NotEmpty(t, verdict.Of(MutualExclusion).Violations)
-	judged := times
-	require.LessOrEqual(t, judged, 4, "the deletions and times that facts tell of")
 
 	again, err := h.Verdict()
 	require.NoError(t, err)
@@ -42,7 +40,7 @@ func TestHistory_IsReadOnce(t *testing.T) {
 	require.Len(t, slices.Collect(h.Tenures()), 3)
 	require.Positive(t, h.analysis.operations.longestGap().length())
 	require.Len(t, h.LostUpdates("k1"), 1)
-	require.Equal(t, judged, times, "what is asked of a history is answered from its reading")
+	require.Equal(t, 2, times, "what is asked of a history is answered from its reading")
 }
 
 func TestLostUpdates(t *testing.T) {
@@ -97,55 +95,4 @@ func TestLostUpdates(t *testing.T) {
 			require.Empty(t, s.history(t, 1000).LostUpdates("k2"))
 		})
 	}
-}
-
-// Of a long history no more is kept of a fault or a look than somebody judges by:
-// neither what was asked for and measured, in words, nor the keys of any look but the
-// last into each node. What the source holds stays as it is.
-func TestFaultsAndLooks_BoundedMemory(t *testing.T) {
-	s := tale()
-	words := map[string]string{"jump": "1s"}
-	s.add(10, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{
-		ID: 1, Kind: "flush", Class: history.NodeForgets, Phase: history.PhaseInstant, Targets: []string{"n1"},
-		Requested: words, Measured: words, Effective: true,
-	}})
-	s.look(20, "n1", "run1", "c1.1", 100)
-	s.look(30, "n1", "run1", "c2.1", 100)
-	events := s.end(1000)
-	record, err := readBeliefs(InMemory(events))
-	require.NoError(t, err)
-	kept := 0
-	for _, e := range record.kept {
-		kept++
-		require.Same(t, e, record.event(e.index))
-		if e.fault != nil {
-			require.Nil(t, e.fault.Requested)
-			require.Nil(t, e.fault.Measured)
-			require.Equal(t, "flush", e.fault.Kind)
-		} else {
-			require.Equal(t, &history.Node{Up: true, RunID: "run1"}, e.node)
-		}
-	}
-	require.Equal(t, 3, kept, "neither the header nor the end")
-	require.Len(t, record.faults, 1)
-	require.Nil(t, record.faults[0].cause.Requested)
-	require.Equal(t, "c2.1", record.looks["n1"].keys["k1"].Token)
-	for _, e := range events {
-		if e.Fault != nil {
-			require.Equal(t, words, e.Fault.Requested)
-		}
-		if e.Node != nil {
-			require.NotEmpty(t, e.Node.Keys)
-		}
-	}
-	require.Panics(t, func() { record.event(0) }, "a bug is told")
-}
-
-func TestRead_NamesEventOutOfOrder(t *testing.T) {
-	s := tale()
-	s.grant("c1", 20, 30, 500)
-	events := s.end(0)
-	events[2].Time = 10 * ms
-	_, err := check(events)
-	require.ErrorContains(t, err, "event 2 is at 10000000 ns, before event 1 at 20000000 ns")
 }

@@ -25,6 +25,7 @@ const (
 type keyOwnership struct {
 	from, until int64
 	expires     int64 // when it runs out on the true clock, or never
+	excused     int64 // until when it is an obstacle
 	node, key   string
 	owner       string
 	by          string // the client whose command ended it
@@ -34,12 +35,7 @@ type keyOwnership struct {
 	ended       string
 }
 
-// prolongation is one extension of a key on its node.
-type prolongation struct {
-	time   int64
-	client string
-	event  int
-}
+func (h *keyOwnership) span() span { return span{h.from, h.until} }
 
 // precision is how far a key's end on a node may be from where the reply to its SET puts it: a
 // node counts milliseconds, and its answer travels for one. Of 185 published histories one needs
@@ -52,31 +48,20 @@ type place struct{ node, key string }
 // timeline follows all keys on all nodes through a history.
 type timeline struct {
 	record *record
-	links  map[string]link
+	nodes  map[string]bool // the servers of this run
 	now    map[place]*keyOwnership
-	down   map[string]int // node to the event that last brought it down, until a look shows what it has kept
-	full   map[string]int // node to the event that last filled its memory
-	moved  map[string]int // node to the event that last moved a slot from or to it
-	// unanswered is the last delete that reached a place and has no reply yet:
-	// its client may be gone, but the node carried it out all the same.
-	unanswered map[place]executedDelete
-	pending    pendingSets
-	looks      []look                  // of the present instant
-	last       map[place]*keyOwnership // the latest at each place, alive or not
+	// By node, what last happened to it: it went down, until a look shows what it has kept; its
+	// memory was filled; a slot was moved from or to it.
+	down, full, moved map[string]moment
+	unanswered        unanswered
+	looks             []look                  // of the present instant
+	last              map[place]*keyOwnership // the latest at each place, alive or not
 }
 
-// link is a client's way to a node.
-type link struct {
-	client, node string
-	server       bool // the node is a server of this run
-}
-
-// executedDelete is a delete at a node.
-type executedDelete struct {
-	client string
-	token  string
-	time   int64
-	event  int
+// moment is that of an event.
+type moment struct {
+	event int
+	time  int64
 }
 
 // readTimeline follows the events. In virtual time a fault and the looks before
@@ -84,16 +69,20 @@ type executedDelete struct {
 // they find gone has its cause.
 func readTimeline(r *record) error {
 	t := &timeline{
-		record: r, links: map[string]link{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
-		down: map[string]int{}, full: map[string]int{}, moved: map[string]int{},
-		unanswered: map[place]executedDelete{}, pending: pendingSets{},
+		record: r, nodes: map[string]bool{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
+		down: map[string]moment{}, full: map[string]moment{}, moved: map[string]moment{},
+		unanswered: unanswered{},
 	}
-	err := r.visit(func(i int, e *history.Event) bool {
+	for _, node := range r.header.Servers() {
+		t.nodes[node] = true
+	}
+	r.answers = newAnswers(r.faults)
+	err := r.source.each(func(i int, e *history.Event) {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
 			t.lookAround()
 		}
 		t.follow(i, e)
-		return true
+		r.answers.follow(e)
 	})
 	if err != nil {
 		return err
@@ -112,48 +101,24 @@ func readTimeline(r *record) error {
 // follow takes the next event.
 func (t *timeline) follow(i int, e *history.Event) {
 	switch {
-	case e.Type == history.TypeCommand && e.Command != nil:
-		t.command(i, e)
-	case e.Type == history.TypeReply && e.Command != nil:
-		t.reply(i, e)
+	case e.Command != nil && (e.Type == history.TypeCommand || e.Type == history.TypeReply):
+		client, node, _ := strings.Cut(e.Process, ">")
+		if !t.nodes[node] || e.Command.Effect == "" || e.Command.Effect == history.EffectRead {
+			return
+		}
+		p := place{node, e.Command.Key}
+		c := keyCommand{client, e.Command.Token, e.Time, i, e.Command.Serial, e.Command.Expiry, e.Command.Effect}
+		if e.Type == history.TypeCommand {
+			t.unanswered.add(c, p)
+		} else {
+			t.unanswered.remove(c, p)
+			t.reply(e, c, p)
+		}
 	case e.Type == history.TypeFault:
 		t.fault(i, e)
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
 		t.looks = append(t.looks, look{i, e.Time, e.Process, e.Node})
 	}
-}
-
-// link takes a link's name apart; false if it is none.
-func (t *timeline) link(process string) (link, bool) {
-	l, known := t.links[process]
-	if known {
-		return l, true
-	}
-	client, node, isLink := strings.Cut(process, ">")
-	if !isLink {
-		return link{}, false
-	}
-	l = link{t.record.words.of(client), t.record.words.of(node), slices.Contains(t.record.header.Servers(), node)}
-	t.links[strings.Clone(process)] = l
-	return l, true
-}
-
-// command notes what changes a key and has reached a node.
-func (t *timeline) command(i int, e *history.Event) {
-	l, isLink := t.link(e.Process)
-	if !isLink || !l.server {
-		return
-	}
-	switch e.Command.Effect {
-	case history.EffectSet, history.EffectExtend:
-		t.pending.add(i, e, l, t.place(l, e))
-	case history.EffectDelete:
-		t.unanswered[t.place(l, e)] = executedDelete{l.client, strings.Clone(e.Command.Token), e.Time, i}
-	}
-}
-
-func (t *timeline) place(l link, e *history.Event) place {
-	return place{l.node, e.Command.Key}
 }
 
 // alive gives the key's present owner at a node, having let it expire first.
@@ -173,7 +138,7 @@ func (t *timeline) close(h *keyOwnership, now int64, why string, ender int) {
 
 func (t *timeline) open(p place, now int64, token string, owner string, event int) *keyOwnership {
 	h := &keyOwnership{
-		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: t.record.words.of(token),
+		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: token,
 		set: int32(event), ender: -1,
 	}
 	t.record.held = append(t.record.held, h)
@@ -192,57 +157,40 @@ func (t *timeline) ttl(i int, h *keyOwnership, now, d int64) {
 }
 
 // reply follows a command that was answered, if it took effect.
-func (t *timeline) reply(i int, e *history.Event) {
-	l, isLink := t.link(e.Process)
-	if !isLink || !l.server || e.Command.Effect == "" {
-		return
-	}
-	p := t.place(l, e)
-	switch e.Command.Effect {
-	case history.EffectDelete:
-		delete(t.unanswered, p)
-	case history.EffectExtend:
-		t.pending.remove(e, l, p)
-	case history.EffectSet:
-		t.pending.remove(e, l, p)
-		if !e.Command.Done {
+func (t *timeline) reply(e *history.Event, c keyCommand, p place) {
+	if !e.Command.Done {
+		if c.effect == history.EffectSet {
 			t.refused(e, p)
 		}
-	}
-	if !e.Command.Done {
 		return
 	}
 	h := t.alive(p, e.Time)
-	switch e.Command.Effect {
-	case history.EffectSet:
-		t.set(i, e, l.client, p, h)
-	case history.EffectExtend:
-		if h != nil {
-			t.ttl(i, h, e.Time, t.given(p.node, e))
-			t.record.prolonged[h] = append(t.record.prolonged[h], prolongation{e.Time, l.client, i})
-		}
-	case history.EffectDelete:
-		if h != nil {
-			t.remove(executedDelete{l.client, e.Command.Token, e.Time, i}, h)
-		}
+	switch {
+	case c.effect == history.EffectSet:
+		t.set(e, c, p, h)
+	case h == nil:
+	case c.effect == history.EffectExtend:
+		t.ttl(c.event, h, e.Time, t.given(p.node, e))
+		t.record.prolonged[h] = append(t.record.prolonged[h], moment{c.event, e.Time})
+	case c.effect == history.EffectDelete:
+		t.remove(c, h)
 	}
 }
 
 // set follows a SET that took the key. If we thought it taken, its owner is
 // gone in a way that no reply told.
-func (t *timeline) set(i int, e *history.Event, client string, p place, before *keyOwnership) {
+func (t *timeline) set(e *history.Event, c keyCommand, p place, before *keyOwnership) {
 	if before != nil {
-		if before.token == e.Command.Token {
+		if before.token == c.token {
 			// The owner's own token was there already. A SET that is answered OK has set it again.
 			if e.Command.Name == "SET" && e.Command.Reply == "OK" {
-				t.ttl(i, before, e.Time, t.given(p.node, e))
+				t.ttl(c.event, before, e.Time, t.given(p.node, e))
 			}
 			return
 		}
-		t.gone(i, e.Time, before)
+		t.gone(c.event, e.Time, before)
 	}
-	h := t.open(p, e.Time, e.Command.Token, client, i)
-	t.ttl(i, h, e.Time, t.given(p.node, e))
+	t.ttl(c.event, t.open(p, e.Time, c.token, c.client, c.event), e.Time, t.given(p.node, e))
 }
 
 // given is the time to live that a command sets on its node; 0: none.
@@ -254,7 +202,7 @@ func (t *timeline) given(node string, e *history.Event) int64 {
 }
 
 // remove follows a delete, by the owner or by somebody else.
-func (t *timeline) remove(d executedDelete, h *keyOwnership) {
+func (t *timeline) remove(d keyCommand, h *keyOwnership) {
 	h.by = d.client
 	why := TenureDeleted
 	if d.client != h.owner || d.token != "" && d.token != h.token {
@@ -268,20 +216,20 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	down, fell := t.down[h.node]
 	full, filled := t.full[h.node]
 	moving, slot := t.moved[h.node]
-	deletion, sent := t.unanswered[place{h.node, h.key}]
+	deletion, sent := t.unanswered.deleted(h)
 	switch {
-	case fell && t.record.event(down).time >= h.from:
-		t.close(h, t.record.event(down).time, TenureForgotten, down)
-	case sent && t.couldDelete(deletion, h):
+	case fell && down.time >= h.from:
+		t.close(h, down.time, TenureForgotten, down.event)
+	case sent:
 		t.remove(deletion, h)
 	case h.expires-now <= precision:
 		t.close(h, now, TenureExpired, -1)
-	case slot && t.record.event(moving).time >= h.from:
-		t.close(h, t.record.event(moving).time, TenureMoved, moving)
-	case filled && t.record.event(full).time >= h.from:
-		t.close(h, t.record.event(full).time, TenureEvicted, full)
+	case slot && moving.time >= h.from:
+		t.close(h, moving.time, TenureMoved, moving.event)
+	case filled && full.time >= h.from:
+		t.close(h, full.time, TenureEvicted, full.event)
 	case t.masterFell(h):
-		t.close(h, now, TenureResynced, t.down[t.master(h.node)])
+		t.close(h, now, TenureResynced, t.down[t.master(h.node)].event)
 	default:
 		t.close(h, now, TenureVanished, i)
 	}
@@ -297,20 +245,14 @@ func (t *timeline) master(replica string) string {
 func (t *timeline) masterFell(h *keyOwnership) bool {
 	_, replica := t.record.header.Replicas[h.node]
 	down, fell := t.down[t.master(h.node)]
-	return replica && fell && t.record.event(down).time >= h.from
-}
-
-// couldDelete reports whether a delete may have ended a holding: it came while
-// the key was there, and names no other token (a compare-and-delete does).
-func (t *timeline) couldDelete(d executedDelete, h *keyOwnership) bool {
-	return d.time >= h.from && (d.token == "" || d.token == h.token)
+	return replica && fell && down.time >= h.from
 }
 
 // fault follows crashes, flushes and full memories.
 func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Class == history.SlotMoves { // its end moves keys too
 		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Requested["to"]) {
-			t.moved[node] = i
+			t.moved[node] = moment{i, e.Time}
 		}
 	}
 	if e.Fault.Phase == history.PhaseEnd {
@@ -320,9 +262,9 @@ func (t *timeline) fault(i int, e *history.Event) {
 		node := target
 		switch e.Fault.Class {
 		case history.NodeDown:
-			t.down[node] = i
+			t.down[node] = moment{i, e.Time}
 		case history.NodeMemory:
-			t.full[node] = i
+			t.full[node] = moment{i, e.Time}
 		case history.NodeForgets:
 			only := e.Fault.Requested["key"] // "": every key
 			for _, k := range t.record.keys {
@@ -346,4 +288,47 @@ func (t *timeline) owner(token string) string {
 		}
 	}
 	return owner
+}
+
+// look is a look into a node.
+type look struct {
+	event int
+	time  int64
+	node  string
+	*history.Node
+}
+
+// lookAround takes the looks of the instant that is over.
+func (t *timeline) lookAround() {
+	for _, l := range t.looks {
+		t.look(l)
+	}
+	t.looks = t.looks[:0]
+}
+
+// look compares what a look into a node showed with what we thought.
+func (t *timeline) look(l look) {
+	for _, k := range t.record.keys {
+		p := place{l.node, k.name}
+		h := t.alive(p, l.time)
+		seen, present := l.Keys[k.name]
+		if h != nil && (!present || seen.Token != h.token) {
+			t.gone(l.event, l.time, h)
+			h = nil
+		}
+		if !present {
+			continue
+		}
+		if last := t.last[p]; h == nil && last != nil && last.token == seen.Token && last.until == l.time {
+			continue // it ended at this instant, and the look was before that
+		}
+		if h == nil {
+			h = t.open(p, l.time, seen.Token, t.owner(seen.Token), l.event)
+		}
+		t.ttl(l.event, h, l.time, seen.TTL)
+	}
+	// What a restart left is there: if it goes later, something else takes it.
+	if down, fell := t.down[l.node]; fell && down.time < l.time {
+		delete(t.down, l.node)
+	}
 }

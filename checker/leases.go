@@ -75,8 +75,7 @@ func (b *leaseBuilder) end() error {
 	if b.way == never {
 		b.way = 0
 	}
-	extensions, err := b.prolong()
-	if err != nil {
+	if err := b.prolong(); err != nil {
 		return err
 	}
 	for _, k := range b.keys {
@@ -88,11 +87,9 @@ func (b *leaseBuilder) end() error {
 			if t, killed := b.kills.first(o.process, o.asked); killed {
 				o.kill(t) // before its grant, if that was told when its client was gone: the dead do not come back
 			}
-			k.leases = b.appendLeases(k.leases, o, extensions[o])
+			k.leases = b.appendLeases(k.leases, o)
 		}
-		if !slices.IsSortedFunc(k.leases, byFrom) {
-			slices.SortStableFunc(k.leases, byFrom)
-		}
+		slices.SortStableFunc(k.leases, byFrom)
 	}
 	for _, o := range b.operations.kept {
 		if o.leased {
@@ -121,9 +118,8 @@ func (o *operation) kill(t int64) {
 	}
 }
 
-// prolong gives the extensions of each grant and takes releases and losses into account.
-func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
-	extensions := map[*operation][]*operation{}
+// prolong finds the extensions of each grant and takes releases and losses into account.
+func (b *leaseBuilder) prolong() error {
 	for _, o := range b.operations.kept {
 		if o.op != history.OpRelease && (o.op != history.OpExtend || !o.ok()) {
 			continue
@@ -131,35 +127,37 @@ func (b *leaseBuilder) prolong() (map[*operation][]*operation, error) {
 		g := b.operations.grant(o.process, o.lease)
 		switch {
 		case g == nil && o.op == history.OpRelease:
-			return nil, fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", o.call,
+			return fmt.Errorf("event %d: %s's release is about lease %d, but that is no granted acquire of %s", o.call,
 				o.process, o.lease, o.process)
 		case g == nil:
-			return nil, fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
+			return fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
 				o.process, o.lease, o.process)
 		case o.op == history.OpRelease:
 			g.stop(o.asked, EndedRelease)
 		default:
-			extensions[g] = append(extensions[g], o)
+			b.extensions[g] = append(b.extensions[g], o)
 		}
 	}
 	for _, l := range b.lost {
 		g := b.operations.grant(l.process, l.lease)
 		if g == nil {
-			return nil, fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s",
+			return fmt.Errorf("event %d: %s lost lease %d, but that is no granted acquire of %s",
 				l.event, l.process, l.lease, l.process)
 		}
 		g.stop(l.time, EndedLost)
 	}
-	return extensions, nil
+	for _, all := range b.extensions {
+		slices.SortStableFunc(all, func(a, b *operation) int { return cmp.Compare(a.done, b.done) })
+	}
+	return nil
 }
 
 // appendLeases adds the stretches of one belief. An extension that comes while the
 // client still believes moves the deadline; one that comes after it begins a
 // new stretch; one that comes after the end changes nothing.
-func (b *leaseBuilder) appendLeases(all []lease, grant *operation, extensions []*operation) []lease {
-	slices.SortStableFunc(extensions, func(a, b *operation) int { return cmp.Compare(a.done, b.done) })
+func (b *leaseBuilder) appendLeases(all []lease, grant *operation) []lease {
 	current := b.open(grant, grant)
-	for _, e := range extensions {
+	for _, e := range b.extensions[grant] {
 		if e.done >= grant.stopped {
 			break
 		}
@@ -206,9 +204,8 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 // latest extension of the lease, or its acquire.
 func (r *record) basis(l lease, t int64) *operation {
 	basis := l.grant
-	for _, o := range r.operations.kept {
-		of := o.process == l.client && o.lease == l.grant.id
-		if of && o.op == history.OpExtend && o.ok() && o.done <= t && o.done > basis.done {
+	for _, o := range r.extensions[l.grant] {
+		if o.done <= t && o.done > basis.done {
 			basis = o
 		}
 	}

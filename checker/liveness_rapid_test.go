@@ -21,10 +21,11 @@ type shift struct {
 	clients []string
 	asked   map[string]int64 // since when each client asks
 	now     int64
+	failing bool // attempts of a strike fail, as if the lock split its votes; else they never return
 }
 
 func drawShift(t *rapid.T) *shift {
-	s := &shift{tale(), nil, map[string]int64{}, 10}
+	s := &shift{story: tale(), asked: map[string]int64{}, now: 10, failing: rapid.Bool().Draw(t, "failing")}
 	s.drawn = true
 	for i := range rapid.IntRange(2, 3).Draw(t, "clients") {
 		client := fmt.Sprint("c", i+1)
@@ -52,7 +53,13 @@ func (s *shift) work(t *rapid.T) {
 // strike has everybody go on asking for so long, and nobody is granted the lock.
 func (s *shift) strike(d int64) (events []history.Event) {
 	for _, client := range s.clients {
-		s.attempt(client, s.asked[client], 0, "")
+		if asked := s.asked[client]; s.failing {
+			s.asksAgain(client, asked, s.now+d-1, 20)
+			last := max(asked, s.now+d-1)
+			s.attempt(client, last, last+1, history.TypeFail)
+		} else {
+			s.attempt(client, asked, 0, "")
+		}
 	}
 	return s.end(s.now + d)
 }

@@ -37,13 +37,8 @@ func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Res
 	var violations []Violation
 	var leases int
 	unknown := ""
-	overlapping := make([][]overlap, len(m.keys))
-	answers := make([]porcupine.CheckResult, len(m.keys))
-	parallelFor(len(m.keys), func(i int) {
-		overlapping[i], answers[i] = sweep(m.keys[i].leases), second(m.keys[i].leases)
-	})
-	for i, k := range m.keys {
-		overlaps, answer := overlapping[i], answers[i]
+	for _, k := range m.keys {
+		overlaps, answer := sweep(k.leases), second(k.leases)
 		if err := compareOracles(MutualExclusion, k.name, len(overlaps) > 0, answer); err != nil {
 			return Result{}, err
 		}
@@ -52,7 +47,7 @@ func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Res
 		}
 		leases += len(k.leases)
 		for _, o := range overlaps {
-			violations = append(violations, m.violation(o, len(violations)))
+			violations = append(violations, m.violation(o))
 		}
 	}
 	result := newResult(MutualExclusion, violations, map[string]int64{
@@ -107,21 +102,18 @@ func sweep(leases []lease) []overlap {
 	return found
 }
 
-// violation tells an overlap; only those that will be shown get facts.
-func (m *mutualExclusion) violation(o overlap, index int) Violation {
+// violation tells an overlap.
+func (m *mutualExclusion) violation(o overlap) Violation {
 	shared, first, second := o.shared(), o.first.told(), o.second.told()
-	v := Violation{
+	return Violation{
 		Key: second.Key, From: shared.from, Until: shared.until,
 		Processes: []string{first.Client, second.Client},
 		What: fmt.Sprintf("%s was granted %q at %s while %s still held it, %s: both held it for %s",
 			second.Client, second.Key, formatTime(second.From), first.Client, untilEnd(first.Until),
 			formatDuration(shared.length())),
 		Leases: []Lease{first, second},
+		facts:  func() []Fact { return m.overlapFacts(o) },
 	}
-	if index < maxViolations {
-		v.Facts = m.overlapFacts(o)
-	}
-	return v
 }
 
 // longestLease is the longest time for which one lease was held.

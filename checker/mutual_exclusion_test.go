@@ -14,12 +14,7 @@ import (
 )
 
 func TestMutualExclusion(t *testing.T) {
-	tests := []struct {
-		name    string
-		tell    func(*story)
-		verdict string
-		reason  string
-	}{
+	requireVerdicts(t, MutualExclusion, []told{
 		{"one after the other", func(s *story) {
 			s.grant("c1", 0, 10, 100)
 			s.grant("c2", 50, 200, 100)
@@ -32,22 +27,9 @@ func TestMutualExclusion(t *testing.T) {
 			s.grant("c1", 0, 10, 100)
 			s.grant("c2", 20, 110, 100)
 		}, history.Holds, ""},
-		{"a release frees it at once", func(s *story) {
-			s.release("c1", s.grant("c1", 0, 10, 900), 50, 80, history.TypeOK)
-			s.grant("c2", 20, 50, 100)
-		}, history.Holds, ""},
 		{"one client that holds it twice", func(s *story) {
 			s.grant("c1", 0, 10, 100)
 			s.grant("c1", 20, 30, 100)
-		}, history.Violated, ""},
-		{"an extension brings them together", func(s *story) {
-			s.extend("c1", s.grant("c1", 0, 10, 100), 50, 60, 100)
-			s.grant("c2", 20, 115, 100)
-		}, history.Violated, ""},
-		{"an extension that comes too late does too", func(s *story) {
-			id := s.grant("c1", 0, 10, 100)
-			s.grant("c2", 20, 115, 100)
-			s.extend("c1", id, 50, 150, 100)
 		}, history.Violated, ""},
 		{"an extended lease does not overlap itself", func(s *story) {
 			id := s.grant("c1", 0, 10, 100)
@@ -58,37 +40,12 @@ func TestMutualExclusion(t *testing.T) {
 			s.grant("c1", 0, 10, 100)
 			s.op(0, 20, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k2", Validity: 100 * ms})
 		}, history.Holds, ""},
-		{"an unknown acquire is no lease", func(s *story) {
-			s.grant("c1", 0, 10, 100)
-			s.attempt("c2", 20, 30, history.TypeInfo)
-		}, history.Holds, ""},
-		{"a client that never returns holds nothing", func(s *story) {
-			s.attempt("c2", 0, 0, "")
-			s.grant("c1", 0, 10, 100)
-		}, history.Holds, ""},
-		{"a slow clock makes two deadlines overlap", func(s *story) {
-			s.clock(0, "c1", 0, 0.8, false)
-			s.grant("c1", 0, 10, 800)
-			s.grant("c2", 20, 1000, 100)
-		}, history.Violated, ""},
-		{"the true deadline of a slow clock may be touched", func(s *story) {
-			s.clock(0, "c1", 0, 0.8, false)
-			s.grant("c1", 0, 10, 800)
-			s.grant("c2", 20, 1010, 100)
-		}, history.Holds, ""},
 		{"nobody got it", func(s *story) { s.attempt("c1", 0, 10, history.TypeFail) }, history.Inconclusive, "vacuous: grants"},
 		{"nobody got it, and that was the point", func(s *story) {
 			s.header.Earned.Refused = 1
 			s.attempt("c1", 0, 10, history.TypeFail)
 		}, history.Holds, ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := tale()
-			test.tell(s)
-			s.requireVerdict(t, MutualExclusion, test.verdict, test.reason)
-		})
-	}
+	})
 }
 
 func TestOverlap_Description(t *testing.T) {
@@ -198,43 +155,4 @@ func handovers(n int) []lease {
 		leases[i] = lease{client: fmt.Sprint("c", i%5), grant: &operation{id: i}, from: from, until: from + 10}
 	}
 	return leases
-}
-
-func BenchmarkMutualExclusion(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
-		leases := handovers(n)
-		b.Run(fmt.Sprint("sweep/", n), func(b *testing.B) {
-			for b.Loop() {
-				sweep(leases)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
-		})
-		b.Run(fmt.Sprint("porcupine/", n), func(b *testing.B) {
-			for b.Loop() {
-				ownedMutexOracle(leases)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
-		})
-	}
-}
-
-func BenchmarkCheck(b *testing.B) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
-		s := tale()
-		for i := range int64(n) {
-			client := fmt.Sprint("c", i%5)
-			id := s.grant(client, i*10, i*10+5, 900)
-			s.sets(i*10+4, client, fmt.Sprintf("%s.%d", client, id), 1000, "n1", "n2", "n3")
-			s.release(client, id, i*10+8, i*10+9, history.TypeOK)
-			s.deletes(i*10+8, client, fmt.Sprintf("%s.%d", client, id), "n1", "n2", "n3")
-		}
-		events := s.end(0)
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				_, err := check(events)
-				require.NoError(b, err)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/lease")
-		})
-	}
 }

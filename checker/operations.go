@@ -26,10 +26,10 @@ type operation struct {
 	outcome     opOutcome
 	ended       string // why belief ended at stopped
 	wall        bool
-	refused     bool  // the lock refused its settings: nobody was asked
-	cancelled   bool  // the caller gave it up
-	leased      bool  // of an acquire: it was granted a lease that its client could use (see leaseBuilder.end)
-	passage     int32 // of a write: see passages; 0: no link tells of it
+	refused     bool        // the lock refused its settings: nobody was asked
+	cancelled   bool        // the caller gave it up
+	leased      bool        // of an acquire: it was granted a lease that its client could use (see leaseBuilder.end)
+	atStore     *storeWrite // of a write; nil: no link tells of it
 }
 
 // opOutcome is how an operation ended.
@@ -59,22 +59,22 @@ func (o *operation) stored() bool { return o.op == history.OpRead || o.op == his
 // finish records an operation's outcome; what only the invoke said stays.
 func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if e.Key != "" {
-		o.key = os.words.of(e.Key)
+		o.key = e.Key
 	}
 	if e.Lease != 0 {
 		o.lease = e.Lease
 	}
 	if e.Token != "" {
-		o.token = os.words.of(e.Token)
+		o.token = e.Token
 	}
 	if e.Fence != 0 {
 		o.fence = e.Fence
 	}
 	if o.op == history.OpRead || o.op == history.OpWrite && e.Value != "" {
-		o.value = os.words.of(e.Value)
+		o.value = e.Value
 	}
 	if o.stored() && e.Base != "" {
-		o.base = os.words.of(e.Base)
+		o.base = e.Base
 	}
 	o.validity, o.wall = e.Validity, e.Wall
 	o.refused, o.cancelled = e.Reason == history.ReasonRefused, e.Reason == history.ReasonCancelled
@@ -90,7 +90,6 @@ func (o *operation) rewritten(e *history.Event) bool {
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	words  words
 	kept   []*operation // in the order of their invokes
 	byID   map[operationID]*operation
 	grants []int64 // the times of all grants of a lease, in order
@@ -117,17 +116,17 @@ func (os *operations) grant(client string, lease int) *operation {
 
 // invoke adds an operation.
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
-	process := os.words.of(e.Process)
+	process := e.Process
 	if os.find(process, e.ID) != nil {
 		return nil, fmt.Errorf("event %d: %s invokes operation %d a second time: IDs count up within a process", i,
 			e.Process, e.ID)
 	}
 	o := &operation{
-		process: process, op: e.Op, key: os.words.of(e.Key), token: os.words.of(e.Token), call: int32(i),
+		process: process, op: e.Op, key: e.Key, token: e.Token, call: int32(i),
 		end: int32(i), id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
 	}
 	if o.stored() {
-		o.value, o.base = os.words.of(e.Value), os.words.of(e.Base)
+		o.value, o.base = e.Value, e.Base
 	}
 	os.kept, os.byID[operationID{process, e.ID}] = append(os.kept, o), o
 	return o, nil
@@ -135,7 +134,7 @@ func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 
 // outcome ends an operation.
 func (os *operations) outcome(i int, e *history.Event) error {
-	process := os.words.of(e.Process)
+	process := e.Process
 	o := os.find(process, e.ID)
 	switch {
 	case o == nil || o.outcome != underWay:

@@ -42,7 +42,7 @@ var ownedMutexModel = porcupine.Model{
 	},
 }
 
-// ownedMutexOracle is the second oracle for mutual exclusion, on one key's leases.
+// ownedMutexOracle is the second oracle for mutual exclusion, on one key's leases in the order of from.
 //
 // A lease is two operations, and each is a point: the lease is taken exactly
 // at From and given back exactly at Until. One might let the taking stretch
@@ -57,10 +57,6 @@ var ownedMutexModel = porcupine.Model{
 // are doubled, and a lease is given back at 2*Until-1: after everything before
 // Until, and before all that happens at Until.
 func ownedMutexOracle(leases []lease) porcupine.CheckResult {
-	if !slices.IsSortedFunc(leases, byFrom) {
-		leases = slices.Clone(leases)
-		slices.SortStableFunc(leases, byFrom)
-	}
 	var piece []porcupine.Operation
 	var latest int64
 	for i := range leases {

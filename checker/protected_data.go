@@ -37,27 +37,23 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	if err != nil {
 		return Result{}, err
 	}
-	opinions := make([]storeOpinion, len(keys))
-	parallelFor(len(keys), func(i int) {
-		accesses := keys[i].accesses(p.record)
-		opinions[i] = storeOpinion{chain(accesses), stale(accesses), second(accesses)}
-	})
 	var violations []Violation
 	measured := map[string]int64{"writes": int64(p.counts.writes), "rejected": int64(p.counts.rejected)}
 	unknown := ""
-	for i, o := range opinions {
-		key := keys[i].name
-		if err := compareOracles(ProtectedData, key, len(o.clashes) > 0, o.answer); err != nil {
+	for _, k := range keys {
+		accesses := k.accesses()
+		clashes, answer := chain(accesses), second(accesses)
+		if err := compareOracles(ProtectedData, k.name, len(clashes) > 0, answer); err != nil {
 			return Result{}, err
 		}
-		if o.answer == porcupine.Unknown {
-			unknown = key
+		if answer == porcupine.Unknown {
+			unknown = k.name
 		}
-		for _, c := range o.clashes {
-			violations = append(violations, p.clashViolation(key, c, len(violations)))
+		for _, c := range clashes {
+			violations = append(violations, p.clashViolation(k.name, c))
 		}
-		for _, s := range o.stale {
-			violations = append(violations, p.staleViolation(key, s, len(violations)))
+		for _, s := range stale(accesses) {
+			violations = append(violations, p.staleViolation(k.name, s))
 		}
 	}
 	result := newResult(ProtectedData, violations, measured)
@@ -65,13 +61,6 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 		result.Undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
 	}
 	return result, nil
-}
-
-// storeOpinion is what the two oracles say of a key's register, and what only
-// ours looks for: stale writes.
-type storeOpinion struct {
-	clashes, stale []contradiction
-	answer         porcupine.CheckResult
 }
 
 // registers gives the keys whose register at the store was used, sorted. The
@@ -129,16 +118,13 @@ func stale(accesses []access) []contradiction {
 }
 
 // clashViolation tells a clash.
-func (p *protectedData) clashViolation(key string, c contradiction, index int) Violation {
-	v := Violation{Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret), What: c.describe()}
-	v.Processes = []string{c.early.client}
-	if c.late.client != c.early.client {
-		v.Processes = append(v.Processes, c.late.client)
+func (p *protectedData) clashViolation(key string, c contradiction) Violation {
+	return Violation{
+		Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret),
+		Processes: slices.Compact([]string{c.early.client, c.late.client}),
+		What:      c.describe(),
+		facts:     func() []Fact { return p.writeFacts(c) },
 	}
-	if index < maxViolations {
-		v.Facts = p.writeFacts(c)
-	}
-	return v
 }
 
 // describe says what a clash is, with names and times.
@@ -180,15 +166,12 @@ func (a access) verb() string {
 	return "read " + VersionName(a.value)
 }
 
-func (p *protectedData) staleViolation(key string, c contradiction, index int) Violation {
-	v := Violation{
+func (p *protectedData) staleViolation(key string, c contradiction) Violation {
+	return Violation{
 		Key: key, From: c.late.call, Until: c.late.ret, Processes: []string{c.late.client, c.early.client},
 		What: fmt.Sprintf("the store accepted %s's write %s with fencing token %d at %s, although %s had used token %d by %s",
 			c.late.client, c.late.value, c.late.op.fence, formatTime(c.late.ret), c.early.client, c.early.op.fence,
 			formatTime(c.early.ret)),
+		facts: func() []Fact { return p.writeFacts(c) },
 	}
-	if index < maxViolations {
-		v.Facts = p.writeFacts(c)
-	}
-	return v
 }

@@ -33,7 +33,7 @@ func TestAVersionWasThereBeforeWhatWasDerivedFromIt(t *testing.T) {
 	s.read("c3", 0, 50, 100, "v2", 0)
 	s.read("c1", 0, 50, 500, "v1", 0)
 	r := s.history(t, 0).analysis.record
-	for _, a := range r.key("k1").accesses(r) {
+	for _, a := range r.key("k1").accesses() {
 		if a.write {
 			require.Equal(t, 100*ms, a.ret, a.value)
 		}
@@ -65,7 +65,7 @@ func TestAWriteIsStoredBeforeItsClientKnows(t *testing.T) {
 	s.write("c1", 0, 10, 20, history.TypeOK, "", "v1", 0)
 	s.stored("c1", "v1", 30, 35)
 	r := s.history(t, 0).analysis.record
-	a := r.key("k1").accesses(r)[0]
+	a := r.key("k1").accesses()[0]
 	require.Equal(t, []int64{10 * ms, 20 * ms}, []int64{a.call, a.ret})
 }
 
@@ -76,7 +76,7 @@ func TestAWriteWasDoneWhenItWasSeenFirst(t *testing.T) {
 	s.read("c2", 0, 50, 500, "v1", 0)
 	s.read("c3", 0, 60, 100, "v1", 0)
 	r := s.history(t, 0).analysis.record
-	require.Equal(t, 100*ms, r.key("k1").accesses(r)[0].ret)
+	require.Equal(t, 100*ms, r.key("k1").accesses()[0].ret)
 }
 
 // Of two updates of one version that were done at one moment, the one that was called first is lost.

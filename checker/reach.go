@@ -90,7 +90,7 @@ func (r *record) hindered(f fault, client string) span {
 			continue
 		}
 		left--
-		if left == 0 && f.class == history.MessageLost && f.answersToSets {
+		if left == 0 && f.class == history.MessageLost && f.cause.OnSetReplies() {
 			whole.until = max(whole.from, a.until+r.prompt())
 			break
 		}
@@ -123,18 +123,15 @@ func (f fault) timed() bool { return f.impact != nil && *f.impact == len(f.sent)
 // dropsSetReply reports whether a fault loses the answers to SETs, or holds them back: whoever
 // does not know whether it has a key can release it all the same.
 func (f fault) dropsSetReply() bool {
-	return (f.class == history.MessageLost || f.class == history.MessageHeld) && f.answersToSets
+	return (f.class == history.MessageLost || f.class == history.MessageHeld) && f.cause.OnSetReplies()
 }
 
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes of its list were unhealthy, or because it was itself
 // stopped.
 func (r *record) unreachable(client string) []span {
-	var nodes [][]span
-	for _, node := range r.nodesOf(client) {
-		nodes = append(nodes, r.unhealthy(client, node))
-	}
-	return union(covered(r.blockingFor(client), nodes), r.stopped(client))
+	unhealthy := func(node string) []span { return r.unhealthy(client, node) }
+	return union(r.blocked(client, unhealthy), r.stopped(client))
 }
 
 // starved gives the stretches in which the timers were late by which a client tries again.
@@ -146,4 +143,46 @@ func (r *record) starved(client string) []span {
 // stopped gives the stretches for which a client could do nothing.
 func (r *record) stopped(client string) []span {
 	return r.faults.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
+}
+
+// heldTooLong reports whether faults, one or several in turn, kept what a client sent from a
+// node for a TTL and longer, where it set out or arrived at a time: what reaches the node then
+// is of a call that was given up long ago, in whichever order its client had sent its release.
+func (r *record) heldTooLong(client, node string, t int64) bool {
+	link := client + "-" + node
+	from := t
+	for again := true; again; {
+		again = false
+		for _, f := range r.faults {
+			// The last was over just before; those before it, as the next had begun.
+			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
+			if over && f.target == link && f.class.DisturbsLink() && f.from < from {
+				from, again = f.from, true
+			}
+		}
+	}
+	return from < t && r.through(client, node, t)-from >= r.header.TTL
+}
+
+// through is when what a client sent gets to a node: a command is told as it sets out on its
+// link, and where that was cut it arrived when the link was healed.
+func (r *record) through(client, node string, t int64) int64 {
+	link := client + "-" + node
+	for _, f := range r.faults {
+		if f.target == link && f.class == history.LinkCut && !f.cause.ToClient() && f.from <= t && t < f.until {
+			t = f.until
+		}
+	}
+	return t
+}
+
+// awake is when a node carries out what reaches it at a time: at once, or, if it was
+// paused, when it runs on.
+func (r *record) awake(node string, t int64) int64 {
+	for _, f := range r.faults {
+		if f.target == node && f.class.Pauses() && f.from <= t && t < f.until {
+			return f.until
+		}
+	}
+	return t
 }

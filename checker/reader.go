@@ -1,9 +1,11 @@
 package checker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"example.org/lockproof/checker/traffic"
 	"example.org/lockproof/harness/history"
@@ -14,9 +16,9 @@ import (
 type reader struct {
 	*record
 	faulty  faultReader
+	writing map[version]*operation // that were invoked and whose clients have not heard of a success yet
 	beliefs leaseBuilder
-	index   int    // of the next event
-	link    string // on which the last command was
+	index   int // of the next event
 	traffic *traffic.Reader
 }
 
@@ -24,7 +26,7 @@ type reader struct {
 func readBeliefs(source Source) (*record, error) {
 	record := newRecord(source)
 	r := &reader{
-		record: record, faulty: newFaultReader(),
+		record: record, faulty: newFaultReader(), writing: map[version]*operation{},
 		beliefs: leaseBuilder{record: record, replied: map[string]int64{}, way: never}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
@@ -38,7 +40,7 @@ func readBeliefs(source Source) (*record, error) {
 	record.faults = r.faulty.until(record.end)
 	for _, f := range record.faults {
 		if f.class == history.ClientKilled {
-			record.kills.add(f.target, f.from)
+			record.kills[f.target] = append(record.kills[f.target], f.from)
 		}
 	}
 	r.unknown.end()
@@ -57,21 +59,14 @@ func (r *reader) event(e *history.Event) error {
 	r.end = e.Time
 	switch e.Type {
 	case history.TypeInvoke:
-		r.lastDeed = e.Time
 		o, err := r.operations.invoke(i, e)
 		if err == nil {
-			r.passages.sets(o)
+			r.writes(o)
 		}
 		return err
 	case history.TypeOK, history.TypeFail, history.TypeInfo:
 		return r.outcome(i, e)
 	case history.TypeCommand:
-		if e.Process != r.link {
-			r.link = e.Process
-			if _, before := r.commanded[r.link]; !before {
-				r.commanded[r.link] = i
-			}
-		}
 		r.atStore(e)
 		r.unknown.follow(i, e)
 		return nil
@@ -93,14 +88,28 @@ func (r *reader) event(e *history.Event) error {
 			return err
 		}
 	}
-	r.keep(i, e)
+	r.note(e)
 	return r.faulty.read(i, e)
+}
+
+// note keeps what tells later how much the run shows.
+func (r *reader) note(e *history.Event) {
+	switch {
+	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Effective:
+		r.ineffective = cmp.Or(r.ineffective, fmt.Sprintf("the fault %s on %s at %s did not take effect",
+			e.Fault.Kind, strings.Join(e.Fault.Targets, ", "), formatTime(e.Time)))
+	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
+		r.looks[e.Process] = e.Node.Keys
+	case e.Type == history.TypeStall:
+		r.stalls = append(r.stalls, stall{e.Process, span{e.Time - e.Late, e.Time}})
+	case e.Type == history.TypeNote && e.Reason == history.ReasonPreconditionFailed:
+		r.unmet = cmp.Or(r.unmet, e.Text)
+	}
 }
 
 // outcome ends an operation. Who is told by an extension that the lease is lost
 // has been told.
 func (r *reader) outcome(i int, e *history.Event) error {
-	r.lastDeed = e.Time
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
 	}
@@ -108,7 +117,7 @@ func (r *reader) outcome(i int, e *history.Event) error {
 		r.beliefs.grant(o)
 	}
 	if e.Op == history.OpWrite {
-		r.passages.sets(r.operations.find(e.Process, e.ID))
+		r.writes(r.operations.find(e.Process, e.ID))
 	}
 	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
 		r.beliefs.lose(i, e, r.operations.find(e.Process, e.ID).lease)

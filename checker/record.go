@@ -10,39 +10,39 @@ import (
 // record is what a history says, taken apart once for all who judge, explain and draw
 // it. A [reader] and a [timeline] make it; nothing in it changes afterwards.
 type record struct {
-	header history.Header
-	events
-	words      words
+	header     history.Header
+	source     Source
 	byName     map[string]*keyed // whatever was done with a key
 	keys       []*keyed          // those that somebody tried to acquire, sorted
 	operations operations
-	passages   storeWrites
 	clocks     clocks
 	faults     faults
 	kills      kills
 	end        int64           // time of the last event
-	lastDeed   int64           // time of the last invoke or outcome of an operation
 	finished   bool            // the history was not cut short
-	commanded  map[string]int  // the links on which commands reached a node, and the first such event
 	traffic    *traffic.Report // what the raw events on the links show
 
-	held      []*keyOwnership                  // who owned which key on which node
-	prolonged map[*keyOwnership][]prolongation // the extensions that took effect
-	cancels   []cancel                         // in the order of the history
-	unknown   unmodelled                       // the commands of which it is not known what they did
-	answers   answers                          // where they say something of a fault
+	extensions map[*operation][]*operation            // of each grant, those that succeeded, in the order of their ends
+	held       []*keyOwnership                        // who owned which key on which node
+	prolonged  map[*keyOwnership][]moment             // the extensions that took effect
+	cancels    []cancel                               // in the order of the history
+	stalls     []stall                                // in the same order
+	unknown    unmodelled                             // the commands of which it is not known what they did
+	answers    answers                                // where they say something of a fault
+	looks      map[string]map[string]history.KeyState // by node, the keys that the last look into it found
+	// unmet is the first step of the script that did not come out as it had to for the run to
+	// show anything; ineffective is the first fault that did not take effect. "": there is none.
+	unmet, ineffective string
 }
 
 func newRecord(source Source) *record {
-	words := words{}
 	return &record{
-		events:     events{source: source, looks: map[string]lastLook{}},
-		words:      words,
+		source: source, looks: map[string]map[string]history.KeyState{},
 		byName:     map[string]*keyed{},
-		operations: operations{words: words, byID: map[operationID]*operation{}},
-		passages:   storeWrites{open: map[version]*operation{}}, kills: kills{}, commanded: map[string]int{},
-		prolonged: map[*keyOwnership][]prolongation{},
-		unknown:   unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
+		operations: operations{byID: map[operationID]*operation{}},
+		kills:      kills{},
+		prolonged:  map[*keyOwnership][]moment{}, extensions: map[*operation][]*operation{},
+		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}},
 	}
 }
 
@@ -61,16 +61,27 @@ func (r *record) blockingFor(client string) int {
 	return n - (n/2 + 1) + 1
 }
 
+// blocked gives the stretches for which so many nodes of a client's list did, each of them for
+// the stretches that when gives.
+func (r *record) blocked(client string, when func(node string) []span) []span {
+	var nodes [][]span
+	for _, node := range r.nodesOf(client) {
+		nodes = append(nodes, when(node))
+	}
+	return covered(r.blockingFor(client), nodes)
+}
+
 // keyed is what was done with one key.
 type keyed struct {
-	name      string
-	acquires  []*operation  // in the order of their invokes
-	stored    []*operation  // reads and writes, in the same order
-	leases    []lease       // in the order of from
-	held      []span        // while it was held by somebody who could use it
-	waits     []*waitPeriod // in the order of their beginnings
-	obstacles func() *blockingKeys
-	tenures   []*keyOwnership // in the order of from, but for those that a look found late
+	name     string
+	acquires []*operation  // in the order of their invokes
+	stored   []*operation  // reads and writes, in the same order
+	leases   []lease       // in the order of from
+	held     []span        // while it was held by somebody who could use it
+	waits    []*waitPeriod // in the order of their beginnings
+	unseen   []unseenKey
+	setbacks []span          // moments, or stretches, from which on its obstacles may take their time again
+	tenures  []*keyOwnership // in the order of from, but for those that a look found late
 }
 
 // key gives what was done with a key.
@@ -84,15 +95,3 @@ func (r *record) key(key string) *keyed {
 }
 
 func byName(a, b *keyed) int { return strings.Compare(a.name, b.name) }
-
-// words keeps one copy of each string, so that what is kept of an event does not keep its whole line.
-type words map[string]string
-
-func (w words) of(s string) string {
-	kept, known := w[s]
-	if !known {
-		kept = strings.Clone(s)
-		w[kept] = kept
-	}
-	return kept
-}

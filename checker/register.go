@@ -31,8 +31,8 @@ type access struct {
 // had let it pass, or if somebody saw its value, as read or as the base of a write,
 // and then at the latest when the first who saw it was done. Of another nobody
 // knows: had it taken effect, it could be the last of all.
-func (k *keyed) accesses(r *record) []access {
-	seen := k.firstSeen(&r.passages)
+func (k *keyed) accesses() []access {
+	seen := k.firstSeen()
 	accesses := make([]access, 0, len(k.stored))
 	for _, o := range k.stored {
 		a := access{
@@ -42,13 +42,13 @@ func (k *keyed) accesses(r *record) []access {
 		if o.ok() {
 			a.accepted = o.done
 		}
-		p, told := r.passages.of(o)
-		if told {
+		p := o.atStore
+		if p != nil {
 			a.call, a.accepted = p.arrived, min(a.accepted, p.answered)
 		}
 		if !o.ok() {
 			first, somebody := seen[o.value]
-			a.unseen = !somebody && told && p.answered != never
+			a.unseen = !somebody && p != nil && p.answered != never
 			if !a.write || o.outcome == failed || !somebody && !a.unseen {
 				continue
 			}
@@ -57,7 +57,7 @@ func (k *keyed) accesses(r *record) []access {
 				a.ret = max(first, a.call)
 			}
 		}
-		if told {
+		if p != nil {
 			a.ret = min(a.ret, p.answered)
 		}
 		accesses = append(accesses, a)
@@ -68,7 +68,7 @@ func (k *keyed) accesses(r *record) []access {
 // firstSeen gives, for each version, when the first operation was over that knew it: a
 // version that was seen, and whose writer's fate is unknown otherwise, tells that the
 // one it was derived from had been there as well.
-func (k *keyed) firstSeen(ps *storeWrites) map[string]int64 {
+func (k *keyed) firstSeen() map[string]int64 {
 	seen, unknown := map[string]int64{}, map[string]*operation{}
 	for _, o := range k.stored {
 		done := o.done
@@ -77,10 +77,10 @@ func (k *keyed) firstSeen(ps *storeWrites) map[string]int64 {
 				continue
 			}
 			unknown[o.value] = o
-			p, told := ps.of(o)
-			if done = p.answered; !told || done == never {
+			if o.atStore == nil || o.atStore.answered == never {
 				continue
 			}
+			done = o.atStore.answered
 		}
 		version := o.value
 		if o.op == history.OpWrite {

@@ -113,31 +113,11 @@ func TestProtectedData(t *testing.T) {
 		reason  string
 		what    string
 	}{
-		{"each write follows from the last", func(s *story) {
-			s.read("c1", 1, 20, 30, "", 0)
-			s.write("c1", 1, 40, 50, history.TypeOK, "", "v1", 0)
-			s.read("c2", 0, 60, 70, "v1", 0)
-			s.write("c2", 0, 80, 90, history.TypeOK, "v1", "v2", 0)
-		}, history.Holds, "", ""},
 		{"an update is lost", func(s *story) {
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
 			s.write("c1", 1, 60, 70, history.TypeOK, "", "v2", 0)
 		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.070 s, " +
 			"took its place, derived from the initial version like it"},
-		{"the store rejects the second", func(s *story) {
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-			s.write("c1", 1, 60, 70, history.TypeFail, "", "v2", 0)
-		}, history.Holds, "", ""},
-		{"a write of unknown fate that nobody saw", func(s *story) {
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
-			s.read("c2", 0, 80, 90, "v1", 0)
-		}, history.Holds, "", ""},
-		{"a write of unknown fate that was read", func(s *story) {
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
-			s.read("c2", 0, 80, 90, "v2", 0)
-		}, history.Violated, "", "c2's update v1"},
 		{"a write of unknown fate that took effect late", func(s *story) {
 			s.write("c1", 1, 30, 40, history.TypeInfo, "v1", "v2", 0)
 			s.write("c2", 0, 60, 70, history.TypeOK, "", "v1", 0)

@@ -13,7 +13,7 @@ import (
 // more: not on enough nodes to block others of which one, at least, the client could reach.
 type releaseBound struct{ *analysis }
 
-func (b *releaseBound) violations(known int) []Violation {
+func (b *releaseBound) violations() []Violation {
 	bound := b.header.Bounds.Release
 	if bound <= 0 {
 		return nil
@@ -25,13 +25,13 @@ func (b *releaseBound) violations(known int) []Violation {
 		}
 		for _, clear := range (span{o.asked, o.done}).without(b.unreachable[o.process]) {
 			if clear.length() > bound {
-				found = append(found, b.late(o, clear, known+len(found)))
+				found = append(found, b.late(o, clear))
 			}
 		}
 	}
 	for _, k := range b.keys {
 		for _, l := range b.undone(k) {
-			found = append(found, b.left(k, l, known+len(found)))
+			found = append(found, b.left(k, l))
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Violation) int {
@@ -40,19 +40,16 @@ func (b *releaseBound) violations(known int) []Violation {
 	return found
 }
 
-func (b *releaseBound) late(o *operation, clear span, index int) Violation {
-	v := Violation{
+func (b *releaseBound) late(o *operation, clear span) Violation {
+	return Violation{
 		Key: o.key, From: clear.from, Until: clear.until, Processes: []string{o.process},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
 			"but its release had not returned after %s (limit %s)",
 			o.process, o.key, formatTime(o.asked), formatTime(clear.from), formatTime(clear.until),
 			formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
+		release: true,
+		facts:   func() []Fact { return b.waitFacts(o.process, o.key, clear) },
 	}
-	v.release = true
-	if index < maxViolations {
-		v.Facts = b.waitFacts(o.process, o.key, clear)
-	}
-	return v
 }
 
 // leftoverKeys is what a release has left when it should have been done.
@@ -95,10 +92,9 @@ func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 // blocksAnother reports whether what is left keeps a client from a majority of its nodes.
 func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
 	return slices.ContainsFunc(b.header.Clients, func(client string) bool {
-		list := b.nodesOf(client)
 		blocked := 0
-		for _, node := range r.all {
-			if slices.Contains(list, node) {
+		for _, node := range b.nodesOf(client) {
+			if slices.Contains(r.all, node) {
 				blocked++
 			}
 		}
@@ -137,22 +133,19 @@ func (b *releaseBound) takenAnew(l lease, h *keyOwnership) bool {
 	return anew && repeated
 }
 
-func (b *releaseBound) left(k *keyed, r leftoverKeys, index int) Violation {
+func (b *releaseBound) left(k *keyed, r leftoverKeys) Violation {
 	client := r.lease.client
 	var until int64
 	for _, h := range r.left {
 		until = max(until, h.until)
 	}
-	v := Violation{
+	return Violation{
 		Key: k.name, From: r.due, Until: until, Processes: []string{client},
 		What: fmt.Sprintf("%s released %q at %s and reached a healthy majority; %s later its key was still "+
 			"on %d of %d nodes, enough to keep others out, until %s",
 			client, k.name, formatTime(r.lease.until), formatDuration(b.header.Bounds.Release), len(r.all), len(b.header.Nodes),
 			formatTime(until)),
 		Leases: []Lease{r.lease.told()},
+		facts:  func() []Fact { return b.leftFacts(r) },
 	}
-	if index < maxViolations {
-		v.Facts = b.leftFacts(r)
-	}
-	return v
 }

@@ -63,7 +63,8 @@ type Violation struct {
 	// Leases are those that took part, the earlier first.
 	Leases []Lease `json:"leases,omitempty"`
 
-	release bool // it is of a release that did not return
+	facts   func() []Fact // finds Facts, which only what is shown needs
+	release bool          // it is of a release that did not return
 }
 
 // Lease is one tenure as its client believed it, on the true clock. It ends at

@@ -44,24 +44,24 @@ func (t runHealth) stalled() string {
 	if !t.header.RealTime || t.header.StallLimit <= 0 {
 		return ""
 	}
-	var worst keptEvent
-	for _, e := range t.kept {
-		if e.late > worst.late && t.unexplainedStall(e) >= t.header.StallLimit {
-			worst = *e
+	var worst stall
+	for _, s := range t.stalls {
+		// A process that was paused cannot tell the pause from a stall when it wakes, but a pause
+		// excuses no more than it lasted.
+		unexplained := total(s.without(t.faults.paused(s.process)))
+		if s.length() > worst.length() && unexplained >= t.header.StallLimit {
+			worst = s
 		}
 	}
-	if worst.late == 0 {
+	if worst.length() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s was held up for %s at %s", worst.process, formatDuration(worst.late), formatTime(worst.time))
+	return fmt.Sprintf("%s was held up for %s at %s", worst.process, formatDuration(worst.length()),
+		formatTime(worst.until))
 }
 
-// unexplainedStall is how much of a stall no pause of that process explains: a process that
-// was paused cannot tell the pause from a stall when it wakes, but a pause excuses
-// no more than it lasted.
-func (t runHealth) unexplainedStall(stall *keptEvent) (left int64) {
-	for _, s := range (span{stall.time - stall.late, stall.time}).without(t.faults.paused(stall.process)) {
-		left += s.length()
-	}
-	return left
+// stall is a stretch for which a process of the harness was held up.
+type stall struct {
+	process string
+	span
 }

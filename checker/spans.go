@@ -95,6 +95,9 @@ func (s span) meets(spans []span) bool {
 	return i < len(spans) && spans[i].from <= s.until
 }
 
+// inside is a span without its ends: what meets that shares more than an end with the span.
+func (s span) inside() span { return span{s.from + 1, s.until - 1} }
+
 // reaching gives the index of the first of the disjoint, ordered spans that
 // lasts to a time.
 func reaching(spans []span, t int64) int {

@@ -10,10 +10,7 @@ import (
 // staging tells whether a scenario's setting came about: clients that reach some of the
 // nodes only, by which it is settled who gets whose key. A lock that waits for all of its
 // nodes is granted by none then, and fails in each such scenario for that one cause.
-type staging struct {
-	*analysis
-	failure error // of going through the history again
-}
+type staging struct{ *analysis }
 
 // hangs is the reason of whatever such a trial cannot show: the same in every scenario.
 const hangs = "the lock does not lock while a node hangs, though a majority answers (hung-node is about that), " +
@@ -126,18 +123,16 @@ func (s *staging) waitsForSetting(client string, wait span) bool {
 func (s *staging) traffic(client string, wait span) (sent []span, answered int, last int64) {
 	nodes := map[string]bool{}
 	last = -1
-	s.failure = s.visit(func(_ int, e *history.Event) bool {
-		from, node, isLink := strings.Cut(e.Process, ">")
-		if !isLink || from != client || e.Time > wait.until {
-			return true
+	for _, m := range s.answers.messages[client] {
+		if m.time > wait.until {
+			break
 		}
-		last = e.Time
-		if e.Type == history.TypeCommand {
-			sent = append(sent, span{e.Time, e.Time})
-		} else if e.Time >= wait.from {
-			nodes[node] = true
+		last = m.time
+		if m.command {
+			sent = append(sent, span{m.time, m.time})
+		} else if m.time >= wait.from {
+			nodes[m.node] = true
 		}
-		return true
-	})
+	}
 	return union(sent), len(nodes), last
 }

@@ -61,7 +61,7 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 		{"though nobody waits for it", func(s *story) {
 			s.far("c1-n4")
 			for t := int64(100); t < 4000; t += 100 {
-				s.refusals(t, "c1", "n1", "n2", "n3")
+				s.refused(t, "c1", "x", "nil", "n1", "n2", "n3")
 			}
 		}, map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Violated}},
 	}
@@ -85,18 +85,6 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 	}
 }
 
-// refusals are SETs that nodes refuse without a word about whose the key is.
-func (s *story) refusals(t int64, client string, nodes ...string) {
-	for _, n := range nodes {
-		s.serial++
-		c := history.Command{Serial: s.serial, Name: "SET", Key: "k1", Token: "x", Expiry: 1000 * ms, Effect: history.EffectSet}
-		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeCommand, Command: &c})
-		answered := c
-		answered.Reply = "nil"
-		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeReply, Command: &answered})
-	}
-}
-
 // A lock that asks one node after the other, and waits for the first, which the setting keeps
 // from its client, has asked nobody else: that it sent that one something, when, and nothing
 // to others from then on, shows it. Take away any of this, and it is no longer said.
@@ -110,9 +98,17 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 		{"the first node hangs", func(s *story) { s.farSent("c1-n1", 11) }, inconclusive, hangs},
 		{"each attempt begins with it", func(s *story) { s.farSent("c1-n1", 11, 500, 1500, 2500) }, inconclusive, hangs},
 		{"the third does", func(s *story) {
-			s.refusals(11, "c1", "n1", "n2")
+			s.refused(11, "c1", "x", "nil", "n1", "n2")
 			s.farSent("c1-n3", 12)
 		}, inconclusive, hangs},
+		{"others are asked when that is over", func(s *story) {
+			s.farSent("c1-n1", 11)
+			s.refused(4100, "c1", "x", "nil", "n2")
+		}, inconclusive, hangs},
+		{"a majority had answered before", func(s *story) {
+			s.refused(5, "c1", "x", "nil", "n2", "n3", "n4")
+			s.farSent("c1-n1")
+		}, violated, ""},
 		{"it was sent nothing", func(s *story) { s.farSent("c1-n1") }, violated, ""},
 		{"it was sent something before", func(s *story) { s.farSent("c1-n1", 5) }, violated, ""},
 		{"it was sent something in the end", func(s *story) { s.farSent("c1-n1", 3990) }, violated, ""},
@@ -128,7 +124,7 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 		{"others are asked after it", func(s *story) {
 			s.farSent("c1-n1", 11)
 			for t := int64(100); t < 4000; t += 100 {
-				s.refusals(t, "c1", "n2")
+				s.refused(t, "c1", "x", "nil", "n2")
 			}
 		}, violated, ""},
 		{"others are asked beside it", func(s *story) {
@@ -143,7 +139,7 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 		{"nor that, but others are asked", func(s *story) {
 			s.far("c1-n1")
 			for t := int64(100); t < 4000; t += 100 {
-				s.refusals(t, "c1", "n2")
+				s.refused(t, "c1", "x", "nil", "n2")
 			}
 		}, violated, ""},
 	}
@@ -198,7 +194,7 @@ func TestAGrantThatTheSettingKeepsAwayIsMissing(t *testing.T) {
 		"it waited for a TTL alone": {func(s *story) { s.header.TTL = 3990 * ms }, "vacuous"},
 		"it asked others": {func(s *story) {
 			for t := int64(100); t < 4000; t += 100 {
-				s.refusals(t, "c1", "n1", "n2", "n3")
+				s.refused(t, "c1", "x", "nil", "n1", "n2", "n3")
 			}
 		}, "vacuous"},
 	} {

@@ -275,7 +275,7 @@ func (s *story) refused(t int64, client, token, holder string, nodes ...string) 
 
 // slowly is a SET that a node was given at one time and answered at another.
 func (s *story) slowly(asked, answered int64, client, token, node string) {
-	s.hangs(asked, client, token, node)
+	s.silent(asked, client, token, node)
 	c := *s.events[len(s.events)-1].Command
 	c.Reply, c.Done = "OK", true
 	s.add(answered, history.Event{Process: client + ">" + node, Type: history.TypeReply, Command: &c})
@@ -285,4 +285,27 @@ func (s *story) slowly(asked, answered int64, client, token, node string) {
 func (s *story) violated(t *testing.T, property string) bool {
 	t.Helper()
 	return s.judged(t, property).Verdict == history.Violated
+}
+
+// told is a story, and the verdict that it must have.
+type told struct {
+	name    string
+	tell    func(*story)
+	verdict string
+	reason  string // what the reason of an inconclusive one says
+}
+
+// requireVerdicts judges stories by one property.
+func requireVerdicts(t *testing.T, property string, tests []told) {
+	t.Helper()
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			for _, v := range s.requireVerdict(t, property, test.verdict, test.reason).Violations {
+				require.NotEmpty(t, v.What)
+				require.LessOrEqual(t, v.From, v.Until, v.What)
+			}
+		})
+	}
 }

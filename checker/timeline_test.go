@@ -107,6 +107,12 @@ func TestTimeline(t *testing.T) {
 				Command: &history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}})
 			s.sets(300, "c3", "t3", 100, "n1")
 		}, []want{{"c1", "t1", 10, 200, TenureRemoved}, {"c3", "t3", 300, 400, TenureExpired}}},
+		{"not by a delete that reached its node before it", func(s *story) {
+			s.add(5, history.Event{Process: "c2>n1", Type: history.TypeCommand,
+				Command: &history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}})
+			s.sets(10, "c1", "t1", 1000, "n1")
+			s.sets(500, "c3", "t3", 100, "n1")
+		}, []want{{"c1", "t1", 10, 500, TenureVanished}, {"c3", "t3", 500, 600, TenureExpired}}},
 		{"flushed", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.instant(100, "flush", "n1")

@@ -44,7 +44,6 @@ func (u *unmodelled) follow(i int, e *history.Event) {
 	if len(words) == 0 {
 		return
 	}
-	sent.link = strings.Clone(sent.link)
 	client, node, _ := strings.Cut(e.Process, ">")
 	d := doubt{i, fmt.Sprintf("%s sent %s %s at %s", client, node, c.Name, formatTime(e.Time)), words}
 	switch {
@@ -60,7 +59,7 @@ func (u *unmodelled) follow(i int, e *history.Event) {
 func (u *unmodelled) add(d doubt) {
 	for _, word := range d.words {
 		if first, known := u.named[word]; !known || d.event < first.event {
-			u.named[strings.Clone(word)] = d
+			u.named[word] = d
 		}
 	}
 }

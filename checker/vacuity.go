@@ -15,16 +15,12 @@ type vacuity struct{ *analysis }
 // violated stays violated, with what makes it another thing than was to be shown.
 func (v vacuity) judge(result *Result) {
 	if result.Verdict == history.Violated {
-		result.Unmet = v.unmet()
+		result.Unmet = v.unmet
 	}
 	if result.Verdict != history.Holds {
 		return
 	}
-	if what := v.unmet(); what != "" {
-		result.Undecide(Vacuous, "%s", what)
-		return
-	}
-	if what := cmp.Or(v.ineffective(), v.inVain()); what != "" {
+	if what := cmp.Or(v.unmet, v.ineffective, v.inVain()); what != "" {
 		result.Undecide(Vacuous, "%s", what)
 		return
 	}
@@ -33,29 +29,7 @@ func (v vacuity) judge(result *Result) {
 	}
 }
 
-// unmet gives the first step of the script that did not come out as it had to
-// for the run to show anything, if there is one.
-func (v vacuity) unmet() string {
-	for _, e := range v.kept {
-		if e.unmet != "" {
-			return e.unmet
-		}
-	}
-	return ""
-}
-
-// ineffective names the first fault that did not take effect, if any.
-func (v vacuity) ineffective() string {
-	for _, e := range v.kept {
-		if e.fault != nil && !e.fault.Effective {
-			return fmt.Sprintf("the fault %s on %s at %s did not take effect",
-				e.fault.Kind, strings.Join(e.fault.Targets, ", "), formatTime(e.time))
-		}
-	}
-	return ""
-}
-
-// hadNoEffect names the first fault of the script that met nothing, if any: the scenario
+// inVain names the first fault of the script that met nothing, if any: the scenario
 // says what comes of it, and nothing did. Of what a schedule draws it is enough that
 // so many met something.
 func (v vacuity) inVain() string {

@@ -78,20 +78,6 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.release("c1", 1, 1500, 1501, history.TypeOK)
 			s.instant(1502, "kill", "c1")
 		}, "vacuous: the fault kill on c1 at 1.502 s met nothing"},
-		{"a slow clock of a client that asked later", func(s *story) {
-			s.clock(2000, "c2", 2000, 0.8, true)
-			s.instant(2000, "clock", "c2")
-			s.grant("c2", 5000, 5010, 100)
-		}, ""},
-		{"a clock that had jumped of a client that asked later", func(s *story) {
-			s.clock(2000, "c2", 3000, 1, true)
-			s.instant(2000, "clock", "c2")
-			s.grant("c2", 5000, 5010, 100)
-		}, "vacuous: the fault clock on c2 at 2.000 s met nothing"},
-		{"a clock of a client that did nothing any more", func(s *story) {
-			s.clock(2000, "c2", 3000, 1, true)
-			s.instant(2000, "clock", "c2")
-		}, "vacuous: the fault clock on c2 at 2.000 s met nothing"},
 		{"a pause of a node, to which messages set out on links that were cut", func(s *story) {
 			s.lasting(0, 900, "cut", "c1-n5")
 			s.lasting(0, 900, "cut", "c2-n5")
@@ -106,14 +92,6 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.instant(5000, "kill", "n1")
 		},
 			"vacuous: the fault kill on n1 at 5.000 s met nothing"},
-		{"a clock of a node without a key", func(s *story) {
-			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
-			s.instant(500, "clock", "n5")
-		}, "vacuous: the fault clock on n5 at 0.500 s met nothing"},
-		{"a clock of a node with a key", func(s *story) {
-			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
-			s.instant(500, "clock", "n3")
-		}, ""},
 		{"a fault that met nothing counts for none", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.counted(500, 600, 0, history.Fault{Kind: "cut", Random: true})

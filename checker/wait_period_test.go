@@ -42,14 +42,16 @@ func TestStretchesThatTouchAreTwo(t *testing.T) {
 	require.Equal(t, []int64{1 * ms, 1200 * ms}, []int64{found[1].From, found[1].Until})
 }
 
-// Without a bound for a free lock, rivals have as long as one of them for each.
+// Rivals have as long as one of them for each, whether or not a free lock has a bound.
 func TestTheBoundAmongRivals(t *testing.T) {
-	for until, violated := range map[int64]bool{1000: false, 1001: true} {
-		s := tale()
-		s.header.Bounds.Free = 0
-		s.attempt("c1", 0, until, history.TypeFail)
-		s.attempt("c2", 0, until, history.TypeFail)
-		require.Equal(t, violated, s.violated(t, FaultTolerance), until)
+	for _, free := range []int64{0, 1500 * ms} {
+		for until, violated := range map[int64]bool{1000: false, 1001: true} {
+			s := tale()
+			s.header.Bounds.Free = free
+			s.attempt("c1", 0, until, history.TypeFail)
+			s.attempt("c2", 0, until, history.TypeFail)
+			require.Equal(t, violated, s.violated(t, FaultTolerance), until)
+		}
 	}
 }
 

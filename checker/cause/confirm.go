@@ -3,6 +3,7 @@ package cause
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"example.org/lockproof/harness/history"
@@ -114,17 +115,9 @@ func (c *Cause) conclude(experiments []Experiment, needed []part, rules []string
 
 // rest gives the parts that are not among those that are needed.
 func rest(parts, needed []part) []part {
-	var others []part
-	for _, p := range parts {
-		is := false
-		for _, n := range needed {
-			is = is || n.words == p.words
-		}
-		if !is {
-			others = append(others, p)
-		}
-	}
-	return others
+	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool {
+		return slices.ContainsFunc(needed, func(n part) bool { return n.words == p.words })
+	})
 }
 
 // precision is how exactly the point of no return is found.

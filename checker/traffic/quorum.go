@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"fmt"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -26,7 +25,7 @@ func (b *quorumCheck) votes(a clientKey) *votes {
 	v := b.asking[a]
 	if v == nil {
 		v = &votes{taken: map[string]map[string]bool{}, extended: map[string]map[string]bool{}}
-		b.asking[clientKey{strings.Clone(a.client), strings.Clone(a.key)}] = v
+		b.asking[clientKey{a.client, a.key}] = v
 	}
 	return v
 }
@@ -48,7 +47,7 @@ func (b *quorumCheck) answered(client, node string, o *op, e *history.Event) {
 
 func count(ballots map[string]map[string]bool, node string, o *op) {
 	if ballots[o.token] == nil {
-		ballots[strings.Clone(o.token)] = map[string]bool{}
+		ballots[o.token] = map[string]bool{}
 	}
 	ballots[o.token][node] = true
 }
@@ -80,7 +79,7 @@ func (b *quorumCheck) checkGrant(r *Reader, i int, e *history.Event, v *votes) {
 	if said >= b.quorum {
 		return
 	}
-	f := Finding{About: Lock, Time: e.Time, Process: strings.Clone(e.Process), Key: strings.Clone(e.Key), Event: i}
+	f := Finding{About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i}
 	r.report.add(f, func() string {
 		return fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d",
 			when(e.Time), did, e.Key, said, len(r.nodes), b.quorum)

@@ -89,7 +89,7 @@ func (r *Reader) Add(i int, e *history.Event) {
 		r.stored(i, e)
 	default:
 		if e.Type == history.TypeInvoke {
-			r.locks[strings.Clone(e.Key)] = true
+			r.locks[e.Key] = true
 		}
 		r.beliefs.operation(r, i, e)
 	}
@@ -131,7 +131,7 @@ func (r *Reader) channel(process string) *channel {
 	c := r.links[process]
 	if c == nil {
 		client, name, _ := strings.Cut(process, ">")
-		c = &channel{name: strings.Clone(process), node: r.nodes[name], open: map[int64]sent{}}
+		c = &channel{name: process, node: r.nodes[name], open: map[int64]sent{}}
 		if name == storeName {
 			c.node, r.toStore = r.store, true
 		}
@@ -271,7 +271,7 @@ func (r *Reader) look(i int, e *history.Event) {
 		if state.Token != "" && r.locks[key] {
 			n.register(r, key)
 		} else { // a list of what the lock guards, or what one of its scripts counts: no command has named it
-			n.others[strings.Clone(key)] = true
+			n.others[key] = true
 		}
 	}
 	began := e.Time
@@ -307,7 +307,7 @@ func (r *Reader) server(e *history.Event) *node {
 			return same
 		}
 	}
-	n.runID = strings.Clone(e.Node.RunID)
+	n.runID = e.Node.RunID
 	return n
 }
 
@@ -358,7 +358,7 @@ func (n *node) restart(r *Reader, i int, e *history.Event) {
 func (n *node) register(r *Reader, key string) *register {
 	g := n.keys[key]
 	if g == nil {
-		g = &register{node: n, key: strings.Clone(key)}
+		g = &register{node: n, key: key}
 		n.keys[g.key] = g
 		if n.looked && !n.others[key] {
 			shown := n.lookedAt

@@ -110,8 +110,8 @@ type acceptance struct{ key, version string }
 // accepted notes that the store let a write pass.
 func (r *Reader) accepted(o *op, e *history.Event) {
 	if o.action == put && o.answer == yes {
-		r.writes[acceptance{strings.Clone(strings.TrimPrefix(e.Command.Key, history.RegisterPrefix)),
-			strings.Clone(o.token)}] = true
+		r.writes[acceptance{strings.TrimPrefix(e.Command.Key, history.RegisterPrefix),
+			o.token}] = true
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *Reader) stored(i int, e *history.Event) {
 	default:
 		return
 	}
-	f := Finding{About: Cluster, Time: e.Time, Process: strings.Clone(e.Process), Key: strings.Clone(e.Key), Event: i}
+	f := Finding{About: Cluster, Time: e.Time, Process: e.Process, Key: e.Key, Event: i}
 	r.report.add(f,
 		func() string { return fmt.Sprintf("at %s, its write %s of %q %s", when(e.Time), e.Value, e.Key, said) })
 }

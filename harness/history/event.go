@@ -166,7 +166,7 @@ type Fault struct {
 	Class   Class    `json:"class"`
 	Phase   Phase    `json:"phase"`
 	Targets []string `json:"targets"`
-	// Requested and Measured give quantities by name, in words for the reader:
+	// Requested and Measured give quantities by name:
 	// {"jump": "1s"} and {"jump": "1.000021s"}.
 	Requested map[string]string `json:"asked,omitempty"`
 	Measured  map[string]string `json:"measured,omitempty"`
@@ -194,6 +194,14 @@ type Fault struct {
 	// Background marks a fault that is part of the scenario's setting (who reaches
 	// whom, who is far away), not of what goes wrong in it.
 	Background bool `json:"setting,omitempty"`
+}
+
+// ToClient reports whether it is on what nodes send alone: what clients send goes through.
+func (f *Fault) ToClient() bool { return f.Requested["direction"] == "to-client" }
+
+// OnSetReplies reports whether it is on the replies to SETs.
+func (f *Fault) OnSetReplies() bool {
+	return f.Requested["part"] == "reply" && (f.Requested["command"] == "take" || f.Requested["command"] == "SET")
 }
 
 // Phase of a fault. A fault that has no duration (kill, flush, jump) is an
