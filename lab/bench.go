@@ -121,11 +121,11 @@ func Catalogue() ([]*scenarios.Scenario, error) {
 	}
 	var fit []*scenarios.Scenario
 	for _, s := range all {
-		why, err := suite.Options{Cluster: suite.Virtual}.Skips(suite.Job{Scenario: s})
+		p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: s})
 		if err != nil {
 			return nil, err
 		}
-		if why == "" {
+		if p.Skip() == "" {
 			fit = append(fit, s)
 		}
 	}

@@ -179,7 +179,6 @@ func (r *run) settle(ctx context.Context, job suite.Job, o suite.Options, done s
 		return suite.Result{}, err
 	}
 	answer, waits := pool.Settle(ctx, job, o.Seed, done)
-	pool.Close()
 	if waits == nil {
 		return answer, nil
 	}
@@ -244,16 +243,16 @@ func (r *run) runScenarios(t *testing.T) {
 // hint says what the user can do about it.
 func (r *run) skipReason(t *testing.T, job suite.Job) (why, hint string) {
 	t.Helper()
-	o := suite.Options{Cluster: r.on, TTL: r.ttl}
-	why, err := o.Skips(job)
+	plan, err := suite.Options{Cluster: r.on, TTL: r.ttl}.Plan(job)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	why = plan.Skip()
 	expected := func(p string) bool { return job.Scenario.Expect[p] != "" }
 	if why == "" && len(r.properties) > 0 && !slices.ContainsFunc(r.properties, expected) {
 		why = "it expects nothing of " + strings.Join(r.properties, ", ")
 	}
-	return why, o.Hint(job)
+	return why, plan.Hint()
 }
 
 // maxHung is how many trials may hang before no other is run: each takes as long

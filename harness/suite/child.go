@@ -20,12 +20,7 @@ import (
 
 // request is one line to a child.
 type request struct {
-	// Row and Trial say which trial of the suite to run. Options and Job come with
-	// the first trial of a row.
-	Row     int      `json:"row"`
-	Trial   int      `json:"trial"`
-	Options *Options `json:"options,omitempty"`
-	Job     *Job     `json:"job,omitempty"`
+	Task *task `json:"task,omitempty"` // to run
 	// Cancel winds up the trial under way, Explain asks why it makes no progress; each comes alone.
 	Cancel  bool `json:"cancel,omitempty"`
 	Explain bool `json:"explain,omitempty"`
@@ -50,8 +45,7 @@ type child struct {
 	requests  *json.Encoder
 	responses chan response // closed when the child has ended
 	crash     *crashLog
-	sentRows  map[int]bool // the rows of the present suite that it has got
-	trials    int          // so far
+	trials    int // so far
 }
 
 // collector is how Go's collector is set in a child, unless the user has set it. A trial leaves a
@@ -64,7 +58,7 @@ const childEnd = 2 * time.Second
 // startChild starts a child on so many processors.
 func startChild(command []string, processors int, said io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(command[0], command[1:]...), responses: make(chan response),
-		crash: &crashLog{passThrough: said}, sentRows: map[int]bool{}}
+		crash: &crashLog{passThrough: said}}
 	c.cmd.Env = slices.Concat(collector, os.Environ(), []string{"GOMAXPROCS=" + strconv.Itoa(processors), childGODEBUG()})
 	c.cmd.Stderr = c.crash
 	c.cmd.WaitDelay = childEnd // a process that a lock has started may keep stderr open
@@ -105,7 +99,7 @@ type childExit struct {
 	why     string // it made none, if it could say so
 }
 
-func (d *childExit) Error() string {
+func (d *childExit) String() string {
 	switch {
 	case d.why != "":
 		return d.why
@@ -115,15 +109,10 @@ func (d *childExit) Error() string {
 	return fmt.Sprintf("its process ended in the middle of the trial: %s (%s)", d.message, d.status)
 }
 
-// run has the child run one trial. When ctx ends, the trial is wound up. An error
-// is a death.
-func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout time.Duration) (Result, error) {
-	what := request{Row: t.row, Trial: t.trial}
-	if !c.sentRows[t.row] {
-		c.sentRows[t.row] = true
-		what.Options, what.Job = &o, &t.job
-	}
-	if err := c.requests.Encode(what); err != nil {
+// run has the child run one trial. When ctx ends, the trial is wound up.
+func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) (Result, *childExit) {
+	c.trials++
+	if err := c.requests.Encode(request{Task: &t}); err != nil {
 		return Result{}, c.waitExit("")
 	}
 	var seen trial.Position

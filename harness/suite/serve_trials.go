@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 	"example.org/lockproof/harness/trial"
 )
@@ -35,25 +36,14 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 	go s.read(nonBlocking(in))
 	go s.reportProgress()
 	go s.watchMemory()
-	jobs := map[int]request{}
-	for o := range s.requests {
-		if o.Job != nil {
-			jobs[o.Row] = o
-		}
-		known, ok := jobs[o.Row]
-		if !ok {
-			return fmt.Errorf("row %d has not been given", o.Row)
-		}
-		r, err := newRunner(o.ctx, *known.Options)
-		if err != nil {
-			return err
-		}
-		r.progress = s.progress
-		SeedRandomness(known.Options.Seed + uint64(o.Trial))
-		s.progress.Begin()
-		done := r.runTrial(o.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
-		s.progress.End()
-		if err := r.maker.Close(); err != nil && done.Failure == "" {
+	for r := range s.requests {
+		SeedRandomness(r.Task.Result.Seed)
+		done := r.Task.Result
+		if here, err := s.runner(r.ctx, r.Task); err == nil {
+			s.progress.Begin()
+			done = here.runTask(r.ctx, *r.Task)
+			s.progress.End()
+		} else {
 			done.Failure = err.Error()
 		}
 		if err := s.send(response{Trial: &done, Events: done.Events, Abilities: done.Abilities}); err != nil {
@@ -69,6 +59,23 @@ type server struct {
 
 	mu  sync.Mutex
 	out *json.Encoder
+}
+
+// runner is what runs a task, whose plan comes from another process.
+func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
+	kind, err := kinds.Find(t.Result.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Plan.Resolve(kind); err != nil {
+		return nil, err
+	}
+	r, err := newRunner(ctx, kind, t.Plan.Settings.Choice, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.progress = s.progress
+	return r, nil
 }
 
 func (s *server) send(r response) error {

@@ -73,7 +73,7 @@ func (s Slice) ExpandPath(path string) string {
 func (o Options) Slice(jobs []Job, s Slice) ([]Job, error) {
 	var order, skipped []int
 	for i, j := range jobs {
-		p, err := o.newPlan(j)
+		p, err := o.Plan(j)
 		switch {
 		case err != nil:
 			return nil, err

@@ -69,8 +69,12 @@ func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe fu
 		mu.Unlock()
 		return p(ctx, plan, &result, j)
 	}
-	r := &runner{options: o, run: run}
-	return runAll(ctx, jobs, o, func() executor { return r }, observe)
+	kind, err := o.validate()
+	if err != nil {
+		panic(err)
+	}
+	r := &runner{kind: kind, run: run}
+	return runAll(ctx, jobs, o, r.runTask, observe)
 }
 
 // onFake runs on a fake cluster of real time.
