@@ -23,7 +23,7 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	if err != nil {
 		return usage("--worker: %w", err)
 	}
-	kind, err := external.Kind(ctx, command)
+	kind, err := external.Kind(ctx, command, false)
 	if err != nil {
 		return usage("--worker: %w", err)
 	}
@@ -62,7 +62,7 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	case !found.Renews:
 		return nil
 	}
-	if kind, err = external.Renewing(ctx, o.Worker); err != nil {
+	if kind, err = external.Kind(ctx, o.Worker, true); err != nil {
 		return usage("--worker: %w", err)
 	}
 	locks.Register(kind)

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,15 +131,15 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 		}
 		result.allowForWaits(t.Plan.Settings.Changes.Waits == nil)
 	}
-	if endErr != nil && result.Failure == "" {
-		result.Failure = endErr.Error()
-	}
 	if t.Events {
 		result.Events = journal.ShortHistory()
 	}
 	if t.VerdictsOnly {
 		result.dropDetails()
 	}
-	result.History = journal.KeepOrRemove(result.Skipped == "" && worthKeeping(result))
+	result.History, err = journal.KeepOrRemove(result.Skipped == "" && worthKeeping(result))
+	if err = cmp.Or(endErr, err); err != nil && result.Failure == "" {
+		result.Failure = err.Error()
+	}
 	return result
 }
