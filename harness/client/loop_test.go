@@ -41,10 +41,10 @@ func TestALoopWorksUntilItIsStopped(t *testing.T) {
 func TestAStopReachesALoopThatHasNotBegun(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
-		c.pauser.Pause()
+		c.pause.Begin()
 		ended := c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}}})
 		c.send(Command{Do: DoStop})
-		c.pauser.Resume()
+		c.pause.End()
 		require.Empty(t, (<-ended).Error)
 	})
 }
