@@ -52,7 +52,7 @@ type Outcome struct {
 // Write writes the trial's history, as lockproof run does: its events are in the order of
 // that file.
 func (o *Outcome) Write(w io.Writer) error {
-	events := history.NewWriter(w, false)
+	events := history.NewWriter(w)
 	for _, e := range o.Trial.Events {
 		events.Write(e)
 	}

@@ -123,7 +123,7 @@ func (j *Journal) writeFile(events []history.Event) error {
 		return err
 	}
 	buffer := bufio.NewWriterSize(file, 1<<16)
-	lines := history.NewWriter(buffer, false)
+	lines := history.NewWriter(buffer)
 	for _, e := range events {
 		lines.Write(e)
 	}
@@ -147,7 +147,7 @@ func (j *Journal) goLive() error {
 	if err != nil {
 		return err
 	}
-	j.recorded, j.file, j.writer = nil, file, history.NewWriter(file, false)
+	j.recorded, j.file, j.writer = nil, file, history.NewWriter(file)
 	return nil
 }
 
@@ -220,10 +220,10 @@ func (j *Journal) orderedEvents() []history.Event {
 	return j.recorded
 }
 
-// fileOrder puts events, which are in the order of their arrival, into that of a file's
-// reader: by time, and of one instant as the file's writer puts them. What is told later
-// than it was, as what a clock was set to is once it has been measured, comes after what
-// was told at its instant.
+// fileOrder puts events, which are in the order of their arrival, into that of a file: by time; and of one instant the
+// header first, then by process, and the end last. In a bubble many goroutines run at one instant in an order of the
+// scheduler's choosing, and this takes its choice out: one seed gives one history, byte for byte. What is told later
+// than it was, as what a clock was set to is once it has been measured, comes after what was told at its instant.
 func fileOrder(events []history.Event) []history.Event {
 	type place struct{ batch, index int }
 	places := make([]place, len(events))

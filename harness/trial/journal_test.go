@@ -3,11 +3,15 @@ package trial
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual"
@@ -127,6 +131,46 @@ func TestJournal_RefusesSymlinks(t *testing.T) {
 	data, err := os.ReadFile(precious)
 	require.NoError(t, err)
 	require.Equal(t, "precious", string(data))
+}
+
+func note(time int64, process, text string) history.Event {
+	return history.Event{Time: time, Process: process, Type: history.TypeNote, Text: text}
+}
+
+func TestHeaderOpensAndEndClosesTheirInstant(t *testing.T) {
+	var got []string
+	for _, e := range fileOrder([]history.Event{
+		note(0, "c1", "first command"),
+		{Process: "harness", Type: history.TypeHeader, Text: "header"},
+		{Process: "a", Type: history.TypeEnd, Text: "end"},
+		note(0, "z", "last"),
+	}) {
+		got = append(got, e.Text)
+	}
+	require.Equal(t, []string{"header", "first command", "last", "end"}, got)
+}
+
+// The order in which goroutines run at one instant must not show in a history.
+func TestHistoryDoesNotDependOnTheScheduler(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		processes := []string{"c1", "c2", "n1", "c1>n1", "harness"}
+		instants := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 8).Draw(rt, "events per process and instant")
+		seed := rapid.Uint64().Draw(rt, "seed")
+		render := func(rng *rand.Rand) []history.Event {
+			var events []history.Event
+			for instant, n := range instants {
+				turns := slices.Repeat(processes, n)
+				rng.Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
+				count := map[string]int{}
+				for _, p := range turns {
+					count[p]++
+					events = append(events, note(int64(instant), p, strconv.Itoa(count[p])))
+				}
+			}
+			return fileOrder(events)
+		}
+		require.Equal(rt, render(rand.New(rand.NewPCG(seed, 1))), render(rand.New(rand.NewPCG(seed, 2))))
+	})
 }
 
 // Its first lines reach a file that has not got its name yet.

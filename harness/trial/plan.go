@@ -95,6 +95,33 @@ func (p *Plan) stallLimit() time.Duration {
 	return max(usual(p.TTL), min(p.Scenario.Lock.NodeTimeout.In(p.TTL), usual(time.Second)))
 }
 
+// options are the lock's, of a client that has none of its own.
+func (p *Plan) options() locks.Options {
+	l := p.Scenario.Lock
+	if l.MaxExtensions == 0 {
+		l.MaxExtensions = p.maxExtensions()
+	}
+	o := locks.Options{
+		TTL: p.TTL, NodeTimeout: l.NodeTimeout.In(p.TTL), Tries: l.Tries, RetryMin: l.RetryMin.In(p.TTL),
+		RetryMax:      l.RetryMax.In(p.TTL),
+		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF,
+		Connection: l.Connection, Without: p.Without,
+	}
+	for _, c := range p.Clients {
+		if !c.TTL.IsZero() {
+			o.MaxTTL = max(o.MaxTTL, o.TTL, c.TTL.In(p.TTL))
+		}
+	}
+	o.ContextTimeouts, o.NoRetries = p.Settings.Changes.ContextTimeouts, p.Settings.Changes.NoRetries
+	if o.NoRetries {
+		o.Resends = 0
+	}
+	if l.Drift != nil {
+		o.Drift = *l.Drift
+	}
+	return o.WithDefaults()
+}
+
 // clusterConfig is what the plan asks of a cluster.
 func (p *Plan) clusterConfig(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
