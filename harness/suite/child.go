@@ -21,9 +21,8 @@ import (
 // request is one line to a child.
 type request struct {
 	Task *task `json:"task,omitempty"` // to run
-	// Cancel winds up the trial under way, Explain asks why it makes no progress; each comes alone.
-	Cancel  bool `json:"cancel,omitempty"`
-	Explain bool `json:"explain,omitempty"`
+	// Cancel winds up the trial under way; it comes alone.
+	Cancel bool `json:"cancel,omitempty"`
 
 	ctx context.Context // in the child: ends when the trial is called off
 }
@@ -35,6 +34,7 @@ type response struct {
 	Events     []history.Event  `json:"events,omitempty"` // the trial's, if they were asked for
 	Abilities  *locks.Abilities `json:"shown,omitempty"`  // by the lock, in this trial
 	Progress   *trial.Position  `json:"progress,omitempty"`
+	Stuck      string           `json:"stuck,omitempty"` // why it makes none, if that is known
 	FinalError string           `json:"last,omitempty"`
 }
 
@@ -115,7 +115,8 @@ func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) 
 	if err := c.requests.Encode(request{Task: &t}); err != nil {
 		return Result{}, c.waitExit("")
 	}
-	var seen trial.Position
+	var seen response
+	seen.Progress = &trial.Position{}
 	watchdog := time.NewTimer(progressTimeout)
 	defer watchdog.Stop()
 	cancelled := ctx.Done()
@@ -130,37 +131,20 @@ func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) 
 				return *r.Trial, nil
 			case r.FinalError != "":
 				return Result{}, c.waitExit(r.FinalError)
-			case r.Progress != nil && (*r.Progress != seen || seen.Judging):
-				seen = *r.Progress
-				watchdog.Reset(progressTimeout)
+			case r.Progress != nil:
+				if *r.Progress != *seen.Progress || r.Progress.Judging {
+					watchdog.Reset(progressTimeout)
+				}
+				seen = r
 			}
 		case <-watchdog.C:
-			why := c.explain()
 			death := c.waitExit(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
-				progressTimeout, seen.Events, time.Duration(seen.Time)))
-			death.hung, death.why = true, why
+				progressTimeout, seen.Progress.Events, time.Duration(seen.Progress.Time)))
+			death.hung, death.why = true, seen.Stuck
 			return Result{}, death
 		case <-cancelled:
 			cancelled = nil
 			_ = c.requests.Encode(request{Cancel: true}) // one that has died says so itself
-		}
-	}
-}
-
-// explain asks the child why it makes no progress; "" if it does not know, or does not answer.
-func (c *child) explain() string {
-	if c.requests.Encode(request{Explain: true}) != nil {
-		return ""
-	}
-	late := time.After(childEnd)
-	for {
-		select {
-		case r, alive := <-c.responses:
-			if !alive || r.FinalError != "" {
-				return r.FinalError
-			}
-		case <-late:
-			return ""
 		}
 	}
 }

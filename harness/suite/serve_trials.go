@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/lockproof/harness/cluster/kinds"
@@ -32,7 +33,7 @@ const (
 // its memory is more than a machine can be asked for.
 func ServeTrials(in io.Reader, out io.Writer) error {
 	os.Stdout, os.Stdin = os.Stderr, nil // a lock that prints must not talk to whoever reads out
-	s := &server{out: json.NewEncoder(out), progress: &trial.Progress{}, requests: make(chan request)}
+	s := &server{out: json.NewEncoder(out), requests: make(chan request)}
 	go s.read(nonBlocking(in))
 	go s.reportProgress()
 	go s.watchMemory()
@@ -40,9 +41,7 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 		SeedRandomness(r.Task.Result.Seed)
 		done := r.Task.Result
 		if here, err := s.runner(r.ctx, r.Task); err == nil {
-			s.progress.Begin()
 			done = here.runTask(r.ctx, *r.Task)
-			s.progress.End()
 		} else {
 			done.Failure = err.Error()
 		}
@@ -54,7 +53,7 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 }
 
 type server struct {
-	progress *trial.Progress
+	trial    atomic.Pointer[trial.Journal] // of the trial under way; nil: there is none
 	requests chan request
 
 	mu  sync.Mutex
@@ -74,7 +73,7 @@ func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.progress = s.progress
+	r.watch = s.trial.Store
 	return r, nil
 }
 
@@ -100,9 +99,6 @@ func (s *server) read(in io.Reader) {
 			os.Exit(1)
 		case o.Cancel:
 			cancel()
-		case o.Explain:
-			_ = s.send(response{FinalError: stuck()})
-			os.Exit(1)
 		default:
 			if ctx.Err() != nil { // what was called off is over; this is of another run
 				ctx, cancel = context.WithCancel(context.Background())
@@ -124,12 +120,21 @@ func stuck() string {
 		"use a channel in its place, or real servers", place)
 }
 
-// reportProgress says how far the trial under way has got.
+// reportProgress says how far the trial under way has got, and why it gets no further.
 func (s *server) reportProgress() {
+	var before trial.Position
 	for range time.Tick(progressInterval) {
-		if p, busy := s.progress.Read(); busy {
-			_ = s.send(response{Progress: &p}) // if nobody listens, the input ends as well
+		journal := s.trial.Load()
+		if journal == nil {
+			continue
 		}
+		now := journal.Position()
+		r := response{Progress: &now}
+		if now == before && !now.Judging {
+			r.Stuck = stuck()
+		}
+		before = now
+		_ = s.send(r) // if nobody listens, the input ends as well
 	}
 }
 

@@ -71,8 +71,8 @@ type runner struct {
 	maker cluster.Maker
 	// run is trial.Run, or a test's stand-in.
 	run func(context.Context, *trial.Plan, cluster.Maker, int, uint64, *trial.Journal) (trial.Observed, error)
-	// progress takes how far the trial has got; nil: nobody looks.
-	progress *trial.Progress
+	// watch is given the journal of each trial that begins, and nil when it has ended; nil: nobody looks.
+	watch func(*trial.Journal)
 }
 
 // newRunner gets ready what the clusters share; or it says what they lack.
@@ -104,17 +104,19 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 	defer func() { result.Elapsed = time.Since(began) }()
 	result = t.Result
 	result.Attempts++
-	journal, err := trial.NewJournal(trial.JournalOptions{
-		Root: t.Root, Path: t.Path, Virtual: !r.kind.RealTime(), Progress: r.progress,
-	})
+	journal, err := trial.NewJournal(trial.JournalOptions{Root: t.Root, Path: t.Path, Virtual: !r.kind.RealTime()})
 	if err != nil {
 		result.Failure = err.Error()
 		return result
 	}
+	if r.watch != nil {
+		r.watch(journal)
+		defer r.watch(nil)
+	}
 	observed, err := r.run(ctx, t.Plan, r.maker, result.Trial, result.Seed, journal)
 	result.Server, result.Abilities, result.Waits = observed.Server, observed.Lock, observed.Waits
 	endErr := journal.End()
-	result.Simulated = journal.Length()
+	result.Simulated = time.Duration(journal.Position().Time)
 	switch refusal, refused := errors.AsType[*locks.Error](err); {
 	case refused && refusal.Reason == history.ReasonRefused:
 		result.Skipped = fmt.Sprintf("%s refuses this setup: %v", result.Lock, refusal)

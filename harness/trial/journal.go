@@ -34,11 +34,22 @@ type Journal struct {
 	file      *os.File        // takes the events that come; nil: memory does
 	writer    *history.Writer // on file
 	err       error           // why there is no file
-	latest    int64           // time of the latest event
-	count     int             // events so far
-	limit     int             // how many there may be; 0: any number
+	at        Position
+	limit     int // how many events there may be; 0: any number
+}
 
-	progress *Progress
+// Position is how far a trial has got.
+type Position struct {
+	Events  int   `json:"events"`
+	Time    int64 `json:"time"`    // of the latest event, in nanoseconds
+	Judging bool  `json:"judging"` // the trial is over, and the checker at work
+}
+
+// Position says how far the trial has got. It may be asked from any goroutine.
+func (j *Journal) Position() Position {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.at
 }
 
 // maxShortHistory is how many events are handed on with a trial: some 20 MB.
@@ -53,14 +64,13 @@ const maxVirtualEvents = 1_000_000
 
 // checkEventLimit says that there are more events than there may be, nil if not.
 func (j *Journal) checkEventLimit() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.limit == 0 || j.count <= j.limit {
+	at := j.Position()
+	if j.limit == 0 || at.Events <= j.limit {
 		return nil
 	}
 	return fmt.Errorf("more than %d events in %s of virtual time, the most that a trial may make: fewer clients, "+
 		"a shorter workload or TTL, or longer holds make fewer",
-		j.limit, time.Duration(j.latest).Round(time.Second))
+		j.limit, time.Duration(at.Time).Round(time.Second))
 }
 
 // JournalOptions is where a journal writes, and what it is about.
@@ -70,15 +80,14 @@ type JournalOptions struct {
 	Root, Path string
 	// Virtual: the trial is in virtual time, where events come in order, and too
 	// many of them end it.
-	Virtual  bool
-	Progress *Progress // takes how far the trial has got; nil: nobody looks
+	Virtual bool
 }
 
 // NewJournal makes the journal of one attempt at a trial. The file of an earlier
 // one goes: it must not stand for this one, however it ends.
 func NewJournal(to JournalOptions) (*Journal, error) {
 	j := &Journal{path: to.Path, live: to.Root != "" && !to.Virtual,
-		recorded: make([]history.Event, 0, initialEvents), progress: to.Progress}
+		recorded: make([]history.Event, 0, initialEvents)}
 	if to.Virtual {
 		j.limit = maxVirtualEvents
 	}
@@ -158,11 +167,10 @@ func (j *Journal) Record(e history.Event) {
 	e.MakeText()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.count++; j.limit > 0 && j.count > 2*j.limit {
+	if j.at.Events++; j.limit > 0 && j.at.Events > 2*j.limit {
 		return // the run has been called off, or does not even notice that
 	}
-	j.latest = max(j.latest, e.Time)
-	j.progress.recordEvent(e.Time)
+	j.at.Time = max(j.at.Time, e.Time)
 	if j.writer != nil {
 		j.writer.Write(e)
 		return
@@ -193,11 +201,11 @@ func (j *Journal) End() error {
 	return cmp.Or(j.writer.Close(), j.file.Close())
 }
 
-// Length is the time of the latest event.
-func (j *Journal) Length() time.Duration {
+// setJudging says that the trial is over, and whether it is being judged.
+func (j *Journal) setJudging(judging bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return time.Duration(j.latest)
+	j.at.Judging = judging
 }
 
 // source gives what was recorded, once the journal has ended.

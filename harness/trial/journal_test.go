@@ -48,7 +48,7 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 			}
 			require.NoError(t, j.End())
 			require.Empty(t, j.recorded)
-			require.Equal(t, short.Length(), j.Length())
+			require.Equal(t, short.Position(), j.Position())
 			long, err := Judge(j)
 			require.NoError(t, err)
 			require.Equal(t, results, long)
