@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -37,11 +36,11 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 	s.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 		one := o
 		one.Seed = seed
-		done, err := p.suite(ctx, []suite.Job{job}, one, func(suite.Result) {})
-		if err != nil || len(done) == 0 {
-			return suite.Result{Failure: errors.Join(err, ctx.Err(), errors.New("no trial was run")).Error()}
+		done, err := p.suite.One(ctx, job, one)
+		if err != nil {
+			done.Failure = err.Error()
 		}
-		return done[0]
+		return done
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"example.org/lockproof/harness/external"
 	"example.org/lockproof/harness/locks"
@@ -46,14 +45,7 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	if kind.SingleNode {
 		nodes = 1
 	}
-	found, err := suite.Preflight(ctx, o, nodes, kind.Extends,
-		func(ctx context.Context, j suite.Job, o suite.Options) (suite.Result, error) {
-			done, err := p.suite(ctx, []suite.Job{j}, o, func(suite.Result) {})
-			if err != nil || len(done) == 0 {
-				return suite.Result{}, errors.Join(err, ctx.Err())
-			}
-			return done[0], nil
-		})
+	found, err := suite.Preflight(ctx, o, nodes, kind.Extends, p.suite.One)
 	switch {
 	case ctx.Err() != nil:
 		return failed(err)

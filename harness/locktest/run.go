@@ -156,14 +156,11 @@ func (r *run) options(seed uint64, out string) suite.Options {
 
 // runTrial runs one trial.
 func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (suite.Result, error) {
-	trials, err := r.children.Run(ctx, []suite.Job{job}, o, func(suite.Result) {})
+	done, err := suite.Runner(r.children.Run).One(ctx, job, o)
 	if err != nil {
-		return suite.Result{}, err
+		return done, err
 	}
-	if len(trials) == 0 {
-		return suite.Result{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
-	}
-	return r.settle(ctx, job, o, trials[0])
+	return r.settle(ctx, job, o, done)
 }
 
 // settle finds out what a trial with waits has shown. Where another trial is the answer, that is run once more, to

@@ -4,12 +4,26 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 )
 
 // Runner runs jobs: Run, Children.Run, or a test's stand-in.
 type Runner func(context.Context, []Job, Options, func(Result)) ([]Result, error)
+
+// One runs one trial of a job; an error means that it was not run.
+func (run Runner) One(ctx context.Context, j Job, o Options) (Result, error) {
+	o.Trials = 1
+	trials, err := run(ctx, []Job{j}, o, func(Result) {})
+	switch {
+	case err != nil:
+		return Result{}, err
+	case len(trials) == 0:
+		return Result{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
+	}
+	return trials[0], nil
+}
 
 // Run runs every job for the number of trials that o asks for, some side
 // by side, and calls observe once for each trial as it finishes, one call at a
