@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -29,8 +29,9 @@ type Journal struct {
 
 	mu        sync.Mutex
 	hasHeader bool
-	recorded  []history.Event // in the order of arrival; until the file takes them
-	ordered   bool            // recorded is in the order of a file's reader
+	recorded  []history.Event // in order but for those of the latest instant; until the file takes them
+	settled   int             // how many of them are in order
+	instant   int64           // the latest
 	file      *os.File        // takes the events that come; nil: memory does
 	writer    *history.Writer // on file
 	err       error           // why there is no file
@@ -175,6 +176,10 @@ func (j *Journal) Record(e history.Event) {
 		j.writer.Write(e)
 		return
 	}
+	if e.Time > j.instant {
+		j.settle()
+		j.instant = e.Time
+	}
 	j.recorded = append(j.recorded, e)
 	if e.Type == history.TypeHeader {
 		j.hasHeader = true
@@ -222,36 +227,26 @@ func (j *Journal) source() (checker.Source, error) {
 func (j *Journal) orderedEvents() []history.Event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.ordered {
-		j.recorded, j.ordered = fileOrder(j.recorded), true
-	}
+	j.settle()
 	return j.recorded
 }
 
-// fileOrder puts events, which are in the order of their arrival, into that of a file: by time; and of one instant the
-// header first, then by process, and the end last. In a bubble many goroutines run at one instant in an order of the
-// scheduler's choosing, and this takes its choice out: one seed gives one history, byte for byte. What is told later
-// than it was, as what a clock was set to is once it has been measured, comes after what was told at its instant.
-func fileOrder(events []history.Event) []history.Event {
-	type place struct{ batch, index int }
-	places := make([]place, len(events))
-	batch, instant := 0, int64(math.MinInt64)
-	for i := range events {
-		if events[i].Time > instant {
-			batch, instant = batch+1, events[i].Time
-		}
-		places[i] = place{batch, i}
-	}
-	slices.SortFunc(places, func(p, q place) int {
-		a, b := &events[p.index], &events[q.index]
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a), rank(b)), cmp.Compare(p.batch, q.batch),
-			cmp.Compare(a.Process, b.Process), cmp.Compare(p.index, q.index))
+// settle puts the events of the latest instant in order: the header first, then by process, and the end last. In a
+// bubble many goroutines run at one instant in an order of the scheduler's choosing, and this takes its choice out: one
+// seed gives one history, byte for byte. What is told later than it was, as what a clock was set to is once it has been
+// measured, goes behind what was told at its instant. j.mu is held.
+func (j *Journal) settle() {
+	slices.SortStableFunc(j.recorded[j.settled:], func(a, b history.Event) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a.Type), rank(b.Type)),
+			cmp.Compare(a.Process, b.Process))
 	})
-	ordered := make([]history.Event, len(events))
-	for i, p := range places {
-		ordered[i] = events[p.index]
+	for i := j.settled; i < len(j.recorded) && j.recorded[i].Time < j.instant; i++ {
+		late := j.recorded[i]
+		at := sort.Search(i, func(k int) bool { return j.recorded[k].Time > late.Time })
+		copy(j.recorded[at+1:i+1], j.recorded[at:i])
+		j.recorded[at] = late
 	}
-	return ordered
+	j.settled = len(j.recorded)
 }
 
 // ShortHistory gives what is in memory, nil if that is more than is handed on.
@@ -264,8 +259,8 @@ func (j *Journal) ShortHistory() []history.Event {
 }
 
 // rank puts the header before everything at its instant, and the end after it.
-func rank(e *history.Event) int {
-	switch e.Type {
+func rank(t history.Type) int {
+	switch t {
 	case history.TypeHeader:
 		return 0
 	case history.TypeEnd:

@@ -137,9 +137,18 @@ func note(time int64, process, text string) history.Event {
 	return history.Event{Time: time, Process: process, Type: history.TypeNote, Text: text}
 }
 
+// inOrder is what a journal makes of events that come to it.
+func inOrder(events []history.Event) []history.Event {
+	j := &Journal{}
+	for _, e := range events {
+		j.Record(e)
+	}
+	return j.orderedEvents()
+}
+
 func TestHeaderOpensAndEndClosesTheirInstant(t *testing.T) {
 	var got []string
-	for _, e := range fileOrder([]history.Event{
+	for _, e := range inOrder([]history.Event{
 		note(0, "c1", "first command"),
 		{Process: "harness", Type: history.TypeHeader, Text: "header"},
 		{Process: "a", Type: history.TypeEnd, Text: "end"},
@@ -148,6 +157,16 @@ func TestHeaderOpensAndEndClosesTheirInstant(t *testing.T) {
 		got = append(got, e.Text)
 	}
 	require.Equal(t, []string{"header", "first command", "last", "end"}, got)
+}
+
+// What is told later than it was goes behind what was told at its instant.
+func TestLateEventGoesToItsInstant(t *testing.T) {
+	var got []string
+	for _, e := range inOrder([]history.Event{note(1, "n2", "first"), note(2, "c1", "second"), note(1, "c9", "late"),
+		note(1, "c8", "late, too"), note(3, "c1", "third")}) {
+		got = append(got, e.Text)
+	}
+	require.Equal(t, []string{"first", "late, too", "late", "second", "third"}, got)
 }
 
 // The order in which goroutines run at one instant must not show in a history.
@@ -167,7 +186,7 @@ func TestHistoryDoesNotDependOnTheScheduler(t *testing.T) {
 					events = append(events, note(int64(instant), p, strconv.Itoa(count[p])))
 				}
 			}
-			return fileOrder(events)
+			return inOrder(events)
 		}
 		require.Equal(rt, render(rand.New(rand.NewPCG(seed, 1))), render(rand.New(rand.NewPCG(seed, 2))))
 	})
