@@ -14,9 +14,9 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// DefaultProgressTimeout is for how long, in real time, a trial may make no progress
+// defaultProgressTimeout is for how long, in real time, a trial may make no progress
 // before its process is ended.
-const DefaultProgressTimeout = time.Minute
+const defaultProgressTimeout = time.Minute
 
 // Children runs trials in virtual time in processes of their own, one trial after
 // another in each: nothing that a lock does there, short of breaking the machine,
@@ -27,7 +27,7 @@ type Children struct {
 	// Command is the command line of a child, which is to call ServeTrials; empty:
 	// this program with the argument "trials".
 	Command []string
-	// ProgressTimeout bounds how long a trial may make no progress; 0: DefaultProgressTimeout.
+	// ProgressTimeout bounds how long a trial may make no progress; 0: defaultProgressTimeout.
 	ProgressTimeout time.Duration
 	// Processors is how many each child may use; 0: its share.
 	Processors int
@@ -75,7 +75,7 @@ func (c *Children) runTask(parallel int) runTask {
 				failed.Failure = err.Error()
 				return failed
 			}
-			done, exit := child.run(ctx, t, cmp.Or(c.ProgressTimeout, DefaultProgressTimeout))
+			done, exit := child.run(ctx, t, cmp.Or(c.ProgressTimeout, defaultProgressTimeout))
 			switch {
 			case exit == nil:
 				c.release(child, t.Plan.Lock, done)

@@ -73,15 +73,15 @@ func (o Options) validate() (kind cluster.Kind, err error) {
 	return kinds.Find(o.Cluster)
 }
 
-// Numbers are those of servers that a lock may be asked for.
-var Numbers = []int{1, 3, 5}
+// serverNumbers are those of servers that a lock may be asked for.
+var serverNumbers = []int{1, 3, 5}
 
 // checkNodes refuses a number of servers that the lock cannot be on.
 func (o Options) checkNodes() error {
 	if o.Nodes == 0 {
 		return nil
 	}
-	if !slices.Contains(Numbers, o.Nodes) {
+	if !slices.Contains(serverNumbers, o.Nodes) {
 		return fmt.Errorf("--nodes %d: give 1, 3 or 5", o.Nodes)
 	}
 	kind, err := locks.Find(cmp.Or(o.Lock, locks.Reference))

@@ -29,7 +29,7 @@ func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result)
 		return // a lock that nobody knows is held to everything
 	}
 	o = Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
-	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: ReferenceOf(kind)}
+	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: referenceOf(kind)}
 	done := o.runFirst(ctx, same, run)
 	limit := true
 	for _, property := range violated {
@@ -53,7 +53,7 @@ func checkMapped(ctx context.Context, run runTask, j Job, o Options, t *Result) 
 		return
 	}
 	o = Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
-	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: ReferenceOf(kind)}
+	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: referenceOf(kind)}
 	more := fewer
 	more.Scenario = j.Mapped
 	here, there := o.runFirst(ctx, fewer, run), o.runFirst(ctx, more, run)
@@ -69,8 +69,8 @@ func checkMapped(ctx context.Context, run runTask, j Job, o Options, t *Result) 
 	}
 }
 
-// ReferenceOf names the reference of a lock's class: on one server, it is given one.
-func ReferenceOf(k locks.Kind) string {
+// referenceOf names the reference of a lock's class: on one server, it is given one.
+func referenceOf(k locks.Kind) string {
 	switch {
 	case k.Renews:
 		return builtin.Renewing
@@ -93,9 +93,9 @@ func (t Result) violated() []string {
 
 // The remedies: what may remove a limit of a class.
 const (
-	RemedyPersistence = "persistence (appendfsync always)"
-	RemedyServers     = "a lock on five servers"
-	RemedyFencing     = "a fencing token that the store checks"
+	remedyPersistence = "persistence (appendfsync always)"
+	remedyServers     = "a lock on five servers"
+	remedyFencing     = "a fencing token that the store checks"
 )
 
 // remedies runs the reference again with one thing changed, and names the changes with which nothing is violated.
@@ -105,9 +105,9 @@ func remedies(ctx context.Context, run runTask, j Job, o Options, violated []str
 		name string
 		job  func(Job) (Job, bool)
 	}{
-		{RemedyPersistence, withPersistence},
-		{RemedyServers, withServers},
-		{RemedyFencing, func(j Job) (Job, bool) { return withFencing(j, violated) }},
+		{remedyPersistence, withPersistence},
+		{remedyServers, withServers},
+		{remedyFencing, func(j Job) (Job, bool) { return withFencing(j, violated) }},
 	} {
 		changed, differs := change.job(j)
 		if !differs {
@@ -115,7 +115,7 @@ func remedies(ctx context.Context, run runTask, j Job, o Options, violated []str
 		}
 		done := o.runFirst(ctx, changed, run)
 		keeps := func(property string) bool { return done.verdict(property) == history.Holds }
-		if change.name == RemedyFencing { // leases still overlap: the data are safe all the same
+		if change.name == remedyFencing { // leases still overlap: the data are safe all the same
 			if keeps(checker.ProtectedData) {
 				found = append(found, change.name)
 			}

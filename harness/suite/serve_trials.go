@@ -38,7 +38,7 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 	go s.reportProgress()
 	go s.watchMemory()
 	for r := range s.requests {
-		SeedRandomness(r.Task.Result.Seed)
+		seedRandomness(r.Task.Result.Seed)
 		done := r.Task.Result
 		if here, err := s.runner(r.ctx, r.Task); err == nil {
 			done = here.runTask(r.ctx, *r.Task)

@@ -170,7 +170,7 @@ func FuzzSliceForm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := ParseSlice(text)
 		if err == nil {
-			require.True(t, 1 <= s.Index && s.Index <= s.Count && s.Count <= MaxSlices)
+			require.True(t, 1 <= s.Index && s.Index <= s.Count && s.Count <= maxSlices)
 		}
 	})
 }

@@ -3,9 +3,9 @@ package suite
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -48,16 +48,9 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 		// The trials have been judged: what went wrong after them must not
 		// keep anybody from their report.
 		last := &trials[len(trials)-1]
-		last.Failure = errors.Join(failureOf(last), err).Error()
+		last.Failure = strings.TrimPrefix(last.Failure+"\n"+err.Error(), "\n")
 	}
 	return trials, nil
-}
-
-func failureOf(t *Result) error {
-	if t.Failure == "" {
-		return nil
-	}
-	return errors.New(t.Failure)
 }
 
 // attempted is a trial that was run, and what came of it.
