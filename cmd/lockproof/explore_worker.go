@@ -31,7 +31,8 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 	if !given("for") {
 		s.For = 5 * time.Minute
 	}
-	x.command, s.Space.Lock, s.Flags = o.Worker, o.Lock, " --on local --worker '"+strings.ReplaceAll(x.worker, "'", `'\''`)+"'"
+	x.command, s.Space.Lock = o.Worker, o.Lock
+	s.Flags = " --on local --worker '" + strings.ReplaceAll(x.worker, "'", `'\''`) + "'"
 	s.Slow, s.Parallel = true, 1
 	s.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 		one := o

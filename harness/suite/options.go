@@ -28,7 +28,7 @@ const DefaultRetries = 5
 // Options say how scenarios are to be run. Their JSON, in results.json, has what the verdicts depend on.
 type Options struct {
 	Cluster string        `json:"cluster"`          // the name of its kind
-	Server  string        `json:"server,omitempty"` // docker: one of docker.Servers; local: a server's program; "": the default
+	Server  string        `json:"server,omitempty"` // docker: one of docker.Servers; local: its program; "": the default
 	Image   string        `json:"image,omitempty"`  // docker: an image that has a server, instead
 	Trials  int           `json:"trials"`
 	Seed    uint64        `json:"seed"`
