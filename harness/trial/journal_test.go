@@ -192,16 +192,22 @@ func TestHistoryDoesNotDependOnTheScheduler(t *testing.T) {
 	})
 }
 
-// Its first lines reach a file that has not got its name yet.
+// Its first lines reach a file that has not got its name yet; they begin with the header, whatever came before it.
 func TestJournal_FileNamedWithFirstLines(t *testing.T) {
 	to := JournalOptions{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)
 	require.NoError(t, err)
+	j.Record(note(0, "n1", "the cluster comes up"))
 	require.NoFileExists(t, j.name())
 	j.Record(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}})
-	lines, err := os.ReadFile(j.name())
+	j.Record(note(1, "n1", "it goes on"))
+	file, err := os.Open(j.name())
 	require.NoError(t, err)
-	require.Contains(t, string(lines), `"type":"header"`)
+	defer file.Close()
+	read, err := history.Read(file)
+	require.NoError(t, err)
+	require.Equal(t, []history.Type{history.TypeHeader, history.TypeNote, history.TypeNote},
+		[]history.Type{read[0].Type, read[1].Type, read[2].Type})
 	require.NoFileExists(t, j.name()+NewSuffix)
 	require.NoError(t, j.End())
 }
