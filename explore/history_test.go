@@ -24,7 +24,7 @@ func TestDraw_OneScheduleOneHistory(t *testing.T) {
 	children := &suite.Children{}
 	p, err := children.Pool(suite.Options{Cluster: suite.Virtual, Events: true, Parallel: 1}) // so it has all processors
 	require.NoError(t, err)
-	t.Cleanup(func() { p.Close(); children.Close() })
+	t.Cleanup(children.Close)
 	for _, c := range []struct {
 		lock    string
 		without []string

@@ -28,6 +28,6 @@ func pool(t testing.TB) *suite.Pool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.Close(); children.Close() })
+	t.Cleanup(children.Close)
 	return p
 }

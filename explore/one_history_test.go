@@ -148,7 +148,7 @@ func difference(a, b []history.Event) string {
 
 func eventText(e history.Event) string {
 	var text strings.Builder
-	w := history.NewWriter(&text, true)
+	w := history.NewWriter(&text)
 	w.Write(e)
 	_ = w.Close() // a strings.Builder takes everything
 	return text.String()

@@ -52,7 +52,7 @@ type Outcome struct {
 // Write writes the trial's history, as lockproof run does: its events are in the order of
 // that file.
 func (o *Outcome) Write(w io.Writer) error {
-	events := history.NewWriter(w, false)
+	events := history.NewWriter(w)
 	for _, e := range o.Trial.Events {
 		events.Write(e)
 	}
@@ -121,11 +121,11 @@ func Catalogue() ([]*scenarios.Scenario, error) {
 	}
 	var fit []*scenarios.Scenario
 	for _, s := range all {
-		why, err := suite.Options{Cluster: suite.Virtual}.Skips(suite.Job{Scenario: s})
+		p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: s})
 		if err != nil {
 			return nil, err
 		}
-		if why == "" {
+		if p.Skip() == "" {
 			fit = append(fit, s)
 		}
 	}

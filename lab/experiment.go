@@ -264,11 +264,11 @@ var others = []string{"redsync"}
 func (e *Experiment) lockChoice() (*Choice, error) {
 	c := &Choice{Name: LockControl, Label: "Lock", Options: []Option{{"", locks.Reference + " (the reference)"}}}
 	for _, name := range others {
-		why, err := suite.Options{Cluster: suite.Virtual}.Skips(suite.Job{Scenario: e.base, Lock: name})
+		p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: e.base, Lock: name})
 		if err != nil {
 			return nil, err
 		}
-		if why == "" {
+		if p.Skip() == "" {
 			c.Options = append(c.Options, Option{name, name})
 		}
 	}

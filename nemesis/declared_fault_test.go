@@ -214,7 +214,7 @@ func TestClassify_OldHistories(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	file, err := os.Create(name)
 	require.NoError(t, err)
-	w := history.NewWriter(file, true)
+	w := history.NewWriter(file)
 	for _, e := range events {
 		w.Write(e)
 	}

@@ -101,10 +101,11 @@ func (r *Report) difference(other *Report) string {
 	case r.Go != other.Go:
 		return fmt.Sprintf("built by %s and %s", r.Go, other.Go)
 	}
-	a, b := reflect.ValueOf(resultsOptions(r.Options)), reflect.ValueOf(resultsOptions(other.Options))
+	a, b := reflect.ValueOf(r.Options), reflect.ValueOf(other.Options)
 	for i := range a.NumField() {
 		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-		if name != "parallel" && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+		written := name != "-" && name != "parallel"
+		if written && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
 			return fmt.Sprintf("%s %v and %v", name, a.Field(i), b.Field(i))
 		}
 	}

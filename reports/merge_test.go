@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"testing"
 	"time"
 
@@ -146,29 +145,6 @@ func TestReadGivesTheReportBack(t *testing.T) {
 			require.Equal(t, report.Options, back.Options)
 		})
 	}
-}
-
-// An option that is written and not read back would make two runs look alike.
-func TestEveryOptionIsReadBack(t *testing.T) {
-	var o ResultsOptions
-	v := reflect.ValueOf(&o).Elem()
-	for i := range v.NumField() {
-		switch f := v.Field(i); f.Kind() {
-		case reflect.String:
-			f.SetString("x")
-		case reflect.Slice:
-			f.Set(reflect.ValueOf([]string{"x"}))
-		case reflect.Int, reflect.Int64:
-			f.SetInt(3)
-		case reflect.Uint64:
-			f.SetUint(3)
-		case reflect.Bool:
-			f.SetBool(true)
-		default:
-			t.Fatalf("a value for %s is needed here", v.Type().Field(i).Name)
-		}
-	}
-	require.Equal(t, o, resultsOptions(o.options()))
 }
 
 func TestReadRefusesWhatIsNotARun(t *testing.T) {

@@ -28,9 +28,9 @@ type progressLine struct {
 
 // RunStart is what is known of a run at its start.
 type RunStart struct {
-	Started time.Time      `json:"started"`
-	Planned int            `json:"planned"` // trials
-	Options ResultsOptions `json:"options"`
+	Started time.Time     `json:"started"`
+	Planned int           `json:"planned"` // trials
+	Options suite.Options `json:"options"`
 }
 
 // FinishedTrial is what came of one trial, in brief.
@@ -54,7 +54,7 @@ type Progress struct {
 func (f *Folder) Begin(run Run) (*Progress, error) {
 	// It has its name once it has its first line: a reader may come at any time.
 	err := writeFile(f.root, ProgressFile, func(w io.Writer) error {
-		begun := RunStart{run.Started.UTC(), run.Planned, resultsOptions(run.Options)}
+		begun := RunStart{run.Started.UTC(), run.Planned, run.Options}
 		return json.NewEncoder(w).Encode(progressLine{Begun: &begun})
 	})
 	p := &Progress{folder: f}

@@ -28,7 +28,7 @@ func Read(dir string) (*Report, error) {
 	if err := results.check(trials); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	options := results.Options.options()
+	options := results.Options
 	options.Out = dir
 	lock := LockUnderTest{}
 	if results.Lock != nil {

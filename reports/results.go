@@ -24,7 +24,7 @@ type Results struct {
 	Planned     int                   `json:"planned"`
 	ExitCode    int                   `json:"exit_code"`
 	Summary     string                `json:"summary"`
-	Options     ResultsOptions        `json:"options"`
+	Options     suite.Options         `json:"options"`
 	Slice       *Slice                `json:"slice,omitempty"`
 	Incomplete  *suite.Incomplete     `json:"incomplete,omitempty"`
 	Totals      map[suite.Outcome]int `json:"totals"`
@@ -39,37 +39,6 @@ type Tool struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Go      string `json:"go"`
-}
-
-// ResultsOptions are the options of the run as they were given.
-type ResultsOptions struct {
-	Cluster  string        `json:"cluster"`
-	Server   string        `json:"server,omitempty"`
-	Image    string        `json:"image,omitempty"`
-	Trials   int           `json:"trials"`
-	Seed     uint64        `json:"seed"`
-	TTL      time.Duration `json:"ttl,omitempty"`
-	Lock     string        `json:"lock,omitempty"`
-	Nodes    int           `json:"nodes,omitempty"`
-	Without  []string      `json:"without,omitempty"`
-	Parallel int           `json:"parallel,omitempty"`
-	Retries  int           `json:"retries,omitempty"`
-}
-
-func resultsOptions(o suite.Options) ResultsOptions {
-	return ResultsOptions{
-		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
-		Lock: o.Lock, Nodes: o.Nodes, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
-	}
-}
-
-// options are those of a run that was read back; where it wrote is not among
-// them.
-func (o ResultsOptions) options() suite.Options {
-	return suite.Options{
-		Cluster: o.Cluster, Server: o.Server, Image: o.Image, Trials: o.Trials, Seed: o.Seed, TTL: o.TTL,
-		Lock: o.Lock, Nodes: o.Nodes, Without: o.Without, Parallel: o.Parallel, Retries: o.Retries,
-	}
 }
 
 // ResultsRow is one scenario, as it stands or as one variant.
@@ -121,7 +90,7 @@ func (r *Report) head() Results {
 		Started: r.Started.UTC(), Elapsed: r.Elapsed,
 		Interrupted: r.Interrupted, Planned: r.Planned,
 		ExitCode: r.ExitCode(), Summary: r.Summary(),
-		Options: resultsOptions(r.Options),
+		Options: r.Options,
 		Slice:   r.Slice, Incomplete: r.Incomplete,
 		Totals:    r.Totals(),
 		Scenarios: []ResultsRow{},

@@ -69,7 +69,6 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	if err != nil {
 		return nil, err
 	}
-	defer pool.Close()
 	title := fmt.Sprintf("The first violation that a search finds on one core, of %d seeds", seeds)
 	rules := figures.Section{Name: "explore", Title: title,
 		Notes: []string{fmt.Sprintf("a search that finds nothing ends after %s, and counts with what it has tried by then",

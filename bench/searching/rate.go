@@ -100,7 +100,6 @@ func goThrough(ctx context.Context, children *suite.Children, cores int,
 	if err != nil {
 		return 0, err
 	}
-	defer pool.Close()
 	try := pool.Try
 	if kept != nil {
 		try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
@@ -125,7 +124,6 @@ func idle(ctx context.Context, children *suite.Children) (time.Duration, error) 
 	if err != nil {
 		return 0, err
 	}
-	defer pool.Close()
 	nothing := explore.Schedule{TTL: whole.TTL, Nodes: 5, Clients: 3}
 	job := suite.Job{Scenario: nothing.Scenario("nothing", nil), Lock: whole.Lock, AllowBetter: true}
 	began := time.Now()

@@ -16,7 +16,7 @@ func TestKeptPerLease(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	f, err := os.Create(name)
 	require.NoError(t, err)
-	w := history.NewWriter(f, true)
+	w := history.NewWriter(f)
 	require.NoError(t, checking.Crowd(20_000, false)(func(e *history.Event) error { w.Write(*e); return nil }))
 	require.NoError(t, w.Close())
 	require.NoError(t, f.Close())

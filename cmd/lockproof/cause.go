@@ -32,7 +32,6 @@ func (p *program) findCauses(ctx context.Context, jobs []suite.Job, trials []sui
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
 	byName := map[string]suite.Job{}
 	for _, j := range jobs {
 		byName[j.Name()] = j

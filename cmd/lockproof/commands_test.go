@@ -109,7 +109,7 @@ func TestCheckJudgesALongHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.jsonl")
 	f, err := os.Create(path)
 	require.NoError(t, err)
-	w := history.NewWriter(f, false)
+	w := history.NewWriter(f)
 	w.Write(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{
 		Version: history.Version, Scenario: "long", Expect: map[string]string{checker.MutualExclusion: history.Inconclusive},
 	}})

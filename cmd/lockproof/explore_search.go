@@ -23,7 +23,6 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 		if err != nil {
 			return failed(err)
 		}
-		defer pool.Close()
 		x.search.Try, x.search.Parallel, x.search.Kinds = pool.Try, pool.Size(), pool.FaultKinds
 	}
 	if x.each {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -32,16 +31,17 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 	if !given("for") {
 		s.For = 5 * time.Minute
 	}
-	x.command, s.Space.Lock, s.Flags = o.Worker, o.Lock, " --on local --worker '"+strings.ReplaceAll(x.worker, "'", `'\''`)+"'"
+	x.command, s.Space.Lock = o.Worker, o.Lock
+	s.Flags = " --on local --worker '" + strings.ReplaceAll(x.worker, "'", `'\''`) + "'"
 	s.Slow, s.Parallel = true, 1
 	s.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 		one := o
 		one.Seed = seed
-		done, err := p.suite(ctx, []suite.Job{job}, one, func(suite.Result) {})
-		if err != nil || len(done) == 0 {
-			return suite.Result{Failure: errors.Join(err, ctx.Err(), errors.New("no trial was run")).Error()}
+		done, err := p.suite.One(ctx, job, one)
+		if err != nil {
+			done.Failure = err.Error()
 		}
-		return done[0]
+		return done
 	}
 	return nil
 }

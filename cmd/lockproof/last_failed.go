@@ -11,23 +11,16 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// lastFailedJobs chooses the rows that were not as expected in the run in o's output folder; it
-// says so, and gives no chooser, where there are none.
-func (p *program) lastFailedJobs(cmd *cobra.Command, o *suite.Options) (jobSelector, error) {
-	rows, names, err := readLastRun(cmd, o)
-	if err != nil {
-		return nil, err
-	}
-	if len(rows) == 0 {
+// lastFailed gives the rows that were not as expected in the run in o's output folder, and their scenarios; it says so
+// where there are none.
+func (p *program) lastFailed(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string, err error) {
+	if rows, scenarios, err = readLastRun(cmd, o); err == nil && len(rows) == 0 {
 		p.printResult(func(w io.Writer) error {
 			_, err := fmt.Fprintf(w, "Nothing to run again: in %s all was as expected.\n", o.Out)
 			return err
 		})
-		return nil, nil
 	}
-	return func(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {
-		return jobsAgain(cmd, o, args, rows, names)
-	}, nil
+	return rows, scenarios, err
 }
 
 // readLastRun sets o up as the run in its output folder was, but for the flags that are given
@@ -62,20 +55,16 @@ func readLastRun(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string
 	return rows, scenarios, nil
 }
 
-// jobsAgain are the jobs of the rows that were not as expected. Scenarios in files of
-// the user's own are known by what args name; the results have names only.
-func jobsAgain(cmd *cobra.Command, o *suite.Options, args, rows, scenarios []string) ([]suite.Job, error) {
-	if len(args) == 0 {
-		args = scenarios
-	}
-	jobs, err := selectJobs(cmd, o, args)
+// keepRows leaves of the jobs those of the rows that were not as expected. Scenarios in files of
+// the user's own are known by what the arguments name; the results have names only.
+func keepRows(jobs []suite.Job, err error, rows []string, out string) ([]suite.Job, error) {
 	if err != nil {
 		return nil, usage("--last-failed: %w; what is not built in has to be named again: a scenario's file, or --worker",
 			err)
 	}
 	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !slices.Contains(rows, j.Name()) })
 	if len(jobs) == 0 {
-		return nil, usage("--last-failed: in the run in %s, none of what is named was other than expected", o.Out)
+		return nil, usage("--last-failed: in the run in %s, none of what is named was other than expected", out)
 	}
 	return jobs, nil
 }

@@ -49,7 +49,8 @@ proof, whether two clients ever held it at once.`,
 	root.AddCommand(p.runCommand(), p.exploreCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(),
 		p.showCommand(), p.checkCommand(), p.testCommand(),
 		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(),
-		p.workerCommand(), p.workerCheckCommand(), p.trialsCommand(), p.proxyCommand())
+		p.workerCheckCommand(), p.proxyCommand())
+	root.AddCommand(p.processCommands()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -73,10 +73,10 @@ func (p *program) runCommand() *cobra.Command {
   lockproof run --on local --trials 20 --slice 2/4 --out out/2
   lockproof run --last-failed`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			choose := jobSelector(selectJobs)
+			var rows, names []string // of the last run
 			if again {
 				var err error
-				if choose, err = p.lastFailedJobs(cmd, &o); choose == nil {
+				if rows, names, err = p.lastFailed(cmd, &o); err != nil || len(rows) == 0 {
 					return err
 				}
 			}
@@ -85,7 +85,14 @@ func (p *program) runCommand() *cobra.Command {
 					return err
 				}
 			}
-			jobs, err := choose(cmd, &o, args)
+			named := args
+			if again && len(args) == 0 {
+				named = names
+			}
+			jobs, err := selectJobs(cmd, &o, named)
+			if again {
+				jobs, err = keepRows(jobs, err, rows, o.Out)
+			}
 			if err != nil {
 				return err
 			}
@@ -150,9 +157,6 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
 	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100 (default: the whole)")
 }
-
-// jobSelector gives the rows to run, of a run with these options and arguments.
-type jobSelector func(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error)
 
 // selectJobs checks the options and finds the scenarios and the rows to run.
 func selectJobs(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"example.org/lockproof/harness/external"
 	"example.org/lockproof/harness/locks"
@@ -23,7 +22,7 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	if err != nil {
 		return usage("--worker: %w", err)
 	}
-	kind, err := external.Kind(ctx, command)
+	kind, err := external.Kind(ctx, command, false)
 	if err != nil {
 		return usage("--worker: %w", err)
 	}
@@ -46,14 +45,7 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	if kind.SingleNode {
 		nodes = 1
 	}
-	found, err := suite.Preflight(ctx, o, nodes, kind.Extends,
-		func(ctx context.Context, j suite.Job, o suite.Options) (suite.Result, error) {
-			done, err := p.suite(ctx, []suite.Job{j}, o, func(suite.Result) {})
-			if err != nil || len(done) == 0 {
-				return suite.Result{}, errors.Join(err, ctx.Err())
-			}
-			return done[0], nil
-		})
+	found, err := suite.Preflight(ctx, o, nodes, kind.Extends, p.suite.One)
 	switch {
 	case ctx.Err() != nil:
 		return failed(err)
@@ -62,7 +54,7 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	case !found.Renews:
 		return nil
 	}
-	if kind, err = external.Renewing(ctx, o.Worker); err != nil {
+	if kind, err = external.Kind(ctx, o.Worker, true); err != nil {
 		return usage("--worker: %w", err)
 	}
 	locks.Register(kind)

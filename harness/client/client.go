@@ -11,6 +11,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,10 +29,10 @@ type Env struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the true clock: nanoseconds since the run began.
 	Now func() int64
-	// Scheduler is virtual time's, and Pauser pauses a client that has no process of its
+	// Scheduler is virtual time's, and Pause pauses a client that has no process of its
 	// own; nil otherwise.
 	Scheduler *scheduler.Scheduler
-	Pauser    *Pauser
+	Pause     *Hold
 	// Rand is where the lock's tokens and jitter come from; nil: derived from
 	// the setup's seed and index.
 	Rand io.Reader
@@ -48,13 +49,16 @@ var errClosing = errors.New("the client is closing")
 type Client struct {
 	setup Setup
 	clock *clock
-	late  *starver // makes the lock's timers late
-	net   *network
-	lock  locks.Lock
-	hosts *overlay.Client         // nil without the overlay
-	redis []redis.UniversalClient // the nodes' and the store's
-	store *store
-	wall  bool // leases are believed on the wall clock
+	late  *Hold // makes the lock's timers late
+	// probe was due when they began to be late, at starved; nil: they are not. They are runControl's.
+	probe   *timer
+	starved time.Time
+	net     *network
+	lock    locks.Lock
+	hosts   *overlay.Client         // nil without the overlay
+	redis   []redis.UniversalClient // the nodes' and the store's
+	store   *store
+	wall    bool // leases are believed on the wall clock
 	*recorder
 
 	scheduler *scheduler.Scheduler
@@ -86,7 +90,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	}
 	c := &Client{
 		setup: setup,
-		recorder: &recorder{process: setup.Name, now: env.Now, pauser: env.Pauser, key: setup.key(orderThreads, 0),
+		recorder: &recorder{process: setup.Name, now: env.Now, pause: env.Pause, key: setup.key(orderThreads, 0),
 			emit: emit}, control: make(chan *Command, queueLength),
 		ended:   make(chan struct{}),
 		threads: map[string]*thread{},
@@ -96,9 +100,9 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	if !c.virtual {
 		c.scheduler = scheduler.RealTime()
 	}
-	c.clock = newClock(env.Now, c.scheduler, env.Pauser, setup.key)
-	c.late = &starver{clock: c.clock}
-	c.net = newNetwork(env.Dial, env.Pauser, setup.Password, setup.key)
+	c.clock = newClock(env.Now, c.scheduler, env.Pause, setup.key)
+	c.late = NewHold(c.scheduler)
+	c.net = newNetwork(env.Dial, env.Pause, setup.Password, setup.key)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if env.Rand == nil {
 		env.Rand = seeded(setup.Seed, setup.Index)
@@ -218,8 +222,8 @@ func (c *Client) close(serial int) (first bool) {
 		c.mu.Lock() // no command is taken from here on
 		c.cancel(errClosing)
 		c.mu.Unlock()
-		c.pauser.Resume()
-		c.late.end()
+		c.pause.End()
+		c.late.End()
 		go c.finish(serial)
 	})
 	return first
@@ -287,7 +291,7 @@ func (c *Client) runControl() {
 	for c.ctx.Err() == nil {
 		select {
 		case cmd := <-c.control:
-			c.pauser.Wait(c.setup.key(orderControl, 0))
+			c.pause.Wait(c.setup.key(orderControl, 0))
 			starved, err := c.execute(*cmd)
 			m := reply(cmd.Serial, "", err)
 			m.Starved = starved
@@ -316,9 +320,9 @@ func (c *Client) execute(cmd Command) (*Starved, error) {
 		c.setClock(*cmd.Clock)
 		return nil, nil
 	case DoStarve:
-		return nil, c.late.starve()
+		return nil, c.starve()
 	case DoFeed:
-		return c.late.feed()
+		return c.feed()
 	case DoCancel:
 		return nil, c.cancelOperation()
 	default:

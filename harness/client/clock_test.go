@@ -18,37 +18,30 @@ func newTestClock(t *testing.T) *clock {
 	return newClock(func() int64 { return int64(time.Since(start)) }, s, nil, Setup{}.key)
 }
 
-func TestAClockThatIsNotSetIsTrue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(t)
-		time.Sleep(time.Hour + 1)
-		require.Equal(t, time.Hour+1, c.Now())
-		require.Equal(t, int64(time.Hour+1), c.Wall().UnixNano())
-	})
-}
-
-func TestAJumpMovesOnlyTheWallClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(t)
-		time.Sleep(time.Second)
-		c.set(SetClock{Jump: -3 * time.Second})
-		require.Equal(t, time.Second, c.Now())
-		require.Equal(t, int64(-2*time.Second), c.Wall().UnixNano())
-	})
-}
-
-func TestARateMovesBothClocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(t)
-		time.Sleep(time.Second)
-		c.set(SetClock{Rate: 0.5})
-		time.Sleep(2 * time.Second)
-		require.Equal(t, 2*time.Second, c.Now())
-		c.set(SetClock{Jump: time.Second})
-		time.Sleep(2 * time.Second)
-		require.Equal(t, 3*time.Second, c.Now(), "a jump leaves the rate")
-		require.Equal(t, int64(4*time.Second), c.Wall().UnixNano())
-	})
+// A clock that is not set is true, a jump moves the wall clock alone, and a rate both.
+func TestClock_JumpAndRate(t *testing.T) {
+	for name, c := range map[string]struct {
+		sets            []SetClock // each after a second
+		monotonic, wall time.Duration
+	}{
+		"not set":                {nil, time.Second, time.Second},
+		"a jump":                 {[]SetClock{{Jump: -3 * time.Second}}, 2 * time.Second, -time.Second},
+		"a rate":                 {[]SetClock{{Rate: 0.5}}, 3 * time.Second / 2, 3 * time.Second / 2},
+		"a jump leaves the rate": {[]SetClock{{Rate: 0.5}, {Jump: time.Second}}, 2 * time.Second, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := newTestClock(t)
+				time.Sleep(time.Second)
+				for _, s := range c.sets {
+					clock.set(s)
+					time.Sleep(time.Second)
+				}
+				require.Equal(t, c.monotonic, clock.Now())
+				require.Equal(t, int64(c.wall), clock.Wall().UnixNano())
+			})
+		})
+	}
 }
 
 func TestATimerFollowsTheRateEvenIfItChanges(t *testing.T) {

@@ -28,11 +28,11 @@ func TestExamplesOfTheDocument(t *testing.T) {
 	for line := range strings.Lines(documentation(t)) {
 		switch {
 		case strings.HasPrefix(line, `{"name":`):
-			_, err := ParseSetup([]byte(line))
+			_, err := parseSetup([]byte(line))
 			require.NoError(t, err, line)
 			setups++
 		case strings.HasPrefix(line, `{"do":`):
-			cmd, err := ParseCommand([]byte(line))
+			cmd, err := parseCommand([]byte(line))
 			require.NoError(t, err, line)
 			seen[cmd.Do] = true
 		case strings.HasPrefix(line, "{"):
@@ -74,7 +74,7 @@ func TestASetupIsReadAsItIsWritten(t *testing.T) {
 		Nodes: []string{"a", "b"}, Store: "s", CompareStore: true, Seed: 1 << 60, Epoch: 9, StallLimit: 4}
 	line, err := json.Marshal(want)
 	require.NoError(t, err)
-	got, err := ParseSetup(line)
+	got, err := parseSetup(line)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }

@@ -48,7 +48,7 @@ func (e *dialError) Error() string { return e.err.Error() }
 // network makes the client's connections and can end them all.
 type network struct {
 	dialer   func(ctx context.Context, network, addr string) (net.Conn, error)
-	pauser   *Pauser
+	pause    *Hold
 	key      func(kind, number int) scheduler.Key
 	password string // the servers'
 
@@ -61,12 +61,12 @@ type network struct {
 	ended bool
 }
 
-func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pauser *Pauser, password string,
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pause *Hold, password string,
 	key func(kind, number int) scheduler.Key) *network {
 	if dialer == nil {
 		dialer = (&net.Dialer{}).DialContext
 	}
-	n := &network{dialer: dialer, pauser: pauser, key: key, password: password, conns: map[*pausedConn]struct{}{}}
+	n := &network{dialer: dialer, pause: pause, key: key, password: password, conns: map[*pausedConn]struct{}{}}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	return n
 }
@@ -134,18 +134,18 @@ func (n *network) dial(ctx context.Context, network, addr string, server int) (n
 	defer cancel()
 	defer context.AfterFunc(n.ctx, cancel)()
 	key := n.key(orderConnections, server)
-	n.pauser.Wait(key)
+	n.pause.Wait(key)
 	conn, err := n.dialer(ctx, network, addr)
 	if err != nil {
-		n.pauser.Wait(key)
+		n.pause.Wait(key)
 		return nil, &dialError{fmt.Errorf("dial %s: %w", addr, err)}
 	}
-	if n.pauser == nil {
+	if n.pause == nil {
 		// A process is paused as a whole; go-redis gets the socket itself,
 		// which it can look into.
 		return conn, nil
 	}
-	n.pauser.Wait(key)
+	n.pause.Wait(key)
 	return n.keep(&pausedConn{Conn: conn, network: n, key: key})
 }
 
@@ -180,14 +180,14 @@ type pausedConn struct {
 
 func (c *pausedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.network.pauser.Wait(c.key)
+	c.network.pause.Wait(c.key)
 	return n, err
 }
 
 func (c *pausedConn) Write(b []byte) (int, error) {
-	c.network.pauser.Wait(c.key)
+	c.network.pause.Wait(c.key)
 	n, err := c.Conn.Write(b)
-	c.network.pauser.Wait(c.key)
+	c.network.pause.Wait(c.key)
 	return n, err
 }
 

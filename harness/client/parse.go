@@ -17,8 +17,8 @@ import (
 var commands = []Do{DoAcquire, DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch,
 	DoLoop, DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}
 
-// ParseSetup reads a worker's first line. Its error says what would be right.
-func ParseSetup(line []byte) (Setup, error) {
+// parseSetup reads a worker's first line. Its error says what would be right.
+func parseSetup(line []byte) (Setup, error) {
 	var s Setup
 	if err := strict(line, &s); err != nil {
 		return Setup{}, fmt.Errorf("setup: %w", err)
@@ -29,8 +29,8 @@ func ParseSetup(line []byte) (Setup, error) {
 	return s, nil
 }
 
-// ParseCommand reads a worker's later lines. Its error says what would be right.
-func ParseCommand(line []byte) (Command, error) {
+// parseCommand reads a worker's later lines. Its error says what would be right.
+func parseCommand(line []byte) (Command, error) {
 	var cmd Command
 	if err := strict(line, &cmd); err != nil {
 		return Command{}, fmt.Errorf("command: %w", err)

@@ -304,17 +304,20 @@ func (c *ProtocolChecker) invoked(e history.Event) error {
 	}
 	op := &operation{Event: e}
 	c.ops[e.ID] = op
-	for i, first := range c.queue {
-		if c.first(first.Thread) != c.queue[i] {
-			continue
-		}
+	var fits *sentCommand // of several threads' the one for this key
+	for _, order := range c.queue {
 		switch {
-		case first.Do == DoLoop:
+		case c.first(order.Thread) != order:
+		case order.Do == DoLoop && fits == nil:
 			return nil
-		case operationOf[first.Do] == e.Op && first.did == nil && !c.another(first, e):
-			first.did = op
-			return first.began(e)
+		case operationOf[order.Do] == e.Op && order.did == nil &&
+			(fits == nil || fits.Key != e.Key && order.Key == e.Key):
+			fits = order
 		}
+	}
+	if fits != nil {
+		fits.did = op
+		return fits.began(e)
 	}
 	if e.Op == history.OpExtend && (c.watches || c.hello.Watches) {
 		return nil
@@ -328,14 +331,6 @@ func (c *ProtocolChecker) first(thread string) *sentCommand {
 		return c.queue[i]
 	}
 	return nil
-}
-
-// another reports whether an operation that does not fit one thread's command fits
-// another's.
-func (c *ProtocolChecker) another(order *sentCommand, e history.Event) bool {
-	return order.Key != e.Key && slices.ContainsFunc(c.queue, func(o *sentCommand) bool {
-		return o.Thread != order.Thread && c.first(o.Thread) == o && operationOf[o.Do] == e.Op && o.Key == e.Key
-	})
 }
 
 // began checks an operation against its command.

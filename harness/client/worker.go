@@ -49,7 +49,7 @@ func (w *workerProcess) serve() error {
 	if line == nil {
 		return errors.New("line 1: the input ended before the setup")
 	}
-	setup, err := ParseSetup(line)
+	setup, err := parseSetup(line)
 	if err != nil {
 		return w.wrong(line, err)
 	}
@@ -74,7 +74,7 @@ func (w *workerProcess) readCommands(c *Client) error {
 		if line == nil || err != nil {
 			return err
 		}
-		cmd, err := ParseCommand(line)
+		cmd, err := parseCommand(line)
 		if err == nil {
 			err = c.Send(cmd)
 		}

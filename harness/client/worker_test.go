@@ -213,8 +213,8 @@ func FuzzParseCommand(f *testing.F) {
 		var cmd Command
 		var err error
 		inputtest.Bounded(t, len(line), func() {
-			ParseSetup(line) // a worker's first line
-			cmd, err = ParseCommand(line)
+			parseSetup(line) // a worker's first line
+			cmd, err = parseCommand(line)
 		})
 		if err != nil {
 			require.NotEmpty(t, err.Error())
@@ -223,7 +223,7 @@ func FuzzParseCommand(f *testing.F) {
 		require.Contains(t, commands, cmd.Do)
 		again, err := json.Marshal(cmd)
 		require.NoError(t, err)
-		reread, err := ParseCommand(again)
+		reread, err := parseCommand(again)
 		require.NoError(t, err)
 		require.Equal(t, cmd, reread)
 	})

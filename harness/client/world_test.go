@@ -110,7 +110,7 @@ func (w *world) now() int64 { return int64(time.Since(w.start)) }
 type subject struct {
 	*Client
 	t      *testing.T
-	pauser *Pauser
+	pause  *Hold
 	serial int
 
 	mu     sync.Mutex
@@ -128,8 +128,8 @@ func (w *world) client(change func(*Setup)) *subject {
 	if change != nil {
 		change(&setup)
 	}
-	s := &subject{t: w.t, pauser: NewPauser(w.scheduler), done: map[int]chan Message{}}
-	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Scheduler: w.scheduler, Pauser: s.pauser}, s.hear)
+	s := &subject{t: w.t, pause: NewHold(w.scheduler), done: map[int]chan Message{}}
+	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Scheduler: w.scheduler, Pause: s.pause}, s.hear)
 	require.NoError(w.t, err)
 	s.Client = c
 	w.t.Cleanup(func() { require.NoError(w.t, c.Close()) })

@@ -107,10 +107,10 @@ func TestCheck_DescribesTheProtocolError(t *testing.T) {
 }
 
 func TestCheck_MissingProgram(t *testing.T) {
-	k, err := Kind(context.Background(), []string{"no-such-program"})
+	k, err := Kind(context.Background(), []string{"no-such-program"}, false)
 	require.NoError(t, err)
 	require.ErrorContains(t, k.Err, "there is no program no-such-program")
-	_, err = Kind(context.Background(), []string{"/bin/true/" + locks.Reference})
+	_, err = Kind(context.Background(), []string{"/bin/true/" + locks.Reference}, false)
 	require.ErrorContains(t, err, "is reserved: choose another")
 }
 

@@ -10,19 +10,8 @@ import (
 
 // Kind makes of a worker's command line a lock under test, which is named as it says
 // itself. A program that cannot say it makes one of which every row fails for that
-// reason. An error is in how it was called.
-func Kind(ctx context.Context, command []string) (locks.Kind, error) {
-	return kind(ctx, command, false)
-}
-
-// Renewing is Kind for a lock that was seen to renew its key by itself, which its workers are told.
-func Renewing(ctx context.Context, command []string) (locks.Kind, error) {
-	k, err := kind(ctx, command, true)
-	k.Renews = true
-	return k, err
-}
-
-func kind(ctx context.Context, command []string, renews bool) (locks.Kind, error) {
+// reason. renews: it was seen to renew its key by itself, which its workers are told. An error is in how it was called.
+func Kind(ctx context.Context, command []string, renews bool) (locks.Kind, error) {
 	k := locks.Kind{
 		Name: lockName(command), Doc: "a program that speaks the workers' protocol", External: true, Program: true,
 		New: func(locks.Env) (locks.Lock, error) {
@@ -41,6 +30,7 @@ func kind(ctx context.Context, command []string, renews bool) (locks.Kind, error
 		}
 		k = k.With(*hello)
 	}
+	k.Renews = k.Renews || renews
 	if own, err := locks.Find(k.Name); err == nil && !own.Program {
 		return k, fmt.Errorf("lock name %q is reserved: choose another in the worker's hello", k.Name)
 	}

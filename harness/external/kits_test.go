@@ -67,7 +67,7 @@ func TestTheKitsKeepToTheProtocol(t *testing.T) {
 			require.NoError(t, Check(context.Background(), worker, &lines), "%s", &lines)
 			require.Contains(t, lines.String(), "ok    a stall is told of after SIGSTOP")
 			require.Contains(t, lines.String(), "skip  clock")
-			kind, err := Kind(context.Background(), worker)
+			kind, err := Kind(context.Background(), worker, false)
 			require.NoError(t, err)
 			require.NoError(t, kind.Err)
 			require.Contains(t, kind.Name, kit.name)
@@ -141,7 +141,7 @@ func TestTheKitsCarryOutTwoOperationsAtOnce(t *testing.T) {
 func (k kit) run(t *testing.T, names ...string) []suite.Result {
 	t.Helper()
 	worker := k.ready(t)
-	kind, err := Kind(context.Background(), worker)
+	kind, err := Kind(context.Background(), worker, false)
 	require.NoError(t, err)
 	if _, err := locks.Find(kind.Name); err != nil {
 		locks.Register(kind)

@@ -24,7 +24,7 @@ func TestABadWorkerInARun(t *testing.T) {
 	for name, c := range bad {
 		t.Run(name, func(t *testing.T) {
 			worker := []string{os.Args[0], "bad-worker", name}
-			kind, err := Kind(context.Background(), worker)
+			kind, err := Kind(context.Background(), worker, false)
 			if c.then == nil {
 				if err == nil {
 					err = kind.Err

@@ -37,7 +37,7 @@ func TestFileIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b bytes.Buffer
 		b.WriteString(headerLine)
-		w := NewWriter(&b, false)
+		w := NewWriter(&b)
 		for range rapid.IntRange(0, 40).Draw(t, "events") {
 			text := rapid.SampledFrom([]string{"", "a", strings.Repeat("long ", 20_000)}).Draw(t, "text")
 			w.Write(Event{Time: rapid.Int64Range(0, 20).Draw(t, "time"), Process: "c1", Type: TypeNote, Text: text})

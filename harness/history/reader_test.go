@@ -68,11 +68,9 @@ func TestReadBackWhatWasWritten(t *testing.T) {
 		Nodes: []string{"n1"}, Clients: []string{"c1"}, Expect: map[string]string{"mutual-exclusion": Holds}}}}, typical()...)
 	events = append(events, Event{Time: 2e9, Process: "n1", Type: TypeNode,
 		Node: &Node{Up: true, RunID: "ab", Keys: map[string]KeyState{"k1": {Token: "t", TTL: -1}}}})
-	for _, ordered := range []bool{false, true} {
-		got, err := Read(strings.NewReader(written(t, ordered, events...)))
-		require.NoError(t, err)
-		require.Equal(t, events, got)
-	}
+	got, err := Read(strings.NewReader(written(t, events...)))
+	require.NoError(t, err)
+	require.Equal(t, events, got)
 }
 
 // Each testdata/bad/NAME.jsonl is broken in one way; NAME.err is what the
@@ -118,7 +116,7 @@ func FuzzRead(f *testing.F) {
 			require.Error(t, err, "no events and no error: a history has a header at least")
 			return
 		}
-		again, err := Read(strings.NewReader(written(t, false, events...)))
+		again, err := Read(strings.NewReader(written(t, events...)))
 		require.NoError(t, err, "what Read accepts can be written and read again")
 		require.Len(t, again, len(events))
 	})
@@ -127,7 +125,7 @@ func FuzzRead(f *testing.F) {
 func BenchmarkRead(b *testing.B) {
 	var data bytes.Buffer
 	data.WriteString(headerLine)
-	w := NewWriter(&data, false)
+	w := NewWriter(&data)
 	for i := range 10_000 {
 		e := typical()[i%4]
 		e.Time = int64(i)

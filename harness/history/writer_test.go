@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"math/rand/v2"
 	"reflect"
 	"strings"
 	"sync"
@@ -28,10 +27,10 @@ func note(time int64, process, text string) Event {
 	return Event{Time: time, Process: process, Type: TypeNote, Text: text}
 }
 
-func written(t *testing.T, ordered bool, events ...Event) string {
+func written(t *testing.T, events ...Event) string {
 	t.Helper()
 	var out bytes.Buffer
-	w := NewWriter(&out, ordered)
+	w := NewWriter(&out)
 	for _, e := range events {
 		w.Write(e)
 	}
@@ -39,9 +38,9 @@ func written(t *testing.T, ordered bool, events ...Event) string {
 	return out.String()
 }
 
-func TestWriter_UnorderedWritesAtOnce(t *testing.T) {
+func TestWriter_WritesAtOnce(t *testing.T) {
 	var out calls
-	w := NewWriter(&out, false)
+	w := NewWriter(&out)
 	w.Write(note(5, "c1", "late worker"))
 	require.Len(t, out.lines, 1, "an event is with the OS before Write returns")
 	w.Write(note(3, "c2", "earlier, but it came later"))
@@ -49,20 +48,6 @@ func TestWriter_UnorderedWritesAtOnce(t *testing.T) {
 		`{"time":5,"process":"c1","type":"note","text":"late worker"}` + "\n",
 		`{"time":3,"process":"c2","type":"note","text":"earlier, but it came later"}` + "\n",
 	}, out.lines)
-}
-
-func TestWriter_OrderedBuffersOneInstant(t *testing.T) {
-	var out calls
-	w := NewWriter(&out, true)
-	w.Write(note(1, "n2", "a"))
-	w.Write(note(1, "c1", "b"))
-	w.Write(note(1, "n2", "c"))
-	require.Empty(t, out.lines, "the instant is not over")
-	w.Write(note(2, "c9", "d"))
-	require.Len(t, out.lines, 1)
-	require.Equal(t, []string{"b", "a", "c"}, texts(t, out.lines[0]))
-	require.NoError(t, w.Close())
-	require.Equal(t, []string{"d"}, texts(t, out.lines[1]))
 }
 
 func texts(t *testing.T, lines string) []string {
@@ -76,48 +61,9 @@ func texts(t *testing.T, lines string) []string {
 	return texts
 }
 
-func TestHeaderOpensAndEndClosesTheirInstant(t *testing.T) {
-	got := written(t, true,
-		note(0, "c1", "first command"),
-		Event{Process: "harness", Type: TypeHeader, Text: "header"},
-		Event{Process: "a", Type: TypeEnd, Text: "end"},
-		note(0, "z", "last"))
-	require.Equal(t, []string{"header", "first command", "last", "end"}, texts(t, got))
-}
-
-// The order in which goroutines run at one instant must not show in the file.
-func TestOrderedHistoryDoesNotDependOnTheScheduler(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		processes := []string{"c1", "c2", "n1", "c1>n1", "harness"}
-		instants := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 8).Draw(rt, "events per process and instant")
-		seed := rapid.Uint64().Draw(rt, "seed")
-		render := func(rng *rand.Rand) string {
-			var out bytes.Buffer
-			w := NewWriter(&out, true)
-			for instant, n := range instants {
-				var turns []string
-				for _, p := range processes {
-					for range n {
-						turns = append(turns, p)
-					}
-				}
-				rng.Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
-				count := map[string]int{}
-				for _, p := range turns {
-					count[p]++
-					w.Write(Event{Time: int64(instant), Process: p, Type: TypeInvoke, Op: OpRead, ID: count[p]})
-				}
-			}
-			require.NoError(rt, w.Close())
-			return out.String()
-		}
-		require.Equal(rt, render(rand.New(rand.NewPCG(seed, 1))), render(rand.New(rand.NewPCG(seed, 2))))
-	})
-}
-
 func TestWriterIsSafeForConcurrentUse(t *testing.T) {
 	var out bytes.Buffer
-	w := NewWriter(&out, false)
+	w := NewWriter(&out)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -144,24 +90,24 @@ func (shortDisk) Write(p []byte) (int, error) { return len(p) - 1, nil }
 
 func TestClose_ReturnsFirstFailure(t *testing.T) {
 	disk := &brokenDisk{}
-	w := NewWriter(disk, false)
+	w := NewWriter(disk)
 	w.Write(note(1, "c1", "x"))
 	w.Write(note(2, "c1", "y"))
 	require.EqualError(t, w.Close(), "the history cannot be written: no space left on device")
 	require.Equal(t, 1, disk.calls, "nothing follows a line that may be cut")
 
-	w = NewWriter(shortDisk{}, true)
+	w = NewWriter(shortDisk{})
 	w.Write(note(1, "c1", "x"))
 	require.ErrorIs(t, w.Close(), io.ErrShortWrite)
 
-	w = NewWriter(io.Discard, false)
+	w = NewWriter(io.Discard)
 	w.Write(Event{Time: 7, Process: "n1", Type: TypeClock, Clock: &Clock{Rate: math.NaN()}})
 	require.ErrorContains(t, w.Close(), "the event of n1 at 7 ns cannot be written")
 }
 
 func TestCloseTwiceAndWriteAfterClose(t *testing.T) {
 	var out bytes.Buffer
-	w := NewWriter(&out, true)
+	w := NewWriter(&out)
 	require.NoError(t, w.Close())
 	w.Write(note(1, "c1", "too late"))
 	require.ErrorIs(t, w.Close(), ErrClosed)
@@ -242,20 +188,13 @@ func typical() []Event {
 }
 
 func BenchmarkWriter(b *testing.B) {
-	for _, mode := range []struct {
-		name    string
-		ordered bool
-	}{{"unordered", false}, {"ordered", true}} {
-		b.Run(mode.name, func(b *testing.B) {
-			events := typical()
-			w := NewWriter(io.Discard, mode.ordered)
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				e := events[i%len(events)]
-				e.Time = int64(i)
-				w.Write(e)
-			}
-		})
+	events := typical()
+	w := NewWriter(io.Discard)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		e := events[i%len(events)]
+		e.Time = int64(i)
+		w.Write(e)
 	}
 }
 

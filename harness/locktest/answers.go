@@ -153,7 +153,6 @@ func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) 
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
 	c, err := pool.Cause(ctx, job, done.Seed, decisive.Property)
 	if err == nil {
 		done.Explain(c)

@@ -48,7 +48,6 @@ func (r *run) search(t *testing.T) {
 		s.Space.TTL = exploredTTL
 	}
 	tally, err := s.Run(ctx)
-	pool.Close()
 	r.children.Close() // those that were called off serve nobody any more
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)

@@ -156,14 +156,11 @@ func (r *run) options(seed uint64, out string) suite.Options {
 
 // runTrial runs one trial.
 func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (suite.Result, error) {
-	trials, err := r.children.Run(ctx, []suite.Job{job}, o, func(suite.Result) {})
+	done, err := suite.Runner(r.children.Run).One(ctx, job, o)
 	if err != nil {
-		return suite.Result{}, err
+		return done, err
 	}
-	if len(trials) == 0 {
-		return suite.Result{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
-	}
-	return r.settle(ctx, job, o, trials[0])
+	return r.settle(ctx, job, o, done)
 }
 
 // settle finds out what a trial with waits has shown. Where another trial is the answer, that is run once more, to
@@ -179,7 +176,6 @@ func (r *run) settle(ctx context.Context, job suite.Job, o suite.Options, done s
 		return suite.Result{}, err
 	}
 	answer, waits := pool.Settle(ctx, job, o.Seed, done)
-	pool.Close()
 	if waits == nil {
 		return answer, nil
 	}
@@ -244,16 +240,16 @@ func (r *run) runScenarios(t *testing.T) {
 // hint says what the user can do about it.
 func (r *run) skipReason(t *testing.T, job suite.Job) (why, hint string) {
 	t.Helper()
-	o := suite.Options{Cluster: r.on, TTL: r.ttl}
-	why, err := o.Skips(job)
+	plan, err := suite.Options{Cluster: r.on, TTL: r.ttl}.Plan(job)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	why = plan.Skip()
 	expected := func(p string) bool { return job.Scenario.Expect[p] != "" }
 	if why == "" && len(r.properties) > 0 && !slices.ContainsFunc(r.properties, expected) {
 		why = "it expects nothing of " + strings.Join(r.properties, ", ")
 	}
-	return why, o.Hint(job)
+	return why, plan.Hint()
 }
 
 // maxHung is how many trials may hang before no other is run: each takes as long

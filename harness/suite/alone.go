@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"slices"
 
 	"example.org/lockproof/checker"
@@ -8,18 +9,32 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// provesNothing reports whether an attempt has to be made again with no other trial beside
-// it: the harness or the engine was held up, or a bound on time was broken while other
-// trials shared the machine. Messages can be late although no process stalls for long.
-func (r *runner) provesNothing(t ticket, attempt Result) bool {
+// provesNothing reports whether a trial has to be run again with no other beside it: the harness or the engine was held
+// up, or a bound on time was broken while other trials shared the machine. Messages can be late although no process
+// stalls for long.
+func (t Result) provesNothing(o Options, beside bool) bool {
 	switch {
-	case attempt.Attempts > r.options.Retries:
+	case t.Attempts > o.Retries:
 		return false
-	case hasStall(attempt.Results), attempt.timedOut && !attempt.clusterLost:
+	case hasStall(t.Results), t.timedOut && !t.clusterLost:
 		return true
 	}
-	beside := t.firstAttempt == nil && r.options.parallel() > 1 && kinds.RealTime(r.options.Cluster)
-	return beside && slices.ContainsFunc(attempt.Results, attempt.brokenBound)
+	return beside && kinds.RealTime(o.Cluster) && slices.ContainsFunc(t.Results, t.brokenBound)
+}
+
+// retryAlone runs a trial that proved nothing beside others again, as often as the options say.
+func retryAlone(ctx context.Context, o Options, run runTask, beside attempted) (result Result, provesNothing bool) {
+	result = beside.result
+	for provesNothing = true; provesNothing && ctx.Err() == nil; provesNothing = result.provesNothing(o, false) {
+		beside.task.Result.Attempts = result.Attempts
+		again := run(ctx, beside.task)
+		again.Elapsed += result.Elapsed
+		result = again
+	}
+	if !provesNothing {
+		result.doubt(beside.result)
+	}
+	return result, provesNothing
 }
 
 // brokenBound reports whether a result is of a bound on time that was broken, and was not

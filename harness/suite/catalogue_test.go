@@ -216,33 +216,37 @@ func TestFormsForOneNode(t *testing.T) {
 	}
 }
 
-// In virtual time one seed gives one history, byte for byte, however many
-// processors there are and whatever else runs.
+// In virtual time one seed gives one history, byte for byte, and one result: in this process or in children, however
+// many processors there are and whatever else runs.
 func TestSameSeedSameHistory(t *testing.T) {
 	jobs := catalogue(t, Virtual)
 	if testing.Short() {
 		jobs = jobs[:len(jobs)/8] // all of them twice take a minute
 	}
-	was := runtime.GOMAXPROCS(0)
+	was := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
-	first := histories(t, jobs, 1)
+	here, first := histories(t, jobs, Run, 1)
 	require.NotEmpty(t, first)
-	second := histories(t, jobs, 2)
+	runtime.GOMAXPROCS(2)
+	c := &Children{Processors: 2}
+	t.Cleanup(c.Close)
+	there, second := histories(t, jobs, c.Run, 2)
+	require.Equal(t, here, there)
 	for name, lines := range first {
 		require.Equal(t, "", firstDifference(lines, second[name]), name)
 	}
 }
 
-// histories runs each job once, so many at a time on as many processors, and
-// gives the files.
-func histories(t *testing.T, jobs []Job, parallel int) map[string][]byte {
+// histories runs each job once, so many at a time, and gives the results without what they took, and the files.
+func histories(t *testing.T, jobs []Job, run Runner, parallel int) ([]Result, map[string][]byte) {
 	t.Helper()
-	runtime.GOMAXPROCS(parallel)
 	out := t.TempDir()
-	trials, err := Run(context.Background(), jobs, Options{Cluster: Virtual, Seed: 7, Out: out, Parallel: parallel}, func(Result) {})
+	trials, err := run(context.Background(), jobs, Options{Cluster: Virtual, Seed: 7, Out: out, Parallel: parallel},
+		func(Result) {})
 	require.NoError(t, err)
 	files := map[string][]byte{}
-	for _, trial := range trials {
+	for i, trial := range trials {
+		trials[i].Elapsed = 0
 		if trial.Skipped != "" {
 			continue
 		}
@@ -250,7 +254,7 @@ func histories(t *testing.T, jobs []Job, parallel int) map[string][]byte {
 		files[trial.Name()], err = os.ReadFile(filepath.Join(out, trial.History))
 		require.NoError(t, err, trial.Name())
 	}
-	return files
+	return trials, files
 }
 
 // firstDifference is the first line in which two histories differ, "" if there

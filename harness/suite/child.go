@@ -20,15 +20,9 @@ import (
 
 // request is one line to a child.
 type request struct {
-	// Row and Trial say which trial of the suite to run. Options and Job come with
-	// the first trial of a row.
-	Row     int      `json:"row"`
-	Trial   int      `json:"trial"`
-	Options *Options `json:"options,omitempty"`
-	Job     *Job     `json:"job,omitempty"`
-	// Cancel winds up the trial under way, Explain asks why it makes no progress; each comes alone.
-	Cancel  bool `json:"cancel,omitempty"`
-	Explain bool `json:"explain,omitempty"`
+	Task *task `json:"task,omitempty"` // to run
+	// Cancel winds up the trial under way; it comes alone.
+	Cancel bool `json:"cancel,omitempty"`
 
 	ctx context.Context // in the child: ends when the trial is called off
 }
@@ -40,6 +34,7 @@ type response struct {
 	Events     []history.Event  `json:"events,omitempty"` // the trial's, if they were asked for
 	Abilities  *locks.Abilities `json:"shown,omitempty"`  // by the lock, in this trial
 	Progress   *trial.Position  `json:"progress,omitempty"`
+	Stuck      string           `json:"stuck,omitempty"` // why it makes none, if that is known
 	FinalError string           `json:"last,omitempty"`
 }
 
@@ -50,8 +45,7 @@ type child struct {
 	requests  *json.Encoder
 	responses chan response // closed when the child has ended
 	crash     *crashLog
-	sentRows  map[int]bool // the rows of the present suite that it has got
-	trials    int          // so far
+	trials    int // so far
 }
 
 // collector is how Go's collector is set in a child, unless the user has set it. A trial leaves a
@@ -64,7 +58,7 @@ const childEnd = 2 * time.Second
 // startChild starts a child on so many processors.
 func startChild(command []string, processors int, said io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(command[0], command[1:]...), responses: make(chan response),
-		crash: &crashLog{passThrough: said}, sentRows: map[int]bool{}}
+		crash: &crashLog{passThrough: said}}
 	c.cmd.Env = slices.Concat(collector, os.Environ(), []string{"GOMAXPROCS=" + strconv.Itoa(processors), childGODEBUG()})
 	c.cmd.Stderr = c.crash
 	c.cmd.WaitDelay = childEnd // a process that a lock has started may keep stderr open
@@ -105,7 +99,7 @@ type childExit struct {
 	why     string // it made none, if it could say so
 }
 
-func (d *childExit) Error() string {
+func (d *childExit) String() string {
 	switch {
 	case d.why != "":
 		return d.why
@@ -115,18 +109,14 @@ func (d *childExit) Error() string {
 	return fmt.Sprintf("its process ended in the middle of the trial: %s (%s)", d.message, d.status)
 }
 
-// run has the child run one trial. When ctx ends, the trial is wound up. An error
-// is a death.
-func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout time.Duration) (Result, error) {
-	what := request{Row: t.row, Trial: t.trial}
-	if !c.sentRows[t.row] {
-		c.sentRows[t.row] = true
-		what.Options, what.Job = &o, &t.job
-	}
-	if err := c.requests.Encode(what); err != nil {
+// run has the child run one trial. When ctx ends, the trial is wound up.
+func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) (Result, *childExit) {
+	c.trials++
+	if err := c.requests.Encode(request{Task: &t}); err != nil {
 		return Result{}, c.waitExit("")
 	}
-	var seen trial.Position
+	var seen response
+	seen.Progress = &trial.Position{}
 	watchdog := time.NewTimer(progressTimeout)
 	defer watchdog.Stop()
 	cancelled := ctx.Done()
@@ -141,37 +131,20 @@ func (c *child) run(ctx context.Context, o Options, t ticket, progressTimeout ti
 				return *r.Trial, nil
 			case r.FinalError != "":
 				return Result{}, c.waitExit(r.FinalError)
-			case r.Progress != nil && (*r.Progress != seen || seen.Judging):
-				seen = *r.Progress
-				watchdog.Reset(progressTimeout)
+			case r.Progress != nil:
+				if *r.Progress != *seen.Progress || r.Progress.Judging {
+					watchdog.Reset(progressTimeout)
+				}
+				seen = r
 			}
 		case <-watchdog.C:
-			why := c.explain()
 			death := c.waitExit(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
-				progressTimeout, seen.Events, time.Duration(seen.Time)))
-			death.hung, death.why = true, why
+				progressTimeout, seen.Progress.Events, time.Duration(seen.Progress.Time)))
+			death.hung, death.why = true, seen.Stuck
 			return Result{}, death
 		case <-cancelled:
 			cancelled = nil
 			_ = c.requests.Encode(request{Cancel: true}) // one that has died says so itself
-		}
-	}
-}
-
-// explain asks the child why it makes no progress; "" if it does not know, or does not answer.
-func (c *child) explain() string {
-	if c.requests.Encode(request{Explain: true}) != nil {
-		return ""
-	}
-	late := time.After(childEnd)
-	for {
-		select {
-		case r, alive := <-c.responses:
-			if !alive || r.FinalError != "" {
-				return r.FinalError
-			}
-		case <-late:
-			return ""
 		}
 	}
 }

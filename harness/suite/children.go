@@ -3,7 +3,6 @@ package suite
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,9 +14,9 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// DefaultProgressTimeout is for how long, in real time, a trial may make no progress
+// defaultProgressTimeout is for how long, in real time, a trial may make no progress
 // before its process is ended.
-const DefaultProgressTimeout = time.Minute
+const defaultProgressTimeout = time.Minute
 
 // Children runs trials in virtual time in processes of their own, one trial after
 // another in each: nothing that a lock does there, short of breaking the machine,
@@ -28,7 +27,7 @@ type Children struct {
 	// Command is the command line of a child, which is to call ServeTrials; empty:
 	// this program with the argument "trials".
 	Command []string
-	// ProgressTimeout bounds how long a trial may make no progress; 0: DefaultProgressTimeout.
+	// ProgressTimeout bounds how long a trial may make no progress; 0: defaultProgressTimeout.
 	ProgressTimeout time.Duration
 	// Processors is how many each child may use; 0: its share.
 	Processors int
@@ -46,29 +45,11 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 	if kinds.RealTime(o.Cluster) {
 		return Run(ctx, jobs, o, observe)
 	}
-	if err := o.validate(); err != nil {
+	if _, err := o.validate(); err != nil {
 		return nil, err
 	}
 	sweep(ctx)
-	return runAll(ctx, jobs, o, func() executor {
-		return &childRunner{children: c, options: o, progressTimeout: c.progressTimeout()}
-	}, observe), nil
-}
-
-// lifetime is for how many trials of a lock a child is kept.
-func (c *Children) lifetime(lock string) int {
-	most := cmp.Or(c.trials, maxTrialsPerChild)
-	if k, err := locks.Find(lock); err == nil && len(k.LeavesBehind) > 0 {
-		most = min(most, maxLeakyTrials)
-	}
-	return most
-}
-
-func (c *Children) progressTimeout() time.Duration {
-	if c.ProgressTimeout > 0 {
-		return c.ProgressTimeout
-	}
-	return DefaultProgressTimeout
+	return runAll(ctx, jobs, o, c.runTask(o.parallel()), observe), nil
 }
 
 // Close ends the children that are idle. No suite may be under way.
@@ -81,14 +62,40 @@ func (c *Children) Close() {
 	c.idle = nil
 }
 
-// take gives a child that is idle, or a new one for a suite of so many side by side.
+// runTask has trials run in children, so many side by side. A trial that finds in a child what an earlier one
+// has left there, and dies of it, is run again in a new one.
+func (c *Children) runTask(parallel int) runTask {
+	return func(ctx context.Context, t task) Result {
+		began := time.Now()
+		failed := t.Result
+		failed.Attempts++
+		for {
+			child, err := c.take(parallel)
+			if err != nil {
+				failed.Failure = err.Error()
+				return failed
+			}
+			done, exit := child.run(ctx, t, cmp.Or(c.ProgressTimeout, defaultProgressTimeout))
+			switch {
+			case exit == nil:
+				c.release(child, t.Plan.Lock, done)
+				return done
+			case child.trials > 1 && exit.causedByEarlierTrial():
+				continue
+			}
+			failed.Failure, failed.Hung, failed.Elapsed = exit.String(), exit.hung, time.Since(began)
+			return failed
+		}
+	}
+}
+
+// take gives a child that is idle, or a new one.
 func (c *Children) take(parallel int) (*child, error) {
 	c.mu.Lock()
 	if n := len(c.idle); n > 0 {
+		defer c.mu.Unlock()
 		taken := c.idle[n-1]
 		c.idle = c.idle[:n-1]
-		c.mu.Unlock()
-		clear(taken.sentRows)
 		return taken, nil
 	}
 	c.mu.Unlock()
@@ -100,77 +107,13 @@ func (c *Children) take(parallel int) (*child, error) {
 		}
 		command = []string{self, "trials"}
 	}
-	said := c.Stderr
-	if said == nil {
-		said = io.Discard
+	stderr := c.Stderr
+	if stderr == nil {
+		stderr = io.Discard
 	}
 	// A trial is one thing after another: it gains nothing from processors that
 	// others could use.
-	return startChild(command, cmp.Or(c.Processors, max(1, runtime.GOMAXPROCS(0)/parallel)), said)
-}
-
-// release takes a child back.
-func (c *Children) release(free *child) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.idle = append(c.idle, free)
-}
-
-// childRunner hands trials to one child after another.
-type childRunner struct {
-	children        *Children
-	options         Options
-	progressTimeout time.Duration
-	child           *child // nil: there is none at the moment
-}
-
-// runTrial has a trial run in a child. One that finds in a child what an earlier trial
-// has left there, and dies of it, is run again in a new one.
-func (e *childRunner) runTrial(ctx context.Context, t ticket) Result {
-	began := time.Now()
-	_, trial, ready := e.options.prepare(t)
-	if !ready {
-		return trial
-	}
-	for {
-		fresh, err := e.ensureChild()
-		var done Result
-		if err == nil {
-			done, err = e.child.run(ctx, e.options, t, e.progressTimeout)
-		}
-		if err == nil {
-			trial = done
-			break
-		}
-		e.child = nil
-		death, died := errors.AsType[*childExit](err)
-		if died && !fresh && death.causedByEarlierTrial() {
-			continue
-		}
-		trial.Failure, trial.Attempts = err.Error(), 1
-		trial.Hung = died && death.hung
-		break
-	}
-	if trial.Failure != "" {
-		e.endChild() // whatever it was may have left something behind
-	}
-	trial.Elapsed = time.Since(began)
-	return trial
-}
-
-// referenceRow is the number of the row of a child that the reference is run in.
-const referenceRow = -1
-
-// runReference runs a trial of the reference in the same child.
-func (e *childRunner) runReference(ctx context.Context, j Job, o Options) Result {
-	own := e.options
-	defer func() { e.options = own }()
-	e.options = o
-	e.options.Parallel = own.parallel()
-	if e.child != nil {
-		delete(e.child.sentRows, referenceRow) // it is another each time
-	}
-	return e.runTrial(ctx, ticket{row: referenceRow, job: j})
+	return startChild(command, cmp.Or(c.Processors, max(1, runtime.GOMAXPROCS(0)/parallel)), stderr)
 }
 
 // maxTrialsPerChild is for how many trials a child is kept. Go 1.26 keeps some 350 bytes of each
@@ -182,31 +125,47 @@ const maxTrialsPerChild = 50_000
 // maxLeakyTrials is the same for a lock that leaves goroutines behind, which keep much of each trial in memory.
 const maxLeakyTrials = 50
 
-// ensureChild sees to it that there is a child for one more trial, and says whether it has run none yet.
-func (e *childRunner) ensureChild() (fresh bool, err error) {
-	if e.child != nil && e.child.trials >= e.children.lifetime(e.options.Lock) {
-		e.endChild()
+// release takes a child back after a trial. It ends one that has run as many as it may, or whose trial has failed: that
+// may have left something behind.
+func (c *Children) release(free *child, lock locks.Kind, after Result) {
+	most := cmp.Or(c.trials, maxTrialsPerChild)
+	if len(lock.LeavesBehind) > 0 {
+		most = min(most, maxLeakyTrials)
 	}
-	if e.child == nil {
-		if e.child, err = e.children.take(e.options.parallel()); err != nil {
-			return false, err
-		}
+	if after.Failure != "" || free.trials >= most {
+		free.end()
+		return
 	}
-	e.child.trials++
-	return e.child.trials == 1, nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, free)
 }
 
-func (e *childRunner) endChild() {
-	if e.child != nil {
-		e.child.end()
-		e.child = nil
-	}
+// Pool runs trials in virtual time that are thought of one by one, in children.
+type Pool struct {
+	options Options
+	run     runTask
+	slots   chan struct{} // one for each trial under way
 }
 
-// finish gives the child back.
-func (e *childRunner) finish() {
-	if e.child != nil {
-		e.children.release(e.child)
-		e.child = nil
+// Pool gives a pool of as many children as run side by side with these options, of
+// which the seed and the number of trials are not used. Nothing that killed runs have
+// left is removed: the trials leave nothing.
+func (c *Children) Pool(o Options) (*Pool, error) {
+	if _, err := o.validate(); err != nil {
+		return nil, err
 	}
+	return &Pool{o, c.runTask(o.parallel()), make(chan struct{}, o.parallel())}, nil
+}
+
+// Size is how many trials run side by side.
+func (p *Pool) Size() int { return cap(p.slots) }
+
+// Try runs one trial of a job with that seed, as soon as a child is free.
+func (p *Pool) Try(ctx context.Context, job Job, seed uint64) Result {
+	p.slots <- struct{}{}
+	defer func() { <-p.slots }()
+	o := p.options
+	o.Seed = seed
+	return o.runFirst(ctx, job, p.run)
 }

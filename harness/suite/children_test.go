@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,26 +35,6 @@ func jobsOf(t *testing.T, o Options, names ...string) []Job {
 	return jobs
 }
 
-// The whole catalogue gives the same trials and histories in children as in this process.
-func TestTrialInChild_EqualsTrialInProcess(t *testing.T) {
-	needs.Long(t, "it runs the catalogue in children and without")
-	o := Options{Cluster: Virtual, Trials: 1, Seed: 3, Out: t.TempDir()}
-	jobs := jobsOf(t, o)
-	here, err := Run(context.Background(), jobs, o, func(Result) {})
-	require.NoError(t, err)
-	elsewhere := o
-	elsewhere.Out = t.TempDir()
-	there := runInChildren(t, 0, jobs, elsewhere)
-	require.Len(t, there, len(here))
-	for i := range here {
-		here[i].Elapsed, there[i].Elapsed = 0, 0
-		require.Equal(t, here[i], there[i])
-		if here[i].History != "" {
-			require.Equal(t, contents(t, o.Out, here[i].History), contents(t, elsewhere.Out, there[i].History), here[i].Name())
-		}
-	}
-}
-
 // Whoever has no folder gets the events with the trial, also out of a child.
 func TestEventsComeWithTheTrial(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 3}
@@ -77,13 +56,6 @@ func TestEventsComeWithTheTrial(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got))
 	}
-}
-
-func contents(t *testing.T, folder, name string) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
-	require.NoError(t, err)
-	return string(data)
 }
 
 // A lock may do what it likes: it costs the trial that it does it in, and the rows

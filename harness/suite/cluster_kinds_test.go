@@ -79,13 +79,11 @@ func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
 	require.Equal(t, [2]int{1, 1}, [2]int{toy.made, toy.closed})
 
 	o.Cluster = Virtual
-	why, err = o.Skips(jobsOf(t, o, file)[0])
-	require.NoError(t, err)
+	why = skips(t, o, jobsOf(t, o, file)[0])
 	require.Equal(t, "it runs on toy only", why)
 
 	require.NoError(t, os.WriteFile(file, []byte(scenario("  - flush: n1\n")), 0o600))
 	o.Cluster = "toy"
-	why, err = o.Skips(jobsOf(t, o, file)[0])
-	require.NoError(t, err)
+	why = skips(t, o, jobsOf(t, o, file)[0])
 	require.Equal(t, "the toy cluster cannot do flush: it has no water; bring some", why)
 }

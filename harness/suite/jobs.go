@@ -42,7 +42,7 @@ func rowName(scenario, variant string) string {
 // or, when another lock, fewer rules or a number of servers are asked for, every scenario as it
 // stands with these, in its form for so many servers. It fails on a lock or a rule that does not exist.
 func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
-	if err := o.validate(); err != nil {
+	if _, err := o.validate(); err != nil {
 		return nil, err
 	}
 	if o.Lock == "" {
@@ -105,24 +105,6 @@ func (o Options) singleNodeVariant(s *scenarios.Scenario) string {
 		return ""
 	}
 	return s.OneNode()
-}
-
-// Skips says why a job would be skipped with these options, or "".
-func (o Options) Skips(j Job) (string, error) {
-	p, err := o.newPlan(j)
-	if err != nil {
-		return "", err
-	}
-	return p.Skip(), nil
-}
-
-// Hint says what the user can do so that a job that would be skipped is run, "" where nothing helps.
-func (o Options) Hint(j Job) string {
-	p, err := o.newPlan(j)
-	if err != nil {
-		return ""
-	}
-	return p.Hint()
 }
 
 // folder is the name of the folder that has the row's trials, which no other row

@@ -24,6 +24,14 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 	return list[0]
 }
 
+// skips says why a job would be skipped, "" if it would not.
+func skips(t *testing.T, o Options, j Job) string {
+	t.Helper()
+	p, err := o.Plan(j)
+	require.NoError(t, err)
+	return p.Skip()
+}
+
 func TestJobsAreEveryScenarioWithItsVariants(t *testing.T) {
 	jobs, err := Options{Cluster: Virtual}.Jobs([]*scenarios.Scenario{load(t, "healthy-contention"), load(t, "late-release")})
 	require.NoError(t, err)
@@ -45,7 +53,7 @@ func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) 
 		for _, j := range jobs {
 			require.True(t, j.AllowBetter, "no worse than the reference is as expected")
 			require.Empty(t, j.Variant)
-			p, err := o.newPlan(j)
+			p, err := o.Plan(j)
 			require.NoError(t, err)
 			require.Equal(t, history.Holds, p.Expect[checker.MutualExclusion])
 			require.Equal(t, o.Without, p.Without)
@@ -120,8 +128,7 @@ func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
 	require.NoError(t, err)
 	skipped := 0
 	for _, j := range jobs {
-		why, err := o.Skips(j)
-		require.NoError(t, err)
+		why := skips(t, o, j)
 		name := j.Scenario.Lock.Name
 		if (name == "single" || name == "single-primary") && why == name+" has no rules to switch off: --lock redlock has them" {
 			skipped++
@@ -145,11 +152,9 @@ func TestARuleThatNoLockHasIsRefused(t *testing.T) {
 	guarded.Lock.Name = locks.Guarded
 	jobs, err := o.Jobs([]*scenarios.Scenario{&guarded, list[0]})
 	require.NoError(t, err, "one of them has it")
-	why, err := o.Skips(jobs[0])
-	require.NoError(t, err)
+	why := skips(t, o, jobs[0])
 	require.Empty(t, why)
-	why, err = o.Skips(jobs[1])
-	require.NoError(t, err)
+	why = skips(t, o, jobs[1])
 	require.Equal(t, "redlock has no restart guard to switch off: --lock redlock-guarded has one", why)
 
 	o.Lock = locks.Guarded

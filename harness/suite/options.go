@@ -25,64 +25,63 @@ const (
 // otherwise.
 const DefaultRetries = 5
 
-// Options say how scenarios are to be run.
+// Options say how scenarios are to be run. Their JSON, in results.json, has what the verdicts depend on.
 type Options struct {
-	Cluster string // the name of its kind
-	Trials  int
-	Seed    uint64
-	Server  string // docker: one of docker.Servers; local: a server's program; "": the default
-	Image   string // docker: an image that has a server, instead
+	Cluster string        `json:"cluster"`          // the name of its kind
+	Server  string        `json:"server,omitempty"` // docker: one of docker.Servers; local: its program; "": the default
+	Image   string        `json:"image,omitempty"`  // docker: an image that has a server, instead
+	Trials  int           `json:"trials"`
+	Seed    uint64        `json:"seed"`
+	TTL     time.Duration `json:"ttl,omitempty"`     // 0: each scenario's own
+	Lock    string        `json:"lock,omitempty"`    // "": each scenario's own
+	Nodes   int           `json:"nodes,omitempty"`   // on how many servers; 0: each scenario's own, or the lock's
+	Without []string      `json:"without,omitempty"` // rules to switch off in every scenario
+	// Parallel is how many trials run at a time; 0: what suits the cluster.
+	Parallel int `json:"parallel,omitempty"`
+	// Retries is how often a stalled trial is tried again.
+	Retries int `json:"retries,omitempty"`
 	// Worker is the command line of a client's process, in real time; empty: this
 	// program with the argument "worker".
-	Worker  []string      `json:"-"`
-	TTL     time.Duration // 0: each scenario's own
-	Lock    string        // "": each scenario's own
-	Nodes   int           // on how many servers; 0: each scenario's own, or the lock's
-	Without []string      // rules to switch off in every scenario
-	Out     string        // folder for results and histories
-	// Parallel is how many trials run at a time; 0: what suits the cluster.
-	Parallel int
-	// Retries is how often a stalled trial is tried again.
-	Retries int
+	Worker []string `json:"-"`
+	Out    string   `json:"-"` // folder for results and histories
 	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
 	// has no folder. Who runs many trials has no memory for that.
-	Events bool
-	// Brief: of a property that is not violated nothing is told but the verdict. Who
+	Events bool `json:"-"`
+	// VerdictsOnly: of a property that is not violated nothing is told but the verdict. Who
 	// searches asks for trials by the thousand, and reads no more.
-	VerdictsOnly bool
+	VerdictsOnly bool `json:"-"`
 	// Notices takes what is to be said before the first trial begins, where that
 	// takes long; nil: nobody.
 	Notices io.Writer `json:"-"`
 }
 
-// validate refuses what does not exist.
-func (o Options) validate() error {
+// validate refuses what does not exist, and gives the kind of cluster.
+func (o Options) validate() (kind cluster.Kind, err error) {
 	for _, name := range o.Without {
 		if _, err := redlock.ParseRule(name); err != nil {
-			return err
+			return kind, err
 		}
 	}
 	if o.Lock != "" {
 		if err := o.checkRules(o.Lock); err != nil {
-			return err
+			return kind, err
 		}
 	}
 	if err := o.checkNodes(); err != nil {
-		return err
+		return kind, err
 	}
-	_, err := kinds.Find(o.Cluster)
-	return err
+	return kinds.Find(o.Cluster)
 }
 
-// Numbers are those of servers that a lock may be asked for.
-var Numbers = []int{1, 3, 5}
+// serverNumbers are those of servers that a lock may be asked for.
+var serverNumbers = []int{1, 3, 5}
 
 // checkNodes refuses a number of servers that the lock cannot be on.
 func (o Options) checkNodes() error {
 	if o.Nodes == 0 {
 		return nil
 	}
-	if !slices.Contains(Numbers, o.Nodes) {
+	if !slices.Contains(serverNumbers, o.Nodes) {
 		return fmt.Errorf("--nodes %d: give 1, 3 or 5", o.Nodes)
 	}
 	kind, err := locks.Find(cmp.Or(o.Lock, locks.Reference))
@@ -121,8 +120,8 @@ func (o Options) checkRulesOfAny(list []*scenarios.Scenario) (err error) {
 	return err
 }
 
-// newPlan makes the plan of a row's trials.
-func (o Options) newPlan(j Job) (*trial.Plan, error) {
+// Plan makes the plan of a row's trials, which says why they would be skipped.
+func (o Options) Plan(j Job) (*trial.Plan, error) {
 	kind, err := kinds.Find(o.Cluster)
 	if err != nil {
 		return nil, err
@@ -133,6 +132,12 @@ func (o Options) newPlan(j Job) (*trial.Plan, error) {
 		Without: j.Without, TTL: o.TTL, AllowBetter: j.AllowBetter,
 		Changes: j.Changes,
 	})
+}
+
+// choice is which servers the clusters have.
+func (o Options) choice() cluster.Choice {
+	lock, err := locks.Find(o.Lock)
+	return cluster.Choice{Server: o.Server, Image: o.Image, Worker: o.Worker, External: err == nil && lock.Program}
 }
 
 // parallel is how many trials run side by side.

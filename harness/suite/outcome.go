@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,26 +52,16 @@ func (t Result) Judgements() []Judgement {
 // judgedProperties lists every property in either map: the known ones in their
 // usual order, then any others by name.
 func judgedProperties(expect map[string]string, results map[string]checker.Result) []string {
-	var known, others []string
-	for _, p := range checker.Names() {
+	names := slices.Concat(checker.Names(), slices.Sorted(maps.Keys(expect)), slices.Sorted(maps.Keys(results)))
+	slices.Sort(names[len(checker.Names()):])
+	seen := map[string]bool{}
+	return slices.DeleteFunc(names, func(p string) bool {
 		_, named := expect[p]
 		_, judged := results[p]
-		if named || judged {
-			known = append(known, p)
-		}
-	}
-	for p := range expect {
-		if !slices.Contains(checker.Names(), p) {
-			others = append(others, p)
-		}
-	}
-	for p := range results {
-		if _, named := expect[p]; !named && !slices.Contains(checker.Names(), p) {
-			others = append(others, p)
-		}
-	}
-	slices.Sort(others)
-	return append(known, others...)
+		again := seen[p]
+		seen[p] = true
+		return again || !named && !judged
+	})
 }
 
 func judge(property, expected string, result checker.Result, lenient bool) Judgement {

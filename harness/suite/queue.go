@@ -8,27 +8,20 @@ import (
 // ticket is one trial to run.
 type ticket struct {
 	row, trial int
-	job        Job
 	// busy: its clients work in loops, and keep half a core busy; those of a
 	// script wait most of the time.
 	busy bool
-	// firstAttempt is what came of it when it was held up beside others; nil: it was not. It
-	// has no other beside it any more.
-	firstAttempt *Result
 }
 
-// queue hands tickets out in the order of the rows, with two exceptions. When as
+// queue hands tickets out in the order of the rows, with one exception. When as
 // many busy trials are under way as there are processors, those that are not
-// overtake those that are: more would hold each other up, and prove nothing. And those
-// that were held up come last, one at a time.
+// overtake those that are: more would hold each other up, and prove nothing.
 type queue struct {
 	mu      sync.Mutex
-	changed sync.Cond // a trial has ended, or the queue is empty
+	changed sync.Cond // a trial has ended, or the queue is closed
 	waiting []ticket
-	stalled []ticket // were held up
-	running int      // how many are under way
-	busy    int      // how many busy ones of these
-	closed  bool     // nothing more is handed out
+	busy    int  // how many busy ones are under way
+	closed  bool // nothing more is handed out
 }
 
 // newQueue lists a ticket for each of so many trials of each row, as far as they are
@@ -38,20 +31,24 @@ func newQueue(jobs []Job, trials int) *queue {
 	q.changed.L = &q.mu
 	for row, j := range jobs {
 		for trial := j.Share.First; trial < max(trials, 1); trial += j.Share.step() {
-			q.waiting = append(q.waiting, ticket{row: row, trial: trial, job: j, busy: j.Scenario.Workload != nil})
+			q.waiting = append(q.waiting, ticket{row, trial, j.Scenario.Workload != nil})
 		}
 	}
 	return q
 }
 
 // next takes the first ticket that may be run now, and waits for one if need be;
-// false if there are no more. done gives it back.
+// false if there are no more.
 func (q *queue) next() (ticket, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.closed && (len(q.waiting) > 0 || len(q.stalled) > 0) {
-		if t, ready := q.ready(); ready {
-			q.running++
+	for !q.closed && len(q.waiting) > 0 {
+		for i, t := range q.waiting {
+			if t.busy && q.busy >= runtime.GOMAXPROCS(0) {
+				continue
+			}
+			copy(q.waiting[1:i+1], q.waiting[:i]) // few are passed over, and many wait behind them
+			q.waiting = q.waiting[1:]
 			if t.busy {
 				q.busy++
 			}
@@ -62,62 +59,26 @@ func (q *queue) next() (ticket, bool) {
 	return ticket{}, false
 }
 
-// ready takes a ticket that may be run now off the queue. The caller holds the lock.
-func (q *queue) ready() (ticket, bool) {
-	for i, t := range q.waiting {
-		if t.busy && q.busy >= runtime.GOMAXPROCS(0) {
-			continue
-		}
-		copy(q.waiting[1:i+1], q.waiting[:i]) // few are passed over, and many wait behind them
-		q.waiting = q.waiting[1:]
-		return t, true
-	}
-	if len(q.waiting) > 0 || len(q.stalled) == 0 || q.running > 0 {
-		return ticket{}, false
-	}
-	t := q.stalled[0]
-	q.stalled = q.stalled[1:]
-	return t, true
-}
-
 // done says that a ticket's trial is over.
-func (q *queue) done(t ticket) { q.finish(t, nil) }
-
-// retryAlone says that a ticket's trial was held up: it is tried again, alone.
-func (q *queue) retryAlone(t ticket, came Result) { q.finish(t, &came) }
-
-func (q *queue) finish(t ticket, held *Result) {
+func (q *queue) done(t ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.running--
 	if t.busy {
 		q.busy--
 	}
-	if held != nil {
-		t.firstAttempt = held
-		q.stalled = append(q.stalled, t)
-	}
 	q.changed.Broadcast()
 }
 
-// close throws away what is still waiting; what came of those that were held up stays.
+// close throws away what is still waiting.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting, q.closed = nil, true
+	q.closed = true
 	q.changed.Broadcast()
 }
 
-// requeue takes back a ticket that was handed out too late to be used.
-func (q *queue) requeue(t ticket) {
-	if t.firstAttempt != nil {
-		q.retryAlone(t, *t.firstAttempt)
-	}
-}
-
-// remaining are those that were held up and have not been tried again.
-func (q *queue) remaining() []ticket {
+func (q *queue) isClosed() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.stalled
+	return q.closed
 }

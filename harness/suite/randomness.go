@@ -23,8 +23,8 @@ func childGODEBUG() string {
 	return "GODEBUG=" + strings.TrimPrefix(os.Getenv("GODEBUG")+","+repeatable, ",")
 }
 
-// SeedRandomness makes repeatable what a process draws from now on.
-func SeedRandomness(seed uint64) {
+// seedRandomness makes repeatable what a process draws from now on.
+func seedRandomness(seed uint64) {
 	//lint:ignore SA1019 nothing else seeds what other packages draw from math/rand
 	mathrand.Seed(int64(seed))
 	var key [32]byte

@@ -18,7 +18,7 @@ import (
 // no lock of the class is convicted of.
 
 // measureClass runs the reference in the row in which a lock under test violated something, and notes what it keeps.
-func measureClass(ctx context.Context, e executor, j Job, o Options, t *Result) {
+func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result) {
 	violated := t.violated()
 	if !j.AllowBetter || t.Failure != "" || t.Skipped != "" || len(violated) == 0 {
 		return
@@ -28,9 +28,9 @@ func measureClass(ctx context.Context, e executor, j Job, o Options, t *Result) 
 	if err != nil {
 		return // a lock that nobody knows is held to everything
 	}
-	o = Options{Cluster: Virtual, Trials: 1, Seed: t.Seed, TTL: o.TTL, Retries: o.Retries, VerdictsOnly: true}
-	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: ReferenceOf(kind)}
-	done := e.runReference(ctx, same, o)
+	o = Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
+	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: referenceOf(kind)}
+	done := o.runFirst(ctx, same, run)
 	limit := true
 	for _, property := range violated {
 		verdict := done.verdict(property)
@@ -38,13 +38,13 @@ func measureClass(ctx context.Context, e executor, j Job, o Options, t *Result) 
 		limit = limit && verdict == history.Violated
 	}
 	if limit {
-		t.Remedies = remedies(ctx, e, same, o, violated)
+		t.Remedies = remedies(ctx, run, same, o, violated)
 	}
 }
 
 // checkMapped skips a row that was made for more servers, where the reference shows that it is another situation on
 // fewer: that it does not come to what it comes to on those that the scenario names.
-func checkMapped(ctx context.Context, e executor, j Job, o Options, t *Result) {
+func checkMapped(ctx context.Context, run runTask, j Job, o Options, t *Result) {
 	if j.Mapped == nil || t.Failure != "" || t.Skipped != "" {
 		return
 	}
@@ -52,11 +52,11 @@ func checkMapped(ctx context.Context, e executor, j Job, o Options, t *Result) {
 	if err != nil {
 		return
 	}
-	o = Options{Cluster: Virtual, Trials: 1, Seed: t.Seed, TTL: o.TTL, Retries: o.Retries, VerdictsOnly: true}
-	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: ReferenceOf(kind)}
+	o = Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
+	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: referenceOf(kind)}
 	more := fewer
 	more.Scenario = j.Mapped
-	here, there := e.runReference(ctx, fewer, o), e.runReference(ctx, more, o)
+	here, there := o.runFirst(ctx, fewer, run), o.runFirst(ctx, more, run)
 	for property := range j.Scenario.Expect {
 		if here.verdict(property) != there.verdict(property) {
 			*t = Result{
@@ -69,8 +69,8 @@ func checkMapped(ctx context.Context, e executor, j Job, o Options, t *Result) {
 	}
 }
 
-// ReferenceOf names the reference of a lock's class: on one server, it is given one.
-func ReferenceOf(k locks.Kind) string {
+// referenceOf names the reference of a lock's class: on one server, it is given one.
+func referenceOf(k locks.Kind) string {
 	switch {
 	case k.Renews:
 		return builtin.Renewing
@@ -93,29 +93,29 @@ func (t Result) violated() []string {
 
 // The remedies: what may remove a limit of a class.
 const (
-	RemedyPersistence = "persistence (appendfsync always)"
-	RemedyServers     = "a lock on five servers"
-	RemedyFencing     = "a fencing token that the store checks"
+	remedyPersistence = "persistence (appendfsync always)"
+	remedyServers     = "a lock on five servers"
+	remedyFencing     = "a fencing token that the store checks"
 )
 
 // remedies runs the reference again with one thing changed, and names the changes with which nothing is violated.
-func remedies(ctx context.Context, e executor, j Job, o Options, violated []string) []string {
+func remedies(ctx context.Context, run runTask, j Job, o Options, violated []string) []string {
 	var found []string
 	for _, change := range []struct {
 		name string
 		job  func(Job) (Job, bool)
 	}{
-		{RemedyPersistence, withPersistence},
-		{RemedyServers, withServers},
-		{RemedyFencing, func(j Job) (Job, bool) { return withFencing(j, violated) }},
+		{remedyPersistence, withPersistence},
+		{remedyServers, withServers},
+		{remedyFencing, func(j Job) (Job, bool) { return withFencing(j, violated) }},
 	} {
 		changed, differs := change.job(j)
 		if !differs {
 			continue
 		}
-		done := e.runReference(ctx, changed, o)
+		done := o.runFirst(ctx, changed, run)
 		keeps := func(property string) bool { return done.verdict(property) == history.Holds }
-		if change.name == RemedyFencing { // leases still overlap: the data are safe all the same
+		if change.name == remedyFencing { // leases still overlap: the data are safe all the same
 			if keeps(checker.ProtectedData) {
 				found = append(found, change.name)
 			}

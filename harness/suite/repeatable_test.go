@@ -2,6 +2,8 @@ package suite
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -48,5 +50,7 @@ func historyOf(t *testing.T, c *Children, s *scenarios.Scenario, seed int) strin
 	trials, err := c.Run(context.Background(), []Job{{Scenario: s}}, o, func(Result) {})
 	require.NoError(t, err)
 	require.Empty(t, trials[0].Failure)
-	return contents(t, o.Out, trials[0].History)
+	data, err := os.ReadFile(filepath.Join(o.Out, filepath.FromSlash(trials[0].History)))
+	require.NoError(t, err)
+	return string(data)
 }

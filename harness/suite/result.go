@@ -44,12 +44,10 @@ type Result struct {
 	Repeat string `json:"repeat,omitempty"`
 	// Hung: it failed because it made no progress any more.
 	Hung bool `json:"-"`
-	// lost: the cluster can run no other.
+	// clusterLost: the cluster can run no other.
 	clusterLost bool
-	// late: it failed because the engine or a server took too long.
+	// timedOut: it failed because the engine or a server took too long.
 	timedOut bool
-	// held: it proves nothing, and is to be tried again when nothing runs beside it.
-	stalled bool
 	// Abilities is what the lock can do, where it was for a lease to show.
 	Abilities *locks.Abilities `json:"-"`
 	// Attempts is how many runs it took, more than one where the harness was held up, or the engine took too long.

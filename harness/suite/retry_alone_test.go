@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/checker"
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/trial"
 )
@@ -105,18 +103,6 @@ func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
 	standing, why := trials[0].Outcome()
 	require.Equal(t, Inconclusive, standing)
 	require.Contains(t, why, "stalled")
-	require.Equal(t, 1, trials[0].Attempts)
-}
-
-// A cluster that is lost is not tried again, though it was noticed by its silence.
-func TestLostCluster_IsNotRetried(t *testing.T) {
-	o := onFake(3)
-	o.Parallel = 1
-	performer := func(context.Context, *trial.Plan, *Result, *trial.Journal) (trial.Observed, error) {
-		return trial.Observed{}, errors.Join(&cluster.Lost{Cluster: "docker", Why: "the engine is gone"}, context.DeadlineExceeded)
-	}
-	trials := runFake(t.Context(), o, []Job{plain("a")}, performer, func(Result) {})
-	require.Len(t, trials, 1)
 	require.Equal(t, 1, trials[0].Attempts)
 }
 

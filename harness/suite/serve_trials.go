@@ -9,8 +9,10 @@ import (
 	"os"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 	"example.org/lockproof/harness/trial"
 )
@@ -31,29 +33,16 @@ const (
 // its memory is more than a machine can be asked for.
 func ServeTrials(in io.Reader, out io.Writer) error {
 	os.Stdout, os.Stdin = os.Stderr, nil // a lock that prints must not talk to whoever reads out
-	s := &server{out: json.NewEncoder(out), progress: &trial.Progress{}, requests: make(chan request)}
+	s := &server{out: json.NewEncoder(out), requests: make(chan request)}
 	go s.read(nonBlocking(in))
 	go s.reportProgress()
 	go s.watchMemory()
-	jobs := map[int]request{}
-	for o := range s.requests {
-		if o.Job != nil {
-			jobs[o.Row] = o
-		}
-		known, ok := jobs[o.Row]
-		if !ok {
-			return fmt.Errorf("row %d has not been given", o.Row)
-		}
-		r, err := newRunner(o.ctx, *known.Options)
-		if err != nil {
-			return err
-		}
-		r.progress = s.progress
-		SeedRandomness(known.Options.Seed + uint64(o.Trial))
-		s.progress.Begin()
-		done := r.runTrial(o.ctx, ticket{row: o.Row, trial: o.Trial, job: *known.Job})
-		s.progress.End()
-		if err := r.maker.Close(); err != nil && done.Failure == "" {
+	for r := range s.requests {
+		seedRandomness(r.Task.Result.Seed)
+		done := r.Task.Result
+		if here, err := s.runner(r.ctx, r.Task); err == nil {
+			done = here.runTask(r.ctx, *r.Task)
+		} else {
 			done.Failure = err.Error()
 		}
 		if err := s.send(response{Trial: &done, Events: done.Events, Abilities: done.Abilities}); err != nil {
@@ -64,11 +53,28 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 }
 
 type server struct {
-	progress *trial.Progress
+	trial    atomic.Pointer[trial.Journal] // of the trial under way; nil: there is none
 	requests chan request
 
 	mu  sync.Mutex
 	out *json.Encoder
+}
+
+// runner is what runs a task, whose plan comes from another process.
+func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
+	kind, err := kinds.Find(t.Result.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Plan.Resolve(kind); err != nil {
+		return nil, err
+	}
+	r, err := newRunner(ctx, kind, t.Plan.Settings.Choice, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.watch = s.trial.Store
+	return r, nil
 }
 
 func (s *server) send(r response) error {
@@ -93,9 +99,6 @@ func (s *server) read(in io.Reader) {
 			os.Exit(1)
 		case o.Cancel:
 			cancel()
-		case o.Explain:
-			_ = s.send(response{FinalError: stuck()})
-			os.Exit(1)
 		default:
 			if ctx.Err() != nil { // what was called off is over; this is of another run
 				ctx, cancel = context.WithCancel(context.Background())
@@ -117,12 +120,21 @@ func stuck() string {
 		"use a channel in its place, or real servers", place)
 }
 
-// reportProgress says how far the trial under way has got.
+// reportProgress says how far the trial under way has got, and why it gets no further.
 func (s *server) reportProgress() {
+	var before trial.Position
 	for range time.Tick(progressInterval) {
-		if p, busy := s.progress.Read(); busy {
-			_ = s.send(response{Progress: &p}) // if nobody listens, the input ends as well
+		journal := s.trial.Load()
+		if journal == nil {
+			continue
 		}
+		now := journal.Position()
+		r := response{Progress: &now}
+		if now == before && !now.Judging {
+			r.Stuck = stuck()
+		}
+		before = now
+		_ = s.send(r) // if nobody listens, the input ends as well
 	}
 }
 

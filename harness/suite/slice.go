@@ -20,9 +20,9 @@ type Slice struct {
 	Count int `json:"count"`
 }
 
-// MaxSlices is into how many parts anything is split at most: as many as an array
+// maxSlices is into how many parts anything is split at most: as many as an array
 // job of AWS Batch has.
-const MaxSlices = 10_000
+const maxSlices = 10_000
 
 var sliceForm = regexp.MustCompile(`^([0-9]{1,5})/([0-9]{1,5})$`)
 
@@ -48,8 +48,8 @@ func ParseSlice(text string) (Slice, error) {
 	index, _ := strconv.Atoi(m[1]) // the form has digits only
 	count, _ := strconv.Atoi(m[2])
 	switch {
-	case count < 1 || count > MaxSlices:
-		return Slice{}, fmt.Errorf("%s: there are from 1 to %d slices", expanded, MaxSlices)
+	case count < 1 || count > maxSlices:
+		return Slice{}, fmt.Errorf("%s: there are from 1 to %d slices", expanded, maxSlices)
 	case index > count:
 		return Slice{}, fmt.Errorf("%s: the slices of %d are 1/%d to %d/%d", expanded, count, count, count, count)
 	case index == 0:
@@ -73,7 +73,7 @@ func (s Slice) ExpandPath(path string) string {
 func (o Options) Slice(jobs []Job, s Slice) ([]Job, error) {
 	var order, skipped []int
 	for i, j := range jobs {
-		p, err := o.newPlan(j)
+		p, err := o.Plan(j)
 		switch {
 		case err != nil:
 			return nil, err

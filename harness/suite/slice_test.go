@@ -25,7 +25,7 @@ func names(jobs []Job) []string {
 func numbered(jobs []Job, trials int) []string {
 	var list []string
 	for q := newQueue(jobs, trials); len(q.waiting) > 0; q.waiting = q.waiting[1:] {
-		list = append(list, fmt.Sprint(q.waiting[0].job.Name(), ", ", q.waiting[0].trial))
+		list = append(list, fmt.Sprint(jobs[q.waiting[0].row].Name(), ", ", q.waiting[0].trial))
 	}
 	return list
 }
@@ -58,7 +58,7 @@ func TestSlicesShareOutTheWhole(t *testing.T) {
 			union = append(union, numbered(part, o.Trials)...)
 			planned += o.Planned(part)
 			require.True(rt, slices.ContainsFunc(part, func(j Job) bool {
-				p, err := o.newPlan(j)
+				p, err := o.Plan(j)
 				require.NoError(rt, err)
 				return p.Skip() == ""
 			}), "a slice with nothing to run")
@@ -170,7 +170,7 @@ func FuzzSliceForm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := ParseSlice(text)
 		if err == nil {
-			require.True(t, 1 <= s.Index && s.Index <= s.Count && s.Count <= MaxSlices)
+			require.True(t, 1 <= s.Index && s.Index <= s.Count && s.Count <= maxSlices)
 		}
 	})
 }

@@ -3,13 +3,27 @@ package suite
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 )
 
 // Runner runs jobs: Run, Children.Run, or a test's stand-in.
 type Runner func(context.Context, []Job, Options, func(Result)) ([]Result, error)
+
+// One runs one trial of a job; an error means that it was not run.
+func (run Runner) One(ctx context.Context, j Job, o Options) (Result, error) {
+	o.Trials = 1
+	trials, err := run(ctx, []Job{j}, o, func(Result) {})
+	switch {
+	case err != nil:
+		return Result{}, err
+	case len(trials) == 0:
+		return Result{}, fmt.Errorf("the trial was not run: %w", context.Cause(ctx))
+	}
+	return trials[0], nil
+}
 
 // Run runs every job for the number of trials that o asks for, some side
 // by side, and calls observe once for each trial as it finishes, one call at a
@@ -19,99 +33,92 @@ type Runner func(context.Context, []Job, Options, func(Result)) ([]Result, error
 // It begins by removing what killed runs have left, on every kind of cluster.
 // An error means that the harness could not work at all.
 func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Result, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	sweep(ctx)
-	r, err := newRunner(ctx, o)
+	kind, err := o.validate()
 	if err != nil {
 		return nil, err
 	}
-	trials := runAll(ctx, jobs, o, func() executor { return r }, observe)
+	sweep(ctx)
+	r, err := newRunner(ctx, kind, o.choice(), o.Notices)
+	if err != nil {
+		return nil, err
+	}
+	trials := runAll(ctx, jobs, o, r.runTask, observe)
 	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.clusterLost })
-	if err := r.maker.Close(); err != nil && len(trials) > 0 && !lost { // what is lost has been told of
+	if err := r.maker.Close(); err != nil && len(trials) > 0 && !lost { // a lost cluster was reported
 		// The trials have been judged: what went wrong after them must not
 		// keep anybody from their report.
 		last := &trials[len(trials)-1]
-		last.Failure = errors.Join(failureOf(last), err).Error()
+		last.Failure = strings.TrimPrefix(last.Failure+"\n"+err.Error(), "\n")
 	}
 	return trials, nil
 }
 
-func failureOf(t *Result) error {
-	if t.Failure == "" {
-		return nil
-	}
-	return errors.New(t.Failure)
+// attempted is a trial that was run, and what came of it.
+type attempted struct {
+	ticket
+	task   task
+	result Result
 }
 
-// executor runs one trial after another.
-type executor interface {
-	// runReference runs one trial of the reference of a lock's class in virtual time.
-	runReference(ctx context.Context, j Job, o Options) Result
-	runTrial(ctx context.Context, t ticket) Result
-	finish() // there are no more
-}
-
-// runAll spreads the trials over as many executors as are to run side by side.
-func runAll(ctx context.Context, jobs []Job, o Options, newExecutor func() executor, observe func(Result)) []Result {
+// runAll spreads the trials over as many goroutines as are to run side by side. A trial that proves nothing beside
+// others is run again when those are done, alone.
+func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe func(Result)) []Result {
 	tickets := newQueue(jobs, o.Trials)
 	defer context.AfterFunc(ctx, tickets.close)()
-	type finished struct {
-		ticket
-		Result
-	}
 	var (
-		wg   sync.WaitGroup
-		mu   sync.Mutex
-		done []finished
+		wg         sync.WaitGroup
+		mu         sync.Mutex
+		done, held []attempted
 	)
-	settled := func(t ticket, result Result) {
-		if standing, _ := result.Outcome(); standing != AsExpected && standing != Skipped {
-			result.Repeat = o.repeat(t.job, result.Seed)
+	settle := func(a attempted, provesNothing bool) {
+		if !provesNothing {
+			checkMapped(ctx, run, jobs[a.row], o, &a.result)
+			measureClass(ctx, run, jobs[a.row], o, &a.result)
+		}
+		if outcome, _ := a.result.Outcome(); outcome != AsExpected && outcome != Skipped {
+			a.result.Repeat = o.repeat(jobs[a.row], a.result.Seed)
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		done = append(done, finished{t, result})
-		observe(result)
+		done = append(done, a)
+		observe(a.result)
 	}
 	for range o.parallel() {
 		wg.Go(func() {
-			runs := newExecutor()
-			defer runs.finish()
-			for {
-				t, more := tickets.next()
-				if !more || ctx.Err() != nil {
-					tickets.requeue(t)
-					return
+			for t, more := tickets.next(); more && ctx.Err() == nil; t, more = tickets.next() {
+				a := attempted{ticket: t}
+				var ready bool
+				if a.task, a.result, ready = o.newTask(jobs[t.row], t.trial); ready {
+					a.result = run(ctx, a.task)
 				}
-				result := runs.runTrial(ctx, t)
-				if !result.stalled {
-					checkMapped(ctx, runs, t.job, o, &result)
-					measureClass(ctx, runs, t.job, o, &result)
+				if again := a.result.provesNothing(o, o.parallel() > 1); again && ctx.Err() == nil {
+					mu.Lock()
+					held = append(held, a)
+					mu.Unlock()
+				} else {
+					settle(a, again)
 				}
-				if result.stalled && ctx.Err() == nil {
-					tickets.retryAlone(t, result)
-					continue
-				}
-				settled(t, result)
 				tickets.done(t)
-				if result.clusterLost {
+				if a.result.clusterLost {
 					tickets.close() // all that are still to come would fail alike
 				}
 			}
 		})
 	}
 	wg.Wait()
-	for _, t := range tickets.remaining() { // there was no time to try them again
-		settled(t, *t.firstAttempt)
+	for _, a := range held {
+		again := true
+		if !tickets.isClosed() {
+			a.result, again = retryAlone(ctx, o, run, a)
+		}
+		settle(a, again)
 	}
-	slices.SortFunc(done, func(a, b finished) int {
-		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.ticket.trial, b.ticket.trial))
+	slices.SortFunc(done, func(a, b attempted) int {
+		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.trial, b.trial))
 	})
 	trials := make([]Result, len(done))
-	for i, d := range done {
-		trials[i] = d.Result
+	for i, a := range done {
+		trials[i] = a.result
 	}
 	return trials
 }

@@ -114,15 +114,14 @@ func (c *clientGroup) fail(m *member, err error) {
 
 // send hands a command to a client; what becomes of it arrives at the channel.
 func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Message, error) {
-	c.mu.Lock()
-	m := c.members[name]
-	if m == nil || m.killed {
-		c.mu.Unlock()
-		return nil, fmt.Errorf("client %s is not running", name)
+	m, err := c.running(name)
+	if err != nil {
+		return nil, err
 	}
+	done := make(chan client.Message, 1)
+	c.mu.Lock()
 	c.serial++
 	cmd.Serial = c.serial
-	done := make(chan client.Message, 1)
 	c.replies[cmd.Serial] = done
 	c.mu.Unlock()
 	if err := m.worker.Send(cmd); err != nil {
@@ -214,23 +213,20 @@ func (c *clientGroup) running(name string) (*member, error) {
 	return m, nil
 }
 
-// Pause stops a client where it stands.
-func (c *clientGroup) Pause(name string) error {
+// act does something to a client that runs.
+func (c *clientGroup) act(name string, do func(client.Worker) error) error {
 	m, err := c.running(name)
 	if err != nil {
 		return err
 	}
-	return m.worker.Pause()
+	return do(m.worker)
 }
 
+// Pause stops a client where it stands.
+func (c *clientGroup) Pause(name string) error { return c.act(name, client.Worker.Pause) }
+
 // Resume carries it on.
-func (c *clientGroup) Resume(name string) error {
-	m, err := c.running(name)
-	if err != nil {
-		return err
-	}
-	return m.worker.Resume()
-}
+func (c *clientGroup) Resume(name string) error { return c.act(name, client.Worker.Resume) }
 
 // Kill ends it without a chance to clean up.
 func (c *clientGroup) Kill(name string) error {
@@ -259,9 +255,6 @@ const commandTimeout = 5 * time.Second
 
 // command gives a client that runs a command that acts at once, and waits for its end.
 func (c *clientGroup) command(ctx context.Context, name string, cmd client.Command) (client.Message, error) {
-	if _, err := c.running(name); err != nil {
-		return client.Message{}, err
-	}
 	done, err := c.send(name, cmd)
 	if err != nil {
 		return client.Message{}, err
@@ -272,17 +265,14 @@ func (c *clientGroup) command(ctx context.Context, name string, cmd client.Comma
 // SetClock changes a client's clocks and reads them.
 func (c *clientGroup) SetClock(ctx context.Context, name string, jump time.Duration,
 	rate float64) (nemesis.Reading, error) {
-	m, err := c.running(name)
-	if err != nil {
-		return nemesis.Reading{}, err
-	}
 	set := client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}}
 	if _, err := c.command(ctx, name, set); err != nil {
 		return nemesis.Reading{}, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wall, mono := m.clock[true], m.clock[false]
+	clock := c.members[name].clock
+	wall, mono := clock[true], clock[false]
 	if wall.Clock == nil || mono.Clock == nil {
 		return nemesis.Reading{}, fmt.Errorf("client %s has not read its clocks", name)
 	}

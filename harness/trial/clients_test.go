@@ -96,7 +96,7 @@ func TestSend_KilledClient(t *testing.T) {
 	require.EqualError(t, c.Pause("c1"), "client c1 was killed, and does not come back")
 	require.Equal(t, 1, p.killed)
 	_, err := c.send("c1", client.Command{Do: client.DoAcquire})
-	require.EqualError(t, err, "client c1 is not running")
+	require.EqualError(t, err, "client c1 was killed, and does not come back")
 	p.say(client.Message{Error: "signal: killed"})
 	require.NoError(t, c.firstFailure(), "that it ends is what was wanted")
 	require.NoError(t, c.close())

@@ -37,13 +37,10 @@ func (p *Plan) quorum() int {
 // configuredNodes gives the nodes that a client's lock is given, for the clients that the scenario
 // gives some only. Who has an alias has the server behind it.
 func (p *Plan) configuredNodes() map[string][]string {
-	var lists map[string][]string
+	lists := map[string][]string{}
 	for _, c := range p.Clients {
 		if len(c.Nodes) == 0 {
 			continue
-		}
-		if lists == nil {
-			lists = map[string][]string{}
 		}
 		list := slices.Clone(c.Nodes)
 		for alias, server := range p.Aliases {
@@ -59,15 +56,11 @@ func (p *Plan) configuredNodes() map[string][]string {
 
 // clientTTLs gives the TTLs of the clients that have one of their own.
 func (p *Plan) clientTTLs() map[string]int64 {
-	var ttls map[string]int64
+	ttls := map[string]int64{}
 	for _, c := range p.Clients {
-		if c.TTL.IsZero() {
-			continue
+		if !c.TTL.IsZero() {
+			ttls[c.Name] = int64(c.TTL.In(p.TTL))
 		}
-		if ttls == nil {
-			ttls = map[string]int64{}
-		}
-		ttls[c.Name] = int64(c.TTL.In(p.TTL))
 	}
 	return ttls
 }

@@ -1,16 +1,15 @@
 package trial
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 	"time"
 
@@ -18,33 +17,44 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Journal takes a run's events: in memory for the checker, as long as there are
-// not too many, and line by line in a file, so that a killed run leaves what it
-// saw. The file comes into being with its first line, which is the header:
-// whenever the harness is killed, there is no file of that name, or one that can
-// be judged.
+// Journal takes a run's events, for the checker and for the file that others read. In real time they go to the file
+// line by line, so that a killed run leaves what it saw, and are judged from there. In virtual time, where a trial takes
+// milliseconds, and without an output folder they are kept in memory; a file is written of those that are worth it.
+// A file has its name once it has its first line, which is the header: whenever the harness is killed, there is no file
+// of that name, or one that can be judged.
 type Journal struct {
-	root, path string   // the output folder, and the file below it
-	file       *os.File // nil before the first line; the writer's lock guards it
-	writer     *history.Writer
+	folder *os.Root // the output folder; nil: there is no file
+	path   string   // of the file below it
+	live   bool     // events go to the file as they come
 
-	mu          sync.Mutex
-	hasHeader   bool // the header has come, and with it whatever came before it
-	recorded    []history.Event
-	ordered     bool  // seen is in the order of the file's reader, no more in that of arrival
-	memoryLimit int   // how many events are kept in memory
-	spilled     bool  // there were too many to keep: the file has them
-	latest      int64 // time of the latest
-	count       int   // events so far
-	limit       int   // how many there may be; 0: any number
-
-	progress *Progress
+	mu        sync.Mutex
+	hasHeader bool
+	recorded  []history.Event // in order but for those of the latest instant; until the file takes them
+	settled   int             // how many of them are in order
+	instant   int64           // the latest
+	file      *os.File        // takes the events that come; nil: memory does
+	writer    *history.Writer // on file
+	err       error           // why there is no file
+	at        Position
+	limit     int // how many events there may be; 0: any number
 }
 
-// maxEventsInMemory is how many events are kept in memory, where there is a file that has
-// them as well: some 20 MB. Short runs, of which there may be thousands, are
-// then judged without reading a file.
-const maxEventsInMemory = 50_000
+// Position is how far a trial has got.
+type Position struct {
+	Events  int   `json:"events"`
+	Time    int64 `json:"time"`    // of the latest event, in nanoseconds
+	Judging bool  `json:"judging"` // the trial is over, and the checker at work
+}
+
+// Position says how far the trial has got. It may be asked from any goroutine.
+func (j *Journal) Position() Position {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.at
+}
+
+// maxShortHistory is how many events are handed on with a trial: some 20 MB.
+const maxShortHistory = 50_000
 
 // initialEvents is how many events there is room for from the beginning: a short trial has fewer.
 const initialEvents = 256
@@ -55,14 +65,13 @@ const maxVirtualEvents = 1_000_000
 
 // checkEventLimit says that there are more events than there may be, nil if not.
 func (j *Journal) checkEventLimit() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.limit == 0 || j.count <= j.limit {
+	at := j.Position()
+	if j.limit == 0 || at.Events <= j.limit {
 		return nil
 	}
 	return fmt.Errorf("more than %d events in %s of virtual time, the most that a trial may make: fewer clients, "+
 		"a shorter workload or TTL, or longer holds make fewer",
-		j.limit, time.Duration(j.latest).Round(time.Second))
+		j.limit, time.Duration(at.Time).Round(time.Second))
 }
 
 // JournalOptions is where a journal writes, and what it is about.
@@ -72,169 +81,111 @@ type JournalOptions struct {
 	Root, Path string
 	// Virtual: the trial is in virtual time, where events come in order, and too
 	// many of them end it.
-	Virtual  bool
-	Progress *Progress // takes how far the trial has got; nil: nobody looks
+	Virtual bool
 }
 
 // NewJournal makes the journal of one attempt at a trial. The file of an earlier
 // one goes: it must not stand for this one, however it ends.
 func NewJournal(to JournalOptions) (*Journal, error) {
-	j := &Journal{root: to.Root, path: to.Path, recorded: make([]history.Event, 0, initialEvents),
-		memoryLimit: maxEventsInMemory, progress: to.Progress}
+	j := &Journal{path: to.Path, live: to.Root != "" && !to.Virtual,
+		recorded: make([]history.Event, 0, initialEvents)}
 	if to.Virtual {
 		j.limit = maxVirtualEvents
 	}
 	if to.Root == "" {
 		return j, nil
 	}
-	if _, err := os.Lstat(j.name()); err == nil {
-		if err := j.checkFolders(); err != nil {
-			return nil, err
-		}
-		if err := os.Remove(j.name()); err != nil {
-			return nil, err
-		}
+	if err := os.MkdirAll(to.Root, 0o755); err != nil {
+		return nil, err
 	}
-	j.writer = history.NewWriter(j, to.Virtual)
+	var err error
+	if j.folder, err = os.OpenRoot(to.Root); err != nil {
+		return nil, err
+	}
+	if err := j.folder.Remove(j.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, j.folder.Close())
+	}
 	return j, nil
 }
 
-// Write takes whole lines from the writer to the file.
-func (j *Journal) Write(lines []byte) (int, error) {
-	if j.file == nil {
-		return j.create(lines)
-	}
-	return j.file.Write(lines)
-}
-
 // foldersMu keeps a trial that removes its folders, now empty, from removing one
-// that another trial of this process is about to use. One of another process may
-// do that: so a file whose folder has gone is made again, so often at most.
+// that another trial of this process is about to use.
 var foldersMu sync.Mutex
-
-const maxCreateTries = 100
 
 // NewSuffix is added to the name of a file whose header is being written.
 const NewSuffix = ".new"
 
-// checkFolders requires that the folders on the way to the file are there, and are none
-// that links lead to: what is written and removed is in the output folder. It makes
-// those that are not there. (os.Root would say the same of any name, by opening
-// each folder on the way each time: a third of a short trial.)
-func (j *Journal) checkFolders() error {
-	folder := j.root
-	for part := range strings.SplitSeq(filepath.Dir(j.path), string(filepath.Separator)) {
-		folder = filepath.Join(folder, part)
-		err := os.Mkdir(folder, 0o755)
-		if !errors.Is(err, fs.ErrExist) {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if seen, err := os.Lstat(folder); err != nil {
-			return err
-		} else if !seen.IsDir() {
-			return fmt.Errorf("%s is no folder, and histories are written to none that a link leads to: "+
-				"remove it, or name another output folder", folder)
-		}
+// writeFile makes the file with these events. What is there under its first name, a link
+// perhaps, is not written to.
+func (j *Journal) writeFile(events []history.Event) error {
+	foldersMu.Lock()
+	defer foldersMu.Unlock()
+	if err := j.folder.MkdirAll(filepath.Dir(j.path), 0o755); err != nil {
+		return err
+	}
+	unnamed := j.path + NewSuffix
+	// It may be there of a run that was killed, or be no file of ours at all.
+	if err := j.folder.Remove(unnamed); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := j.folder.OpenFile(unnamed, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	buffer := bufio.NewWriterSize(file, 1<<16)
+	lines := history.NewWriter(buffer)
+	for _, e := range events {
+		lines.Write(e)
+	}
+	err = cmp.Or(lines.Close(), buffer.Flush(), file.Close())
+	if err == nil {
+		err = j.folder.Rename(unnamed, j.path)
+	}
+	if err != nil {
+		return errors.Join(err, j.folder.Remove(unnamed))
 	}
 	return nil
 }
 
-// create makes the file with its first lines, which begin with the header. It
-// has its name only when it has them. What is there under its first name, a link
-// perhaps, is not written to.
-func (j *Journal) create(lines []byte) (n int, err error) {
-	foldersMu.Lock()
-	defer foldersMu.Unlock()
-	for range maxCreateTries {
-		if n, err = j.createOnce(lines); !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
+// goLive lets the file take what has come so far, the header first, and all that is still to come.
+func (j *Journal) goLive() error {
+	last := len(j.recorded) - 1
+	if err := j.writeFile(slices.Concat(j.recorded[last:], j.recorded[:last])); err != nil {
+		return err
 	}
-	return n, err
-}
-
-func (j *Journal) createOnce(lines []byte) (n int, err error) {
-	if err := os.MkdirAll(j.root, 0o755); err != nil {
-		return 0, err
-	}
-	if err := j.checkFolders(); err != nil {
-		return 0, err
-	}
-	unnamed := j.name() + NewSuffix
-	file, err := os.OpenFile(unnamed, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if errors.Is(err, fs.ErrExist) { // of a run that was killed, or no file of ours at all
-		if err = os.Remove(unnamed); err == nil {
-			file, err = os.OpenFile(unnamed, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		}
-	}
+	file, err := j.folder.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if n, err = file.Write(lines); err == nil {
-		file, err = rename(file, j.name())
-	}
-	if err != nil {
-		return n, errors.Join(err, file.Close(), os.Remove(unnamed))
-	}
-	j.file = file
-	return n, nil
+	j.recorded, j.file, j.writer = nil, file, history.NewWriter(file)
+	return nil
 }
 
-// rename gives a file that is open another name, which Windows does for none.
-func rename(file *os.File, name string) (*os.File, error) {
-	if runtime.GOOS != "windows" {
-		return file, os.Rename(file.Name(), name)
-	}
-	if err := file.Close(); err != nil {
-		return file, err
-	}
-	if err := os.Rename(file.Name(), name); err != nil {
-		return file, err
-	}
-	return os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-}
+func (j *Journal) name() string { return filepath.Join(j.folder.Name(), j.path) }
 
-func (j *Journal) name() string { return filepath.Join(j.root, j.path) }
-
-// Record adds an event. The header is the first to go to the file; what a
-// cluster says while it comes up follows it.
+// Record adds an event. What a cluster says while it comes up may come before the header.
 func (j *Journal) Record(e history.Event) {
 	e.MakeText()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.count++; j.limit > 0 && j.count > 2*j.limit {
+	if j.at.Events++; j.limit > 0 && j.at.Events > 2*j.limit {
 		return // the run has been called off, or does not even notice that
 	}
-	j.latest = max(j.latest, e.Time)
-	j.progress.recordEvent(e.Time)
-	if j.spilled {
-		j.write(e)
+	j.at.Time = max(j.at.Time, e.Time)
+	if j.writer != nil {
+		j.writer.Write(e)
 		return
+	}
+	if e.Time > j.instant {
+		j.settle()
+		j.instant = e.Time
 	}
 	j.recorded = append(j.recorded, e)
-	switch {
-	case j.hasHeader:
-		j.write(e)
-	case e.Type == history.TypeHeader:
+	if e.Type == history.TypeHeader {
 		j.hasHeader = true
-		j.write(e)
-		j.write(j.recorded[:len(j.recorded)-1]...)
-	}
-	if j.hasHeader && j.writer != nil && len(j.recorded) > j.memoryLimit {
-		j.recorded, j.spilled = nil, true
-	}
-}
-
-// write hands events to the writer, if there is one.
-func (j *Journal) write(events ...history.Event) {
-	if j.writer == nil {
-		return
-	}
-	for _, e := range events {
-		j.writer.Write(e)
+		if j.live {
+			j.err = j.goLive()
+		}
 	}
 }
 
@@ -245,32 +196,26 @@ func (j *Journal) HasHeader() bool {
 	return j.hasHeader
 }
 
-// End writes what is still to be written and closes the file; what is recorded
-// from now on is lost.
+// End closes a file that has taken the events; what is recorded from now on is lost there.
 func (j *Journal) End() error {
-	if j.writer == nil {
-		return nil
-	}
-	err := j.writer.Close()
-	if j.file == nil {
-		return err
-	}
-	return cmp.Or(err, j.file.Close())
-}
-
-// Length is the time of the latest event.
-func (j *Journal) Length() time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return time.Duration(j.latest)
+	if j.writer == nil {
+		return j.err
+	}
+	return cmp.Or(j.writer.Close(), j.file.Close())
+}
+
+// setJudging says that the trial is over, and whether it is being judged.
+func (j *Journal) setJudging(judging bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.at.Judging = judging
 }
 
 // source gives what was recorded, once the journal has ended.
 func (j *Journal) source() (checker.Source, error) {
-	j.mu.Lock()
-	spilled := j.spilled
-	j.mu.Unlock()
-	if !spilled {
+	if j.file == nil {
 		return checker.InMemory(j.orderedEvents()), nil
 	}
 	f, err := history.OpenFile(j.name())
@@ -282,51 +227,40 @@ func (j *Journal) source() (checker.Source, error) {
 func (j *Journal) orderedEvents() []history.Event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.ordered {
-		j.recorded, j.ordered = fileOrder(j.recorded), true
-	}
+	j.settle()
 	return j.recorded
 }
 
-// fileOrder puts events, which are in the order of their arrival, into that of a file's
-// reader: by time, and of one instant as the file's writer puts them. What is told later
-// than it was, as what a clock was set to is once it has been measured, comes after what
-// was told at its instant.
-func fileOrder(events []history.Event) []history.Event {
-	type place struct{ batch, index int }
-	places := make([]place, len(events))
-	batch, instant := 0, int64(math.MinInt64)
-	for i := range events {
-		if events[i].Time > instant {
-			batch, instant = batch+1, events[i].Time
-		}
-		places[i] = place{batch, i}
-	}
-	slices.SortFunc(places, func(p, q place) int {
-		a, b := &events[p.index], &events[q.index]
-		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a), rank(b)), cmp.Compare(p.batch, q.batch),
-			cmp.Compare(a.Process, b.Process), cmp.Compare(p.index, q.index))
+// settle puts the events of the latest instant in order: the header first, then by process, and the end last. In a
+// bubble many goroutines run at one instant in an order of the scheduler's choosing, and this takes its choice out: one
+// seed gives one history, byte for byte. What is told later than it was, as what a clock was set to is once it has been
+// measured, goes behind what was told at its instant. j.mu is held.
+func (j *Journal) settle() {
+	slices.SortStableFunc(j.recorded[j.settled:], func(a, b history.Event) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a.Type), rank(b.Type)),
+			cmp.Compare(a.Process, b.Process))
 	})
-	ordered := make([]history.Event, len(events))
-	for i, p := range places {
-		ordered[i] = events[p.index]
+	for i := j.settled; i < len(j.recorded) && j.recorded[i].Time < j.instant; i++ {
+		late := j.recorded[i]
+		at := sort.Search(i, func(k int) bool { return j.recorded[k].Time > late.Time })
+		copy(j.recorded[at+1:i+1], j.recorded[at:i])
+		j.recorded[at] = late
 	}
-	return ordered
+	j.settled = len(j.recorded)
 }
 
-// ShortHistory gives what was recorded, nil if that is more than is kept in memory beside a
-// file.
+// ShortHistory gives what is in memory, nil if that is more than is handed on.
 func (j *Journal) ShortHistory() []history.Event {
 	events := j.orderedEvents()
-	if len(events) > maxEventsInMemory {
+	if len(events) > maxShortHistory {
 		return nil
 	}
 	return events
 }
 
 // rank puts the header before everything at its instant, and the end after it.
-func rank(e *history.Event) int {
-	switch e.Type {
+func rank(t history.Type) int {
+	switch t {
 	case history.TypeHeader:
 		return 0
 	case history.TypeEnd:
@@ -335,22 +269,34 @@ func rank(e *history.Event) int {
 	return 1
 }
 
-// KeepOrRemove removes the file unless it is to be kept. It returns the file's path
-// below the output folder.
-func (j *Journal) KeepOrRemove(keep bool) string {
-	if j.file == nil {
-		return ""
+// KeepOrRemove sees to it that there is a file if the history is to be kept, and none otherwise. It returns the file's
+// path below the output folder, "" if there is none.
+func (j *Journal) KeepOrRemove(keep bool) (string, error) {
+	if j.folder == nil {
+		return "", nil
+	}
+	defer j.folder.Close()
+	if !j.hasHeader {
+		return "", nil
+	}
+	if keep && j.file == nil {
+		if err := cmp.Or(j.err, j.writeFile(j.orderedEvents())); err != nil {
+			return "", err
+		}
 	}
 	if keep {
-		return filepath.ToSlash(j.path)
+		return filepath.ToSlash(j.path), nil
+	}
+	if j.file == nil {
+		return "", nil
 	}
 	foldersMu.Lock()
 	defer foldersMu.Unlock()
 	// The folders go with it when they are empty.
 	for name := j.path; name != "trials"; name = filepath.Dir(name) {
-		if os.Remove(filepath.Join(j.root, name)) != nil {
+		if j.folder.Remove(name) != nil {
 			break
 		}
 	}
-	return ""
+	return "", nil
 }

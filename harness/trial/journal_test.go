@@ -3,11 +3,15 @@ package trial
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual"
@@ -27,9 +31,8 @@ func runVirtual(t *testing.T, p *Plan, j *Journal) {
 	require.NoError(t, j.End())
 }
 
-// A history that is judged from its file, because it is too long for memory,
-// gets the verdicts, figures, violations and blames of one that is not.
-func TestJournal_LongHistoryReadFromFile(t *testing.T) {
+// In real time a history is judged from its file: it gets the verdicts, figures, violations and blames of one in memory.
+func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall"} {
 		t.Run(name, func(t *testing.T) {
 			short, err := NewJournal(JournalOptions{Virtual: true})
@@ -38,29 +41,26 @@ func TestJournal_LongHistoryReadFromFile(t *testing.T) {
 			results, err := Judge(short)
 			require.NoError(t, err)
 
-			for _, ordered := range []bool{true, false} {
-				j, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: ordered})
-				require.NoError(t, err)
-				j.memoryLimit = 10
-				for _, e := range short.orderedEvents() {
-					j.Record(e)
-				}
-				require.NoError(t, j.End())
-				require.True(t, j.spilled)
-				require.Empty(t, j.recorded)
-				require.Equal(t, short.Length(), j.Length())
-				long, err := Judge(j)
-				require.NoError(t, err)
-				require.Equal(t, results, long)
-				require.Empty(t, j.KeepOrRemove(false))
-				require.NoFileExists(t, j.name())
+			j, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path})
+			require.NoError(t, err)
+			for _, e := range short.orderedEvents() {
+				j.Record(e)
 			}
+			require.NoError(t, j.End())
+			require.Empty(t, j.recorded)
+			require.Equal(t, short.Position(), j.Position())
+			long, err := Judge(j)
+			require.NoError(t, err)
+			require.Equal(t, results, long)
+			kept, err := j.KeepOrRemove(false)
+			require.NoError(t, err)
+			require.Empty(t, kept)
+			require.NoFileExists(t, j.name())
+			require.NoDirExists(t, filepath.Dir(j.name()))
 		})
 	}
 }
 
-// Whenever the harness is killed, a history that has its name has its header:
-// here the header cannot be written.
 // What is in memory is in the order in which the file is read, also where something is told
 // late (fast-servers): both are judged.
 func TestJournal_SameOrderInMemoryAndFile(t *testing.T) {
@@ -68,6 +68,8 @@ func TestJournal_SameOrderInMemoryAndFile(t *testing.T) {
 		j, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: true})
 		require.NoError(t, err)
 		runVirtual(t, planned(t, load(t, name), Settings{On: virtual.Kind}), j)
+		_, err = j.KeepOrRemove(true)
+		require.NoError(t, err)
 		file, err := os.Open(j.name())
 		require.NoError(t, err)
 		read, err := history.Read(file)
@@ -81,6 +83,8 @@ func TestJournal_SameOrderInMemoryAndFile(t *testing.T) {
 	}
 }
 
+// Whenever the harness is killed, a history that has its name has its header:
+// here the header cannot be written.
 func TestJournal_FileNamedOnceHeaderIsWritten(t *testing.T) {
 	to := JournalOptions{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)
@@ -118,17 +122,8 @@ func TestJournal_RefusesSymlinks(t *testing.T) {
 
 	require.NoError(t, os.RemoveAll(filepath.Join(to.Root, "trials")))
 	require.NoError(t, os.Symlink(elsewhere, filepath.Join(to.Root, "trials")))
-	j, err := NewJournal(to)
-	require.NoError(t, err)
-	j.Record(header)
-	require.ErrorContains(t, j.End(), "written to none that a link leads to")
-	require.NoError(t, os.MkdirAll(filepath.Join(elsewhere, "late-set", "000"), 0o755))
-	there := filepath.Join(elsewhere, "late-set", "000", "history.jsonl")
-	require.NoError(t, os.WriteFile(there, []byte("another's"), 0o644))
-	_, err = NewJournal(to)
-	require.ErrorContains(t, err, "written to none that a link leads to")
-	require.FileExists(t, there)
-	require.NoError(t, os.RemoveAll(filepath.Join(elsewhere, "late-set")))
+	_, err := NewJournal(to)
+	require.ErrorContains(t, err, "escapes")
 
 	left, err := os.ReadDir(elsewhere)
 	require.NoError(t, err)
@@ -138,16 +133,81 @@ func TestJournal_RefusesSymlinks(t *testing.T) {
 	require.Equal(t, "precious", string(data))
 }
 
-// Its first lines reach a file that has not got its name yet.
+func note(time int64, process, text string) history.Event {
+	return history.Event{Time: time, Process: process, Type: history.TypeNote, Text: text}
+}
+
+// inOrder is what a journal makes of events that come to it.
+func inOrder(events []history.Event) []history.Event {
+	j := &Journal{}
+	for _, e := range events {
+		j.Record(e)
+	}
+	return j.orderedEvents()
+}
+
+func TestHeaderOpensAndEndClosesTheirInstant(t *testing.T) {
+	var got []string
+	for _, e := range inOrder([]history.Event{
+		note(0, "c1", "first command"),
+		{Process: "harness", Type: history.TypeHeader, Text: "header"},
+		{Process: "a", Type: history.TypeEnd, Text: "end"},
+		note(0, "z", "last"),
+	}) {
+		got = append(got, e.Text)
+	}
+	require.Equal(t, []string{"header", "first command", "last", "end"}, got)
+}
+
+// What is told later than it was goes behind what was told at its instant.
+func TestLateEventGoesToItsInstant(t *testing.T) {
+	var got []string
+	for _, e := range inOrder([]history.Event{note(1, "n2", "first"), note(2, "c1", "second"), note(1, "c9", "late"),
+		note(1, "c8", "late, too"), note(3, "c1", "third")}) {
+		got = append(got, e.Text)
+	}
+	require.Equal(t, []string{"first", "late, too", "late", "second", "third"}, got)
+}
+
+// The order in which goroutines run at one instant must not show in a history.
+func TestHistoryDoesNotDependOnTheScheduler(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		processes := []string{"c1", "c2", "n1", "c1>n1", "harness"}
+		instants := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 8).Draw(rt, "events per process and instant")
+		seed := rapid.Uint64().Draw(rt, "seed")
+		render := func(rng *rand.Rand) []history.Event {
+			var events []history.Event
+			for instant, n := range instants {
+				turns := slices.Repeat(processes, n)
+				rng.Shuffle(len(turns), func(i, j int) { turns[i], turns[j] = turns[j], turns[i] })
+				count := map[string]int{}
+				for _, p := range turns {
+					count[p]++
+					events = append(events, note(int64(instant), p, strconv.Itoa(count[p])))
+				}
+			}
+			return inOrder(events)
+		}
+		require.Equal(rt, render(rand.New(rand.NewPCG(seed, 1))), render(rand.New(rand.NewPCG(seed, 2))))
+	})
+}
+
+// Its first lines reach a file that has not got its name yet; they begin with the header, whatever came before it.
 func TestJournal_FileNamedWithFirstLines(t *testing.T) {
 	to := JournalOptions{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)
 	require.NoError(t, err)
+	j.Record(note(0, "n1", "the cluster comes up"))
 	require.NoFileExists(t, j.name())
 	j.Record(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}})
-	lines, err := os.ReadFile(j.name())
+	j.Record(note(1, "n1", "it goes on"))
+	file, err := os.Open(j.name())
 	require.NoError(t, err)
-	require.Contains(t, string(lines), `"type":"header"`)
+	defer file.Close()
+	read, err := history.Read(file)
+	require.NoError(t, err)
+	require.Equal(t, []history.Type{history.TypeHeader, history.TypeNote, history.TypeNote},
+		[]history.Type{read[0].Type, read[1].Type, read[2].Type})
 	require.NoFileExists(t, j.name()+NewSuffix)
 	require.NoError(t, j.End())
 }
@@ -167,10 +227,10 @@ func TestJournal_EventLimit(t *testing.T) {
 func TestJournal_EventLimitEndsTrial(t *testing.T) {
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
-	for range maxEventsInMemory {
+	for range maxShortHistory {
 		j.Record(history.Event{Type: history.TypeNote})
 	}
-	require.Len(t, j.ShortHistory(), maxEventsInMemory)
+	require.Len(t, j.ShortHistory(), maxShortHistory)
 	j.Record(history.Event{Type: history.TypeNote})
 	require.Nil(t, j.ShortHistory())
 }

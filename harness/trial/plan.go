@@ -13,7 +13,7 @@ import (
 
 // Settings are what a trial is to have beside its scenario.
 type Settings struct {
-	On      cluster.Kind
+	On      cluster.Kind   `json:"-"`
 	Choice  cluster.Choice // of its servers
 	Variant string         // "": the scenario as it stands
 	Lock    string         // "": the scenario's own
@@ -40,11 +40,12 @@ type Changes struct {
 }
 
 // Plan is a scenario with everything settled: its variant and the settings
-// applied.
+// applied. Its JSON is for another process, which Resolves it.
 type Plan struct {
-	*scenarios.Scenario
+	*scenarios.Scenario `json:"scenario"`
+
 	Settings      Settings
-	Lock          locks.Kind
+	Lock          locks.Kind    `json:"-"`
 	Without       []string      // all rules that are off
 	restartBudget time.Duration // how much of the TTL is for restarts; 0: there is no such part
 }
@@ -71,16 +72,18 @@ func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
 	if s.Lock.Name == "" {
 		s.Lock.Name = locks.Reference
 	}
-	kind, err := locks.Find(s.Lock.Name)
-	if err != nil {
-		return nil, err
-	}
-	if kind.Err != nil {
-		return nil, kind.Err
-	}
-	p := &Plan{Scenario: s, Settings: settings, Lock: kind, restartBudget: restarting}
+	p := &Plan{Scenario: s, Settings: settings, restartBudget: restarting}
 	p.Without = append(append([]string(nil), v.Without...), settings.Without...)
-	return p, nil
+	return p, p.Resolve(settings.On)
+}
+
+// Resolve finds in this process what the plan names: its lock; and its kind of cluster is given.
+func (p *Plan) Resolve(on cluster.Kind) (err error) {
+	p.Settings.On = on
+	if p.Lock, err = locks.Find(p.Scenario.Lock.Name); err != nil {
+		return err
+	}
+	return p.Lock.Err
 }
 
 // stallLimit is how late a process may be before the run proves nothing. It is
@@ -90,6 +93,33 @@ func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
 func (p *Plan) stallLimit() time.Duration {
 	usual := func(ttl time.Duration) time.Duration { return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout }
 	return max(usual(p.TTL), min(p.Scenario.Lock.NodeTimeout.In(p.TTL), usual(time.Second)))
+}
+
+// options are the lock's, of a client that has none of its own.
+func (p *Plan) options() locks.Options {
+	l := p.Scenario.Lock
+	if l.MaxExtensions == 0 {
+		l.MaxExtensions = p.maxExtensions()
+	}
+	o := locks.Options{
+		TTL: p.TTL, NodeTimeout: l.NodeTimeout.In(p.TTL), Tries: l.Tries, RetryMin: l.RetryMin.In(p.TTL),
+		RetryMax:      l.RetryMax.In(p.TTL),
+		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF,
+		Connection: l.Connection, Without: p.Without,
+	}
+	for _, c := range p.Clients {
+		if !c.TTL.IsZero() {
+			o.MaxTTL = max(o.MaxTTL, o.TTL, c.TTL.In(p.TTL))
+		}
+	}
+	o.ContextTimeouts, o.NoRetries = p.Settings.Changes.ContextTimeouts, p.Settings.Changes.NoRetries
+	if o.NoRetries {
+		o.Resends = 0
+	}
+	if l.Drift != nil {
+		o.Drift = *l.Drift
+	}
+	return o.WithDefaults()
 }
 
 // clusterConfig is what the plan asks of a cluster.

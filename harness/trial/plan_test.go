@@ -227,6 +227,7 @@ func TestHeader_Contents(t *testing.T) {
 		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Quorum: 1,
 		Clients: []string{"c1", "w1", "w2"}, RealTime: true,
 		FencedStore: true, Fencing: true, Expect: map[string]string{checker.MutualExclusion: history.Holds},
+		ConfiguredNodes: map[string][]string{}, ClientTTLs: map[string]int64{},
 		Bounds: h.Bounds, Earned: h.Earned, StallLimit: h.StallLimit,
 	}, h)
 }
@@ -243,7 +244,7 @@ func TestHeader_ConfiguredNodes(t *testing.T) {
 
 func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 	s := plain()
-	extensions := func() int { return (&run{plan: planned(t, s, Settings{On: virtual.Kind})}).options().MaxExtensions }
+	extensions := func() int { return planned(t, s, Settings{On: virtual.Kind}).options().MaxExtensions }
 	require.Equal(t, 100, extensions(), "the lock's own")
 	s.Bounds.Tenure = scenarios.Span{TTLs: 4}
 	require.Equal(t, 3, extensions(), "the grant is for a TTL, and so is each extension")
@@ -256,5 +257,5 @@ func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 func TestOptions_MaxTTL_IsTheLongestOfAllClients(t *testing.T) {
 	s := plain()
 	s.Clients = []scenarios.Client{{Name: "c1", TTL: scenarios.Span{TTLs: 3}}, {Name: "c2", TTL: scenarios.Span{TTLs: 2}}}
-	require.Equal(t, 3*time.Second, (&run{plan: planned(t, s, Settings{On: virtual.Kind})}).options().MaxTTL)
+	require.Equal(t, 3*time.Second, planned(t, s, Settings{On: virtual.Kind}).options().MaxTTL)
 }

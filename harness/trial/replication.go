@@ -15,57 +15,45 @@ import (
 // both as they were then.
 func (r *run) awaitSync(ctx context.Context, replica string, within time.Duration) error {
 	master := r.plan.Replicas[replica]
-	deadline := r.cluster.Now() + int64(within)
-	for {
+	return r.poll(ctx, within, 10*pollInterval, func() (bool, error) {
 		// The replica is looked into last: what it has then, the master had.
 		ahead, err := r.cluster.Node(master).Look(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		behind, err := r.cluster.Node(replica).Look(ctx)
-		if err != nil {
-			return err
+		if err != nil || !inSync(ahead.Replication, behind.Replication) {
+			return false, err
 		}
-		if inSync(ahead.Replication, behind.Replication) {
-			r.recordNode(master, ahead)
-			r.recordNode(replica, behind)
-			return nil
-		}
-		if r.cluster.Now() > deadline {
-			return fmt.Errorf("%w: %s had not every write of %s within %v", errPrecondition, replica, master, within)
-		}
-		if err := r.cluster.Sleep(ctx, 10*pollInterval); err != nil {
-			return err
-		}
-	}
+		r.recordNode(master, ahead)
+		r.recordNode(replica, behind)
+		return true, nil
+	}, func() error {
+		return fmt.Errorf("%w: %s had not every write of %s within %v", errPrecondition, replica, master, within)
+	})
 }
 
 // awaitPromotion waits until Sentinel, or its Redis Cluster, has made a replica the
 // master, and all who tell clients name it as such, and records it as it was then.
 func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Duration) error {
-	deadline := r.cluster.Now() + int64(within)
-	for {
-		// Sentinel ends all connections of a server that it promotes, and so may
-		// end this look.
-		seen, lookErr := r.cluster.Node(replica).Look(ctx)
-		if lookErr == nil && seen.Replication != nil && seen.Replication.Role == history.RoleMaster {
-			known, err := r.knownAsMaster(ctx, replica)
-			if err != nil {
-				return err
-			}
-			if known {
-				r.recordNode(replica, seen)
-				return nil
-			}
+	// Sentinel ends all connections of a server that it promotes, and so may
+	// end a look.
+	var lookErr error
+	return r.poll(ctx, within, 10*pollInterval, func() (bool, error) {
+		var seen history.Node
+		seen, lookErr = r.cluster.Node(replica).Look(ctx)
+		if lookErr != nil || seen.Replication == nil || seen.Replication.Role != history.RoleMaster {
+			return false, nil
 		}
-		if r.cluster.Now() > deadline {
-			return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errPrecondition, replica, within),
-				lookErr)
+		known, err := r.knownAsMaster(ctx, replica)
+		if known {
+			r.recordNode(replica, seen)
 		}
-		if err := r.cluster.Sleep(ctx, 10*pollInterval); err != nil {
-			return err
-		}
-	}
+		return known, err
+	}, func() error {
+		return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errPrecondition, replica, within),
+			lookErr)
+	})
 }
 
 // knownAsMaster says whether all who tell clients where the master is name the replica:

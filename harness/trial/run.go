@@ -11,7 +11,6 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -98,7 +97,7 @@ func (r *run) setUp(ctx context.Context) error {
 // setup is what a client is told at its start.
 func (r *run) clientSetup(index int, name string) client.Setup {
 	s := client.Setup{
-		Name: name, Index: index, Lock: r.plan.Lock.Name, Options: r.options(),
+		Name: name, Index: index, Lock: r.plan.Lock.Name, Options: r.plan.options(),
 		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Check.Fenced(),
 		ReadsUnfenced: r.plan.Store.Check == scenarios.CheckFenceWrites,
 		CompareStore:  r.plan.Store.Check == scenarios.CheckCompare,
@@ -130,36 +129,7 @@ func (r *run) warmUp(ctx context.Context) error {
 	if r.plan.Lock.WarmUp == nil {
 		return nil
 	}
-	return r.cluster.Sleep(ctx, r.plan.Lock.WarmUp(r.options()))
-}
-
-// options are the lock's.
-func (r *run) options() locks.Options {
-	l := r.plan.Scenario.Lock
-	if l.MaxExtensions == 0 {
-		l.MaxExtensions = r.plan.maxExtensions()
-	}
-	o := locks.Options{
-		TTL: r.plan.TTL, NodeTimeout: r.duration(l.NodeTimeout), Tries: l.Tries, RetryMin: r.duration(l.RetryMin),
-		RetryMax:      r.duration(l.RetryMax),
-		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF,
-		Connection: l.Connection, Without: r.plan.Without,
-	}
-	for _, c := range r.plan.Clients {
-		if !c.TTL.IsZero() {
-			o.MaxTTL = max(o.MaxTTL, o.TTL, r.duration(c.TTL))
-		}
-	}
-	if changes := r.plan.Settings.Changes; changes != (Changes{}) {
-		o.ContextTimeouts, o.NoRetries = changes.ContextTimeouts, changes.NoRetries
-		if o.NoRetries {
-			o.Resends = 0
-		}
-	}
-	if l.Drift != nil {
-		o.Drift = *l.Drift
-	}
-	return o.WithDefaults()
+	return r.cluster.Sleep(ctx, r.plan.Lock.WarmUp(r.plan.options()))
 }
 
 // perform plays the script beside the workload and the schedule of faults.

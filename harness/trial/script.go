@@ -212,6 +212,23 @@ func (r *run) recordLinkCounts(name string) {
 	}
 }
 
+// poll waits until something has happened, by looking now and then. late says that it has not within a time.
+func (r *run) poll(ctx context.Context, within, interval time.Duration, happened func() (bool, error),
+	late func() error) error {
+	deadline := r.cluster.Now() + int64(within)
+	for {
+		if done, err := happened(); done || err != nil {
+			return err
+		}
+		if r.cluster.Now() > deadline {
+			return late()
+		}
+		if err := r.cluster.Sleep(ctx, interval); err != nil {
+			return err
+		}
+	}
+}
+
 // stepTimeout is how long a step waits for something to happen.
 func (r *run) stepTimeout(s scenarios.Step) time.Duration {
 	if s.Within.IsZero() {
@@ -223,23 +240,18 @@ func (r *run) stepTimeout(s scenarios.Step) time.Duration {
 // awaitMessage waits for a command of the client's present operation to reach the node
 // or to be answered by it.
 func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
-	within := r.stepTimeout(s)
-	deadline := r.cluster.Now() + int64(within)
-	command := s.Of
+	within, command := r.stepTimeout(s), s.Of
 	for _, target := range s.Targets {
 		name, node, _ := strings.Cut(target, "-")
 		before := r.linkCounts[target+" "+command]
-		for {
+		err := r.poll(ctx, within, pollInterval, func() (bool, error) {
 			received, answered := r.cluster.Link(name, node).Count(command)
-			if s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0] {
-				break
-			}
-			if r.cluster.Now() > deadline {
-				return fmt.Errorf("%w: %s had not %s %s's %s within %v", errPrecondition, node, s.Has, name, command, within)
-			}
-			if err := r.cluster.Sleep(ctx, pollInterval); err != nil {
-				return err
-			}
+			return s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0], nil
+		}, func() error {
+			return fmt.Errorf("%w: %s had not %s %s's %s within %v", errPrecondition, node, s.Has, name, command, within)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -87,8 +87,8 @@ func runSteps(ctx context.Context, steps ...func(context.Context) error) error {
 
 // Judge judges what a journal has recorded, once it has ended.
 func Judge(j *Journal) ([]checker.Result, error) {
-	j.progress.setJudging(true)
-	defer j.progress.setJudging(false)
+	j.setJudging(true)
+	defer j.setJudging(false)
 	source, err := j.source()
 	if err != nil {
 		return nil, err

@@ -53,17 +53,16 @@ func (l Level) Examine(ctx context.Context, run suite.Runner, without []string, 
 
 // one runs one trial of a job.
 func one(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, events bool) (suite.Result, error) {
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: seed, Parallel: 1, Events: events}
-	trials, err := run(ctx, []suite.Job{job}, o, func(suite.Result) {})
+	done, err := run.One(ctx, job, suite.Options{Cluster: suite.Virtual, Seed: seed, Parallel: 1, Events: events})
 	switch {
 	case err != nil:
 		return suite.Result{}, err
 	case ctx.Err() != nil:
 		return suite.Result{}, context.Cause(ctx)
-	case trials[0].Failure != "":
-		return suite.Result{}, errors.New(trials[0].Failure)
+	case done.Failure != "":
+		return suite.Result{}, errors.New(done.Failure)
 	}
-	return trials[0], nil
+	return done, nil
 }
 
 // cases tries the level's scenarios of the catalogue.

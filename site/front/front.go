@@ -140,12 +140,11 @@ func without(script []scenarios.Step, verb scenarios.Verb) []scenarios.Step {
 
 // play runs a scenario once, with the first seed.
 func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, error) {
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Events: true, Parallel: 1}
-	trials, err := run(ctx, []suite.Job{{Scenario: s, AllowBetter: true}}, o, func(suite.Result) {})
+	o := suite.Options{Cluster: suite.Virtual, Seed: 1, Events: true, Parallel: 1}
+	trial, err := run.One(ctx, suite.Job{Scenario: s, AllowBetter: true}, o)
 	if err != nil {
 		return Play{}, err
 	}
-	trial := trials[0]
 	if trial.Failure != "" {
 		return Play{}, fmt.Errorf("%s", trial.Failure)
 	}

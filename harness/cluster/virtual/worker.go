@@ -19,7 +19,7 @@ import (
 type worker struct {
 	*client.Client
 	name   string
-	pauser *client.Pauser
+	pause  *client.Hold
 	ending atomic.Bool // it was told to end, or killed
 }
 
@@ -41,9 +41,9 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	if c.closed {
 		return nil, fmt.Errorf("spawn %s: the cluster is closed", setup.Name)
 	}
-	w := &worker{name: setup.Name, pauser: client.NewPauser(c.scheduler)}
+	w := &worker{name: setup.Name, pause: client.NewHold(c.scheduler)}
 	w.Client, err = client.New(setup,
-		client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Scheduler: c.scheduler, Pauser: w.pauser}, messages)
+		client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Scheduler: c.scheduler, Pause: w.pause}, messages)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
@@ -143,13 +143,13 @@ func (w *worker) Pause() error {
 	if w.ending.Load() {
 		return fmt.Errorf("worker %s cannot be paused: it has ended, or been told to", w.name)
 	}
-	w.pauser.Pause()
+	w.pause.Begin()
 	return nil
 }
 
 // Resume carries the client on.
 func (w *worker) Resume() error {
-	w.pauser.Resume()
+	w.pause.End()
 	return nil
 }
 

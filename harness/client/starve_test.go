@@ -58,8 +58,8 @@ func TestFeed_ProbeFired(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.do(Command{Do: DoStarve})
-		c.late.end()
-		c.late.probe = c.clock.newTimer(0, nil)
+		c.late.End()
+		c.probe = c.clock.newTimer(0, nil)
 		time.Sleep(time.Second)
 		require.Zero(t, c.do(Command{Do: DoFeed}).Starved.Probe)
 	})

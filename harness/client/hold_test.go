@@ -13,21 +13,21 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-func TestAPauserHoldsUntilResumed(t *testing.T) {
+func TestAHoldLastsUntilItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events := scheduler.New()
 		defer events.End()
-		p, key := NewPauser(events), scheduler.Key{}
+		p, key := NewHold(events), scheduler.Key{}
 		start := time.Now()
 		p.Wait(key)
 		require.Zero(t, time.Since(start))
-		p.Pause()
-		p.Pause()
-		time.AfterFunc(time.Second, func() { p.Resume(); p.Pause() }) // nobody goes on between the two
-		time.AfterFunc(time.Minute, p.Resume)
+		p.Begin()
+		p.Begin()
+		time.AfterFunc(time.Second, func() { p.End(); p.Begin() }) // nobody goes on between the two
+		time.AfterFunc(time.Minute, func() { p.End() })
 		p.Wait(key)
 		require.Equal(t, time.Minute, time.Since(start))
-		(*Pauser)(nil).Wait(key)
+		(*Hold)(nil).Wait(key)
 	})
 }
 
@@ -37,8 +37,8 @@ func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			events := scheduler.New()
 			defer events.End()
-			p := NewPauser(events)
-			p.Pause()
+			p := NewHold(events)
+			p.Begin()
 			var mu sync.Mutex
 			var done []int
 			for _, i := range []int{2, 0, 3, 1} {
@@ -51,7 +51,7 @@ func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			require.Empty(t, done)
-			p.Resume()
+			p.End()
 			time.Sleep(time.Second)
 			require.Equal(t, []int{0, 1, 2, 3}, done)
 		})
@@ -63,13 +63,13 @@ func TestAPausedClientTakesNoStep(t *testing.T) {
 		c := w.client(nil)
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: ttl / 10, Think: ttl / 50}})
 		time.Sleep(ttl)
-		c.pauser.Pause()
+		c.pause.Begin()
 		time.Sleep(time.Nanosecond)
 		events, sets := len(c.heard()), w.sites["n1"].count("SET")
 		time.Sleep(5 * ttl)
 		require.Len(t, c.heard(), events)
 		require.Equal(t, sets, w.sites["n1"].count("SET"))
-		c.pauser.Resume()
+		c.pause.End()
 		time.Sleep(ttl)
 		require.Greater(t, len(c.heard()), events+10)
 	})
@@ -101,11 +101,11 @@ func TestAPauseInAcquire(t *testing.T) {
 			}
 			done := c.send(Command{Do: DoAcquire, Key: "k1"})
 			time.Sleep(5 * time.Millisecond)
-			c.pauser.Pause()
+			c.pause.Begin()
 			time.Sleep(2 * ttl)
 			require.Len(t, c.heard(), 1)
 			require.Equal(t, 1, w.sites["n3"].count("SET"))
-			c.pauser.Resume()
+			c.pause.End()
 			require.Equal(t, test.outcome, (<-done).Outcome)
 			require.Equal(t, test.reason, c.last().Reason)
 			require.GreaterOrEqual(t, c.last().Time, int64(2*ttl))
@@ -117,7 +117,7 @@ func TestClosingAPausedClientCarriesItOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
-		c.pauser.Pause()
+		c.pause.Begin()
 		c.send(Command{Do: DoRelease})
 		require.NoError(t, c.Close())
 	})

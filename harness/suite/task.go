@@ -1,0 +1,147 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/trial"
+)
+
+// NewSuffix is at the end of a history's name while its header is being written.
+const NewSuffix = trial.NewSuffix
+
+// task is all that a process needs to run one trial: this one, or a child.
+type task struct {
+	Plan *trial.Plan `json:"plan"`
+	// Result is what is known of the trial's beforehand.
+	Result Result `json:"result"`
+	// Root is the output folder, and Path the history's file below it.
+	Root string `json:"root"`
+	Path string `json:"path"`
+	// As in Options.
+	Events       bool `json:"events"`
+	VerdictsOnly bool `json:"verdicts_only"`
+}
+
+// runTask runs a task in a process of its choice.
+type runTask func(context.Context, task) Result
+
+// newTask plans one trial of a row. It is not ready if the result says already that the trial has failed or been
+// skipped.
+func (o Options) newTask(j Job, number int) (t task, result Result, ready bool) {
+	result = Result{
+		Scenario: j.Scenario.Name, Variant: j.Variant, Cluster: o.Cluster, Trial: number,
+		Seed: o.Seed + uint64(number), AllowBetter: j.AllowBetter,
+	}
+	p, err := o.Plan(j)
+	if err != nil {
+		result.Failure = err.Error()
+		return t, result, false
+	}
+	result.Lock, result.Without, result.Expect = p.Lock.Name, p.Without, p.Expect
+	if result.Skipped = p.Skip(); result.Skipped != "" {
+		result.Hint = p.Hint()
+		return t, result, false
+	}
+	path := filepath.Join("trials", j.folder(), fmt.Sprintf("%03d", number), "history.jsonl")
+	return task{p, result, o.Out, path, o.Events, o.VerdictsOnly}, result, true
+}
+
+// runFirst runs the first trial of a row.
+func (o Options) runFirst(ctx context.Context, j Job, run runTask) Result {
+	t, result, ready := o.newTask(j, 0)
+	if !ready {
+		return result
+	}
+	return run(ctx, t)
+}
+
+// runner runs tasks in this process, on clusters of one kind.
+type runner struct {
+	kind  cluster.Kind
+	maker cluster.Maker
+	// run is trial.Run, or a test's stand-in.
+	run func(context.Context, *trial.Plan, cluster.Maker, int, uint64, *trial.Journal) (trial.Observed, error)
+	// watch is given the journal of each trial that begins, and nil when it has ended; nil: nobody looks.
+	watch func(*trial.Journal)
+}
+
+// newRunner gets ready what the clusters share; or it says what they lack.
+func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, notices io.Writer) (*runner, error) {
+	if notices == nil {
+		notices = io.Discard
+	}
+	maker, err := kind.Open(ctx, choice, notices)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // whatever else it broke
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &runner{kind: kind, maker: maker, run: trial.Run}, nil
+}
+
+// runTask runs a trial once, judges it, and keeps its history if that is worth it.
+func (r *runner) runTask(ctx context.Context, t task) (result Result) {
+	if on := t.Plan.Settings.On; on.Name != r.kind.Name { // the reference of a lock's class, in virtual time
+		other, err := newRunner(ctx, on, t.Plan.Settings.Choice, nil)
+		if err != nil {
+			t.Result.Failure = err.Error()
+			return t.Result
+		}
+		return other.runTask(ctx, t)
+	}
+	began := time.Now()
+	defer func() { result.Elapsed = time.Since(began) }()
+	result = t.Result
+	result.Attempts++
+	journal, err := trial.NewJournal(trial.JournalOptions{Root: t.Root, Path: t.Path, Virtual: !r.kind.RealTime()})
+	if err != nil {
+		result.Failure = err.Error()
+		return result
+	}
+	if r.watch != nil {
+		r.watch(journal)
+		defer r.watch(nil)
+	}
+	observed, err := r.run(ctx, t.Plan, r.maker, result.Trial, result.Seed, journal)
+	result.Server, result.Abilities, result.Waits = observed.Server, observed.Lock, observed.Waits
+	endErr := journal.End()
+	result.Simulated = time.Duration(journal.Position().Time)
+	switch refusal, refused := errors.AsType[*locks.Error](err); {
+	case refused && refusal.Reason == history.ReasonRefused:
+		result.Skipped = fmt.Sprintf("%s refuses this setup: %v", result.Lock, refusal)
+	case err != nil && ctx.Err() == nil:
+		result.Failure = err.Error()
+		_, result.clusterLost = errors.AsType[*cluster.Lost](err)
+		result.timedOut = r.kind.RealTime() &&
+			(errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
+	case err != nil && !journal.HasHeader():
+		// It was called off before it had a cluster: there is nothing to judge.
+	default:
+		if result.Results, err = trial.Judge(journal); err != nil {
+			result.Failure = err.Error()
+		}
+		result.allowForWaits(t.Plan.Settings.Changes.Waits == nil)
+	}
+	if t.Events {
+		result.Events = journal.ShortHistory()
+	}
+	if t.VerdictsOnly {
+		result.dropDetails()
+	}
+	result.History, err = journal.KeepOrRemove(result.Skipped == "" && worthKeeping(result))
+	if err = cmp.Or(endErr, err); err != nil && result.Failure == "" {
+		result.Failure = err.Error()
+	}
+	return result
+}
