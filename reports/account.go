@@ -76,13 +76,13 @@ type rowFindings struct {
 func (r *Report) chooseFindings(row *Row) {
 	switch row.Standing {
 	case suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive:
-		row.shown.trial = row.First()
+		row.shown.trial = row.First().Result
 	case suite.AsExpected:
 		trial, violated := row.FirstViolated()
 		if !violated || !r.Named || len(r.BySeverity()) > maxShown {
 			return
 		}
-		row.shown.trial = trial
+		row.shown.trial = trial.Result
 	default:
 		return
 	}
@@ -147,11 +147,13 @@ func (f Finding) consequence() string {
 	return ""
 }
 
-// property finds the row's figures for a property.
+// property finds the row's figures for a property: none if nobody judged it, or the row is nil.
 func (r *Row) property(name string) Property {
-	for _, p := range r.Properties {
-		if p.Name == name {
-			return p
+	if r != nil {
+		for _, p := range r.Properties {
+			if p.Name == name {
+				return p
+			}
 		}
 	}
 	return Property{Name: name}

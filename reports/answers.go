@@ -59,22 +59,12 @@ func (r *Report) UnderTest() bool {
 
 func (r *Row) underTest() bool { return len(r.Trials) > 0 && r.Trials[0].AllowBetter }
 
-// Answer is the row's answer, and why.
-func (r *Row) Answer() (suite.Answer, string) {
-	for _, t := range r.Trials {
-		if outcome, _ := t.Outcome(); outcome == r.Standing {
-			return t.Answer()
-		}
-	}
-	return r.Standing.Answer(), r.Why
-}
-
 // Answers groups the rows by their answers, those that hold first and then the gravest.
 func (r *Report) Answers() []AnswerGroup {
 	order := slices.Concat([]suite.Answer{suite.Holds}, suite.Answers)
 	groups := map[suite.Answer]*AnswerGroup{}
 	for _, row := range r.Rows {
-		answer, why := row.Answer()
+		answer, why := row.First().Answer()
 		g := groups[answer]
 		if g == nil {
 			g = &AnswerGroup{Answer: answer}

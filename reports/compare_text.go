@@ -19,7 +19,7 @@ var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", 
 func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
 	var b strings.Builder
 	for _, run := range c.Runs {
-		b.WriteString(screen.Wrap(screen.Style(terminal.Clean(run.Name)+": ", terminal.Bold), terminal.Clean(run.told())))
+		b.WriteString(screen.Wrap(screen.Style(terminal.Clean(run.Options.Out)+": ", terminal.Bold), terminal.Clean(run.compared())))
 	}
 	if len(c.Rows) > 0 {
 		b.WriteString("\n" + c.table(screen) + "\n")
@@ -32,8 +32,8 @@ func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
 	return err
 }
 
-// told says what a run is, and what came of it.
-func (r ComparedRun) told() string {
+// compared says what a run is, and what came of it.
+func (r *Report) compared() string {
 	o := r.Options
 	parts := []string{o.Cluster + " cluster"}
 	if servers := r.servers(); len(servers) > 0 {
@@ -70,7 +70,7 @@ func (c Comparison) Summary() string {
 }
 
 func (r *ComparedRow) skipped() bool {
-	return slices.ContainsFunc(r.Cells, func(c ComparedCell) bool { return c.Standing == suite.Skipped })
+	return slices.ContainsFunc(r.Cells, func(c *Row) bool { return c != nil && c.Standing == suite.Skipped })
 }
 
 // Name is the row's, as Row.Name gives it.
@@ -84,7 +84,7 @@ func (r *ComparedRow) Name() string {
 func (c Comparison) table(screen terminal.Screen) string {
 	headers := []string{"", "scenario", "property"}
 	for _, run := range c.Runs {
-		headers = append(headers, terminal.Clean(run.Name))
+		headers = append(headers, terminal.Clean(run.Options.Out))
 	}
 	t := terminal.NewTable(headers...)
 	previous := ""
@@ -107,30 +107,24 @@ func (r *ComparedRow) columns(screen terminal.Screen) []string {
 	return columns
 }
 
-func (c ComparedCell) column(properties []string, screen terminal.Screen) string {
-	switch c.Standing {
-	case "":
-		return screen.Style(notRun, terminal.Faint)
-	case suite.Skipped:
+// column has for each property the worst verdict that the row's trials gave, and how many of them gave it.
+func (r *Row) column(properties []string, screen terminal.Screen) string {
+	switch {
+	case r == nil:
+		return screen.Style("not run", terminal.Faint)
+	case r.Standing == suite.Skipped:
 		return screen.Style("skipped", terminal.Faint)
-	case suite.HarnessError:
+	case r.Standing == suite.HarnessError:
 		return screen.Style("failed", terminal.Red)
 	}
 	lines := make([]string, len(properties))
 	for i, name := range properties {
 		lines[i] = "-"
-		if p, found := c.of(name); found {
-			lines[i] = p.cell(screen)
+		if n, all := r.property(name).share(); all > 0 {
+			lines[i] = fmt.Sprintf("%s %d/%d", colouredSign(r.property(name).Verdict(), screen), n, all)
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// cell is the worst verdict that a run's trials gave on a property, and how
-// many of them gave it.
-func (p ResultsProperty) cell(screen terminal.Screen) string {
-	n, all := p.share()
-	return fmt.Sprintf("%s %d/%d", colouredSign(p.Verdict(), screen), n, all)
 }
 
 // marks explains the numbers of the table, and the marks that it has.
@@ -151,11 +145,11 @@ func (c Comparison) skipped(screen terminal.Screen) string {
 	for i, run := range c.Runs {
 		var skips skipGroups
 		for _, row := range c.Rows {
-			if cell := row.Cells[i]; cell.Standing == suite.Skipped {
+			if cell := row.Cells[i]; cell != nil && cell.Standing == suite.Skipped {
 				skips.add(cell.Why, row.Name())
 			}
 		}
-		b.WriteString(skips.text("skipped in "+terminal.Clean(run.Name)+": ", true, screen))
+		b.WriteString(skips.text("skipped in "+terminal.Clean(run.Options.Out)+": ", true, screen))
 	}
 	return b.String()
 }
@@ -166,9 +160,9 @@ func (c Comparison) accounts(screen terminal.Screen) string {
 	var b strings.Builder
 	for _, agreement := range []Agreement{Disagree, Incomplete} {
 		for _, row := range c.Rows {
-			if reasons := row.Reasons(); row.Agreement == agreement && len(reasons) > 0 {
+			if row.Agreement == agreement && len(row.Why) > 0 {
 				b.WriteString(screen.Style(strings.ToUpper(string(agreement))+": "+terminal.Clean(row.Name()), terminal.Red) + "\n")
-				for _, why := range reasons {
+				for _, why := range row.Why {
 					b.WriteString(screen.Wrap("  ", terminal.Clean(why)))
 				}
 				b.WriteString("\n")
@@ -181,24 +175,18 @@ func (c Comparison) accounts(screen terminal.Screen) string {
 	return b.String()
 }
 
-// Reasons are why a row is marked, but for the runs that lack it: of a short run
-// beside a long one that would be most rows.
-func (r *ComparedRow) Reasons() []string {
-	return slices.DeleteFunc(slices.Clone(r.Why), func(why string) bool { return strings.HasSuffix(why, ": "+notRun) })
-}
-
 // lacking says for each run which rows it lacks.
 func (c Comparison) lacking() []string {
 	var texts []string
 	for i, run := range c.Runs {
 		var names []string
 		for _, row := range c.Rows {
-			if row.Cells[i].Standing == "" {
+			if row.Cells[i] == nil {
 				names = append(names, row.Name())
 			}
 		}
 		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("Not run in %s, %s: %s.", run.Name, Plural(len(names), "row"), list(names)))
+			texts = append(texts, fmt.Sprintf("Not run in %s, %s: %s.", run.Options.Out, Plural(len(names), "row"), list(names)))
 		}
 	}
 	return texts
@@ -217,8 +205,8 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n%s\n\n", headline, paragraph(c.Summary()))
 	names, rule := "", ""
 	for _, run := range c.Runs {
-		fmt.Fprintf(&b, "- **%s**: %s\n", escape(run.Name), escape(run.told()))
-		names, rule = names+" "+escape(run.Name)+" |", rule+"---|"
+		fmt.Fprintf(&b, "- **%s**: %s\n", escape(run.Options.Out), escape(run.compared()))
+		names, rule = names+" "+escape(run.Options.Out)+" |", rule+"---|"
 	}
 	fmt.Fprintf(&b, "\n| | scenario | property |%s\n|---|---|---|%s\n", names, rule)
 	for _, row := range c.Rows {

@@ -147,11 +147,11 @@ func (r *Report) junitCase(row *Row) junitCase {
 func rates(row *Row) string {
 	var lines []string
 	for _, p := range row.Shown() {
-		if p.Rate().Trials == 0 {
+		if p.Rate.Trials == 0 {
 			lines = append(lines, terminal.Clean(p.Name)+": no trial decided")
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s: violated in %s", terminal.Clean(p.Name), p.Rate()))
+		lines = append(lines, fmt.Sprintf("%s: violated in %s", terminal.Clean(p.Name), p.Rate))
 	}
 	return strings.Join(lines, "\n")
 }

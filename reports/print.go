@@ -93,7 +93,7 @@ func (r *Report) account(row *Row, screen terminal.Screen, drawn *int) string {
 	}
 	for _, f := range findings {
 		lines = append(lines,
-			terminal.Hanging("  ", terminal.Clean(f.summary(row.property(f.Property).Rate())), screen.Width)...)
+			terminal.Hanging("  ", terminal.Clean(f.summary(row.property(f.Property).Rate)), screen.Width)...)
 		lines = append(lines, PrintFinding(f, screen, *drawn < maxDrawings)...)
 		if f.Story != nil {
 			*drawn++

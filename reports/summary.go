@@ -114,7 +114,7 @@ func markdownRow(row *Row) string {
 	var verdicts, violated []string
 	for _, p := range row.Shown() {
 		verdicts = append(verdicts, escape(p.Name+": "+p.Verdict()))
-		violated = append(violated, escape(p.Rate().String()))
+		violated = append(violated, escape(p.Rate.String()))
 	}
 	if row.Standing == suite.HarnessError && len(verdicts) == 0 {
 		verdicts = []string{escape(row.Why)}
