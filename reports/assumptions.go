@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -23,8 +22,8 @@ type Assumption struct {
 	Repeat       string
 }
 
-// PrintAssumptions writes which assumptions a lock rests on: a row for each, and a sentence.
-func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen terminal.Screen) error {
+// AssumptionsText says which assumptions a lock rests on: a row for each, and a sentence.
+func AssumptionsText(lock string, rows []Assumption, screen terminal.Screen) string {
 	t := terminal.NewTable("broken", "schedules", "to the test", "first violation", "after", "steps")
 	var repeat, rests, held []string
 	for _, r := range rows {
@@ -50,8 +49,7 @@ func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen termin
 	for _, command := range repeat {
 		b.WriteString("  " + command + "\n")
 	}
-	_, err := io.WriteString(w, screen.Plain(b.String()))
-	return err
+	return screen.Plain(b.String())
 }
 
 // restsOn says in words what was violated with what broken, and what was not.

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -13,10 +12,10 @@ import (
 // agreementSigns mark the rows that are to be looked at, in UTF-8 and in ASCII.
 var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", "!"}, Incomplete: {"?", "?"}}
 
-// Print writes the comparison for a reader: what the runs are, a line for each
+// Text is the comparison for a reader: what the runs are, a line for each
 // property of each row, why rows disagree or are incomplete, what was skipped
 // and why, and the sum.
-func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
+func (c Comparison) Text(screen terminal.Screen) string {
 	var b strings.Builder
 	for _, run := range c.Runs {
 		b.WriteString(screen.Wrap(screen.Style(terminal.Clean(run.Options.Out)+": ", terminal.Bold), terminal.Clean(run.compared())))
@@ -28,8 +27,7 @@ func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
 	b.WriteString(c.skipped(screen))
 	b.WriteString(c.accounts(screen))
 	b.WriteString(screen.Wrap("", c.Summary()))
-	_, err := io.WriteString(w, screen.Plain(b.String()))
-	return err
+	return screen.Plain(b.String())
 }
 
 // compared says what a run is, and what came of it.
@@ -195,9 +193,9 @@ func (c Comparison) lacking() []string {
 // agreementMarks are those of Markdown's table.
 var agreementMarks = map[Agreement]string{Agree: "", Disagree: "❌ disagree", Incomplete: "❔ incomplete"}
 
-// WriteMarkdown writes the comparison in GitHub's Markdown, fit for a job summary: the table, and
+// Markdown is the comparison in GitHub's Markdown, fit for a job summary: the table, and
 // what the terminal says below it.
-func (c Comparison) WriteMarkdown(w io.Writer) error {
+func (c Comparison) Markdown() string {
 	var b strings.Builder
 	screen := terminal.Screen{Width: markdownWidth, UTF8: true}
 	headline := map[int]string{ExitAsExpected: "the runs agree", ExitDiffers: "the runs disagree",
@@ -223,6 +221,5 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 	if below := c.skipped(screen) + c.accounts(screen); below != "" {
 		b.WriteString("\n" + fenced(below))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

@@ -43,13 +43,12 @@ func (p *program) compare(folders []string, format string) error {
 		return usage("%w", err)
 	}
 	comparison := reports.Compare(runs)
+	text := comparison.Text(p.screen)
 	if format == "markdown" {
-		err = comparison.WriteMarkdown(p.out)
-	} else {
-		err = comparison.Print(p.out, p.screen)
+		text = comparison.Markdown()
 	}
-	if err != nil {
-		return failed(err)
+	if err := p.print(text); err != nil {
+		return err
 	}
 	if comparison.ExitCode != 0 {
 		return &exit{code: comparison.ExitCode}

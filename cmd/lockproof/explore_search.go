@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -114,12 +112,9 @@ func (x *exploreOptions) keep(r explore.Results) error {
 
 // concludeSearch tells what a search has come to, writes it down, and exits as it is.
 func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, r explore.Results, run reports.Run) error {
-	p.printResult(func(w io.Writer) error { _, err := io.WriteString(w, x.search.Summary(r.Tally)); return err })
+	p.tell(x.search.Summary(r.Tally))
 	if r.Incomplete != nil {
-		p.printResult(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: run what is not there again, each alone, and merge again\n", r.Incomplete)
-			return err
-		})
+		p.tell(fmt.Sprintf("%s: run what is not there again, each alone, and merge again\n", r.Incomplete))
 	}
 	if err := x.keep(r); err != nil {
 		return failed(err)
@@ -129,8 +124,7 @@ func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, r explo
 	}
 	switch {
 	case len(r.Tally.Failed) > 0:
-		first := r.Tally.Failed[0]
-		return failed(fmt.Errorf("%d schedules failed, the first, %d, so: %s", len(r.Tally.Failed), first.Number, first.Why))
+		return failed(r.Tally.Failure())
 	case ctx.Err() != nil || r.Incomplete != nil || !x.search.Tested(r.Tally):
 		return &exit{code: reports.ExitInconclusive}
 	}
@@ -147,7 +141,7 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 	var known []*scenarios.Scenario
 	var jobs []suite.Job
 	for _, f := range tally.Finds {
-		path, found, err := x.search.Write(f, x.found)
+		path, found, err := x.search.Write(f, x.found())
 		if err != nil {
 			return failed(err)
 		}
@@ -159,14 +153,8 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 			return failed(err)
 		}
 		trials, known, jobs = append(trials, results...), append(known, found), append(jobs, job)
-		p.printResult(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
-				x.search.Repeat(f, path))
-			return err
-		})
-		if err := p.confirm(ctx, x, f, job, o); err != nil {
-			return err
-		}
+		p.tell(fmt.Sprintf("%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
+			x.search.Repeat(f, path)))
 	}
 	if err := p.findCauses(ctx, jobs, trials, run.Options); err != nil {
 		return failed(err)
@@ -178,35 +166,6 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 		return err
 	}
 	// Something was violated, though in real time it need not be again.
-	p.printResult(func(w io.Writer) error {
-		_, err := io.WriteString(w, "what was violated in the search was not when it was run again\n")
-		return err
-	})
+	p.tell("what was violated in the search was not when it was run again\n")
 	return &exit{code: reports.ExitDiffers}
-}
-
-// confirm runs a find on real servers, and says in how many trials it shows.
-func (p *program) confirm(ctx context.Context, x *exploreOptions, f explore.Find, job suite.Job,
-	o suite.Options) error {
-	if x.confirm == 0 || ctx.Err() != nil {
-		return nil
-	}
-	o.Cluster, o.Trials, o.Out, o.Retries = suite.Local, x.confirm, filepath.Join(x.out, "local"), suite.DefaultRetries
-	results, err := p.suite(ctx, []suite.Job{job}, o, func(suite.Result) {})
-	if err != nil {
-		return failed(err)
-	}
-	shown, why := 0, ""
-	for _, r := range results {
-		if x.search.Space.Breaks(r, f.Property) {
-			shown++
-		} else if r.Skipped != "" || r.Failure != "" {
-			why = ": " + r.Skipped + r.Failure
-		}
-	}
-	p.printResult(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "  on real servers: in %d of %d trials%s\n", shown, x.confirm, why)
-		return err
-	})
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -19,10 +18,7 @@ func (p *program) lastFailedJobs(cmd *cobra.Command, o *suite.Options) (jobSelec
 		return nil, err
 	}
 	if len(rows) == 0 {
-		p.printResult(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "Nothing to run again: in %s all was as expected.\n", o.Out)
-			return err
-		})
+		p.tell(fmt.Sprintf("Nothing to run again: in %s all was as expected.\n", o.Out))
 		return nil, nil
 	}
 	return func(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {
