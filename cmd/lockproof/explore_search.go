@@ -58,11 +58,12 @@ func (p *program) searchIn(ctx context.Context, x *exploreOptions,
 	defer written.End()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	stages := p.stages()
-	s.OnProgress = func(t explore.Tally) { stages.say(t.Line()) }
+	line := explore.Tally{}.Line()
+	display := p.display(func(int) []string { return []string{line} })
+	s.OnProgress = func(t explore.Tally) { display.update(func() { line = t.Line() }) }
 	s.OnSave = func(t explore.Tally) { _ = x.keep(s.Results(version(), t)) } // at the end it is told if it cannot be
 	tally, err := s.Resume(ctx, before)
-	stages.finish()
+	display.finish()
 	if err != nil {
 		return failed(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/redlock"
+	"example.org/lockproof/reports"
 	"example.org/lockproof/reports/validation"
 	"example.org/lockproof/validate"
 	"example.org/lockproof/validate/deploy"
@@ -162,16 +163,20 @@ func (p *program) answer(ctx context.Context, v validateFlags, given func(string
 	}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	started := time.Now()
-	stages := p.stages()
+	started, what, done := time.Now(), "", 0
+	display := p.display(func(int) []string {
+		return []string{fmt.Sprintf("%s: %d trials, %s", what, done, reports.Duration(time.Since(started).Truncate(redraw)))}
+	})
 	answer := &validate.Answer{}
-	runner := &validate.Runner{Question: question, Suite: p.suite, Stage: stages.next, Observe: stages.observe}
+	runner := &validate.Runner{Question: question, Suite: p.suite,
+		Stage:   func(next string) { display.update(func() { what = next }) },
+		Observe: func(suite.Result) { display.update(func() { done++ }) }}
 	err = v.ask(ctx, runner, answer)
-	stages.finish()
+	display.finish()
 	if err != nil {
 		return nil, failed(err)
 	}
-	answer.Trials, answer.Elapsed, answer.Failure = stages.done, time.Since(started), runner.Failure
+	answer.Trials, answer.Elapsed, answer.Failure = done, time.Since(started), runner.Failure
 	answer.Interrupted = ctx.Err() != nil
 	answer.Settle()
 	return validation.New(answer, version(), started), nil
