@@ -184,8 +184,8 @@ func (x *exploreOptions) checkNames() error {
 		s.Space.Break = append(s.Space.Break, a)
 	}
 	for _, name := range s.Space.Properties {
-		if !slices.Contains(checker.Names(), name) {
-			return usage("--property %s: there is no such property: %s", name, suggest(name, checker.Names()))
+		if err := oneOf("property", name, "property", checker.Names()); err != nil {
+			return err
 		}
 	}
 	return nil
