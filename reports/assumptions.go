@@ -40,16 +40,17 @@ func AssumptionsText(lock string, rows []Assumption, screen terminal.Screen) str
 		}
 		t.Row(cells...)
 	}
-	var b strings.Builder
-	b.WriteString(t.Fitted(screen) + "\n\n")
+	p := &terminal.Page{Screen: screen}
+	p.Line(t.Fitted(screen) + "\n")
 	for _, r := range rows {
-		b.WriteString(screen.Wrap(r.Name+": ", r.Broken))
+		p.Hang(r.Name+": ", r.Broken)
 	}
-	b.WriteString("\n" + screen.Wrap("", restsOn(lock, rests, held)))
+	p.Line("")
+	p.Hang("", restsOn(lock, rests, held))
 	for _, command := range repeat {
-		b.WriteString("  " + command + "\n")
+		p.Line("  " + command)
 	}
-	return screen.Plain(b.String())
+	return p.Text()
 }
 
 // restsOn says in words what was violated with what broken, and what was not.

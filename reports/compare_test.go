@@ -78,7 +78,7 @@ func TestCompare(t *testing.T) {
 			require.Equal(t, c.want, agreements(got)["a"])
 			require.Equal(t, c.code, got.ExitCode)
 			if c.want != Agree {
-				require.NotEmpty(t, got.accounts(terminal.Screen{Width: 80}))
+				require.Contains(t, got.Markdown(), "```text")
 			}
 		})
 	}

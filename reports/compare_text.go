@@ -16,18 +16,18 @@ var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", 
 // property of each row, why rows disagree or are incomplete, what was skipped
 // and why, and the sum.
 func (c Comparison) Text(screen terminal.Screen) string {
-	var b strings.Builder
+	p := &terminal.Page{Screen: screen}
 	for _, run := range c.Runs {
-		b.WriteString(screen.Wrap(screen.Style(terminal.Clean(run.Options.Out)+": ", terminal.Bold), terminal.Clean(run.compared())))
+		p.Hang(screen.Style(terminal.Clean(run.Options.Out)+": ", terminal.Bold), run.compared())
 	}
 	if len(c.Rows) > 0 {
-		b.WriteString("\n" + c.table(screen) + "\n")
-		b.WriteString(screen.Style(key(screen, c.marks(screen)), terminal.Faint) + "\n\n")
+		p.Line("\n" + c.table(screen))
+		p.Line(screen.Style(key(screen, c.marks(screen)), terminal.Faint) + "\n")
 	}
-	b.WriteString(c.skipped(screen))
-	b.WriteString(c.accounts(screen))
-	b.WriteString(screen.Wrap("", c.Summary()))
-	return screen.Plain(b.String())
+	c.skipped(p)
+	c.accounts(p)
+	p.Hang("", c.Summary())
+	return p.Text()
 }
 
 // compared says what a run is, and what came of it.
@@ -138,8 +138,7 @@ func (c Comparison) marks(screen terminal.Screen) string {
 }
 
 // skipped says of each run what it skipped, and why.
-func (c Comparison) skipped(screen terminal.Screen) string {
-	var b strings.Builder
+func (c Comparison) skipped(p *terminal.Page) {
 	for i, run := range c.Runs {
 		var skips skipGroups
 		for _, row := range c.Rows {
@@ -147,35 +146,29 @@ func (c Comparison) skipped(screen terminal.Screen) string {
 				skips.add(cell.Why, row.Name())
 			}
 		}
-		b.WriteString(skips.text("skipped in "+terminal.Clean(run.Options.Out)+": ", true, screen))
+		skips.print(p, "skipped in "+terminal.Clean(run.Options.Out)+": ", true)
 	}
-	return b.String()
 }
 
 // accounts says of each row that is marked why it is, and which rows a run
 // lacks.
-func (c Comparison) accounts(screen terminal.Screen) string {
-	var b strings.Builder
+func (c Comparison) accounts(p *terminal.Page) {
 	for _, agreement := range []Agreement{Disagree, Incomplete} {
 		for _, row := range c.Rows {
 			if row.Agreement == agreement && len(row.Why) > 0 {
-				b.WriteString(screen.Style(strings.ToUpper(string(agreement))+": "+terminal.Clean(row.Name()), terminal.Red) + "\n")
+				p.Line(p.Style(strings.ToUpper(string(agreement))+": "+terminal.Clean(row.Name()), terminal.Red))
 				for _, why := range row.Why {
-					b.WriteString(screen.Wrap("  ", terminal.Clean(why)))
+					p.Hang("  ", why)
 				}
-				b.WriteString("\n")
+				p.Line("")
 			}
 		}
 	}
-	for _, text := range c.lacking() {
-		b.WriteString(screen.Wrap("", terminal.Clean(text)) + "\n")
-	}
-	return b.String()
+	c.lacking(p)
 }
 
 // lacking says for each run which rows it lacks.
-func (c Comparison) lacking() []string {
-	var texts []string
+func (c Comparison) lacking(p *terminal.Page) {
 	for i, run := range c.Runs {
 		var names []string
 		for _, row := range c.Rows {
@@ -184,10 +177,10 @@ func (c Comparison) lacking() []string {
 			}
 		}
 		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("Not run in %s, %s: %s.", run.Options.Out, Plural(len(names), "row"), list(names)))
+			p.Hang("", fmt.Sprintf("Not run in %s, %s: %s.", run.Options.Out, Plural(len(names), "row"), list(names)))
+			p.Line("")
 		}
 	}
-	return texts
 }
 
 // agreementMarks are those of Markdown's table.
@@ -218,8 +211,11 @@ func (c Comparison) Markdown() string {
 		}
 		b.WriteString("\n")
 	}
-	if below := c.skipped(screen) + c.accounts(screen); below != "" {
-		b.WriteString("\n" + fenced(below))
+	below := &terminal.Page{Screen: screen}
+	c.skipped(below)
+	c.accounts(below)
+	if below.Len() > 0 {
+		b.WriteString("\n" + fenced(below.Text()))
 	}
 	return b.String()
 }

@@ -135,7 +135,7 @@ func (r *Report) junitCase(row *Row) junitCase {
 	}
 	if row.Standing != suite.AsExpected {
 		drawn := 0
-		outcome.Text = "\n" + r.account(row, terminal.Screen{Width: 100, UTF8: true}, &drawn)
+		outcome.Text = "\n" + r.accountText(row, &drawn)
 	}
 	if text := rates(row); text != "" {
 		c.SystemOut = &junitText{text}

@@ -40,7 +40,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	for _, row := range rows {
 		if row.Standing != suite.AsExpected && !row.preconditionFailed() {
 			fmt.Fprintf(&b, "### %s %s\n\n%s\n", markdownSigns[row.Standing], escape(row.Name()),
-				fenced(r.account(row, terminal.Screen{Width: markdownWidth, UTF8: true}, &drawn)))
+				fenced(r.accountText(row, &drawn)))
 		}
 	}
 	if len(r.Rows) > 0 {
