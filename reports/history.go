@@ -20,9 +20,9 @@ type History struct {
 	// history is whole.
 	Cut *history.Truncated
 
+	header  history.Header
 	leases  []checker.Lease
 	tenures []checker.Tenure
-	lost    func(key string) []checker.LostUpdate
 }
 
 // NewHistory reads events.
@@ -32,8 +32,8 @@ func NewHistory(events []history.Event) (*History, error) {
 		return nil, err
 	}
 	return &History{
-		History: read, Events: events,
-		leases: slices.Collect(read.Leases()), tenures: slices.Collect(read.Tenures()), lost: read.LostUpdates,
+		History: read, Events: events, header: read.Header(),
+		leases: slices.Collect(read.Leases()), tenures: slices.Collect(read.Tenures()),
 	}, nil
 }
 

@@ -52,7 +52,7 @@ func pauseHistory() *History {
 		{Node: "n2", Key: "other", Owner: "c2", From: 0, Until: 2000 * ms},
 		{Node: "n3", Key: "k1", Owner: "c1", From: 60 * ms, Until: 600 * ms},
 	}
-	return &History{Events: events, leases: leases, tenures: tenures}
+	return &History{Events: events, header: *events[0].Header, leases: leases, tenures: tenures}
 }
 
 func TestDrawings(t *testing.T) {
@@ -91,7 +91,7 @@ func TestTell_DrawsParticipantsFirst(t *testing.T) {
 		leases = append(leases, checker.Lease{Client: c, Key: "k1", From: 0, Until: 10})
 	}
 	events := []history.Event{{Type: history.TypeHeader, Header: h}, {Time: 10, Type: history.TypeEnd}}
-	story := (&History{Events: events, leases: leases}).Tell(&checker.Violation{Key: "k1", Until: 10,
+	story := (&History{Events: events, header: *h, leases: leases}).Tell(&checker.Violation{Key: "k1", Until: 10,
 		Processes: []string{"z", "nemesis", "y"}})
 	var names []string
 	for _, lane := range story.Clients {
