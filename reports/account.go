@@ -63,8 +63,8 @@ func story(read func() (*History, error), v *checker.Violation) (*Story, error) 
 	return &s, nil
 }
 
-// rowFindings is the trial of a row that the report tells of in words, and what it says:
-// each file of the report says it, and histories are long.
+// rowFindings is the trial of a row that the report tells of in words, and what it says,
+// which several files of the report say.
 type rowFindings struct {
 	trial    suite.Result
 	findings func() []Finding
@@ -87,25 +87,13 @@ func (r *Report) chooseFindings(row *Row) {
 		return
 	}
 	row.shown.findings = sync.OnceValue(func() []Finding {
-		read := sync.OnceValues(func() (*History, error) { return row.open(row.shown.trial) })
+		read := sync.OnceValues(func() (*History, error) { return row.History(row.shown.trial) })
 		return collectFindings(row.shown.trial, row.Standing, read)
 	})
 }
 
 // History reads the history of one of the row's trials, nil if it was not kept.
-// What the report says of the trial in words is made from the same reading,
-// if it has not been said yet: a history is read once, where whoever draws it
-// comes first.
 func (r *Row) History(t suite.Result) (*History, error) {
-	h, err := r.open(t)
-	if r.shown.findings != nil && r.shown.trial.Trial == t.Trial {
-		said := collectFindings(t, r.Standing, func() (*History, error) { return h, err })
-		r.shown.findings = func() []Finding { return said }
-	}
-	return h, err
-}
-
-func (r *Row) open(t suite.Result) (*History, error) {
 	if t.History == "" {
 		return nil, nil
 	}

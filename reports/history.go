@@ -57,16 +57,13 @@ func length(path string) int64 {
 	return info.Size()
 }
 
-// openInput opens a history's file; tests count how often.
-var openInput = input.Open
-
 // readToDraw reads the history in a file, unless it is too long to be drawn.
 func readToDraw(path string) (*History, error) {
 	if n := length(path); n > drawable {
 		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path,
 			errTooLong, n>>20)
 	}
-	f, err := openInput(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, nameHistory(path, err)
 	}
