@@ -89,7 +89,7 @@ failed; 64 bad usage.`,
 		"reached;\nwith --worker 5m by default")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
 	f.BoolVar(&x.exhaust, "exhaust", false, "draw nothing: go through every schedule of a small scope, the shortest first")
-	f.IntVar(&s.MaxFinds, "enough", 0, "stop after this many different violations (default: never)")
+	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: never)")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
@@ -124,7 +124,7 @@ func (x *exploreOptions) check(given func(string) bool) error {
 		return usage("--lock: %w", err)
 	case kind.SingleNode && x.exhaust:
 		return usage("--exhaust goes through schedules on three nodes, and --lock %s uses one", kind.Name)
-	case s.For < 0 || s.Schedules < 0 || s.MaxFinds < 0 || s.Shrink < 0:
+	case s.For < 0 || s.Schedules < 0 || s.Enough < 0 || s.Shrink < 0:
 		return usage("a bound below 0: give 0 for none")
 	case s.For == 0 && s.Schedules == 0:
 		return usage("--for 0 without --schedules would never end: give one of them")

@@ -25,7 +25,7 @@ func (x *exploreOptions) checkEach(given func(string) bool) error {
 		}
 	}
 	if !given("enough") {
-		x.search.MaxFinds = 1
+		x.search.Enough = 1
 	}
 	if !given("property") {
 		x.search.Space.Properties = []string{checker.MutualExclusion, checker.ProtectedData}

@@ -61,13 +61,13 @@ func (p *program) searchIn(ctx context.Context, x *exploreOptions,
 	line := explore.Tally{}.Line()
 	display := p.display(func(int) []string { return []string{line} })
 	s.OnProgress = func(t explore.Tally) { display.update(func() { line = t.Line() }) }
-	s.OnSave = func(t explore.Tally) { _ = x.keep(s.Results(version(), t)) } // at the end it is told if it cannot be
+	s.OnSave = func(t explore.Tally) { _ = x.keep(x.results(t)) } // at the end it is told if it cannot be
 	tally, err := s.Resume(ctx, before)
 	display.finish()
 	if err != nil {
 		return failed(err)
 	}
-	return conclude(ctx, s.Results(version(), tally), run)
+	return conclude(ctx, x.results(tally), run)
 }
 
 // resumeSearch finds what a search that was interrupted has left in the output folder, if
@@ -80,9 +80,9 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	case err != nil:
 		return explore.Tally{}, usage("--out %s: %w: remove it, or give another folder", x.out, err)
 	}
-	earlier := before.Search()
+	earlier := explore.Search{Question: before.Question}
 	switch {
-	case !before.Same(x.search.Results(version(), explore.Tally{})):
+	case !before.Same(x.results(explore.Tally{})):
 		if earlier.Remaining(before.Tally) {
 			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", x.out)
 		}
@@ -104,6 +104,11 @@ func (x *exploreOptions) run() reports.Run {
 	s := &x.search
 	return reports.Run{Options: suite.Options{Cluster: x.cluster(), Worker: x.command, Trials: 1, Seed: s.Seed, Out: x.out,
 		Lock: s.Space.Lock}, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
+}
+
+// results are what a search has come to, with what it was asked.
+func (x *exploreOptions) results(t explore.Tally) explore.Results {
+	return explore.Results{Version: version(), Question: x.search.Question, Tally: t}
 }
 
 // keep writes what a search has come to into its folder.

@@ -86,7 +86,7 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 		p, dir := fake(verdict(history.Holds, again)), t.TempDir()
 		var said bytes.Buffer
 		p.out, p.err = &said, &said
-		x := &exploreOptions{search: explore.Search{Space: explore.Space{Lock: "single", TTL: time.Second}}, out: dir}
+		x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single", TTL: time.Second}}}, out: dir}
 		err := p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
 			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}}, x.run())
 		var ended *exit
