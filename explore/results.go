@@ -92,7 +92,9 @@ func (s *Schedule) valid() bool {
 
 // Same says whether the results are of the same search as others, their bounds aside:
 // then one can go on from the other.
-func (r Results) Same(other Results) bool { return r.Version == other.Version && r.Question.same(other.Question) }
+func (r Results) Same(other Results) bool {
+	return r.Version == other.Version && r.Question.same(other.Question)
+}
 
 // same says whether two questions are one, their bounds aside.
 func (q Question) same(other Question) bool {
