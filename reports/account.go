@@ -41,7 +41,7 @@ func collectFindings(t suite.Result, standing suite.Outcome, read func() (*Histo
 			if r.Property == j.Property {
 				f.Reason = r.Reason
 				if len(r.Violations) > 0 {
-					f.Violation, f.More = &r.Violations[0], violations(r)-1
+					f.Violation, f.More = &r.Violations[0], ViolationCount(r)-1
 				}
 			}
 		}
@@ -104,8 +104,8 @@ func (r *Row) History(t suite.Result) (*History, error) {
 	return readToDraw(filepath.Join(r.out, name))
 }
 
-// violations is how many the trial had: a result spells out only the first.
-func violations(r checker.Result) int {
+// ViolationCount is how many the trial had: a result spells out only the first.
+func ViolationCount(r checker.Result) int {
 	return max(len(r.Violations), int(r.Measured["violations"]))
 }
 

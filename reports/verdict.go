@@ -42,7 +42,7 @@ func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 	for _, r := range v.Results {
 		for i := range r.Violations[:min(len(r.Violations), maxDrawings)] {
 			violated = true
-			title := fmt.Sprintf("%s, violation %d of %d", terminal.Clean(r.Property), i+1, violations(r))
+			title := fmt.Sprintf("%s, violation %d of %d", terminal.Clean(r.Property), i+1, ViolationCount(r))
 			p.Line("\n" + p.Style(title, terminal.Bold))
 			h.finding(&r.Violations[i]).print(p, true)
 		}
