@@ -143,8 +143,9 @@ func (t *teller) extend(i int, e history.Event) {
 			}
 		}
 		extended.group = "extend " + e.Process
-		extended.mergedText = func(n int, last turn) string {
-			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, n, Moment(last.Time))
+		extended.together = func(all []turn) string {
+			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, len(all),
+				Moment(all[len(all)-1].Time))
 		}
 	case history.TypeFail:
 		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, map[string]string{

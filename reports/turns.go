@@ -27,10 +27,9 @@ type turn struct {
 	importance int
 	// Turns of one group that follow each other are told as one: a fault on
 	// several targets, a run of extensions.
-	group      string
-	mergedText func(together int, last turn) string
-	fault      *history.Fault
-	targets    []string
+	group    string
+	together func(all []turn) string
+	targets  []string
 }
 
 // turns tells what happened to the story's key, one sentence for each turn, in
@@ -101,7 +100,14 @@ func (t *teller) fault(i int, e history.Event) {
 		text = strings.Replace(text, nemesis.RemembersKeys, remembersOthers, 1) + lost
 	}
 	told := t.add(i, e, weight, "%s", text)
-	told.fault, told.targets, told.group = e.Fault, f.Targets, sameFault(f)
+	told.targets, told.group = f.Targets, sameFault(f)
+	told.together = func(all []turn) string {
+		var targets []string
+		for _, u := range all {
+			targets = append(targets, u.targets...)
+		}
+		return faultText(f, targets)
+	}
 	if len(f.Targets) > 0 {
 		told.Process = f.Targets[0]
 	}
@@ -246,30 +252,23 @@ func (t *teller) whose(node string, now int64, client string) string {
 // join makes one turn of those of one group that follow each other.
 func (t *teller) join() {
 	var joined []turn
-	together := 1
-	for _, next := range t.found {
-		n := len(joined)
-		if n == 0 || next.group == "" || joined[n-1].group != next.group {
-			joined, together = append(joined, next), 1
-			continue
+	for rest := t.found; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].group != "" && rest[n].group == rest[0].group {
+			n++
 		}
-		together++
-		joined[n-1].merge(next, together)
+		one := rest[0]
+		if n > 1 {
+			one.Text = one.together(rest[:n])
+		}
+		for _, u := range rest[1:n] {
+			if u.Turning {
+				one.Turning, one.importance, one.Event, one.Time = true, essential, u.Event, u.Time
+			}
+		}
+		joined, rest = append(joined, one), rest[n:]
 	}
 	t.found = joined
-}
-
-// merge adds a turn of the same group.
-func (u *turn) merge(next turn, together int) {
-	if next.Turning {
-		u.Turning, u.importance, u.Event, u.Time = true, essential, next.Event, next.Time
-	}
-	if u.fault == nil {
-		u.Text = u.mergedText(together, next)
-		return
-	}
-	u.targets = append(slices.Clone(u.targets), next.targets...)
-	u.Text = faultText(*u.fault, u.targets)
 }
 
 // shortened leaves out what matters least where there are too many turns: of
