@@ -232,10 +232,7 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		t.Why = cmp.Or(t.Why, d.result.Skipped)
 	}
 	for _, r := range d.result.Results {
-		if t.Verdicts[r.Property] == nil {
-			t.Verdicts[r.Property] = map[string]int{}
-		}
-		t.Verdicts[r.Property][r.Verdict]++
+		t.count(r.Property, r.Verdict, 1)
 	}
 	for _, property := range s.Space.violated(d.result) {
 		b := s.breach(ctx, s.Space.job(d.schedule), d.seed, property)
@@ -253,6 +250,14 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		}
 		t.Finds = append(t.Finds, f)
 	}
+}
+
+// count counts verdicts on a property.
+func (t *Tally) count(property, verdict string, trials int) {
+	if t.Verdicts[property] == nil {
+		t.Verdicts[property] = map[string]int{}
+	}
+	t.Verdicts[property][verdict] += trials
 }
 
 // shrink makes a find smaller, and says that it does.

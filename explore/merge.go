@@ -72,11 +72,8 @@ func (t *Tally) add(other Tally) {
 	t.Elapsed += other.Elapsed
 	t.Failed = append(t.Failed, other.Failed...)
 	for property, counts := range other.Verdicts {
-		if t.Verdicts[property] == nil {
-			t.Verdicts[property] = map[string]int{}
-		}
 		for verdict, n := range counts {
-			t.Verdicts[property][verdict] += n
+			t.count(property, verdict, n)
 		}
 	}
 	for _, f := range other.Finds {

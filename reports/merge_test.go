@@ -183,7 +183,16 @@ func TestReadRefusesWhatIsNotARun(t *testing.T) {
 	trialWith := func(path string) string {
 		return `{"tool":{"name":"lockproof"},"version":2,"planned":1,"scenarios":[{"trials":[{"scenario":"a","history":"` + path + `"}]}]}`
 	}
+	sliceOf := func(count string) string {
+		return `{"tool":{"name":"lockproof"},"version":2,"planned":1,"interrupted":true,"options":{"trials":1},` +
+			`"slice":{"index":1,"count":` + count + `,"rows":["a"]},"scenarios":[]}`
+	}
 	for text, says := range map[string]string{
+		sliceOf("0"):          "its slice: 1/0: there are from 1 to 10000 slices",
+		sliceOf("-1"):         `its slice: invalid slice "1/-1"`,
+		sliceOf("2147483648"): "its slice: invalid slice",
+		sliceOf("2"):          "slice.count is 2, and its suite has 1 row of 1 trial each",
+
 		"":                  "is not the results of a run",
 		"[]":                "is not the results of a run",
 		"{}":                "it is not from lockproof",
