@@ -27,47 +27,34 @@ type Finding struct {
 	Trouble error
 }
 
-// collectFindings are the judgements of a trial that stand as given, with what is known
-// of them. Its history, nil where it was not kept, is read if there is a violation
-// to tell of.
-func collectFindings(t suite.Result, standing suite.Outcome, read func() (*History, error)) []Finding {
+// collectFindings are the judgements of the trial that is told that stand as the row does, with what is known
+// of them. Its history is read if there is a violation to tell of.
+func (r *Row) collectFindings() []Finding {
+	read := sync.OnceValues(func() (*History, error) { return r.History(r.told) })
 	var all []Finding
-	for _, j := range t.Judgements() {
-		if j.Outcome != standing {
+	for _, j := range r.told.Judgements() {
+		if j.Outcome != r.Standing {
 			continue
 		}
-		f := Finding{Judgement: j}
-		for _, r := range t.Results {
-			if r.Property == j.Property {
-				f.Reason = r.Reason
-				if len(r.Violations) > 0 {
-					f.Violation, f.More = &r.Violations[0], ViolationCount(r)-1
+		f := Finding{Judgement: j, Cause: r.told.CauseOf(j.Property)}
+		for _, result := range r.told.Results {
+			if result.Property == j.Property {
+				f.Reason = result.Reason
+				if len(result.Violations) > 0 {
+					f.Violation, f.More = &result.Violations[0], ViolationCount(result)-1
 				}
 			}
 		}
-		f.Cause = t.CauseOf(j.Property)
 		if f.Violation != nil {
-			f.Story, f.Trouble = story(read, f.Violation)
+			h, err := read()
+			if f.Trouble = err; h != nil {
+				story := h.Tell(f.Violation)
+				f.Story = &story
+			}
 		}
 		all = append(all, f)
 	}
 	return all
-}
-
-func story(read func() (*History, error), v *checker.Violation) (*Story, error) {
-	h, err := read()
-	if h == nil {
-		return nil, err
-	}
-	s := h.Tell(v)
-	return &s, nil
-}
-
-// rowFindings is the trial of a row that the report tells of in words, and what it says,
-// which several files of the report say.
-type rowFindings struct {
-	trial    suite.Result
-	findings func() []Finding
 }
 
 // chooseFindings settles which trial of a row the words tell of: one that is not as
@@ -76,20 +63,17 @@ type rowFindings struct {
 func (r *Report) chooseFindings(row *Row) {
 	switch row.Standing {
 	case suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive:
-		row.shown.trial = row.First().Result
+		row.told = row.First().Result
 	case suite.AsExpected:
 		trial, violated := row.FirstViolated()
 		if !violated || !r.Named || len(r.BySeverity()) > maxShown {
 			return
 		}
-		row.shown.trial = trial.Result
+		row.told = trial.Result
 	default:
 		return
 	}
-	row.shown.findings = sync.OnceValue(func() []Finding {
-		read := sync.OnceValues(func() (*History, error) { return row.History(row.shown.trial) })
-		return collectFindings(row.shown.trial, row.Standing, read)
-	})
+	row.findings = sync.OnceValue(row.collectFindings)
 }
 
 // History reads the history of one of the row's trials, nil if it was not kept.

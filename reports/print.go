@@ -24,11 +24,11 @@ const maxShown = 6
 // scenarios: they were run to be looked at.
 func (r *Report) expectedViolations(p *terminal.Page) {
 	for _, row := range r.BySeverity() {
-		if row.Standing != suite.AsExpected || row.shown.findings == nil {
+		if row.Standing != suite.AsExpected || row.findings == nil {
 			continue
 		}
 		p.Line(p.Style(terminal.Clean(row.Name()), terminal.Bold))
-		for _, f := range row.shown.findings() {
+		for _, f := range row.findings() {
 			if f.Got == history.Violated {
 				p.Hang("  ", f.Property+": violated, as expected")
 				if f.print(p, true) {
@@ -48,7 +48,7 @@ func (r *Report) accounts(p *terminal.Page) {
 		if !row.toldInFull() {
 			continue
 		}
-		cause, known := row.shown.trial.Cause()
+		cause, known := row.told.Cause()
 		if earlier, again := causes[cause.Key]; known && again {
 			p.Hang("", fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier),
 				cause.Sentence))
@@ -77,17 +77,17 @@ func (r *Row) toldInFull() bool {
 
 // cutShort reports whether the row's trial was under way when the run was interrupted.
 func (r *Row) cutShort() bool {
-	return slices.ContainsFunc(r.shown.trial.Results,
+	return slices.ContainsFunc(r.told.Results,
 		func(result checker.Result) bool { return result.Cause == checker.Unfinished })
 }
 
 // account tells of one row; drawn counts the drawings of all.
 func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
-	trial := row.shown.trial
+	trial := row.told
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
 	p.Line(p.Style(title, outcomeStyles[row.Standing]))
 	p.Hang("  ", trialText(trial))
-	findings := row.shown.findings()
+	findings := row.findings()
 	if len(findings) == 0 {
 		p.Hang("  ", row.Why)
 	}

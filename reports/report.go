@@ -76,8 +76,11 @@ type Row struct {
 	Simulated time.Duration `json:"simulated"`
 	Trials    []Trial       `json:"trials"`
 
-	shown rowFindings
-	out   string // the folder that has the histories
+	out string // the folder that has the histories
+	// told is the trial that the report tells of in words, and findings what it says, which
+	// several files of the report say; nil: nothing is told.
+	told     suite.Result
+	findings func() []Finding
 }
 
 // Trial is one trial with its standing.
