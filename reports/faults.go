@@ -54,9 +54,6 @@ func bands(events []history.Event, end int64) []Band {
 	return all
 }
 
-// Faults are those of the history that are not part of its setting.
-func (h *History) Faults() []Band { return bands(h.Events, h.end()) }
-
 // settings say who reaches whom and who is far away, as the scenario begins.
 func settings(events []history.Event, header history.Header) []string {
 	type kind struct{ client, kind, direction, by string }

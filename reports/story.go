@@ -124,7 +124,10 @@ func (h *History) storyKey(v *checker.Violation) string {
 // window is the stretch that the story is about: all that led to the
 // violation and came of it, with a margin at both ends.
 func (t *teller) window() {
-	end := t.end()
+	end := int64(1) // of the history
+	for _, e := range t.Events {
+		end = max(end, e.Time)
+	}
 	t.Until = end
 	if t.violation == nil {
 		return
@@ -139,15 +142,6 @@ func (t *teller) window() {
 	margin := max((until-from)/12, t.header.TTL/8)
 	t.From = max(0, from-margin)
 	t.Until = max(min(until+margin, end), t.From+1)
-}
-
-// end is when the history's last event is.
-func (h *History) end() int64 {
-	end := int64(1)
-	for _, e := range h.Events {
-		end = max(end, e.Time)
-	}
-	return end
 }
 
 // participants are the clients to draw, in the run's order: the violation's own, then
