@@ -37,9 +37,9 @@ func TestExhaust_CoversSmallScope(t *testing.T) {
 // The first that breaks a rule is among the shortest, so that nothing need be shrunk.
 func TestExhaust_FindsShortest(t *testing.T) {
 	p := pool(t)
-	search := Search{Space: space(t, func(s *Space) {
+	search := Search{Question: Question{Space: space(t, func(s *Space) {
 		s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
-	}), MaxFinds: 1, Shrink: time.Minute, Try: p.Try, Parallel: p.Size()}
+	}), Enough: 1}, Shrink: time.Minute, Try: p.Try, Parallel: p.Size()}
 	require.NoError(t, search.Exhaust())
 	tally, err := search.Run(t.Context())
 	require.NoError(t, err)

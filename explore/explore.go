@@ -16,21 +16,26 @@ import (
 // batch is how many schedules are drawn at once, and dealt out to a slice.
 const batch = 128
 
-// Search is one search through a space. Its fields but Try are its result's too.
-type Search struct {
-	Space Space
-	Seed  uint64
-	// Schedules and For bound it; 0: they do not. A batch that is begun is gone through.
+// Question is what a search is asked, and what its results are an answer to.
+type Question struct {
+	Space Space  `json:"space"`
+	Seed  uint64 `json:"seed"`
+	// Schedules bounds it; 0: it does not. A batch that is begun is gone through.
 	// An exhaustive search is of as many schedules as there are, whatever is said here.
-	Schedules int
-	For       time.Duration
-	Slice     suite.Slice // the batches dealt out to several machines in turn
+	Schedules int `json:"schedules,omitempty"`
+	// Enough ends the search once so many different breaches were found; 0: it does not.
+	Enough int         `json:"enough,omitempty"`
+	Slice  suite.Slice `json:"slice,omitzero"` // the batches dealt out to several machines in turn
+}
+
+// Search is one search through a space.
+type Search struct {
+	Question
+	For time.Duration // bounds it, too; 0: it does not
 	// Slow: a trial takes seconds, so that the bounds are looked at after each.
 	Slow bool
 	// Shrink bounds how long one find is shrunk; 0: it is not.
 	Shrink time.Duration
-	// MaxFinds ends the search once so many different breaches were found; 0: it does not.
-	MaxFinds int
 	// Try runs a trial; Parallel is how many may run side by side.
 	Try      Try
 	Parallel int
@@ -147,7 +152,7 @@ func (s *Search) drawn() func(number int) (*Schedule, uint64) {
 // Remaining says whether anything is left to do of a search that has come to that.
 func (s *Search) Remaining(t Tally) bool {
 	_, size := s.nextBatch(t.Next)
-	return size > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.MaxFinds == 0 || len(t.Finds) < s.MaxFinds)
+	return size > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.Enough == 0 || len(t.Finds) < s.Enough)
 }
 
 // nextBatch is the rest of the batch that comes next in the search's slice, from a
@@ -227,10 +232,7 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		t.Why = cmp.Or(t.Why, d.result.Skipped)
 	}
 	for _, r := range d.result.Results {
-		if t.Verdicts[r.Property] == nil {
-			t.Verdicts[r.Property] = map[string]int{}
-		}
-		t.Verdicts[r.Property][r.Verdict]++
+		t.count(r.Property, r.Verdict, 1)
 	}
 	for _, property := range s.Space.violated(d.result) {
 		b := s.breach(ctx, s.Space.job(d.schedule), d.seed, property)
@@ -238,7 +240,7 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 			t.Finds[i].Times++
 			continue
 		}
-		if s.MaxFinds > 0 && len(t.Finds) >= s.MaxFinds {
+		if s.Enough > 0 && len(t.Finds) >= s.Enough {
 			continue
 		}
 		f := Find{FindID: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule,
@@ -248,6 +250,14 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		}
 		t.Finds = append(t.Finds, f)
 	}
+}
+
+// count counts verdicts on a property.
+func (t *Tally) count(property, verdict string, trials int) {
+	if t.Verdicts[property] == nil {
+		t.Verdicts[property] = map[string]int{}
+	}
+	t.Verdicts[property][verdict] += trials
 }
 
 // shrink makes a find smaller, and says that it does.

@@ -117,7 +117,8 @@ func TestDraw_HasWhatTheFieldReports(t *testing.T) {
 // Nothing is drawn that cannot be done: with all assumptions broken, no trial fails.
 func TestDraw_IsRunnable(t *testing.T) {
 	p := pool(t)
-	search := Search{Space: space(t, func(s *Space) { everything(s); s.Without = []string{"DistinctNodes"} }), Seed: 7, Schedules: 256,
+	search := Search{Question: Question{Space: space(t, func(s *Space) { everything(s); s.Without = []string{"DistinctNodes"} }),
+		Seed: 7, Schedules: 256},
 		Try: p.Try, Parallel: p.Size()}
 	tally, err := search.Run(t.Context())
 	require.NoError(t, err)
@@ -129,10 +130,9 @@ func TestDraw_IsRunnable(t *testing.T) {
 func TestFind_ScenarioShowsViolation(t *testing.T) {
 	p := pool(t)
 	search := Search{
-		Space: space(t, func(s *Space) {
+		Question: Question{Space: space(t, func(s *Space) {
 			s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
-		}),
-		Seed: 1, Schedules: 1280, MaxFinds: 1, Shrink: time.Minute, Try: p.Try, Parallel: p.Size(),
+		}), Seed: 1, Schedules: 1280, Enough: 1}, Shrink: time.Minute, Try: p.Try, Parallel: p.Size(),
 	}
 	tally, err := search.Run(t.Context())
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestShrink_KeepsNecessarySteps(t *testing.T) {
 
 // A lock that dies of a schedule costs that schedule, and the search goes on.
 func TestSearch_CountsFailures(t *testing.T) {
-	s := Search{Space: space(t, nil), Schedules: 10, Parallel: 1, Try: nil}
+	s := Search{Question: Question{Space: space(t, nil), Schedules: 10}, Parallel: 1}
 	s.Try = func(_ context.Context, _ suite.Job, seed uint64) suite.Result {
 		if seed == 4 {
 			return suite.Result{Failure: "panic: no"}
@@ -197,7 +197,7 @@ func TestSearch_CountsFailures(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	s := Search{Space: space(t, nil), Seed: 1}
+	s := Search{Question: Question{Space: space(t, nil), Seed: 1}}
 	tally := Tally{Schedules: 1000, Elapsed: time.Second, Verdicts: map[string]map[string]int{
 		"mutual-exclusion": {history.Holds: 300, history.Inconclusive: 700},
 	}}

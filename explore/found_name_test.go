@@ -15,7 +15,7 @@ func TestFindName_IsScenarioName(t *testing.T) {
 		"go-redsync/redsync, deadlines on": "mutual-exclusion-of-go-redsync-redsync-deadlines-on-7",
 		" My Lock -- v2 (new) ":            "mutual-exclusion-of-my-lock-v2-new-7",
 	} {
-		s := Search{Space: Space{Lock: lock}}
+		s := Search{Question: Question{Space: Space{Lock: lock}}}
 		var f Find
 		f.Property, f.Number = "mutual-exclusion", 7
 		require.Equal(t, name, s.Name(f))

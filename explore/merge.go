@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"example.org/lockproof/harness/suite"
@@ -25,7 +24,7 @@ func Merge(parts []Results, names []string) (Results, error) {
 	whole.Slice = suite.Slice{}
 	whole.Tally = Tally{Verdicts: map[string]map[string]int{}, Next: whole.Schedules}
 	for _, p := range parts {
-		search := p.Search()
+		search := Search{Question: p.Question}
 		found[p.Slice.Index] = search.Remaining(p.Tally)
 		whole.Tally.add(p.Tally)
 	}
@@ -48,9 +47,8 @@ func checkSameSearch(parts []Results, names []string) error {
 		case p.Version != first.Version:
 			return fmt.Errorf("%s and %s are not slices of one search: version %s and %s of lockproof",
 				names[0], names[i], first.Version, p.Version)
-		case p.Slice.Count != first.Slice.Count || p.Seed != first.Seed || p.Schedules != first.Schedules ||
-			p.Enough != first.Enough ||
-			!reflect.DeepEqual(p.Space.normalized(), first.Space.normalized()):
+		case p.Slice.Count != first.Slice.Count || p.Schedules != first.Schedules || p.Enough != first.Enough ||
+			!p.whole().same(first.whole()):
 			return fmt.Errorf("%s and %s are not slices of one search: they were asked for something else", names[0], names[i])
 		case by[p.Slice.Index] != "":
 			return fmt.Errorf("slice %s is there more than once: %s and %s", p.Slice, by[p.Slice.Index], names[i])
@@ -58,6 +56,12 @@ func checkSameSearch(parts []Results, names []string) error {
 		by[p.Slice.Index] = names[i]
 	}
 	return nil
+}
+
+// whole is a slice's question without its slice.
+func (q Question) whole() Question {
+	q.Slice = suite.Slice{}
+	return q
 }
 
 // add counts what another part of the search has come to. Of a breach that both show,
@@ -68,11 +72,8 @@ func (t *Tally) add(other Tally) {
 	t.Elapsed += other.Elapsed
 	t.Failed = append(t.Failed, other.Failed...)
 	for property, counts := range other.Verdicts {
-		if t.Verdicts[property] == nil {
-			t.Verdicts[property] = map[string]int{}
-		}
 		for verdict, n := range counts {
-			t.Verdicts[property][verdict] += n
+			t.count(property, verdict, n)
 		}
 	}
 	for _, f := range other.Finds {

@@ -15,8 +15,8 @@ import (
 
 // withoutMajority is a search that finds something, of three batches and a bit.
 func withoutMajority(t *testing.T, p *suite.Pool) Search {
-	return Search{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3, Schedules: 3*batch + 50,
-		Try: p.Try, Parallel: p.Size()}
+	return Search{Question: Question{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3,
+		Schedules: 3*batch + 50}, Try: p.Try, Parallel: p.Size()}
 }
 
 // timeless is what a search has come to, without what tells of real time.
@@ -44,7 +44,7 @@ func TestMerge_SlicesEqualWholeSearch(t *testing.T) {
 		require.NoError(t, search.CheckSlice())
 		part, err := search.Run(t.Context())
 		require.NoError(t, err)
-		parts, names = append(parts, search.Results("v1", part)), append(names, fmt.Sprint("out/", i+1))
+		parts, names = append(parts, Results{Version: "v1", Question: search.Question, Tally: part}), append(names, fmt.Sprint("out/", i+1))
 	}
 	merged, err := Merge(parts, names)
 	require.NoError(t, err)
@@ -65,8 +65,8 @@ func TestMerge_SlicesEqualWholeSearch(t *testing.T) {
 }
 
 func TestMerge_RejectsOtherSearch(t *testing.T) {
-	search := Search{Space: Space{Lock: "redlock", TTL: time.Second}, Seed: 1, Schedules: 1000, Slice: suite.Slice{Index: 1, Count: 2}}
-	one := search.Results("v1", Tally{})
+	one := Results{Version: "v1", Question: Question{Space: Space{Lock: "redlock", TTL: time.Second}, Seed: 1, Schedules: 1000,
+		Slice: suite.Slice{Index: 1, Count: 2}}}
 	for says, change := range map[string]func(*Results){
 		"slice 1/2 is there more than once: a and b":    func(r *Results) { r.Slice.Index = 1 },
 		"b is a whole search and no slice":              func(r *Results) { r.Slice = suite.Slice{} },
@@ -113,12 +113,12 @@ func TestSearch_ResumesAfterInterrupt(t *testing.T) {
 		}
 		interrupt()
 		dir := t.TempDir()
-		write(t, dir, search.Results("v1", tally))
+		write(t, dir, Results{Version: "v1", Question: search.Question, Tally: tally})
 		back, err := Read(dir)
 		require.NoError(t, err)
-		require.True(t, back.Same(search.Results("v1", tally)))
+		require.True(t, back.Same(Results{Version: "v1", Question: search.Question}))
 		tally = back.Tally
 	}
 	require.GreaterOrEqual(t, interrupts, 2)
-	require.Equal(t, written(t, search.Results("v1", timeless(whole))), written(t, search.Results("v1", timeless(tally))))
+	require.Equal(t, written(t, Results{Tally: timeless(whole)}), written(t, Results{Tally: timeless(tally)}))
 }

@@ -18,26 +18,11 @@ const ResultsFile = "explore.json"
 
 // Results are what that file holds.
 type Results struct {
-	Version   string      `json:"version"` // of the program: another draws other schedules
-	Space     Space       `json:"space"`
-	Seed      uint64      `json:"seed"`
-	Schedules int         `json:"schedules,omitempty"` // that were asked for
-	Enough    int         `json:"enough,omitempty"`
-	Slice     suite.Slice `json:"slice,omitzero"`
+	Version string `json:"version"` // of the program: another draws other schedules
+	Question
 	// Incomplete: slices that it was merged without; nil: none.
 	Incomplete *suite.Incomplete `json:"incomplete,omitempty"`
 	Tally      Tally             `json:"tally"`
-}
-
-// Results are what a search has come to, with what it was.
-func (s *Search) Results(version string, t Tally) Results {
-	return Results{Version: version, Space: s.Space, Seed: s.Seed, Schedules: s.Schedules, Enough: s.MaxFinds,
-		Slice: s.Slice, Tally: t}
-}
-
-// Search is the one that the results are of, as far as they say.
-func (r Results) Search() Search {
-	return Search{Space: r.Space, Seed: r.Seed, Schedules: r.Schedules, MaxFinds: r.Enough, Slice: r.Slice}
 }
 
 // Write writes the file's content.
@@ -108,8 +93,13 @@ func (s *Schedule) valid() bool {
 // Same says whether the results are of the same search as others, their bounds aside:
 // then one can go on from the other.
 func (r Results) Same(other Results) bool {
-	return r.Version == other.Version && r.Seed == other.Seed && r.Slice == other.Slice &&
-		reflect.DeepEqual(r.Space.normalized(), other.Space.normalized())
+	return r.Version == other.Version && r.Question.same(other.Question)
+}
+
+// same says whether two questions are one, their bounds aside.
+func (q Question) same(other Question) bool {
+	return q.Seed == other.Seed && q.Slice == other.Slice &&
+		reflect.DeepEqual(q.Space.normalized(), other.Space.normalized())
 }
 
 // normalized is the space as it is written down.

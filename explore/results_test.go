@@ -27,11 +27,11 @@ func write(t testing.TB, dir string, r Results) {
 
 // aFind is results with one find.
 func aFind(t testing.TB) Results {
-	s := Search{Space: space(t, nil), Seed: 1, Schedules: 500, Slice: suite.Slice{Index: 1, Count: 2}}
-	drawn := s.Space.Draw(7)
-	return s.Results("v1", Tally{Schedules: 9, Next: 9,
+	q := Question{Space: space(t, nil), Seed: 1, Schedules: 500, Slice: suite.Slice{Index: 1, Count: 2}}
+	drawn := q.Space.Draw(7)
+	return Results{Version: "v1", Question: q, Tally: Tally{Schedules: 9, Next: 9,
 		Finds: []Find{{FindID: FindID{"mutual-exclusion", "Majority"},
-			Number: 6, Seed: 7, Times: 1, Drawn: drawn, Shrunk: drawn}}})
+			Number: 6, Seed: 7, Times: 1, Drawn: drawn, Shrunk: drawn}}}}
 }
 
 func TestResults_RoundTrip(t *testing.T) {
@@ -71,7 +71,7 @@ func FuzzResults(f *testing.F) {
 		if err != nil {
 			return
 		}
-		search := r.Search()
+		search := Search{Question: r.Question}
 		search.Remaining(r.Tally)
 		search.Summary(r.Tally)
 		Merge([]Results{r}, []string{dir})

@@ -63,6 +63,12 @@ func (s *Search) Summary(t Tally) string {
 	return b.String()
 }
 
+// Failure says how many schedules the harness failed of, and how of the first; there is one.
+func (t Tally) Failure() error {
+	first := t.Failed[0]
+	return fmt.Errorf("%d schedules failed, the first, %d, so: %s", len(t.Failed), first.Number, first.Why)
+}
+
 // Tested reports whether a schedule put a property that counts to the test.
 func (s *Search) Tested(t Tally) bool {
 	return slices.ContainsFunc(checker.Names(), func(p string) bool { return s.Space.counts(p) && t.Judged(p) > 0 })

@@ -27,47 +27,34 @@ type Finding struct {
 	Trouble error
 }
 
-// collectFindings are the judgements of a trial that stand as given, with what is known
-// of them. Its history, nil where it was not kept, is read if there is a violation
-// to tell of.
-func collectFindings(t suite.Result, standing suite.Outcome, read func() (*History, error)) []Finding {
+// collectFindings are the judgements of the trial that is told that stand as the row does, with what is known
+// of them. Its history is read if there is a violation to tell of.
+func (r *Row) collectFindings() []Finding {
+	read := sync.OnceValues(func() (*History, error) { return r.History(r.told) })
 	var all []Finding
-	for _, j := range t.Judgements() {
-		if j.Outcome != standing {
+	for _, j := range r.told.Judgements() {
+		if j.Outcome != r.Standing {
 			continue
 		}
-		f := Finding{Judgement: j}
-		for _, r := range t.Results {
-			if r.Property == j.Property {
-				f.Reason = r.Reason
-				if len(r.Violations) > 0 {
-					f.Violation, f.More = &r.Violations[0], violations(r)-1
+		f := Finding{Judgement: j, Cause: r.told.CauseOf(j.Property)}
+		for _, result := range r.told.Results {
+			if result.Property == j.Property {
+				f.Reason = result.Reason
+				if len(result.Violations) > 0 {
+					f.Violation, f.More = &result.Violations[0], ViolationCount(result)-1
 				}
 			}
 		}
-		f.Cause = t.CauseOf(j.Property)
 		if f.Violation != nil {
-			f.Story, f.Trouble = story(read, f.Violation)
+			h, err := read()
+			if f.Trouble = err; h != nil {
+				story := h.Tell(f.Violation)
+				f.Story = &story
+			}
 		}
 		all = append(all, f)
 	}
 	return all
-}
-
-func story(read func() (*History, error), v *checker.Violation) (*Story, error) {
-	h, err := read()
-	if h == nil {
-		return nil, err
-	}
-	s := h.Tell(v)
-	return &s, nil
-}
-
-// rowFindings is the trial of a row that the report tells of in words, and what it says:
-// each file of the report says it, and histories are long.
-type rowFindings struct {
-	trial    suite.Result
-	findings func() []Finding
 }
 
 // chooseFindings settles which trial of a row the words tell of: one that is not as
@@ -76,36 +63,21 @@ type rowFindings struct {
 func (r *Report) chooseFindings(row *Row) {
 	switch row.Standing {
 	case suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive:
-		row.shown.trial = row.First()
+		row.told = row.First().Result
 	case suite.AsExpected:
 		trial, violated := row.FirstViolated()
 		if !violated || !r.Named || len(r.BySeverity()) > maxShown {
 			return
 		}
-		row.shown.trial = trial
+		row.told = trial.Result
 	default:
 		return
 	}
-	row.shown.findings = sync.OnceValue(func() []Finding {
-		read := sync.OnceValues(func() (*History, error) { return row.open(row.shown.trial) })
-		return collectFindings(row.shown.trial, row.Standing, read)
-	})
+	row.findings = sync.OnceValue(row.collectFindings)
 }
 
 // History reads the history of one of the row's trials, nil if it was not kept.
-// What the report says of the trial in words is made from the same reading,
-// if it has not been said yet: a history is read once, where whoever draws it
-// comes first.
 func (r *Row) History(t suite.Result) (*History, error) {
-	h, err := r.open(t)
-	if r.shown.findings != nil && r.shown.trial.Trial == t.Trial {
-		said := collectFindings(t, r.Standing, func() (*History, error) { return h, err })
-		r.shown.findings = func() []Finding { return said }
-	}
-	return h, err
-}
-
-func (r *Row) open(t suite.Result) (*History, error) {
 	if t.History == "" {
 		return nil, nil
 	}
@@ -116,8 +88,8 @@ func (r *Row) open(t suite.Result) (*History, error) {
 	return readToDraw(filepath.Join(r.out, name))
 }
 
-// violations is how many the trial had: a result spells out only the first.
-func violations(r checker.Result) int {
+// ViolationCount is how many the trial had: a result spells out only the first.
+func ViolationCount(r checker.Result) int {
 	return max(len(r.Violations), int(r.Measured["violations"]))
 }
 
@@ -147,11 +119,13 @@ func (f Finding) consequence() string {
 	return ""
 }
 
-// property finds the row's figures for a property.
+// property finds the row's figures for a property: none if nobody judged it, or the row is nil.
 func (r *Row) property(name string) Property {
-	for _, p := range r.Properties {
-		if p.Name == name {
-			return p
+	if r != nil {
+		for _, p := range r.Properties {
+			if p.Name == name {
+				return p
+			}
 		}
 	}
 	return Property{Name: name}

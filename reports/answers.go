@@ -59,22 +59,12 @@ func (r *Report) UnderTest() bool {
 
 func (r *Row) underTest() bool { return len(r.Trials) > 0 && r.Trials[0].AllowBetter }
 
-// Answer is the row's answer, and why.
-func (r *Row) Answer() (suite.Answer, string) {
-	for _, t := range r.Trials {
-		if outcome, _ := t.Outcome(); outcome == r.Standing {
-			return t.Answer()
-		}
-	}
-	return r.Standing.Answer(), r.Why
-}
-
 // Answers groups the rows by their answers, those that hold first and then the gravest.
 func (r *Report) Answers() []AnswerGroup {
 	order := slices.Concat([]suite.Answer{suite.Holds}, suite.Answers)
 	groups := map[suite.Answer]*AnswerGroup{}
 	for _, row := range r.Rows {
-		answer, why := row.Answer()
+		answer, why := row.First().Answer()
 		g := groups[answer]
 		if g == nil {
 			g = &AnswerGroup{Answer: answer}
@@ -127,26 +117,28 @@ const mostReasons = 4
 
 // AnswersText is the summary of a run that is about a lock under test.
 func (r *Report) AnswersText(screen terminal.Screen) string {
-	var b strings.Builder
-	groups := r.Answers()
-	head := fmt.Sprintf("%s: %s, %s", r.lockText(), Plural(len(r.Rows), "situation"), Duration(r.Elapsed))
-	b.WriteString(screen.Wrap("", terminal.Clean(head)))
-	for _, g := range groups {
-		label := screen.Style(fmt.Sprintf("  %-15s", g.Answer), answerStyles[g.Answer])
+	p := &terminal.Page{Screen: screen}
+	r.printAnswers(p)
+	return p.Text()
+}
+
+func (r *Report) printAnswers(p *terminal.Page) {
+	p.Hang("", fmt.Sprintf("%s: %s, %s", r.lockText(), Plural(len(r.Rows), "situation"), Duration(r.Elapsed)))
+	for _, g := range r.Answers() {
+		label := p.Style(fmt.Sprintf("  %-15s", g.Answer), answerStyles[g.Answer])
 		prefix := fmt.Sprintf("%s%4d   ", label, len(g.Rows))
 		lines := g.lines(r.Lock.Servers)
 		if len(lines) == 0 {
-			b.WriteString(strings.TrimRight(prefix, " ") + "\n")
+			p.Line(prefix)
 		}
 		for _, line := range lines {
-			b.WriteString(screen.Wrap(prefix, terminal.Clean(line)))
+			p.Hang(prefix, line)
 			prefix = strings.Repeat(" ", 24)
 		}
 	}
 	for _, notice := range r.Lock.Notices {
-		b.WriteString(screen.Wrap("note: ", terminal.Clean(notice)))
+		p.Hang("note: ", notice)
 	}
-	return screen.Plain(b.String())
 }
 
 // lockText names the lock, its servers and how long its clients believe in a lease.

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -23,8 +22,8 @@ type Assumption struct {
 	Repeat       string
 }
 
-// PrintAssumptions writes which assumptions a lock rests on: a row for each, and a sentence.
-func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen terminal.Screen) error {
+// AssumptionsText says which assumptions a lock rests on: a row for each, and a sentence.
+func AssumptionsText(lock string, rows []Assumption, screen terminal.Screen) string {
 	t := terminal.NewTable("broken", "schedules", "to the test", "first violation", "after", "steps")
 	var repeat, rests, held []string
 	for _, r := range rows {
@@ -41,17 +40,17 @@ func PrintAssumptions(w io.Writer, lock string, rows []Assumption, screen termin
 		}
 		t.Row(cells...)
 	}
-	var b strings.Builder
-	b.WriteString(t.Fitted(screen) + "\n\n")
+	p := &terminal.Page{Screen: screen}
+	p.Line(t.Fitted(screen) + "\n")
 	for _, r := range rows {
-		b.WriteString(screen.Wrap(r.Name+": ", r.Broken))
+		p.Hang(r.Name+": ", r.Broken)
 	}
-	b.WriteString("\n" + screen.Wrap("", restsOn(lock, rests, held)))
+	p.Line("")
+	p.Hang("", restsOn(lock, rests, held))
 	for _, command := range repeat {
-		b.WriteString("  " + command + "\n")
+		p.Line("  " + command)
 	}
-	_, err := io.WriteString(w, screen.Plain(b.String()))
-	return err
+	return p.Text()
 }
 
 // restsOn says in words what was violated with what broken, and what was not.

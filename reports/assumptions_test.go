@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,7 +8,7 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-func TestPrintAssumptions(t *testing.T) {
+func TestAssumptionsText(t *testing.T) {
 	rows := []Assumption{
 		{Name: "none", Broken: "what every lock has to survive", Schedules: 9, Judged: 3, Violated: "mutual-exclusion, FreshToken",
 			After: 7, Steps: 5, Repeat: "lockproof run a.yaml --seed 7"},
@@ -19,8 +18,6 @@ func TestPrintAssumptions(t *testing.T) {
 		{Name: "pauses", Broken: "holders sleep", Schedules: 9},
 		{Name: "servers", Broken: "one stands twice", Schedules: 9},
 	}
-	var b bytes.Buffer
-	require.NoError(t, PrintAssumptions(&b, "mylock", rows, terminal.Screen{Width: 100}))
 	require.Equal(t, `broken   schedules  to the test  first violation                   after  steps
 ---------------------------------------------------------------------------------
 none     9          3            mutual-exclusion, FreshToken      7      5
@@ -39,5 +36,5 @@ mylock is violated with no assumption broken. mylock rests on: memory. Broken, e
 violation. Nothing was found with clocks, which shows how long it was looked for, and no more.
   lockproof run a.yaml --seed 7
   lockproof run b.yaml --seed 2
-`, b.String())
+`, AssumptionsText("mylock", rows, terminal.Screen{Width: 100}))
 }

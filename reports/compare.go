@@ -10,7 +10,7 @@ import (
 // Comparison sets the verdicts of several runs side by side: of one suite on
 // other clusters or servers, with another lock, or twice.
 type Comparison struct {
-	Runs []ComparedRun
+	Runs []*Report
 	Rows []ComparedRow
 	// Alone counts the rows that one run alone could have, and which are left out: a run
 	// with another lock, or without rules, has no variants.
@@ -21,29 +21,16 @@ type Comparison struct {
 	ExitCode      int
 }
 
-// ComparedRun is one of the runs.
-type ComparedRun struct {
-	Name string // its folder, which tells it from the others
-	*Report
-}
-
 // ComparedRow is one scenario, as it stands or as one variant.
 type ComparedRow struct {
 	Scenario string
 	Setting  string
-	// Agreement is Agree, Disagree or Incomplete; Why says what of the last two.
+	// Agreement is Agree, Disagree or Incomplete; Why says what of the last two, but for the runs
+	// that lack the row: of a short run beside a long one that would be most rows.
 	Agreement Agreement
 	Why       []string
-	// Cells are those of the runs, in their order.
-	Cells []ComparedCell
-}
-
-// ComparedCell is what one run says of a row.
-type ComparedCell struct {
-	// Outcome is the row's in that run, "" if the run does not have it.
-	Standing   suite.Outcome
-	Why        string
-	Properties []ResultsProperty
+	// Cells are the runs' own rows, in their order; nil: the run does not have it.
+	Cells []*Row
 }
 
 // Agreement says whether the runs agree on a row.
@@ -62,18 +49,15 @@ const (
 // it differ, or if the intervals of its rates of violation do not meet. A row
 // is incomplete where a run lacks it, or could not decide it.
 func Compare(runs []*Report) Comparison {
-	c := Comparison{}
-	for _, r := range runs {
-		c.Runs = append(c.Runs, ComparedRun{r.Options.Out, r})
-	}
+	c := Comparison{Runs: runs}
 	compared := 0
 	for _, id := range rowsOfAll(runs) {
 		row := ComparedRow{Scenario: id.scenario, Setting: id.setting}
 		ran, could := 0, 0
 		for _, r := range runs {
-			cell := comparedCell(find(r, id))
+			cell := find(r, id)
 			row.Cells = append(row.Cells, cell)
-			if cell.undecided() == "" {
+			if cell != nil && cell.undecided() == "" {
 				ran++
 			}
 			if id.setting == "" || !r.chosen() {
@@ -84,7 +68,7 @@ func Compare(runs []*Report) Comparison {
 			c.Alone++
 			continue
 		}
-		c.judge(&row, runs)
+		c.judge(&row)
 		if ran > 1 {
 			compared++
 		}
@@ -154,61 +138,31 @@ func find(r *Report, id rowKey) *Row {
 	return nil
 }
 
-func comparedCell(row *Row) ComparedCell {
-	if row == nil {
-		return ComparedCell{}
-	}
-	return ComparedCell{Standing: row.Standing, Why: row.Why, Properties: row.results().Properties}
-}
-
-// notRun is what is said of a row that a run does not have.
-const notRun = "not run"
-
-// Missing says why a run has no verdict on any property of a row, or "".
-func (c ComparedCell) Missing() string {
-	switch c.Standing {
-	case "":
-		return notRun
+// undecided says why a row says nothing, or "".
+func (r *Row) undecided() string {
+	switch r.Standing {
 	case suite.Skipped:
-		return "skipped: " + c.Why
+		return "skipped: " + r.Why
 	case suite.HarnessError:
-		return "failed: " + c.Why
+		return "failed: " + r.Why
 	}
-	return ""
-}
-
-// undecided says why a run cannot say anything of a row, or "".
-func (c ComparedCell) undecided() string {
-	if why := c.Missing(); why != "" {
-		return why
-	}
-	for _, p := range c.Properties {
+	for _, p := range r.Properties {
 		if p.Expected != "" && p.Rate.Trials == 0 {
-			return "inconclusive: " + c.Why
+			return "inconclusive: " + r.Why
 		}
 	}
 	return ""
-}
-
-func (c ComparedCell) of(name string) (ResultsProperty, bool) {
-	for _, p := range c.Properties {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return ResultsProperty{}, false
 }
 
 // judge fills in whether the runs agree on a row.
-func (c *Comparison) judge(row *ComparedRow, runs []*Report) {
+func (c *Comparison) judge(row *ComparedRow) {
 	row.Agreement = Agree
 	for i, cell := range row.Cells {
-		if row.Setting != "" && runs[i].chosen() {
-			continue // it could not have the row
-		}
-		if why := cell.undecided(); why != "" && cell.Standing != suite.Skipped {
+		if cell == nil && (row.Setting == "" || !c.Runs[i].chosen()) { // else it could not have the row
 			row.Agreement = Incomplete
-			row.Why = append(row.Why, c.Runs[i].Name+": "+why)
+		} else if cell != nil && cell.Standing != suite.Skipped && cell.undecided() != "" {
+			row.Agreement = Incomplete
+			row.Why = append(row.Why, c.Runs[i].Options.Out+": "+cell.undecided())
 		}
 	}
 	for _, property := range row.properties() {
@@ -224,8 +178,11 @@ func (c *Comparison) judge(row *ComparedRow, runs []*Report) {
 func (r *ComparedRow) properties() []string {
 	var names []string
 	for _, cell := range r.Cells {
-		for _, p := range cell.Properties {
-			if (p.Expected != "" || p.Violated > 0) && !slices.Contains(names, p.Name) {
+		if cell == nil {
+			continue
+		}
+		for _, p := range cell.Shown() {
+			if !slices.Contains(names, p.Name) {
 				names = append(names, p.Name)
 			}
 		}
@@ -235,13 +192,13 @@ func (r *ComparedRow) properties() []string {
 }
 
 // disagreement says which runs disagree on a property, or "".
-func (c *Comparison) disagreement(cells []ComparedCell, property string) string {
+func (c *Comparison) disagreement(cells []*Row, property string) string {
 	for i := range cells {
 		for k := i + 1; k < len(cells); k++ {
-			a, inA := cells[i].of(property)
-			b, inB := cells[k].of(property)
-			if inA && inB && a.against(b) {
-				return fmt.Sprintf("%s: %s %s; %s %s", property, c.Runs[i].Name, a.told(), c.Runs[k].Name, b.told())
+			a, b := cells[i].property(property), cells[k].property(property)
+			if a.against(b) {
+				return fmt.Sprintf("%s: %s violated in %s; %s violated in %s", property, c.Runs[i].Options.Out, a.Rate,
+					c.Runs[k].Options.Out, b.Rate)
 			}
 		}
 	}
@@ -249,11 +206,9 @@ func (c *Comparison) disagreement(cells []ComparedCell, property string) string 
 }
 
 // against reports whether two runs decided a property and disagree on it.
-func (p ResultsProperty) against(q ResultsProperty) bool {
+func (p Property) against(q Property) bool {
 	if p.Rate.Trials == 0 || q.Rate.Trials == 0 {
 		return false
 	}
 	return (p.Violated > 0) != (q.Violated > 0) || p.Rate.High < q.Rate.Low || q.Rate.High < p.Rate.Low
 }
-
-func (p ResultsProperty) told() string { return "violated in " + p.Rate.String() }

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -13,27 +12,26 @@ import (
 // agreementSigns mark the rows that are to be looked at, in UTF-8 and in ASCII.
 var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", "!"}, Incomplete: {"?", "?"}}
 
-// Print writes the comparison for a reader: what the runs are, a line for each
+// Text is the comparison for a reader: what the runs are, a line for each
 // property of each row, why rows disagree or are incomplete, what was skipped
 // and why, and the sum.
-func (c Comparison) Print(w io.Writer, screen terminal.Screen) error {
-	var b strings.Builder
+func (c Comparison) Text(screen terminal.Screen) string {
+	p := &terminal.Page{Screen: screen}
 	for _, run := range c.Runs {
-		b.WriteString(screen.Wrap(screen.Style(terminal.Clean(run.Name)+": ", terminal.Bold), terminal.Clean(run.told())))
+		p.Hang(screen.Style(terminal.Clean(run.Options.Out)+": ", terminal.Bold), run.compared())
 	}
 	if len(c.Rows) > 0 {
-		b.WriteString("\n" + c.table(screen) + "\n")
-		b.WriteString(screen.Style(key(screen, c.marks(screen)), terminal.Faint) + "\n\n")
+		p.Line("\n" + c.table(screen))
+		p.Line(screen.Style(key(screen, c.marks(screen)), terminal.Faint) + "\n")
 	}
-	b.WriteString(c.skipped(screen))
-	b.WriteString(c.accounts(screen))
-	b.WriteString(screen.Wrap("", c.Summary()))
-	_, err := io.WriteString(w, screen.Plain(b.String()))
-	return err
+	c.skipped(p)
+	c.accounts(p)
+	p.Hang("", c.Summary())
+	return p.Text()
 }
 
-// told says what a run is, and what came of it.
-func (r ComparedRun) told() string {
+// compared says what a run is, and what came of it.
+func (r *Report) compared() string {
 	o := r.Options
 	parts := []string{o.Cluster + " cluster"}
 	if servers := r.servers(); len(servers) > 0 {
@@ -70,7 +68,7 @@ func (c Comparison) Summary() string {
 }
 
 func (r *ComparedRow) skipped() bool {
-	return slices.ContainsFunc(r.Cells, func(c ComparedCell) bool { return c.Standing == suite.Skipped })
+	return slices.ContainsFunc(r.Cells, func(c *Row) bool { return c != nil && c.Standing == suite.Skipped })
 }
 
 // Name is the row's, as Row.Name gives it.
@@ -84,7 +82,7 @@ func (r *ComparedRow) Name() string {
 func (c Comparison) table(screen terminal.Screen) string {
 	headers := []string{"", "scenario", "property"}
 	for _, run := range c.Runs {
-		headers = append(headers, terminal.Clean(run.Name))
+		headers = append(headers, terminal.Clean(run.Options.Out))
 	}
 	t := terminal.NewTable(headers...)
 	previous := ""
@@ -107,30 +105,24 @@ func (r *ComparedRow) columns(screen terminal.Screen) []string {
 	return columns
 }
 
-func (c ComparedCell) column(properties []string, screen terminal.Screen) string {
-	switch c.Standing {
-	case "":
-		return screen.Style(notRun, terminal.Faint)
-	case suite.Skipped:
+// column has for each property the worst verdict that the row's trials gave, and how many of them gave it.
+func (r *Row) column(properties []string, screen terminal.Screen) string {
+	switch {
+	case r == nil:
+		return screen.Style("not run", terminal.Faint)
+	case r.Standing == suite.Skipped:
 		return screen.Style("skipped", terminal.Faint)
-	case suite.HarnessError:
+	case r.Standing == suite.HarnessError:
 		return screen.Style("failed", terminal.Red)
 	}
 	lines := make([]string, len(properties))
 	for i, name := range properties {
 		lines[i] = "-"
-		if p, found := c.of(name); found {
-			lines[i] = p.cell(screen)
+		if n, all := r.property(name).share(); all > 0 {
+			lines[i] = fmt.Sprintf("%s %d/%d", colouredSign(r.property(name).Verdict(), screen), n, all)
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// cell is the worst verdict that a run's trials gave on a property, and how
-// many of them gave it.
-func (p ResultsProperty) cell(screen terminal.Screen) string {
-	n, all := p.share()
-	return fmt.Sprintf("%s %d/%d", colouredSign(p.Verdict(), screen), n, all)
 }
 
 // marks explains the numbers of the table, and the marks that it has.
@@ -146,70 +138,57 @@ func (c Comparison) marks(screen terminal.Screen) string {
 }
 
 // skipped says of each run what it skipped, and why.
-func (c Comparison) skipped(screen terminal.Screen) string {
-	var b strings.Builder
+func (c Comparison) skipped(p *terminal.Page) {
 	for i, run := range c.Runs {
 		var skips skipGroups
 		for _, row := range c.Rows {
-			if cell := row.Cells[i]; cell.Standing == suite.Skipped {
+			if cell := row.Cells[i]; cell != nil && cell.Standing == suite.Skipped {
 				skips.add(cell.Why, row.Name())
 			}
 		}
-		b.WriteString(skips.text("skipped in "+terminal.Clean(run.Name)+": ", true, screen))
+		skips.print(p, "skipped in "+terminal.Clean(run.Options.Out)+": ", true)
 	}
-	return b.String()
 }
 
 // accounts says of each row that is marked why it is, and which rows a run
 // lacks.
-func (c Comparison) accounts(screen terminal.Screen) string {
-	var b strings.Builder
+func (c Comparison) accounts(p *terminal.Page) {
 	for _, agreement := range []Agreement{Disagree, Incomplete} {
 		for _, row := range c.Rows {
-			if reasons := row.Reasons(); row.Agreement == agreement && len(reasons) > 0 {
-				b.WriteString(screen.Style(strings.ToUpper(string(agreement))+": "+terminal.Clean(row.Name()), terminal.Red) + "\n")
-				for _, why := range reasons {
-					b.WriteString(screen.Wrap("  ", terminal.Clean(why)))
+			if row.Agreement == agreement && len(row.Why) > 0 {
+				p.Line(p.Style(strings.ToUpper(string(agreement))+": "+terminal.Clean(row.Name()), terminal.Red))
+				for _, why := range row.Why {
+					p.Hang("  ", why)
 				}
-				b.WriteString("\n")
+				p.Line("")
 			}
 		}
 	}
-	for _, text := range c.lacking() {
-		b.WriteString(screen.Wrap("", terminal.Clean(text)) + "\n")
-	}
-	return b.String()
-}
-
-// Reasons are why a row is marked, but for the runs that lack it: of a short run
-// beside a long one that would be most rows.
-func (r *ComparedRow) Reasons() []string {
-	return slices.DeleteFunc(slices.Clone(r.Why), func(why string) bool { return strings.HasSuffix(why, ": "+notRun) })
+	c.lacking(p)
 }
 
 // lacking says for each run which rows it lacks.
-func (c Comparison) lacking() []string {
-	var texts []string
+func (c Comparison) lacking(p *terminal.Page) {
 	for i, run := range c.Runs {
 		var names []string
 		for _, row := range c.Rows {
-			if row.Cells[i].Standing == "" {
+			if row.Cells[i] == nil {
 				names = append(names, row.Name())
 			}
 		}
 		if len(names) > 0 {
-			texts = append(texts, fmt.Sprintf("Not run in %s, %s: %s.", run.Name, Plural(len(names), "row"), list(names)))
+			p.Hang("", fmt.Sprintf("Not run in %s, %s: %s.", run.Options.Out, Plural(len(names), "row"), list(names)))
+			p.Line("")
 		}
 	}
-	return texts
 }
 
 // agreementMarks are those of Markdown's table.
 var agreementMarks = map[Agreement]string{Agree: "", Disagree: "❌ disagree", Incomplete: "❔ incomplete"}
 
-// WriteMarkdown writes the comparison in GitHub's Markdown, fit for a job summary: the table, and
+// Markdown is the comparison in GitHub's Markdown, fit for a job summary: the table, and
 // what the terminal says below it.
-func (c Comparison) WriteMarkdown(w io.Writer) error {
+func (c Comparison) Markdown() string {
 	var b strings.Builder
 	screen := terminal.Screen{Width: markdownWidth, UTF8: true}
 	headline := map[int]string{ExitAsExpected: "the runs agree", ExitDiffers: "the runs disagree",
@@ -217,8 +196,8 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n%s\n\n", headline, paragraph(c.Summary()))
 	names, rule := "", ""
 	for _, run := range c.Runs {
-		fmt.Fprintf(&b, "- **%s**: %s\n", escape(run.Name), escape(run.told()))
-		names, rule = names+" "+escape(run.Name)+" |", rule+"---|"
+		fmt.Fprintf(&b, "- **%s**: %s\n", escape(run.Options.Out), escape(run.compared()))
+		names, rule = names+" "+escape(run.Options.Out)+" |", rule+"---|"
 	}
 	fmt.Fprintf(&b, "\n| | scenario | property |%s\n|---|---|---|%s\n", names, rule)
 	for _, row := range c.Rows {
@@ -232,9 +211,11 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 		}
 		b.WriteString("\n")
 	}
-	if below := c.skipped(screen) + c.accounts(screen); below != "" {
-		b.WriteString("\n" + fenced(below))
+	below := &terminal.Page{Screen: screen}
+	c.skipped(below)
+	c.accounts(below)
+	if below.Len() > 0 {
+		b.WriteString("\n" + fenced(below.Text()))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }

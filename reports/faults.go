@@ -54,17 +54,8 @@ func bands(events []history.Event, end int64) []Band {
 	return all
 }
 
-// Faults are those of the history that are not part of its setting.
-func (h *History) Faults() []Band {
-	end := int64(0)
-	for _, e := range h.Events {
-		end = max(end, e.Time)
-	}
-	return bands(h.Events, max(end, 1))
-}
-
 // settings say who reaches whom and who is far away, as the scenario begins.
-func settings(events []history.Event) []string {
+func settings(events []history.Event, header history.Header) []string {
 	type kind struct{ client, kind, direction, by string }
 	var order []kind
 	nodes := map[kind][]string{}
@@ -86,8 +77,8 @@ func settings(events []history.Event) []string {
 		asked := map[string]string{"direction": k.direction, "by": k.by}
 		texts = append(texts, nemesis.BackgroundText(k.client, nodes[k], history.Fault{Kind: k.kind, Requested: asked}))
 	}
-	if h := headerOf(events); h != nil && h.BeliefText != "" {
-		texts = append(texts, "clients believe in a lease "+h.BeliefText)
+	if header.BeliefText != "" {
+		texts = append(texts, "clients believe in a lease "+header.BeliefText)
 	}
 	return texts
 }

@@ -38,20 +38,9 @@ type File struct {
 // WriteFiles writes every file of the report, and more, into its output folder,
 // which it makes if need be, and gives their paths. A file is either the old
 // one or the whole new one, never a part.
-//
-// What was found is written first, and what draws histories before the words that
-// tell of them: see Row.History.
 func (r *Report) WriteFiles(more ...File) ([]string, error) {
-	files := slices.Concat([]File{{ResultsFile, r.WriteResults}}, more,
-		[]File{{JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}})
-	paths, err := WriteAll(r.Options.Out, files)
-	slices.SortStableFunc(paths, func(a, b string) int { return place(a) - place(b) })
-	return paths, err
-}
-
-// place is where a list of the report's files has one.
-func place(path string) int {
-	return slices.Index([]string{ResultsFile, JUnitFile, SummaryFile, PageFile}, filepath.Base(path))
+	files := []File{{ResultsFile, r.WriteResults}, {JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}}
+	return WriteAll(r.Options.Out, append(files, more...))
 }
 
 // WriteAll writes files into an output folder, which it makes, and returns their paths.

@@ -20,9 +20,9 @@ type History struct {
 	// history is whole.
 	Cut *history.Truncated
 
+	header  history.Header
 	leases  []checker.Lease
 	tenures []checker.Tenure
-	lost    func(key string) []checker.LostUpdate
 }
 
 // NewHistory reads events.
@@ -32,8 +32,8 @@ func NewHistory(events []history.Event) (*History, error) {
 		return nil, err
 	}
 	return &History{
-		History: read, Events: events,
-		leases: slices.Collect(read.Leases()), tenures: slices.Collect(read.Tenures()), lost: read.LostUpdates,
+		History: read, Events: events, header: read.Header(),
+		leases: slices.Collect(read.Leases()), tenures: slices.Collect(read.Tenures()),
 	}, nil
 }
 
@@ -57,16 +57,13 @@ func length(path string) int64 {
 	return info.Size()
 }
 
-// openInput opens a history's file; tests count how often.
-var openInput = input.Open
-
 // readToDraw reads the history in a file, unless it is too long to be drawn.
 func readToDraw(path string) (*History, error) {
 	if n := length(path); n > drawable {
 		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path,
 			errTooLong, n>>20)
 	}
-	f, err := openInput(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, nameHistory(path, err)
 	}

@@ -135,7 +135,7 @@ func (r *Report) junitCase(row *Row) junitCase {
 	}
 	if row.Standing != suite.AsExpected {
 		drawn := 0
-		outcome.Text = "\n" + r.account(row, terminal.Screen{Width: 100, UTF8: true}, &drawn)
+		outcome.Text = "\n" + r.accountText(row, &drawn)
 	}
 	if text := rates(row); text != "" {
 		c.SystemOut = &junitText{text}
@@ -147,11 +147,11 @@ func (r *Report) junitCase(row *Row) junitCase {
 func rates(row *Row) string {
 	var lines []string
 	for _, p := range row.Shown() {
-		if p.Rate().Trials == 0 {
+		if p.Rate.Trials == 0 {
 			lines = append(lines, terminal.Clean(p.Name)+": no trial decided")
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s: violated in %s", terminal.Clean(p.Name), p.Rate()))
+		lines = append(lines, fmt.Sprintf("%s: violated in %s", terminal.Clean(p.Name), p.Rate))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -41,9 +41,7 @@ func Merge(parts []*Report, out string) (*Report, error) {
 		if s.Options.Parallel != merged.Options.Parallel {
 			merged.Options.Parallel = 0 // each machine had its own
 		}
-		for _, row := range s.Rows {
-			trials = append(trials, row.Trials...)
-		}
+		trials = append(trials, trialsOf(s.Rows)...)
 	}
 	merged.Elapsed = ended.Sub(merged.Started)
 	merged.Incomplete = suite.FindIncomplete(first.Slice.Count, found)
@@ -196,14 +194,12 @@ func (r *Report) eachHistory(do func(root *os.Root, name string, t suite.Result)
 		return err
 	}
 	defer root.Close()
-	for _, row := range r.Rows {
-		for _, t := range row.Trials {
-			if t.History == "" {
-				continue
-			}
-			if err := do(root, filepath.FromSlash(t.History), t); err != nil {
-				return err
-			}
+	for _, t := range trialsOf(r.Rows) {
+		if t.History == "" {
+			continue
+		}
+		if err := do(root, filepath.FromSlash(t.History), t); err != nil {
+			return err
 		}
 	}
 	return nil

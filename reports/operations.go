@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-func (t *turnBuilder) acquire(i int, e, invoke history.Event) {
+func (t *teller) acquire(i int, e, invoke history.Event) {
 	switch e.Type {
 	case history.TypeInvoke:
 		t.add(i, e, t.importanceOf(e), "%s asks for %q", e.Process, e.Key)
@@ -23,7 +23,7 @@ func (t *turnBuilder) acquire(i int, e, invoke history.Event) {
 }
 
 // importanceOf is essential for the leases of the violation.
-func (t *turnBuilder) importanceOf(e history.Event) int {
+func (t *teller) importanceOf(e history.Event) int {
 	if t.violation == nil {
 		return detail
 	}
@@ -38,7 +38,7 @@ func (t *turnBuilder) importanceOf(e history.Event) int {
 	return minor
 }
 
-func (t *turnBuilder) grant(i int, e, invoke history.Event) {
+func (t *teller) grant(i int, e, invoke history.Event) {
 	text := fmt.Sprintf("%s is granted the lock%s", e.Process, t.gathered(e, invoke))
 	for _, l := range t.leases {
 		if l.Client != e.Process || l.ID != e.ID || l.From != e.Time {
@@ -58,8 +58,8 @@ func (t *turnBuilder) grant(i int, e, invoke history.Event) {
 // belief says how long the client believes in a lease as it is granted. Where
 // something ended the lease earlier, or extended it, the history does not hold
 // the moment at which this first belief would have ended.
-func (t *turnBuilder) belief(l checker.Lease, grant history.Event) string {
-	extended := slices.ContainsFunc(t.events, func(e history.Event) bool {
+func (t *teller) belief(l checker.Lease, grant history.Event) string {
+	extended := slices.ContainsFunc(t.Events, func(e history.Event) bool {
 		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
 	})
 	if time.Duration(grant.Validity) >= withoutEnd {
@@ -73,7 +73,7 @@ func (t *turnBuilder) belief(l checker.Lease, grant history.Event) string {
 
 // meanwhile names who holds the same key as a lease begins, and until when both
 // do.
-func (t *turnBuilder) meanwhile(l checker.Lease) (other string, until int64) {
+func (t *teller) meanwhile(l checker.Lease) (other string, until int64) {
 	for _, o := range t.leases {
 		if o.Key == l.Key && (o.Client != l.Client || o.ID != l.ID) && o.From <= l.From && o.Until > l.From &&
 			min(o.Until, l.Until) > until {
@@ -84,7 +84,7 @@ func (t *turnBuilder) meanwhile(l checker.Lease) (other string, until int64) {
 }
 
 // gathered says which nodes gave an acquire their keys by its outcome.
-func (t *turnBuilder) gathered(e, invoke history.Event) string {
+func (t *teller) gathered(e, invoke history.Event) string {
 	var nodes []string
 	for _, held := range t.tenures {
 		if held.Key == e.Key && held.Owner == e.Process && held.From >= invoke.Time && held.From <= e.Time &&
@@ -103,7 +103,7 @@ func (t *turnBuilder) gathered(e, invoke history.Event) string {
 }
 
 // failure says how an acquire came to nothing.
-func (t *turnBuilder) failure(e, invoke history.Event) string {
+func (t *teller) failure(e, invoke history.Event) string {
 	switch e.Reason {
 	case history.ReasonHeld:
 		return "fails to acquire: another client holds the lock"
@@ -123,13 +123,13 @@ func (t *turnBuilder) failure(e, invoke history.Event) string {
 }
 
 // cancelled says whether a client's caller gave up in that time.
-func (t *turnBuilder) cancelled(client string, from, until int64) bool {
-	return slices.ContainsFunc(t.events, func(e history.Event) bool {
+func (t *teller) cancelled(client string, from, until int64) bool {
+	return slices.ContainsFunc(t.Events, func(e history.Event) bool {
 		return e.Type == history.TypeCancel && e.Process == client && from <= e.Time && e.Time <= until
 	})
 }
 
-func (t *turnBuilder) extend(i int, e history.Event) {
+func (t *teller) extend(i int, e history.Event) {
 	switch e.Type {
 	case history.TypeOK:
 		extended := t.add(i, e, detail, "%s extends its lease", e.Process)
@@ -143,8 +143,9 @@ func (t *turnBuilder) extend(i int, e history.Event) {
 			}
 		}
 		extended.group = "extend " + e.Process
-		extended.mergedText = func(n int, last turn) string {
-			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, n, Moment(last.Time))
+		extended.together = func(all []turn) string {
+			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, len(all),
+				Moment(all[len(all)-1].Time))
 		}
 	case history.TypeFail:
 		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, map[string]string{
@@ -155,7 +156,7 @@ func (t *turnBuilder) extend(i int, e history.Event) {
 	}
 }
 
-func (t *turnBuilder) release(i int, e history.Event) {
+func (t *teller) release(i int, e history.Event) {
 	switch {
 	case e.Type == history.TypeInvoke:
 		t.add(i, e, detail, "%s releases the lock", e.Process)
@@ -166,13 +167,13 @@ func (t *turnBuilder) release(i int, e history.Event) {
 
 // acknowledged says whether it was known before an event that a version had been
 // written.
-func (t *turnBuilder) acknowledged(before int, value string) bool {
-	return value == "" || slices.ContainsFunc(t.events[:before], func(e history.Event) bool {
+func (t *teller) acknowledged(before int, value string) bool {
+	return value == "" || slices.ContainsFunc(t.Events[:before], func(e history.Event) bool {
 		return e.Type == history.TypeOK && e.Op == history.OpWrite && e.Value == value
 	})
 }
 
-func (t *turnBuilder) access(i int, e history.Event) {
+func (t *teller) access(i int, e history.Event) {
 	weight := detail
 	if t.violation != nil && slices.Contains(t.violation.Processes, e.Process) && e.Op == history.OpWrite {
 		weight = essential

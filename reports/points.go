@@ -56,9 +56,9 @@ func leaseEnd(l checker.Lease) Point {
 
 // clockPoints are the moments at which a process's clock was set to something
 // else than the right time.
-func clockPoints(name string, events []history.Event) []Point {
+func (t *teller) clockPoints(name string) []Point {
 	var points []Point
-	for _, e := range events {
+	for _, e := range t.Events {
 		if e.Type != history.TypeClock || e.Process != name || e.Clock == nil {
 			continue
 		}
@@ -90,24 +90,15 @@ func skewText(c history.Clock, now int64) string {
 }
 
 // storeLane is what clients did at the store with the story's key.
-func (s *Story) storeLane(events []history.Event, lost lostUpdates) *Lane {
-	lane := &Lane{Name: "store"}
-	open := map[[2]string]int{} // client and operation to its stretch
-	for _, e := range events {
-		if e.Op != history.OpRead && e.Op != history.OpWrite || e.Key != s.Key {
-			continue
+func (t *teller) storeLane() *Lane {
+	access := func(e history.Event) bool {
+		return (e.Op == history.OpRead || e.Op == history.OpWrite) && e.Key == t.Key
+	}
+	lane := &Lane{Name: "store", Stretches: t.calls(Using, access)}
+	for _, e := range t.Events {
+		if access(e) && e.Type != history.TypeInvoke {
+			lane.Points = append(lane.Points, storePoint(e, t.lost))
 		}
-		id := [2]string{e.Process, strconv.Itoa(e.ID)}
-		if e.Type == history.TypeInvoke {
-			open[id] = len(lane.Stretches)
-			lane.Stretches = append(lane.Stretches, Stretch{From: e.Time, Until: s.Until, State: Using, Owner: e.Process})
-			continue
-		}
-		if j, ok := open[id]; ok {
-			lane.Stretches[j].Until = e.Time
-			delete(open, id)
-		}
-		lane.Points = append(lane.Points, storePoint(e, lost))
 	}
 	if len(lane.Stretches)+len(lane.Points) == 0 {
 		return nil
@@ -138,13 +129,6 @@ func storePoint(e history.Event, lost lostUpdates) Point {
 
 // lostUpdates are those of the story's key.
 type lostUpdates []checker.LostUpdate
-
-func (h *History) lostUpdates(key string) lostUpdates {
-	if h.lost == nil {
-		return nil
-	}
-	return h.lost(key)
-}
 
 // has reports whether a version is lost.
 func (l lostUpdates) has(version string) bool {

@@ -22,46 +22,45 @@ const maxShown = 6
 
 // expectedViolations tells of the violations that were expected, where the user named a few
 // scenarios: they were run to be looked at.
-func (r *Report) expectedViolations(screen terminal.Screen) string {
-	var b strings.Builder
+func (r *Report) expectedViolations(p *terminal.Page) {
 	for _, row := range r.BySeverity() {
-		if row.Standing != suite.AsExpected || row.shown.findings == nil {
+		if row.Standing != suite.AsExpected || row.findings == nil {
 			continue
 		}
-		b.WriteString(screen.Style(terminal.Clean(row.Name()), terminal.Bold) + "\n")
-		for _, f := range row.shown.findings() {
+		p.Line(p.Style(terminal.Clean(row.Name()), terminal.Bold))
+		for _, f := range row.findings() {
 			if f.Got == history.Violated {
-				b.WriteString(screen.Wrap("  ", terminal.Clean(f.Property)+": violated, as expected"))
-				b.WriteString(strings.Join(PrintFinding(f, screen, true), "\n") + "\n")
+				p.Hang("  ", f.Property+": violated, as expected")
+				if f.print(p, true) {
+					p.Line("")
+				}
 			}
 		}
 	}
-	return b.String()
 }
 
 // accounts tells of every row that differs, failed or is undecided, the
 // gravest first.
-func (r *Report) accounts(screen terminal.Screen) string {
-	var b strings.Builder
+func (r *Report) accounts(p *terminal.Page) {
 	drawn := 0
 	causes := map[string]string{} // with the row that was told of first
 	for _, row := range r.BySeverity() {
 		if !row.toldInFull() {
 			continue
 		}
-		cause, known := row.shown.trial.Cause()
+		cause, known := row.told.Cause()
 		if earlier, again := causes[cause.Key]; known && again {
-			line := fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier),
-				cause.Sentence)
-			b.WriteString(screen.Wrap("", terminal.Clean(line)) + "\n")
+			p.Hang("", fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier),
+				cause.Sentence))
+			p.Line("")
 			continue
 		}
 		if known {
 			causes[cause.Key] = row.Name()
 		}
-		b.WriteString(r.account(row, screen, &drawn) + "\n")
+		r.account(row, p, &drawn)
+		p.Line("")
 	}
-	return b.String()
 }
 
 // toldInFull reports whether a row is told of with its story: it differs, failed or is undecided, and not for
@@ -78,43 +77,48 @@ func (r *Row) toldInFull() bool {
 
 // cutShort reports whether the row's trial was under way when the run was interrupted.
 func (r *Row) cutShort() bool {
-	return slices.ContainsFunc(r.shown.trial.Results,
+	return slices.ContainsFunc(r.told.Results,
 		func(result checker.Result) bool { return result.Cause == checker.Unfinished })
 }
 
-func (r *Report) account(row *Row, screen terminal.Screen, drawn *int) string {
-	trial := row.shown.trial
+// account tells of one row; drawn counts the drawings of all.
+func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
+	trial := row.told
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
-	lines := []string{screen.Style(title, outcomeStyles[row.Standing])}
-	lines = append(lines, terminal.Hanging("  ", terminal.Clean(trialText(trial)), screen.Width)...)
-	findings := row.shown.findings()
+	p.Line(p.Style(title, outcomeStyles[row.Standing]))
+	p.Hang("  ", trialText(trial))
+	findings := row.findings()
 	if len(findings) == 0 {
-		lines = append(lines, terminal.Hanging("  ", terminal.Clean(row.Why), screen.Width)...)
+		p.Hang("  ", row.Why)
 	}
 	for _, f := range findings {
-		lines = append(lines,
-			terminal.Hanging("  ", terminal.Clean(f.summary(row.property(f.Property).Rate())), screen.Width)...)
-		lines = append(lines, PrintFinding(f, screen, *drawn < maxDrawings)...)
-		if f.Story != nil {
+		p.Hang("  ", f.summary(row.property(f.Property).Rate))
+		if f.print(p, *drawn < maxDrawings) {
+			p.Line("")
 			*drawn++
 		}
 	}
 	if trial.History != "" {
-		lines = append(lines, "  history: "+filepath.Join(r.Options.Out, trial.History))
+		p.Line("  history: " + filepath.Join(r.Options.Out, trial.History))
 	}
 	if trial.Repeat != "" {
-		lines = append(lines, "  reproduce: "+terminal.Clean(trial.Repeat))
+		p.Line("  reproduce: " + terminal.Clean(trial.Repeat))
 	}
-	return strings.Join(lines, "\n") + "\n"
 }
 
-// PrintFinding tells of a violation, indented: what happened, the blame, and,
-// where the history is there and a drawing is wanted, the lanes.
-func PrintFinding(f Finding, screen terminal.Screen, draw bool) []string {
-	var lines []string
+// accountText is the account of a row in a file that is no terminal.
+func (r *Report) accountText(row *Row, drawn *int) string {
+	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth, UTF8: true}}
+	r.account(row, p, drawn)
+	return p.Text()
+}
+
+// print tells of a violation, indented: what happened, the cause, and, where the history
+// is there and a drawing is wanted, the lanes. It reports whether there is a drawing.
+func (f Finding) print(p *terminal.Page, draw bool) (drawn bool) {
 	add := func(prefix, text string) {
 		if text != "" {
-			lines = append(lines, terminal.Hanging("    "+prefix, terminal.Clean(text), screen.Width)...)
+			p.Hang("    "+prefix, text)
 		}
 	}
 	add("", f.consequence())
@@ -134,13 +138,13 @@ func PrintFinding(f Finding, screen terminal.Screen, draw bool) []string {
 		add("no drawing: ", f.Trouble.Error())
 	}
 	if f.Story == nil || !draw {
-		return lines
+		return false
 	}
-	lines = append(lines, "")
-	inner := screen
+	p.Line("")
+	inner := p.Screen
 	inner.Width -= 4
 	for line := range strings.Lines(f.Story.Draw(inner)) {
-		lines = append(lines, strings.TrimRight("    "+line, "\n "))
+		p.Line(strings.TrimRight("    "+line, "\n "))
 	}
-	return append(lines, "")
+	return true
 }

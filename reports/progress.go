@@ -131,7 +131,7 @@ func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", ProgressFile, err)
 	}
-	u := &RunInProgress{RunStart: *line.Begun, Alive: Alive(root, dir)}
+	u := &RunInProgress{RunStart: *line.Begun, Alive: held(root, filepath.Join(dir, MarkFile))}
 	buffer := make([]byte, longestLine)
 	for {
 		n, err := lines.Read(buffer)
@@ -141,9 +141,6 @@ func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 		}
 	}
 }
-
-// Alive says whether a run is under way in a folder below root.
-func Alive(root *os.Root, dir string) bool { return held(root, filepath.Join(dir, MarkFile)) }
 
 // held says whether somebody holds the lock on a folder's mark.
 func held(root *os.Root, mark string) bool {

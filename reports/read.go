@@ -24,7 +24,7 @@ func Read(dir string) (*Report, error) {
 	if err := json.NewDecoder(file).Decode(results); err != nil {
 		return nil, fmt.Errorf("%s is not the results of a run: %w", path, err)
 	}
-	trials := results.trials()
+	trials := trialsOf(results.Scenarios)
 	if err := results.check(trials); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -72,10 +72,10 @@ func (r *Results) check(trials []suite.Result) error {
 	return nil
 }
 
-// trials are those of all rows: what else is in a row follows from them.
-func (r *Results) trials() []suite.Result {
+// trialsOf are those of all rows: what else is in a row follows from them.
+func trialsOf(rows []*Row) []suite.Result {
 	var all []suite.Result
-	for _, row := range r.Scenarios {
+	for _, row := range rows {
 		for _, t := range row.Trials {
 			all = append(all, t.Result)
 		}

@@ -1,8 +1,6 @@
 package reports
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +10,6 @@ import (
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/input/inputtest"
-	"example.org/lockproof/reports/terminal"
 )
 
 func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {
@@ -29,41 +26,6 @@ func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {
 		_, err = Read(r.Options.Out)
 		require.ErrorContains(t, err, filepath.Join(r.Options.Out, ResultsFile)+": ", says)
 		require.ErrorContains(t, err, says)
-	}
-}
-
-// mergeWith reads a slice, merges it with others, and tells of the whole.
-func mergeWith(dir string, others []*Report) (code int, err error) {
-	s, err := Read(dir)
-	if err != nil {
-		return 0, err
-	}
-	whole, err := Merge(append([]*Report{s}, others...), dir)
-	if err != nil {
-		return 0, err
-	}
-	if err := whole.Print(io.Discard, terminal.Screen{Width: 80}); err != nil {
-		return 0, err
-	}
-	return whole.ExitCode(), whole.WriteSummary(io.Discard)
-}
-
-// One of two slices, marked as interrupted, is no whole, whatever it says of their
-// number: it is refused, or makes a run that is inconclusive.
-func TestOneInterruptedSliceIsNoWhole(t *testing.T) {
-	s := slice(1, trial("a", "", 0, history.Holds, history.Holds))
-	s.Interrupted, s.Planned = true, 2
-	var text bytes.Buffer
-	require.NoError(t, s.WriteResults(&text))
-	for _, count := range []string{"0", "-1", "1", "2", "3", "2147483648"} {
-		dir := t.TempDir()
-		require.Contains(t, text.String(), `"count": 3`)
-		changed := strings.Replace(text.String(), `"count": 3`, `"count": `+count, 1)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(changed), 0o644))
-		if code, err := mergeWith(dir, nil); err == nil {
-			require.Equal(t, ExitInconclusive, code, count)
-			require.Contains(t, []string{"1", "2", "3"}, count)
-		}
 	}
 }
 

@@ -55,25 +55,39 @@ type Report struct {
 }
 
 // Row is all trials of one scenario, as it stands or as one variant, on one
-// cluster with one lock.
+// cluster with one lock; results.json has it as it is.
 type Row struct {
-	Scenario, Variant, Cluster, Lock string
-	Server                           string // of the first trial that had one
-	Without                          []string
-	Trials                           []suite.Result
-	// Outcome is the row's worst; Why is the reason of the first trial that
-	// stands so.
-	Standing suite.Outcome
-	Why      string
+	Scenario string   `json:"scenario"`
+	Variant  string   `json:"variant,omitempty"`
+	Cluster  string   `json:"cluster"`
+	Server   string   `json:"server,omitempty"` // of the first trial that had one
+	Lock     string   `json:"lock"`
+	Without  []string `json:"without,omitempty"`
+	// Standing is the row's worst; Why is the reason of the first trial that stands so.
+	Standing suite.Outcome `json:"standing"`
+	Answer   suite.Answer  `json:"answer,omitempty"` // of a lock under test
+	Why      string        `json:"why"`
 	// Counts is how many trials have each standing.
-	Counts     map[suite.Outcome]int
-	Properties []Property
+	Counts     map[suite.Outcome]int `json:"counts"`
+	Properties []Property            `json:"properties,omitempty"`
 	// Elapsed is the real time of all trials together, Simulated the time that
 	// passed on the runs' own clocks.
-	Elapsed, Simulated time.Duration
+	Elapsed   time.Duration `json:"elapsed"`
+	Simulated time.Duration `json:"simulated"`
+	Trials    []Trial       `json:"trials"`
 
-	shown rowFindings
-	out   string // the folder that has the histories
+	out string // the folder that has the histories
+	// told is the trial that the report tells of in words, and findings what it says, which
+	// several files of the report say; nil: nothing is told.
+	told     suite.Result
+	findings func() []Finding
+}
+
+// Trial is one trial with its standing.
+type Trial struct {
+	suite.Result
+	Standing suite.Outcome `json:"standing"`
+	Why      string        `json:"why"`
 }
 
 // Property is what the trials of a row say of one property.
@@ -84,11 +98,8 @@ type Property struct {
 	Holds        int `json:"holds"`
 	Violated     int `json:"violated"`
 	Inconclusive int `json:"inconclusive"`
-}
-
-// Rate is how often the property was violated among the trials that decided.
-func (p Property) Rate() Rate {
-	return newRate(p.Violated, p.Holds+p.Violated)
+	// Rate is how often it was violated among the trials that decided.
+	Rate Rate `json:"rate"`
 }
 
 // Verdict is the worst that any trial gave: violated, then inconclusive, then
@@ -130,7 +141,8 @@ func New(trials []suite.Result, run Run) *Report {
 			rows[id] = row
 			report.Rows = append(report.Rows, row)
 		}
-		row.Trials = append(row.Trials, t)
+		standing, why := t.Outcome()
+		row.Trials = append(row.Trials, Trial{t, standing, why})
 	}
 	for _, row := range report.Rows {
 		row.sum()
@@ -147,15 +159,10 @@ func rowID(t suite.Result) string {
 
 // sum fills in what follows from the row's trials.
 func (r *Row) sum() {
-	slices.SortStableFunc(r.Trials, func(a, b suite.Result) int { return a.Trial - b.Trial })
+	slices.SortStableFunc(r.Trials, func(a, b Trial) int { return a.Trial - b.Trial })
 	r.Counts = map[suite.Outcome]int{}
-	whys := map[suite.Outcome]string{}
 	for _, t := range r.Trials {
-		standing, why := t.Outcome()
-		if r.Counts[standing] == 0 {
-			whys[standing] = why
-		}
-		r.Counts[standing]++
+		r.Counts[t.Standing]++
 		r.Server = cmp.Or(r.Server, t.Server)
 		r.Elapsed += t.Elapsed
 		r.Simulated += t.Simulated
@@ -164,8 +171,14 @@ func (r *Row) sum() {
 		}
 	}
 	slices.SortStableFunc(r.Properties, func(a, b Property) int { return propertyRank(a.Name) - propertyRank(b.Name) })
+	for i, p := range r.Properties {
+		r.Properties[i].Rate = newRate(p.Violated, p.Holds+p.Violated)
+	}
 	r.Standing = worst(r.Counts)
-	r.Why = whys[r.Standing]
+	r.Why = r.First().Why
+	if r.underTest() {
+		r.Answer, _ = r.First().Answer()
+	}
 }
 
 func (r *Row) count(j suite.Judgement) {
@@ -235,25 +248,20 @@ func (r *Row) Shown() []Property {
 }
 
 // First is the row's first trial that stands as the row does.
-func (r *Row) First() suite.Result {
-	for _, t := range r.Trials {
-		if s, _ := t.Outcome(); s == r.Standing {
-			return t
-		}
-	}
-	return suite.Result{}
+func (r *Row) First() Trial {
+	return r.Trials[slices.IndexFunc(r.Trials, func(t Trial) bool { return t.Standing == r.Standing })]
 }
 
 // FirstViolated is the row's first trial that violated a property, and whose history
 // was kept.
-func (r *Row) FirstViolated() (suite.Result, bool) {
+func (r *Row) FirstViolated() (Trial, bool) {
 	for _, t := range r.Trials {
 		if t.History != "" && slices.ContainsFunc(t.Judgements(),
 			func(j suite.Judgement) bool { return j.Got == history.Violated }) {
 			return t, true
 		}
 	}
-	return suite.Result{}, false
+	return Trial{}, false
 }
 
 // Totals counts rows by their standing.

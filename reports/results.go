@@ -31,7 +31,7 @@ type Results struct {
 	// Lock is the lock under test, and Answers what the run says of it; empty where there is none.
 	Lock      *LockUnderTest `json:"lock,omitempty"`
 	Answers   []AnswerGroup  `json:"answers,omitempty"`
-	Scenarios []ResultsRow   `json:"scenarios"`
+	Scenarios []*Row         `json:"scenarios"`
 }
 
 // Tool is what wrote the results.
@@ -41,44 +41,10 @@ type Tool struct {
 	Go      string `json:"go"`
 }
 
-// ResultsRow is one scenario, as it stands or as one variant.
-type ResultsRow struct {
-	Scenario   string                `json:"scenario"`
-	Variant    string                `json:"variant,omitempty"`
-	Cluster    string                `json:"cluster"`
-	Server     string                `json:"server,omitempty"`
-	Lock       string                `json:"lock"`
-	Without    []string              `json:"without,omitempty"`
-	Standing   suite.Outcome         `json:"standing"`
-	Answer     suite.Answer          `json:"answer,omitempty"` // of a lock under test
-	Why        string                `json:"why"`
-	Counts     map[suite.Outcome]int `json:"counts"`
-	Properties []ResultsProperty     `json:"properties,omitempty"`
-	Elapsed    time.Duration         `json:"elapsed"`
-	Simulated  time.Duration         `json:"simulated"`
-	Trials     []ResultsTrial        `json:"trials"`
-}
-
-// ResultsProperty sums up one property over the trials of a row. Rate counts
-// the trials that decided.
-type ResultsProperty struct {
-	Property
-	Rate Rate `json:"rate"`
-}
-
-// ResultsTrial is one trial with its standing.
-type ResultsTrial struct {
-	suite.Result
-	Standing suite.Outcome `json:"standing"`
-	Why      string        `json:"why"`
-}
-
 // Results gives the content of results.json.
 func (r *Report) Results() Results {
 	results := r.head()
-	for _, row := range r.Rows {
-		results.Scenarios = append(results.Scenarios, row.results())
-	}
+	results.Scenarios = append(results.Scenarios, r.Rows...)
 	return results
 }
 
@@ -93,31 +59,12 @@ func (r *Report) head() Results {
 		Options: r.Options,
 		Slice:   r.Slice, Incomplete: r.Incomplete,
 		Totals:    r.Totals(),
-		Scenarios: []ResultsRow{},
+		Scenarios: []*Row{},
 	}
 	if r.UnderTest() {
 		results.Lock, results.Answers = &r.Lock, r.Answers()
 	}
 	return results
-}
-
-func (r *Row) results() ResultsRow {
-	out := ResultsRow{
-		Scenario: r.Scenario, Variant: r.Variant, Cluster: r.Cluster, Server: r.Server, Lock: r.Lock, Without: r.Without,
-		Standing: r.Standing, Why: r.Why, Counts: r.Counts,
-		Elapsed: r.Elapsed, Simulated: r.Simulated,
-	}
-	for _, t := range r.Trials {
-		standing, why := t.Outcome()
-		out.Trials = append(out.Trials, ResultsTrial{Result: t, Standing: standing, Why: why})
-	}
-	if r.underTest() {
-		out.Answer, _ = r.Answer()
-	}
-	for _, p := range r.Properties {
-		out.Properties = append(out.Properties, ResultsProperty{p, p.Rate()})
-	}
-	return out
 }
 
 // WriteResults writes results.json, one row after the other: of many trials it
@@ -135,7 +82,7 @@ func (r *Report) WriteResults(w io.Writer) error {
 			return err
 		}
 		before = ",\n    "
-		text, err = json.MarshalIndent(row.results(), "    ", "  ")
+		text, err = json.MarshalIndent(row, "    ", "  ")
 	}
 	after := end
 	if len(r.Rows) > 0 {

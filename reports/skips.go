@@ -39,7 +39,7 @@ func (r *Report) preconditionSkips() skipGroups {
 }
 
 func (r *Row) preconditionFailed() bool {
-	return r.Standing == suite.Inconclusive && r.shown.trial.PreconditionFailed() != ""
+	return r.Standing == suite.Inconclusive && r.told.PreconditionFailed() != ""
 }
 
 type skipGroups []Skip
@@ -54,21 +54,19 @@ func (s *skipGroups) add(why, name string) {
 	*s = append(*s, Skip{why, []string{name}})
 }
 
-// text tells each reason once, behind a word or two, and below it its rows, or behind
+// print tells each reason once, behind a word or two, and below it its rows, or behind
 // it how many they are.
-func (s skipGroups) text(heading string, named bool, screen terminal.Screen) string {
-	var b strings.Builder
+func (s skipGroups) print(p *terminal.Page, heading string, named bool) {
 	for _, skip := range s {
 		if !named {
-			text := fmt.Sprintf("%s (%s)", terminal.Clean(skip.Why), Plural(len(skip.Names), "row"))
-			b.WriteString(screen.Wrap(heading, text))
+			p.Hang(heading, fmt.Sprintf("%s (%s)", skip.Why, Plural(len(skip.Names), "row")))
 			continue
 		}
 		names := make([]string, len(skip.Names))
 		for i, name := range skip.Names {
 			names[i] = terminal.Unbroken(terminal.Clean(name))
 		}
-		b.WriteString(screen.Wrap(heading, terminal.Clean(skip.Why)) + screen.Wrap("  ", strings.Join(names, ", ")) + "\n")
+		p.Hang(heading, skip.Why)
+		p.Line(p.Wrap("  ", strings.Join(names, ", ")))
 	}
-	return b.String()
 }

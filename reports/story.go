@@ -28,7 +28,7 @@ const (
 type Stretch struct {
 	From, Until int64
 	State       State
-	Owner       string // of a key: the client; "" if nobody knows
+	Owner       string // of a key or a call: the client; "" if nobody knows
 }
 
 // Lane is one client or node, or the store, over time. Later stretches cover
@@ -80,151 +80,159 @@ const maxClients = 8
 
 // Tell makes the story of a violation, or of the whole history if it is nil.
 func (h *History) Tell(v *checker.Violation) Story {
-	events, leases := h.Events, h.leases
-	s := Story{Key: storyKey(leases, v), Everyone: clientsOf(events)}
-	s.window(events, v)
+	s := Story{Key: h.storyKey(v), Everyone: h.header.Clients}
+	t := &teller{Story: &s, History: h, violation: v}
+	if h.History != nil {
+		t.lost = h.LostUpdates(s.Key)
+	}
+	t.window()
 	if v != nil {
 		s.Broken = &Stretch{From: v.From, Until: v.Until}
 	}
-	for _, name := range s.participants(events, leases, v) {
-		s.Clients = append(s.Clients, s.clientLane(name, events, leases))
+	for _, name := range t.participants() {
+		s.Clients = append(s.Clients, t.clientLane(name))
 	}
-	for _, name := range nodesOf(events) {
-		s.Nodes = append(s.Nodes, s.nodeLane(name, events, h.tenures))
+	for _, name := range h.header.Servers() {
+		s.Nodes = append(s.Nodes, t.nodeLane(name))
 	}
-	lost := h.lostUpdates(s.Key)
-	s.Store = s.storeLane(events, lost)
-	s.Faults = bands(events, s.Until)
-	s.Settings = settings(events)
-	s.Marks, s.Omitted = s.turns(h, lost, v)
+	s.Store = t.storeLane()
+	s.Faults = bands(h.Events, s.Until)
+	s.Settings = settings(h.Events, h.header)
+	s.Marks, s.Omitted = t.turns()
 	return s
 }
 
-func storyKey(leases []checker.Lease, v *checker.Violation) string {
+// teller makes a story out of a history.
+type teller struct {
+	*Story
+	*History
+	violation *checker.Violation // nil: the whole history is told
+	lost      lostUpdates
+	found     []turn
+}
+
+func (h *History) storyKey(v *checker.Violation) string {
 	if v != nil && v.Key != "" {
 		return v.Key
 	}
-	if len(leases) > 0 {
-		return leases[0].Key
+	if len(h.leases) > 0 {
+		return h.leases[0].Key
 	}
 	return ""
 }
 
 // window is the stretch that the story is about: all that led to the
 // violation and came of it, with a margin at both ends.
-func (s *Story) window(events []history.Event, v *checker.Violation) {
-	end := int64(0)
-	for _, e := range events {
+func (t *teller) window() {
+	end := int64(1) // of the history
+	for _, e := range t.Events {
 		end = max(end, e.Time)
 	}
-	s.Until = max(end, 1)
-	if v == nil {
+	t.Until = end
+	if t.violation == nil {
 		return
 	}
-	from, until := v.From, v.Until
-	if h := headerOf(events); h != nil {
-		for _, f := range v.Facts {
-			from = min(from, max(f.Time, from-2*h.TTL))
-		}
+	from, until := t.violation.From, t.violation.Until
+	for _, f := range t.violation.Facts {
+		from = min(from, max(f.Time, from-2*t.header.TTL))
 	}
-	for _, l := range v.Leases {
+	for _, l := range t.violation.Leases {
 		from, until = min(from, l.Asked), max(until, l.Until)
 	}
-	margin := (until - from) / 12
-	if h := headerOf(events); h != nil {
-		margin = max(margin, h.TTL/8)
-	}
-	s.From = max(0, from-margin)
-	s.Until = max(min(until+margin, end), s.From+1)
+	margin := max((until-from)/12, t.header.TTL/8)
+	t.From = max(0, from-margin)
+	t.Until = max(min(until+margin, end), t.From+1)
 }
 
 // participants are the clients to draw, in the run's order: the violation's own, then
 // others that asked for or held the key meanwhile.
-func (s *Story) participants(events []history.Event, leases []checker.Lease, v *checker.Violation) []string {
+func (t *teller) participants() []string {
 	var chosen []string
 	choose := func(name string) {
-		if len(chosen) < maxClients && slices.Contains(s.Everyone, name) && !slices.Contains(chosen, name) {
+		if len(chosen) < maxClients && slices.Contains(t.Everyone, name) && !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
 		}
 	}
-	if v != nil {
-		for _, p := range v.Processes {
+	if t.violation != nil {
+		for _, p := range t.violation.Processes {
 			choose(p)
 		}
 	}
-	for _, l := range leases {
-		if l.Key == s.Key && l.Until >= s.From && l.Asked <= s.Until {
+	for _, l := range t.leases {
+		if l.Key == t.Key && l.Until >= t.From && l.Asked <= t.Until {
 			choose(l.Client)
 		}
 	}
-	for _, e := range events {
-		if e.Op == history.OpAcquire && e.Key == s.Key && e.Time >= s.From && e.Time <= s.Until {
+	for _, e := range t.Events {
+		if e.Op == history.OpAcquire && e.Key == t.Key && e.Time >= t.From && e.Time <= t.Until {
 			choose(e.Process)
 		}
 	}
 	slices.SortFunc(chosen, func(a, b string) int {
-		return cmp.Compare(slices.Index(s.Everyone, a), slices.Index(s.Everyone, b))
+		return cmp.Compare(slices.Index(t.Everyone, a), slices.Index(t.Everyone, b))
 	})
 	return chosen
 }
 
-func (s *Story) clientLane(name string, events []history.Event, leases []checker.Lease) Lane {
-	lane := Lane{Name: name, Stretches: s.asking(name, events), Points: clockPoints(name, events)}
-	for _, l := range leases {
-		if l.Client == name && l.Key == s.Key {
+func (t *teller) clientLane(name string) Lane {
+	lane := Lane{Name: name, Points: t.clockPoints(name)}
+	lane.Stretches = t.calls(Asking, func(e history.Event) bool { return e.Process == name && e.Op == history.OpAcquire })
+	for _, l := range t.leases {
+		if l.Client == name && l.Key == t.Key {
 			lane.Stretches = append(lane.Stretches, Stretch{From: l.From, Until: l.Until, State: Holding})
 			lane.Points = append(lane.Points, leaseEnd(l))
 		}
 	}
-	lane.Stretches = append(lane.Stretches, s.faultsOn(name, events)...)
+	lane.Stretches = append(lane.Stretches, t.faultsOn(name)...)
 	return lane
 }
 
-// asking are the stretches from each acquire's call to its outcome.
-func (s *Story) asking(name string, events []history.Event) []Stretch {
+// calls are the stretches from each chosen call on the story's key to its outcome.
+func (t *teller) calls(state State, chosen func(history.Event) bool) []Stretch {
 	var all []Stretch
-	open := map[int]int{} // operation to its place in all
-	for _, e := range events {
-		if e.Process != name || e.Op != history.OpAcquire {
+	open := map[string]int{} // operation to its place in all
+	for _, e := range t.Events {
+		if !chosen(e) {
 			continue
 		}
-		if e.Type == history.TypeInvoke && e.Key == s.Key {
-			open[e.ID] = len(all)
-			all = append(all, Stretch{From: e.Time, Until: s.Until, State: Asking})
-		} else if i, ok := open[e.ID]; ok && e.Type != history.TypeInvoke {
+		if e.Type == history.TypeInvoke && e.Key == t.Key {
+			open[call(e)] = len(all)
+			all = append(all, Stretch{From: e.Time, Until: t.Until, State: state, Owner: e.Process})
+		} else if i, ok := open[call(e)]; ok && e.Type != history.TypeInvoke {
 			all[i].Until = e.Time
-			delete(open, e.ID)
+			delete(open, call(e))
 		}
 	}
 	return all
 }
 
-func (s *Story) nodeLane(name string, events []history.Event, tenures []checker.Tenure) Lane {
-	lane := Lane{Name: name, Points: clockPoints(name, events)}
-	for _, t := range tenures {
-		if t.Node == name && t.Key == s.Key {
-			lane.Stretches = append(lane.Stretches, Stretch{From: t.From, Until: t.Until, State: Owned, Owner: t.Owner})
+func (t *teller) nodeLane(name string) Lane {
+	lane := Lane{Name: name, Points: t.clockPoints(name)}
+	for _, held := range t.tenures {
+		if held.Node == name && held.Key == t.Key {
+			lane.Stretches = append(lane.Stretches, Stretch{From: held.From, Until: held.Until, State: Owned, Owner: held.Owner})
 		}
 	}
-	lane.Stretches = append(lane.Stretches, s.faultsOn(name, events)...)
+	lane.Stretches = append(lane.Stretches, t.faultsOn(name)...)
 	return lane
 }
 
 // faultsOn are the stretches for which a process was down, then those for
 // which it was paused: a look at a paused node says that it is not up, and the
 // pause is the better word.
-func (s *Story) faultsOn(name string, events []history.Event) []Stretch {
-	down := s.between(events, Down,
+func (t *teller) faultsOn(name string) []Stretch {
+	looked := func(e history.Event, up bool) bool {
+		return e.Type == history.TypeNode && e.Process == name && e.Node != nil && e.Node.Up == up
+	}
+	down := t.between(Down,
 		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseBegin, history.NodeDown, history.ClientKilled) ||
-				e.Type == history.TypeNode && e.Process == name && e.Node != nil && !e.Node.Up
+			return isFault(e, name, history.PhaseBegin, history.NodeDown, history.ClientKilled) || looked(e, false)
 		},
 		func(e history.Event) bool {
 			return isFault(e, name, history.PhaseEnd, history.NodeDown, history.ClientKilled) ||
-				isFault(e, name, history.PhaseBegin, history.NodeUp) ||
-				e.Type == history.TypeNode && e.Process == name && e.Node != nil && e.Node.Up
+				isFault(e, name, history.PhaseBegin, history.NodeUp) || looked(e, true)
 		})
-	paused := s.between(events, Paused,
+	paused := t.between(Paused,
 		func(e history.Event) bool {
 			return isFault(e, name, history.PhaseBegin, history.NodePaused, history.ClientPaused)
 		},
@@ -249,13 +257,13 @@ func isFault(e history.Event, process string, phase history.Phase, classes ...hi
 }
 
 // between are the stretches from each event that begins to the next that ends.
-func (s *Story) between(events []history.Event, state State, begins, ends func(history.Event) bool) []Stretch {
+func (t *teller) between(state State, begins, ends func(history.Event) bool) []Stretch {
 	var all []Stretch
 	open := false
-	for _, e := range events {
+	for _, e := range t.Events {
 		switch {
 		case !open && begins(e):
-			all = append(all, Stretch{From: e.Time, Until: s.Until, State: state})
+			all = append(all, Stretch{From: e.Time, Until: t.Until, State: state})
 			open = true
 		case open && ends(e):
 			all[len(all)-1].Until = e.Time
@@ -263,25 +271,4 @@ func (s *Story) between(events []history.Event, state State, begins, ends func(h
 		}
 	}
 	return all
-}
-
-func headerOf(events []history.Event) *history.Header {
-	if len(events) == 0 {
-		return nil
-	}
-	return events[0].Header
-}
-
-func clientsOf(events []history.Event) []string {
-	if h := headerOf(events); h != nil {
-		return h.Clients
-	}
-	return nil
-}
-
-func nodesOf(events []history.Event) []string {
-	if h := headerOf(events); h != nil {
-		return h.Servers()
-	}
-	return nil
 }

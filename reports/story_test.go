@@ -52,7 +52,7 @@ func pauseHistory() *History {
 		{Node: "n2", Key: "other", Owner: "c2", From: 0, Until: 2000 * ms},
 		{Node: "n3", Key: "k1", Owner: "c1", From: 60 * ms, Until: 600 * ms},
 	}
-	return &History{Events: events, leases: leases, tenures: tenures}
+	return &History{Events: events, header: *events[0].Header, leases: leases, tenures: tenures}
 }
 
 func TestDrawings(t *testing.T) {
@@ -91,7 +91,7 @@ func TestTell_DrawsParticipantsFirst(t *testing.T) {
 		leases = append(leases, checker.Lease{Client: c, Key: "k1", From: 0, Until: 10})
 	}
 	events := []history.Event{{Type: history.TypeHeader, Header: h}, {Time: 10, Type: history.TypeEnd}}
-	story := (&History{Events: events, leases: leases}).Tell(&checker.Violation{Key: "k1", Until: 10,
+	story := (&History{Events: events, header: *h, leases: leases}).Tell(&checker.Violation{Key: "k1", Until: 10,
 		Processes: []string{"z", "nemesis", "y"}})
 	var names []string
 	for _, lane := range story.Clients {
@@ -152,11 +152,8 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		time := rapid.Int64Range(0, 5000*ms)
 		name := rapid.SampledFrom([]string{"c1", "c2", "a-client-with-quite-a-long-name", ""})
-		var events []history.Event
-		if rapid.Bool().Draw(t, "header") {
-			events = append(events, history.Event{Type: history.TypeHeader, Header: &history.Header{
-				Clients: []string{"c1", "c2", "a-client-with-quite-a-long-name"}, Nodes: []string{"n1"}}})
-		}
+		header := history.Header{Clients: []string{"c1", "c2", "a-client-with-quite-a-long-name"}, Nodes: []string{"n1"}}
+		events := []history.Event{{Type: history.TypeHeader, Header: &header}}
 		var leases []checker.Lease
 		var tenures []checker.Tenure
 		for range rapid.IntRange(0, 15).Draw(t, "n") {
@@ -171,7 +168,7 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 		if rapid.Bool().Draw(t, "violation") {
 			v = &checker.Violation{Key: "k1", From: time.Draw(t, "from"), Until: time.Draw(t, "until"), Processes: []string{"c1"}}
 		}
-		h := &History{Events: events, leases: leases, tenures: tenures}
+		h := &History{Events: events, header: header, leases: leases, tenures: tenures}
 		width := rapid.IntRange(40, 140).Draw(t, "width")
 		for line := range strings.Lines(h.Tell(v).Draw(terminal.Screen{Width: width, UTF8: true})) {
 			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)

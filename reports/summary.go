@@ -40,7 +40,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	for _, row := range rows {
 		if row.Standing != suite.AsExpected && !row.preconditionFailed() {
 			fmt.Fprintf(&b, "### %s %s\n\n%s\n", markdownSigns[row.Standing], escape(row.Name()),
-				fenced(r.account(row, terminal.Screen{Width: markdownWidth, UTF8: true}, &drawn)))
+				fenced(r.accountText(row, &drawn)))
 		}
 	}
 	if len(r.Rows) > 0 {
@@ -114,7 +114,7 @@ func markdownRow(row *Row) string {
 	var verdicts, violated []string
 	for _, p := range row.Shown() {
 		verdicts = append(verdicts, escape(p.Name+": "+p.Verdict()))
-		violated = append(violated, escape(p.Rate().String()))
+		violated = append(violated, escape(p.Rate.String()))
 	}
 	if row.Standing == suite.HarnessError && len(verdicts) == 0 {
 		verdicts = []string{escape(row.Why)}

@@ -59,30 +59,33 @@ func key(screen terminal.Screen, more string) string {
 // what a few named scenarios show, and what came of the run. Where scenarios were not
 // named and the screen is not verbose, the table is of what is not as expected.
 func (r *Report) Print(w io.Writer, screen terminal.Screen) error {
-	var b strings.Builder
-	b.WriteString(r.accounts(screen))
-	if r.UnderTest() && !screen.Verbose && !r.Named {
-		b.WriteString(r.AnswersText(screen))
-		_, err := io.WriteString(w, screen.Plain(b.String()))
-		return err
+	p := &terminal.Page{Screen: screen}
+	r.print(p)
+	_, err := io.WriteString(w, p.Text())
+	return err
+}
+
+func (r *Report) print(p *terminal.Page) {
+	r.accounts(p)
+	if r.UnderTest() && !p.Verbose && !r.Named {
+		r.printAnswers(p)
+		return
 	}
-	rows, whole := r.BySeverity(), screen.Verbose || r.Named
+	rows, whole := r.BySeverity(), p.Verbose || r.Named
 	if !whole {
 		rows = slices.DeleteFunc(rows, func(row *Row) bool { return row.Standing == suite.AsExpected })
 	}
 	if len(rows) > 0 {
-		b.WriteString(r.table(rows, screen) + "\n")
-		b.WriteString(screen.Style(key(screen, "trials: as expected/all"), terminal.Faint) + "\n\n")
+		p.Line(r.table(rows, p.Screen))
+		p.Line(p.Style(key(p.Screen, "trials: as expected/all"), terminal.Faint) + "\n")
 	}
-	b.WriteString(skipGroups(r.Skips()).text("skipped: ", whole, screen))
-	b.WriteString(r.expectedViolations(screen))
-	b.WriteString(r.preconditionSkips().text("not applicable: ", whole, screen))
+	skipGroups(r.Skips()).print(p, "skipped: ", whole)
+	r.expectedViolations(p)
+	r.preconditionSkips().print(p, "not applicable: ", whole)
 	if r.UnderTest() {
-		b.WriteString(r.AnswersText(screen))
+		r.printAnswers(p)
 	}
-	b.WriteString(screen.Wrap("", r.Summary()))
-	_, err := io.WriteString(w, screen.Plain(b.String()))
-	return err
+	p.Hang("", r.Summary())
 }
 
 // Summary says in one or two sentences what came of the run.

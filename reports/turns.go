@@ -27,33 +27,20 @@ type turn struct {
 	importance int
 	// Turns of one group that follow each other are told as one: a fault on
 	// several targets, a run of extensions.
-	group      string
-	mergedText func(together int, last turn) string
-	fault      *history.Fault
-	targets    []string
-}
-
-// turnBuilder collects the turns of a story.
-type turnBuilder struct {
-	*Story
-	events    []history.Event
-	leases    []checker.Lease
-	tenures   []checker.Tenure
-	violation *checker.Violation
-	lost      lostUpdates
-	found     []turn
+	group    string
+	together func(all []turn) string
+	targets  []string
 }
 
 // turns tells what happened to the story's key, one sentence for each turn, in
 // the order of time, and how many had to be left out.
-func (s *Story) turns(h *History, lost lostUpdates, v *checker.Violation) ([]Mark, int) {
-	t := &turnBuilder{Story: s, events: h.Events, leases: h.leases, tenures: h.tenures, violation: v, lost: lost}
+func (t *teller) turns() ([]Mark, int) {
 	asked := map[string]history.Event{}
-	for i, e := range t.events {
+	for i, e := range t.Events {
 		if e.Type == history.TypeInvoke {
 			asked[call(e)] = e
 		}
-		if e.Time >= s.From && e.Time <= s.Until {
+		if e.Time >= t.From && e.Time <= t.Until {
 			t.event(i, e, asked[call(e)])
 		}
 	}
@@ -70,7 +57,7 @@ func (s *Story) turns(h *History, lost lostUpdates, v *checker.Violation) ([]Mar
 
 func call(e history.Event) string { return fmt.Sprintf("%s %d", e.Process, e.ID) }
 
-func (t *turnBuilder) add(i int, e history.Event, weight int, format string, args ...any) *turn {
+func (t *teller) add(i int, e history.Event, weight int, format string, args ...any) *turn {
 	t.found = append(t.found,
 		turn{importance: weight, Mark: Mark{Time: e.Time, Event: i, Process: e.Process, Text: fmt.Sprintf(format, args...)}})
 	return &t.found[len(t.found)-1]
@@ -78,7 +65,7 @@ func (t *turnBuilder) add(i int, e history.Event, weight int, format string, arg
 
 // event tells an event, if it is a turn of the story. The invoke is that of
 // the operation that an outcome ends.
-func (t *turnBuilder) event(i int, e, invoke history.Event) {
+func (t *teller) event(i int, e, invoke history.Event) {
 	switch {
 	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Background:
 		t.fault(i, e)
@@ -102,7 +89,7 @@ func (t *turnBuilder) event(i int, e, invoke history.Event) {
 	}
 }
 
-func (t *turnBuilder) fault(i int, e history.Event) {
+func (t *teller) fault(i int, e history.Event) {
 	weight := essential
 	if e.Fault.Phase == history.PhaseEnd && !e.Fault.Class.Pauses() {
 		weight = minor
@@ -113,19 +100,26 @@ func (t *turnBuilder) fault(i int, e history.Event) {
 		text = strings.Replace(text, nemesis.RemembersKeys, remembersOthers, 1) + lost
 	}
 	told := t.add(i, e, weight, "%s", text)
-	told.fault, told.targets, told.group = e.Fault, f.Targets, sameFault(f)
+	told.targets, told.group = f.Targets, sameFault(f)
+	told.together = func(all []turn) string {
+		var targets []string
+		for _, u := range all {
+			targets = append(targets, u.targets...)
+		}
+		return faultText(f, targets)
+	}
 	if len(f.Targets) > 0 {
 		told.Process = f.Targets[0]
 	}
 }
 
 // forgotten says whose keys a node had lost when it was started again.
-func (t *turnBuilder) forgotten(e history.Event) string {
+func (t *teller) forgotten(e history.Event) string {
 	if e.Fault.Class != history.NodeUp || e.Fault.Phase == history.PhaseEnd {
 		return ""
 	}
 	before := int64(0) // when the node was last started
-	for _, o := range t.events {
+	for _, o := range t.Events {
 		if o.Type == history.TypeFault && o.Fault != nil && o.Fault.Class == history.NodeUp && o.Time < e.Time &&
 			slices.Equal(o.Fault.Targets, e.Fault.Targets) {
 			before = o.Time
@@ -145,7 +139,7 @@ func (t *turnBuilder) forgotten(e history.Event) string {
 }
 
 // ends tells what time alone did: keys that ran out, and beliefs.
-func (t *turnBuilder) ends() {
+func (t *teller) ends() {
 	expired := map[string]*turn{}
 	for _, held := range t.tenures {
 		if held.Key != t.Key || held.Ended != checker.TenureExpired || held.Owner == "" || held.Until < t.From ||
@@ -182,7 +176,7 @@ func (t *turnBuilder) ends() {
 
 // facts marks the turns that a violation's facts are about, or adds them where nothing
 // else tells of their events.
-func (t *turnBuilder) facts() {
+func (t *teller) facts() {
 	if t.violation == nil {
 		return
 	}
@@ -192,10 +186,10 @@ func (t *turnBuilder) facts() {
 			t.found[i].importance = essential
 			continue
 		}
-		if fact.Event < 0 || fact.Event >= len(t.events) || t.events[fact.Event].Time < t.From {
+		if fact.Event < 0 || fact.Event >= len(t.Events) || t.Events[fact.Event].Time < t.From {
 			continue
 		}
-		e := t.events[fact.Event]
+		e := t.Events[fact.Event]
 		if told := t.eventText(e); told != "" {
 			t.found = append(t.found,
 				turn{importance: essential, Mark: Mark{Time: e.Time, Event: fact.Event, Process: e.Process, Text: told}})
@@ -204,7 +198,7 @@ func (t *turnBuilder) facts() {
 }
 
 // turning marks the first turn after the point of no return, if experiments have found that.
-func (t *turnBuilder) turning() {
+func (t *teller) turning() {
 	if t.violation == nil || t.violation.PointOfNoReturn == nil {
 		return
 	}
@@ -222,7 +216,7 @@ func (t *turnBuilder) turning() {
 
 // eventText tells of an event that is a turn only because a fact is about it: what a
 // command did to the key of a node, or how a clock was set.
-func (t *turnBuilder) eventText(e history.Event) string {
+func (t *teller) eventText(e history.Event) string {
 	if e.Type == history.TypeClock && e.Clock != nil {
 		return fmt.Sprintf("%s's clock goes wrong: %s", e.Process, skewText(*e.Clock, e.Time))
 	}
@@ -245,7 +239,7 @@ func (t *turnBuilder) eventText(e history.Event) string {
 }
 
 // whose says whose key a node held at a time, if it was another's.
-func (t *turnBuilder) whose(node string, now int64, client string) string {
+func (t *teller) whose(node string, now int64, client string) string {
 	for _, held := range t.tenures {
 		if held.Node == node && held.Key == t.Key && held.From <= now && now <= held.Until && held.Owner != client &&
 			held.Owner != "" {
@@ -256,38 +250,31 @@ func (t *turnBuilder) whose(node string, now int64, client string) string {
 }
 
 // join makes one turn of those of one group that follow each other.
-func (t *turnBuilder) join() {
+func (t *teller) join() {
 	var joined []turn
-	together := 1
-	for _, next := range t.found {
-		n := len(joined)
-		if n == 0 || next.group == "" || joined[n-1].group != next.group {
-			joined, together = append(joined, next), 1
-			continue
+	for rest := t.found; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].group != "" && rest[n].group == rest[0].group {
+			n++
 		}
-		together++
-		joined[n-1].merge(next, together)
+		one := rest[0]
+		if n > 1 {
+			one.Text = one.together(rest[:n])
+		}
+		for _, u := range rest[1:n] {
+			if u.Turning {
+				one.Turning, one.importance, one.Event, one.Time = true, essential, u.Event, u.Time
+			}
+		}
+		joined, rest = append(joined, one), rest[n:]
 	}
 	t.found = joined
-}
-
-// merge adds a turn of the same group.
-func (u *turn) merge(next turn, together int) {
-	if next.Turning {
-		u.Turning, u.importance, u.Event, u.Time = true, essential, next.Event, next.Time
-	}
-	if u.fault == nil {
-		u.Text = u.mergedText(together, next)
-		return
-	}
-	u.targets = append(slices.Clone(u.targets), next.targets...)
-	u.Text = faultText(*u.fault, u.targets)
 }
 
 // shortened leaves out what matters least where there are too many turns: of
 // those that weigh the same, the ones farthest from the violation. Of a long
 // history without one, only the faults are told.
-func (t *turnBuilder) shortened() ([]Mark, int) {
+func (t *teller) shortened() ([]Mark, int) {
 	all, centre := len(t.found), t.From
 	if t.violation != nil {
 		centre = t.violation.From

@@ -29,28 +29,29 @@ func TrialOf(v checker.Verdict) suite.Result {
 // the whole history where there is no violation. A history that is too long is not drawn.
 func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 	trial := TrialOf(v)
-	p := &page{screen: screen}
+	p := &terminal.Page{Screen: screen}
 	row := New([]suite.Result{trial}, Run{}).Rows[0]
-	p.line(screen.Style(terminal.Clean(row.Name()), terminal.Bold))
-	p.text("", fmt.Sprintf("%s, TTL %s, %s", trialText(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
-	p.line("")
+	p.Line(screen.Style(terminal.Clean(row.Name()), terminal.Bold))
+	p.Hang("", fmt.Sprintf("%s, TTL %s, %s", trialText(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
+	p.Line("")
 	for _, j := range trial.Judgements() {
-		p.judgement(j, v.Of(j.Property))
+		printJudgement(p, j, v.Of(j.Property))
 	}
-	p.traffic(v.Traffic)
+	printTraffic(p, v.Traffic)
 	violated := false
 	for _, r := range v.Results {
 		for i := range r.Violations[:min(len(r.Violations), maxDrawings)] {
 			violated = true
-			p.section(fmt.Sprintf("%s, violation %d of %d", terminal.Clean(r.Property), i+1, violations(r)))
-			p.line(strings.TrimRight(strings.Join(PrintFinding(h.finding(&r.Violations[i]), screen, true), "\n"), "\n"))
+			title := fmt.Sprintf("%s, violation %d of %d", terminal.Clean(r.Property), i+1, ViolationCount(r))
+			p.Line("\n" + p.Style(title, terminal.Bold))
+			h.finding(&r.Violations[i]).print(p, true)
 		}
 	}
 	if len(h.leases) > 0 && !violated {
-		p.line("\n" + strings.TrimRight(h.Tell(nil).Draw(screen), "\n"))
+		p.Line("\n" + strings.TrimRight(h.Tell(nil).Draw(screen), "\n"))
 	}
-	p.line("")
-	return screen.Plain(p.b.String())
+	p.Line("")
+	return p.Text()
 }
 
 // finding is a violation with its story, if the history is not too long for one.
@@ -65,33 +66,19 @@ func (h *History) finding(v *checker.Violation) Finding {
 	return f
 }
 
-// page is text being written.
-type page struct {
-	screen terminal.Screen
-	b      strings.Builder
-}
-
-func (p *page) line(text string) { p.b.WriteString(text + "\n") }
-
-func (p *page) text(prefix, text string) {
-	p.b.WriteString(p.screen.Wrap(prefix, terminal.Clean(text)))
-}
-
-func (p *page) section(name string) { p.line("\n" + p.screen.Style(name, terminal.Bold)) }
-
-func (p *page) judgement(j suite.Judgement, r checker.Result) {
+func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
 	style := outcomeStyles[j.Outcome]
 	expected := ""
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
 	}
-	p.line(p.screen.Style(fmt.Sprintf("%s %s: %s%s", signOf(j.Got, p.screen), terminal.Clean(j.Property), j.Got,
+	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", signOf(j.Got, p.Screen), terminal.Clean(j.Property), j.Got,
 		expected), style))
 	if r.Reason != "" {
-		p.text("    ", r.Reason)
+		p.Hang("    ", r.Reason)
 	}
 	if figures := figuresText(r.Measured); figures != "" {
-		p.text("    ", figures)
+		p.Hang("    ", figures)
 	}
 }
 
@@ -99,7 +86,7 @@ func (p *page) judgement(j suite.Judgement, r checker.Result) {
 const maxFindings = 3
 
 // traffic tells what the raw events on the links show: see package checker/traffic.
-func (p *page) traffic(t *traffic.Report) {
+func printTraffic(p *terminal.Page, t *traffic.Report) {
 	if t.Judged+t.Unjudged == 0 {
 		return
 	}
@@ -111,15 +98,15 @@ func (p *page) traffic(t *traffic.Report) {
 	if t.Count > 0 {
 		told = Plural(t.Count, "finding")
 	}
-	p.line(signOf(mark, p.screen) + " traffic: " + told)
+	p.Line(signOf(mark, p.Screen) + " traffic: " + told)
 	figures := fmt.Sprintf("%s judged, %s compared with the replies", fmt.Sprint(t.Judged, " commands and looks"),
 		fmt.Sprint(t.Believed, " grants and extensions"))
 	if t.Unjudged > 0 {
 		figures += fmt.Sprintf(", %d not judged: nothing says when they were carried out", t.Unjudged)
 	}
-	p.text("    ", figures)
+	p.Hang("    ", figures)
 	for _, f := range t.Findings[:min(len(t.Findings), maxFindings)] {
-		p.text("    ", fmt.Sprintf("about the %s: %s", f.About, terminal.Clean(f.String())))
+		p.Hang("    ", fmt.Sprintf("about the %s: %s", f.About, terminal.Clean(f.String())))
 	}
 }
 
@@ -146,5 +133,7 @@ func isTime(name string) bool {
 func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen terminal.Screen) string {
 	f := h.finding(v)
 	f.Cause = c
-	return screen.Plain(strings.Join(PrintFinding(f, screen, true), "\n"))
+	p := &terminal.Page{Screen: screen}
+	f.print(p, true)
+	return p.Text()
 }

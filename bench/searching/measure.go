@@ -130,8 +130,8 @@ func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space 
 	}
 	var found, schedules, seconds, steps []float64
 	for seed := range seeds {
-		search := explore.Search{Space: space, Seed: uint64(seed * apart), For: bound, MaxFinds: 1, Try: pool.Try,
-			Parallel: 1}
+		search := explore.Search{Question: explore.Question{Space: space, Seed: uint64(seed * apart), Enough: 1},
+			For: bound, Try: pool.Try, Parallel: 1}
 		began := time.Now()
 		tally, err := search.Run(ctx)
 		if err = errors.Join(err, ctx.Err()); err != nil {

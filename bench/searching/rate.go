@@ -108,7 +108,7 @@ func goThrough(ctx context.Context, children *suite.Children, cores int,
 			return r
 		}
 	}
-	search := explore.Search{Space: whole, Schedules: perRound, Try: try, Parallel: cores}
+	search := explore.Search{Question: explore.Question{Space: whole, Schedules: perRound}, Try: try, Parallel: cores}
 	began := time.Now()
 	tally, err := search.Run(ctx)
 	if len(tally.Failed) > 0 {

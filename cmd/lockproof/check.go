@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -45,9 +44,6 @@ func (p *program) check(path string) error {
 	text := reports.VerdictText(h, verdict, p.screen)
 	trial := reports.TrialOf(verdict)
 	standing, why := trial.Outcome()
-	p.printResult(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s%s: %s\n", text, standing, why)
-		return err
-	})
+	p.tell(fmt.Sprintf("%s%s: %s\n", text, standing, why))
 	return exitError(reports.New([]suite.Result{trial}, reports.Run{}).ExitCode(), nil)
 }

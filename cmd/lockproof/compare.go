@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,21 +34,20 @@ is missing in a run, or was not decided there; 64 bad usage or a bad file.`,
 }
 
 func (p *program) compare(folders []string, format string) error {
-	if !slices.Contains(formats, format) {
-		return usage("--format %s: there is no such format: %s", format, suggest(format, formats))
+	if err := oneOf("format", format, "format", formats); err != nil {
+		return err
 	}
 	runs, err := readRuns(folders)
 	if err != nil {
 		return usage("%w", err)
 	}
 	comparison := reports.Compare(runs)
+	text := comparison.Text(p.screen)
 	if format == "markdown" {
-		err = comparison.WriteMarkdown(p.out)
-	} else {
-		err = comparison.Print(p.out, p.screen)
+		text = comparison.Markdown()
 	}
-	if err != nil {
-		return failed(err)
+	if err := p.print(text); err != nil {
+		return err
 	}
 	if comparison.ExitCode != 0 {
 		return &exit{code: comparison.ExitCode}

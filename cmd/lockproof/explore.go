@@ -20,10 +20,8 @@ type exploreOptions struct {
 	search            explore.Search
 	brokenAssumptions []string
 	each              bool // each assumption is broken by itself
-	confirm           int
 	slice             string
 	out               string
-	found             string
 	worker            string   // a program that is the lock under test; "": a built-in one is
 	command           []string // the worker's words
 	exhaust           bool
@@ -60,7 +58,6 @@ failed; 64 bad usage.`,
   lockproof explore --break pauses --property protected-data
   lockproof explore --break each --lock redsync
   lockproof explore --exhaust --without Majority --property mutual-exclusion --enough 1
-  lockproof explore --lock redsync --confirm 10
   lockproof explore --worker 'python3 my_lock.py' --for 10m
   lockproof explore --schedules 1000000 --slice 17/100 --out out/17`,
 		Args: arguments(0, 0, "no arguments"),
@@ -92,19 +89,17 @@ failed; 64 bad usage.`,
 		"reached;\nwith --worker 5m by default")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
 	f.BoolVar(&x.exhaust, "exhaust", false, "draw nothing: go through every schedule of a small scope, the shortest first")
-	f.IntVar(&s.MaxFinds, "enough", 0, "stop after this many different violations (default: never)")
+	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: never)")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
-	f.IntVar(&x.confirm, "confirm", 0, "run each find this many times on real servers (--on local)")
 	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
-	f.StringVar(&x.found, "found", "", "folder for the scenario files of what is found (default: found, in --out)")
 	return cmd
 }
 
-// foundFolder is where in the output folder what is found goes, unless --found says.
-const foundFolder = "found"
+// found is the folder for the scenario files of what is found.
+func (x *exploreOptions) found() string { return filepath.Join(x.out, "found") }
 
 func assumptionHelp() string {
 	var b strings.Builder
@@ -129,7 +124,7 @@ func (x *exploreOptions) check(given func(string) bool) error {
 		return usage("--lock: %w", err)
 	case kind.SingleNode && x.exhaust:
 		return usage("--exhaust goes through schedules on three nodes, and --lock %s uses one", kind.Name)
-	case s.For < 0 || s.Schedules < 0 || s.MaxFinds < 0 || s.Shrink < 0 || x.confirm < 0:
+	case s.For < 0 || s.Schedules < 0 || s.Enough < 0 || s.Shrink < 0:
 		return usage("a bound below 0: give 0 for none")
 	case s.For == 0 && s.Schedules == 0:
 		return usage("--for 0 without --schedules would never end: give one of them")
@@ -168,9 +163,6 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	if x.each {
 		return x.checkEach(given)
 	}
-	if x.found == "" {
-		x.found = filepath.Join(x.out, foundFolder)
-	}
 	return nil
 }
 
@@ -192,8 +184,8 @@ func (x *exploreOptions) checkNames() error {
 		s.Space.Break = append(s.Space.Break, a)
 	}
 	for _, name := range s.Space.Properties {
-		if !slices.Contains(checker.Names(), name) {
-			return usage("--property %s: there is no such property: %s", name, suggest(name, checker.Names()))
+		if err := oneOf("property", name, "property", checker.Names()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 
@@ -19,14 +18,14 @@ const eachAssumption = "each"
 // checkEach refuses what does not go with several searches, and lets each of them look for
 // the first breach of safety, unless something else is asked for.
 func (x *exploreOptions) checkEach(given func(string) bool) error {
-	for _, flag := range []string{"exhaust", "slice", "found", "confirm"} {
+	for _, flag := range []string{"exhaust", "slice"} {
 		if given(flag) {
 			return usage("--%s goes with one search, and --break %s is several: break one assumption, by its name", flag,
 				eachAssumption)
 		}
 	}
 	if !given("enough") {
-		x.search.MaxFinds = 1
+		x.search.Enough = 1
 	}
 	if !given("property") {
 		x.search.Space.Properties = []string{checker.MutualExclusion, checker.ProtectedData}
@@ -61,9 +60,7 @@ func (p *program) exploreEach(ctx context.Context, x *exploreOptions) error {
 			case ctx.Err() != nil:
 				return &exit{code: reports.ExitInconclusive}
 			case len(r.Tally.Failed) > 0:
-				first := r.Tally.Failed[0]
-				worst(failed(fmt.Errorf("%s: %d schedules failed, the first, %d, so: %s", name, len(r.Tally.Failed), first.Number,
-					first.Why)))
+				worst(failed(fmt.Errorf("%s: %w", name, r.Tally.Failure())))
 			case row.Violated != "" && a.Assumption == "":
 				worst(&exit{code: reports.ExitDiffers})
 			case row.Judged == 0 && a.Assumption == "":
@@ -76,7 +73,7 @@ func (p *program) exploreEach(ctx context.Context, x *exploreOptions) error {
 			break
 		}
 	}
-	p.printResult(func(w io.Writer) error { return reports.PrintAssumptions(w, x.search.Space.Lock, rows, p.screen) })
+	p.tell(reports.AssumptionsText(x.search.Space.Lock, rows, p.screen))
 	return code
 }
 
@@ -87,7 +84,6 @@ func (x *exploreOptions) breaking(a explore.Assumption) *exploreOptions {
 		one.search.Space.Break, folder = []explore.Assumption{a}, string(a)
 	}
 	one.out = filepath.Join(x.out, folder)
-	one.found = filepath.Join(one.out, foundFolder)
 	return &one
 }
 
@@ -101,7 +97,7 @@ func (x *exploreOptions) row(r explore.Results) (reports.Assumption, error) {
 		return row, failed(err)
 	}
 	for i, f := range r.Tally.Finds {
-		path, _, err := x.search.Write(f, x.found)
+		path, _, err := x.search.Write(f, x.found())
 		if err != nil {
 			return row, failed(err)
 		}

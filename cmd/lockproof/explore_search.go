@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -59,15 +57,16 @@ func (p *program) searchIn(ctx context.Context, x *exploreOptions,
 	defer written.End()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	stages := p.stages()
-	s.OnProgress = func(t explore.Tally) { stages.say(t.Line()) }
-	s.OnSave = func(t explore.Tally) { _ = x.keep(s.Results(version(), t)) } // at the end it is told if it cannot be
+	line := explore.Tally{}.Line()
+	display := p.display(func(int) []string { return []string{line} })
+	s.OnProgress = func(t explore.Tally) { display.update(func() { line = t.Line() }) }
+	s.OnSave = func(t explore.Tally) { _ = x.keep(x.results(t)) } // at the end it is told if it cannot be
 	tally, err := s.Resume(ctx, before)
-	stages.finish()
+	display.finish()
 	if err != nil {
 		return failed(err)
 	}
-	return conclude(ctx, s.Results(version(), tally), run)
+	return conclude(ctx, x.results(tally), run)
 }
 
 // resumeSearch finds what a search that was interrupted has left in the output folder, if
@@ -80,9 +79,9 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	case err != nil:
 		return explore.Tally{}, usage("--out %s: %w: remove it, or give another folder", x.out, err)
 	}
-	earlier := before.Search()
+	earlier := explore.Search{Question: before.Question}
 	switch {
-	case !before.Same(x.search.Results(version(), explore.Tally{})):
+	case !before.Same(x.results(explore.Tally{})):
 		if earlier.Remaining(before.Tally) {
 			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", x.out)
 		}
@@ -106,6 +105,11 @@ func (x *exploreOptions) run() reports.Run {
 		Lock: s.Space.Lock}, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
 }
 
+// results are what a search has come to, with what it was asked.
+func (x *exploreOptions) results(t explore.Tally) explore.Results {
+	return explore.Results{Version: version(), Question: x.search.Question, Tally: t}
+}
+
 // keep writes what a search has come to into its folder.
 func (x *exploreOptions) keep(r explore.Results) error {
 	return reports.WriteFile(x.out, reports.File{Name: explore.ResultsFile, Write: r.Write})
@@ -113,12 +117,9 @@ func (x *exploreOptions) keep(r explore.Results) error {
 
 // concludeSearch tells what a search has come to, writes it down, and exits as it is.
 func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, r explore.Results, run reports.Run) error {
-	p.printResult(func(w io.Writer) error { _, err := io.WriteString(w, x.search.Summary(r.Tally)); return err })
+	p.tell(x.search.Summary(r.Tally))
 	if r.Incomplete != nil {
-		p.printResult(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: run what is not there again, each alone, and merge again\n", r.Incomplete)
-			return err
-		})
+		p.tell(fmt.Sprintf("%s: run what is not there again, each alone, and merge again\n", r.Incomplete))
 	}
 	if err := x.keep(r); err != nil {
 		return failed(err)
@@ -128,8 +129,7 @@ func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, r explo
 	}
 	switch {
 	case len(r.Tally.Failed) > 0:
-		first := r.Tally.Failed[0]
-		return failed(fmt.Errorf("%d schedules failed, the first, %d, so: %s", len(r.Tally.Failed), first.Number, first.Why))
+		return failed(r.Tally.Failure())
 	case ctx.Err() != nil || r.Incomplete != nil || !x.search.Tested(r.Tally):
 		return &exit{code: reports.ExitInconclusive}
 	}
@@ -146,7 +146,7 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 	var known []*scenarios.Scenario
 	var jobs []suite.Job
 	for _, f := range tally.Finds {
-		path, found, err := x.search.Write(f, x.found)
+		path, found, err := x.search.Write(f, x.found())
 		if err != nil {
 			return failed(err)
 		}
@@ -158,14 +158,8 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 			return failed(err)
 		}
 		trials, known, jobs = append(trials, results...), append(known, found), append(jobs, job)
-		p.printResult(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
-				x.search.Repeat(f, path))
-			return err
-		})
-		if err := p.confirm(ctx, x, f, job, o); err != nil {
-			return err
-		}
+		p.tell(fmt.Sprintf("%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
+			x.search.Repeat(f, path)))
 	}
 	if err := p.findCauses(ctx, jobs, trials, run.Options); err != nil {
 		return failed(err)
@@ -177,35 +171,6 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 		return err
 	}
 	// Something was violated, though in real time it need not be again.
-	p.printResult(func(w io.Writer) error {
-		_, err := io.WriteString(w, "what was violated in the search was not when it was run again\n")
-		return err
-	})
+	p.tell("what was violated in the search was not when it was run again\n")
 	return &exit{code: reports.ExitDiffers}
-}
-
-// confirm runs a find on real servers, and says in how many trials it shows.
-func (p *program) confirm(ctx context.Context, x *exploreOptions, f explore.Find, job suite.Job,
-	o suite.Options) error {
-	if x.confirm == 0 || ctx.Err() != nil {
-		return nil
-	}
-	o.Cluster, o.Trials, o.Out, o.Retries = suite.Local, x.confirm, filepath.Join(x.out, "local"), suite.DefaultRetries
-	results, err := p.suite(ctx, []suite.Job{job}, o, func(suite.Result) {})
-	if err != nil {
-		return failed(err)
-	}
-	shown, why := 0, ""
-	for _, r := range results {
-		if x.search.Space.Breaks(r, f.Property) {
-			shown++
-		} else if r.Skipped != "" || r.Failure != "" {
-			why = ": " + r.Skipped + r.Failure
-		}
-	}
-	p.printResult(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "  on real servers: in %d of %d trials%s\n", shown, x.confirm, why)
-		return err
-	})
-	return nil
 }

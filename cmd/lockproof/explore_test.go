@@ -86,7 +86,7 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 		p, dir := fake(verdict(history.Holds, again)), t.TempDir()
 		var said bytes.Buffer
 		p.out, p.err = &said, &said
-		x := &exploreOptions{search: explore.Search{Space: explore.Space{Lock: "single", TTL: time.Second}}, out: dir, found: dir}
+		x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single", TTL: time.Second}}}, out: dir}
 		err := p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
 			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}}, x.run())
 		var ended *exit
@@ -142,49 +142,25 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 	require.Contains(t, said, "violated in 0 of the")
 }
 
-// A search over machines is what one machine comes to; what died runs again alone.
+// Slices of a search are merged, without one that is missing too. That they come to what one machine comes to is
+// explore.TestMerge_SlicesEqualWholeSearch.
 func TestSlicesOfASearchAreMerged(t *testing.T) {
-	needs.Long(t, "it runs a search twice, whole and in slices")
 	dir := t.TempDir()
 	lockproof := inFolder(t, dir)
 	search := []string{"explore", "--without", "Majority", "--property", "mutual-exclusion", "--schedules", "300", "--out"}
-	said, code := lockproof(append(search, "whole")...)
-	require.Equal(t, 1, code, said)
 	for _, slice := range []string{"1/3", "3/3"} {
 		said, code := lockproof(append(search, filepath.Join("slices", slice[:1]), "--slice", slice)...)
 		require.Contains(t, []int{0, reports.ExitDiffers}, code, said)
 	}
-	said, code = lockproof("merge", "slices/1", "slices/3", "--out", "merged")
+	said, code := lockproof("merge", "slices/1", "slices/3", "--out", "merged")
 	require.Contains(t, said, "Of 3 slices, 2 is missing: run what is not there again, each alone, and merge again")
 	require.Equal(t, 1, code, "something was violated, whatever is missing")
-
-	said, code = lockproof(append(search, "slices/2", "--slice", "2/3")...)
-	require.Contains(t, []int{0, reports.ExitDiffers}, code, said)
-	said, code = lockproof("merge", "slices/1", "slices/2", "slices/3", "--out", "merged")
-	require.Equal(t, 1, code, said)
-	require.NotContains(t, said, "missing")
-	require.Contains(t, said, "300 schedules in ")
-	whole, err := explore.Read(filepath.Join(dir, "whole"))
-	require.NoError(t, err)
 	merged, err := explore.Read(filepath.Join(dir, "merged"))
 	require.NoError(t, err)
-	require.Equal(t, whole.Tally.Verdicts, merged.Tally.Verdicts)
-	// Which finds they are told apart by depends on what the same slice has found before; how many schedules broke
-	// the lock, and which did so first, do not.
-	times := func(t explore.Tally) (n int) {
-		for _, f := range t.Finds {
-			n += f.Times
-		}
-		return n
-	}
-	require.Equal(t, times(whole.Tally), times(merged.Tally))
-	require.Equal(t, whole.Tally.Finds[0].Number, merged.Tally.Finds[0].Number)
+	require.NotEmpty(t, merged.Tally.Finds)
 	for _, f := range merged.Tally.Finds {
 		require.FileExists(t, filepath.Join(dir, "merged", "found", fmt.Sprintf("mutual-exclusion-of-redlock-%d.yaml", f.Number)))
 	}
-	said, code = lockproof("merge", "whole", "slices/1", "--out", "other")
-	require.Equal(t, exitUsage, code)
-	require.Contains(t, said, "whole is a whole search and no slice")
 }
 
 func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {

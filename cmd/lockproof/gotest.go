@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,11 +66,7 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	if err != nil {
 		return failed(err)
 	}
-	own := rest // not the tests'
-	if at := slices.Index(rest, "-args"); at >= 0 {
-		own = rest[:at]
-	}
-	if slices.ContainsFunc(slices.Concat(strings.Fields(release.GOFLAGS), own), isOverlay) {
+	if findFlag(rest, "overlay") >= 0 || findFlag(strings.Fields(release.GOFLAGS), "overlay") >= 0 {
 		return usage("lockproof test gives go test an overlay of its own: leave out -overlay, in GOFLAGS too")
 	}
 	temp, err := os.MkdirTemp("", "lockproof-overlay-")
@@ -82,13 +79,15 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 		return failed(err)
 	}
 	defer record.Remove()
-	flags := append([]string{"test"}, folder...) // go takes -C only as the first flag
 	module, rest, err := interleaved(rest)
 	if err != nil {
 		return err
 	}
 	o := overlay.Options{}
-	o.Repeatable, rest = repeatable(rest)
+	if at := findFlag(rest, "repeatable"); at >= 0 {
+		o.Repeatable, rest = true, slices.Delete(slices.Clone(rest), at, at+1)
+	}
+	flags := []string{"test"}
 	file, err := overlay.Write(temp, release.GOROOT, o)
 	var unknown *overlay.ReleaseError
 	switch {
@@ -107,17 +106,13 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	default:
 		flags = append(flags, "-overlay="+file)
 	}
-	return p.runGo(ctx, record, append(flags, rest...))
+	return p.runGo(ctx, folder, record, append(flags, rest...))
 }
 
 // addPoints puts points into a module, adds them to the overlay, and gives the flags that go needs beside it.
-func (p *program) addPoints(ctx context.Context, folder []string, module, temp, file string,
+func (p *program) addPoints(ctx context.Context, folder, module, temp, file string,
 	release goRelease, o overlay.Options) ([]string, error) {
-	at := "."
-	if len(folder) > 0 {
-		at = strings.TrimPrefix(strings.TrimPrefix(folder[len(folder)-1], "-C="), "--C=")
-	}
-	change, err := rewrite.Module(ctx, at, module, temp, file)
+	change, err := rewrite.Module(ctx, cmp.Or(folder, "."), module, temp, file)
 	if err != nil {
 		return nil, usage("-interleave: %v", err)
 	}
@@ -132,62 +127,64 @@ func (p *program) addPoints(ctx context.Context, folder []string, module, temp, 
 	return []string{"-modfile=" + change.Modfile}, nil
 }
 
-// interleaved takes the flag -interleave from the arguments before -args.
+// flagName is the name of a flag as go takes it, "" of what is none, and its value behind an equals sign.
+func flagName(arg string) (name, value string, given bool) {
+	text, isFlag := strings.CutPrefix(arg, "-")
+	if !isFlag {
+		return "", "", false
+	}
+	return strings.Cut(strings.TrimPrefix(text, "-"), "=")
+}
+
+// findFlag is where arguments of go test have a flag; -1: nowhere before -args, behind which they are the tests' own.
+func findFlag(args []string, flag string) int {
+	for i, arg := range args {
+		switch name, _, _ := flagName(arg); name {
+		case flag:
+			return i
+		case "args":
+			return -1
+		}
+	}
+	return -1
+}
+
+// interleaved takes the flag -interleave from the arguments.
 func interleaved(args []string) (module string, rest []string, err error) {
-	for i, arg := range args {
-		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
-		switch {
-		case arg == "-args" || arg == "--args":
-			return "", args, nil
-		case name != "interleave" || !strings.HasPrefix(arg, "-"):
-			continue
-		case given:
-			return value, slices.Delete(slices.Clone(args), i, i+1), nil
-		case i+1 == len(args) || strings.HasPrefix(args[i+1], "-"):
-			return "", args, usage("-interleave: which module? for example -interleave=github.com/go-redsync/redsync/v4")
-		}
-		return args[i+1], slices.Delete(slices.Clone(args), i, i+2), nil
+	at := findFlag(args, "interleave")
+	if at < 0 {
+		return "", args, nil
 	}
-	return "", args, nil
+	if _, value, given := flagName(args[at]); given {
+		return value, slices.Delete(slices.Clone(args), at, at+1), nil
+	}
+	if at+1 == len(args) || strings.HasPrefix(args[at+1], "-") {
+		return "", args, usage("-interleave: which module? for example -interleave=github.com/go-redsync/redsync/v4")
+	}
+	return args[at+1], slices.Delete(slices.Clone(args), at, at+2), nil
 }
 
-// repeatable takes the flag -repeatable from the arguments before -args.
-func repeatable(args []string) (given bool, rest []string) {
-	for i, arg := range args {
-		switch arg {
-		case "-args", "--args":
-			return false, args
-		case "-repeatable", "--repeatable":
-			return true, slices.Delete(slices.Clone(args), i, i+1)
-		}
+// changeFolder takes go's flag -C from the arguments: go takes it only as the first flag.
+func changeFolder(args []string) (folder string, rest []string) {
+	if len(args) == 0 {
+		return "", args
 	}
-	return false, args
-}
-
-// isOverlay finds go's flag of that name.
-func isOverlay(arg string) bool {
-	name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
-	return name == "overlay" && strings.HasPrefix(arg, "-")
-}
-
-// changeFolder takes go's flag -C from the arguments that it begins.
-func changeFolder(args []string) (flag, rest []string) {
-	switch {
-	case len(args) > 1 && (args[0] == "-C" || args[0] == "--C"):
-		return args[:2:2], args[2:]
-	case len(args) > 0 && (strings.HasPrefix(args[0], "-C=") || strings.HasPrefix(args[0], "--C=")):
-		return args[:1:1], args[1:]
+	switch name, value, given := flagName(args[0]); {
+	case name == "C" && given:
+		return value, args[1:]
+	case name == "C" && len(args) > 1:
+		return args[1], args[2:]
 	}
-	return nil, args
+	return "", args
 }
 
 // goRelease is the go that a module asks for.
 type goRelease struct{ GOROOT, GOVERSION, GOFLAGS string }
 
-func goEnv(ctx context.Context, folder []string) (goRelease, error) {
-	args := slices.Concat([]string{"env"}, folder, []string{"-json", "GOROOT", "GOVERSION", "GOFLAGS"})
+func goEnv(ctx context.Context, folder string) (goRelease, error) {
 	var release goRelease
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := exec.CommandContext(ctx, "go", "env", "-json", "GOROOT", "GOVERSION", "GOFLAGS")
+	cmd.Dir = folder
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -195,14 +192,15 @@ func goEnv(ctx context.Context, folder []string) (goRelease, error) {
 		err = json.Unmarshal(out, &release)
 	}
 	if err != nil {
-		return release, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+		return release, fmt.Errorf("go env: %w\n%s", err, strings.TrimSpace(said.String()))
 	}
 	return release, nil
 }
 
 // runGo runs the go command, and gives its end the exit code that it has here.
-func (p *program) runGo(ctx context.Context, record *process.Record, args []string) error {
+func (p *program) runGo(ctx context.Context, folder string, record *process.Record, args []string) error {
 	cmd := exec.Command("go", args...)
+	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), process.RecordVariable+"="+record.File())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.rawOut, p.rawErr
 	if err := process.Start(cmd); err != nil {

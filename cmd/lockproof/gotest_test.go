@@ -44,11 +44,13 @@ var installedGo = sync.OnceValue(func() string {
 
 func TestGoTest_AddsTheOverlayToTheArguments(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	fakeGo(t, installedGo(), "", "")
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("folder", 0o755))
+	fakeGo(t, installedGo(), "", "case $PWD in */folder) echo folder;; esac")
 	for want, args := range map[string][]string{
 		"go test -overlay=FILE -run TestX -v ./... -args -overlay": {"test", "-run", "TestX", "-v", "./...", "-args", "-overlay"},
-		"go test -C folder -overlay=FILE .":                        {"test", "-C", "folder", "."},
-		"go test -C=folder -overlay=FILE":                          {"test", "-C=folder"},
+		"go test -overlay=FILE .\nfolder":                          {"test", "-C", "folder", "."},
+		"go test -overlay=FILE\nfolder":                            {"test", "-C=folder"},
 		"go test -overlay=FILE":                                    {"test"},
 	} {
 		done := fake(nil).try(args...)

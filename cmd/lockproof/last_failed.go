@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,10 +14,7 @@ import (
 // where there are none.
 func (p *program) lastFailed(cmd *cobra.Command, o *suite.Options) (rows, scenarios []string, err error) {
 	if rows, scenarios, err = readLastRun(cmd, o); err == nil && len(rows) == 0 {
-		p.printResult(func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "Nothing to run again: in %s all was as expected.\n", o.Out)
-			return err
-		})
+		p.tell(fmt.Sprintf("Nothing to run again: in %s all was as expected.\n", o.Out))
 	}
 	return rows, scenarios, err
 }

@@ -44,7 +44,7 @@ func (p *program) mergeSearch(ctx context.Context, folders []string, out string)
 		return err
 	}
 	defer folder.Close()
-	x := &exploreOptions{search: whole.Search(), out: out, found: filepath.Join(out, foundFolder)}
+	x := &exploreOptions{search: explore.Search{Question: whole.Question}, out: out}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
 	return p.concludeSearch(ctx, x, whole, x.run())

@@ -35,6 +35,11 @@ func (p *program) ignoreBrokenPipe() {
 	p.out = &printer{to: p.out}
 }
 
+// tell prints text as printResult does.
+func (p *program) tell(text string) {
+	p.printResult(func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+}
+
 // printResult prints what came of work that is done and kept, or whose answer is the exit
 // code: where that cannot be printed, it complains, and the exit code stays.
 func (p *program) printResult(print func(io.Writer) error) {

@@ -22,8 +22,8 @@ func checkRules(o *suite.Options) error {
 	var distinct []string
 	for _, rule := range o.Without {
 		rule = strings.TrimSpace(rule)
-		if !slices.Contains(names, rule) {
-			return usage("--without %s: there is no such rule: %s", rule, suggest(rule, names))
+		if err := oneOf("without", rule, "rule", names); err != nil {
+			return err
 		}
 		if !slices.Contains(distinct, rule) {
 			distinct = append(distinct, rule)

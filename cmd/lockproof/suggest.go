@@ -1,10 +1,19 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hbollon/go-edlib"
 )
+
+// oneOf refuses a flag's value that is none of those there are.
+func oneOf(flag, value, what string, all []string) error {
+	if slices.Contains(all, value) {
+		return nil
+	}
+	return usage("--%s %s: there is no such %s: %s", flag, value, what, suggest(value, all))
+}
 
 // suggest says what may have been meant by a name that does not exist: the
 // names that begin so, the nearest names, or else all that there are.

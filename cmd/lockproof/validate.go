@@ -18,6 +18,7 @@ import (
 	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/redlock"
+	"example.org/lockproof/reports"
 	"example.org/lockproof/reports/validation"
 	"example.org/lockproof/validate"
 	"example.org/lockproof/validate/deploy"
@@ -44,6 +45,7 @@ type validateFlags struct {
 	seed              uint64
 
 	disk, json, verbose bool
+	given               func(flag string) bool
 }
 
 // The trials of each crash and TTL, unless --trials says otherwise: in virtual
@@ -77,8 +79,8 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
   lockproof validate --redis host:6379 --ttl 30s
   lockproof validate deploy/ --format github`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v.files = args
-			return p.validateAll(cmd.Context(), v, cmd.Flags().Changed)
+			v.files, v.given = args, cmd.Flags().Changed
+			return p.validateAll(cmd.Context(), v)
 		},
 	}
 	f := cmd.Flags()
@@ -125,15 +127,14 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 }
 
 // validateAll judges one deployment, or each that directories hold.
-func (p *program) validateAll(ctx context.Context, v validateFlags, given func(string) bool) error {
-	if err := v.check(given); err != nil {
+func (p *program) validateAll(ctx context.Context, v validateFlags) error {
+	if err := v.check(); err != nil {
 		return err
 	}
-	folders := slices.ContainsFunc(v.files, isFolder)
-	if folders {
-		return p.lint(ctx, v, given)
+	if slices.ContainsFunc(v.files, isFolder) {
+		return p.lint(ctx, v)
 	}
-	answer, err := p.answer(ctx, v, given)
+	answer, err := p.answer(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (p *program) validateAll(ctx context.Context, v validateFlags, given func(s
 }
 
 // answer judges one deployment.
-func (p *program) answer(ctx context.Context, v validateFlags, given func(string) bool) (*validation.Report, error) {
+func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Report, error) {
 	var running []*deploy.Report
 	if v.redis != "" {
 		var err error
@@ -149,7 +150,7 @@ func (p *program) answer(ctx context.Context, v validateFlags, given func(string
 			return nil, usage("--redis %w", err)
 		}
 	}
-	question, err := v.question(p.in, running, given)
+	question, err := v.question(p.in, running)
 	if err != nil {
 		return nil, err
 	}
@@ -162,24 +163,27 @@ func (p *program) answer(ctx context.Context, v validateFlags, given func(string
 	}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	started := time.Now()
-	stages := p.stages()
+	started, what, done := time.Now(), "", 0
+	display := p.display(func(int) []string {
+		return []string{fmt.Sprintf("%s: %d trials, %s", what, done, reports.Duration(time.Since(started).Truncate(redraw)))}
+	})
 	answer := &validate.Answer{}
-	runner := &validate.Runner{Question: question, Suite: p.suite, Stage: stages.next, Observe: stages.observe}
+	runner := &validate.Runner{Question: question, Suite: p.suite,
+		Stage:   func(next string) { display.update(func() { what = next }) },
+		Observe: func(suite.Result) { display.update(func() { done++ }) }}
 	err = v.ask(ctx, runner, answer)
-	stages.finish()
+	display.finish()
 	if err != nil {
 		return nil, failed(err)
 	}
-	answer.Trials, answer.Elapsed, answer.Failure = stages.done, time.Since(started), runner.Failure
+	answer.Trials, answer.Elapsed, answer.Failure = done, time.Since(started), runner.Failure
 	answer.Interrupted = ctx.Err() != nil
 	answer.Settle()
 	return validation.New(answer, version(), started), nil
 }
 
 // question reads the files.
-func (v *validateFlags) question(in io.Reader, running []*deploy.Report,
-	given func(string) bool) (validate.Question, error) {
+func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (validate.Question, error) {
 	q := validate.Question{TTLs: slices.Clone(v.ttls), On: v.on, Seed: v.seed, Drift: v.driftFactor, Parallel: v.parallel,
 		Out: v.out, Guard: v.guard}
 	slices.SortFunc(q.TTLs, func(a, b time.Duration) int { return cmp.Compare(b, a) })
@@ -189,18 +193,17 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report,
 			q.Crashes = append(q.Crashes, c)
 		}
 	}
-	if q.Trials = v.trials; !given("trials") {
-		q.Trials = realTrials
-		if !kinds.RealTime(v.on) {
-			q.Trials = virtualTrials
-		}
+	usual := virtualTrials
+	if kinds.RealTime(v.on) {
+		usual = realTrials
 	}
+	q.Trials = cmp.Or(v.trials, usual)
 	q.Takeovers, q.Wait, q.WaitAOF = validate.AskedTakeovers(v.takeovers), v.wait, v.waitAOF
 	if v.profile != "" {
 		return v.managed(q)
 	}
 	o := deploy.Options{Config: v.config, Set: v.set, Service: v.service, Ignore: v.ignore, Stdin: in, Running: running}
-	if given("restart-delay") {
+	if v.given("restart-delay") {
 		o.Delay = &v.delay
 	}
 	d, err := deploy.Read(slices.Concat(v.policies, v.files), o)
@@ -287,7 +290,8 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 }
 
 // check refuses what lies out of bounds or does not exist.
-func (v *validateFlags) check(given func(string) bool) error {
+func (v *validateFlags) check() error {
+	given := v.given
 	nothing := len(v.files)+len(v.policies)+len(v.set) == 0 && v.config == "" && v.redis == "" && v.profile == ""
 	switch {
 	case given("config") && v.config == "":
@@ -318,11 +322,6 @@ func (v *validateFlags) check(given func(string) bool) error {
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, maxReplicas)
 	case v.wait < 0 || v.wait > maxReplicas:
 		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
-	case given("format") && !slices.Contains(validation.Formats, v.format):
-		return usage("--format %s: there is no such format: %s", v.format, suggest(v.format, validation.Formats))
-	case given("service-profile") && !slices.Contains(settings.ServiceNames(), v.profile):
-		return usage("--service-profile %s: there is no such service: %s", v.profile,
-			suggest(v.profile, settings.ServiceNames()))
 	case v.profile != "" && (len(v.files) > 0 ||
 		slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait",
 			"waitaof", "redis"}, given)):
@@ -331,30 +330,31 @@ func (v *validateFlags) check(given func(string) bool) error {
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:
 		return usage("--takeover is empty: there are %s", strings.Join(validate.TakeoverNames(), ", "))
-	case !slices.Contains(cluster.Names(), v.on):
-		return usage("--on %s: there is no such cluster: %s", v.on, suggest(v.on, cluster.Names()))
 	}
-	return v.checkLists()
+	return v.checkNames()
 }
 
-// checkLists refuses what is wrong in a list.
-func (v *validateFlags) checkLists() error {
-	for _, ttl := range v.ttls {
-		if ttl < minTTL || ttl > maxTTL {
-			return usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", ttl)
-		}
+// checkNames refuses names that do not exist, and TTLs that no lock has.
+func (v *validateFlags) checkNames() error {
+	err := oneOf("on", v.on, "cluster", cluster.Names())
+	if v.given("format") {
+		err = cmp.Or(err, oneOf("format", v.format, "format", validation.Formats))
+	}
+	if v.given("service-profile") {
+		err = cmp.Or(err, oneOf("service-profile", v.profile, "service", settings.ServiceNames()))
 	}
 	for _, t := range v.takeovers {
-		if !slices.Contains(validate.TakeoverNames(), t) {
-			return usage("--takeover %s: there is no such takeover: %s", t, suggest(t, validate.TakeoverNames()))
-		}
+		err = cmp.Or(err, oneOf("takeover", t, "takeover", validate.TakeoverNames()))
 	}
 	for _, c := range v.crashes {
-		if !slices.Contains(settings.CrashNames(), c) {
-			return usage("--crash %s: there is no such crash: %s", c, suggest(c, settings.CrashNames()))
+		err = cmp.Or(err, oneOf("crash", c, "crash", settings.CrashNames()))
+	}
+	for _, ttl := range v.ttls {
+		if ttl < minTTL || ttl > maxTTL {
+			err = cmp.Or(err, usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", ttl))
 		}
 	}
-	return nil
+	return err
 }
 
 // ask goes through all that is asked for. What ctx cuts short is told as far as

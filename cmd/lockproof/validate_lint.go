@@ -19,7 +19,7 @@ import (
 const lintTrials = 3
 
 // lint judges each deployment that directories hold, one line a finding.
-func (p *program) lint(ctx context.Context, v validateFlags, given func(string) bool) error {
+func (p *program) lint(ctx context.Context, v validateFlags) error {
 	v.format = cmp.Or(v.format, "text")
 	var found []validation.Finding
 	worst, judged := 0, 0
@@ -32,7 +32,7 @@ func (p *program) lint(ctx context.Context, v validateFlags, given func(string) 
 			}
 		}
 		for _, files := range groups {
-			answers, err := p.lintGroup(ctx, v, files, given)
+			answers, err := p.lintGroup(ctx, v, files)
 			var problem *settings.Problem
 			if errors.As(err, &problem) { // of one file, which is no reason not to judge the others
 				judged, worst = judged+1, worse(worst, reports.ExitInconclusive)
@@ -65,23 +65,19 @@ func worse(a, b int) int {
 }
 
 // lintGroup judges each server of the files of one deployment.
-func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string,
-	given func(string) bool) (all []*validation.Report, err error) {
+func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string) (all []*validation.Report,
+	err error) {
 	d, err := deploy.Read(files, deploy.Options{Set: v.set, Ignore: v.ignore})
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	v.policies, v.files, v.json, v.verbose = nil, files, false, false
-	if v.trials = lintTrials; true {
-		was := given
-		given = func(name string) bool { return name == "trials" || was(name) }
-	}
+	v.policies, v.files, v.trials, v.json, v.verbose = nil, files, lintTrials, false, false
 	for _, s := range d.Servers {
 		v.service = ""
 		if len(d.Servers) > 1 {
 			v.service = s.Name
 		}
-		answer, err := p.answer(ctx, v, given)
+		answer, err := p.answer(ctx, v)
 		if err != nil {
 			return nil, err
 		}

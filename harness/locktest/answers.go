@@ -178,7 +178,7 @@ func (r *run) summarize(t *testing.T) {
 func (r *run) directions(t *testing.T) string {
 	example := "late-release"
 	for _, row := range r.report().Rows {
-		if answer, _ := row.Answer(); answer == suite.Bug {
+		if row.Answer == suite.Bug {
 			example = row.Scenario
 			break
 		}

@@ -41,8 +41,9 @@ func (r *run) search(t *testing.T) {
 	defer stop()
 	died := firstFailure{stop: stop, pool: pool}
 	s := explore.Search{
-		Space: explore.Space{Lock: r.name, TTL: r.ttl, Properties: r.properties}, Seed: r.seed,
-		For: r.explore, Shrink: r.explore, MaxFinds: 1, Try: died.run, Parallel: pool.Size(),
+		Question: explore.Question{Space: explore.Space{Lock: r.name, TTL: r.ttl, Properties: r.properties}, Seed: r.seed,
+			Enough: 1},
+		For: r.explore, Shrink: r.explore, Try: died.run, Parallel: pool.Size(),
 	}
 	if s.Space.TTL == 0 {
 		s.Space.TTL = exploredTTL

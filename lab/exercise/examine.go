@@ -86,8 +86,9 @@ func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (P
 // search tries the next few drawn schedules, and makes one that breaks the lock smaller.
 func search(ctx context.Context, run suite.Runner, without []string, tried int) (Progress, error) {
 	s := &explore.Search{
-		Space: explore.Space{Lock: locks.Reference, Without: without, TTL: time.Second},
-		Seed:  1, Schedules: min(tried+step, Schedules), Shrink: shrinkFor, MaxFinds: 1, Parallel: 1,
+		Question: explore.Question{Space: explore.Space{Lock: locks.Reference, Without: without, TTL: time.Second},
+			Seed: 1, Schedules: min(tried+step, Schedules), Enough: 1},
+		Shrink: shrinkFor, Parallel: 1,
 		Try: func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 			result, err := one(ctx, run, job, seed, false)
 			if err != nil {

@@ -37,7 +37,7 @@ type entry struct {
 
 // ranRow is a scenario with what it came to, and the folder that has its histories.
 type ranRow struct {
-	reports.ResultsRow
+	*reports.Row
 	folder string
 }
 
@@ -151,7 +151,7 @@ func (e *entry) read(results string, known evidence) error {
 }
 
 // take adds rows; later ones replace those of the same scenario.
-func (e *entry) take(rows []reports.ResultsRow, folder string) {
+func (e *entry) take(rows []*reports.Row, folder string) {
 	for _, row := range rows {
 		e.rows[row.Scenario] = ranRow{row, folder}
 		e.ran = true
@@ -159,7 +159,7 @@ func (e *entry) take(rows []reports.ResultsRow, folder string) {
 }
 
 // load reads the rows of a run, none if it was not made.
-func load(folder string) ([]reports.ResultsRow, error) {
+func load(folder string) ([]*reports.Row, error) {
 	text, err := os.ReadFile(filepath.Join(folder, reports.ResultsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -179,7 +179,7 @@ func load(folder string) ([]reports.ResultsRow, error) {
 func differs(s suite.Outcome) bool { return s == suite.Differs || s == suite.HarnessError }
 
 // cross gives a finding with what bears it out, nil if nothing does.
-func (e *entry) cross(f league.Finding, real []reports.ResultsRow, known evidence) *cross {
+func (e *entry) cross(f league.Finding, real []*reports.Row, known evidence) *cross {
 	c := &cross{Finding: f}
 	var broke []string
 	for _, name := range f.Scenarios {
@@ -251,7 +251,7 @@ func (t *table) stories(folder string) error {
 			for _, name := range c.Shown {
 				row := e.rows[name]
 				i := slices.IndexFunc(row.Trials,
-					func(t reports.ResultsTrial) bool { return t.History != "" && differs(t.Standing) })
+					func(t reports.Trial) bool { return t.History != "" && differs(t.Standing) })
 				if i < 0 {
 					continue
 				}

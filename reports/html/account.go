@@ -32,7 +32,7 @@ func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
 	for _, r := range trial.Results {
 		if r.Verdict == history.Violated && len(r.Violations) > 0 {
 			a := account(id+"-"+suite.Slug(r.Property), h, &r.Violations[0], r.Property)
-			a.More = max(len(r.Violations), int(r.Measured["violations"])) - 1
+			a.More = reports.ViolationCount(r) - 1
 			all = append(all, a)
 		}
 	}

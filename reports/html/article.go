@@ -147,7 +147,7 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 		// What was expected is told of a better verdict, too.
 		v.Good = suite.Compare(p.Expected, v.Got, false) == suite.AsExpected
 		if len(row.Trials) > 1 {
-			v.Rate = "violated in " + p.Rate().String()
+			v.Rate = "violated in " + p.Rate.String()
 		}
 		a.Verdicts = append(a.Verdicts, v)
 	}
@@ -165,16 +165,16 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	if filepath.IsLocal(filepath.FromSlash(trial.History)) {
 		a.History = "./" + path.Clean(trial.History)
 	}
-	h, err := row.History(trial)
+	h, err := row.History(trial.Result)
 	if err != nil {
 		a.Trouble = err.Error()
 		return a
 	}
-	b.show(a, trial, h)
+	b.show(a, trial.Result, h)
 	return a
 }
 
-func facts(row *reports.Row, t suite.Result) string {
+func facts(row *reports.Row, t reports.Trial) string {
 	text := fmt.Sprintf("trial %d, seed %d, lock %s, %s cluster", t.Trial, t.Seed, t.Lock, t.Cluster)
 	if n := len(row.Trials); n > 1 {
 		text = fmt.Sprintf("%d trials; shown: %s", n, text)

@@ -62,7 +62,6 @@ type view struct {
 	Summary  string
 	Setting  string
 	Started  string
-	Named    []suite.Outcome
 	Groups   []*group
 	Findings []*article // the rows that are neither as expected nor a limit: they come first
 	Folded   bool       // there are others

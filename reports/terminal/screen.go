@@ -118,6 +118,21 @@ func (s Screen) Wrap(prefix, text string) string {
 	return strings.Join(Hanging(prefix, text, s.Width), "\n") + "\n"
 }
 
+// Page is text that is being written for a screen.
+type Page struct {
+	Screen
+	strings.Builder
+}
+
+// Line writes one line as it is, or several.
+func (p *Page) Line(text string) { p.WriteString(strings.TrimRight(text, " ") + "\n") }
+
+// Hang writes text of unknown origin, wrapped behind a prefix.
+func (p *Page) Hang(prefix, text string) { p.WriteString(p.Wrap(prefix, Clean(text))) }
+
+// Text is the page.
+func (p *Page) Text() string { return p.Plain(p.String()) }
+
 // Clean makes text of unknown origin fit for a terminal: no control
 // characters or noncharacters, no marks that turn it round, and on one line.
 func Clean(text string) string {

@@ -17,30 +17,24 @@ import (
 
 // writer writes an answer's sections.
 type writer struct {
-	strings.Builder
+	terminal.Page
 	*Report
-	screen terminal.Screen
 }
 
-func (t *writer) line(text string) { t.WriteString(strings.TrimRight(text, " ") + "\n") }
-
-func (t *writer) heading(text string) { t.line("\n" + t.screen.Style(text, terminal.Bold)) }
-
-// hang writes text that is wrapped behind its prefix.
-func (t *writer) hang(prefix, text string) { t.clip(prefix, text, 1000) }
+func (t *writer) heading(text string) { t.Line("\n" + t.Style(text, terminal.Bold)) }
 
 // clip writes text that is wrapped behind its prefix, and no more lines of it than most.
 func (t *writer) clip(prefix, text string, most int) {
-	lines := terminal.Hanging(prefix, terminal.Clean(text), t.screen.Width)
+	lines := terminal.Hanging(prefix, terminal.Clean(text), t.Width)
 	if len(lines) > most {
 		last := strings.TrimRight(lines[most-1], " ")
-		if end := strings.LastIndexByte(last, ' '); terminal.Width(last) > t.screen.Width-2 && end > 0 {
+		if end := strings.LastIndexByte(last, ' '); terminal.Width(last) > t.Width-2 && end > 0 {
 			last = last[:end]
 		}
 		lines = append(lines[:most-1], last+" …")
 	}
 	for _, l := range lines {
-		t.line(l)
+		t.Line(l)
 	}
 }
 
@@ -54,16 +48,16 @@ const (
 
 // lines is how many lines of this screen are as much as so many of a wide one.
 func (t *writer) lines(n int) int {
-	if t.screen.Width >= wideColumns || t.screen.Width <= 0 {
+	if t.Width >= wideColumns || t.Width <= 0 {
 		return n
 	}
-	return (n*wideColumns + t.screen.Width - 1) / t.screen.Width
+	return (n*wideColumns + t.Width - 1) / t.Width
 }
 
 // Text is the answer for a reader: what holds, what to do, and what it rests on. verbose adds the rest.
 func (v *Report) Text(screen terminal.Screen, verbose bool) string {
-	t := &writer{Report: v, screen: screen}
-	t.clip(verdictOn(v.Verdict, screen), strings.TrimPrefix(v.Headline(), VerdictWords(v.Verdict)), 2)
+	t := &writer{Report: v, Page: terminal.Page{Screen: screen}}
+	t.clip(verdictOn(v.Verdict, screen), v.Headline(), 2)
 	t.rows(verbose)
 	if v.Failure != "" {
 		t.clip("the harness failed: ", v.Failure, 2)
@@ -73,9 +67,9 @@ func (v *Report) Text(screen terminal.Screen, verbose bool) string {
 	if verbose {
 		t.rest()
 	} else if len(v.Runbooks) > 0 || len(v.Assumptions) > 0 {
-		t.line("--verbose shows the steps, the settings and the chain of facts.")
+		t.Line("--verbose shows the steps, the settings and the chain of facts.")
 	}
-	return screen.Plain(t.String())
+	return t.Page.Text()
 }
 
 // crashWords name the crashes for an operator.
@@ -121,7 +115,7 @@ func (t *writer) grouped() (all []textRow) {
 }
 
 func (t *writer) prefix(name string, verdict validate.Verdict) string {
-	return fmt.Sprintf("  %-10s %s  ", name, verdictOn(verdict, t.screen))
+	return fmt.Sprintf("  %-10s %s  ", name, verdictOn(verdict, t.Screen))
 }
 
 // shares is how many lines each answer may have: as many as it takes, or where that is too many, the longest fewer.
@@ -130,7 +124,7 @@ func (t *writer) shares(all []textRow) (most []int) {
 	left -= min(mostAdvice, len(t.Runbooks))
 	for _, r := range all {
 		most = append(most,
-			len(terminal.Hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), terminal.Clean(r.text), t.screen.Width)))
+			len(terminal.Hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), terminal.Clean(r.text), t.Width)))
 		left -= most[len(most)-1]
 	}
 	for ; left < 0; left++ {
@@ -154,18 +148,18 @@ func (t *writer) rows(verbose bool) {
 		}
 		prefix := t.prefix(name, r.verdict)
 		if verbose {
-			t.hang(prefix, r.text)
+			t.Hang(prefix, r.text)
 			continue
 		}
 		if i == mostRows-1 && len(all) > mostRows {
-			t.line(fmt.Sprintf("  and %d more: --verbose shows them", len(all)-i))
+			t.Line(fmt.Sprintf("  and %d more: --verbose shows them", len(all)-i))
 			break
 		}
 		t.clip(prefix, r.text, most[i])
 	}
 	for _, r := range t.Rows {
 		if len(r.Tally.Histories) > 0 && t.Question.Out != "" {
-			t.line("  proof: lockproof check " + path.Join(t.Question.Out, r.Tally.Histories[0]))
+			t.Line("  proof: lockproof check " + path.Join(t.Question.Out, r.Tally.Histories[0]))
 			break
 		}
 	}
@@ -176,7 +170,7 @@ func (t *writer) advice(verbose bool) {
 	if len(t.Runbooks) == 0 {
 		return
 	}
-	t.line("What helps, in one of these ways:")
+	t.Line("What helps, in one of these ways:")
 	for i, r := range t.Runbooks {
 		name := r.Name
 		if r.Against != "" {
@@ -197,17 +191,17 @@ func (t *writer) advice(verbose bool) {
 			t.clip(fmt.Sprintf("  %d. ", i+1), name+": "+r.Price, t.lines(1))
 			continue
 		}
-		t.hang(fmt.Sprintf("  %d. ", i+1), name)
+		t.Hang(fmt.Sprintf("  %d. ", i+1), name)
 		for _, s := range r.Steps {
-			t.hang("     - ", RunbookStepText(s))
+			t.Hang("     - ", RunbookStepText(s))
 		}
-		t.hang("     check: ", r.Check)
+		t.Hang("     check: ", r.Check)
 		var back []string
 		for _, s := range r.Back {
 			back = append(back, RunbookStepText(s))
 		}
-		t.hang("     back:  ", strings.Join(back, "; then "))
-		t.hang("     price: ", r.Price)
+		t.Hang("     back:  ", strings.Join(back, "; then "))
+		t.Hang("     price: ", r.Price)
 	}
 }
 
@@ -249,7 +243,7 @@ func (t *writer) assumptions(verbose bool) {
 	if verbose {
 		t.heading("Safe only while")
 		for _, a := range all {
-			t.hang("  - ", a)
+			t.Hang("  - ", a)
 		}
 		return
 	}
@@ -263,11 +257,11 @@ func (t *writer) rest() {
 		t.heading("Settings")
 	}
 	for _, line := range t.Decisive {
-		t.line("  " + line + t.screen.Style("  "+t.WhereSet(line), terminal.Faint))
+		t.Line("  " + line + t.Style("  "+t.WhereSet(line), terminal.Faint))
 	}
 	t.heading("Chain of facts")
 	for _, l := range t.Server.Links {
-		t.hang(fmt.Sprintf("  %-13s %-12s ", l.Name, l.State), l.String())
+		t.Hang(fmt.Sprintf("  %-13s %-12s ", l.Name, l.State), l.String())
 	}
-	t.line(fmt.Sprintf("\n%s in %s.", reports.Plural(t.Trials, "trial"), wording.Duration(t.Elapsed)))
+	t.Line(fmt.Sprintf("\n%s in %s.", reports.Plural(t.Trials, "trial"), wording.Duration(t.Elapsed)))
 }

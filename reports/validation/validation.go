@@ -91,7 +91,7 @@ func verdictOn(v validate.Verdict, s terminal.Screen) string {
 	return s.Style(s.Sign(signs[v])+" "+VerdictWords(v), styles[v])
 }
 
-// Headline says what came of the question.
+// Headline says, behind the verdict, what it is about.
 func (v *Report) Headline() string {
 	var ttls []string
 	for _, ttl := range v.TTLs {
@@ -109,7 +109,7 @@ func (v *Report) Headline() string {
 	case files != "":
 		what = files
 	}
-	text := fmt.Sprintf("%s: %s with a TTL of %s", VerdictWords(v.Verdict), what, wording.List(ttls))
+	text := fmt.Sprintf(": %s with a TTL of %s", what, wording.List(ttls))
 	if v.Interrupted {
 		text += ", as far as it went: it was interrupted"
 	}
