@@ -23,8 +23,8 @@ func (p *program) serveCommand() *cobra.Command {
 		Use:   "serve [DIR]",
 		Short: "Show runs and the lab in a browser",
 		Long: `Shows the runs below a folder (default: this one) in a browser: what came of each,
-its report, and the progress of running ones. In the lab you predict a verdict, watch the run in virtual time, and change the TTL, a delay, a rule or a
-fault.
+its report, and the progress of running ones. In the lab you predict a verdict, watch
+the run in virtual time, and change the TTL, a delay, a rule or a fault.
 
 The server answers on this machine alone, until it is interrupted.`,
 		Example: `  lockproof serve

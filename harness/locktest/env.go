@@ -107,8 +107,8 @@ func (u serverUsage) servers() int { return u.highest + 1 }
 func (u serverUsage) notices() []string {
 	var all []string
 	if u.highest > 0 && u.servers() < u.given {
-		all = append(all, fmt.Sprintf("it uses %d of the %d servers that it is given: the situations are those of %[1]d servers",
-			u.servers(), u.given))
+		all = append(all, fmt.Sprintf("it uses %d of the %d servers that it is given: "+
+			"the situations are those of %[1]d servers", u.servers(), u.given))
 	}
 	if u.noDeadlines {
 		all = append(all, "go-redis ignores the deadline of its caller's context: set ContextTimeoutEnabled")

@@ -78,9 +78,10 @@ func writeSARIF(w io.Writer, findings []Finding) error {
 		if f.Verdict == validate.Unsafe {
 			level = "error"
 		}
+		place := map[string]any{"artifactLocation": map[string]string{"uri": f.Place.File},
+			"region": map[string]int{"startLine": max(f.Place.Line, 1)}}
 		results = append(results, map[string]any{"ruleId": f.ID, "level": level, "message": text{terminal.Clean(f.Message)},
-			"locations": []any{map[string]any{"physicalLocation": map[string]any{"artifactLocation": map[string]string{"uri": f.Place.File},
-				"region": map[string]int{"startLine": max(f.Place.Line, 1)}}}}})
+			"locations": []any{map[string]any{"physicalLocation": place}}})
 	}
 	return writeJSON(w, map[string]any{"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []any{map[string]any{"tool": map[string]any{"driver": map[string]any{"name": "lockproof",
