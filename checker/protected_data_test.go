@@ -69,6 +69,17 @@ func TestAWriteIsStoredBeforeItsClientKnows(t *testing.T) {
 	require.Equal(t, []int64{10 * ms, 20 * ms}, []int64{a.call, a.ret})
 }
 
+// A write that was sent again is done with the first that reached the store.
+func TestAWriteThatWasSentAgain(t *testing.T) {
+	s := tale()
+	s.write("c1", 0, 10, 900, history.TypeInfo, "", "v1", 0)
+	s.stored("c1", "v1", 30, 35)
+	s.stored("c1", "v1", 45, 50)
+	r := s.history(t, 0).analysis.record
+	a := r.key("k1").accesses()[0]
+	require.Equal(t, []int64{30 * ms, 35 * ms}, []int64{a.call, a.ret})
+}
+
 // A write whose client was told nothing was done when the first who read it was.
 func TestAWriteWasDoneWhenItWasSeenFirst(t *testing.T) {
 	s := tale()
