@@ -260,7 +260,7 @@ module Lockproof
         tries += 1
         pause = @random.rand(@options['retry_min']..@options['retry_max']) / 1e9
         wake = now + pause
-        sleep([wake - now, 0.01].min) while now < wake && wake < deadline && !line.cancelled
+        rest([wake - now, 0.01].min) while now < wake && wake < deadline && !line.cancelled
         next unless wake >= deadline || tries == @options['tries'] || line.cancelled
         return finish(event, 'fail', line.cancelled ? 'cancelled' : error ? 'other' : 'held', error)
       end
@@ -329,13 +329,15 @@ module Lockproof
           pause += @options['retry_min'] / 1e9
         end
         wake = now + pause
-        sleep([wake - now, 0.01].min) while now < wake && !stop[:told] && !@ending
+        rest([wake - now, 0.01].min) while now < wake && !stop[:told] && !@ending
       end
     end
 
+    def rest(seconds) = sleep([seconds, 0].max) # it may be over by now
+
     def round(key, tenure, hold)
       seen = read(key, tenure, 0)
-      sleep([hold, validity(tenure) / 1e9].min)
+      rest([hold, validity(tenure) / 1e9].min)
       return if @ending
       write(tenure, 0) if check(tenure) == 'ok' && seen == 'ok'
       release(tenure)
