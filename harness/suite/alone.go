@@ -10,29 +10,29 @@ import (
 )
 
 // provesNothing reports whether a trial has to be run again with no other beside it: the harness or the engine was held
-// up, or a bound on time was broken while other trials shared the machine. Messages can be late although no process
-// stalls for long.
-func (t Result) provesNothing(o Options, beside bool) bool {
+// up, or a bound on real time was broken once. A process that gets little of a busy machine is late although it never
+// stalls for long: so a bound counts as broken when a second run breaks it too.
+func (t Result) provesNothing(o Options) bool {
 	switch {
 	case t.Attempts > o.Retries:
 		return false
 	case hasStall(t.Results), t.timedOut && !t.clusterLost:
 		return true
 	}
-	return beside && kinds.RealTime(o.Cluster) && slices.ContainsFunc(t.Results, t.brokenBound)
+	return t.Attempts == 1 && kinds.RealTime(o.Cluster) && slices.ContainsFunc(t.Results, t.brokenBound)
 }
 
-// retryAlone runs a trial that proved nothing beside others again, as often as the options say.
-func retryAlone(ctx context.Context, o Options, run runTask, beside attempted) (result Result, provesNothing bool) {
-	result = beside.result
-	for provesNothing = true; provesNothing && ctx.Err() == nil; provesNothing = result.provesNothing(o, false) {
-		beside.task.Result.Attempts = result.Attempts
-		again := run(ctx, beside.task)
+// retryAlone runs a trial that proved nothing again, as often as the options say.
+func retryAlone(ctx context.Context, o Options, run runTask, first attempted) (result Result, provesNothing bool) {
+	result = first.result
+	for provesNothing = true; provesNothing && ctx.Err() == nil; provesNothing = result.provesNothing(o) {
+		first.task.Result.Attempts = result.Attempts
+		again := run(ctx, first.task)
 		again.Elapsed += result.Elapsed
 		result = again
 	}
 	if !provesNothing {
-		result.doubt(beside.result)
+		result.doubt(first.result)
 	}
 	return result, provesNothing
 }
@@ -44,16 +44,16 @@ func (t Result) brokenBound(r checker.Result) bool {
 	return property.Timed && r.Verdict == history.Violated && t.Expect[r.Property] != history.Violated
 }
 
-// doubt takes back each "holds" of a trial alone where the same trial broke the bound beside others:
-// whether the machine or the lock was too slow then, neither run tells.
-func (t *Result) doubt(beside Result) {
-	for _, first := range beside.Results {
-		i := slices.IndexFunc(t.Results, func(r checker.Result) bool { return r.Property == first.Property })
-		if i < 0 || !beside.brokenBound(first) || t.Results[i].Verdict != history.Holds {
+// doubt takes back each "holds" of a trial where its first run broke the bound: whether the machine or the lock was too
+// slow then, neither run tells.
+func (t *Result) doubt(first Result) {
+	for _, broken := range first.Results {
+		i := slices.IndexFunc(t.Results, func(r checker.Result) bool { return r.Property == broken.Property })
+		if i < 0 || !first.brokenBound(broken) || t.Results[i].Verdict != history.Holds {
 			continue
 		}
-		t.Results[i].Undecide(checker.Stalled, "violated beside other trials (%s), and not when it ran alone: "+
-			"the machine may have been too slow; --parallel 1 tells", first.Violations[0].What)
+		t.Results[i].Undecide(checker.Stalled, "violated in a first run (%s), and not when it ran again, alone: "+
+			"the machine may have been too slow", broken.Violations[0].What)
 	}
 }
 

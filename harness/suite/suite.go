@@ -91,7 +91,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 				if a.task, a.result, ready = o.newTask(jobs[t.row], t.trial); ready {
 					a.result = run(ctx, a.task)
 				}
-				if again := a.result.provesNothing(o, o.parallel() > 1); again && ctx.Err() == nil {
+				if again := a.result.provesNothing(o); again && ctx.Err() == nil {
 					mu.Lock()
 					held = append(held, a)
 					mu.Unlock()
