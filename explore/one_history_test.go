@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -175,7 +176,8 @@ func coarseHistory(s *Space, seed uint64) ([]history.Event, error) {
 	if _, err := trials.Run(context.Background(), plan, gridMaker{maker}, 0, seed, j); err != nil {
 		return nil, err
 	}
-	return j.ShortHistory(), j.End()
+	events, err := j.ShortHistory()
+	return events, errors.Join(err, j.End())
 }
 
 type gridMaker struct{ cluster.Maker }

@@ -133,14 +133,15 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 		}
 		result.allowForWaits(t.Plan.Settings.Changes.Waits == nil)
 	}
+	var eventsErr error
 	if t.Events {
-		result.Events = journal.ShortHistory()
+		result.Events, eventsErr = journal.ShortHistory()
 	}
 	if t.VerdictsOnly {
 		result.dropDetails()
 	}
 	result.History, err = journal.KeepOrRemove(result.Skipped == "" && worthKeeping(result))
-	if err = cmp.Or(endErr, err); err != nil && result.Failure == "" {
+	if err = cmp.Or(endErr, eventsErr, err); err != nil && result.Failure == "" {
 		result.Failure = err.Error()
 	}
 	return result

@@ -249,13 +249,24 @@ func (j *Journal) settle() {
 	j.settled = len(j.recorded)
 }
 
-// ShortHistory gives what is in memory, nil if that is more than is handed on.
-func (j *Journal) ShortHistory() []history.Event {
-	events := j.orderedEvents()
-	if len(events) > maxShortHistory {
-		return nil
+// ShortHistory gives all events, nil if they are more than are handed on.
+func (j *Journal) ShortHistory() ([]history.Event, error) {
+	if j.Position().Events > maxShortHistory {
+		return nil, nil
 	}
-	return events
+	if j.file == nil {
+		return j.orderedEvents(), nil
+	}
+	source, err := j.source()
+	if err != nil {
+		return nil, err
+	}
+	var events []history.Event
+	err = source(func(e *history.Event) error {
+		events = append(events, *e)
+		return nil
+	})
+	return events, err
 }
 
 // rank puts the header before everything at its instant, and the end after it.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,6 +53,7 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 			long, err := Judge(j)
 			require.NoError(t, err)
 			require.Equal(t, results, long)
+			require.Equal(t, handedOn(t, short), handedOn(t, j))
 			kept, err := j.KeepOrRemove(false)
 			require.NoError(t, err)
 			require.Empty(t, kept)
@@ -59,6 +61,20 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 			require.NoDirExists(t, filepath.Dir(j.name()))
 		})
 	}
+}
+
+// handedOn are the lines of the events that a journal hands on.
+func handedOn(t *testing.T, j *Journal) string {
+	t.Helper()
+	events, err := j.ShortHistory()
+	require.NoError(t, err)
+	var lines strings.Builder
+	w := history.NewWriter(&lines)
+	for _, e := range events {
+		w.Write(e)
+	}
+	require.NoError(t, w.Close())
+	return lines.String()
 }
 
 // What is in memory is in the order in which the file is read, also where something is told
@@ -230,7 +246,11 @@ func TestJournal_EventLimitEndsTrial(t *testing.T) {
 	for range maxShortHistory {
 		j.Record(history.Event{Type: history.TypeNote})
 	}
-	require.Len(t, j.ShortHistory(), maxShortHistory)
+	events, err := j.ShortHistory()
+	require.NoError(t, err)
+	require.Len(t, events, maxShortHistory)
 	j.Record(history.Event{Type: history.TypeNote})
-	require.Nil(t, j.ShortHistory())
+	events, err = j.ShortHistory()
+	require.NoError(t, err)
+	require.Nil(t, events)
 }

@@ -49,12 +49,10 @@ var realTime = []string{"bench", "cmd", "harness", "nemesis", "redlock", "valida
 // root is how the path of each package begins.
 const root = "example.org/lockproof/"
 
-// splitRealTime says whether a package is one of them. Those about virtual time,
-// histories and single links depend on nobody, and those about workers wait for no
-// more than that they say something.
+// splitRealTime says whether a package is one of them. Those about virtual time, histories and single links depend on
+// nobody.
 func splitRealTime(name string) bool {
-	quick := []string{
-		"harness/cluster/virtual", "harness/history", "harness/locks", "harness/locktest", "harness/external"}
+	quick := []string{"harness/cluster/virtual", "harness/history", "harness/locks", "harness/locktest"}
 	below := func(folder string) bool { return strings.HasPrefix(name+"/", root+folder+"/") }
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
