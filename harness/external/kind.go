@@ -39,7 +39,7 @@ func kind(ctx context.Context, command []string, renews bool) (locks.Kind, error
 		if hello.Name != "" {
 			k.Name = hello.Name
 		}
-		k = k.With(*hello)
+		k.Abilities = *hello
 	}
 	if own, err := locks.Find(k.Name); err == nil && !own.Program {
 		return k, fmt.Errorf("lock name %q is reserved: choose another in the worker's hello", k.Name)
