@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"example.org/lockproof/lab"
 	"example.org/lockproof/lab/exercise"
 	"example.org/lockproof/redlock"
-	"example.org/lockproof/reports"
 	"example.org/lockproof/reports/html"
 )
 
@@ -120,20 +118,14 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 
 // answer tells of the schedule that broke the lock.
 func answer(p exercise.Progress, without []string) (*breach, error) {
-	told, err := reports.NewHistory(p.Broken.Events)
+	told, err := accounts("exercise", *p.Broken)
 	if err != nil {
 		return nil, err
 	}
-	b := &breach{Title: p.Scenario.Title, Accounts: html.Accounts("exercise", *p.Broken, told)}
-	b.Steps = stepsOf(p.Scenario)
+	b := &breach{Title: p.Scenario.Title, Accounts: told, Steps: stepsOf(p.Scenario), RuleOff: rulesOf(without)}
 	for _, r := range p.Broken.Results {
 		if r.Verdict == history.Violated {
 			b.Results = append(b.Results, r)
-		}
-	}
-	for _, rule := range redlock.Rules() {
-		if slices.Contains(without, string(rule.Rule)) {
-			b.RuleOff = append(b.RuleOff, rule)
 		}
 	}
 	if !p.Drawn {
