@@ -242,12 +242,12 @@ func (e *Experiment) choices(kind locks.Kind) []*Choice {
 }
 
 func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Choice {
-	c := &Choice{Name: "store", Label: "The store checks", Value: string(s.Store.Check),
+	c := &Choice{Name: "store", Label: "The store checks", Value: string(s.Store),
 		Options: []Option{{string(scenarios.CheckNone), "nothing"},
 			{string(scenarios.CheckCompare), "the version written from"}},
 		set: func(s *scenarios.Scenario, value string) {
-			s.Store.Check = scenarios.StoreCheck(value)
-			if s.Store.Check == scenarios.CheckFence && !kind.Fencing {
+			s.Store = scenarios.StoreCheck(value)
+			if s.Store == scenarios.CheckFence && !kind.Fencing {
 				s.Lock.Name = locks.Fenced // the reference, with tokens to be checked
 			}
 			one := 1 // that a write is refused is then the point
