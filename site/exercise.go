@@ -131,7 +131,7 @@ func answer(p exercise.Progress, without []string) (*breach, error) {
 	if !p.Drawn {
 		b.Scenario, b.Lesson = p.Scenario.Name, p.Scenario.Lesson
 		if len(without) == 1 {
-			b.Query = question(url.Values{lab.RuleControl: without})
+			b.Query = Query(url.Values{lab.RuleControl: without})
 		}
 	}
 	return b, nil

@@ -52,8 +52,8 @@ type labView struct {
 	Chapters  []guide.Chapter // of the guide, that tell of the scenario
 }
 
-// question is what stands behind an address.
-func question(q url.Values) string {
+// Query is what stands behind an address.
+func Query(q url.Values) string {
 	if len(q) == 0 {
 		return ""
 	}
@@ -189,7 +189,7 @@ func describe(added string, places []string) addedFault {
 }
 
 func (s *Site) showLab(status int, v *labView) Page {
-	name, query := v.Catalogued.Name, question(v.Query())
+	name, query := v.Catalogued.Name, Query(v.Query())
 	v.Link, v.Record, v.Chapters = name+".html"+query, name+historySuffix+query, guide.About(name)
 	v.YAML, v.Breakable = name+fileSuffix+query, lab.Faults
 	set := v.Scenario()
