@@ -11,6 +11,17 @@ import (
 // places says which node stands for each node of a scenario that is run on fewer.
 type places map[string]string
 
+// OneNode names the variant that is the scenario's form for locks on one node, "" if
+// it has none.
+func (s *Scenario) OneNode() string {
+	for _, v := range s.Variants {
+		if v.Nodes == 1 && len(v.Without) == 0 && v.Lock == nil {
+			return v.Name
+		}
+	}
+	return ""
+}
+
 // OnNodes is the scenario on so many nodes: as it stands where it has as many, and
 // mapped where it has more, so that what was a majority, exactly one, or none stays so.
 // nil: there is no such form, as where clients have lists of servers of their own.
