@@ -216,7 +216,9 @@ func (s *Site) showLab(status int, v *labView) Page {
 
 // rulesOf are the rules of these names, with what each is for.
 func rulesOf(names []string) []redlock.RuleInfo {
-	return slices.DeleteFunc(redlock.Rules(), func(r redlock.RuleInfo) bool { return !slices.Contains(names, string(r.Rule)) })
+	return slices.DeleteFunc(redlock.Rules(), func(r redlock.RuleInfo) bool {
+		return !slices.Contains(names, string(r.Rule))
+	})
 }
 
 // stepsOf are the steps of a script, without what has to come of them: a reader is asked.
