@@ -51,7 +51,7 @@ run: build ## run the catalogue in virtual time, or ON=local or ON=docker
 setup: ## install all that tests use and Debian has
 	@.ci/setup
 
-test: ## run the quick tests, and say what was skipped
+test: ## run the quick tests, and say what was skipped; ARGS=--cost says what each package costs
 	@$(GO) build -o bin/runtests ./internal/runtests
 	@status=0; for module in $(QUICK); do \
 		(cd $$module && $(CURDIR)/bin/runtests -flags '-short $(TESTFLAGS)' $(ARGS) ./...) || status=1; \

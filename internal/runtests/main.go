@@ -21,12 +21,16 @@ import (
 )
 
 func main() {
+	cost := flag.Bool("cost", false, "say last what each package costs")
 	flags := flag.String("flags", "", "flags of go test, parted by blanks")
 	share := flag.String("part", "1/1", "run every n-th package only, the i-th of n parts: i/n")
 	flag.Parse()
 	r := newReport(os.Stdout)
 	began := time.Now()
 	err := runAll(r, strings.Fields(*flags), *share, flag.Args())
+	if *cost {
+		r.costs()
+	}
 	r.summary(time.Since(began))
 	var ended *exec.ExitError
 	switch {
@@ -59,6 +63,43 @@ func splitRealTime(name string) bool {
 // find then: it takes a minute or two.
 const imageFirst = root + "harness/cluster/docker"
 
+// busyTests match the tests of a package that waits in real time which do not wait
+// themselves, but keep processors busy: they run with the packages that do. A name
+// that is no test's any more does no harm, for what does not match runs as before.
+var busyTests = map[string]string{
+	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
+		"TestShowTellsEveryScenario)$",
+	root + "harness/suite": "^(TestOneSeedGivesOneHistory|TestCatalogueInVirtualTime|" +
+		"TestRandomWorkloadsNeverViolateMutualExclusion|TestSameSeedSameHistory|TestTrialInChild_EqualsTrialInProcess|TestFormsForOneNode)$",
+}
+
+// call is a call of go test: what it adds to the flags, the packages, and what the
+// report adds to their names, as another call may be about the same.
+type call struct {
+	flags, packages []string
+	part            string
+}
+
+// shareOut gives the calls for the packages that wait and for those that keep
+// processors busy. Flags that choose tests themselves are left alone.
+func shareOut(waiting, busy, flags []string) (first, beside []call) {
+	chosen := slices.ContainsFunc(flags, func(f string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
+		return name == "run" || name == "skip"
+	})
+	first, beside = []call{{}}, []call{{packages: busy}}
+	for _, name := range waiting {
+		tests := busyTests[name]
+		if tests == "" || chosen {
+			first[0].packages = append(first[0].packages, name)
+			continue
+		}
+		first = append(first, call{[]string{"-skip", tests}, []string{name}, ""})
+		beside = append(beside, call{[]string{"-run", tests}, []string{name}, ", the busy ones"})
+	}
+	return first, beside
+}
+
 // runAll runs the tests of one part of the packages that the patterns name. The error is
 // that of go test. Packages that wait in real time run one by one, and those that keep
 // processors busy beside them, on what they leave. With -short none waits, and all run side by side.
@@ -75,13 +116,20 @@ func runAll(r *report, flags []string, share string, patterns []string) error {
 	}
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
 	if slices.Contains(flags, "-short") {
-		return runSome(r, nil, runtime.GOMAXPROCS(0), flags, packages)
+		return runSome(r, nil, runtime.GOMAXPROCS(0), flags, call{packages: packages})
 	}
 	waiting, busy := part(packages)
 	var lanes sync.WaitGroup
 	var ended [2]error
-	lanes.Go(func() { ended[0] = runSome(r, nil, 1, flags, waiting) })
-	lanes.Go(func() { ended[1] = runSome(r, lowPriority(), runtime.GOMAXPROCS(0), flags, busy) })
+	first, beside := shareOut(waiting, busy, flags)
+	run := func(before []string, atOnce int, calls []call) (err error) {
+		for _, c := range calls {
+			err = errors.Join(err, runSome(r, before, atOnce, flags, c))
+		}
+		return err
+	}
+	lanes.Go(func() { ended[0] = run(nil, 1, first) })
+	lanes.Go(func() { ended[1] = run(lowPriority(), runtime.GOMAXPROCS(0), beside) })
 	lanes.Wait()
 	return errors.Join(ended[:]...)
 }
@@ -126,13 +174,13 @@ func lowPriority() []string {
 	return []string{"nice", "-n", "10"}
 }
 
-// runSome runs the tests of packages, in their order, so many at a time; before
+// runSome runs the tests of a call's packages, in their order, so many at a time; before
 // stands before the command.
-func runSome(r *report, before []string, atOnce int, flags, packages []string) error {
-	if len(packages) == 0 {
+func runSome(r *report, before []string, atOnce int, flags []string, c call) error {
+	if len(c.packages) == 0 {
 		return nil
 	}
-	args := slices.Concat(before, []string{"go", "test", "-json", "-p", strconv.Itoa(atOnce)}, flags, packages)
+	args := slices.Concat(before, []string{"go", "test", "-json", "-p", strconv.Itoa(atOnce)}, flags, c.flags, c.packages)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
@@ -142,13 +190,13 @@ func runSome(r *report, before []string, atOnce int, flags, packages []string) e
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	err = follow(events, r)
+	err = follow(events, r, c.part)
 	return errors.Join(cmd.Wait(), err)
 }
 
 // follow hands the lines of `go test -json` to the report, and shows what is no
-// such line.
-func follow(lines io.Reader, r *report) error {
+// such line. part is added to the packages' names.
+func follow(lines io.Reader, r *report, part string) error {
 	decoder := json.NewDecoder(lines)
 	for {
 		var e event
@@ -161,6 +209,7 @@ func follow(lines io.Reader, r *report) error {
 			_, _ = io.Copy(&rest, io.MultiReader(decoder.Buffered(), lines))
 			return fmt.Errorf("go test -json: %w: %s", err, &rest)
 		}
+		e.Package += part
 		r.add(e)
 	}
 }

@@ -65,12 +65,12 @@ const (
 
 func TestSkipsAreToldOnceForEachReason(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run([]string{"-flags", "-short"})
+	said, status := m.run([]string{"-flags", "-short", "-cost"})
 	require.Zero(t, status, said)
 	require.Contains(t, said, "\n4 passed, 0 failed, 4 skipped in ")
 	require.True(t, strings.HasSuffix(said, "\n"+
 		"skipped: 3 for want of time (-short was given): run `make test-all`\n"+always), said)
-	require.Regexp(t, `(?m)^ok   example.org/lockproof/internal/runtests/testdata/small \((\d+\.\ds|cached)\)$`, said)
+	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  example.org/lockproof/internal/runtests/testdata/small$`, said)
 }
 
 // Go's cache of results must not hide that a program has been installed.
@@ -183,6 +183,24 @@ func TestPackagesThatWaitInRealTime(t *testing.T) {
 	require.Equal(t, []string{
 		"example.org/lockproof/checker", "example.org/lockproof/harness/cluster/virtual/bubble", "example.org/lockproof/harness/history", "example.org/lockproof/nemesiser",
 	}, busy)
+}
+
+// What keeps processors busy in a package that waits is a call of its own, and each
+// test is in one of the two; not where the caller chooses the tests.
+func TestBusyTestsOfPackagesThatWait(t *testing.T) {
+	waiting := []string{imageFirst, "example.org/lockproof/harness/suite", "example.org/lockproof/nemesis"}
+	busy := []string{"example.org/lockproof/checker"}
+	first, beside := shareOut(waiting, busy, []string{"-short"})
+	tests := busyTests["example.org/lockproof/harness/suite"]
+	require.Equal(t, []call{{packages: []string{imageFirst, "example.org/lockproof/nemesis"}},
+		{flags: []string{"-skip", tests}, packages: []string{"example.org/lockproof/harness/suite"}}}, first)
+	require.Equal(t, []call{{packages: busy},
+		{flags: []string{"-run", tests}, packages: []string{"example.org/lockproof/harness/suite"}, part: ", the busy ones"}}, beside)
+	for _, flag := range []string{"-run=X", "--run", "-skip"} {
+		first, beside = shareOut(waiting, busy, []string{flag})
+		require.Equal(t, []call{{packages: waiting}}, first)
+		require.Equal(t, []call{{packages: busy}}, beside)
+	}
 }
 
 // Packages of both kinds are in one report, and the failure of either is told.

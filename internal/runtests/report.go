@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +21,13 @@ type event struct {
 // test names a test, or a package by itself.
 type test struct{ pkg, name string }
 
+// packageCost is what a package's tests took; cached that they took it another time.
+type packageCost struct {
+	pkg    string
+	took   time.Duration
+	cached bool
+}
+
 // report counts the tests, shows packages as they end and tests as they fail.
 type report struct {
 	mu                      sync.Mutex // of add, which several runs of go test call
@@ -27,6 +36,7 @@ type report struct {
 	passed, failed, skipped int
 	broken                  []string // packages whose tests failed, or were not built
 	lacking                 map[needs.Need]int
+	spent                   []packageCost
 }
 
 func newReport(out io.Writer) *report {
@@ -83,17 +93,15 @@ func (r *report) endPackage(e event) {
 	if e.Action == "skip" {
 		return // it has no tests
 	}
+	s := packageCost{e.Package, time.Duration(e.Elapsed * float64(time.Second)), strings.Contains(said, "\t(cached)")}
+	r.spent = append(r.spent, s)
 	if e.Action == "fail" {
 		r.broken = append(r.broken, e.Package)
 		r.unfinished(e.Package)
 		fmt.Fprint(r.out, said)
 		return
 	}
-	took := fmt.Sprintf("%.1fs", e.Elapsed)
-	if strings.Contains(said, "\t(cached)") {
-		took = "cached"
-	}
-	fmt.Fprintf(r.out, "ok   %s (%s)\n", e.Package, took)
+	fmt.Fprintf(r.out, "ok   %s (%s)\n", s.pkg, s)
 }
 
 // unfinished shows what tests were about when their package came to an end.
@@ -104,6 +112,26 @@ func (r *report) unfinished(pkg string) {
 			fmt.Fprintf(r.out, "FAIL %s %s did not end\n%s", t.pkg, t.name, r.take(t))
 		}
 	}
+}
+
+func (s packageCost) String() string {
+	if s.cached {
+		return "cached"
+	}
+	return fmt.Sprintf("%.1fs", s.took.Seconds())
+}
+
+// costs shows what each package costs, the dearest first.
+func (r *report) costs() {
+	slices.SortFunc(r.spent,
+		func(a, b packageCost) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.pkg, b.pkg)) })
+	var sum time.Duration
+	fmt.Fprintln(r.out, "\nwhat each package costs, without its building:")
+	for _, s := range r.spent {
+		fmt.Fprintf(r.out, "%8s  %s\n", s, s.pkg)
+		sum += s.took
+	}
+	fmt.Fprintf(r.out, "%7.1fs  in all\n", sum.Seconds())
 }
 
 // summary says how many tests there were, and what brings those that were
