@@ -40,7 +40,7 @@ type Step struct {
 func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
 	out := &scenarios.Scenario{
 		Name: name, TTL: s.TTL, On: cluster.Names(), Persistence: s.Persistence, Aliases: s.Aliases,
-		Restart: scenarios.RestartNever, Store: scenarios.Store{Check: scenarios.CheckNone}, Expect: expect,
+		Restart: scenarios.RestartNever, Store: scenarios.CheckNone, Expect: expect,
 		Lock: scenarios.Lock{
 			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions,
 			Resends:  s.Lock.Resends,

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 		return nil, err
 	}
 	defer leave()
-	trials, err := b.run(ctx, []suite.Job{e.job()}, e.Seed, 1, true)
+	trials, err := b.run(ctx, []suite.Job{e.job()}, suite.Options{Trials: 1, Seed: e.Seed, Events: true})
 	if err != nil {
 		return nil, err
 	}
@@ -85,17 +86,22 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 var errTooManyEvents = errors.New("it makes more events than can be shown: fewer clients, a shorter workload, or " +
 	"longer holds make fewer")
 
-// run runs each job so many times, from that seed on, all of them to their ends or none: what a
-// trial that was called off has seen is no answer to the reader's question.
-func (b *Bench) run(ctx context.Context, jobs []suite.Job, seed uint64, times int,
-	events bool) ([]suite.Result, error) {
+// run runs jobs within the bench's limit.
+func (b *Bench) run(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Result, error) {
 	if b.limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.limit)
 		defer cancel()
 	}
-	o := suite.Options{Cluster: suite.Virtual, Trials: times, Seed: seed, Events: events, Parallel: 1}
-	trials, err := b.trials(ctx, jobs, o, func(suite.Result) {})
+	return Run(ctx, b.trials, o, jobs...)
+}
+
+// Run runs jobs in virtual time, all of them to their ends or none: what a trial that was called off has
+// seen is no answer to the reader's question. Of the options it takes how many trials, their seed, and whether
+// events are kept.
+func Run(ctx context.Context, run suite.Runner, o suite.Options, jobs ...suite.Job) ([]suite.Result, error) {
+	o.Cluster, o.Parallel = suite.Virtual, 1
+	trials, err := run(ctx, jobs, o, func(suite.Result) {})
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +109,8 @@ func (b *Bench) run(ctx context.Context, jobs []suite.Job, seed uint64, times in
 		return nil, context.Cause(ctx)
 	}
 	for _, t := range trials {
-		switch {
-		case t.Failure != "":
-			return nil, errors.New(t.Failure)
-		case t.Skipped != "":
-			return nil, errors.New(t.Skipped)
+		if why := cmp.Or(t.Failure, t.Skipped); why != "" {
+			return nil, errors.New(why)
 		}
 	}
 	return trials, nil

@@ -45,7 +45,7 @@ func (b *Bench) Boundary(ctx context.Context, e *Experiment, n *Number) (*Bounda
 		n.Value = v
 		jobs = append(jobs, e.job())
 	}
-	trials, err := b.run(ctx, jobs, e.Seed, BoundarySeeds, false)
+	trials, err := b.run(ctx, jobs, suite.Options{Trials: BoundarySeeds, Seed: e.Seed})
 	if err != nil {
 		return nil, err
 	}

@@ -46,16 +46,16 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
 	}
 	for i, c := range s.Clients {
 		if !c.TTL.IsZero() {
-			all = append(all, ttls(s, "ttl-of-"+c.Name, "TTL of "+c.Name, c.TTL, 0.1, mostWait,
-				func(s *scenarios.Scenario, x scenarios.Span) { s.Clients[i].TTL = x }))
+			all = append(all, span(s, "ttl-of-"+c.Name, "TTL of "+c.Name, 0.1, mostWait,
+				func(s *scenarios.Scenario) *scenarios.Span { return &s.Clients[i].TTL }))
 		}
 	}
 	if s.Workload != nil {
-		all = append(all, ttls(s, "hold", "Each holds the lock for", s.Workload.Hold, 0, mostHold,
-			func(s *scenarios.Scenario, x scenarios.Span) {
+		all = append(all, span(s, "hold", "Each holds the lock for", 0, mostHold,
+			func(s *scenarios.Scenario) *scenarios.Span {
 				w := *s.Workload
-				w.Hold = x
 				s.Workload = &w
+				return &w.Hold
 			}))
 	}
 	most := float64(mostTTL)
@@ -88,6 +88,13 @@ func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least
 	x := float64(value.In(s.TTL)) / float64(s.TTL)
 	return &Number{Name: name, Label: label, Unit: "TTL", Value: x, Least: min(least, x), Most: max(most, x), Step: 0.05,
 		set: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
+}
+
+// span is a control of the length of time that at finds.
+func span(s *scenarios.Scenario, name, label string, least, most float64,
+	at func(*scenarios.Scenario) *scenarios.Span) *Number {
+	return ttls(s, name, label, *at(s), least, most,
+		func(s *scenarios.Scenario, x scenarios.Span) { *at(s) = x })
 }
 
 // takesDown reports whether a step takes nodes down.
@@ -165,11 +172,6 @@ func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) b
 // stepNumber is the control of one step of the script, nil if it has none.
 func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 	name := fmt.Sprintf("step-%d", i+1)
-	span := func(label string, value scenarios.Span, least, most float64,
-		set func(*scenarios.Step, scenarios.Span)) *Number {
-		return ttls(s, name, label, value, least, most,
-			func(s *scenarios.Scenario, x scenarios.Span) { set(&s.Script[i], x) })
-	}
 	on := among(step.Targets, s.Nodes)
 	if fault := step.Fault(); fault != nil {
 		for _, k := range fault.Knobs {
@@ -182,11 +184,11 @@ func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].HasClass(history.NodeUp):
 		return nil // it is the restart delay
 	case step.Verb == scenarios.VerbWait:
-		return span(fmt.Sprintf("Step %d: wait", i+1), step.Wait, 0.05, mostWait,
-			func(s *scenarios.Step, x scenarios.Span) { s.Wait = x })
+		return span(s, name, fmt.Sprintf("Step %d: wait", i+1), 0.05, mostWait,
+			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].Wait })
 	case !step.For.IsZero():
-		return span(fmt.Sprintf("Length of the %s of %s", step.Verb, on), step.For, 0.05, mostWait,
-			func(s *scenarios.Step, x scenarios.Span) { s.For = x })
+		return span(s, name, fmt.Sprintf("Length of the %s of %s", step.Verb, on), 0.05, mostWait,
+			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].For })
 	}
 	return nil
 }
@@ -199,11 +201,11 @@ func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) 
 		return &Number{Name: name, Label: label, Unit: "× true", Value: step.Rate, Least: k.Min, Most: k.Max, Step: k.Step,
 			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
 	case k.Modifier == "jump" && !step.Jump.IsZero():
-		return ttls(s, name, label, step.Jump, k.Min, k.Max,
-			func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].Jump = x })
+		return span(s, name, label, k.Min, k.Max,
+			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].Jump })
 	case k.Modifier == "by":
-		return ttls(s, name, label, step.By, k.Min, k.Max,
-			func(s *scenarios.Scenario, x scenarios.Span) { s.Script[i].By = x })
+		return span(s, name, label, k.Min, k.Max,
+			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].By })
 	}
 	return nil
 }
@@ -242,12 +244,12 @@ func (e *Experiment) choices(kind locks.Kind) []*Choice {
 }
 
 func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Choice {
-	c := &Choice{Name: "store", Label: "The store checks", Value: string(s.Store.Check),
+	c := &Choice{Name: "store", Label: "The store checks", Value: string(s.Store),
 		Options: []Option{{string(scenarios.CheckNone), "nothing"},
 			{string(scenarios.CheckCompare), "the version written from"}},
 		set: func(s *scenarios.Scenario, value string) {
-			s.Store.Check = scenarios.StoreCheck(value)
-			if s.Store.Check == scenarios.CheckFence && !kind.Fencing {
+			s.Store = scenarios.StoreCheck(value)
+			if s.Store == scenarios.CheckFence && !kind.Fencing {
 				s.Lock.Name = locks.Fenced // the reference, with tokens to be checked
 			}
 			one := 1 // that a write is refused is then the point

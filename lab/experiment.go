@@ -222,10 +222,8 @@ func (e *Experiment) Scenario() *scenarios.Scenario {
 // Without lists the rules that are off.
 func (e *Experiment) Without() []string {
 	rules := slices.Clone(e.without)
-	for _, c := range e.Choices {
-		if c.Name == RuleControl && c.Value != "" {
-			rules = append(rules, c.Value)
-		}
+	if rule := e.choice(RuleControl); rule != "" {
+		rules = append(rules, rule)
 	}
 	return rules
 }
@@ -236,13 +234,14 @@ func (e *Experiment) job() suite.Job {
 	if !e.Changed() {
 		return suite.Job{Scenario: e.Catalogued, Variant: e.Variant}
 	}
-	return suite.Job{Scenario: e.Scenario(), Without: e.Without(), Lock: e.lock(), AllowBetter: e.lock() != ""}
+	lock := e.choice(LockControl)
+	return suite.Job{Scenario: e.Scenario(), Without: e.Without(), Lock: lock, AllowBetter: lock != ""}
 }
 
-// lock is another lock than the scenario's, "" for that.
-func (e *Experiment) lock() string {
+// choice is the position of a choice, "" where there is none of that name.
+func (e *Experiment) choice(name string) string {
 	for _, c := range e.Choices {
-		if c.Name == LockControl {
+		if c.Name == name {
 			return c.Value
 		}
 	}

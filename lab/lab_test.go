@@ -79,6 +79,7 @@ func TestControlsTurnVerdicts(t *testing.T) {
 		{"slow-acquire", "", checker.MutualExclusion, url.Values{"rule": {"ElapsedCheck"}}, history.Holds, history.Violated},
 		{"slow-acquire", "without ElapsedCheck", checker.MutualExclusion, url.Values{"rule": {""}}, history.Violated, history.Holds},
 		{"client-pause", "", checker.ProtectedData, url.Values{"store": {"compare"}}, history.Violated, history.Holds},
+		{"client-pause", "", checker.ProtectedData, url.Values{"store": {"fence"}}, history.Violated, history.Holds},
 		{"restart-delay-mixed-ttls", "", checker.MutualExclusion, url.Values{"ttl-of-c1": {"1"}}, history.Violated, history.Holds},
 		{"clock-jump-forward", "", checker.MutualExclusion, url.Values{"step-2": {"0.1"}}, history.Violated, history.Holds},
 	} {
@@ -183,27 +184,4 @@ func TestOutcomeOfACancelledExperiment(t *testing.T) {
 	cancel()
 	_, err := bench(t).Run(ctx, experiment(t, "flushall", ""))
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// What an experiment has seen when its time is up is no answer: it would be an
-// inconclusive one that is nobody's but the clock's.
-func TestAnExperimentPastItsLimitFails(t *testing.T) {
-	b := NewBench(suite.Run, 10*time.Millisecond)
-	e := experiment(t, "healthy-contention", "")
-	for _, n := range e.Numbers {
-		n.Value = n.Most
-	}
-	_, err := b.Run(context.Background(), e)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = b.Boundary(context.Background(), e, e.Numbers[0])
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-}
-
-// The lesson asks who could stop the late write: the reader turns the store's check on.
-func TestAStoreThatChecksTokensStopsTheLateWrite(t *testing.T) {
-	for check, want := range map[string]string{"none": history.Violated, "fence": history.Holds} {
-		e := experiment(t, "client-pause", "")
-		require.NoError(t, e.Read(url.Values{"store": {check}}))
-		require.Equal(t, want, verdictOf(t, bench(t), e, checker.ProtectedData), "the store checks %s", check)
-	}
 }

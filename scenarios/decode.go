@@ -101,7 +101,7 @@ func defaults(file string) *Scenario {
 		Persistence: cluster.PersistNone,
 		Restart:     RestartNever,
 		Lock:        Lock{Name: locks.Reference},
-		Store:       Store{Check: CheckNone},
+		Store:       CheckNone,
 	}
 }
 
@@ -196,12 +196,12 @@ func (d *decoder) readAliases(n ast.Node, what string) {
 	}
 }
 
-func (d *decoder) store(n ast.Node, what string) (s Store) {
+func (d *decoder) store(n ast.Node, what string) (check StoreCheck) {
 	d.fields(n, what, []field{
 		{"check", "what the store checks before it accepts a write",
-			set(&s.Check, oneOf("checks", CheckNone, CheckFence, CheckFenceWrites, CheckCompare))},
+			set(&check, oneOf("checks", CheckNone, CheckFence, CheckFenceWrites, CheckCompare))},
 	})
-	return s
+	return check
 }
 
 func (d *decoder) expect(n ast.Node, what string) map[string]string {

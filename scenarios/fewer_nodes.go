@@ -11,6 +11,17 @@ import (
 // places says which node stands for each node of a scenario that is run on fewer.
 type places map[string]string
 
+// OneNode names the variant that is the scenario's form for locks on one node, "" if
+// it has none.
+func (s *Scenario) OneNode() string {
+	for _, v := range s.Variants {
+		if v.Nodes == 1 && len(v.Without) == 0 && v.Lock == nil {
+			return v.Name
+		}
+	}
+	return ""
+}
+
 // OnNodes is the scenario on so many nodes: as it stands where it has as many, and
 // mapped where it has more, so that what was a majority, exactly one, or none stays so.
 // nil: there is no such form, as where clients have lists of servers of their own.
@@ -51,10 +62,7 @@ func (s *Scenario) nodeGroups() [][]string {
 	add := func(names []string) {
 		by := map[string][]string{}
 		for _, name := range names {
-			end, node, isLink := strings.Cut(name, "-")
-			if !isLink {
-				end, node = "", name
-			}
+			end, node := endsOf(name)
 			if slices.Contains(s.Nodes, node) {
 				by[end] = append(by[end], node)
 			}
@@ -73,6 +81,12 @@ func (s *Scenario) nodeGroups() [][]string {
 		add(r.Candidates)
 	}
 	return groups
+}
+
+// endsOf parts a link into the end that is no node, with the hyphen, and the node; any other name has no such end.
+func endsOf(name string) (end, node string) {
+	hyphen := strings.IndexByte(name, '-') + 1
+	return name[:hyphen], name[hyphen:]
 }
 
 // surjections goes through the ways to put nodes, in their order, onto n places.
@@ -130,10 +144,8 @@ func (s *Scenario) merged(to places) *Scenario {
 func (to places) names(names []string) []string {
 	var all []string
 	for _, name := range names {
-		if end, node, isLink := strings.Cut(name, "-"); isLink && to[node] != "" {
-			name = end + "-" + to[node]
-		} else if to[name] != "" {
-			name = to[name]
+		if end, node := endsOf(name); to[node] != "" {
+			name = end + to[node]
 		}
 		if !slices.Contains(all, name) {
 			all = append(all, name)

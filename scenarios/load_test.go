@@ -64,7 +64,7 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, &Scenario{
 		Name: "framed", Title: "A frame for tests", Source: []string{"a test"}, Lesson: "One sentence.",
 		On: []string{"virtual", "local", "docker"}, TTL: time.Second, Nodes: []string{"n1", "n2", "n3", "n4", "n5"},
-		Persistence: cluster.PersistNone, Restart: RestartNever, Lock: Lock{Name: "redlock"}, Store: Store{Check: CheckNone},
+		Persistence: cluster.PersistNone, Restart: RestartNever, Lock: Lock{Name: "redlock"}, Store: CheckNone,
 		Clients: []Client{{Name: "c1"}, {Name: "c2"}},
 		Script:  []Step{{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k1", Line: 8, Column: 5}},
 		Expect:  map[string]string{"mutual-exclusion": "holds"},
@@ -122,7 +122,7 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
 		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Pool: 2, Resends: 4, Wait: 1,
 		Connection: locks.ConnectionPool}, s.Lock)
-	require.Equal(t, CheckFence, s.Store.Check)
+	require.Equal(t, CheckFence, s.Store)
 	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, FarNodes: []string{"n3"},
 		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}},
 		{Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -71,31 +72,24 @@ type field struct {
 
 // fields reads a mapping with the given fields. They are read in the order
 // given here, whatever their order in the file, so that later ones can rest on
-// earlier ones. It returns the keys that were there, with their places.
+// earlier ones. It returns those that were there, with their places.
 func (d *decoder) fields(n ast.Node, what string, fields []field) map[string]*token.Position {
-	names := make([]string, len(fields))
-	for i, f := range fields {
-		names[i] = f.name
-	}
-	entries := d.entries(n, what, "a mapping with keys such as "+names[0])
-	found := map[string]ast.Node{}
+	entries := d.entries(n, what, "a mapping with keys such as "+fields[0].name)
 	places := map[string]*token.Position{}
-	for _, e := range entries {
-		found[e.key], places[e.key] = e.value, e.at
-	}
-	known := map[string]bool{}
+	var names []string
 	for _, f := range fields {
-		known[f.name] = true
-		value, ok := found[f.name]
+		names = append(names, f.name)
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.key == f.name })
 		switch {
-		case ok:
-			f.read(d, value, f.name)
+		case i >= 0:
+			places[f.name] = entries[i].at
+			f.read(d, entries[i].value, f.name)
 		case f.needed != "" && n.Type() == ast.MappingType:
 			d.report(position(n), fmt.Sprintf("%s has no %s", what, f.name), fmt.Sprintf("add `%s:`, %s", f.name, f.needed))
 		}
 	}
 	for _, e := range entries {
-		if !known[e.key] {
+		if places[e.key] == nil {
 			d.report(e.at, fmt.Sprintf("%s has no key %q", what, e.key), suggest(e.key, names, "its keys are"))
 		}
 	}

@@ -31,9 +31,6 @@ func randomVerbs() []Verb {
 	return names
 }
 
-// randomKeys are all keys of a fault in a schedule.
-var randomKeys = []string{"fault", "among", "count", "every", "for", "direction", "by", "jump", "rate"}
-
 func (d *decoder) readNemesis(n ast.Node, what string) {
 	for _, element := range d.elements(n, what,
 		"a list of faults, for example `- {fault: pause, among: [n1, n2], every: 2 ttl, for: 1 ttl}`") {
@@ -85,16 +82,12 @@ func (d *decoder) checkRandom(at *token.Position, r Random, fault *nemesis.Decla
 	places map[string]*token.Position) {
 	always := []string{"fault", "among", "every", "count"}
 	allowed := slices.Concat(always, fault.Draw.Required, fault.Draw.Optional)
-	for _, key := range randomKeys {
-		if place := places[key]; place != nil && !slices.Contains(allowed, key) {
+	for key, place := range places {
+		if !slices.Contains(allowed, key) {
 			d.report(place, fmt.Sprintf("a random %s does not accept %q", r.Fault, key),
 				d.suggestModifier(key, fault.RandomTargets(), allowed[1:]))
 		}
 	}
-	for _, key := range fault.Draw.Required {
-		if places[key] == nil {
-			d.report(at, fmt.Sprintf("a random %s has no %q", r.Fault, key), fmt.Sprintf("add it, for example `%s: 1 ttl`", key))
-		}
-	}
+	d.checkRequired("a random "+string(r.Fault), fault.Draw.Required, at, places)
 	d.checkUse(string(r.Fault), nemesis.Use{Random: true, Delay: r.By.In(d.s.TTL)}, at, places)
 }

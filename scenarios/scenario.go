@@ -36,7 +36,7 @@ type Scenario struct {
 	Restart      Restart
 	Delay        Span // one-way delay of every link
 	Lock         Lock
-	Store        Store
+	Store        StoreCheck
 	Clients      []Client
 	Script       []Step
 	Workload     *Workload
@@ -68,12 +68,7 @@ type Lock struct {
 // WaitsForReplicas says whether an acquire waits for replicas or disks.
 func (l Lock) WaitsForReplicas() bool { return l.Wait > 0 || l.WaitAOF }
 
-// Store says what the guarded store checks before it accepts a write.
-type Store struct {
-	Check StoreCheck
-}
-
-// StoreCheck is a store's protection of its own.
+// StoreCheck is what the guarded store checks before it accepts a write.
 type StoreCheck string
 
 // The checks: none; the fencing token must not be older than one that came with
@@ -154,7 +149,7 @@ type Variant struct {
 	Nodes       int    // 1: what is said of any node is said of n1; 0: as the scenario has it
 	Without     []string
 	Lock        *Lock
-	Store       *Store
+	Store       StoreCheck // "": the scenario's
 	Persistence cluster.Persistence
 	Redis       map[string]string // nil: the scenario's
 	Workload    *Workload         // replaces the scenario's, with as many clients
@@ -269,9 +264,9 @@ func (s *Scenario) Find(variant string) (Variant, error) {
 func (s *Scenario) With(v Variant) *Scenario {
 	c := *s
 	replace(&c.Lock, v.Lock)
-	replace(&c.Store, v.Store)
 	replace(&c.Bounds, v.Bounds)
 	replace(&c.Earned, v.Earned)
+	c.Store = cmp.Or(v.Store, s.Store)
 	c.Persistence = cmp.Or(v.Persistence, s.Persistence)
 	c.Workload = cmp.Or(v.Workload, s.Workload)
 	if v.Redis != nil {

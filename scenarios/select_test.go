@@ -131,12 +131,6 @@ func TestSelect_FileWithoutSuffix(t *testing.T) {
 	require.Equal(t, []string{"my-own"}, namesOf(got))
 }
 
-func TestSelectFromTheCatalogue(t *testing.T) {
-	got, err := Select([]string{"restart-without-persistence"})
-	require.NoError(t, err)
-	require.Equal(t, []string{"restart-without-persistence"}, namesOf(got))
-}
-
 func TestNearest(t *testing.T) {
 	names := []string{"acquire", "release", "SET", "n1"}
 	for given, want := range map[string]string{

@@ -76,25 +76,30 @@ func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 
 // readModifiers reads the modifiers of a step and holds them to the verb's usage.
 func (d *decoder) readModifiers(step *Step, u Usage, entries []entry, at *token.Position) {
-	allowed := u.modifiers()
+	verb, allowed := string(step.Verb), u.modifiers()
 	places, readers := map[string]*token.Position{}, d.modifiers(step)
 	for _, e := range entries {
-		if e.key == string(step.Verb) {
+		if e.key == verb {
 			continue
 		}
 		if !slices.Contains(allowed, e.key) {
-			d.report(e.at, fmt.Sprintf("%s does not accept %q", step.Verb, e.key), d.suggestModifier(e.key, u.Targets, allowed))
+			d.report(e.at, fmt.Sprintf("%s does not accept %q", verb, e.key), d.suggestModifier(e.key, u.Targets, allowed))
 			continue
 		}
 		places[e.key] = e.at
 		readers[e.key](d, e.value, e.key)
 	}
-	for _, need := range u.Required {
+	d.checkRequired(verb, u.Required, at, places)
+	d.checkComplete(step, u, at, places)
+}
+
+// checkRequired finds the modifiers that a step or a random fault cannot do without.
+func (d *decoder) checkRequired(of string, required []string, at *token.Position, places map[string]*token.Position) {
+	for _, need := range required {
 		if places[need] == nil {
-			d.report(at, fmt.Sprintf("%s has no %q", step.Verb, need), fmt.Sprintf("add it, for example `%s`", examples[need]))
+			d.report(at, fmt.Sprintf("%s has no %q", of, need), fmt.Sprintf("add it, for example `%s`", examples[need]))
 		}
 	}
-	d.checkComplete(step, u, at, places)
 }
 
 // suggestModifier says which modifiers a verb has in place of one that it has not.

@@ -34,7 +34,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 		{"nodes", "", set(&v.Nodes, integer(1, 1))},
 		{"without", "", set(&v.Without, (*decoder).rules)},
 		{"lock", "", set(&v.Lock, present(lockFrom(d.s.Lock)))},
-		{"store", "", set(&v.Store, present((*decoder).store))},
+		{"store", "", set(&v.Store, (*decoder).store)},
 		{"persistence", "", set(&v.Persistence, persistence)},
 		{"redis", "", set(&v.Redis, redisFrom(d.s.Redis))},
 		{"workload", "", named(set(&v.Workload, (*decoder).workload))},
@@ -103,8 +103,8 @@ func (d *decoder) nameOf(v *Variant) string {
 	if v.Lock != nil && v.Lock.Name != d.s.Lock.Name {
 		parts = append(parts, v.Lock.Name)
 	}
-	if v.Store != nil {
-		parts = append(parts, "store checks "+string(v.Store.Check))
+	if v.Store != "" {
+		parts = append(parts, "store checks "+string(v.Store))
 	}
 	if v.Persistence != "" {
 		parts = append(parts, string(v.Persistence))

@@ -73,6 +73,12 @@ func TestBrowserPredictsAndReveals(t *testing.T) {
 		".turning-line", ".turning-tag"} {
 		require.Equal(t, "false", b.Text(shown(secret)), secret)
 	}
+	b.Text(`document.querySelector("#outcome .plot").focus()`)
+	const turn = `parseInt(document.querySelector(".readout").textContent.slice(5)) || 0`
+	at, err := strconv.Atoi(b.Text(turn))
+	require.NoError(t, err)
+	b.Do(press(kb.ArrowRight, kb.ArrowRight)...)
+	require.Equal(t, strconv.Itoa(at+2), b.Text(turn), "the keyboard goes on, too")
 	before := b.Text(sentences)
 	b.Do(chromedp.Click(chromedp.CSS(`[data-play=on]`)), chromedp.Click(chromedp.CSS(`[data-play=on]`)))
 	require.Greater(t, b.Text(sentences), before)
@@ -161,47 +167,6 @@ func TestBrowserTurnsTheVerdict(t *testing.T) {
 	b.Eventually("true", shown("#boundary svg"))
 	require.Contains(t, b.Text(`document.querySelector("#boundary figcaption").textContent`), "violated from 0.05 to")
 	b.RequireAccessible()
-	b.RequireNoErrors()
-}
-
-// All of it can be done with the keyboard.
-func TestBrowserNeedsNoMouse(t *testing.T) {
-	b := browser.Open(t, start(t, t.TempDir())+"/lab/restart-delay-too-short")
-	const active = `document.activeElement.name || document.activeElement.textContent.trim() || document.activeElement.className`
-	to := func(want string) {
-		t.Helper()
-		for range 60 {
-			if b.Text(active) == want {
-				return
-			}
-			b.Do(press(kb.Tab)...)
-		}
-		t.Fatalf("Tab does not lead to %s", want)
-	}
-	to("predict-mutual-exclusion")
-	b.Do(press(" ", kb.ArrowDown)...) // violated
-	to("Run it")
-	b.Do(press(kb.Enter)...)
-	b.Eventually("true", folded)
-	b.Text(`document.querySelector("#outcome .plot").focus()`)
-	const step = `parseInt(document.querySelector(".readout").textContent.slice(5)) || 0`
-	before, err := strconv.Atoi(b.Text(step))
-	require.NoError(t, err)
-	b.Do(press(kb.ArrowRight, kb.ArrowRight)...)
-	require.Equal(t, strconv.Itoa(before+2), b.Text(step))
-	require.Equal(t, "true", b.Text(folded))
-	b.Text(`document.activeElement.blur()`)
-	to("Show all")
-	b.Do(press(kb.Enter)...)
-	require.Equal(t, "violated", b.Text(verdict))
-	require.Equal(t, "You saw it coming.", b.Text(`document.querySelector(".remark").textContent.trim()`))
-	b.Text(`document.getElementById("restart-delay").focus()`)
-	var up []string
-	for range 13 {
-		up = append(up, kb.ArrowUp)
-	}
-	b.Do(press(up...)...)
-	b.Eventually("holds", verdict)
 	b.RequireNoErrors()
 }
 

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"embed"
@@ -95,18 +94,10 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// show writes a page, whole or not at all.
+// show answers with a page.
 func (s *Server) show(w http.ResponseWriter, status int, name string, f site.Frame) {
 	f.Root, f.Served = "/", true
-	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, f); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	b.WriteTo(w)
+	send(w, site.Show(pages, status, name, f))
 }
 
 // fail says what is wrong.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"example.org/lockproof/lab"
 	"example.org/lockproof/lab/exercise"
 	"example.org/lockproof/redlock"
-	"example.org/lockproof/reports"
 	"example.org/lockproof/reports/html"
 )
 
@@ -32,7 +30,6 @@ type levelView struct {
 	Next      string
 	Decided   map[string]string
 	Trouble   string
-	Code      []codePart // the whole lock, at the end
 	Progress  *exercise.Progress
 	Answer    *breach
 	Passed    bool
@@ -114,32 +111,25 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 		return broken
 	}
 	v.Progress, v.Passed = &p, p.Passed()
-	v.Code = wholeLock()
 	return ok
 }
 
 // answer tells of the schedule that broke the lock.
 func answer(p exercise.Progress, without []string) (*breach, error) {
-	told, err := reports.NewHistory(p.Broken.Events)
+	told, err := accounts("exercise", *p.Broken)
 	if err != nil {
 		return nil, err
 	}
-	b := &breach{Title: p.Scenario.Title, Accounts: html.Accounts("exercise", *p.Broken, told)}
-	b.Steps = stepsOf(p.Scenario)
+	b := &breach{Title: p.Scenario.Title, Accounts: told, Steps: stepsOf(p.Scenario), RuleOff: rulesOf(without)}
 	for _, r := range p.Broken.Results {
 		if r.Verdict == history.Violated {
 			b.Results = append(b.Results, r)
 		}
 	}
-	for _, rule := range redlock.Rules() {
-		if slices.Contains(without, string(rule.Rule)) {
-			b.RuleOff = append(b.RuleOff, rule)
-		}
-	}
 	if !p.Drawn {
 		b.Scenario, b.Lesson = p.Scenario.Name, p.Scenario.Lesson
 		if len(without) == 1 {
-			b.Query = question(url.Values{lab.RuleControl: without})
+			b.Query = Query(url.Values{lab.RuleControl: without})
 		}
 	}
 	return b, nil
@@ -161,45 +151,6 @@ func (l levelView) decisions(servers int) string {
 	}
 	return "your decision, " + strings.Join(all, " and ") + "."
 }
-
-// codePart is a piece of the whole lock: what a formula of the learner's stands for, or all else.
-type codePart struct{ Text, Level, Question string }
-
-// wholeLock is what the six levels make, in no language.
-func wholeLock() []codePart {
-	var all []codePart
-	for _, text := range strings.Split(code, "|") {
-		part := codePart{Text: text}
-		switch text {
-		case "ttl - elapsed - drift":
-			part.Level, part.Question = "validity", "validity"
-		case "N/2 + 1":
-			part.Level, part.Question = "majority", "quorum"
-		}
-		all = append(all, part)
-	}
-	return all
-}
-
-// code has the formulas between bars.
-const code = `acquire(key, ttl):
-  repeat a few times, with a random delay in between:
-    token = 20 random bytes               # anew for each attempt
-    start = monotonic clock
-    on each of N distinct servers, at once, each with a short timeout:
-      SET key token NX PX ttl
-    elapsed = monotonic clock - start
-    validity = |ttl - elapsed - drift|
-    if |N/2 + 1| said yes and validity > 0:
-      return token, validity
-    release(key, token)                   # on every server, after its SET
-
-release(key, token):
-  on each server, in one step: if GET key == token then DEL key
-
-extend(key, token, ttl):                  # a limited number of times
-  on each server, in one step: if GET key == token then PEXPIRE key ttl
-  it holds if |N/2 + 1| said yes in time`
 
 // sentence makes one of an error.
 func sentence(text string) string {

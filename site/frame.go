@@ -77,8 +77,11 @@ func (s *Site) frame(title, here string, page any) Frame {
 	return f
 }
 
-// show makes a page, whole or not at all.
-func show(status int, name string, f Frame) Page {
+// show makes one of the site's own pages.
+func show(status int, name string, f Frame) Page { return Show(pages, status, name, f) }
+
+// Show makes a page, whole or not at all.
+func Show(pages *template.Template, status int, name string, f Frame) Page {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, f); err != nil {
 		return Page{broken, "text/plain", []byte(err.Error())}

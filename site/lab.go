@@ -13,6 +13,7 @@ import (
 	"example.org/lockproof/checker"
 	"example.org/lockproof/docs/guide"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/lab"
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/reports"
@@ -51,8 +52,8 @@ type labView struct {
 	Chapters  []guide.Chapter // of the guide, that tell of the scenario
 }
 
-// question is what stands behind an address.
-func question(q url.Values) string {
+// Query is what stands behind an address.
+func Query(q url.Values) string {
 	if len(q) == 0 {
 		return ""
 	}
@@ -108,7 +109,7 @@ func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	switch {
 	case err != nil:
 	case file == "":
-		v.Outcome, err = outcomeOf(v, o, r.Form)
+		v.Outcome, err = outcomeOf(v.Experiment, o, "lab", r.Form)
 	default:
 		err = o.Write(&b)
 	}
@@ -188,7 +189,7 @@ func describe(added string, places []string) addedFault {
 }
 
 func (s *Site) showLab(status int, v *labView) Page {
-	name, query := v.Catalogued.Name, question(v.Query())
+	name, query := v.Catalogued.Name, Query(v.Query())
 	v.Link, v.Record, v.Chapters = name+".html"+query, name+historySuffix+query, guide.About(name)
 	v.YAML, v.Breakable = name+fileSuffix+query, lab.Faults
 	set := v.Scenario()
@@ -206,15 +207,18 @@ func (s *Site) showLab(status int, v *labView) Page {
 	for _, f := range set.Nemesis {
 		v.Faults = append(v.Faults, reports.RandomText(f))
 	}
-	for _, rule := range redlock.Rules() {
-		if slices.Contains(v.Without(), string(rule.Rule)) {
-			v.RuleOff = append(v.RuleOff, rule)
-		}
-	}
+	v.RuleOff = rulesOf(v.Without())
 	f := s.frame(v.Catalogued.Name+" in the lab", "lab", v)
 	f.Script, f.Description = "lab.js",
 		v.Catalogued.Title+". Predict what becomes of it, and change it until the verdict changes."
 	return show(status, "lab", f)
+}
+
+// rulesOf are the rules of these names, with what each is for.
+func rulesOf(names []string) []redlock.RuleInfo {
+	return slices.DeleteFunc(redlock.Rules(), func(r redlock.RuleInfo) bool {
+		return !slices.Contains(names, string(r.Rule))
+	})
 }
 
 // stepsOf are the steps of a script, without what has to come of them: a reader is asked.
@@ -227,23 +231,29 @@ func stepsOf(s *scenarios.Scenario) []string {
 	return all
 }
 
-// outcomeOf tells what came of an experiment, beside what the reader said or what
-// it was before a control was turned.
-func outcomeOf(v *labView, o *lab.Outcome, form url.Values) (*outcome, error) {
-	told, err := reports.NewHistory(o.Trial.Events)
-	if err != nil {
-		return nil, err
-	}
-	out := &outcome{Lesson: v.Catalogued.Lesson, Source: v.Catalogued.Source,
-		Accounts: html.Accounts("lab", o.Trial, told)}
+// outcomeOf tells what came of an experiment, beside what a form says that the reader has guessed or
+// what it was before a control was turned.
+func outcomeOf(e *lab.Experiment, o *lab.Outcome, id string, form url.Values) (*outcome, error) {
+	out := &outcome{Lesson: e.Catalogued.Lesson, Source: e.Catalogued.Source}
 	for _, r := range o.Verdicts {
 		said, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
-		verdict := scored{Result: r, Tone: tone(r, o.Trial.Expect, v.Added)}
+		verdict := scored{Result: r, Tone: tone(r, o.Trial.Expect, e.Added)}
 		verdict.Remark, verdict.Turned = remark(r, said, before)
 		out.Guessed = out.Guessed || said != ""
 		out.Verdicts = append(out.Verdicts, verdict)
 	}
-	return out, nil
+	var err error
+	out.Accounts, err = accounts(id, o.Trial)
+	return out, err
+}
+
+// accounts tell a trial in pictures and stories, whose elements have ids that begin with id.
+func accounts(id string, trial suite.Result) ([]*html.Account, error) {
+	told, err := reports.NewHistory(trial.Events)
+	if err != nil {
+		return nil, err
+	}
+	return html.Accounts(id, trial, told), nil
 }
 
 // tone is what a verdict's colour means: good what holds, doubt a limit that the scenario is there to

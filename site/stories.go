@@ -60,7 +60,7 @@ func (s *Site) Picture(ctx context.Context, name, variant, id string) (string, e
 	if err != nil {
 		return "", err
 	}
-	return accounts(told.Accounts)
+	return rendered(told.Accounts)
 }
 
 // Evidence tells what breaks in a history that was recorded, as Picture does.
@@ -77,11 +77,11 @@ func Evidence(recorded io.Reader, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return accounts(html.Accounts(id, reports.TrialOf(verdict), told))
+	return rendered(html.Accounts(id, reports.TrialOf(verdict), told))
 }
 
-// accounts are pictures and stories, as HTML.
-func accounts(all []*html.Account) (string, error) {
+// rendered is accounts as HTML.
+func rendered(all []*html.Account) (string, error) {
 	var b strings.Builder
 	for _, a := range all {
 		if err := pages.ExecuteTemplate(&b, "account", a); err != nil {
@@ -100,13 +100,6 @@ func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id str
 	if err != nil {
 		return telling{}, err
 	}
-	told, err := reports.NewHistory(o.Trial.Events)
-	if err != nil {
-		return telling{}, err
-	}
-	out := &outcome{Accounts: html.Accounts(id, o.Trial, told)}
-	for _, r := range o.Verdicts {
-		out.Verdicts = append(out.Verdicts, scored{Result: r, Tone: tone(r, o.Trial.Expect, nil)})
-	}
-	return telling{variant, id, out}, nil
+	out, err := outcomeOf(e, o, id, nil)
+	return telling{variant, id, out}, err
 }

@@ -28,7 +28,7 @@ func Kind(ctx context.Context, command []string, renews bool) (locks.Kind, error
 		if hello.Name != "" {
 			k.Name = hello.Name
 		}
-		k = k.With(*hello)
+		k.Abilities = *hello
 	}
 	k.Renews = k.Renews || renews
 	if own, err := locks.Find(k.Name); err == nil && !own.Program {

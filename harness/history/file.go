@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -41,7 +40,7 @@ func OpenFile(name string) (*File, error) {
 			latest = max(latest, t)
 			return nil // what is wrong with a line, Each says
 		}
-		e, err := f.parse(line, number)
+		e, err := parseAt(line, number)
 		if err != nil {
 			return err
 		}
@@ -88,7 +87,7 @@ func (f *File) Each(visit func(*Event) error) error {
 			skip = skip[1:]
 			return nil
 		}
-		e, err := f.parse(line, number)
+		e, err := parseAt(line, number)
 		if err != nil {
 			return err
 		}
@@ -114,48 +113,12 @@ func (f *File) Each(visit func(*Event) error) error {
 	return err
 }
 
-func (f *File) parse(line []byte, number int) (Event, error) {
-	e, err := parseLine(line)
-	if err == nil {
-		err = checkHeaderPosition(&e, number)
-	}
-	if err != nil {
-		return e, fmt.Errorf("line %d: %w", number, err)
-	}
-	return e, nil
-}
-
-// lines hands every line with its number, from 1, to visit. A last line without
-// its end is a Truncated, unless it is whole.
+// lines hands every line to visit; see eachLine.
 func (f *File) lines(visit func(number int, line []byte) error) error {
 	file, err := input.Open(f.name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	in := input.NewLines(file)
-	for number := 1; ; number++ {
-		line, err := in.Next()
-		switch {
-		case err == io.EOF && len(line) == 0:
-			if number == 1 {
-				return noHeader(nil)
-			}
-			return nil
-		case err == io.EOF:
-			if _, parseErr := parseLine(line); errors.Is(parseErr, io.ErrUnexpectedEOF) {
-				cut := &Truncated{Line: number}
-				if number == 1 {
-					return noHeader(cut)
-				}
-				return cut
-			}
-			return visit(number, line)
-		case err != nil:
-			return fmt.Errorf("line %d: the history cannot be read: %w", number, err)
-		}
-		if err := visit(number, line); err != nil {
-			return err
-		}
-	}
+	return eachLine(file, visit)
 }

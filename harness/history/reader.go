@@ -33,13 +33,17 @@ func (t *Truncated) Error() string {
 // wrong with it and what would be right. Whether the events make sense together
 // (an ok without its invoke) is for the checker to say.
 func Read(r io.Reader) ([]Event, error) {
-	events, err := readLines(input.NewLines(r))
+	var events []Event
+	err := eachLine(r, func(number int, line []byte) error {
+		e, err := parseAt(line, number)
+		if err == nil {
+			events = append(events, e)
+		}
+		return err
+	})
 	var cut *Truncated
 	if err != nil && !errors.As(err, &cut) {
 		return nil, err
-	}
-	if len(events) == 0 {
-		return nil, noHeader(cut)
 	}
 	slices.SortStableFunc(events[1:], func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
 	return events, err
@@ -53,33 +57,46 @@ func noHeader(cut *Truncated) error {
 	return errors.New("line 1: the history is empty; it must begin with a header line")
 }
 
-// readLines reads the events in the order of their lines.
-func readLines(in *input.Lines) ([]Event, error) {
-	var events []Event
+// eachLine hands every line of a history with its number, from 1, to visit. A last line without
+// its end is a Truncated, unless it is whole.
+func eachLine(r io.Reader, visit func(number int, line []byte) error) error {
+	in := input.NewLines(r)
 	for number := 1; ; number++ {
 		line, err := in.Next()
-		if err != nil && err != io.EOF {
-			return nil, fmt.Errorf("line %d: the history cannot be read: %w", number, err)
+		switch {
+		case err == io.EOF && len(line) == 0:
+			if number == 1 {
+				return noHeader(nil)
+			}
+			return nil
+		case err == io.EOF:
+			if _, parseErr := parseLine(line); errors.Is(parseErr, io.ErrUnexpectedEOF) {
+				cut := &Truncated{Line: number}
+				if number == 1 {
+					return noHeader(cut)
+				}
+				return cut
+			}
+			return visit(number, line)
+		case err != nil:
+			return fmt.Errorf("line %d: the history cannot be read: %w", number, err)
 		}
-		last := err == io.EOF
-		if last && len(line) == 0 {
-			return events, nil
-		}
-		e, err := parseLine(line)
-		if last && errors.Is(err, io.ErrUnexpectedEOF) {
-			return events, &Truncated{Line: number}
-		}
-		if err == nil {
-			err = checkHeaderPosition(&e, number)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
-		}
-		events = append(events, e)
-		if last {
-			return events, nil
+		if err := visit(number, line); err != nil {
+			return err
 		}
 	}
+}
+
+// parseAt decodes and checks the line of that number.
+func parseAt(line []byte, number int) (Event, error) {
+	e, err := parseLine(line)
+	if err == nil {
+		err = checkHeaderPosition(&e, number)
+	}
+	if err != nil {
+		return e, fmt.Errorf("line %d: %w", number, err)
+	}
+	return e, nil
 }
 
 // checkHeaderPosition checks that a header is the first line, and nothing else is.

@@ -128,35 +128,17 @@ type Kind struct {
 	Name string
 	Doc  string // one line, for the user
 	New  func(Env) (Lock, error)
-	// Fencing: it issues fencing tokens. OwnClock: it reads time only through
-	// Env.Clock, so a client's skew reaches it. Rules: Options.Without applies.
-	// Extends: it can extend a lease. Watches: it has a watchdog that does so.
-	// SingleNode: it uses the first node only. Majority: it says that it takes a key
-	// on most of the nodes. Foreign: it belongs to another program, connects to the
-	// servers that it is given, and asks no Sentinels. Program: its clients are processes
-	// of that program, which speak the workers' protocol.
-	// Renews: it keeps each lease extended by itself from the grant on.
-	// Guards: it has a restart guard, which is one of these rules.
-	// Waits: it waits for replicas and disks where Options.Wait and WaitAOF say so. Threads: a client of a
-	// Program carries out commands of several threads at once; others do.
-	// Failover: it is given a primary with its replicas, and is on the primary.
-	Fencing, OwnClock, Rules, RestartGuard, Extends, Watches, SingleNode, Majority, External, Program, Waits, Threads,
-	Renews, Failover bool
-	// Servers is on how many it is, of several; 0: on as many as it is given.
-	Servers int
-	// Keys are the names that a key has on the servers, with KeyPlaceholder in place of the
-	// name that callers have for it; none: the lock does not say.
-	Keys []string
-	// Belief says in words how long its clients believe in a lease, and who says
-	// so, where that is not the lock's own validity; "" otherwise.
-	Belief string
+	Abilities
+	Rules        bool // Options.Without applies
+	RestartGuard bool // one of these rules is about restarts
+	Majority     bool // it says that it takes a key on most of the nodes
+	External     bool // it connects by itself to the servers that it is given, and asks no Sentinels
+	Program      bool // its clients are processes of another program, which speak the workers' protocol
+	Waits        bool // it waits for replicas and disks where Options.Wait and WaitAOF say so
+	Failover     bool // it is given a primary with its replicas, and is on the primary
 	// WarmUp says for how long its servers must have been up before it works as it
 	// does every day; nil: it does so at once.
 	WarmUp func(Options) time.Duration
-	// Unsupported says in the lock's own words why it has not what scenarios need.
-	Unsupported map[Feature]string
-	// Notices are what was noticed of it by its first lease, for its user.
-	Notices []string
 	// LeavesBehind are the packages whose goroutines run on when its client has ended.
 	LeavesBehind []string
 	// Err is why no scenario can be run with it; nil: they can.
@@ -195,34 +177,36 @@ const (
 // Features lists all of them.
 var Features = []Feature{FeatureExtend, FeatureWatch, FeatureFence, FeatureClock, FeatureCancel, FeatureThreads}
 
-// Abilities are what a lock can do beyond acquire and release, where a first lease
-// has to show it.
+// Abilities are what a lock can do beyond acquire and release. A first lease may have to
+// show it.
 type Abilities struct {
 	// Name is what a lock of another program calls itself.
-	Name       string `json:"name,omitempty"`
-	Fencing    bool   `json:"fencing,omitempty"`
-	OwnClock   bool   `json:"own_clock,omitempty"`
-	Extends    bool   `json:"extends,omitempty"`
-	Watches    bool   `json:"watches,omitempty"`
-	SingleNode bool   `json:"single_node,omitempty"`
-	Servers    int    `json:"servers,omitempty"` // as Kind.Servers
-	Threads    bool   `json:"threads,omitempty"`
-	Renews     bool   `json:"renews,omitempty"`
-	Belief     string `json:"belief,omitempty"`
-	// Keys are the names that a key has on the servers, as Kind.Keys.
+	Name string `json:"name,omitempty"`
+	// Fencing: it issues fencing tokens.
+	Fencing bool `json:"fencing,omitempty"`
+	// OwnClock: it reads time only through Env.Clock, so a client's skew reaches it.
+	OwnClock bool `json:"own_clock,omitempty"`
+	// Extends: it can extend a lease. Watches: it has a watchdog that does so.
+	Extends bool `json:"extends,omitempty"`
+	Watches bool `json:"watches,omitempty"`
+	// SingleNode: it uses the first node only.
+	SingleNode bool `json:"single_node,omitempty"`
+	// Servers is on how many it is, of several; 0: on as many as it is given.
+	Servers int `json:"servers,omitempty"`
+	// Threads: a client of a Program carries out commands of several threads at once; others do.
+	Threads bool `json:"threads,omitempty"`
+	// Renews: it keeps each lease extended by itself from the grant on.
+	Renews bool `json:"renews,omitempty"`
+	// Belief says in words how long its clients believe in a lease, and who says
+	// so, where that is not the lock's own validity; "" otherwise.
+	Belief string `json:"belief,omitempty"`
+	// Keys are the names that a key has on the servers, with KeyPlaceholder in place of the
+	// name that callers have for it; none: the lock does not say.
 	Keys []string `json:"keys,omitempty"`
-	// Notices are for the lock's user, as Kind.Notices.
+	// Notices are what was noticed of it by its first lease, for its user.
 	Notices []string `json:"notices,omitempty"`
-	// Unsupported says in the lock's own words why it has not one thing or another.
+	// Unsupported says in the lock's own words why it has not what scenarios need.
 	Unsupported map[Feature]string `json:"lacks,omitempty"`
-}
-
-// With is the kind with these abilities.
-func (k Kind) With(a Abilities) Kind {
-	k.Fencing, k.OwnClock, k.Extends, k.Watches, k.SingleNode = a.Fencing, a.OwnClock, a.Extends, a.Watches, a.SingleNode
-	k.Renews, k.Notices, k.Servers = a.Renews, a.Notices, a.Servers
-	k.Threads, k.Belief, k.Unsupported, k.Keys = a.Threads, a.Belief, a.Unsupported, a.Keys
-	return k
 }
 
 // registry holds every Kind by name.

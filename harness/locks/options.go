@@ -69,17 +69,13 @@ func (o Options) check() error {
 			o.RetryMax)
 	case o.MaxExtensions < 0:
 		return RefusalError("%d extensions at most: it must be above 0", o.MaxExtensions)
-	}
-	if o.Resends < 0 {
+	case o.Resends < 0:
 		return RefusalError("%d resends of a command: it must be 0 or more", o.Resends)
-	}
-	if o.Pool < 0 {
+	case o.Pool < 0:
 		return RefusalError("a pool of %d connections: it must be 0 or more", o.Pool)
-	}
-	if o.Wait < 0 {
+	case o.Wait < 0:
 		return RefusalError("a wait for %d replicas: it must be 0 or more", o.Wait)
-	}
-	if !slices.Contains([]Connection{"", ConnectionOne, ConnectionPool}, o.Connection) {
+	case !slices.Contains([]Connection{"", ConnectionOne, ConnectionPool}, o.Connection):
 		return RefusalError("there is no connection %q: there are %s and %s", o.Connection, ConnectionOne, ConnectionPool)
 	}
 	return nil

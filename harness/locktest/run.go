@@ -50,7 +50,7 @@ func Run(t *testing.T, build New, options ...Option) {
 	k := kind(s.name, build, s.belief, s.leavesBehind)
 	if role != nil {
 		if role.Abilities != nil {
-			k = k.With(*role.Abilities)
+			k.Abilities = *role.Abilities
 		}
 		register(k, build, s)
 		role.serve()
@@ -72,7 +72,8 @@ func Run(t *testing.T, build New, options ...Option) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	register(k.With(*found), build, s)
+	k.Abilities = *found
+	register(k, build, s)
 	if err := r.restartChildren(found); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}

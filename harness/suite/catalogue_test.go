@@ -78,7 +78,7 @@ func showing(list []*scenarios.Scenario, rule string) []string {
 
 // onlyLock reports whether a variant changes nothing but the lock and its rules.
 func onlyLock(v scenarios.Variant) bool {
-	return v.Store == nil && v.Persistence == "" && v.Script == nil
+	return v.Store == "" && v.Persistence == "" && v.Script == nil
 }
 
 func TestShowing_NeedsAContrast(t *testing.T) {

@@ -147,11 +147,11 @@ func withServers(j Job) (Job, bool) {
 
 // withFencing lets the store refuse what is older than what it has seen: where data were lost.
 func withFencing(j Job, violated []string) (Job, bool) {
-	if !slices.Contains(violated, checker.ProtectedData) || j.Scenario.Store.Check.Fenced() {
+	if !slices.Contains(violated, checker.ProtectedData) || j.Scenario.Store.Fenced() {
 		return j, false
 	}
 	s := *j.Scenario
-	s.Store.Check = scenarios.CheckFence
+	s.Store = scenarios.CheckFence
 	j.Scenario, j.Lock = &s, locks.Fenced
 	return j, true
 }

@@ -27,7 +27,7 @@ func TestWithCallerKeys(t *testing.T) {
 		{"several names", []string{"a:" + locks.KeyPlaceholder, "b:" + locks.KeyPlaceholder}, "a:k1", "a:k1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &Plan{Lock: locks.Kind{Keys: c.names}}
+			p := &Plan{Lock: locks.Kind{Abilities: locks.Abilities{Keys: c.names}}}
 			var got []history.Event
 			record := p.withCallerKeys(func(e history.Event) { got = append(got, e) })
 			command := history.Event{Key: c.on, Command: &history.Command{Key: c.on}}

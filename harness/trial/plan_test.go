@@ -45,7 +45,7 @@ func TestNewPlan_VariantOverrides(t *testing.T) {
 	s := load(t, "healthy-contention")
 	p := planned(t, s, Settings{On: virtual.Kind, TTL: 30 * time.Second, Variant: "with fencing tokens"})
 	require.Equal(t, "redlock-fenced", p.Lock.Name)
-	require.Equal(t, scenarios.CheckFence, p.Store.Check)
+	require.Equal(t, scenarios.CheckFence, p.Store)
 	require.Equal(t, 30*time.Second, p.TTL)
 	require.Equal(t, s.Workload, p.Workload, "what it does not name stays")
 	require.Equal(t, map[string]string{
@@ -81,10 +81,10 @@ func TestSkip_Reasons(t *testing.T) {
 		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
 			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1", "n1"}}}
 		}, unsupported(local.Kind, "node-clock")},
-		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFence },
+		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
 		{"a store that reads tell no token", virtual.Kind, "redsync",
-			func(s *scenarios.Scenario) { s.Store.Check = scenarios.CheckFenceWrites },
+			func(s *scenarios.Scenario) { s.Store = scenarios.CheckFenceWrites },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
 		{"tokens to be judged", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
 			s.Expect = map[string]string{checker.Fencing: history.Violated}
@@ -219,7 +219,7 @@ func TestEarned(t *testing.T) {
 func TestHeader_Contents(t *testing.T) {
 	h := headerOf(t, func(s *scenarios.Scenario) {
 		s.Lock.Name = "redlock-fenced"
-		s.Store.Check = scenarios.CheckFence
+		s.Store = scenarios.CheckFence
 		s.Workload = &scenarios.Workload{Clients: 2, Keys: 1}
 	})
 	require.Equal(t, history.Header{

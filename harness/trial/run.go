@@ -98,9 +98,9 @@ func (r *run) setUp(ctx context.Context) error {
 func (r *run) clientSetup(index int, name string) client.Setup {
 	s := client.Setup{
 		Name: name, Index: index, Lock: r.plan.Lock.Name, Options: r.plan.options(),
-		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Check.Fenced(),
-		ReadsUnfenced: r.plan.Store.Check == scenarios.CheckFenceWrites,
-		CompareStore:  r.plan.Store.Check == scenarios.CheckCompare,
+		Nodes: r.plan.Nodes, FencedStore: r.plan.Store.Fenced(),
+		ReadsUnfenced: r.plan.Store == scenarios.CheckFenceWrites,
+		CompareStore:  r.plan.Store == scenarios.CheckCompare,
 		Renews:        r.plan.Lock.Renews,
 	}
 	if c := r.plan.RedisCluster; c != nil {

@@ -75,7 +75,7 @@ func (p *Plan) lockUnsuitable() string {
 	case k.RestartGuard && p.RedisCluster != nil:
 		return fmt.Sprintf("the restart guard of %s asks each server for how long it has been up, and a client of a Redis "+
 			"Cluster has many", k.Name)
-	case p.Store.Check.Fenced() && !k.Fencing:
+	case p.Store.Fenced() && !k.Fencing:
 		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario's store checks")
 	case p.expectsTokens() && !k.Fencing:
 		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario is about")

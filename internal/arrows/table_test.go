@@ -98,7 +98,7 @@ var table = []allowed{
 		" harness/locks harness/overlay harness/suite redlock reports reports/html reports/terminal scenarios"},
 	{"docs/guide", ""},
 	{"lab", "checker harness/cluster harness/history harness/locks harness/suite nemesis redlock scenarios"},
-	{"lab/exercise", "explore harness/history harness/locks harness/suite redlock scenarios"},
+	{"lab/exercise", "explore harness/history harness/locks harness/suite lab redlock scenarios"},
 	{"site", "checker docs/guide harness/history harness/suite lab lab/exercise redlock reports reports/html scenarios"},
 	{"site/chapters", "docs/guide lab site"},
 	{"serve", "harness/suite reports site site/chapters"},
@@ -109,7 +109,7 @@ var table = []allowed{
 			" harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks harness/overlay harness/suite internal/plain redlock" +
 			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
-	{"site/front", "checker harness/history harness/suite internal/wording reports scenarios site"},
+	{"site/front", "checker harness/history harness/suite internal/wording lab reports scenarios site"},
 	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},
 	{"internal/runtests", "harness/cluster/docker internal/needs"},
 }

@@ -34,6 +34,17 @@ type Need struct {
 	Name string // one word, as RequireVariable has it
 	What string // in words
 	How  string // the command that brings it; "": none does
+	// External: it is a program or a server beside Go. Tests with one wait in real time.
+	External bool
+}
+
+// All lists the needs.
+var All []Need
+
+func need(external bool, name, what, how string) Need {
+	n := Need{name, what, how, external}
+	All = append(All, n)
+	return n
 }
 
 // setup is the command that installs all that Debian has.
@@ -41,44 +52,38 @@ const setup = "make setup"
 
 // What tests need.
 var (
-	Redis    = Need{"redis-server", "Redis 7.0 or later", setup}
-	Compiler = Need{"compiler", "a C compiler", setup}
-	Python   = Need{"python", "Python 3 with redis-py (Debian: python3-redis)", setup}
-	PHP      = Need{"php",
-		"PHP with phpredis, Symfony's and malkusch's locks (Debian: php-symfony-lock, php-malkusch-lock)", setup}
-	Node     = Need{"node", "Node with node-redis (Debian: node-redis)", setup}
-	Ruby     = Need{"ruby", "Ruby with redis-rb (Debian: ruby-redis)", setup}
-	Java     = Need{"java", "a JDK of Java 17 or later (Debian: default-jdk-headless)", setup}
-	Chromium = Need{"chromium", "Chromium", setup}
-	Engine   = Need{"engine", "a Docker engine and Compose", setup}
-	Image    = Need{"image", "a Docker engine that has or gets an image of Debian", setup}
-	Shell    = Need{"shell", "bash and the usual commands", setup}
-	Time     = Need{"time", "time (-short was given)", "make test-all"}
-	Root     = Need{"root", "the rights of root", "sudo make test-all"}
-	Path     = Need{"path", "a folder for temporary files without blanks in its path", "TMPDIR=/tmp make test-all"}
-	Modules  = Need{"modules", "the modules of examples/locktest, from a proxy or Go's cache",
-		"go -C examples/locktest mod download"}
-	Servers = Need{"servers", "Redis 8.4 and Valkey 9.0 or later (images of docker have them)",
-		ServersVariable + "=127.0.0.1:6379 make test-all"}
-	System = Need{"system", "what this system's kernel or file system does not do", ""}
+	Redis    = need(true, "redis-server", "Redis 7.0 or later", setup)
+	Compiler = need(true, "compiler", "a C compiler", setup)
+	Python   = need(true, "python", "Python 3 with redis-py (Debian: python3-redis)", setup)
+	PHP      = need(true, "php",
+		"PHP with phpredis, Symfony's and malkusch's locks (Debian: php-symfony-lock, php-malkusch-lock)", setup)
+	Node     = need(true, "node", "Node with node-redis (Debian: node-redis)", setup)
+	Ruby     = need(true, "ruby", "Ruby with redis-rb (Debian: ruby-redis)", setup)
+	Java     = need(true, "java", "a JDK of Java 17 or later (Debian: default-jdk-headless)", setup)
+	Chromium = need(true, "chromium", "Chromium", setup)
+	Engine   = need(true, "engine", "a Docker engine and Compose", setup)
+	Image    = need(true, "image", "a Docker engine that has or gets an image of Debian", setup)
+	Shell    = need(false, "shell", "bash and the usual commands", setup)
+	Time     = need(false, "time", "time (-short was given)", "make test-all")
+	Root     = need(false, "root", "the rights of root", "sudo make test-all")
+	Path     = need(false, "path", "a folder for temporary files without blanks in its path",
+		"TMPDIR=/tmp make test-all")
+	Modules = need(true, "modules", "the modules of examples/locktest, from a proxy or Go's cache",
+		"go -C examples/locktest mod download")
+	Servers = need(true, "servers", "Redis 8.4 and Valkey 9.0 or later (images of docker have them)",
+		ServersVariable+"=127.0.0.1:6379 make test-all")
+	System = need(false, "system", "what this system's kernel or file system does not do", "")
 )
-
-// All lists the needs.
-var All = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Shell, Time, Root, Path,
-	Modules, Servers, System}
 
 // Browsers are the names under which Chromium is found, the preferred first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
-
-// external are programs and servers beside Go. Tests with them wait in real time.
-var external = []Need{Redis, Compiler, Python, PHP, Node, Ruby, Java, Chromium, Engine, Image, Modules, Servers}
 
 // Check skips a test or a benchmark that lacks n; lack says why it cannot be used, nil
 // that it can. Where RequireVariable names n the test fails instead. With -short, which
 // is for tests that need only Go, a test that uses anything external is skipped.
 func Check(t testing.TB, n Need, lack error) {
 	t.Helper()
-	if testing.Short() && slices.Contains(external, n) {
+	if testing.Short() && n.External {
 		n, lack = Time, fmt.Errorf("it uses %s, and is left out with -short", n.What)
 	}
 	skipOrFail(t, n, lack)

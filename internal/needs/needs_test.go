@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,19 +36,27 @@ func (t *fakeTB) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// check returns how a test ends that lacks a need.
+// check returns how a test ends that lacks a need, or has it.
 func check(n Need, lack error) *fakeTB {
 	t := &fakeTB{}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		skipOrFail(t, n, lack)
+		Check(t, n, lack)
 	}()
 	<-done
 	return t
 }
 
+// short makes the test run with -short, or without.
+func short(t *testing.T, on bool) {
+	before := flag.Lookup("test.short").Value.String()
+	require.NoError(t, flag.Set("test.short", strconv.FormatBool(on)))
+	t.Cleanup(func() { _ = flag.Set("test.short", before) })
+}
+
 func TestCheck_SkipsOrFails(t *testing.T) {
+	short(t, false)
 	lack := errors.New("redis-server was not found")
 	for _, c := range []struct {
 		required string
@@ -70,24 +79,17 @@ func TestCheck_SkipsOrFails(t *testing.T) {
 
 // With -short a test that uses anything beside Go is left out, installed or not.
 func TestCheck_Short_SkipsExternalPrograms(t *testing.T) {
-	before := flag.Lookup("test.short").Value.String()
-	require.NoError(t, flag.Set("test.short", "true"))
-	t.Cleanup(func() { _ = flag.Set("test.short", before) })
+	short(t, true)
 	t.Setenv(RequireVariable, "redis-server")
 	for _, n := range All {
-		tb := &fakeTB{}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			Check(tb, n, nil)
-		}()
-		<-done
-		require.Equal(t, slices.Contains(external, n), tb.skipped != "", n.Name)
-		require.Empty(t, tb.failed)
+		ended := check(n, nil)
+		require.Equal(t, n.External, ended.skipped != "", n.Name)
+		require.Empty(t, ended.failed)
 	}
 }
 
 func TestParseSkip_EveryNeed(t *testing.T) {
+	short(t, false)
 	t.Setenv(RequireVariable, "")
 	names := map[string]bool{}
 	for _, n := range All {

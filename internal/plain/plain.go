@@ -12,12 +12,12 @@ import (
 
 // Text writes out what is not to be printed. Ends of lines and tabs stay.
 func Text(text string) string {
-	return string(appendPlain(nil, []byte(text), nil))
+	return string(appendPlain(nil, []byte(text), false))
 }
 
 // Styled is Text for a text that has the reports' colours in it, which stay.
 func Styled(text string) string {
-	return string(appendPlain(nil, []byte(text), colourSequence))
+	return string(appendPlain(nil, []byte(text), true))
 }
 
 // printable reports whether a character may be printed as it is. Marks of direction
@@ -36,15 +36,14 @@ func printable(r rune) bool {
 	return r != 0xfffe && r != 0xffff
 }
 
-// appendPlain adds text, but for the sequences that pass as they are. pass gives
-// the length of such a sequence at the beginning of a text, 0 for none.
-func appendPlain(to, text []byte, pass func([]byte) int) []byte {
+// appendPlain adds text; styled, with the sequences for colours as they are.
+func appendPlain(to, text []byte, styled bool) []byte {
 	for len(text) > 0 {
 		if c := text[0]; c >= ' ' && c < 0x7f || c == '\n' {
 			to, text = append(to, c), text[1:]
 			continue
 		}
-		if n := passes(text, pass); n > 0 {
+		if n := colourSequence(text); styled && n > 0 {
 			to, text = append(to, text[:n]...), text[n:]
 			continue
 		}
@@ -65,18 +64,11 @@ func appendPlain(to, text []byte, pass func([]byte) int) []byte {
 	return to
 }
 
-func passes(text []byte, pass func([]byte) int) int {
-	if pass == nil {
-		return 0
-	}
-	return pass(text)
-}
-
 // Writer writes text plainly to another writer. It may be used by several
 // goroutines.
 type Writer struct {
-	to   io.Writer
-	pass func([]byte) int
+	to     io.Writer
+	styled bool
 
 	mu   sync.Mutex
 	rest []byte // the beginning of a character or sequence, whose end comes with the next write
@@ -85,10 +77,7 @@ type Writer struct {
 // NewWriter makes a writer on to. With styled, the colours that the reports have
 // stay as they are.
 func NewWriter(to io.Writer, styled bool) *Writer {
-	if styled {
-		return &Writer{to: to, pass: colourSequence}
-	}
-	return &Writer{to: to}
+	return &Writer{to: to, styled: styled}
 }
 
 // Write gives the length of what it was given, once all of it is written.
@@ -97,7 +86,7 @@ func (w *Writer) Write(data []byte) (int, error) {
 	defer w.mu.Unlock()
 	text := append(w.rest, data...)
 	whole := len(text) - incompleteTail(text)
-	written := appendPlain(make([]byte, 0, whole), text[:whole], w.pass)
+	written := appendPlain(make([]byte, 0, whole), text[:whole], w.styled)
 	w.rest = append([]byte(nil), text[whole:]...)
 	if _, err := w.to.Write(written); err != nil {
 		return 0, err

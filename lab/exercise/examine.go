@@ -2,7 +2,6 @@ package exercise
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/lab"
 	"example.org/lockproof/scenarios"
 )
 
@@ -53,16 +53,11 @@ func (l Level) Examine(ctx context.Context, run suite.Runner, without []string, 
 
 // one runs one trial of a job.
 func one(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, events bool) (suite.Result, error) {
-	done, err := run.One(ctx, job, suite.Options{Cluster: suite.Virtual, Seed: seed, Parallel: 1, Events: events})
-	switch {
-	case err != nil:
+	trials, err := lab.Run(ctx, run, suite.Options{Trials: 1, Seed: seed, Events: events}, job)
+	if err != nil {
 		return suite.Result{}, err
-	case ctx.Err() != nil:
-		return suite.Result{}, context.Cause(ctx)
-	case done.Failure != "":
-		return suite.Result{}, errors.New(done.Failure)
 	}
-	return done, nil
+	return trials[0], nil
 }
 
 // cases tries the level's scenarios of the catalogue.

@@ -89,8 +89,5 @@ func queryOf(words []string) string {
 			q.Set(control, words[i+1])
 		}
 	}
-	if len(q) == 0 {
-		return ""
-	}
-	return "?" + q.Encode()
+	return site.Query(q)
 }

@@ -96,76 +96,71 @@ func (t *teller) fault(e history.Event) {
 	}
 }
 
-// attempt tells of the first attempt of an acquire that asks in vain.
-func (t *teller) attempt(i int, invoke history.Event) {
-	granted := ""
-	for _, e := range t.events[i:] {
-		if e.Process == invoke.Process && e.Op == history.OpAcquire && e.ID == invoke.ID && e.Type == history.TypeOK {
-			granted = e.Token
-		}
-	}
-	token := ""
-	var at int64
-	var messages []Message
-	var yes, no []string
-	for _, e := range t.events[i:] {
-		client, node, isLink := strings.Cut(e.Process, ">")
-		if !isLink || client != invoke.Process || e.Type != history.TypeReply || e.Command.Effect != history.EffectSet {
-			continue
-		}
-		if token == "" {
-			token, at = e.Command.Token, e.Time
-		}
-		if e.Command.Token != token || e.Time > at+int64(20e6) {
-			continue
-		}
-		at = e.Time
-		if e.Command.Done {
-			yes = append(yes, node)
-		} else {
-			no = append(no, node)
-		}
-		messages = append(messages, answers(client, node, e.Command.Done)...)
-	}
-	if token == granted || token == "" {
-		return
-	}
-	text := fmt.Sprintf("%s asks for the lock, too. ", invoke.Process)
-	switch {
-	case len(no) > 0:
-		text += names(no) + " " + have(no) + " c1’s key: no."
-	default:
-		text += "Only " + names(yes) + " say yes, and three are needed."
-	}
-	if len(yes) > 0 {
-		text += " It gives back what it got."
-	}
-	t.add(at, text+" It tries again and again.", messages...)
+// replies are the servers' answers to the SETs of one attempt, and when the last came.
+type replies struct {
+	yes, no  []string
+	messages []Message
+	last     int64
 }
 
-func answers(client, node string, yes bool) []Message {
-	kind := "no"
-	if yes {
-		kind = "yes"
+// isReply says whether an event is a server's answer to a SET of a client.
+func isReply(e history.Event, client string) (node string, is bool) {
+	from, node, isLink := strings.Cut(e.Process, ">")
+	return node, isLink && from == client && e.Type == history.TypeReply && e.Command.Effect == history.EffectSet
+}
+
+// repliesTo gathers the answers to the attempt with a token, until a moment.
+func (t *teller) repliesTo(client, token string, until int64) (r replies) {
+	for _, e := range t.events {
+		node, is := isReply(e, client)
+		if !is || e.Command.Token != token || e.Time > until || slices.Contains(r.yes, node) {
+			continue
+		}
+		kind := "no"
+		if e.Command.Done {
+			kind, r.yes = "yes", append(r.yes, node)
+		} else {
+			r.no = append(r.no, node)
+		}
+		r.last, r.messages = e.Time, append(r.messages, Message{client, node, "ask"}, Message{node, client, kind})
 	}
-	return []Message{{client, node, "ask"}, {node, client, kind}}
+	return r
+}
+
+// attempt tells of the first attempt of an acquire that asks in vain.
+func (t *teller) attempt(i int, invoke history.Event) {
+	first := slices.IndexFunc(t.events[i:], func(e history.Event) bool {
+		_, is := isReply(e, invoke.Process)
+		return is
+	})
+	if first < 0 {
+		return
+	}
+	asked := t.events[i+first]
+	token := asked.Command.Token
+	if slices.ContainsFunc(t.events, func(e history.Event) bool {
+		return e.Type == history.TypeOK && e.Op == history.OpAcquire && e.Token == token
+	}) {
+		return
+	}
+	r := t.repliesTo(invoke.Process, token, asked.Time+together)
+	text := fmt.Sprintf("%s asks for the lock, too. ", invoke.Process)
+	switch {
+	case len(r.no) > 0:
+		text += names(r.no) + " " + have(r.no) + " c1’s key: no."
+	default:
+		text += "Only " + names(r.yes) + " say yes, and three are needed."
+	}
+	if len(r.yes) > 0 {
+		text += " It gives back what it got."
+	}
+	t.add(r.last, text+" It tries again and again.", r.messages...)
 }
 
 // granted tells who said yes, and who else believes to have the lock.
 func (t *teller) granted(e history.Event) {
-	var yes []string
-	var messages []Message
-	for _, c := range t.events {
-		client, node, isLink := strings.Cut(c.Process, ">")
-		if isLink && client == e.Process && c.Type == history.TypeReply && c.Command.Effect == history.EffectSet &&
-			c.Command.Token == e.Token && c.Time <= e.Time && !slices.Contains(yes, node) {
-			messages = append(messages, answers(client, node, c.Command.Done)...)
-			if c.Command.Done {
-				yes = append(yes, node)
-			}
-		}
-	}
-	text := fmt.Sprintf("%s say yes: %s has the lock for %s.", names(yes), e.Process, reports.Duration(1e9))
+	r := t.repliesTo(e.Process, e.Token, e.Time)
+	text := fmt.Sprintf("%s say yes: %s has the lock for %s.", names(r.yes), e.Process, reports.Duration(1e9))
 	if len(t.leases) == 0 {
 		text = fmt.Sprintf("%s asks for the lock. ", e.Process) + text
 	}
@@ -175,7 +170,7 @@ func (t *teller) granted(e history.Event) {
 		}
 	}
 	t.leases = append(t.leases, lease{e.Process, e.Time + e.Validity})
-	t.add(e.Time, text, messages...)
+	t.add(e.Time, text, r.messages...)
 }
 
 // written tells of a write that the store accepted; one that was derived from another
@@ -201,7 +196,7 @@ func (t *teller) written(e history.Event) {
 	b.Bad = true
 }
 
-// together is how far apart keys may expire that are told of in one sentence.
+// together is how far apart answers may come, or keys expire, that are told of in one sentence.
 const together = int64(20e6)
 
 // expiries tells when the first client's keys run out at the servers.

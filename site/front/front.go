@@ -10,6 +10,7 @@ import (
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/lab"
 	"example.org/lockproof/reports"
 	"example.org/lockproof/scenarios"
 )
@@ -140,14 +141,12 @@ func without(script []scenarios.Step, verb scenarios.Verb) []scenarios.Step {
 
 // play runs a scenario once, with the first seed.
 func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, error) {
-	o := suite.Options{Cluster: suite.Virtual, Seed: 1, Events: true, Parallel: 1}
-	trial, err := run.One(ctx, suite.Job{Scenario: s, AllowBetter: true}, o)
+	o := suite.Options{Trials: 1, Seed: 1, Events: true}
+	trials, err := lab.Run(ctx, run, o, suite.Job{Scenario: s, AllowBetter: true})
 	if err != nil {
 		return Play{}, err
 	}
-	if trial.Failure != "" {
-		return Play{}, fmt.Errorf("%s", trial.Failure)
-	}
+	trial := trials[0]
 	told, err := reports.NewHistory(trial.Events)
 	if err != nil {
 		return Play{}, err

@@ -1,10 +1,10 @@
 package front
 
 import (
-	"bytes"
 	"embed"
 	"encoding/json"
 	"html/template"
+	"net/http"
 
 	"example.org/lockproof/site"
 )
@@ -37,7 +37,7 @@ type actor struct {
 var pages = template.Must(site.Templates().ParseFS(parts, "front.gohtml"))
 
 // Page makes the first page.
-func Page(tabs []Tab, score Score) ([]byte, error) {
+func Page(tabs []Tab, score Score) (site.Page, error) {
 	first := make([]Tab, len(tabs))
 	for i, t := range tabs {
 		first[i] = t
@@ -45,17 +45,15 @@ func Page(tabs []Tab, score Score) ([]byte, error) {
 	}
 	text, err := json.Marshal(first) // it escapes < and >
 	if err != nil {
-		return nil, err
+		return site.Page{}, err
 	}
 	v := view{Tabs: first, First: template.JS(text), Caption: first[0].Plays[0].Beats[0].Text, Score: score,
 		Clients: []actor{{"c1", 84, 66}, {"c2", 84, 190}}}
 	for i, name := range []string{"n1", "n2", "n3", "n4", "n5"} {
 		v.Nodes = append(v.Nodes, actor{name, 350, 38 + 45*i})
 	}
-	var b bytes.Buffer
-	err = pages.ExecuteTemplate(&b, "front", site.Frame{
+	return site.Show(pages, http.StatusOK, "front", site.Frame{
 		Title: "Will c2’s payment survive?", Here: "start", Style: "front.css", Script: "front.js", Page: v,
 		Description: "Two clients, five servers, one lock: watch it fail, and find out when it does.",
-	})
-	return b.Bytes(), err
+	}), nil
 }

@@ -60,6 +60,13 @@ func run(out, url string) error {
 // everything makes all files of the site, by their paths in it.
 func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	all := assets(e)
+	var wrong error
+	put := func(name string, page site.Page) {
+		if page.Status >= 300 {
+			wrong = errors.Join(wrong, fmt.Errorf("%s: %s", name, page.Body))
+		}
+		all[name] = page.Body
+	}
 	plays, err := front.Tabs(ctx, suite.Run)
 	if err != nil {
 		return nil, err
@@ -77,9 +84,11 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if all["index.html"], err = front.Page(plays, score); err != nil {
+	first, err := front.Page(plays, score)
+	if err != nil {
 		return nil, err
 	}
+	put("index.html", first)
 	if all["assets/plays.js"], err = front.Script(plays); err != nil {
 		return nil, err
 	}
@@ -91,10 +100,7 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	s := site.New(suite.Run, false)
 	for _, name := range chapters.Names() {
 		page, _ := chapters.Page(ctx, s, name) // it is one of them
-		if page.Status >= 300 {
-			return nil, fmt.Errorf("guide/%s: %s", name, page.Body)
-		}
-		all["guide/"+name+".html"] = page.Body
+		put("guide/"+name+".html", page)
 	}
 	known, err := lab.Catalogue()
 	if err != nil {
@@ -108,13 +114,9 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 		paths = append(paths, "exercises/"+l.Name+".html")
 	}
 	for _, p := range paths {
-		page := s.Answer(ctx, site.Request{Path: p})
-		if page.Status >= 300 {
-			return nil, fmt.Errorf("%s: %s", p, page.Body)
-		}
-		all[p] = page.Body
+		put(p, s.Answer(ctx, site.Request{Path: p}))
 	}
-	return all, nil
+	return all, wrong
 }
 
 // assets are what the pages load. The engine is there twice: as it is, and in scripts, for

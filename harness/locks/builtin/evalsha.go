@@ -9,19 +9,14 @@ import (
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "single-evalsha",
-		Doc:      "one node, naive: scripts are loaded once and then called by their digest alone",
-		New:      newEvalsha,
-		OwnClock: true, Extends: true, SingleNode: true,
-	})
+	onOneNode("single-evalsha",
+		"one node, naive: scripts are loaded once and then called by their digest alone", newEvalsha)
 }
 
 // newEvalsha makes the mistake: nothing loads a script again that the server has forgotten in a
 // restart, a failover or a SCRIPT FLUSH, so that releases and extensions fail from then on.
 func newEvalsha(env locks.Env) (locks.Lock, error) {
 	l := newNodeLock(env)
-	l.acquire, l.deleteKey = l.setNX, true
 	deletes, expires := loadedOnce{script: compareAndDelete}, loadedOnce{script: compareAndExpire}
 	l.release = func(ctx context.Context, key, token string) (bool, error) {
 		return deletes.run(ctx, l.node, key, token)

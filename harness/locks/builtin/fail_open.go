@@ -1,18 +1,11 @@
 package builtin
 
-import (
-	"context"
-
-	"example.org/lockproof/harness/locks"
-)
+import "context"
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "single-fail-open",
-		Doc:      "one node, naive: an error while acquiring is taken for a yes, so that work goes on without Redis",
-		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release, l.extend = l.setOrFail, l.deleteOwn, l.expireOwn }),
-		OwnClock: true, Extends: true, SingleNode: true,
-	})
+	naive("single-fail-open",
+		"one node, naive: an error while acquiring is taken for a yes, so that work goes on without Redis",
+		true, func(l *nodeLock) { l.acquire = l.setOrFail })
 }
 
 // setOrFail is the mistake: who gets no answer works on, and so does the holder.

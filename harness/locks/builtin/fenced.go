@@ -19,29 +19,25 @@ type fenced struct {
 	*reference
 	nodes   []redis.UniversalClient
 	timeout time.Duration
-	// issue gives the fencing token of a lease on key that owner names.
-	issue   func(ctx context.Context, key, owner string) (int64, error)
+	issue   issuer
 	pending sync.WaitGroup // commands that no caller waits for any more
 }
 
-func newFenced(env locks.Env) (*fenced, error) {
-	lock, err := newReference(env, 0)
-	if err != nil {
-		return nil, err
-	}
-	return &fenced{reference: lock, nodes: env.Nodes, timeout: env.NodeTimeout}, nil
-}
+// issuer gives the fencing token of a lease on key that owner names.
+type issuer func(f *fenced, ctx context.Context, key, owner string) (int64, error)
 
-// fencedBy makes locks whose tokens are issued so.
-func fencedBy(issue func(*fenced, context.Context, string, string) (int64, error)) func(locks.Env) (locks.Lock, error) {
-	return func(env locks.Env) (locks.Lock, error) {
-		f, err := newFenced(env)
+// fencedBy registers a lock whose tokens are issued so.
+func fencedBy(name, doc string, issue issuer) {
+	can := redlockCan
+	can.Fencing = true
+	build := func(env locks.Env) (locks.Lock, error) {
+		lock, err := newReference(env, 0)
 		if err != nil {
 			return nil, err
 		}
-		f.issue = func(ctx context.Context, key, owner string) (int64, error) { return issue(f, ctx, key, owner) }
-		return f, nil
+		return &fenced{reference: lock, nodes: env.Nodes, timeout: env.NodeTimeout, issue: issue}, nil
 	}
+	locks.Register(locks.Kind{Name: name, Doc: doc, New: build, Abilities: can, Rules: true, Majority: true})
 }
 
 // counterKey is where the nodes keep the counter of a key.
@@ -52,7 +48,7 @@ func (f *fenced) Acquire(ctx context.Context, key string) (locks.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := f.issue(ctx, key, lease.Token())
+	token, err := f.issue(f, ctx, key, lease.Token())
 	if err == nil && lease.Validity() <= 0 {
 		err = &locks.Error{Reason: history.ReasonTooLate,
 			Err: errors.New("the lease was over before it had its fencing token")}

@@ -12,30 +12,9 @@ import (
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:    locks.Fenced,
-		Doc:     "the reference with fencing tokens that the lock's own nodes issue, claimed on a majority",
-		New:     newFencedByClaim,
-		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
-	})
-}
-
-// newFencedByClaim makes the fenced lock that is right. Kleppmann (2016) says
-// that Redlock has no way to make such tokens; this is one, under the same
-// assumptions as the lock: that nodes remember.
-//
-// The counter of a key is kept on every node. A client that was granted the
-// lock reads it on a majority, proposes the highest plus one, and claims it on
-// a majority, where a node accepts only what is higher than what it has. Any
-// two majorities share a node, so a token is claimed once, and a later grant
-// reads every earlier claim and goes beyond it.
-func newFencedByClaim(env locks.Env) (locks.Lock, error) {
-	f, err := newFenced(env)
-	if err != nil {
-		return nil, err
-	}
-	f.issue = f.claimNext
-	return f, nil
+	fencedBy(locks.Fenced,
+		"the reference with fencing tokens that the lock's own nodes issue, claimed on a majority",
+		(*fenced).claimNext)
 }
 
 // fenceTries bounds how often one acquire proposes a token. More than one is
@@ -50,6 +29,15 @@ if tonumber(ARGV[1]) <= seen then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
+// claimNext makes the fenced lock that is right. Kleppmann (2016) says that
+// Redlock has no way to make such tokens; this is one, under the same
+// assumptions as the lock: that nodes remember.
+//
+// The counter of a key is kept on every node. A client that was granted the
+// lock reads it on a majority, proposes the highest plus one, and claims it on
+// a majority, where a node accepts only what is higher than what it has. Any
+// two majorities share a node, so a token is claimed once, and a later grant
+// reads every earlier claim and goes beyond it.
 func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 	counter := counterKey(key)
 	for range fenceTries {

@@ -4,17 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"example.org/lockproof/harness/locks"
 	"github.com/redis/go-redis/v9"
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:    "redlock-fenced-by-highest",
-		Doc:     "Redlock with the highest count of a majority as fencing token, which is not written back: counts diverge",
-		New:     fencedBy((*fenced).countOnEach),
-		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
-	})
+	fencedBy("redlock-fenced-by-highest",
+		"Redlock with the highest count of a majority as fencing token, which is not written back: counts diverge",
+		(*fenced).countOnEach)
 }
 
 // countOnEach makes the mistake that Kleppmann (2016) foresees:

@@ -4,17 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-
-	"example.org/lockproof/harness/locks"
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:    "redlock-fenced-by-lock-token",
-		Doc:     "Redlock whose unique token is taken for a fencing token: it names a lease, and says nothing of its turn",
-		New:     fencedBy((*fenced).lockTokenAsNumber),
-		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
-	})
+	fencedBy("redlock-fenced-by-lock-token",
+		"Redlock whose unique token is taken for a fencing token: it names a lease, and says nothing of its turn",
+		(*fenced).lockTokenAsNumber)
 }
 
 // fenceDigits is how many hex digits of the token make a number that a store's

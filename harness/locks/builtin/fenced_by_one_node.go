@@ -7,12 +7,9 @@ import (
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:    "redlock-fenced-by-one-node",
-		Doc:     "Redlock with fencing tokens that one node counts: whoever wipes that node starts again at 1",
-		New:     fencedBy((*fenced).countOnFirst),
-		Fencing: true, OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
-	})
+	fencedBy("redlock-fenced-by-one-node",
+		"Redlock with fencing tokens that one node counts: whoever wipes that node starts again at 1",
+		(*fenced).countOnFirst)
 }
 
 // countOnFirst makes the lock that Kleppmann (2016) foresees: "Simply

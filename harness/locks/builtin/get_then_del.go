@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"example.org/lockproof/harness/locks"
 	"github.com/redis/go-redis/v9"
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "get-then-del",
-		Doc:      "one node, naive: release is GET, compare, DEL: between the two the owner can change",
-		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release = l.setNX, l.getThenDelete }),
-		OwnClock: true, SingleNode: true,
-	})
+	naive("get-then-del",
+		"one node, naive: release is GET, compare, DEL: between the two the owner can change",
+		false, func(l *nodeLock) { l.release = l.getThenDelete })
 }
 
 // getThenDelete is the mistake: the key can expire and be taken by another

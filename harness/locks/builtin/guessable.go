@@ -10,10 +10,10 @@ import (
 
 func init() {
 	locks.Register(locks.Kind{
-		Name:     "redlock-guessable",
-		Doc:      "the reference with tokens made of the time in seconds and a process id, which is 1 in every container",
-		New:      newGuessable,
-		OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
+		Name:      "redlock-guessable",
+		Doc:       "the reference with tokens made of the time in seconds and a process id, which is 1 in every container",
+		New:       newGuessable,
+		Abilities: redlockCan, Rules: true, Majority: true,
 	})
 }
 

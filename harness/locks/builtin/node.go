@@ -15,6 +15,9 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
+// nodeCall is what a lock does on its node: it says whether it took effect.
+type nodeCall func(ctx context.Context, key, token string) (bool, error)
+
 // nodeLock is what the locks on a single node have in common: they differ in
 // how they take the key and in how they give it back.
 type nodeLock struct {
@@ -24,26 +27,46 @@ type nodeLock struct {
 	pool    *redis.Client // for WAIT on a pool; nil before its first use
 	filling sync.Mutex
 	// acquire sets key to token if it is free, and gives it an expiry.
-	acquire func(ctx context.Context, key, token string) (bool, error)
+	acquire nodeCall
 	// release gives the key back and reports whether it was still ours, as far
 	// as the lock looks.
-	release func(ctx context.Context, key, token string) (bool, error)
+	release nodeCall
 	// extend is nil where the lock has no extension.
-	extend func(ctx context.Context, key, token string) (bool, error)
+	extend nodeCall
 	// deleteKey: after a take or a release whose outcome is unknown the key is deleted in the background.
 	deleteKey bool
 	pending   sync.WaitGroup
 }
 
-func newNodeLock(env locks.Env) *nodeLock { return &nodeLock{env: env, node: env.Nodes[0]} }
+// newNodeLock makes a lock with the commands that are right.
+func newNodeLock(env locks.Env) *nodeLock {
+	l := &nodeLock{env: env, node: env.Nodes[0], deleteKey: true}
+	l.acquire, l.release, l.extend = l.setNX, l.deleteOwn, l.expireOwn
+	return l
+}
 
-// nodeLockWith makes locks with the commands that set chooses.
-func nodeLockWith(set func(*nodeLock)) func(locks.Env) (locks.Lock, error) {
-	return func(env locks.Env) (locks.Lock, error) {
+type builder = func(locks.Env) (locks.Lock, error)
+
+// onOneNode registers a lock on a single node that can extend a lease.
+func onOneNode(name, doc string, build builder) {
+	locks.Register(locks.Kind{Name: name, Doc: doc, New: build,
+		Abilities: locks.Abilities{OwnClock: true, Extends: true, SingleNode: true}})
+}
+
+// naive registers a lock on a single node that leaves a key whose fate is unknown behind, may have no extension,
+// and makes a mistake.
+func naive(name, doc string, extends bool, mistake func(*nodeLock)) {
+	build := func(env locks.Env) (locks.Lock, error) {
 		l := newNodeLock(env)
-		set(l)
+		l.deleteKey = false
+		if !extends {
+			l.extend = nil
+		}
+		mistake(l)
 		return l, nil
 	}
+	locks.Register(locks.Kind{Name: name, Doc: doc, New: build,
+		Abilities: locks.Abilities{OwnClock: true, Extends: extends, SingleNode: true}})
 }
 
 func (l *nodeLock) Acquire(ctx context.Context, key string) (locks.Lease, error) {
@@ -76,8 +99,7 @@ func (l *nodeLock) attempt(ctx context.Context, key string) (locks.Lease, error)
 }
 
 // call bounds one command by the node timeout.
-func (l *nodeLock) call(ctx context.Context, key, token string,
-	do func(context.Context, string, string) (bool, error)) (bool, error) {
+func (l *nodeLock) call(ctx context.Context, key, token string, do nodeCall) (bool, error) {
 	bounded, cancel := context.WithTimeout(ctx, l.env.NodeTimeout)
 	defer cancel()
 	return do(bounded, key, token)

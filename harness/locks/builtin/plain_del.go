@@ -1,18 +1,11 @@
 package builtin
 
-import (
-	"context"
-
-	"example.org/lockproof/harness/locks"
-)
+import "context"
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "plain-del",
-		Doc:      "one node, naive: release is a plain DEL, whoever the owner is by then",
-		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release = l.setNX, l.deleteAny }),
-		OwnClock: true, SingleNode: true,
-	})
+	naive("plain-del",
+		"one node, naive: release is a plain DEL, whoever the owner is by then",
+		false, func(l *nodeLock) { l.release = l.deleteAny })
 }
 
 // deleteAny is the mistake: redis.io warns that a client which took longer

@@ -19,14 +19,11 @@ func init() {
 	} {
 		locks.Register(locks.Kind{
 			Name: kind.name, Doc: kind.doc,
-			New:      func(env locks.Env) (locks.Lock, error) { return newPrimary(env, kind.moves) },
-			OwnClock: true, Extends: true, SingleNode: true, Failover: true,
+			New:       func(env locks.Env) (locks.Lock, error) { return newPrimary(env, kind.moves) },
+			Abilities: locks.Abilities{OwnClock: true, Extends: true, SingleNode: true}, Failover: true,
 		})
 	}
 }
-
-// nodeCall is one command of a lock on a node.
-type nodeCall func(ctx context.Context, key, token string) (bool, error)
 
 // newPrimary makes a lock on a primary with its replicas. If it does not move, it makes the mistake: a
 // connection outlives a failover, so that the old primary answers, and refuses each write.
@@ -57,6 +54,5 @@ func newPrimary(env locks.Env, moves bool) (locks.Lock, error) {
 	l.acquire = on(func(s *nodeLock) nodeCall { return s.setNX })
 	l.release = on(func(s *nodeLock) nodeCall { return s.deleteOwn })
 	l.extend = on(func(s *nodeLock) nodeCall { return s.expireOwn })
-	l.deleteKey = true
 	return l, nil
 }

@@ -8,12 +8,8 @@ import (
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "single-process-token",
-		Doc:      "one node, naive: one token for all that a process takes, as of its host and process id",
-		New:      newProcessToken,
-		OwnClock: true, Extends: true, SingleNode: true,
-	})
+	onOneNode("single-process-token",
+		"one node, naive: one token for all that a process takes, as of its host and process id", newProcessToken)
 }
 
 func newProcessToken(env locks.Env) (locks.Lock, error) {

@@ -16,12 +16,15 @@ import (
 
 func init() {
 	locks.Register(locks.Kind{
-		Name:     locks.Reference,
-		Doc:      "the reference: Redlock as redis.io describes it, with every known correction",
-		New:      func(env locks.Env) (locks.Lock, error) { return newReference(env, 0) },
-		OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true,
+		Name:      locks.Reference,
+		Doc:       "the reference: Redlock as redis.io describes it, with every known correction",
+		New:       func(env locks.Env) (locks.Lock, error) { return newReference(env, 0) },
+		Abilities: redlockCan, Rules: true, Majority: true,
 	})
 }
+
+// redlockCan is what the reference can do, and what is made of it.
+var redlockCan = locks.Abilities{OwnClock: true, Extends: true, Watches: true}
 
 // reference is package redlock's lock in this package's terms.
 type reference struct {

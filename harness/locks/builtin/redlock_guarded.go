@@ -13,7 +13,7 @@ func init() {
 		New: func(env locks.Env) (locks.Lock, error) {
 			return newReference(env, env.LongestTTL())
 		},
-		OwnClock: true, Rules: true, RestartGuard: true, Majority: true, Extends: true, Watches: true,
+		Abilities: redlockCan, Rules: true, RestartGuard: true, Majority: true,
 		WarmUp: func(o locks.Options) time.Duration {
 			return o.LongestTTL() + time.Duration(o.Drift*float64(o.LongestTTL())) + uptimeError
 		},

@@ -21,8 +21,9 @@ func init() {
 			}
 			return &renewing{reference: lock}, nil
 		},
-		OwnClock: true, Rules: true, Majority: true, Extends: true, Watches: true, Renews: true,
-		Belief: "until they release it or its context ends",
+		Abilities: locks.Abilities{OwnClock: true, Extends: true, Watches: true, Renews: true,
+			Belief: "until they release it or its context ends"},
+		Rules: true, Majority: true,
 	})
 }
 

@@ -22,7 +22,7 @@ func init() {
 			env.NodeTimeout *= time.Duration(len(env.Nodes)) // of all of them together
 			return newReference(env, 0, t.decorate)
 		},
-		OwnClock: true, Rules: true, Majority: true, Extends: true,
+		Abilities: locks.Abilities{OwnClock: true, Extends: true}, Rules: true, Majority: true,
 	})
 }
 

@@ -20,10 +20,10 @@ import (
 func init() {
 	const library = "go-redsync/redsync v4.18.0, unmodified, "
 	locks.Register(locks.Kind{
-		Name:     "redsync",
-		Doc:      library + "with its own timeout for a node: a twentieth of the TTL",
-		New:      func(env locks.Env) (locks.Lock, error) { return newRedsync(env, nil) },
-		Majority: true, Extends: true,
+		Name:      "redsync",
+		Doc:       library + "with its own timeout for a node: a twentieth of the TTL",
+		New:       func(env locks.Env) (locks.Lock, error) { return newRedsync(env, nil) },
+		Abilities: locks.Abilities{Extends: true}, Majority: true,
 	})
 	locks.Register(locks.Kind{
 		Name: "redsync-node-timeout",
@@ -31,7 +31,7 @@ func init() {
 		New: func(env locks.Env) (locks.Lock, error) {
 			return newRedsync(env, redsync.WithTimeoutFactor(float64(env.NodeTimeout)/float64(env.TTL)))
 		},
-		Majority: true, Extends: true,
+		Abilities: locks.Abilities{Extends: true}, Majority: true,
 	})
 }
 

@@ -8,12 +8,8 @@ import (
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "single-reentrant",
-		Doc:      "one node, naive: the owner is the process: whoever asks in the holder's process is let in",
-		New:      newReentrant,
-		OwnClock: true, Extends: true, SingleNode: true,
-	})
+	onOneNode("single-reentrant",
+		"one node, naive: the owner is the process: whoever asks in the holder's process is let in", newReentrant)
 }
 
 // setFreeOrOwn sets the key, with a new expiry, if it is free or has the same owner.

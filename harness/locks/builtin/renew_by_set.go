@@ -10,10 +10,10 @@ import (
 
 func init() {
 	locks.Register(locks.Kind{
-		Name:     "single-renew-by-set",
-		Doc:      "one node, naive: a renewal puts the key back if it is gone, and ends when it is refused",
-		New:      newRenewBySet,
-		OwnClock: true, Extends: true, Watches: true, SingleNode: true,
+		Name:      "single-renew-by-set",
+		Doc:       "one node, naive: a renewal puts the key back if it is gone, and ends when it is refused",
+		New:       newRenewBySet,
+		Abilities: locks.Abilities{OwnClock: true, Extends: true, Watches: true, SingleNode: true},
 	})
 }
 
@@ -29,7 +29,6 @@ type renewBySet struct {
 // it back, and so does each one after it.
 func newRenewBySet(env locks.Env) (locks.Lock, error) {
 	l := newNodeLock(env)
-	l.acquire, l.release, l.deleteKey = l.setNX, l.deleteOwn, true
 	l.extend = l.setFreeOrOwn
 	ended, end := context.WithCancel(context.Background())
 	return &renewBySet{nodeLock: l, end: end, ended: ended}, nil

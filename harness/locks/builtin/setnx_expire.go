@@ -3,17 +3,13 @@ package builtin
 import (
 	"context"
 
-	"example.org/lockproof/harness/locks"
 	"github.com/redis/go-redis/v9"
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "setnx-expire",
-		Doc:      "one node, naive: SETNX and PEXPIRE are two commands; a client that dies between them locks for ever",
-		New:      nodeLockWith(func(l *nodeLock) { l.acquire, l.release = l.setThenExpire, l.deleteOwn }),
-		OwnClock: true, SingleNode: true,
-	})
+	naive("setnx-expire",
+		"one node, naive: SETNX and PEXPIRE are two commands; a client that dies between them locks for ever",
+		false, func(l *nodeLock) { l.acquire = l.setThenExpire })
 }
 
 // setThenExpire is the mistake: whatever comes between the two commands leaves

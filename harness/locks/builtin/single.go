@@ -9,10 +9,10 @@ import (
 
 func init() {
 	locks.Register(locks.Kind{
-		Name:     "single",
-		Doc:      "one node, done well: SET NX PX, compare-and-delete by script; a single point of failure",
-		New:      newSingle,
-		OwnClock: true, Extends: true, SingleNode: true, Waits: true,
+		Name:      "single",
+		Doc:       "one node, done well: SET NX PX, compare-and-delete by script; a single point of failure",
+		New:       newSingle,
+		Abilities: locks.Abilities{OwnClock: true, Extends: true, SingleNode: true}, Waits: true,
 	})
 }
 
@@ -31,7 +31,6 @@ return 0`)
 
 func newSingle(env locks.Env) (locks.Lock, error) {
 	l := newNodeLock(env)
-	l.acquire, l.release, l.extend, l.deleteKey = l.setNX, l.deleteOwn, l.expireOwn, true
 	if env.WaitsForReplicas() {
 		var one bool
 		if l.conn, one = l.node.(*redis.Client); !one {

@@ -11,21 +11,12 @@ import (
 )
 
 func init() {
-	for _, kind := range []struct {
-		name, doc string
-		again     bool
-	}{
-		{"single-subscribed",
-			"one node: subscribes, asks, and waits for the message of a release, but not beyond the key's expiry", true},
-		{"single-missed-wake-up",
-			"one node, naive: asks, subscribes, and waits for the message of a release without a bound", false},
-	} {
-		locks.Register(locks.Kind{
-			Name: kind.name, Doc: kind.doc,
-			New:      func(env locks.Env) (locks.Lock, error) { return newSubscribed(env, kind.again) },
-			OwnClock: true, Extends: true, SingleNode: true,
-		})
-	}
+	onOneNode("single-subscribed",
+		"one node: subscribes, asks, and waits for the message of a release, but not beyond the key's expiry",
+		func(env locks.Env) (locks.Lock, error) { return newSubscribed(env, true) })
+	onOneNode("single-missed-wake-up",
+		"one node, naive: asks, subscribes, and waits for the message of a release without a bound",
+		func(env locks.Env) (locks.Lock, error) { return newSubscribed(env, false) })
 }
 
 // subscribed spares its server the retries: each release publishes a message.
@@ -46,7 +37,6 @@ func channelOf(key string) string { return "released:" + key }
 
 func newSubscribed(env locks.Env, again bool) (locks.Lock, error) {
 	l := newNodeLock(env)
-	l.acquire, l.extend, l.deleteKey = l.setNX, l.expireOwn, true
 	l.release = func(ctx context.Context, key, token string) (bool, error) {
 		return deleteAndPublish.Run(ctx, l.node, []string{key}, token, channelOf(key)).Bool()
 	}

@@ -10,12 +10,8 @@ import (
 )
 
 func init() {
-	locks.Register(locks.Kind{
-		Name:     "single-two-level",
-		Doc:      "one node, naive: a mutex of the process comes first, and a release that fails leaves it locked",
-		New:      newTwoLevel,
-		OwnClock: true, Extends: true, SingleNode: true,
-	})
+	onOneNode("single-two-level",
+		"one node, naive: a mutex of the process comes first, and a release that fails leaves it locked", newTwoLevel)
 }
 
 // twoLevel spares its server the threads of one process: they queue at a mutex for each key.

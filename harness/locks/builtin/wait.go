@@ -9,16 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// waiter sends SET, and WAIT or WAITAOF.
+type waiter interface {
+	SetNX(ctx context.Context, key string, value any, expiry time.Duration) *redis.BoolCmd
+	Wait(ctx context.Context, replicas int, timeout time.Duration) *redis.IntCmd
+	WaitAOF(ctx context.Context, local, replicas int, timeout time.Duration) *redis.IntSliceCmd
+}
+
 // waitOnOne takes the key, and waits on the same connection until enough
 // replicas have it.
 func (l *nodeLock) waitOnOne(ctx context.Context, key, token string) (bool, error) {
 	conn := l.conn.Conn()
 	defer conn.Close()
-	taken, err := conn.SetNX(ctx, key, token, l.env.TTL).Result()
-	if err != nil || !taken {
-		return false, err
-	}
-	return l.waitReplicas(ctx, conn)
+	return l.takeAndWait(ctx, conn, key, token)
 }
 
 // waitOnPool takes the key and waits as a program does that sends each command on
@@ -28,11 +31,25 @@ func (l *nodeLock) waitOnPool(ctx context.Context, key, token string) (bool, err
 	if err := l.fillPool(ctx); err != nil {
 		return false, err
 	}
-	taken, err := l.pool.SetNX(ctx, key, token, l.env.TTL).Result()
+	return l.takeAndWait(ctx, l.pool, key, token)
+}
+
+// takeAndWait is an error where the key was taken, unless enough replicas have acknowledged it, or
+// have it on their disks as its server has.
+func (l *nodeLock) takeAndWait(ctx context.Context, w waiter, key, token string) (bool, error) {
+	taken, err := w.SetNX(ctx, key, token, l.env.TTL).Result()
 	if err != nil || !taken {
 		return false, err
 	}
-	return l.waitReplicas(ctx, l.pool)
+	timeout := l.env.NodeTimeout / 2
+	if l.env.WaitAOF {
+		return l.waitAOF(w.WaitAOF(ctx, 1, l.env.Wait, timeout))
+	}
+	have, err := w.Wait(ctx, l.env.Wait, timeout).Result()
+	if err == nil && have < int64(l.env.Wait) {
+		err = fmt.Errorf("%d of %d replicas have acknowledged it", have, l.env.Wait)
+	}
+	return err == nil, err
 }
 
 // fillPool makes the pool, with two connections in it, at its first use.
@@ -56,26 +73,6 @@ func (l *nodeLock) fillPool(ctx context.Context) error {
 	}
 	l.pool = pool
 	return nil
-}
-
-// waiter sends WAIT and WAITAOF.
-type waiter interface {
-	Wait(ctx context.Context, replicas int, timeout time.Duration) *redis.IntCmd
-	WaitAOF(ctx context.Context, local, replicas int, timeout time.Duration) *redis.IntSliceCmd
-}
-
-// waitReplicas is an error unless enough replicas have acknowledged the key, or have it on
-// their disks as its server has.
-func (l *nodeLock) waitReplicas(ctx context.Context, w waiter) (bool, error) {
-	timeout := l.env.NodeTimeout / 2
-	if l.env.WaitAOF {
-		return l.waitAOF(w.WaitAOF(ctx, 1, l.env.Wait, timeout))
-	}
-	have, err := w.Wait(ctx, l.env.Wait, timeout).Result()
-	if err == nil && have < int64(l.env.Wait) {
-		err = fmt.Errorf("%d of %d replicas have acknowledged it", have, l.env.Wait)
-	}
-	return err == nil, err
 }
 
 // waitAOF is an error unless WAITAOF has found the key on its server's disk, and on those of
