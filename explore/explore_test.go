@@ -202,7 +202,7 @@ func TestSummary(t *testing.T) {
 		"mutual-exclusion": {history.Holds: 300, history.Inconclusive: 700},
 	}}
 	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second\n"+
-		"  mutual-exclusion   violated in 0 of the 300 that put it to the test (at most 1.26 % of such, at 95 %)\n", s.Summary(tally))
+		"  mutual-exclusion   violated in 0 of 300 that test it (at most 1.26 %, at 95 %)\n", s.Summary(tally))
 }
 
 func TestAssumptions(t *testing.T) {

@@ -56,9 +56,9 @@ func (s *Search) Summary(t Tally) string {
 		bound := ""
 		if !s.Space.Exhaust { // which drew nothing that a bound could be about
 			_, most := checker.Wilson(violated, judged)
-			bound = fmt.Sprintf(" (at most %s of such, at 95 %%)", percent(most))
+			bound = fmt.Sprintf(" (at most %s, at 95 %%)", percent(most))
 		}
-		fmt.Fprintf(&b, "  %-18s violated in %d of the %d that put it to the test%s\n", property, violated, judged, bound)
+		fmt.Fprintf(&b, "  %-18s violated in %d of %d that test it%s\n", property, violated, judged, bound)
 	}
 	return b.String()
 }
