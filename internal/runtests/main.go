@@ -66,7 +66,8 @@ const imageFirst = root + "harness/cluster/docker"
 // that is no test's any more does no harm, for what does not match runs as before.
 var busyTests = map[string]string{
 	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
-		"TestExploreBreaksEachAssumption|TestSlicesOfASearchAreMerged)$",
+		"TestExploreBreaksEachAssumption|TestSlicesOfASearchAreMerged|TestHostileFiles|TestTheModuleCanBeRenamed|" +
+		"TestGoTest_(Repeatable_OneSeedIsOneHistory|OneSeedOneHistory|TheModuleThatDials|Interleave.*))$",
 	root + "harness/suite": "^(TestOneSeedGivesOneHistory|TestCatalogueInVirtualTime|TestCatalogueAtOtherTTLs|" +
 		"TestRandomWorkloadsNeverViolateMutualExclusion|TestSameSeedSameHistory|TestFormsForOneNode)$",
 }
