@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// The league's adapters compile, and its tests find the reference right in a scenario. The
-// libraries take minutes to build the first time; `make league` runs them all.
+// The league's adapters compile, its page is made as its tests say, and its tests find the reference right in a
+// scenario. The libraries take minutes to build the first time; `make league` runs them all.
 func TestTheLeagueBuilds(t *testing.T) {
 	needs.Long(t, "it builds every library of the league")
 	run := func(args ...string) ([]byte, error) {
@@ -27,6 +27,8 @@ func TestTheLeagueBuilds(t *testing.T) {
 	}
 	needs.Check(t, needs.Modules, err)
 	out, err = run("vet", "./...")
+	require.NoError(t, err, "%s", out)
+	out, err = run("test", "./page")
 	require.NoError(t, err, "%s", out)
 	out, err = run("test", "-v", "-count=1", "-run", "TestLeague/reference$", ".", "-scenarios", "late-release")
 	require.NoError(t, err, "%s", out)

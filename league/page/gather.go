@@ -37,7 +37,7 @@ type entry struct {
 
 // ranRow is a scenario with what it came to, and the folder that has its histories.
 type ranRow struct {
-	*reports.Row
+	reports.Row
 	folder string
 }
 
@@ -153,7 +153,7 @@ func (e *entry) read(results string, known evidence) error {
 // take adds rows; later ones replace those of the same scenario.
 func (e *entry) take(rows []*reports.Row, folder string) {
 	for _, row := range rows {
-		e.rows[row.Scenario] = ranRow{row, folder}
+		e.rows[row.Scenario] = ranRow{*row, folder}
 		e.ran = true
 	}
 }
@@ -232,14 +232,6 @@ func (t *table) stories(folder string) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for _, path := range told {
-			if !t.tells(filepath.Base(path)) {
-				_ = os.Remove(path)
-				_ = os.Remove(historyOf(path))
-			}
-		}
-	}()
 	for _, e := range t.entries {
 		for _, c := range e.Crosses {
 			for _, name := range append(slices.Clone(c.Shown), c.Scenarios...) {
@@ -269,6 +261,12 @@ func (t *table) stories(folder string) error {
 				}
 				break
 			}
+		}
+	}
+	for _, path := range told {
+		if !t.tells(filepath.Base(path)) {
+			_ = os.Remove(path)
+			_ = os.Remove(historyOf(path))
 		}
 	}
 	return nil
