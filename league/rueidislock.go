@@ -18,8 +18,8 @@ func rueidisLocks() []Lock {
 		On:     Single,
 		Belief: "until the lease's own context ends, or it is released: the context is the lock, as its README says",
 		Promises: []Quote{{
-			"The returned `ctx` will be canceled automatically and immediately once the `KeyMajority` is not held anymore, for " +
-				"example: Redis are down.", "rueidislock/README.md:54-55",
+			"The returned `ctx` will be canceled automatically and immediately once the `KeyMajority` is not held anymore, " +
+				"for example: Redis are down.", "rueidislock/README.md:54-55",
 		}},
 		Findings: []Finding{toldTooLate("delayed-restart", "majority-crash-delayed"),
 			believed("rueidislock/lock.go:273-291"), {

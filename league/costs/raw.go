@@ -24,7 +24,8 @@ const (
 	rawOnSingle  = "raw-single"
 )
 
-var deleteIfOurs = redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`)
+var deleteIfOurs = redis.NewScript(
+	`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`)
 
 const rawToken = "0123456789abcdef0123456789abcdef01234567"
 

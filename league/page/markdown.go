@@ -34,20 +34,20 @@ func (t *table) markdown() []byte {
 const head = `<!-- written by make league: change league/, not this file -->
 # The locks that people use
 
-This page is for anybody who uses one of these locks, or chooses one. Each lock ran over the same catalogue with its default
-settings. A finding is listed only with its cause in the library's code. It says how often it was repeated on real Redis, and
-when. The [page](../reports/published/league/index.html) has each lock's set-up, what its documentation promises, and what its
-author may reply.
+This page is for anybody who uses one of these locks, or chooses one. Each lock ran over the same catalogue with its
+default settings. A finding is listed only with its cause in the library's code. It says how often it was repeated on
+real Redis, and when. The [page](../reports/published/league/index.html) has each lock's set-up, what its documentation
+promises, and what its author may reply.
 
-Repeat a finding with its name: ` + "`go -C league test . -run 'TestConfirmed/redsync$'`" + `. Libraries draw their own random
-numbers, so a row may differ from run to run. The same for your own lock takes [five lines](your-own-lock.md).
+Repeat a finding with its name: ` + "`go -C league test . -run 'TestConfirmed/redsync$'`" + `. Libraries draw their own
+random numbers, so a row may differ from run to run. The same for your own lock takes [five lines](your-own-lock.md).
 `
 
-const legend = `✗ the lock breaks there. (✗) it depends on how the lock is used. ? something differed, and the cause is not confirmed. ✓ as
-good as the reference or better, in so many scenarios: it says what was tried, and is no proof. – nothing was shown: not run, not
-applicable, or inconclusive. Go libraries that dial by themselves ran on real servers, with fewer scenarios, unless
-` + "`lockproof test`" + ` ran them. Others run on real servers only: rueidislock, since the servers in memory have no CLIENT TRACKING;
-asynq, since it keeps tasks in sets, hashes and lists; locks in other languages, since their clients are processes.
+const legend = `✗ the lock breaks there. (✗) it depends on how the lock is used. ? something differed, and the cause is not
+confirmed. ✓ as good as the reference or better, in so many scenarios: it says what was tried, and is no proof. –
+nothing was shown: not run, not applicable, or inconclusive. Go libraries that dial by themselves ran on real servers,
+with fewer scenarios, unless ` + "`lockproof test`" + ` ran them. Others run on real servers only: rueidislock, since the
+servers in memory have no CLIENT TRACKING; asynq, since it keeps tasks in sets, hashes and lists; locks in other languages, since their clients are processes.
 `
 
 // findings lists the crosses of one group: lock by lock, one line each.
@@ -158,9 +158,10 @@ func (t *table) prices(b *bytes.Buffer) {
 	}
 }
 
-const priced = `One caller acquires and releases keys of its own, each lock in turn, on the same five real servers. Compare rows, not figures of
-another day. Bare commands are SET NX PX and the compare-and-delete script without a lock. Orphan keys: servers that still have the
-key after eight callers tried for two seconds and gave up after 20 ms each time. Locks of other languages were not measured.
+const priced = `One caller acquires and releases keys of its own, each lock in turn, on the same five real servers. Compare rows, not
+figures of another day. Bare commands are SET NX PX and the compare-and-delete script without a lock. Orphan keys:
+servers that still have the key after eight callers tried for two seconds and gave up after 20 ms each time. Locks of
+other languages were not measured.
 `
 
 // rest says what was not run, and why.

@@ -63,7 +63,8 @@ var (
 func mutate(id int) bool {
 	if mutateTrace != "" {
 		if !mutateReached[id].Load() && mutateReached[id].CompareAndSwap(false, true) {
-			if f, err := mutateos.OpenFile(mutateTrace, mutateos.O_APPEND|mutateos.O_CREATE|mutateos.O_WRONLY, 0o600); err == nil {
+			const how = mutateos.O_APPEND | mutateos.O_CREATE | mutateos.O_WRONLY
+			if f, err := mutateos.OpenFile(mutateTrace, how, 0o600); err == nil {
 				f.WriteString(mutateconv.Itoa(id) + "\n")
 				f.Close()
 			}
