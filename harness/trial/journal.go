@@ -19,9 +19,9 @@ import (
 
 // Journal takes a run's events, for the checker and for the file that others read. In real time they go to the file
 // line by line, so that a killed run leaves what it saw, and are judged from there. In virtual time, where a trial
-// takes milliseconds, and without an output folder they are kept in memory; those that are worth it are written in the end.
-// A file has its name once it has its first line, which is the header: whenever the harness is killed, there is no file
-// of that name, or one that can be judged.
+// takes milliseconds, and without an output folder they are kept in memory; those that are worth it are written in
+// the end. A file has its name once it has its first line, which is the header: whenever the harness is killed,
+// there is no file of that name, or one that can be judged.
 type Journal struct {
 	folder *os.Root // the output folder; nil: there is no file
 	path   string   // of the file below it

@@ -43,11 +43,12 @@ Repeat a finding with its name: ` + "`go -C league test . -run 'TestConfirmed/re
 random numbers, so a row may differ from run to run. The same for your own lock takes [five lines](your-own-lock.md).
 `
 
-const legend = `✗ the lock breaks there. (✗) it depends on how the lock is used. ? something differed, and the cause is not
-confirmed. ✓ as good as the reference or better, in so many scenarios: it says what was tried, and is no proof. –
-nothing was shown: not run, not applicable, or inconclusive. Go libraries that dial by themselves ran on real servers,
-with fewer scenarios, unless ` + "`lockproof test`" + ` ran them. Others run on real servers only: rueidislock, since the
-servers in memory have no CLIENT TRACKING; asynq, since it keeps tasks in sets, hashes and lists; locks in other languages, since their clients are processes.
+const legend = `✗ the lock breaks there. (✗) it depends on how the lock is used. ? something differed, and the cause
+is not confirmed. ✓ as good as the reference or better, in so many scenarios: it says what was tried, and is no proof.
+– nothing was shown: not run, not applicable, or inconclusive. Go libraries that dial by themselves ran on real
+servers, with fewer scenarios, unless ` + "`lockproof test`" + ` ran them. Others run on real servers only:
+rueidislock, since the servers in memory have no CLIENT TRACKING; asynq, since it keeps tasks in sets, hashes and
+lists; locks in other languages, since their clients are processes.
 `
 
 // findings lists the crosses of one group: lock by lock, one line each.
@@ -158,10 +159,10 @@ func (t *table) prices(b *bytes.Buffer) {
 	}
 }
 
-const priced = `One caller acquires and releases keys of its own, each lock in turn, on the same five real servers. Compare rows, not
-figures of another day. Bare commands are SET NX PX and the compare-and-delete script without a lock. Orphan keys:
-servers that still have the key after eight callers tried for two seconds and gave up after 20 ms each time. Locks of
-other languages were not measured.
+const priced = `One caller acquires and releases keys of its own, each lock in turn, on the same five real servers.
+Compare rows, not figures of another day. Bare commands are SET NX PX and the compare-and-delete script without a
+lock. Orphan keys: servers that still have the key after eight callers tried for two seconds and gave up after 20 ms
+each time. Locks of other languages were not measured.
 `
 
 // rest says what was not run, and why.
