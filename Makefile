@@ -11,7 +11,8 @@ COUNT       ?= 6
 EXPLORE     ?= 10m
 PART        ?= 1/1
 
-TESTFLAGS   ?= -timeout 40m
+# make lint vets.
+TESTFLAGS   ?= -timeout 40m -vet=off
 
 # There is no C in it, and the program that tests run is built without: with one way
 # to build, each package is compiled once.
