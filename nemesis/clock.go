@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
 )
@@ -16,8 +17,8 @@ const Clock = "clock"
 
 var _ = declare(&Declaration{
 	Kind: Clock, Doc: "lets the wall clock jump, or the clock run at another rate",
-	Node:     &Effect{Class: history.NodeClock, Capability: "node-clock"},
-	Client:   &Effect{Class: history.ClientClock, Capability: "client-clock"},
+	Node:     &Effect{Class: history.NodeClock, Needs: cluster.AbilityClock},
+	Client:   &Effect{Class: history.ClientClock},
 	Optional: []string{"jump", "rate"},
 	Check:    checkClockUse,
 	Draw:     &Draw{Optional: []string{"for", "jump", "rate"}},

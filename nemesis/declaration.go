@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -60,9 +61,8 @@ type Declaration struct {
 // Effect is what a fault does to one kind of target.
 type Effect struct {
 	Class history.Class
-	// Capability is what a cluster must be able to do for it, as cluster.Kind.Can takes it;
-	// "": what the fault is called.
-	Capability string
+	// Needs is the ability that a cluster must have for it; "": every cluster can do it.
+	Needs cluster.Ability
 }
 
 // Draw says what a fault takes in a schedule, beside its targets, their number
@@ -149,20 +149,6 @@ func (d *Declaration) RandomTargets() Targets { return cmp.Or(d.Draw.Targets, d.
 func (d *Declaration) EffectOn(target string, servers []string) *Effect {
 	return d.effectOn(target,
 		func(name string) bool { return !slices.Contains(servers, name) && !strings.Contains(name, "-") })
-}
-
-// Requirements is what the fault asks of a cluster where it is aimed at these targets of a
-// run on these servers.
-func (d *Declaration) Requirements(targets, servers []string) []string {
-	var asks []string
-	for _, target := range targets {
-		if on := d.EffectOn(target, servers); on != nil {
-			if ask := cmp.Or(on.Capability, string(d.Kind)); !slices.Contains(asks, ask) {
-				asks = append(asks, ask)
-			}
-		}
-	}
-	return asks
 }
 
 func (d *Declaration) effectOn(target string, isClient func(string) bool) *Effect {

@@ -25,7 +25,7 @@ import (
 func init() {
 	nemesis.Declare(&nemesis.Declaration{
 		Kind: "freeze", Doc: "lets the node freeze",
-		Node:     &nemesis.Effect{Class: history.NodePaused, Capability: nemesis.Pause},
+		Node:     &nemesis.Effect{Class: history.NodePaused},
 		Optional: []string{"for"},
 		Draw:     &nemesis.Draw{Required: []string{"for"}},
 		EndedBy:  "thaw",

@@ -13,7 +13,7 @@ const DeleteKey = "delete-key"
 
 var _ = declare(&Declaration{
 	Kind: DeleteKey, Doc: "a third party deletes the key, whoever has it: a janitor, or somebody who forces an unlock",
-	Node:        &Effect{Class: history.NodeForgets, Capability: Flush},
+	Node:        &Effect{Class: history.NodeForgets},
 	Optional:    []string{"key"},
 	AffectedDoc: "keys that were there and went",
 	Words: Words{

@@ -13,7 +13,7 @@ const Disconnect = "disconnect"
 
 var _ = declare(&Declaration{
 	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
-	Node:        &Effect{Class: history.NodeUnreachable},
+	Node:        &Effect{Class: history.NodeUnreachable, Needs: cluster.AbilityNetwork},
 	Optional:    []string{"for"},
 	AffectedDoc: "not counted: the checker looks for a key that was there, or a client that asked meanwhile",
 	Words: Words{
@@ -35,7 +35,7 @@ var _ = declare(&Declaration{
 // proof is that it is in no network and does not answer, and that it is the same
 // server afterwards.
 func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Active, error) {
-	node, err := nodeAs[cluster.Networked](n, target, "has no network for each node")
+	node, err := nodeAs[cluster.Networked](n, target, cluster.AbilityNetwork)
 	if err != nil {
 		return nil, err
 	}

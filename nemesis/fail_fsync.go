@@ -13,7 +13,7 @@ const FailFsync = "fail-fsync"
 
 var _ = declare(&Declaration{
 	Kind: FailFsync, Doc: "lets each fsync on the node's disk fail with an I/O error (EIO)",
-	Node:        &Effect{Class: history.NodeDisk},
+	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
 	Optional:    []string{"for"},
 	AffectedDoc: "fsyncs that failed",
 	Words: Words{

@@ -18,7 +18,7 @@ const Fill = "fill"
 var _ = declare(&Declaration{
 	Kind: Fill, Doc: "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, " +
 		"ten times over; with keys that expire, where only such are evicted",
-	Node:        &Effect{Class: history.NodeMemory},
+	Node:        &Effect{Class: history.NodeMemory, Needs: cluster.AbilityServer},
 	Optional:    []string{"for"},
 	AffectedDoc: "not counted, as of a kill: that its memory is full is measured",
 	Words: Words{

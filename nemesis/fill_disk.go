@@ -16,7 +16,7 @@ const FillDisk = "fill-disk"
 var _ = declare(&Declaration{
 	Kind:     FillDisk,
 	Doc:      "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
-	Node:     &Effect{Class: history.NodeDisk},
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
 	Optional: []string{"for"}, SmallDisk: true,
 	AffectedDoc: "writes that found the disk full",
 	Words: Words{

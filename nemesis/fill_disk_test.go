@@ -67,5 +67,5 @@ func TestFillDisk_NoWrites_NotEffective(t *testing.T) {
 
 func needDisk(t *testing.T, r *rig) {
 	t.Helper()
-	needShim(t, r, string(FillDisk))
+	needShim(t, r, cluster.AbilityDisk)
 }

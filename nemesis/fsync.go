@@ -43,7 +43,7 @@ func (n *Nemesis) fsync(f Fault, target string, asked map[string]string, do fsyn
 
 // disk is a node's, if the cluster can get at it.
 func (n *Nemesis) disk(target string) (cluster.Disk, error) {
-	return nodeAs[cluster.Disk](n, target, "has no access to disks")
+	return nodeAs[cluster.Disk](n, target, cluster.AbilityDisk)
 }
 
 // fsyncEndText tells of the end of a disturbance.

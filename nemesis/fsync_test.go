@@ -16,7 +16,7 @@ import (
 func onDisks(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	onLocal(t, func(t *testing.T, r *rig) {
-		needShim(t, r, string(SlowFsync))
+		needShim(t, r, cluster.AbilityDisk)
 		test(t, r)
 	})
 }
@@ -74,8 +74,7 @@ func TestFsyncFaults_NoFsyncs_NotEffective(t *testing.T) {
 func TestFsyncFaults_VirtualCluster_Unsupported(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: SlowFsync, Targets: []string{"n2"}, Delay: time.Second})
-		require.EqualError(t, err, "slow-fsync n2: the virtual cluster has no access to disks")
-		require.Error(t, r.can(string(SlowFsync)))
-		require.Error(t, r.can(string(FailFsync)))
+		require.EqualError(t, err, "slow-fsync n2: needs a disk that can stall, fail and be full, which the virtual cluster does not have")
+		require.Error(t, r.can(cluster.AbilityDisk))
 	})
 }

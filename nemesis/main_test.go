@@ -104,23 +104,23 @@ func onLocalWith(t *testing.T, change func(*cluster.Config), options locks.Optio
 	r.run(t, c, test)
 }
 
-// needShim skips a test of a fault that a cluster cannot do: all of them can do
+// needShim skips a test of an ability that a cluster has not: all of them have
 // all that is tested, but for the local one without the preload shim.
-func needShim(t *testing.T, r *rig, fault string) {
+func needShim(t *testing.T, r *rig, a cluster.Ability) {
 	t.Helper()
-	if lack := r.can(fault); lack != nil {
+	if lack := r.can(a); lack != nil {
 		needs.PlainTemp(t)
 		needs.Check(t, needs.Compiler, lack)
 	}
 }
 
-// can says whether the cluster can do a fault.
-func (r *rig) can(fault string) error {
+// can says whether the cluster has an ability.
+func (r *rig) can(a cluster.Ability) error {
 	kind, err := kinds.Find(r.cluster.Kind())
 	if err != nil {
 		return err
 	}
-	return kind.Can(fault)
+	return kind.Can(a)
 }
 
 func (r *rig) config() cluster.Config {

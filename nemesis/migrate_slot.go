@@ -27,7 +27,7 @@ var _ = declare(&Declaration{
 	Kind: MigrateSlot,
 	Doc: "moves the slot of the key to another master of the Redis Cluster, as redis-cli does: it is open (ASK) " +
 		"until the fault ends, and then the other's",
-	Node:        &Effect{Class: history.SlotMoves, Capability: "redis-cluster"},
+	Node:        &Effect{Class: history.SlotMoves, Needs: cluster.AbilityRedisCluster},
 	Required:    []string{"to"},
 	Optional:    []string{"for", "key", "mistake"},
 	AffectedDoc: "the key, if it was on the node",
@@ -66,7 +66,7 @@ type slotMove struct {
 func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Active, error) {
 	members, ok := n.cluster.(cluster.RedisCluster)
 	if !ok {
-		return nil, fmt.Errorf("the %s cluster has no Redis Cluster", n.cluster.Kind())
+		return nil, &cluster.Unsupported{Cluster: n.cluster.Kind(), Needs: cluster.AbilityRedisCluster}
 	}
 	m := &slotMove{nemesis: n, cluster: members, fault: f}
 	var err error

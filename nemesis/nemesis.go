@@ -159,21 +159,21 @@ func (n *Nemesis) node(target string) (cluster.Node, error) {
 }
 
 // nodeAs finds the node that a target names, which has to be one that not every cluster has.
-func nodeAs[T cluster.Node](n *Nemesis, target, lack string) (able T, err error) {
+func nodeAs[T cluster.Node](n *Nemesis, target string, needs cluster.Ability) (able T, err error) {
 	node, err := n.node(target)
 	if err != nil {
 		return able, err
 	}
 	able, ok := node.(T)
 	if !ok {
-		return able, fmt.Errorf("the %s cluster %s", n.cluster.Kind(), lack)
+		return able, &cluster.Unsupported{Cluster: n.cluster.Kind(), Needs: needs}
 	}
 	return able, nil
 }
 
 // server finds the real server that a target names.
 func (n *Nemesis) server(target string) (cluster.Server, error) {
-	return nodeAs[cluster.Server](n, target, "has no real servers")
+	return nodeAs[cluster.Server](n, target, cluster.AbilityServer)
 }
 
 // begin records a fault that lasts and keeps it.

@@ -14,7 +14,7 @@ import (
 // occupy lets another user's script run on a node, which answers BUSY meanwhile, or
 // nothing.
 func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bool) (*Active, error) {
-	scripted, err := nodeAs[cluster.Scripted](n, target, "cannot occupy a node with a script")
+	scripted, err := nodeAs[cluster.Scripted](n, target, cluster.AbilityScript)
 	if err != nil {
 		return nil, err
 	}

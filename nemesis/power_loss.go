@@ -14,7 +14,7 @@ const PowerLoss = "power-loss"
 
 var _ = declare(&Declaration{
 	Kind: PowerLoss, Doc: "a kill after which what had not been fsynced is gone",
-	Node:     &Effect{Class: history.NodeDown},
+	Node:     &Effect{Class: history.NodeDown, Needs: cluster.AbilityPowerLoss},
 	Optional: []string{"after"}, Machine: true,
 	Draw:        &Draw{Required: []string{"for"}},
 	EndedBy:     Start,

@@ -14,7 +14,7 @@ const Rewrite = "rewrite"
 
 var _ = declare(&Declaration{
 	Kind: Rewrite, Doc: "a BGREWRITEAOF that takes so long",
-	Node:        &Effect{Class: history.NodeDisk},
+	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityServer},
 	Required:    []string{"for"},
 	AffectedDoc: "not counted, as of a kill: that it is under way is measured",
 	Words: Words{

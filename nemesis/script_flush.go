@@ -11,7 +11,7 @@ const ScriptFlush = "script-flush"
 
 var _ = declare(&Declaration{
 	Kind: ScriptFlush, Doc: "an operator's SCRIPT FLUSH: EVALSHA is answered NOSCRIPT until the script is sent again",
-	Node:        &Effect{Class: history.NodeScripts, Capability: Flush},
+	Node:        &Effect{Class: history.NodeScripts},
 	Draw:        &Draw{},
 	AffectedDoc: "not counted: servers do not list their scripts",
 	Words: Words{

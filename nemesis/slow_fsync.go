@@ -13,7 +13,7 @@ const SlowFsync = "slow-fsync"
 
 var _ = declare(&Declaration{
 	Kind: SlowFsync, Doc: "delays each fsync on the node's disk, whichever process makes it",
-	Node:     &Effect{Class: history.NodeDisk},
+	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
 	Required: []string{"by"}, Optional: []string{"for"},
 	Check: func(u Use) []Misuse {
 		if u.Modifiers["by"] && u.Delay == 0 {

@@ -17,7 +17,7 @@ var _ = declare(&Declaration{
 	Kind: Starve,
 	Doc: "the work blocks the loop on which the lock's timers run: its renewals and retries are late, " +
 		"and the work goes on",
-	Client:      &Effect{Class: history.ClientStarved, Capability: "client-timers"},
+	Client:      &Effect{Class: history.ClientStarved},
 	Required:    []string{"for"},
 	Draw:        &Draw{Required: []string{"for"}},
 	AffectedDoc: "timers of the lock that were late",

@@ -19,7 +19,9 @@ func TestStopAndStart_RecordRunIDAndKeys(t *testing.T) {
 	for _, kind := range []Kind{Kill, Shutdown, PowerLoss} {
 		t.Run(string(kind), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
-				needShim(t, r, string(kind))
+				if kind == PowerLoss {
+					needShim(t, r, cluster.AbilityPowerLoss)
+				}
 				ctx := context.Background()
 				<-r.clients.do(t, "c1", client.Command{Do: client.DoAcquire, Key: "k1", Within: time.Second})
 				r.sleep(100 * time.Millisecond) // a majority was enough; now all have it
@@ -210,7 +212,7 @@ func TestSchedule_SupervisedNodes(t *testing.T) {
 			{Start: 10 * time.Millisecond, Duration: 50 * time.Millisecond, Fault: Fault{Kind: Kill, Targets: []string{"n1", "n2"}}},
 			{Start: 20 * time.Millisecond, Duration: 50 * time.Millisecond, Fault: Fault{Kind: Shutdown, Targets: []string{"n3"}}},
 		}
-		if r.can(string(PowerLoss)) == nil {
+		if r.can(cluster.AbilityPowerLoss) == nil {
 			plan = append(plan, Planned{Start: 200 * time.Millisecond, Duration: 300 * time.Millisecond,
 				Fault: Fault{Kind: PowerLoss, Targets: []string{"n3"}}})
 		}

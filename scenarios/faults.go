@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 )
@@ -24,30 +25,59 @@ func (s *Scenario) Breaks() bool {
 	})
 }
 
-// Requirements lists what the scenario's faults and replicas ask of a cluster, as
-// cluster.Kind.Can takes it.
-func (s *Scenario) Requirements() []string {
-	var asks []string
-	if len(s.Replicas) > 0 {
-		asks = append(asks, "replicas")
-	}
-	if s.Sentinels > 0 {
-		asks = append(asks, "sentinels")
-	}
-	if s.RedisCluster != nil {
-		asks = append(asks, "redis-cluster")
+// effects lists what the scenario's faults do to each of their targets.
+func (s *Scenario) effects() []*nemesis.Effect {
+	var effects []*nemesis.Effect
+	add := func(verb Verb, targets []string) {
+		fault := nemesis.Find(string(verb))
+		for _, target := range targets {
+			if fault == nil {
+				break
+			}
+			if on := fault.EffectOn(target, s.Servers()); on != nil {
+				effects = append(effects, on)
+			}
+		}
 	}
 	for _, step := range s.Script {
-		if fault := step.Fault(); fault != nil && fault.Breaks() {
-			asks = append(asks, fault.Requirements(step.Targets, s.Servers())...)
-		}
+		add(step.Verb, step.Targets)
 	}
 	for _, r := range s.Nemesis {
-		if fault := nemesis.Find(string(r.Fault)); fault != nil {
-			asks = append(asks, fault.Requirements(r.Candidates, s.Servers())...)
+		add(r.Fault, r.Candidates)
+	}
+	return effects
+}
+
+// HasClass reports whether a fault does something of a class to one of its targets.
+func (s *Scenario) HasClass(class history.Class) bool {
+	return slices.ContainsFunc(s.effects(), func(e *nemesis.Effect) bool { return e.Class == class })
+}
+
+// Needs lists the abilities that a cluster must have for the scenario.
+func (s *Scenario) Needs() []cluster.Ability {
+	var needs []cluster.Ability
+	for name := range s.Redis {
+		if name == cluster.MinReplicas || name == cluster.MinLag {
+			needs = append(needs, cluster.AbilityReplica)
+		} else {
+			needs = append(needs, cluster.AbilityServer)
 		}
 	}
-	return asks
+	for ability, needed := range map[cluster.Ability]bool{
+		cluster.AbilitySupervisor: s.Restart == RestartAlways, cluster.AbilityReplica: len(s.Replicas) > 0,
+		cluster.AbilitySentinels: s.Sentinels > 0, cluster.AbilityRedisCluster: s.RedisCluster != nil,
+	} {
+		if needed {
+			needs = append(needs, ability)
+		}
+	}
+	for _, e := range s.effects() {
+		if e.Needs != "" {
+			needs = append(needs, e.Needs)
+		}
+	}
+	slices.Sort(needs)
+	return slices.Compact(needs)
 }
 
 // SmallDisks lists the servers that need small disks, since theirs are filled.

@@ -41,7 +41,7 @@ func needRedis(t *testing.T) {
 	t.Helper()
 	needs.Check(t, needs.Redis, local.Available(""))
 	needs.PlainTemp(t)
-	needs.Check(t, needs.Compiler, local.Kind.Can("power-loss"))
+	needs.Check(t, needs.Compiler, local.Kind.Can(cluster.AbilityPowerLoss))
 }
 
 // Each of the nine files is judged on real servers that run with its own lines.

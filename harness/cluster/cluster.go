@@ -116,9 +116,8 @@ type Node interface {
 	Clock(ctx context.Context) (int64, error)
 }
 
-// Disk is a Node whose fsyncs can be disturbed; its cluster then supports
-// slow-fsync and fail-fsync. What it says holds for every process of the server,
-// also for one that starts later.
+// Disk is a Node whose fsyncs can be disturbed. What it says holds for every process of the
+// server, also for one that starts later.
 type Disk interface {
 	Node
 	// SlowFsync delays each fsync by d, 0 for no longer.
@@ -140,8 +139,7 @@ type Disturbed struct {
 	Full    int `json:"full"`
 }
 
-// Server is a Node that is a real Redis server; its cluster then supports fill
-// and rewrite.
+// Server is a Node that is a real Redis server.
 type Server interface {
 	Node
 	// Info reads fields of INFO; ErrDown if the node is down.
@@ -155,8 +153,7 @@ type Server interface {
 	Rewrite(ctx context.Context, d time.Duration) error
 }
 
-// Scripted is a Node on which a script of another user can run for long; its cluster
-// then supports busy and block.
+// Scripted is a Node on which a script of another user can run for long.
 type Scripted interface {
 	Node
 	// Occupy lets a script run for about d. With answers the node answers BUSY to
@@ -167,8 +164,7 @@ type Scripted interface {
 	Occupy(ctx context.Context, d time.Duration, answers bool) (end func(context.Context) error, err error)
 }
 
-// Networked is a Node in a network that it can be taken out of; its cluster then
-// supports disconnect.
+// Networked is a Node in a network that it can be taken out of.
 type Networked interface {
 	Node
 	// Disconnect takes the node out of its network: it runs on, and nobody
@@ -188,8 +184,7 @@ type Supervised interface {
 	AwaitRestart(ctx context.Context) (bool, error)
 }
 
-// Replica is a Node that can be made a master; the cluster then supports replicas
-// and promote.
+// Replica is a Node that can be made a master.
 type Replica interface {
 	Node
 	// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
@@ -197,8 +192,7 @@ type Replica interface {
 	Promote(ctx context.Context) error
 }
 
-// Sentinels is a Cluster whose Sentinels can be asked; it then supports
-// sentinels.
+// Sentinels is a Cluster whose Sentinels can be asked.
 type Sentinels interface {
 	Cluster
 	// Masters gives, for each Sentinel, the server that it names as the master.
@@ -206,7 +200,7 @@ type Sentinels interface {
 }
 
 // RedisCluster is a Cluster whose members can be asked for the masters of a Redis
-// Cluster, and told to move slots; it then supports redis-cluster.
+// Cluster, and told to move slots.
 type RedisCluster interface {
 	Cluster
 	// Leads says whether all members that answer, the replica among them, name it as the
@@ -309,23 +303,6 @@ const (
 	Lose Action = "lose"
 	Drop Action = "drop"
 )
-
-// Unsupported says that a cluster cannot do a fault, why, and how to get it. Needs
-// is what the fault needs and the cluster does not have; it says enough without Why.
-type Unsupported struct {
-	Cluster, Fault, Needs, Why, How string
-}
-
-func (u *Unsupported) Error() string {
-	if u.Needs != "" {
-		return fmt.Sprintf("needs %s, which the %s cluster does not have: %s", u.Needs, u.Cluster, u.How)
-	}
-	s := fmt.Sprintf("the %s cluster cannot do %s: %s", u.Cluster, u.Fault, u.Why)
-	if u.How != "" {
-		s += "; " + u.How
-	}
-	return s
-}
 
 // Lost says that a cluster which could be used cannot be used any more, why, and
 // what to do.

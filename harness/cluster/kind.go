@@ -40,10 +40,10 @@ type Kind struct {
 	Name string
 	// Needs are what it needs of the machine.
 	Needs []Need
-	// Can says whether its clusters can do a fault, or can be set up in a way (a
-	// supervisor, a setting of the servers): nil, or an *Unsupported. Faults are
-	// named as in history.Fault.Kind, the clock told apart by whose it is.
-	Can func(what string) error
+	// Has are its abilities. Lacks says of one of them what this machine lacks for it: nil,
+	// or an *Unsupported.
+	Has   []Ability
+	Lacks func(Ability) error
 	// Fits says whether it can have these servers, and so many Sentinels: nil, or
 	// an *Unsupported.
 	Fits func(servers []string, sentinels int) error

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
@@ -157,7 +158,7 @@ func runAsExpected(t *testing.T, o Options) {
 // what the preload shim needs.
 func countSkip(t *testing.T, row, on string) {
 	t.Helper()
-	if lack := local.Kind.Can("power-loss"); on == Local && lack != nil {
+	if lack := local.Kind.Can(cluster.AbilityPowerLoss); on == Local && lack != nil {
 		t.Run(row, func(t *testing.T) {
 			needs.PlainTemp(t)
 			needs.Check(t, needs.Compiler, lack)

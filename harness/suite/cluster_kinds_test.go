@@ -31,17 +31,12 @@ func (m *toyMaker) Close() error {
 	return m.Maker.Close()
 }
 
-// declareToy adds a kind of cluster, in virtual time, that cannot be flushed.
+// declareToy adds a kind of cluster, in virtual time, that has no abilities.
 func declareToy(t *testing.T) *toyMaker {
 	m := &toyMaker{}
 	toy := virtual.Kind
 	toy.Name = "toy"
-	toy.Can = func(what string) error {
-		if what == "flush" {
-			return &cluster.Unsupported{Cluster: "toy", Fault: what, Why: "it has no water", How: "bring some"}
-		}
-		return virtual.Kind.Can(what)
-	}
+	toy.Has = nil
 	toy.Open = func(ctx context.Context, choice cluster.Choice, notices io.Writer) (_ cluster.Maker, err error) {
 		m.choice = choice // what servers there are is the kind's own affair
 		m.Maker, err = virtual.Kind.Open(ctx, cluster.Choice{}, notices)
@@ -82,8 +77,8 @@ func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
 	why = skips(t, o, jobsOf(t, o, file)[0])
 	require.Equal(t, "it runs on toy only", why)
 
-	require.NoError(t, os.WriteFile(file, []byte(scenario("  - flush: n1\n")), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(scenario("  - power-loss: n1\n")), 0o600))
 	o.Cluster = "toy"
 	why = skips(t, o, jobsOf(t, o, file)[0])
-	require.Equal(t, "the toy cluster cannot do flush: it has no water; bring some", why)
+	require.Equal(t, "needs a disk that loses what was not synced, which the toy cluster does not have: use --on virtual or --on local or --on docker", why)
 }

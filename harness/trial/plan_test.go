@@ -8,6 +8,7 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/cluster"
+	_ "example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/virtual"
 	"example.org/lockproof/harness/history"
@@ -77,10 +78,10 @@ func TestSkip_Reasons(t *testing.T) {
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
 		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = time.Second }, ""},
 		{"a fault that the cluster cannot do", local.Kind, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
-			unsupported(local.Kind, "power-loss")},
+			lacking(local.Kind, cluster.AbilityPowerLoss)},
 		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
 			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1", "n1"}}}
-		}, unsupported(local.Kind, "node-clock")},
+		}, lacking(local.Kind, cluster.AbilityClock)},
 		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
 		{"a store that reads tell no token", virtual.Kind, "redsync",
@@ -107,7 +108,7 @@ func TestSkip_Reasons(t *testing.T) {
 			func(s *scenarios.Scenario) { s.MultiNodeReason = "nobody goes on without it" },
 			"single is a lock on one node: nobody goes on without it"},
 		{"a Redis Cluster", virtual.Kind, "single", func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
-			"needs a Redis Cluster, which the virtual cluster does not have: use --on local"},
+			"needs a Redis Cluster, which the virtual cluster does not have: use --on local or --on docker"},
 		{"one client of a Redis Cluster", local.Kind, "single",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} }, ""},
 		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single",
@@ -139,9 +140,9 @@ func TestSkip_Reasons(t *testing.T) {
 	}
 }
 
-// unsupported is what a cluster says of a fault that it cannot do; "" if it can.
-func unsupported(kind cluster.Kind, fault string) string {
-	if err := kind.Can(fault); err != nil {
+// lacking is what a cluster says of an ability that it has not; "" if it has.
+func lacking(kind cluster.Kind, a cluster.Ability) string {
+	if err := kind.Can(a); err != nil {
 		return err.Error()
 	}
 	return ""

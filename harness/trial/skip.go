@@ -2,11 +2,11 @@ package trial
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/scenarios"
 )
@@ -16,8 +16,8 @@ func (p *Plan) Skip() string {
 	if p.Settings.Unfit != "" {
 		return p.Settings.Unfit
 	}
-	for _, need := range append(p.serverRequirements(), p.Requirements()...) {
-		if err := p.Settings.On.Can(need); err != nil {
+	for _, ability := range p.Needs() {
+		if err := p.Settings.On.Can(ability); err != nil {
 			return err.Error()
 		}
 	}
@@ -83,13 +83,13 @@ func (p *Plan) lockUnsuitable() string {
 		return lacks(locks.FeatureExtend, "cannot extend a lease")
 	case uses(scenarios.VerbWatch) && !k.Watches && !k.Renews:
 		return lacks(locks.FeatureWatch, "has no watchdog")
-	case slices.Contains(p.Requirements(), "client-clock") && !k.OwnClock && k.Program:
+	case p.HasClass(history.ClientClock) && !k.OwnClock && k.Program:
 		return lacks(locks.FeatureClock, "reads a clock that cannot be set for one client")
-	case slices.Contains(p.Requirements(), "client-clock") && !k.OwnClock:
+	case p.HasClass(history.ClientClock) && !k.OwnClock:
 		return k.Name + " " + systemClock
-	case slices.Contains(p.Requirements(), "client-timers") && k.Program:
+	case p.HasClass(history.ClientStarved) && k.Program:
 		return k.Name + " sets timers of its own, which cannot be made late for one client"
-	case slices.Contains(p.Requirements(), "client-timers") && !k.OwnClock:
+	case p.HasClass(history.ClientStarved) && !k.OwnClock:
 		return k.Name + " " + systemClock
 	case p.needsThreads() && k.Program && !k.Threads:
 		return lacks(locks.FeatureThreads,
@@ -138,15 +138,6 @@ func (p *Plan) expectsTokens() bool {
 	return slices.ContainsFunc(checker.Properties(), func(property checker.Property) bool {
 		return property.Tokens && p.Expect[property.Name] != ""
 	})
-}
-
-// serverRequirements names what the plan asks of a cluster's servers.
-func (p *Plan) serverRequirements() []string {
-	names := slices.Sorted(maps.Keys(p.Redis))
-	if p.Restart == scenarios.RestartAlways {
-		names = append(names, "supervisor")
-	}
-	return names
 }
 
 // systemClock is why a lock cannot be run where the clock of one client is set.

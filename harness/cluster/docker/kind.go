@@ -3,12 +3,10 @@ package docker
 import (
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/server"
 )
 
 // parallel is how many trials run side by side on two processors: they wait even
@@ -27,7 +25,9 @@ var Kind = cluster.Kind{
 		{Name: "base image", Find: plainly(FindBase)},
 		{Name: "servers", Find: listServers},
 	},
-	Can:     can,
+	Has: []cluster.Ability{cluster.AbilityPowerLoss, cluster.AbilityClock, cluster.AbilityDisk, cluster.AbilityServer,
+		cluster.AbilityScript, cluster.AbilityNetwork, cluster.AbilitySupervisor, cluster.AbilityReplica,
+		cluster.AbilitySentinels, cluster.AbilityRedisCluster},
 	Fits:    Fits,
 	Knows:   knows,
 	Server:  strings.Join(ServerNames(), ", ") + " (default: the first)",
@@ -59,27 +59,4 @@ func plainly(find func(context.Context) (string, error)) func(context.Context) (
 // listServers says which servers there are to choose from.
 func listServers(context.Context) (string, error) {
 	return strings.Join(ServerNames(), ", ") + " (--server; the first by default), or an image of your own (--image)", nil
-}
-
-// supported are the faults that containers, toxiproxy and the preload shim can
-// do.
-var supported = []string{
-	"kill", "shutdown", "start", "pause", "resume", "flush",
-	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "client-timers", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
-	"replicas", "promote", "sentinels", "redis-cluster", "fill", "rewrite", "busy", "block", "disconnect",
-}
-
-// setups are what its servers can be set up with.
-var setups = append([]string{"supervisor"}, server.Adjustable...)
-
-// can says whether a docker cluster can do a fault: nil, or a
-// *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
-// node-clock.
-func can(fault string) error {
-	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
-		return nil
-	}
-	return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fault, Why: "it knows no such fault",
-		How: "it can do " + strings.Join(supported, ", ")}
 }

@@ -179,7 +179,7 @@ func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(c
 // PowerLoss kills the process and those that it has forked, which would go on writing. It is
 // stopped first, so that it forks no more.
 func (h *host) PowerLoss(ctx context.Context, _ realcluster.Disk) (lost int64, err error) {
-	if err := h.needShim(powerLoss); err != nil {
+	if err := h.needShim(cluster.AbilityPowerLoss); err != nil {
 		return 0, err
 	}
 	p := h.proc.Load()
@@ -200,7 +200,7 @@ func (h *host) PowerLoss(ctx context.Context, _ realcluster.Disk) (lost int64, e
 // SetClock commands the shim; without one the clock is this machine's.
 func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (time.Time, error) {
 	if jump != 0 || rate != 0 {
-		err := h.needShim(nodeClock)
+		err := h.needShim(cluster.AbilityClock)
 		if err == nil {
 			err = h.shim.SetClock(jump, rate)
 		}
@@ -217,7 +217,7 @@ func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (ti
 
 // Disturb commands the shim.
 func (h *host) Disturb(_ context.Context, d realcluster.Disk) (done cluster.Disturbed, err error) {
-	if err := h.needShim(slowFsync); err != nil {
+	if err := h.needShim(cluster.AbilityDisk); err != nil {
 		return done, err
 	}
 	s, err := h.shim.Disturb(d.Slow, d.Fail, d.Full)
@@ -228,9 +228,9 @@ func (h *host) Disturb(_ context.Context, d realcluster.Disk) (done cluster.Dist
 func (h *host) Log(context.Context) string { return process.Tail(h.logFile()) }
 
 // needShim is the error of a fault that cannot be done for want of the shim.
-func (h *host) needShim(fault string) error {
+func (h *host) needShim(a cluster.Ability) error {
 	if h.shim == nil {
-		return can(fault)
+		return lacks(a)
 	}
 	p := h.proc.Load()
 	if p == nil || !p.Running() {
@@ -239,8 +239,8 @@ func (h *host) needShim(fault string) error {
 	if under, err := h.shim.Commands(p.Identity().PID); under || err != nil {
 		return err
 	}
-	return unsupported(fault, fmt.Sprintf("%s does not load the preload shim", h.c.server.file),
-		"use a server that is linked dynamically, as distributions have it")
+	return &cluster.Unsupported{Cluster: cluster.Local, Needs: a, Why: h.c.server.file + " does not load the preload shim",
+		How: "use a server that is linked dynamically, as distributions have it"}
 }
 
 // close ends the server for good and gives up its ports.

@@ -9,13 +9,6 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// Adjustable are the lines of redis.conf, by name, that a cluster's servers can
-// be set up with.
-var Adjustable = []string{
-	"appendfsync", "appendonly", "auto-aof-rewrite-percentage", "maxmemory", "maxmemory-policy",
-	"no-appendfsync-on-rewrite", "save", cluster.MinReplicas, cluster.MinLag,
-}
-
 // Settings are the lines of redis.conf for a persistence setting, and for further
 // ones by name. The server asks for the Password.
 func Settings(p cluster.Persistence, more map[string]string) (string, error) {

@@ -1,0 +1,22 @@
+package kinds
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/cluster"
+	_ "example.org/lockproof/harness/cluster/docker"
+)
+
+// What a kind of cluster has not is told with the kinds that have it.
+func TestAnAbilityIsLookedForInOtherKinds(t *testing.T) {
+	kind, err := Find(cluster.Virtual)
+	require.NoError(t, err)
+	require.NoError(t, kind.Can(cluster.AbilityPowerLoss))
+	require.EqualError(t, kind.Can(cluster.AbilityDisk), "needs a disk that can stall, fail and be full, which the virtual "+
+		"cluster does not have: use --on local or --on docker")
+	require.EqualError(t, kind.Can(cluster.AbilityNetwork), "needs nodes in a network of their own, which the virtual cluster "+
+		"does not have: use --on docker")
+	require.EqualError(t, kind.Can("wings"), "needs wings, which the virtual cluster does not have")
+}
