@@ -3,7 +3,8 @@ package cluster
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"example.org/lockproof/internal/wording"
 )
 
 // Ability is what some faults and settings need and not every kind of cluster has, in words that go after "needs". All
@@ -33,14 +34,17 @@ func (k Kind) Can(a Ability) error {
 		return k.Lacks(a)
 	}
 	lack := &Unsupported{Cluster: k.Name, Needs: a}
-	var with []string
+	var others []string
 	for _, name := range Names() {
 		if slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Name == name && slices.Contains(k.Has, a) }) {
-			with = append(with, "--on "+name)
+			others = append(others, name)
 		}
 	}
-	if len(with) > 0 {
-		lack.How = "use " + strings.Join(with, " or ")
+	switch {
+	case len(others) == 1:
+		lack.How = others[0] + " does"
+	case len(others) > 1:
+		lack.How = wording.List(others) + " do"
 	}
 	return lack
 }

@@ -46,7 +46,7 @@ var table = []allowed{
 	{"harness/overlay", ""},
 	{"harness/interleave", ""},
 	{"harness/interleave/rewrite", "harness/interleave"},
-	{"harness/cluster", "harness/history"},
+	{"harness/cluster", "harness/history internal/wording"},
 	{"harness/client", "harness/cluster harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks" +
 		" harness/locks/builtin harness/overlay redlock"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},

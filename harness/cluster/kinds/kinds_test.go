@@ -15,8 +15,8 @@ func TestAnAbilityIsLookedForInOtherKinds(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, kind.Can(cluster.AbilityPowerLoss))
 	require.EqualError(t, kind.Can(cluster.AbilityDisk), "needs a disk that can stall, fail and be full, which the virtual "+
-		"cluster does not have: use --on local or --on docker")
+		"cluster does not have: local and docker do")
 	require.EqualError(t, kind.Can(cluster.AbilityNetwork), "needs nodes in a network of their own, which the virtual cluster "+
-		"does not have: use --on docker")
+		"does not have: docker does")
 	require.EqualError(t, kind.Can("wings"), "needs wings, which the virtual cluster does not have")
 }
