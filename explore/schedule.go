@@ -67,14 +67,14 @@ func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Sc
 // node timeout costs an attempt as much, and the next one again, which a long retry delay
 // puts off.
 func (s *Schedule) bounds() scenarios.Bounds {
-	var b scenarios.Bounds
+	b := scenarios.Bounds{}
 	if s.Lock.MaxExtensions > 0 {
-		b.Tenure = scenarios.Span{TTLs: float64(s.Lock.MaxExtensions + 1)}
+		b["tenure"] = scenarios.Span{TTLs: float64(s.Lock.MaxExtensions + 1)}
 	}
 	if asked := 2 * s.Lock.NodeTimeout; asked+s.Lock.RetryMax > 0 {
-		b.Grant = scenarios.Span{Fixed: s.TTL/2 + asked + s.Lock.RetryMax}
-		b.Release = scenarios.Span{Fixed: s.TTL/2 + asked}
-		b.Free = scenarios.Span{Fixed: s.TTL*3/2 + asked + s.Lock.RetryMax}
+		b["grant"] = scenarios.Span{Fixed: s.TTL/2 + asked + s.Lock.RetryMax}
+		b["release"] = scenarios.Span{Fixed: s.TTL/2 + asked}
+		b["free"] = scenarios.Span{Fixed: s.TTL*3/2 + asked + s.Lock.RetryMax}
 	}
 	return b
 }

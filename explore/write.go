@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/scenarios"
 )
 
@@ -94,12 +95,9 @@ func (f *file) lock(name string, l Lock) {
 // bounds writes those that are not the default.
 func (f *file) bounds(b scenarios.Bounds) {
 	var all []string
-	for _, bound := range []struct {
-		name string
-		is   scenarios.Span
-	}{{"free", b.Free}, {"grant", b.Grant}, {"release", b.Release}, {"cancel", b.Cancel}, {"tenure", b.Tenure}} {
-		if !bound.is.IsZero() {
-			all = append(all, bound.name+": "+f.span(bound.is.In(f.ttl)))
+	for _, name := range history.BoundNames {
+		if bound, is := b[name]; is {
+			all = append(all, name+": "+f.span(bound.In(f.ttl)))
 		}
 	}
 	if len(all) > 0 {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -220,17 +221,19 @@ func (d *decoder) expect(n ast.Node, what string) map[string]string {
 	return expect
 }
 
-// boundsFrom reads bounds; what they do not set stays as in b.
-func boundsFrom(b Bounds) value[Bounds] {
+// boundsFrom reads bounds; what they do not set stays as in before.
+func boundsFrom(before Bounds) value[Bounds] {
 	return func(d *decoder, n ast.Node, what string) Bounds {
-		d.fields(n, what, []field{
-			{"free", "", set(&b.Free, positive.span)},
-			{"grant", "", set(&b.Grant, positive.span)},
-			{"release", "", set(&b.Release, positive.span)},
-			{"cancel", "", set(&b.Cancel, positive.span)},
-			{"tenure", "", set(&b.Tenure, positive.span)},
-		})
-		return b
+		bounds := Bounds{}
+		maps.Copy(bounds, before)
+		var fields []field
+		for _, name := range history.BoundNames {
+			fields = append(fields, field{name, "", func(d *decoder, n ast.Node, what string) {
+				bounds[name] = positive.span(d, n, what)
+			}})
+		}
+		d.fields(n, what, fields)
+		return bounds
 	}
 }
 

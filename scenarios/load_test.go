@@ -134,8 +134,8 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
 			By: Span{Fixed: 5 * time.Millisecond}, Direction: cluster.ToNode},
 	}, s.Nemesis)
-	require.Equal(t, Bounds{Free: Span{TTLs: 2}, Grant: Span{TTLs: 0.5}, Release: Span{TTLs: 3}, Cancel: Span{TTLs: 4},
-		Tenure: Span{TTLs: 9}}, s.Bounds)
+	require.Equal(t, Bounds{"free": {TTLs: 2}, "grant": {TTLs: 0.5}, "release": {TTLs: 3}, "cancel": {TTLs: 4},
+		"tenure": {TTLs: 9}}, s.Bounds)
 	require.Equal(t, Earned{number(1), number(2), number(3), number(4), number(0)}, s.Earned)
 }
 
@@ -309,7 +309,7 @@ variants:
 	require.Nil(t, s.Variants[2].Redis)
 	require.Equal(t, map[string]string{"maxmemory": "4mb"}, s.Redis)
 	last := s.Variants[4]
-	require.Equal(t, Bounds{Free: Span{TTLs: 2}, Grant: Span{TTLs: 1}}, *last.Bounds)
+	require.Equal(t, Bounds{"free": {TTLs: 2}, "grant": {TTLs: 1}}, last.Bounds)
 	require.Equal(t, 2, *last.Earned.Grants)
 	require.Equal(t, 1, *last.Earned.Refused)
 	require.Nil(t, s.Earned.Refused, "the scenario itself is not touched")

@@ -126,14 +126,8 @@ type Random struct {
 // Range is drawn from uniformly.
 type Range struct{ Min, Max Span }
 
-// Bounds of the liveness properties; zero values are defaults.
-type Bounds struct {
-	Free    Span // default 1 ttl + the longest retry + a margin
-	Grant   Span // default 0.5 ttl
-	Release Span // default 0.5 ttl
-	Cancel  Span // default 0.5 ttl and two node timeouts for each node
-	Tenure  Span // default none
-}
+// Bounds are those of the liveness properties that are not the default, by the names of history.BoundNames.
+type Bounds map[string]Span
 
 // Earned is what must have happened for a "holds" to mean anything. Nil fields
 // are defaults.
@@ -154,7 +148,7 @@ type Variant struct {
 	Redis       map[string]string // nil: the scenario's
 	Workload    *Workload         // replaces the scenario's, with as many clients
 	Script      []Step            // replaces the scenario's
-	Bounds      *Bounds
+	Bounds      Bounds            // nil: the scenario's
 	Earned      *Earned
 	Expect      map[string]string
 }
@@ -264,13 +258,15 @@ func (s *Scenario) Find(variant string) (Variant, error) {
 func (s *Scenario) With(v Variant) *Scenario {
 	c := *s
 	replace(&c.Lock, v.Lock)
-	replace(&c.Bounds, v.Bounds)
 	replace(&c.Earned, v.Earned)
 	c.Store = cmp.Or(v.Store, s.Store)
 	c.Persistence = cmp.Or(v.Persistence, s.Persistence)
 	c.Workload = cmp.Or(v.Workload, s.Workload)
 	if v.Redis != nil {
 		c.Redis = v.Redis
+	}
+	if v.Bounds != nil {
+		c.Bounds = v.Bounds
 	}
 	if v.Script != nil {
 		c.Script = v.Script

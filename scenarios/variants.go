@@ -39,7 +39,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 		{"redis", "", set(&v.Redis, redisFrom(d.s.Redis))},
 		{"workload", "", named(set(&v.Workload, (*decoder).workload))},
 		{"script", "", set(&v.Script, (*decoder).script)},
-		{"bounds", "", set(&v.Bounds, present(boundsFrom(d.s.Bounds)))},
+		{"bounds", "", set(&v.Bounds, boundsFrom(d.s.Bounds))},
 		{"earned", "", set(&v.Earned, present(earnedFrom(d.s.Earned)))},
 		{"expect", "", set(&v.Expect, (*decoder).expect)},
 	})

@@ -119,7 +119,7 @@ func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
 	again := scenarios.Span{TTLs: 2.5}
 	if p.Guard {
 		s.Lock.Name, again.Fixed = "redlock-guarded", guardSlack
-		s.Bounds = scenarios.Bounds{Free: again, Grant: again} // that nobody gets it meanwhile is the price
+		s.Bounds = scenarios.Bounds{"free": again, "grant": again} // that nobody gets it meanwhile is the price
 	}
 	s.Script = append(s.Script,
 		scenarios.Step{Verb: nemesis.Start, Targets: []string{"n3"}},

@@ -75,6 +75,15 @@ type Bounds struct {
 	Tenure int64 `json:"tenure,omitempty"`
 }
 
+// BoundNames are the bounds' names, as scenario files have them.
+var BoundNames = []string{"free", "grant", "release", "cancel", "tenure"}
+
+// Find gives the bound of a name.
+func (b *Bounds) Find(name string) *int64 {
+	return map[string]*int64{"free": &b.Free, "grant": &b.Grant, "release": &b.Release, "cancel": &b.Cancel,
+		"tenure": &b.Tenure}[name]
+}
+
 // Earned is what must have happened for a "holds" to mean anything.
 type Earned struct {
 	// Grants is the least number of leases.

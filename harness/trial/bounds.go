@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/scenarios"
 )
 
 // freeBoundMargin is what a waiting client may lose to round trips and scheduling,
@@ -18,16 +17,15 @@ func (p *Plan) bounds() history.Bounds {
 	free := p.TTL + time.Duration(freeBoundMargin*float64(p.TTL)) + p.options().RetryMax
 	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2),
 		Cancel: int64(p.cancelBound())}
-	for _, own := range []struct {
-		bound *int64
-		is    scenarios.Span // the scenario's; zero: it has none
-	}{{&b.Free, p.Bounds.Free}, {&b.Grant, p.Bounds.Grant}, {&b.Release, p.Bounds.Release}, {&b.Cancel, p.Bounds.Cancel}} {
-		if !own.is.IsZero() {
-			*own.bound = int64(own.is.In(p.TTL))
+	for _, bound := range history.BoundNames {
+		at := b.Find(bound)
+		if own, is := p.Bounds[bound]; is {
+			*at = int64(own.In(p.TTL))
 		}
-		*own.bound += int64(p.waits())
+		if *at > 0 {
+			*at += int64(p.waits())
+		}
 	}
-	b.Tenure = int64(p.Bounds.Tenure.In(p.TTL))
 	return b
 }
 
@@ -52,8 +50,9 @@ func (p *Plan) cancelBound() time.Duration {
 // maxExtensions is how often a lease may be extended for its client to keep the lock within the tenure
 // that the scenario allows: each extension is for a TTL at most. 0: it allows any.
 func (p *Plan) maxExtensions() int {
-	if p.Bounds.Tenure.IsZero() {
+	tenure, bounded := p.Bounds["tenure"]
+	if !bounded {
 		return 0
 	}
-	return max(1, int(p.Bounds.Tenure.In(p.TTL)/p.TTL)-1)
+	return max(1, int(tenure.In(p.TTL)/p.TTL)-1)
 }

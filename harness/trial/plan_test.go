@@ -178,7 +178,7 @@ func TestBounds(t *testing.T) {
 			s.Nodes, s.Lock.NodeTimeout = []string{"n1", "n2", "n3"}, ttls(0.2)
 		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + 2*3*int64(200*time.Millisecond)}},
 		{"all set", func(s *scenarios.Scenario) {
-			s.Bounds = scenarios.Bounds{Free: ttls(2), Grant: ttls(1), Release: ttls(3), Cancel: ttls(4), Tenure: ttls(5)}
+			s.Bounds = scenarios.Bounds{"free": ttls(2), "grant": ttls(1), "release": ttls(3), "cancel": ttls(4), "tenure": ttls(5)}
 		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Release: int64(3 * time.Second),
 			Cancel: int64(4 * time.Second), Tenure: int64(5 * time.Second)}},
 	} {
@@ -247,9 +247,9 @@ func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 	s := plain()
 	extensions := func() int { return planned(t, s, Settings{On: virtual.Kind}).options().MaxExtensions }
 	require.Equal(t, 100, extensions(), "the lock's own")
-	s.Bounds.Tenure = scenarios.Span{TTLs: 4}
+	s.Bounds = scenarios.Bounds{"tenure": {TTLs: 4}}
 	require.Equal(t, 3, extensions(), "the grant is for a TTL, and so is each extension")
-	s.Bounds.Tenure = scenarios.Span{TTLs: 1.5}
+	s.Bounds = scenarios.Bounds{"tenure": {TTLs: 1.5}}
 	require.Equal(t, 1, extensions())
 	s.Lock.MaxExtensions = 7
 	require.Equal(t, 7, extensions(), "the scenario's own")
