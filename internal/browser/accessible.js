@@ -49,12 +49,16 @@
 
   // WCAG 2, 1.4.3: text against what is painted behind it.
   const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  const colours = {}; // to ask the canvas takes most of the time
   const colour = (css) => {
-    context.clearRect(0, 0, 1, 1);
-    context.fillStyle = css;
-    context.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
+    if (!colours[css]) {
+      context.clearRect(0, 0, 1, 1);
+      context.fillStyle = css;
+      context.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
+      colours[css] = [r, g, b, a / 255];
+    }
+    return [...colours[css]];
   };
   const over = (front, back) => front.slice(0, 3).map((c, i) => c * front[3] + back[i] * (1 - front[3]));
   const behind = (e) => {
