@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
-
-	"example.org/lockproof/harness/cluster/script"
 )
 
 // effect says whether a command can change keys.
@@ -46,10 +44,6 @@ func changes(args []string) (key string, only bool) {
 		return args[min(1, len(args)-1)], true
 	case "DEL":
 		return args[min(1, len(args)-1)], len(args) == 2
-	case "EVAL", "EVALSHA":
-		if s, native := script.NativeOf(args); native && s.Keys == 1 {
-			return args[3], true
-		}
 	}
 	return "", false
 }
