@@ -54,7 +54,7 @@ var _ = declare(&Declaration{
 // slotMove is a migration of one key's slot.
 type slotMove struct {
 	nemesis  *Nemesis
-	cluster  cluster.RedisCluster
+	cluster  cluster.Real
 	fault    Fault
 	from, to cluster.Node
 	token    string // of the key, as it was on from; "" if it was not there
@@ -64,7 +64,7 @@ type slotMove struct {
 // makes a mistake gives it away without its keys, or keeps it without them. The proof is where
 // the members send a client that asks for the key, and that the key is or is not there.
 func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Active, error) {
-	members, ok := n.cluster.(cluster.RedisCluster)
+	members, ok := n.cluster.(cluster.Real)
 	if !ok {
 		return nil, fmt.Errorf("the %s cluster has no Redis Cluster", n.cluster.Kind())
 	}

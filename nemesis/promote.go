@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -30,7 +29,7 @@ var _ = declare(&Declaration{
 // The proof is its role before and after, and that it goes on from the writes
 // that it had: by its offset one can tell what it did not have.
 func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active, error) {
-	replica, err := nodeAs[cluster.Replica](n, target, "cannot promote a replica")
+	replica, err := n.node(target)
 	if err != nil {
 		return nil, err
 	}

@@ -49,14 +49,3 @@ func (s *Scenario) Requirements() []string {
 	}
 	return asks
 }
-
-// SmallDisks lists the servers that need small disks, since theirs are filled.
-func (s *Scenario) SmallDisks() []string {
-	var names []string
-	for _, step := range s.Script {
-		if fault := step.Fault(); fault != nil && fault.SmallDisk {
-			names = append(names, step.Targets...)
-		}
-	}
-	return names
-}

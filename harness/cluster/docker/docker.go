@@ -35,10 +35,7 @@ type Cluster struct {
 	closing func() error // close, once
 }
 
-var _ interface {
-	cluster.Sentinels
-	cluster.RedisCluster
-} = (*Cluster)(nil)
+var _ cluster.Real = (*Cluster)(nil)
 
 // New makes a cluster of a project that is idle, or of a new one, and returns
 // when all servers answer and remember nothing. ctx bounds the start, not the
@@ -110,7 +107,6 @@ func (c *Cluster) machine(name string) (m proxy.Machine, supervised bool) {
 	if c.cfg.RedisCluster && name != cluster.StoreName {
 		m.Settings += server.MemberSettings(busPort)
 	}
-	m.Small = slices.ContainsFunc(c.cfg.Fillable, func(f string) bool { return c.cfg.Resolve(f) == name })
 	return m, supervised
 }
 

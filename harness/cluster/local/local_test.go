@@ -48,18 +48,6 @@ func TestNewThatFailsLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestCan(t *testing.T) {
-	t.Parallel()
-	for _, fault := range words("kill shutdown start pause resume cut heal delay hold lose drop let-go flush client-clock client-timers") {
-		require.NoError(t, can(fault), fault)
-	}
-	var u *cluster.Unsupported
-	require.ErrorAs(t, can("klil"), &u)
-	require.EqualError(t, u, "the local cluster cannot do klil: there is no such fault: there are kill, shutdown, start, pause, "+
-		"resume, flush, cut, heal, delay, hold, lose, drop, let-go, client-clock, client-timers, replicas, promote, sentinels, "+
-		"redis-cluster, fill, rewrite, busy, block, fail-fsync, fill-disk, node-clock, power-loss, slow-fsync")
-}
-
 func TestParallelClustersDoNotMeet(t *testing.T) {
 	t.Parallel()
 	needRedis(t)

@@ -28,17 +28,7 @@ import (
 // a harness that is going to be killed.
 const roleVariable = "LOCKPROOF_TEST_ROLE"
 
-// realWorker is the argument that makes it a real client.
-const realWorker = "real-worker"
-
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == realWorker {
-		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	switch os.Getenv(roleVariable) {
 	case "worker":
 		fakeWorker()

@@ -14,44 +14,6 @@ const (
 	sec = int64(time.Second)
 )
 
-// TestWhatSurvives writes one key before a whole second since the start and one
-// after, and ends the server each way.
-func TestWhatSurvives(t *testing.T) {
-	const none, early, both = "", "early", "early late"
-	for _, c := range []struct {
-		setting                   cluster.Persistence
-		kill, powerLoss, shutdown string
-	}{
-		{cluster.PersistNone, none, none, none},
-		{cluster.PersistRDB, none, none, both},
-		{cluster.PersistNo, both, none, both},
-		{cluster.PersistEverysec, both, early, both},
-		{cluster.PersistAlways, both, both, both},
-	} {
-		for way, want := range map[string]string{"kill": c.kill, "power loss": c.powerLoss, "shutdown": c.shutdown} {
-			t.Run(string(c.setting)+", "+way, func(t *testing.T) {
-				d := newDisk(c.setting)
-				d.start(5 * sec)
-				write(d, 5*sec+900*ms, "early")
-				write(d, 6*sec+100*ms, "late")
-				d.settle(6*sec + 999*ms)
-				var lost int64
-				switch way {
-				case "kill":
-					d.kill()
-				case "power loss":
-					lost = d.powerLoss()
-				case "shutdown":
-					d.shutdown(9 * sec)
-				}
-				d.start(9 * sec)
-				require.Equal(t, want, kept(d))
-				require.Equal(t, way == "power loss" && want != both, lost > 0, "lost %d bytes", lost)
-			})
-		}
-	}
-}
-
 // write does what a node does before and after a command.
 func write(d *disk, now int64, key string) {
 	d.settle(now)

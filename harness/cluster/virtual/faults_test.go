@@ -1,7 +1,6 @@
 package virtual_test
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -90,22 +89,6 @@ func TestConfigsAndSetupsThatAreRefused(t *testing.T) {
 		}
 		require.NoError(t, c.Close())
 	})
-}
-
-func TestCan(t *testing.T) {
-	can := virtual.Kind.Can
-	require.NoError(t, can("power-loss"))
-	require.NoError(t, can("node-clock"))
-	for fault, want := range map[string]string{
-		"slow-fsync": "needs a disk whose fsyncs can stall or fail, which the virtual cluster does not have: use --on local or --on docker",
-		"disk-full":  "needs a disk that can be full",
-		"sentinels":  "needs Sentinels",
-		"nonsense":   "it knows no such fault; it can do kill,",
-	} {
-		var unsupported *cluster.Unsupported
-		require.True(t, errors.As(can(fault), &unsupported))
-		require.ErrorContains(t, unsupported, want)
-	}
 }
 
 // TestClustersInParallel runs one seed in several bubbles at a time: what

@@ -108,7 +108,7 @@ func TestWhatCannotBePromoted(t *testing.T) {
 	inBubble(t, func() {
 		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Replicas: map[string]string{"r1": "n1"}, Record: func(history.Event) {}})
 		require.NoError(t, err)
-		promote := func(name string) error { return c.Node(name).(cluster.Replica).Promote(ctx) }
+		promote := func(name string) error { return c.Node(name).Promote(ctx) }
 		require.ErrorContains(t, promote("n1"), "it is a master already")
 		require.NoError(t, c.Node("r1").Pause(ctx))
 		require.ErrorContains(t, promote("r1"), "it is paused")

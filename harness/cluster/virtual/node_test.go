@@ -152,17 +152,6 @@ func TestScriptsAreForgottenInARestart(t *testing.T) {
 	})
 }
 
-func TestScriptsHaveRoomForAThousandValues(t *testing.T) {
-	oneNode(t, cluster.PersistNone, func(_ *virtual.Cluster, n cluster.Node, rdb *redis.Client) {
-		const spread = `local t = {} for i = 1, tonumber(ARGV[1]) do t[i] = i end return select("#", unpack(t))`
-		values, err := rdb.Eval(ctx, spread, nil, 900).Int()
-		require.NoError(t, err)
-		require.Equal(t, 900, values)
-		require.ErrorContains(t, rdb.Eval(ctx, spread, nil, 2000).Err(), "registry overflow")
-		require.NoError(t, rdb.Ping(ctx).Err(), "the node goes on")
-	})
-}
-
 func TestAPausedNodeAnswersAfterwardsInTheOrderOfArrival(t *testing.T) {
 	inBubble(t, func() {
 		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Clients: names("c", 5), Seed: 1, Record: func(history.Event) {}})

@@ -42,7 +42,7 @@ func begin(t *testing.T, change func(*network.Run)) *site {
 	}
 	volumes := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
-	server, err := NewServer(freePorts(t, 6), 6, volumes, t.TempDir())
+	server, err := NewServer(freePorts(t, 6), 6, volumes)
 	require.NoError(t, err)
 	api := httptest.NewServer(server.Handler())
 	s.Client = NewClient(strings.TrimPrefix(api.URL, "http://"))
@@ -184,25 +184,6 @@ func TestFaultsOfALink(t *testing.T) {
 	require.NoError(t, <-answer)
 }
 
-// TestServersMove goes the way of a container that ends and comes back at
-// another address.
-func TestServersMove(t *testing.T) {
-	s := begin(t, nil)
-	db := s.dial(t, "c1", "n1")
-	require.NoError(t, db.Set(t.Context(), "k1", "before", 0).Err())
-	s.servers["n1"].Close()
-	require.NoError(t, s.Move(t.Context(), "n1", ""))
-	began := time.Now()
-	require.Error(t, db.Get(within(t, 2*time.Second), "k1").Err())
-	require.Less(t, time.Since(began), time.Second, "a server that is down refuses; it does not hang")
-
-	other := miniredis.RunT(t)
-	require.NoError(t, other.Set("k1", "after"))
-	require.NoError(t, s.Move(t.Context(), "n1", other.Addr()))
-	require.Equal(t, "after", db.Get(within(t, time.Second), "k1").Val())
-	require.ErrorContains(t, s.Move(t.Context(), "n9", ""), `there is no server "n9" in this run`)
-}
-
 func TestDelayOfEveryLink(t *testing.T) {
 	const oneWay = 15 * time.Millisecond
 	s := begin(t, func(r *network.Run) { r.Delay = oneWay })
@@ -260,7 +241,7 @@ func TestAProxyThatIsGone(t *testing.T) {
 func TestAMachineMadeAnew(t *testing.T) {
 	volumes := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
-	m, err := newMachines(volumes, t.TempDir())
+	m, err := newMachines(volumes)
 	require.NoError(t, err)
 	disk, control := filepath.Join(volumes, "n1", "disk"), filepath.Join(volumes, "n1", "control")
 	require.DirExists(t, disk)
