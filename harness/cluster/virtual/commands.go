@@ -32,7 +32,7 @@ var modelled = map[string]effect{
 	"PERSIST": writes, "RENAME": writes, "RENAMENX": writes, "FLUSHALL": writes, "FLUSHDB": writes,
 
 	"EVAL": writes, "EVALSHA": writes, "EVAL_RO": reads, "EVALSHA_RO": reads,
-	"DELEX": writes, "DELIFEQ": writes, "DIGEST": reads,
+	"DELEX": writes, "DELIFEQ": writes,
 
 	"MULTI": reads, "EXEC": writes, "DISCARD": reads, "WATCH": reads, "UNWATCH": reads,
 }
