@@ -157,7 +157,7 @@ func TestWhatAKilledHarnessLeaves(t *testing.T) {
 	said, err := projects.engine.sweep(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{fmt.Sprintf("removed the compose project %s: %d containers, 1 networks, %d volumes",
-		name, len(services)+1, len(services))}, said)
+		name, len(services)+len(sentinels)+1, len(services))}, said)
 	require.Zero(t, left(t, projects.engine, name))
 	require.NoDirExists(t, folder, "nobody has a record of it any more")
 

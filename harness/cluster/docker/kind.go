@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/realcluster"
 )
 
 // parallel is how many trials run side by side on two processors: they wait even
@@ -61,25 +61,13 @@ func listServers(context.Context) (string, error) {
 	return strings.Join(ServerNames(), ", ") + " (--server; the first by default), or an image of your own (--image)", nil
 }
 
-// supported are the faults that containers, toxiproxy and the preload shim can
-// do.
-var supported = []string{
-	"kill", "shutdown", "start", "pause", "resume", "flush",
-	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "client-timers", "node-clock", "power-loss", "slow-fsync", "fail-fsync", "fill-disk",
-	"replicas", "promote", "sentinels", "redis-cluster", "fill", "rewrite", "busy", "block", "disconnect",
-}
-
-// setups are what its servers can be set up with.
-var setups = append([]string{"supervisor"}, server.Adjustable...)
-
 // can says whether a docker cluster can do a fault: nil, or a
-// *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
-// node-clock.
+// *cluster.Unsupported.
 func can(fault string) error {
-	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
+	all := slices.Concat(realcluster.Faults, realcluster.ShimFaults, []string{"disconnect"})
+	if slices.Contains(all, fault) {
 		return nil
 	}
 	return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fault, Why: "it knows no such fault",
-		How: "it can do " + strings.Join(supported, ", ")}
+		How: "it can do " + strings.Join(all, ", ")}
 }

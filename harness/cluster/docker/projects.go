@@ -28,9 +28,12 @@ import (
 	"example.org/lockproof/harness/cluster/server"
 )
 
-// services are the Redis servers of the compose project, and proxyService the one
-// that their clients' links are in.
-var services = []string{"n1", "n2", "n3", "n4", "n5", "r1", cluster.StoreName}
+// services are the Redis servers of the compose project, sentinels its Sentinels, and
+// proxyService the one that their clients' links are in.
+var (
+	services  = []string{"n1", "n2", "n3", "n4", "n5", "r1", cluster.StoreName}
+	sentinels = []string{"s1", "s2", "s3"}
+)
 
 const proxyService = "toxiproxy"
 
@@ -226,7 +229,9 @@ func (q *project) up(ctx context.Context) error {
 	if err := q.compose(ctx, "up", "-d", "--no-build"); err != nil {
 		return err
 	}
-	list, err := q.containers(ctx)
+	list, err := q.engine.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
+	})
 	if err != nil {
 		return err
 	}
@@ -235,7 +240,8 @@ func (q *project) up(ctx context.Context) error {
 		name := c.Labels[serviceLabel]
 		q.boxes[name] = &nodeContainer{engine: q.engine, service: name, id: c.ID}
 	}
-	for _, name := range append([]string{proxyService}, services...) {
+	servers := slices.Concat(services, sentinels)
+	for _, name := range append(servers, proxyService) {
 		if q.boxes[name] == nil {
 			return fmt.Errorf("project %s came up without %s", q.name, name)
 		}
@@ -246,7 +252,7 @@ func (q *project) up(ctx context.Context) error {
 		return err
 	}
 	var starting errgroup.Group
-	for _, name := range services {
+	for _, name := range servers {
 		b := q.boxes[name]
 		b.proxy, b.direct = q.proxy, q.direct
 		starting.Go(func() error { return realcluster.AwaitAnswer(ctx, b) })
@@ -255,13 +261,6 @@ func (q *project) up(ctx context.Context) error {
 		return err
 	}
 	return q.verify(ctx, q.boxes[services[0]])
-}
-
-// containers lists those of the project.
-func (q *project) containers(ctx context.Context) ([]container.Summary, error) {
-	return q.engine.ContainerList(ctx, container.ListOptions{
-		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
-	})
 }
 
 // verify asks one server, which stands for all, for its version, and makes sure

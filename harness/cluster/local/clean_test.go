@@ -67,35 +67,28 @@ func cleaned(t *testing.T) string {
 	return strings.Join(done, "\n")
 }
 
-// TestKilledHarnessLeavesNothing: while it lives nothing of it is touched; then its children are gone, and Clean, or
-// the next cluster, removes the rest.
+// TestKilledHarnessLeavesNothing: while it lives nothing of it is touched; then its children are gone, and Clean
+// removes the rest.
 func TestKilledHarnessLeavesNothing(t *testing.T) {
-	for _, next := range []string{"clean", "another cluster"} {
-		t.Run(next, func(t *testing.T) {
-			ownState(t)
-			cmd, f, _ := harness(t)
-			require.Len(t, f.Children, 4, "two nodes, the store and a client")
-			require.Empty(t, cleaned(t))
-			require.Len(t, records(t), 1)
-			for _, id := range f.Children {
-				require.True(t, id.Alive(), "%+v", id)
-			}
-			require.DirExists(t, f.Folder)
-			require.NoError(t, cmd.Process.Kill())
-			_ = cmd.Wait()
-			if runtime.GOOS == "linux" {
-				eventually(t, "the children die with the harness", func() bool { return !isAlive(f.Children) })
-			}
-			if next == "clean" {
-				require.Contains(t, cleaned(t), "ended without cleaning up\n")
-			} else {
-				require.NoError(t, start(t, 1, nil).Close())
-			}
-			require.False(t, isAlive(f.Children))
-			require.NoDirExists(t, f.Folder)
-			require.Empty(t, records(t))
-		})
+	ownState(t)
+	cmd, f, _ := harness(t)
+	require.Len(t, f.Children, 4, "two nodes, the store and a client")
+	require.Empty(t, cleaned(t))
+	require.Len(t, records(t), 1)
+	for _, id := range f.Children {
+		require.True(t, id.Alive(), "%+v", id)
 	}
+	require.DirExists(t, f.Folder)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	if runtime.GOOS == "linux" {
+		eventually(t, "the children die with the harness", func() bool { return !isAlive(f.Children) })
+	}
+	require.Contains(t, cleaned(t), "ended without cleaning up\n")
+	require.False(t, isAlive(f.Children))
+	require.NoDirExists(t, f.Folder)
+	require.Empty(t, records(t))
+	require.Empty(t, cleaned(t))
 }
 
 // TestHarnessTellsItsStalls stops a whole harness for a while.

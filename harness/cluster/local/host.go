@@ -179,7 +179,7 @@ func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(c
 // PowerLoss kills the process and those that it has forked, which would go on writing. It is
 // stopped first, so that it forks no more.
 func (h *host) PowerLoss(ctx context.Context, _ cluster.DiskFaults) (lost int64, err error) {
-	if err := h.needShim(powerLoss); err != nil {
+	if err := h.needShim("power-loss"); err != nil {
 		return 0, err
 	}
 	p := h.proc.Load()
@@ -200,7 +200,7 @@ func (h *host) PowerLoss(ctx context.Context, _ cluster.DiskFaults) (lost int64,
 // SetClock commands the shim; without one the clock is this machine's.
 func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (time.Time, error) {
 	if jump != 0 || rate != 0 {
-		err := h.needShim(nodeClock)
+		err := h.needShim("node-clock")
 		if err == nil {
 			err = h.shim.SetClock(jump, rate)
 		}
@@ -217,7 +217,7 @@ func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (ti
 
 // Disturb commands the shim.
 func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Disturbed, err error) {
-	if err := h.needShim(slowFsync); err != nil {
+	if err := h.needShim("slow-fsync"); err != nil {
 		return done, err
 	}
 	return h.shim.Disturb(d)

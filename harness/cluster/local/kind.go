@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
-	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/shim"
 )
 
@@ -90,61 +89,25 @@ func version(ctx context.Context, program string) (string, error) {
 	return line, nil
 }
 
-// supported are the faults that real processes and toxiproxy can do.
-var supported = []string{
-	"kill", "shutdown", "start", "pause", "resume", "flush",
-	"cut", "heal", "delay", "hold", "lose", "drop", "let-go",
-	"client-clock", "client-timers", "replicas", "promote", "sentinels", "redis-cluster",
-	"fill", "rewrite", "busy", "block",
-}
-
-// setups are what its servers can be set up with.
-var setups = append([]string{"supervisor"}, server.Adjustable...)
-
-// The faults that need the preload shim, as can names them.
-const (
-	nodeClock = "node-clock"
-	powerLoss = "power-loss"
-	slowFsync = "slow-fsync"
-	failFsync = "fail-fsync"
-	fillDisk  = "fill-disk"
-)
-
-// shimmed are the faults that need the preload shim as well, with what stands
-// in their way without it.
-var shimmed = map[string]string{
-	nodeClock: "redis-server reads the host's own clock",
-	powerLoss: "the page cache outlives a killed process, so nothing that was written would be lost",
-	slowFsync: "the disk is the host's own",
-	failFsync: "the disk is the host's own",
-	fillDisk:  "the disk is the host's own",
-}
-
-// can says whether a local cluster can do a fault: nil, or a
-// *cluster.Unsupported. A scenario's clock verb is asked for as client-clock or
-// node-clock.
+// can says whether a local cluster can do a fault: nil, or a *cluster.Unsupported.
 func can(fault string) error {
-	if slices.Contains(supported, fault) || slices.Contains(setups, fault) {
+	switch {
+	case slices.Contains(realcluster.Faults, fault):
 		return nil
-	}
-	if fault == "disconnect" {
+	case fault == "disconnect":
 		return &cluster.Unsupported{Cluster: cluster.Local, Fault: fault, Needs: "nodes in a network of their own",
 			How: "use --on docker, or cut the links to the node"}
-	}
-	why, known := shimmed[fault]
-	if !known {
-		return unsupported(fault, fmt.Sprintf("there is no such fault: there are %s, %s",
-			strings.Join(supported, ", "), strings.Join(slices.Sorted(maps.Keys(shimmed)), ", ")), "")
+	case !slices.Contains(realcluster.ShimFaults, fault):
+		return unsupported(fault, "it knows no such fault", "it can do "+strings.Join(slices.Concat(realcluster.Faults,
+			realcluster.ShimFaults), ", "))
 	}
 	_, err := shim.Build("")
-	if err == nil {
-		return nil
+	if missing, ok := errors.AsType[*shim.Missing](err); ok {
+		return unsupported(fault, missing.Why, missing.How)
+	} else if err != nil {
+		return unsupported(fault, err.Error(), "")
 	}
-	var missing *shim.Missing
-	if errors.As(err, &missing) {
-		return unsupported(fault, why+", and "+missing.Why, missing.How)
-	}
-	return unsupported(fault, fmt.Sprintf("%s, and %v", why, err), "")
+	return nil
 }
 
 func unsupported(fault, why, how string) error {

@@ -51,10 +51,6 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	if err != nil {
 		return nil, err
 	}
-	// What earlier harnesses left is removed in passing; that it cannot be is
-	// no reason not to run. `lockproof clean` tells the reason.
-	_, _ = process.Clean()
-
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
 	c.closing = sync.OnceValue(c.close)
 	// Without a shim some faults cannot be done; can tells why.
