@@ -57,11 +57,11 @@ type Projects struct {
 	image  string
 	host   string
 
-	mu       sync.Mutex
-	idle     []*project
-	all      map[*project]bool
-	starting int       // how many are coming up
-	started  sync.Cond // none is coming up any more
+	coming sync.RWMutex // is held for reading while a project comes up
+
+	mu   sync.Mutex
+	idle []*project
+	all  map[*project]bool
 }
 
 // Open connects to the engine and makes the image ready; that can take minutes
@@ -73,7 +73,6 @@ func Open(ctx context.Context, choice cluster.Choice, program string, say io.Wri
 		return nil, err
 	}
 	p := &Projects{engine: e, choice: choice, all: map[*project]bool{}}
-	p.started.L = &p.mu
 	if err := p.prepare(ctx, choice, program, say); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -151,25 +150,29 @@ func (p *Projects) Explain(err error) error { return p.engine.lost(err) }
 // one up. It returns when no other is coming up either: that keeps the machine
 // busy, and would hold the run up.
 func (p *Projects) take(ctx context.Context, links int) (*project, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	q := p.pick(links)
 	if q == nil {
 		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName(), ports: max(links, fewestPorts)}
+		p.mu.Lock()
 		p.all[q] = true
-		if err := p.start(ctx, q); err != nil {
-			return nil, err
+		p.mu.Unlock()
+		p.coming.RLock()
+		err := q.up(ctx)
+		p.coming.RUnlock()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("docker cluster: %w", err), p.release(q, false))
 		}
 	}
-	for p.starting > 0 {
-		p.started.Wait()
-	}
+	p.coming.Lock()
+	defer p.coming.Unlock()
 	return q, nil
 }
 
 // pick takes the latest of the idle projects that has room for so many links: it
-// is the least cold. p.mu is held.
+// is the least cold.
 func (p *Projects) pick(links int) *project {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i, q := range slices.Backward(p.idle) {
 		if q.ports >= links {
 			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
@@ -177,21 +180,6 @@ func (p *Projects) pick(links int) *project {
 		}
 	}
 	return nil
-}
-
-// start brings a project up. p.mu is held, but not meanwhile.
-func (p *Projects) start(ctx context.Context, q *project) error {
-	p.starting++
-	p.mu.Unlock()
-	err := q.up(ctx)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("docker cluster: %w", err), p.release(q, false))
-	}
-	p.mu.Lock()
-	if p.starting--; p.starting == 0 {
-		p.started.Broadcast()
-	}
-	return err
 }
 
 // release keeps a project for the next run, or removes one that is not sound.

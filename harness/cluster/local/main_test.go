@@ -17,7 +17,6 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
-	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
@@ -134,7 +133,7 @@ func fakeHarness() {
 	}
 	// A fault in effect must not keep anything alive.
 	_ = c.Nodes["n2"].Pause(context.Background())
-	_ = out.Encode(familyOf(c, w.(*realcluster.Worker).Worker))
+	_ = out.Encode(familyOf(c, w.(*process.Worker)))
 	select {}
 }
 

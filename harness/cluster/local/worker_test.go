@@ -11,7 +11,6 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
-	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/server"
 )
 
@@ -58,7 +57,7 @@ func spawn(t *testing.T, l *Cluster, setup client.Setup) (*process.Worker, *inbo
 	w, err := l.Spawn(t.Context(), setup, in.take)
 	require.NoError(t, err)
 	eventually(t, "the worker echoes its setup", func() bool { return len(in.messages()) > 0 })
-	return w.(*realcluster.Worker).Worker, in
+	return w.(*process.Worker), in
 }
 
 func TestSpawnCompletesTheSetup(t *testing.T) {
