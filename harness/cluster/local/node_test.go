@@ -15,30 +15,6 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// TestSettings asks real servers whether they took the settings.
-func TestSettings(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		persistence             cluster.Persistence
-		save, appendonly, fsync string
-	}{
-		{"", "", "no", "everysec"},
-		{cluster.PersistNone, "", "no", "everysec"},
-		{cluster.PersistRDB, "3600 1 300 100 60 10000", "no", "everysec"},
-		{cluster.PersistNo, "", "yes", "no"},
-		{cluster.PersistEverysec, "", "yes", "everysec"},
-		{cluster.PersistAlways, "", "yes", "always"},
-	} {
-		l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = c.persistence })
-		got, err := dial(t, at(l, "n1").addr).ConfigGet(t.Context(), "*").Result()
-		require.NoError(t, err)
-		require.Equal(t, []string{c.save, c.appendonly, c.fsync}, []string{got["save"], got["appendonly"], got["appendfsync"]},
-			"persistence %q", c.persistence)
-		require.Equal(t, "127.0.0.1", got["bind"])
-		require.Equal(t, at(l, "n1").disk, got["dir"])
-	}
-}
-
 func TestAddressOfANodeThatIsDown(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)

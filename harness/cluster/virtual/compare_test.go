@@ -87,29 +87,6 @@ func TestCommandsThatCompare(t *testing.T) {
 	}
 }
 
-// A restart brings back what such commands left, and their expiry.
-func TestWhatComparesIsPersisted(t *testing.T) {
-	for _, release := range []string{"redis-8.4", "valkey-9.0"} {
-		require.NoError(t, onRelease(release, func(c cluster.Cluster, rdb *redis.Client) error {
-			remove := "DELEX a IFEQ x"
-			if release == "valkey-9.0" {
-				remove = "DELIFEQ a x"
-			}
-			for _, command := range []string{"SET a x", "SET b x", "SET c x PX 1000", remove, "SET b y IFEQ x PX 400", "SET c y IFEQ x PX 90000"} {
-				reply(rdb, words(command))
-			}
-			n := c.Node("n1")
-			if err := errors.Join(n.Kill(ctx), c.Sleep(ctx, 500*time.Millisecond), n.Start(ctx)); err != nil {
-				return err
-			}
-			hearOfTheEnd(c.(*virtual.Cluster))
-			require.Equal(t, "[c]", reply(rdb, words("KEYS *")))
-			require.Equal(t, "y", reply(rdb, words("GET c")))
-			return nil
-		}))
-	}
-}
-
 // In a transaction they are refused, and with them all of it.
 func TestWhatComparesCannotQueue(t *testing.T) {
 	require.NoError(t, onRelease("redis-8.4", func(_ cluster.Cluster, rdb *redis.Client) error {

@@ -108,10 +108,3 @@ func TestExpiryIsLoggedButIsNoChange(t *testing.T) {
 	d.kill()
 	require.Equal(t, "early", kept(d), "the RDB file still has it")
 }
-
-func TestRESPLength(t *testing.T) {
-	require.EqualValues(t, len("*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n"), respLength("k", nil))
-	require.EqualValues(t, len("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10\r\n0123456789\r\n"), respLength("k", &record{value: "0123456789"}))
-	require.EqualValues(t, len("*5\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n$4\r\nPXAT\r\n$12\r\n946684801000\r\n"),
-		respLength("k", &record{value: "v", expires: true, when: sec}))
-}

@@ -147,43 +147,6 @@ func TestEventsAreTheLinksOwn(t *testing.T) {
 	require.ErrorContains(t, err, "the run has had 2 events, and not 9")
 }
 
-func TestFaultsOfALink(t *testing.T) {
-	s := begin(t, nil)
-	l, db := s.Link(network.Path{Client: "c1", Server: "n1"}), s.dial(t, "c1", "n1")
-	require.NoError(t, db.Ping(t.Context()).Err())
-
-	require.NoError(t, l.Cut(cluster.Both))
-	require.Error(t, db.Ping(within(t, 50*time.Millisecond)).Err())
-	require.NoError(t, s.dial(t, "c2", "n1").Ping(t.Context()).Err(), "c2 is not cut off")
-	require.NoError(t, l.Heal(cluster.Both))
-	require.ErrorContains(t, l.Heal(cluster.Both), "link c1>n1: the proxy refuses POST /link: link c1>n1 is not cut")
-	require.NoError(t, db.Ping(t.Context()).Err())
-
-	const by = 30 * time.Millisecond
-	require.NoError(t, l.Delay(cluster.ToNode, by))
-	passed := l.Measure(cluster.ToNode)
-	began := time.Now()
-	require.NoError(t, db.Ping(t.Context()).Err())
-	require.GreaterOrEqual(t, time.Since(began), by)
-	require.Equal(t, 1, passed().Messages)
-	require.GreaterOrEqual(t, passed().Shortest, by-time.Millisecond)
-	require.NoError(t, l.Delay(cluster.ToNode, 0))
-
-	met, err := l.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold})
-	require.NoError(t, err)
-	answer := make(chan error, 1)
-	go func() { answer <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
-	require.Eventually(t, func() bool { return met().Messages == 1 }, 10*time.Second, time.Millisecond)
-	got, err := s.servers["n1"].Get("k1")
-	require.NoError(t, err)
-	require.Equal(t, "token", got, "the reply is held, not the command")
-	require.Empty(t, answer)
-	held, err := l.LetGo()
-	require.NoError(t, err)
-	require.Equal(t, 1, held)
-	require.NoError(t, <-answer)
-}
-
 func TestDelayOfEveryLink(t *testing.T) {
 	const oneWay = 15 * time.Millisecond
 	s := begin(t, func(r *network.Run) { r.Delay = oneWay })

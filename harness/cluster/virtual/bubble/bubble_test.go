@@ -29,26 +29,6 @@ func TestTimeIsVirtual(t *testing.T) {
 	require.Less(t, time.Since(real), 10*time.Second, "a day of virtual time should take no real time")
 }
 
-func TestBubblesRunInParallel(t *testing.T) {
-	var wg sync.WaitGroup
-	elapsed := make([]time.Duration, 8)
-	errs := make([]error, len(elapsed))
-	for i := range elapsed {
-		wg.Go(func() {
-			errs[i] = bubble.Run(func() {
-				began := time.Now()
-				time.Sleep(time.Duration(i+1) * time.Hour)
-				elapsed[i] = time.Since(began)
-			})
-		})
-	}
-	wg.Wait()
-	for i := range elapsed {
-		require.NoError(t, errs[i])
-		require.Equal(t, time.Duration(i+1)*time.Hour, elapsed[i], "a bubble's clock is its own")
-	}
-}
-
 func TestWhatGoesWrongIsAnError(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
