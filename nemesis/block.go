@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -13,7 +12,7 @@ const Block = "block"
 var _ = declare(&Declaration{
 	Kind:        Block,
 	Doc:         "another user's command takes so long, as a script may (DEBUG SLEEP), and it answers nothing meanwhile",
-	Node:        &Effect{Class: history.NodePaused, Needs: cluster.AbilityScript},
+	Node:        &Effect{Class: history.NodePaused},
 	Required:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",
 	Words: Words{

@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -14,7 +13,7 @@ var _ = declare(&Declaration{
 	Kind: Busy,
 	Doc: "another user's script has run on it for longer than `busy-reply-threshold`: it answers BUSY to all " +
 		"but SCRIPT KILL",
-	Node:        &Effect{Class: history.NodePaused, Needs: cluster.AbilityScript},
+	Node:        &Effect{Class: history.NodePaused},
 	Required:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",
 	Words: Words{

@@ -40,10 +40,9 @@ type Declaration struct {
 	// EndedBy is the kind of fault that ends it, beside its own end; after "after",
 	// too.
 	EndedBy Kind
-	// SmallDisk: its nodes are given small disks, where it fills a real one. Machine:
-	// it takes a node's machine, and with it the supervisor of the server.
-	SmallDisk, Machine bool
-	Words              Words
+	// Machine: it takes a node's machine, and with it the supervisor of the server.
+	Machine bool
+	Words   Words
 	// AffectedDoc is what the history counts as its "met", in a few words, or why it cannot be
 	// counted: then the checker looks for what it met in the rest of the history. Of what
 	// breaks nothing there is none.

@@ -25,8 +25,7 @@ var _ = declare(&Declaration{
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
 		return n.fsync(f, target, map[string]string{"error": "EIO"}, fsyncFault{
-			begin: func(d cluster.Disk) error { return d.FailFsync(true) },
-			end:   func(d cluster.Disk) error { return d.FailFsync(false) },
+			set:   func(d *cluster.DiskFaults, on bool) { d.Fail = on },
 			count: func(done cluster.Disturbed) int { return done.Failed },
 		})
 	},

@@ -14,10 +14,10 @@ import (
 const FillDisk = "fill-disk"
 
 var _ = declare(&Declaration{
-	Kind:     FillDisk,
-	Doc:      "fills the node's disk: whatever its server writes fails with ENOSPC; on docker it is a small one, of 4 MB",
-	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
-	Optional: []string{"for"}, SmallDisk: true,
+	Kind:        FillDisk,
+	Doc:         "fills the node's disk: whatever its server writes fails with ENOSPC",
+	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
+	Optional:    []string{"for"},
 	AffectedDoc: "writes that found the disk full",
 	Words: Words{
 		Instruction: instructionFor("fill the disk of %s (ENOSPC)"),
@@ -41,15 +41,14 @@ func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active
 	if err != nil {
 		return nil, err
 	}
-	disk, err := n.disk(target)
+	before, err := server.Disturb(nil)
 	if err != nil {
 		return nil, err
 	}
-	before, err := disk.Disturbed()
-	if err != nil {
-		return nil, err
+	fill := func(full bool) (cluster.Disturbed, error) {
+		return server.Disturb(func(d *cluster.DiskFaults) { d.Full = full })
 	}
-	if err := disk.FillDisk(true); err != nil {
+	if _, err := fill(true); err != nil {
 		return nil, err
 	}
 	end := func(ctx context.Context) (proof, error) {
@@ -58,14 +57,12 @@ func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active
 		case errors.Is(err, cluster.ErrDown):
 			measured["state"] = "down"
 		case err != nil:
-			return proof{}, errors.Join(err, disk.FillDisk(false))
+			_, endErr := fill(false)
+			return proof{}, errors.Join(err, endErr)
 		default:
 			measured["aof_last_write_status"] = info["aof_last_write_status"]
 		}
-		if err := disk.FillDisk(false); err != nil {
-			return proof{}, err
-		}
-		after, err := disk.Disturbed()
+		after, err := fill(false)
 		refused := after.Full - before.Full
 		measured["refused writes"] = strconv.Itoa(refused)
 		return proof{measured: measured, effective: refused > 0, affected: &refused}, err

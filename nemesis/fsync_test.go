@@ -53,7 +53,7 @@ func TestFsyncFaults_TakeEffectAndEnd(t *testing.T) {
 
 				r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
 				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}})
-				after, err := r.cluster.Node("n2").(cluster.Disk).Disturbed()
+				after, err := r.cluster.Node("n2").(cluster.Server).Disturb(nil)
 				require.NoError(t, err)
 				require.Equal(t, befell, after.Delayed+after.Failed, "fsyncs are as before")
 			})
@@ -74,7 +74,7 @@ func TestFsyncFaults_NoFsyncs_NotEffective(t *testing.T) {
 func TestFsyncFaults_VirtualCluster_Unsupported(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: SlowFsync, Targets: []string{"n2"}, Delay: time.Second})
-		require.EqualError(t, err, "slow-fsync n2: needs a disk that can stall, fail and be full, which the virtual cluster does not have")
+		require.EqualError(t, err, "slow-fsync n2: needs real Redis servers, which the virtual cluster does not have")
 		require.Error(t, r.can(cluster.AbilityDisk))
 	})
 }

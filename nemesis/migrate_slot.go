@@ -27,7 +27,7 @@ var _ = declare(&Declaration{
 	Kind: MigrateSlot,
 	Doc: "moves the slot of the key to another master of the Redis Cluster, as redis-cli does: it is open (ASK) " +
 		"until the fault ends, and then the other's",
-	Node:        &Effect{Class: history.SlotMoves, Needs: cluster.AbilityRedisCluster},
+	Node:        &Effect{Class: history.SlotMoves, Needs: cluster.AbilityServer},
 	Required:    []string{"to"},
 	Optional:    []string{"for", "key", "mistake"},
 	AffectedDoc: "the key, if it was on the node",
@@ -54,7 +54,7 @@ var _ = declare(&Declaration{
 // slotMove is a migration of one key's slot.
 type slotMove struct {
 	nemesis  *Nemesis
-	cluster  cluster.RedisCluster
+	cluster  cluster.Real
 	fault    Fault
 	from, to cluster.Node
 	token    string // of the key, as it was on from; "" if it was not there
@@ -64,9 +64,9 @@ type slotMove struct {
 // makes a mistake gives it away without its keys, or keeps it without them. The proof is where
 // the members send a client that asks for the key, and that the key is or is not there.
 func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Active, error) {
-	members, ok := n.cluster.(cluster.RedisCluster)
+	members, ok := n.cluster.(cluster.Real)
 	if !ok {
-		return nil, &cluster.Unsupported{Cluster: n.cluster.Kind(), Needs: cluster.AbilityRedisCluster}
+		return nil, &cluster.Unsupported{Cluster: n.cluster.Kind(), Needs: cluster.AbilityServer}
 	}
 	m := &slotMove{nemesis: n, cluster: members, fault: f}
 	var err error

@@ -70,7 +70,7 @@ func TestMigrateSlot_Refuses(t *testing.T) {
 }
 
 // unmovedCluster is a Redis Cluster that says OK, and moves no key.
-type unmovedCluster struct{ cluster.RedisCluster }
+type unmovedCluster struct{ cluster.Real }
 
 func (unmovedCluster) MigrateKeys(context.Context, string, string, string) ([]string, error) {
 	return nil, nil
@@ -78,7 +78,7 @@ func (unmovedCluster) MigrateKeys(context.Context, string, string, string) ([]st
 
 func TestMigrateSlot_KeyStays_NotEffective(t *testing.T) {
 	onRedisCluster(t, func(t *testing.T, r *rig) {
-		unmoved := unmovedCluster{r.cluster.(cluster.RedisCluster)}
+		unmoved := unmovedCluster{r.cluster.(cluster.Real)}
 		r.nemesis = New(unmoved, r.clients, []string{"c1", "c2"}, r.record)
 		begun := r.apply(t, Fault{Kind: MigrateSlot, Targets: []string{"n3"}, Key: "k1", To: "n1", Mistake: slotCancelled})
 		require.False(t, r.last(t).Effective, "the key is where it was: nobody is sent away for it")

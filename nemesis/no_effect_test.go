@@ -171,10 +171,7 @@ func (s *ineffectiveServer) Rewrite(context.Context, time.Duration) error    { r
 func (s *ineffectiveServer) AwaitRestart(context.Context) (supervised bool, _ error) {
 	return true, nil
 }
-func (s *ineffectiveServer) SlowFsync(time.Duration) error { return nil }
-func (s *ineffectiveServer) FailFsync(bool) error          { return nil }
-func (s *ineffectiveServer) FillDisk(bool) error           { return nil }
-func (s *ineffectiveServer) Disturbed() (cluster.Disturbed, error) {
+func (s *ineffectiveServer) Disturb(func(*cluster.DiskFaults)) (cluster.Disturbed, error) {
 	return cluster.Disturbed{Full: 3}, nil
 }
 

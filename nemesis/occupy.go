@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
 )
@@ -14,7 +13,7 @@ import (
 // occupy lets another user's script run on a node, which answers BUSY meanwhile, or
 // nothing.
 func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bool) (*Active, error) {
-	scripted, err := nodeAs[cluster.Scripted](n, target, cluster.AbilityScript)
+	node, err := n.node(target)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +21,7 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 		return nil, errors.New("already occupied")
 	}
 	sent := n.countSent(target)
-	end, err := scripted.Occupy(ctx, f.Duration, answers)
+	end, err := node.Occupy(ctx, f.Duration, answers)
 	if err != nil {
 		return nil, err
 	}

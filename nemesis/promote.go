@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -14,7 +13,7 @@ const Promote = "promote"
 
 var _ = declare(&Declaration{
 	Kind: Promote, Doc: "makes the replica a master (REPLICAOF NO ONE)",
-	Replica:     &Effect{Class: history.Failover, Needs: cluster.AbilityReplica},
+	Replica:     &Effect{Class: history.Failover},
 	AffectedDoc: "not counted: that it is a master is measured, and the checker looks for a client that asks from then on",
 	Words: Words{
 		Instruction: instructionFor("make %s a master (REPLICAOF NO ONE)"),
@@ -30,7 +29,7 @@ var _ = declare(&Declaration{
 // The proof is its role before and after, and that it goes on from the writes
 // that it had: by its offset one can tell what it did not have.
 func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active, error) {
-	replica, err := nodeAs[cluster.Replica](n, target, cluster.AbilityReplica)
+	replica, err := n.node(target)
 	if err != nil {
 		return nil, err
 	}

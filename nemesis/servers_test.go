@@ -38,11 +38,13 @@ func (s *scriptedServer) Drain(context.Context) error                     { retu
 func (s *scriptedServer) Rewrite(context.Context, time.Duration) error    { return nil }
 func (s *scriptedServer) Disconnect(context.Context) error                { return nil }
 func (s *scriptedServer) Connect(context.Context) error                   { return nil }
-func (s *scriptedServer) SlowFsync(time.Duration) error                   { return nil }
-func (s *scriptedServer) FailFsync(bool) error                            { return nil }
-func (s *scriptedServer) FillDisk(bool) error                             { return nil }
-func (s *scriptedServer) Disturbed() (cluster.Disturbed, error)           { return next(&s.disk), nil }
-func (s *scriptedServer) Look(context.Context) (history.Node, error)      { return next(&s.seen), nil }
+func (s *scriptedServer) AwaitRestart(context.Context) (bool, error)      { return false, nil }
+
+// Disturb gives what was disturbed when it is asked, and not told.
+func (s *scriptedServer) Disturb(change func(*cluster.DiskFaults)) (cluster.Disturbed, error) {
+	return next(&s.disk), nil
+}
+func (s *scriptedServer) Look(context.Context) (history.Node, error) { return next(&s.seen), nil }
 func (s *scriptedServer) Connected(context.Context) (int, string, error) {
 	n := next(&s.networks)
 	if n < 0 {
@@ -149,15 +151,6 @@ func TestCounters_CountFromTheBeginning(t *testing.T) {
 	require.InDelta(t, 100*time.Millisecond, duration(t, ended.Measured, "lasted"), float64(10*time.Millisecond))
 }
 
-// supervised is a server whose supervisor may have brought it back.
-type supervised struct{ *scriptedServer }
-
-func (supervised) AwaitRestart(context.Context) (bool, error) { return false, nil }
-
-type supervisedCluster struct{ scriptedServerCluster }
-
-func (c supervisedCluster) Node(string) cluster.Node { return supervised{c.server} }
-
 // A node that is down after a drawn fault is started again, unless its supervisor has done that.
 func TestRestartNodes_OnlyDownNodes(t *testing.T) {
 	for up, started := range map[bool]int{true: 0, false: 1} {
@@ -165,7 +158,7 @@ func TestRestartNodes_OnlyDownNodes(t *testing.T) {
 			node := r.cluster.Node("n1")
 			require.NoError(t, node.Kill(context.Background()))
 			s := &scriptedServer{Node: node, seen: []history.Node{{Up: up, RunID: "a"}, {Up: up, RunID: "a"}, {Up: true, RunID: "b"}}}
-			r.nemesis = New(supervisedCluster{scriptedServerCluster{r.cluster, s}}, r.clients, []string{"c1", "c2"}, r.record)
+			r.nemesis = New(scriptedServerCluster{r.cluster, s}, r.clients, []string{"c1", "c2"}, r.record)
 			require.NoError(t, r.nemesis.restartNodes(context.Background(), Fault{Kind: Kill, Targets: []string{"n1"}}))
 			require.Len(t, r.faults(), started)
 			s.seen = []history.Node{{RunID: "b"}, {Up: true, RunID: "c"}} // it comes back meanwhile

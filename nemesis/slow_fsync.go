@@ -32,8 +32,11 @@ var _ = declare(&Declaration{
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
 		return n.fsync(f, target, map[string]string{"by": f.Delay.String()}, fsyncFault{
-			begin: func(d cluster.Disk) error { return d.SlowFsync(f.Delay) },
-			end:   func(d cluster.Disk) error { return d.SlowFsync(0) },
+			set: func(d *cluster.DiskFaults, on bool) {
+				if d.Slow = 0; on {
+					d.Slow = f.Delay
+				}
+			},
 			count: func(done cluster.Disturbed) int { return done.Delayed },
 		})
 	},

@@ -82,7 +82,7 @@ func (n *Nemesis) awaitSupervisor(ctx context.Context, target, earlier string) e
 	if err != nil {
 		return err
 	}
-	s, ok := node.(cluster.Supervised)
+	s, ok := node.(cluster.Server)
 	if !ok {
 		return nil
 	}
@@ -114,7 +114,7 @@ func stateName(up bool) string {
 // back.
 func (n *Nemesis) restartNodes(ctx context.Context, f Fault) error {
 	for _, target := range f.Targets {
-		if s, ok := n.cluster.Node(target).(cluster.Supervised); ok {
+		if s, ok := n.cluster.Node(target).(cluster.Server); ok {
 			if seen, err := s.Look(ctx); err != nil || seen.Up {
 				return err
 			}

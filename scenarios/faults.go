@@ -56,20 +56,12 @@ func (s *Scenario) HasClass(class history.Class) bool {
 // Needs lists the abilities that a cluster must have for the scenario.
 func (s *Scenario) Needs() []cluster.Ability {
 	var needs []cluster.Ability
+	real := s.Restart == RestartAlways || s.Sentinels > 0 || s.RedisCluster != nil
 	for name := range s.Redis {
-		if name == cluster.MinReplicas || name == cluster.MinLag {
-			needs = append(needs, cluster.AbilityReplica)
-		} else {
-			needs = append(needs, cluster.AbilityServer)
-		}
+		real = real || name != cluster.MinReplicas && name != cluster.MinLag // which every kind models
 	}
-	for ability, needed := range map[cluster.Ability]bool{
-		cluster.AbilitySupervisor: s.Restart == RestartAlways, cluster.AbilityReplica: len(s.Replicas) > 0,
-		cluster.AbilitySentinels: s.Sentinels > 0, cluster.AbilityRedisCluster: s.RedisCluster != nil,
-	} {
-		if needed {
-			needs = append(needs, ability)
-		}
+	if real {
+		needs = append(needs, cluster.AbilityServer)
 	}
 	for _, e := range s.effects() {
 		if e.Needs != "" {
@@ -78,15 +70,4 @@ func (s *Scenario) Needs() []cluster.Ability {
 	}
 	slices.Sort(needs)
 	return slices.Compact(needs)
-}
-
-// SmallDisks lists the servers that need small disks, since theirs are filled.
-func (s *Scenario) SmallDisks() []string {
-	var names []string
-	for _, step := range s.Script {
-		if fault := step.Fault(); fault != nil && fault.SmallDisk {
-			names = append(names, step.Targets...)
-		}
-	}
-	return names
 }

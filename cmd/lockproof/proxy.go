@@ -12,7 +12,7 @@ import (
 // compose file starts it; it is not for users.
 func (p *program) proxyCommand() *cobra.Command {
 	var ports int
-	var volumes, small string
+	var volumes string
 	var check bool
 	cmd := &cobra.Command{
 		Use:    "proxy",
@@ -28,7 +28,7 @@ func (p *program) proxyCommand() *cobra.Command {
 			}
 			ctx, stop := p.interruptible(cmd.Context())
 			defer stop()
-			s, err := proxy.NewServer(proxy.FirstPort, ports, volumes, small)
+			s, err := proxy.NewServer(proxy.FirstPort, ports, volumes)
 			if err != nil {
 				return failed(err)
 			}
@@ -40,7 +40,6 @@ func (p *program) proxyCommand() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&ports, "ports", 30, "how many ports, from 7001 on, links may listen on")
 	cmd.Flags().StringVar(&volumes, "volumes", "/volumes", "folder with the servers' volumes, one each")
-	cmd.Flags().StringVar(&small, "small", "/small", "folder with the servers' small disks, one each")
 	cmd.Flags().BoolVar(&check, "check", false, "serve nothing, and fail unless one that serves here is well")
 	return cmd
 }

@@ -7,22 +7,16 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Ability is what some faults and settings need and not every kind of cluster has, in words that go after "needs". All
-// that stands in Cluster, Node and Link every kind has, but for the first two.
+// Ability is what some faults and settings need and not every kind of cluster has, in words that go after "needs".
 type Ability string
 
-// The abilities: two methods of Node, and what the other interfaces of this package are about.
+// The abilities. All else that stands in Cluster, Node and Link every kind has.
 const (
-	AbilityPowerLoss    Ability = "a disk that loses what was not synced"   // Node.PowerLoss
-	AbilityClock        Ability = "servers whose clocks can be set"         // Node.SetClock
-	AbilityDisk         Ability = "a disk that can stall, fail and be full" // Disk
-	AbilityServer       Ability = "real Redis servers"                      // Server
-	AbilityScript       Ability = "servers that a script can keep busy"     // Scripted
-	AbilityNetwork      Ability = "nodes in a network of their own"         // Networked
-	AbilitySupervisor   Ability = "a supervisor"                            // Supervised
-	AbilityReplica      Ability = "replication"                             // Replica
-	AbilitySentinels    Ability = "Sentinels"                               // Sentinels
-	AbilityRedisCluster Ability = "a Redis Cluster"                         // RedisCluster
+	AbilityPowerLoss Ability = "a disk that loses what was not synced"   // Node.PowerLoss
+	AbilityClock     Ability = "servers whose clocks can be set"         // Node.SetClock
+	AbilityServer    Ability = "real Redis servers"                      // Server and Real
+	AbilityDisk      Ability = "a disk that can stall, fail and be full" // Server.Disturb
+	AbilityNetwork   Ability = "nodes in a network of their own"         // Networked
 )
 
 // Can says whether clusters of the kind have an ability: nil, or an *Unsupported that names the kinds which do.

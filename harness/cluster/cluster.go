@@ -36,10 +36,7 @@ type Config struct {
 	// Supervised nodes have a supervisor, which starts a server that has died
 	// again at once, unless the machine lost its power.
 	Supervised bool
-	// Fillable are the servers whose disks are to be filled: they are given small
-	// ones, where FillDisk fills a real disk.
-	Fillable []string
-	Seed     uint64
+	Seed       uint64
 	// Delay is the one-way delay of every link, Near and Far excepted; the
 	// virtual network draws around it.
 	Delay time.Duration
@@ -114,21 +111,23 @@ type Node interface {
 	// Clock reads the node's wall clock (TIME, or the machine's of a node that is
 	// down), in nanoseconds since the run began as that clock counts them.
 	Clock(ctx context.Context) (int64, error)
+	// Occupy lets a script of another user run for about d. With answers the node
+	// answers BUSY to whatever it is asked meanwhile, as Redis does from
+	// busy-reply-threshold on, and nothing without. It returns once that has been seen to
+	// be so. The function that it gives ends the script, or waits for its own end, and
+	// returns once the node answers again, or does not run any more.
+	Occupy(ctx context.Context, d time.Duration, answers bool) (end func(context.Context) error, err error)
+	// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
+	// master.
+	Promote(ctx context.Context) error
 }
 
-// Disk is a Node whose fsyncs can be disturbed. What it says holds for every process of the
-// server, also for one that starts later.
-type Disk interface {
-	Node
-	// SlowFsync delays each fsync by d, 0 for no longer.
-	SlowFsync(d time.Duration) error
-	// FailFsync lets each fsync fail with EIO, or succeed again.
-	FailFsync(fail bool) error
-	// FillDisk lets writes fail with ENOSPC, or succeed again. The server is one of
-	// Config.Fillable.
-	FillDisk(full bool) error
-	// Disturbed counts what was disturbed so far.
-	Disturbed() (Disturbed, error)
+// DiskFaults are the faults that a server's disk has, also for a process of it that
+// starts later.
+type DiskFaults struct {
+	Slow time.Duration `json:"slow,omitempty"` // each fsync is delayed by so much
+	Fail bool          `json:"fail,omitempty"` // each fsync fails with EIO
+	Full bool          `json:"full,omitempty"` // each write fails with ENOSPC
 }
 
 // Disturbed is how many fsyncs were delayed, how many failed, and how many
@@ -142,6 +141,12 @@ type Disturbed struct {
 // Server is a Node that is a real Redis server.
 type Server interface {
 	Node
+	// Disturb changes the faults of its disk, unless change is nil, and counts what they have
+	// done so far.
+	Disturb(change func(*DiskFaults)) (Disturbed, error)
+	// AwaitRestart returns once the supervisor has brought the node back that was
+	// killed or shut down; false at once if it has none.
+	AwaitRestart(ctx context.Context) (bool, error)
 	// Info reads fields of INFO; ErrDown if the node is down.
 	Info(ctx context.Context) (map[string]string, error)
 	// Fill writes data of another user until no more fits, and where the server
@@ -151,17 +156,6 @@ type Server interface {
 	// Rewrite begins a BGREWRITEAOF that takes about d, and returns once it is
 	// in progress.
 	Rewrite(ctx context.Context, d time.Duration) error
-}
-
-// Scripted is a Node on which a script of another user can run for long.
-type Scripted interface {
-	Node
-	// Occupy lets a script run for about d. With answers the node answers BUSY to
-	// whatever it is asked meanwhile, as Redis does from busy-reply-threshold on, and
-	// nothing without. It returns once that has been seen to be so. The function that
-	// it gives ends the script, or waits for its own end, and returns once the node
-	// answers again, or does not run any more.
-	Occupy(ctx context.Context, d time.Duration, answers bool) (end func(context.Context) error, err error)
 }
 
 // Networked is a Node in a network that it can be taken out of.
@@ -176,33 +170,12 @@ type Networked interface {
 	Connected(ctx context.Context) (networks int, address string, err error)
 }
 
-// Supervised is a Node that may have a supervisor.
-type Supervised interface {
-	Node
-	// AwaitRestart returns once the supervisor has brought the node back that was
-	// killed or shut down; false at once if it has none.
-	AwaitRestart(ctx context.Context) (bool, error)
-}
-
-// Replica is a Node that can be made a master.
-type Replica interface {
-	Node
-	// Promote is REPLICAOF NO ONE. It returns once the server says that it is a
-	// master.
-	Promote(ctx context.Context) error
-}
-
-// Sentinels is a Cluster whose Sentinels can be asked.
-type Sentinels interface {
+// Real is a Cluster of real servers, which Sentinels may watch, or which may be the members
+// of one Redis Cluster.
+type Real interface {
 	Cluster
 	// Masters gives, for each Sentinel, the server that it names as the master.
 	Masters(ctx context.Context) ([]string, error)
-}
-
-// RedisCluster is a Cluster whose members can be asked for the masters of a Redis
-// Cluster, and told to move slots.
-type RedisCluster interface {
-	Cluster
 	// Leads says whether all members that answer, the replica among them, name it as the
 	// master of the slots that were its master's.
 	Leads(ctx context.Context, replica string) (bool, error)

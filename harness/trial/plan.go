@@ -128,7 +128,7 @@ func (p *Plan) clusterConfig(seed uint64, record func(history.Event)) cluster.Co
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas,
 		Sentinels: p.Sentinels, RedisCluster: p.RedisCluster != nil, Persistence: p.Persistence, Seed: seed,
 		Commands: p.commands(), Settings: p.Redis, Supervised: p.Restart == scenarios.RestartAlways,
-		Fillable: p.SmallDisks(), Delay: p.Delay.In(p.TTL), StallLimit: p.stallLimit(), Record: record,
+		Delay: p.Delay.In(p.TTL), StallLimit: p.stallLimit(), Record: record,
 	}
 }
 

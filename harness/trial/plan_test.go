@@ -108,7 +108,7 @@ func TestSkip_Reasons(t *testing.T) {
 			func(s *scenarios.Scenario) { s.MultiNodeReason = "nobody goes on without it" },
 			"single is a lock on one node: nobody goes on without it"},
 		{"a Redis Cluster", virtual.Kind, "single", func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
-			"needs a Redis Cluster, which the virtual cluster does not have: local and docker do"},
+			"needs real Redis servers, which the virtual cluster does not have: local and docker do"},
 		{"one client of a Redis Cluster", local.Kind, "single",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} }, ""},
 		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single",

@@ -59,18 +59,14 @@ func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Du
 // knownAsMaster says whether all who tell clients where the master is name the replica:
 // every Sentinel, or every member of the Redis Cluster.
 func (r *run) knownAsMaster(ctx context.Context, replica string) (bool, error) {
-	if r.plan.RedisCluster != nil {
-		members, ok := r.cluster.(cluster.RedisCluster)
-		if !ok {
-			return false, fmt.Errorf("the %s cluster has no Redis Cluster", r.cluster.Kind())
-		}
-		return members.Leads(ctx, replica)
-	}
-	sentinels, ok := r.cluster.(cluster.Sentinels)
+	real, ok := r.cluster.(cluster.Real)
 	if !ok {
-		return false, fmt.Errorf("the %s cluster has no Sentinels", r.cluster.Kind())
+		return false, fmt.Errorf("the %s cluster has neither Sentinels nor a Redis Cluster", r.cluster.Kind())
 	}
-	masters, err := sentinels.Masters(ctx)
+	if r.plan.RedisCluster != nil {
+		return real.Leads(ctx, replica)
+	}
+	masters, err := real.Masters(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -9,10 +9,10 @@ require (
 	example.com/redsync/v4_3_0 v0.0.0
 	example.com/redsync/v4_4_4 v0.0.0
 	example.com/redsync/v4_5_1 v0.0.0
+	example.org/lockproof v0.0.0
 	github.com/go-redsync/redsync/v4 v4.18.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/stretchr/testify v1.12.1
-	example.org/lockproof v0.0.0
 )
 
 require (
@@ -31,7 +31,6 @@ require (
 	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/hbollon/go-edlib v1.7.0 // indirect
 	github.com/klauspost/compress v1.17.11 // indirect
-	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-colorable v0.1.13 // indirect
 	github.com/mattn/go-isatty v0.0.22 // indirect
@@ -45,7 +44,6 @@ require (
 	github.com/rs/xid v1.5.0 // indirect
 	github.com/rs/zerolog v1.33.0 // indirect
 	github.com/yuin/gopher-lua v1.1.1 // indirect
-	github.com/zeebo/xxh3 v1.1.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/sync v0.23.0 // indirect
@@ -61,6 +59,6 @@ replace (
 	example.com/redsync/v4_3_0 => github.com/go-redsync/redsync/v4 v4.3.0
 	example.com/redsync/v4_4_4 => github.com/go-redsync/redsync/v4 v4.4.4
 	example.com/redsync/v4_5_1 => github.com/go-redsync/redsync/v4 v4.5.1
-	github.com/go-redsync/redsync/v4 => github.com/go-redsync/redsync/v4 v4.13.0 // the old ones share its pools
 	example.org/lockproof => ../../
+	github.com/go-redsync/redsync/v4 => github.com/go-redsync/redsync/v4 v4.13.0 // the old ones share its pools
 )

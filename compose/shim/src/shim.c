@@ -316,31 +316,21 @@ static int no_room(int fd, size_t length)
 	return 1;
 }
 
-/* met counts a write that the kernel has found no room for, or not for all of it. */
-static ssize_t met(int fd, size_t length, ssize_t written)
-{
-	struct statx s;
-	int refused = written < 0 ? errno == ENOSPC : (size_t)written < length;
-	if (control != NULL && refused && identify(fd, &s) == REGULAR_FILE)
-		atomic_fetch_add(&control->writes_refused, 1);
-	return written;
-}
-
 EXPORT ssize_t write(int fd, const void *from, size_t length)
 {
-	return no_room(fd, length) ? -1 : met(fd, length, syscall(SYS_write, fd, from, length));
+	return no_room(fd, length) ? -1 : syscall(SYS_write, fd, from, length);
 }
 
 EXPORT ssize_t pwrite(int fd, const void *from, size_t length, off_t at)
 {
-	return no_room(fd, length) ? -1 : met(fd, length, syscall(SYS_pwrite64, fd, from, length, at));
+	return no_room(fd, length) ? -1 : syscall(SYS_pwrite64, fd, from, length, at);
 }
 
 EXPORT ssize_t pwrite64(int fd, const void *from, size_t length, off_t at) { return pwrite(fd, from, length, at); }
 
 EXPORT ssize_t writev(int fd, const struct iovec *from, int count)
 {
-	return no_room(fd, 1) ? -1 : met(fd, 0, syscall(SYS_writev, fd, from, count));
+	return no_room(fd, 1) ? -1 : syscall(SYS_writev, fd, from, count);
 }
 
 EXPORT int ftruncate(int fd, off_t length)

@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Bench is a cluster with clients c1 and c2, for one test.
@@ -21,6 +23,29 @@ type Bench struct {
 // With runs a test on a new cluster of so many nodes, in virtual time if the kind has it, and closes the cluster.
 // change, unless nil, changes its configuration.
 type With func(t *testing.T, nodes int, change func(*cluster.Config), test func(b Bench))
+
+// Config is a configuration of so many nodes, of clients c1 and c2; change, unless nil, changes it.
+func Config(nodes int, change func(*cluster.Config)) cluster.Config {
+	cfg := cluster.Config{Clients: []string{"c1", "c2"}, Seed: 1, Record: func(history.Event) {}}
+	for i := range nodes {
+		cfg.Nodes = append(cfg.Nodes, fmt.Sprintf("n%d", i+1))
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	return cfg
+}
+
+// Dial makes a go-redis client of a server that asks for a password, as the project's clients have it.
+func Dial(t testing.TB, addr, password string) *redis.Client {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{
+		Addr: addr, Password: password, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		Protocol: 2, DisableIdentity: true,
+	})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
 
 // ctx never ends: a test's own context belongs to real time.
 var ctx = context.Background()
@@ -36,22 +61,23 @@ func Run(t *testing.T, kind cluster.Kind, with With) {
 		{"a pause", "", pauses},
 		{"a kill", "", kills},
 		{"a flush", "", flushes},
+		{"a look", "", looks},
 		{"a power loss", cluster.AbilityPowerLoss, losesPower},
 		{"a clock", cluster.AbilityClock, clocks},
 		{"a slow disk", cluster.AbilityDisk, slowDisk},
 		{"a disk that fails", cluster.AbilityDisk, failingDisk},
-		{"a supervisor", cluster.AbilitySupervisor, supervises},
+		{"a supervisor", cluster.AbilityServer, supervises},
 		{"an alias", "", aliases},
 		{"a cut", "", cuts},
 		{"a delay", "", delays},
 		{"a held message", "", holds},
 		{"a lost message", "", loses},
 		{"a dropped message", "", drops},
-		{"a replica", cluster.AbilityReplica, replicates},
-		{"a replica that is promoted", cluster.AbilityReplica, promotes},
-		{"Sentinels", cluster.AbilitySentinels, failsOver},
-		{"a Redis Cluster", cluster.AbilityRedisCluster, failsOverInRedisCluster},
-		{"a slot that moves", cluster.AbilityRedisCluster, movesSlot},
+		{"a replica", "", replicates},
+		{"a replica that is promoted", "", promotes},
+		{"Sentinels", cluster.AbilityServer, failsOver},
+		{"a Redis Cluster", cluster.AbilityServer, failsOverInRedisCluster},
+		{"a slot that moves", cluster.AbilityServer, movesSlot},
 	} {
 		if part.needs == "" || kind.Can(part.needs) == nil {
 			t.Run(part.name, func(t *testing.T) { part.test(t, with) })

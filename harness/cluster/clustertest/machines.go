@@ -81,37 +81,65 @@ func losesPower(t *testing.T, with With) {
 	}
 }
 
+// disturb gives a disk its faults.
+func disturb(t *testing.T, n cluster.Node, faults cluster.DiskFaults) (done cluster.Disturbed) {
+	t.Helper()
+	done, err := n.(cluster.Server).Disturb(func(d *cluster.DiskFaults) { *d = faults })
+	require.NoError(t, err)
+	return done
+}
+
 // A server that syncs each write before it answers waits for its disk.
 func slowDisk(t *testing.T, with With) {
 	const slow = 200 * time.Millisecond
 	with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }, func(b Bench) {
-		disk, db := b.Node("n1").(cluster.Disk), b.Over("c1", "n1")
-		require.NoError(t, disk.SlowFsync(slow))
+		n, db := b.Node("n1"), b.Over("c1", "n1")
+		disturb(t, n, cluster.DiskFaults{Slow: slow})
 		began := b.Now()
 		require.NoError(t, db.Set(ctx, "k1", "token", time.Minute).Err())
 		require.GreaterOrEqual(t, b.Now()-began, int64(slow))
-		require.NoError(t, disk.SlowFsync(0))
+		require.Equal(t, cluster.Disturbed{Delayed: 1}, disturb(t, n, cluster.DiskFaults{}))
 		require.NoError(t, db.Set(ctx, "k2", "token", time.Minute).Err())
-		done, err := disk.Disturbed()
-		require.NoError(t, err)
-		require.Equal(t, cluster.Disturbed{Delayed: 1}, done)
+		require.Equal(t, cluster.Disturbed{Delayed: 1}, disturb(t, n, cluster.DiskFaults{}))
 	})
 }
 
-// A server that syncs each write and cannot does not keep its word: it exits.
+// A server that is to have each write on its disk before it answers, and cannot, does not keep its word: it exits.
+// One that has a second's time for that refuses further writes. Its disk stays as it is whatever becomes of the server.
 func failingDisk(t *testing.T, with With) {
-	with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }, func(b Bench) {
-		n := b.Node("n1")
-		require.NoError(t, n.(cluster.Disk).FailFsync(true))
-		require.Error(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
-		eventually(t, b, "the server exits", func() bool {
-			seen, err := n.Look(ctx)
-			return err == nil && !seen.Up
+	for _, c := range []struct {
+		name        string
+		persistence cluster.Persistence
+		faults      cluster.DiskFaults
+		exits       bool
+	}{
+		{"fsyncs fail", cluster.PersistAlways, cluster.DiskFaults{Fail: true}, true},
+		{"full", cluster.PersistAlways, cluster.DiskFaults{Full: true}, true},
+		{"full, everysec", cluster.PersistEverysec, cluster.DiskFaults{Full: true}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = c.persistence }, func(b Bench) {
+				n := b.Node("n1")
+				set := func() error { return b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err() }
+				require.NoError(t, set())
+				disturb(t, n, c.faults)
+				eventually(t, b, "the write fails", func() bool { return set() != nil })
+				if c.exits {
+					eventually(t, b, "the server exits", func() bool {
+						seen, err := n.Look(ctx)
+						return err == nil && !seen.Up
+					})
+				} else {
+					require.ErrorContains(t, set(), "MISCONF")
+					require.NoError(t, n.Kill(ctx))
+				}
+				done := disturb(t, n, cluster.DiskFaults{})
+				require.Equal(t, []bool{c.faults.Fail, c.faults.Full}, []bool{done.Failed > 0, done.Full > 0})
+				require.NoError(t, n.Start(ctx))
+				require.NoError(t, set())
+			})
 		})
-		require.NoError(t, n.(cluster.Disk).FailFsync(false))
-		require.NoError(t, n.Start(ctx))
-		require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
-	})
+	}
 }
 
 // A supervisor starts a server again that has died, unless its machine has lost its power.
@@ -122,7 +150,7 @@ func supervises(t *testing.T, with With) {
 			before, err := n.Look(ctx)
 			require.NoError(t, err)
 			require.NoError(t, end(ctx))
-			again, err := n.(cluster.Supervised).AwaitRestart(ctx)
+			again, err := n.(cluster.Server).AwaitRestart(ctx)
 			require.NoError(t, err)
 			require.True(t, again)
 			after, err := n.Look(ctx)
@@ -137,7 +165,7 @@ func supervises(t *testing.T, with With) {
 		seen, err := b.Node("n2").Look(ctx)
 		require.NoError(t, err)
 		require.False(t, seen.Up)
-		again, err := b.Node(cluster.StoreName).(cluster.Supervised).AwaitRestart(ctx)
+		again, err := b.Node(cluster.StoreName).(cluster.Server).AwaitRestart(ctx)
 		require.NoError(t, err)
 		require.False(t, again, "the store has none")
 	})

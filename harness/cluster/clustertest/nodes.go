@@ -118,6 +118,24 @@ func flushes(t *testing.T, with With) {
 	})
 }
 
+// A look shows the run id, and each lock's key with its token and the time that it has left.
+func looks(t *testing.T, with With) {
+	with(t, 1, nil, func(b Bench) {
+		db := b.Over("c1", "n1")
+		require.NoError(t, db.Set(ctx, "short", "a", time.Minute).Err())
+		require.NoError(t, db.Set(ctx, "endless", "b", 0).Err())
+		require.NoError(t, db.Incr(ctx, "fence:short").Err())
+		seen, err := b.Node("n1").Look(ctx)
+		require.NoError(t, err)
+		require.Len(t, seen.RunID, 40)
+		require.Len(t, seen.Keys, 2, "a fencing counter is no lock's key")
+		require.Equal(t, history.KeyState{Token: "b", TTL: -1}, seen.Keys["endless"])
+		require.Equal(t, "a", seen.Keys["short"].Token)
+		require.LessOrEqual(t, seen.Keys["short"].TTL, int64(time.Minute))
+		require.Greater(t, seen.Keys["short"].TTL, int64(50*time.Second))
+	})
+}
+
 // An alias is another name of a server.
 func aliases(t *testing.T, with With) {
 	with(t, 3, func(cfg *cluster.Config) { cfg.Aliases = map[string]string{"n2": "n1", "n3": "n2"} }, func(b Bench) {

@@ -63,12 +63,12 @@ func promotes(t *testing.T, with With) {
 		require.NoError(t, master.Set(ctx, "k1", "token", time.Minute).Err())
 		require.Zero(t, master.Wait(ctx, 1, 50*time.Millisecond).Val())
 		require.NoError(t, b.Node("n1").Kill(ctx))
-		require.NoError(t, b.Node("r1").(cluster.Replica).Promote(ctx))
+		require.NoError(t, b.Node("r1").Promote(ctx))
 		require.Equal(t, history.RoleMaster, replication(t, b, "r1").Role)
 		require.ErrorIs(t, replica.Get(ctx, "k1").Err(), redis.Nil)
 		require.NoError(t, replica.Set(ctx, "k1", "another", time.Minute).Err(), "it takes writes")
 		require.Zero(t, passed().Messages)
-		require.ErrorContains(t, b.Node("r1").(cluster.Replica).Promote(ctx), "promote r1: it is a master already")
+		require.ErrorContains(t, b.Node("r1").Promote(ctx), "promote r1: it is a master already")
 	})
 }
 
@@ -76,7 +76,7 @@ func promotes(t *testing.T, with With) {
 func failsOver(t *testing.T, with With) {
 	with(t, 1, func(cfg *cluster.Config) { withReplica(cfg); cfg.Sentinels = 3 }, func(b Bench) {
 		all := func(name string) bool {
-			masters, err := b.Cluster.(cluster.Sentinels).Masters(ctx)
+			masters, err := b.Cluster.(cluster.Real).Masters(ctx)
 			return err == nil && len(masters) == 3 && masters[0] == name && masters[1] == name && masters[2] == name
 		}
 		require.True(t, all("n1"))
@@ -96,7 +96,7 @@ func failsOverInRedisCluster(t *testing.T, with With) {
 	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster, cfg.Replicas = true, map[string]string{"r1": "n3"} },
 		func(b Bench) {
 			leads := func() bool {
-				leads, err := b.Cluster.(cluster.RedisCluster).Leads(ctx, "r1")
+				leads, err := b.Cluster.(cluster.Real).Leads(ctx, "r1")
 				return err == nil && leads
 			}
 			n1, n3 := b.Over("c1", "n1"), b.Over("c1", "n3")
@@ -127,7 +127,7 @@ func failsOverInRedisCluster(t *testing.T, with With) {
 // clients are sent for it, also while the slot is open.
 func movesSlot(t *testing.T, with With) {
 	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster = true }, func(b Bench) {
-		members := b.Cluster.(cluster.RedisCluster)
+		members := b.Cluster.(cluster.Real)
 		owner := func() string {
 			name, err := members.SlotOwner(ctx, "k1")
 			require.NoError(t, err)

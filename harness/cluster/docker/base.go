@@ -28,10 +28,8 @@ const pullTimeout = 3 * time.Minute
 // has, or one that it can pull, or one made from Debian's packages.
 func (e *engine) base(ctx context.Context, release, owner string, say io.Writer) (string, error) {
 	debian, own := debian(release), ownBase(release)
-	for _, name := range []string{debian, own} {
-		if found, err := e.has(ctx, name); found || err != nil {
-			return name, err
-		}
+	if name, err := e.hasBase(ctx, release); name != "" || err != nil {
+		return name, err
 	}
 	fmt.Fprintf(say, "pulling %s\n", debian)
 	pulled := e.pull(ctx, debian)
@@ -44,6 +42,16 @@ func (e *engine) base(ctx context.Context, release, owner string, say io.Writer)
 		return "", noBase(debian, pulled, err)
 	}
 	return own, nil
+}
+
+// hasBase gives the image to build on that the engine has; "" if it has none.
+func (e *engine) hasBase(ctx context.Context, release string) (string, error) {
+	for _, name := range []string{debian(release), ownBase(release)} {
+		if found, err := e.has(ctx, name); found || err != nil {
+			return name, err
+		}
+	}
+	return "", nil
 }
 
 // FindBase says where the image would come from that a run builds on, without
@@ -60,16 +68,14 @@ func FindBase(ctx context.Context) (string, error) {
 func (e *engine) findBase(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	debian, own := debian(Servers[0].Release), ownBase(Servers[0].Release)
-	for _, name := range []string{debian, own} {
-		found, err := e.has(ctx, name)
-		if err != nil {
-			return "", unreachable(e.DaemonHost(), err)
-		}
-		if found {
-			return name + " is there", nil
-		}
+	name, err := e.hasBase(ctx, Servers[0].Release)
+	if err != nil {
+		return "", unreachable(e.DaemonHost(), err)
 	}
+	if name != "" {
+		return name + " is there", nil
+	}
+	debian, own := debian(Servers[0].Release), ownBase(Servers[0].Release)
 	_, refused := e.DistributionInspect(ctx, debian, "")
 	if refused == nil {
 		return debian + " comes from its registry with the first run", nil

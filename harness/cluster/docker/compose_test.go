@@ -1,9 +1,11 @@
 package docker
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +42,7 @@ func TestTheFileIsForEverybody(t *testing.T) {
 			"build", "cap_drop", "cgroup_parent", "command", "depends_on", "entrypoint", "environment", "healthcheck",
 			"image", "labels", "mem_limit", "networks",
 			"pids_limit", "ports", "profiles", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "volumes",
-		}, keys(service), "%s: what else it may do is to be judged first", name)
+		}, slices.Collect(maps.Keys(service)), "%s: what else it may do is to be judged first", name)
 		require.Equal(t, []any{"ALL"}, service["cap_drop"], name)
 		require.Equal(t, []any{"no-new-privileges:true"}, service["security_opt"], name)
 		require.Equal(t, true, service["read_only"], name)
@@ -64,12 +66,4 @@ func TestTheFileIsForEverybody(t *testing.T) {
 			require.False(t, strings.HasPrefix(v.(string), "/"), "%s mounts the host's %v", name, v)
 		}
 	}
-}
-
-func keys(m map[string]any) []string {
-	var names []string
-	for name := range m {
-		names = append(names, name)
-	}
-	return names
 }

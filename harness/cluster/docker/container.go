@@ -189,7 +189,7 @@ const still = 1000 * time.Hour
 
 // PowerLoss kills the container, which takes a while to end. Its disk stands still until then:
 // what was not synced at the beginning is lost.
-func (b *nodeContainer) PowerLoss(ctx context.Context, d realcluster.Disk) (lost int64, err error) {
+func (b *nodeContainer) PowerLoss(ctx context.Context, d cluster.DiskFaults) (lost int64, err error) {
 	standing := d
 	standing.Slow = still
 	if _, err := b.Disturb(ctx, standing); err != nil {
@@ -208,10 +208,9 @@ func (b *nodeContainer) SetClock(ctx context.Context, jump time.Duration, rate f
 	return b.proxy.SetClock(ctx, b.service, jump, rate)
 }
 
-// Disturb has the proxy set the faults of the disk. A full one is filled by a file: writes fail
-// then as soon as the last blocks of the server's own files are full.
-func (b *nodeContainer) Disturb(ctx context.Context, d realcluster.Disk) (cluster.Disturbed, error) {
-	return b.proxy.Disturb(ctx, proxy.Disk{Server: b.service, Disk: d})
+// Disturb has the proxy set the faults of the disk.
+func (b *nodeContainer) Disturb(ctx context.Context, d cluster.DiskFaults) (cluster.Disturbed, error) {
+	return b.proxy.Disturb(ctx, proxy.Disk{Server: b.service, DiskFaults: d})
 }
 
 // published gives the host's address for each port of a container.

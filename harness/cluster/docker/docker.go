@@ -35,10 +35,7 @@ type Cluster struct {
 	closing func() error // close, once
 }
 
-var _ interface {
-	cluster.Sentinels
-	cluster.RedisCluster
-} = (*Cluster)(nil)
+var _ cluster.Real = (*Cluster)(nil)
 
 // New makes a cluster of a project that is idle, or of a new one, and returns
 // when all servers answer and remember nothing. ctx bounds the start, not the
@@ -89,10 +86,12 @@ func (c *Cluster) build(ctx context.Context) error {
 	for name := range c.cfg.Aliases {
 		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
 	}
-	if c.cfg.Sentinels > 0 {
-		if c.Sentinels, err = c.project.bringSentinels(ctx, c.cfg.SentinelNames()); err != nil {
+	for _, name := range c.cfg.SentinelNames() {
+		outside, inside, err := c.project.boxes[name].Addresses(ctx)
+		if err != nil {
 			return fmt.Errorf("docker cluster: %w", err)
 		}
+		c.Sentinels[name] = realcluster.Sentinel{Outside: outside, Inside: inside}
 	}
 	if err := c.Connect(ctx, c.project.version,
 		func(want network.Run) (realcluster.Network, map[network.Path]string, error) {
@@ -110,7 +109,6 @@ func (c *Cluster) machine(name string) (m proxy.Machine, supervised bool) {
 	if c.cfg.RedisCluster && name != cluster.StoreName {
 		m.Settings += server.MemberSettings(busPort)
 	}
-	m.Small = slices.ContainsFunc(c.cfg.Fillable, func(f string) bool { return c.cfg.Resolve(f) == name })
 	return m, supervised
 }
 
@@ -137,10 +135,10 @@ func (c *Cluster) open(ctx context.Context, want network.Run) (realcluster.Netwo
 
 // Fits says whether the compose project has all these nodes, and so many
 // Sentinels.
-func Fits(nodes []string, sentinels int) error {
-	if sentinels > mostSentinels {
-		return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fmt.Sprintf("a run with %d Sentinels", sentinels),
-			Why: fmt.Sprintf("it has %d", mostSentinels), How: "take fewer, or use another cluster"}
+func Fits(nodes []string, wanted int) error {
+	if most := len(sentinels); wanted > most {
+		return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fmt.Sprintf("a run with %d Sentinels", wanted),
+			Why: fmt.Sprintf("it has %d", most), How: "take fewer, or use another cluster"}
 	}
 	for _, name := range nodes {
 		if !slices.Contains(services, name) || name == cluster.StoreName {

@@ -18,6 +18,7 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
@@ -157,28 +158,15 @@ func goCache() string {
 func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	t.Helper()
 	projects := open(t)
-	cfg := cluster.Config{Clients: []string{"c1", "c2"}, Persistence: cluster.PersistNone, Record: func(history.Event) {}}
-	for i := range nodes {
-		cfg.Nodes = append(cfg.Nodes, fmt.Sprintf("n%d", i+1))
-	}
-	if change != nil {
-		change(&cfg)
-	}
-	c, err := New(t.Context(), cfg, projects)
+	c, err := New(t.Context(), clustertest.Config(nodes, change), projects)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
 }
 
-// dial is a go-redis client as the project's clients have it.
+// dial is a client of a server.
 func dial(t testing.TB, addr string) *redis.Client {
-	t.Helper()
-	c := redis.NewClient(&redis.Options{
-		Addr: addr, Password: server.Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-		Protocol: 2, DisableIdentity: true,
-	})
-	t.Cleanup(func() { c.Close() })
-	return c
+	return clustertest.Dial(t, addr, server.Password())
 }
 
 // over is a client over a link.

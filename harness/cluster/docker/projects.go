@@ -28,9 +28,12 @@ import (
 	"example.org/lockproof/harness/cluster/server"
 )
 
-// services are the Redis servers of the compose project, and proxyService the one
-// that their clients' links are in.
-var services = []string{"n1", "n2", "n3", "n4", "n5", "r1", cluster.StoreName}
+// services are the Redis servers of the compose project, sentinels its Sentinels, and
+// proxyService the one that their clients' links are in.
+var (
+	services  = []string{"n1", "n2", "n3", "n4", "n5", "r1", cluster.StoreName}
+	sentinels = []string{"s1", "s2", "s3"}
+)
 
 const proxyService = "toxiproxy"
 
@@ -54,11 +57,11 @@ type Projects struct {
 	image  string
 	host   string
 
-	mu       sync.Mutex
-	idle     []*project
-	all      map[*project]bool
-	starting int       // how many are coming up
-	started  sync.Cond // none is coming up any more
+	coming sync.RWMutex // is held for reading while a project comes up
+
+	mu   sync.Mutex
+	idle []*project
+	all  map[*project]bool
 }
 
 // Open connects to the engine and makes the image ready; that can take minutes
@@ -70,7 +73,6 @@ func Open(ctx context.Context, choice cluster.Choice, program string, say io.Wri
 		return nil, err
 	}
 	p := &Projects{engine: e, choice: choice, all: map[*project]bool{}}
-	p.started.L = &p.mu
 	if err := p.prepare(ctx, choice, program, say); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -148,25 +150,29 @@ func (p *Projects) Explain(err error) error { return p.engine.lost(err) }
 // one up. It returns when no other is coming up either: that keeps the machine
 // busy, and would hold the run up.
 func (p *Projects) take(ctx context.Context, links int) (*project, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	q := p.pick(links)
 	if q == nil {
 		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName(), ports: max(links, fewestPorts)}
+		p.mu.Lock()
 		p.all[q] = true
-		if err := p.start(ctx, q); err != nil {
-			return nil, err
+		p.mu.Unlock()
+		p.coming.RLock()
+		err := q.up(ctx)
+		p.coming.RUnlock()
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("docker cluster: %w", err), p.release(q, false))
 		}
 	}
-	for p.starting > 0 {
-		p.started.Wait()
-	}
+	p.coming.Lock()
+	defer p.coming.Unlock()
 	return q, nil
 }
 
 // pick takes the latest of the idle projects that has room for so many links: it
-// is the least cold. p.mu is held.
+// is the least cold.
 func (p *Projects) pick(links int) *project {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for i, q := range slices.Backward(p.idle) {
 		if q.ports >= links {
 			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
@@ -174,21 +180,6 @@ func (p *Projects) pick(links int) *project {
 		}
 	}
 	return nil
-}
-
-// start brings a project up. p.mu is held, but not meanwhile.
-func (p *Projects) start(ctx context.Context, q *project) error {
-	p.starting++
-	p.mu.Unlock()
-	err := q.up(ctx)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("docker cluster: %w", err), p.release(q, false))
-	}
-	p.mu.Lock()
-	if p.starting--; p.starting == 0 {
-		p.started.Broadcast()
-	}
-	return err
 }
 
 // release keeps a project for the next run, or removes one that is not sound.
@@ -226,7 +217,9 @@ func (q *project) up(ctx context.Context) error {
 	if err := q.compose(ctx, "up", "-d", "--no-build"); err != nil {
 		return err
 	}
-	list, err := q.containers(ctx)
+	list, err := q.engine.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
+	})
 	if err != nil {
 		return err
 	}
@@ -235,7 +228,8 @@ func (q *project) up(ctx context.Context) error {
 		name := c.Labels[serviceLabel]
 		q.boxes[name] = &nodeContainer{engine: q.engine, service: name, id: c.ID}
 	}
-	for _, name := range append([]string{proxyService}, services...) {
+	servers := slices.Concat(services, sentinels)
+	for _, name := range append(servers, proxyService) {
 		if q.boxes[name] == nil {
 			return fmt.Errorf("project %s came up without %s", q.name, name)
 		}
@@ -246,7 +240,7 @@ func (q *project) up(ctx context.Context) error {
 		return err
 	}
 	var starting errgroup.Group
-	for _, name := range services {
+	for _, name := range servers {
 		b := q.boxes[name]
 		b.proxy, b.direct = q.proxy, q.direct
 		starting.Go(func() error { return realcluster.AwaitAnswer(ctx, b) })
@@ -255,13 +249,6 @@ func (q *project) up(ctx context.Context) error {
 		return err
 	}
 	return q.verify(ctx, q.boxes[services[0]])
-}
-
-// containers lists those of the project.
-func (q *project) containers(ctx context.Context) ([]container.Summary, error) {
-	return q.engine.ContainerList(ctx, container.ListOptions{
-		All: true, Filters: filters.NewArgs(filters.Arg("label", projectLabel+"="+q.name)),
-	})
 }
 
 // verify asks one server, which stands for all, for its version, and makes sure

@@ -32,14 +32,3 @@ func TestBothWaysLeadToAProject(t *testing.T) {
 		})
 	}
 }
-
-// TestContainersWeighWhatProcessesDo: their control groups are where the engine is
-// to make them.
-func TestContainersWeighWhatProcessesDo(t *testing.T) {
-	c := start(t, 1, nil)
-	for name, b := range c.project.boxes {
-		seen, err := b.inspect(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, c.projects.engine.cgroup, seen.HostConfig.CgroupParent, name)
-	}
-}

@@ -30,7 +30,8 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	script, err := db.ScriptLoad(t.Context(), "return 1").Result()
 	require.NoError(t, err)
 	require.NoError(t, n.SetClock(t.Context(), time.Hour, 3))
-	require.NoError(t, n.SlowFsync(10*time.Millisecond))
+	_, err = n.Disturb(func(d *cluster.DiskFaults) { d.Slow = 10 * time.Millisecond })
+	require.NoError(t, err)
 	require.NoError(t, db.Set(t.Context(), "k1", "slowly", 0).Err())
 	require.NoError(t, l.Link("c1", "n1").Delay(cluster.Both, 10*time.Second))
 	require.NoError(t, l.Close())
@@ -52,7 +53,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	at, err := n.Clock(ctx)
 	require.NoError(t, err)
 	require.InDelta(t, l.Now(), at, float64(100*time.Millisecond))
-	disturbed, err := n.Disturbed()
+	disturbed, err := n.Disturb(nil)
 	require.NoError(t, err)
 	require.Zero(t, disturbed)
 	require.NoError(t, l.Close())
@@ -69,7 +70,8 @@ func TestAServerThatDoesNotObeyIsReplaced(t *testing.T) {
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
 	n, db := l.nodes["n1"], over(t, l, "c1", "n1")
 	began, project := startedAt(t, n), l.project.name
-	require.NoError(t, n.SlowFsync(still))
+	_, err := n.Disturb(func(d *cluster.DiskFaults) { d.Slow = still })
+	require.NoError(t, err)
 	require.Error(t, db.Set(within(t, 100*time.Millisecond), "k1", "token", 0).Err())
 	require.NoError(t, l.Close())
 

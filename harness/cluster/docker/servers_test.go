@@ -47,11 +47,6 @@ func TestAnImageOfTheUsers(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-func TestAServerThatThereIsNot(t *testing.T) {
-	_, err := find(cluster.Choice{Server: "redis-9.0"})
-	require.EqualError(t, err, `docker cluster: there is no server "redis-9.0": there are redis-7.0, redis-8.0, valkey-8.1, redis-unstable, valkey-unstable`)
-}
-
 func TestServersKnowWaitAOF(t *testing.T) {
 	require.ErrorContains(t, knows(cluster.Choice{}, "WAITAOF"), "redis-7.0 does not know it; use --server redis-8.0")
 	for _, choice := range []cluster.Choice{{Server: "redis-8.0"}, {Server: "valkey-8.1"}, {Image: "mine"}} {

@@ -3,7 +3,6 @@ package link
 import (
 	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -107,26 +106,5 @@ func TestAServerThatIsGoneMayForget(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		require.False(t, knows())
 		require.NoError(t, client.Close())
-	})
-}
-
-// What an intercept has met is counted to the end, and timed for the first; what is taken back
-// need not have been met.
-func TestWhatWasMet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		var e affectedMessages
-		e.removeLast()
-		require.Zero(t, e.read())
-		for range cluster.FirstMessages + 2 {
-			time.Sleep(time.Second)
-			e.add()
-		}
-		e.removeLast()
-		met := e.read()
-		require.Equal(t, cluster.FirstMessages+1, met.Messages)
-		require.Len(t, met.First, cluster.FirstMessages)
-		require.Equal(t, began.Add(time.Second), met.First[0])
-		require.Equal(t, began.Add(cluster.FirstMessages*time.Second), met.First[cluster.FirstMessages-1])
 	})
 }

@@ -67,10 +67,17 @@ func cleaned(t *testing.T) string {
 	return strings.Join(done, "\n")
 }
 
+// TestKilledHarnessLeavesNothing: while it lives nothing of it is touched; then its children are gone, and Clean
+// removes the rest.
 func TestKilledHarnessLeavesNothing(t *testing.T) {
 	ownState(t)
 	cmd, f, _ := harness(t)
 	require.Len(t, f.Children, 4, "two nodes, the store and a client")
+	require.Empty(t, cleaned(t))
+	require.Len(t, records(t), 1)
+	for _, id := range f.Children {
+		require.True(t, id.Alive(), "%+v", id)
+	}
 	require.DirExists(t, f.Folder)
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
@@ -82,29 +89,6 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 	require.NoDirExists(t, f.Folder)
 	require.Empty(t, records(t))
 	require.Empty(t, cleaned(t))
-}
-
-func TestCleanLeavesALivingHarnessAlone(t *testing.T) {
-	ownState(t)
-	_, f, _ := harness(t)
-	require.Empty(t, cleaned(t))
-	require.Len(t, records(t), 1)
-	for _, id := range f.Children {
-		require.True(t, id.Alive(), "%+v", id)
-	}
-	require.DirExists(t, f.Folder)
-}
-
-func TestNewCleansFirst(t *testing.T) {
-	ownState(t)
-	cmd, f, _ := harness(t)
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-	l := start(t, 1, nil)
-	require.NoDirExists(t, f.Folder)
-	require.Len(t, records(t), 1, "only the new run is on record")
-	require.NoError(t, l.Close())
-	require.Empty(t, records(t))
 }
 
 // TestHarnessTellsItsStalls stops a whole harness for a while.

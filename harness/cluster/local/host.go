@@ -178,7 +178,7 @@ func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(c
 
 // PowerLoss kills the process and those that it has forked, which would go on writing. It is
 // stopped first, so that it forks no more.
-func (h *host) PowerLoss(ctx context.Context, _ realcluster.Disk) (lost int64, err error) {
+func (h *host) PowerLoss(ctx context.Context, _ cluster.DiskFaults) (lost int64, err error) {
 	if err := h.needShim(cluster.AbilityPowerLoss); err != nil {
 		return 0, err
 	}
@@ -216,12 +216,11 @@ func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (ti
 }
 
 // Disturb commands the shim.
-func (h *host) Disturb(_ context.Context, d realcluster.Disk) (done cluster.Disturbed, err error) {
+func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Disturbed, err error) {
 	if err := h.needShim(cluster.AbilityDisk); err != nil {
 		return done, err
 	}
-	s, err := h.shim.Disturb(d.Slow, d.Fail, d.Full)
-	return cluster.Disturbed{Delayed: s.Delayed, Failed: s.Failed, Full: s.Refused}, err
+	return h.shim.Disturb(d)
 }
 
 // Log is the end of what the server's processes have said.

@@ -37,10 +37,7 @@ type Cluster struct {
 	closing func() error // close, once
 }
 
-var _ interface {
-	cluster.Sentinels
-	cluster.RedisCluster
-} = (*Cluster)(nil)
+var _ cluster.Real = (*Cluster)(nil)
 
 // New starts one redis-server for each distinct node and one for the store, all
 // at once, with a link from every client to each, and returns when all servers
@@ -54,10 +51,6 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	if err != nil {
 		return nil, err
 	}
-	// What earlier harnesses left is removed in passing; that it cannot be is
-	// no reason not to run. `lockproof clean` tells the reason.
-	_, _ = process.Clean()
-
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
 	c.closing = sync.OnceValue(c.close)
 	// Without a shim some faults cannot be done; can tells why.

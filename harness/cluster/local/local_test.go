@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,21 +16,6 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
-
-func TestNewRefusesABadConfig(t *testing.T) {
-	t.Parallel()
-	needRedis(t)
-	cfg := cluster.Config{Record: func(history.Event) {}}
-	_, err := New(t.Context(), cfg, cluster.Choice{})
-	require.EqualError(t, err, "local cluster: no nodes: name at least one")
-	cfg.Nodes, cfg.Persistence = []string{"n1"}, "paper"
-	_, err = New(t.Context(), cfg, cluster.Choice{})
-	require.EqualError(t, err,
-		`local cluster: no persistence setting "paper": there are none, rdb, aof-no, aof-everysec and aof-always`)
-	cfg.Persistence, cfg.Dir = "", "/nonexistent"
-	_, err = New(t.Context(), cfg, cluster.Choice{})
-	require.ErrorContains(t, err, "local cluster: cannot make the run's folder")
-}
 
 func TestNewThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
@@ -48,47 +31,22 @@ func TestNewThatFailsLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestParallelClustersDoNotMeet(t *testing.T) {
+// Clusters at one time have addresses and folders of their own, and one ends without the other.
+func TestClustersSideBySide(t *testing.T) {
 	t.Parallel()
-	needRedis(t)
 	dir := t.TempDir()
-	var all sync.WaitGroup
-	clusters := make([]*Cluster, 4)
-	for i := range clusters {
-		all.Go(func() {
-			cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}, Dir: dir}
-			c, err := New(t.Context(), cfg, cluster.Choice{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			clusters[i] = c
-		})
+	a := start(t, 2, func(cfg *cluster.Config) { cfg.Dir = dir })
+	b := start(t, 2, func(cfg *cluster.Config) { cfg.Dir = dir })
+	require.NoError(t, dial(t, a.Address("c1", "n1")).Set(t.Context(), "k1", "x", time.Minute).Err())
+	for _, name := range []string{"n1", "n2", cluster.StoreName} {
+		require.NotEqual(t, at(a, name).addr, at(b, name).addr)
 	}
-	all.Wait()
-	addresses := map[string]bool{}
-	for i, c := range clusters {
-		require.NotNil(t, c)
-		for _, addr := range []string{at(c, "n1").addr, at(c, "n2").addr, at(c, cluster.StoreName).addr,
-			c.Address("c1", "n1")} {
-			require.False(t, addresses[addr], "%s has two owners", addr)
-			addresses[addr] = true
-		}
-		require.NoError(t, dial(t, c.Address("c1", "n1")).Set(t.Context(), "k"+strconv.Itoa(i), "x", time.Minute).Err())
-	}
-	for i, c := range clusters {
-		look, err := c.Node("n1").Look(t.Context())
-		require.NoError(t, err)
-		require.Len(t, look.Keys, 1)
-		require.Contains(t, look.Keys, "k"+strconv.Itoa(i))
-	}
-	require.NoError(t, clusters[0].Close())
-	look, err := clusters[1].Node("n1").Look(t.Context())
+	require.NoError(t, a.Close())
+	look, err := b.Node("n1").Look(t.Context())
 	require.NoError(t, err)
-	require.True(t, look.Up, "closing one cluster took another's node")
-	for _, c := range clusters[1:] {
-		require.NoError(t, c.Close())
-	}
+	require.True(t, look.Up)
+	require.Empty(t, look.Keys)
+	require.NoError(t, b.Close())
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,8 +17,8 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/process"
-	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
@@ -28,17 +29,7 @@ import (
 // a harness that is going to be killed.
 const roleVariable = "LOCKPROOF_TEST_ROLE"
 
-// realWorker is the argument that makes it a real client.
-const realWorker = "real-worker"
-
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == realWorker {
-		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
 	switch os.Getenv(roleVariable) {
 	case "worker":
 		fakeWorker()
@@ -144,7 +135,7 @@ func fakeHarness() {
 	}
 	// A fault in effect must not keep anything alive.
 	_ = c.Nodes["n2"].Pause(context.Background())
-	_ = out.Encode(familyOf(c, w.(*realcluster.Worker).Worker))
+	_ = out.Encode(familyOf(c, w.(*process.Worker)))
 	select {}
 }
 
@@ -185,28 +176,17 @@ func needRedis(t testing.TB) {
 func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	t.Helper()
 	needRedis(t)
-	cfg := cluster.Config{Clients: []string{"c1", "c2"}, Record: func(history.Event) {}, Dir: t.TempDir()}
-	for i := range nodes {
-		cfg.Nodes = append(cfg.Nodes, fmt.Sprintf("n%d", i+1))
-	}
-	if change != nil {
-		change(&cfg)
-	}
+	cfg := clustertest.Config(nodes, change)
+	cfg.Dir = cmp.Or(cfg.Dir, t.TempDir())
 	c, err := New(t.Context(), cfg, cluster.Choice{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
 }
 
-// dial is a go-redis client as the project's clients have it.
+// dial is a client of a server.
 func dial(t testing.TB, addr string) *redis.Client {
-	t.Helper()
-	c := redis.NewClient(&redis.Options{
-		Addr: addr, Password: server.Password(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-		Protocol: 2, DisableIdentity: true,
-	})
-	t.Cleanup(func() { c.Close() })
-	return c
+	return clustertest.Dial(t, addr, server.Password())
 }
 
 // eventually waits for a condition.

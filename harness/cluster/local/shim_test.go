@@ -106,17 +106,6 @@ func TestPowerLossIsExact(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, seen.Keys, "early")
 	require.NotContains(t, seen.Keys, "late")
-	// A kill is no power loss: what is written now survives it.
-	require.NoError(t, db.Set(ctx, "late", "token", time.Minute).Err())
-	require.NoError(t, n.Kill(ctx))
-	require.NoError(t, n.Start(ctx))
-	seen, err = n.Look(ctx)
-	require.NoError(t, err)
-	require.Contains(t, seen.Keys, "late")
-	_, err = n.PowerLoss(ctx)
-	require.NoError(t, err)
-	_, err = n.PowerLoss(ctx)
-	require.ErrorIs(t, err, cluster.ErrDown)
 }
 
 // TestPowerLossEndsForks, which would write on after their parent's death.
@@ -138,28 +127,6 @@ func TestPowerLossEndsForks(t *testing.T) {
 	require.False(t, isAlive(children))
 }
 
-// TestSlowFsync: with everysec an fsync that stalls keeps what is acknowledged from the file, so that even a kill
-// loses it.
-func TestSlowFsync(t *testing.T) {
-	t.Parallel()
-	n, db := oneNode(t, cluster.PersistEverysec)
-	ctx := t.Context()
-	require.NoError(t, n.SlowFsync(time.Minute))
-	require.NoError(t, db.Set(ctx, "early", "token", time.Minute).Err())
-	eventually(t, "an fsync stalls", func() bool {
-		done, err := n.Disturbed()
-		require.NoError(t, err)
-		return done.Delayed > 0
-	})
-	require.NoError(t, db.Set(ctx, "late", "token", time.Minute).Err())
-	require.NoError(t, n.Kill(ctx))
-	require.NoError(t, n.Start(ctx))
-	seen, err := n.Look(ctx)
-	require.NoError(t, err)
-	require.Contains(t, seen.Keys, "early")
-	require.NotContains(t, seen.Keys, "late")
-}
-
 // TestWithoutACompiler the faults that need the shim are not done by half.
 func TestWithoutACompiler(t *testing.T) {
 	needRedis(t)
@@ -178,8 +145,8 @@ func TestWithoutACompiler(t *testing.T) {
 	_, err = n.PowerLoss(t.Context())
 	require.ErrorAs(t, err, &u)
 	require.ErrorAs(t, n.SetClock(t.Context(), time.Second, 1), &u)
-	require.ErrorAs(t, n.(cluster.Disk).SlowFsync(time.Second), &u)
-	require.ErrorAs(t, n.(cluster.Disk).FailFsync(true), &u)
+	_, err = n.(cluster.Server).Disturb(func(d *cluster.DiskFaults) { d.Fail = true })
+	require.ErrorAs(t, err, &u)
 	seen, err := n.Look(t.Context())
 	require.NoError(t, err)
 	require.True(t, seen.Up)

@@ -2,8 +2,6 @@ package local
 
 import (
 	"encoding/json"
-	"os"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,10 +11,7 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
-	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/server"
-	"example.org/lockproof/harness/history"
-	"example.org/lockproof/harness/locks"
 )
 
 // inbox collects what a worker says.
@@ -62,7 +57,7 @@ func spawn(t *testing.T, l *Cluster, setup client.Setup) (*process.Worker, *inbo
 	w, err := l.Spawn(t.Context(), setup, in.take)
 	require.NoError(t, err)
 	eventually(t, "the worker echoes its setup", func() bool { return len(in.messages()) > 0 })
-	return w.(*realcluster.Worker).Worker, in
+	return w.(*process.Worker), in
 }
 
 func TestSpawnCompletesTheSetup(t *testing.T) {
@@ -99,17 +94,23 @@ func TestSpawnRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "spawn c1: cannot start worker c1")
 }
 
-func TestWorkerLifeInGoodOrder(t *testing.T) {
+// A worker ends in good order, paused or not.
+func TestCloseOfAWorker(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)
-	w, in := spawn(t, l, client.Setup{Name: "c1"})
-	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1}))
-	eventually(t, "the command ends", func() bool { return in.done(1) })
-	require.NoError(t, w.Close())
-	require.False(t, w.Process().Identity().Alive())
-	require.NoError(t, w.Close(), "a second close changes nothing")
-	require.ErrorContains(t, w.Send(client.Command{Do: client.DoAcquire}), "send acquire: worker c1")
-	require.Empty(t, in.errors())
+	for i, name := range []string{"c1", "c2"} {
+		w, in := spawn(t, l, client.Setup{Name: name})
+		require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1}))
+		eventually(t, "the command ends", func() bool { return in.done(1) })
+		if i == 1 {
+			require.NoError(t, w.Pause())
+		}
+		require.NoError(t, w.Close())
+		require.False(t, w.Process().Identity().Alive())
+		require.NoError(t, w.Close(), "a second close changes nothing")
+		require.ErrorContains(t, w.Send(client.Command{Do: client.DoAcquire}), "send acquire: worker "+name)
+		require.Empty(t, in.errors())
+	}
 }
 
 func TestPauseStopsAWorkerUntilResume(t *testing.T) {
@@ -188,74 +189,4 @@ func TestWorkerThatDoesNotEnd(t *testing.T) {
 	eventually(t, "the command ends", func() bool { return in.done(1) })
 	require.ErrorContains(t, w.Close(), "worker c1 did not end within 10s and was killed")
 	require.False(t, w.Process().Identity().Alive())
-}
-
-func TestCloseOfAPausedWorker(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	w, _ := spawn(t, l, client.Setup{Name: "c1"})
-	require.NoError(t, w.Pause())
-	require.NoError(t, w.Close())
-	require.False(t, w.Process().Identity().Alive())
-}
-
-// TestWorkersShareTheTrueClock compares the readings of two processes.
-func TestWorkersShareTheTrueClock(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	var mu sync.Mutex
-	late := 0
-	w, err := l.Spawn(t.Context(), client.Setup{Name: "c1"}, func(m client.Message) {
-		if m.Event == nil || m.Event.Type != history.TypeNote || m.Event.Text != "tick" {
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if m.Event.Time > l.Now() {
-			late = -1 << 20
-		}
-		late++
-	})
-	require.NoError(t, err)
-	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
-	eventually(t, "ticks arrive, none from the future", func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return late > 10
-	})
-}
-
-// TestRealClients has two real clients compete for a real lock, and kills the
-// first of them while it holds it.
-func TestRealClients(t *testing.T) {
-	t.Parallel()
-	l := start(t, 5, nil)
-	l.Workers.Command = []string{os.Args[0], realWorker}
-	setup := client.Setup{Lock: locks.Reference, Options: locks.Options{TTL: 500 * time.Millisecond}}
-	clients, inboxes := map[string]client.Worker{}, map[string]*inbox{}
-	for i, name := range []string{"c1", "c2"} {
-		setup.Name, setup.Index = name, i
-		in := &inbox{}
-		w, err := l.Spawn(t.Context(), setup, in.take)
-		require.NoError(t, err)
-		clients[name], inboxes[name] = w, in
-	}
-	outcome := func(name string, serial int, do client.Do) history.Type {
-		require.NoError(t, clients[name].Send(client.Command{Do: do, Serial: serial, Key: "k1", Within: 10 * time.Second}))
-		eventually(t, name+" has an outcome", func() bool { return inboxes[name].done(serial) })
-		all := inboxes[name].messages()
-		require.Empty(t, inboxes[name].errors())
-		i := slices.IndexFunc(all, func(m client.Message) bool { return m.Done == serial })
-		return all[i].Outcome
-	}
-	require.Equal(t, history.TypeOK, outcome("c1", 1, client.DoAcquire))
-	require.Equal(t, history.TypeOK, outcome("c1", 2, client.DoWrite))
-	require.NoError(t, clients["c1"].Kill())
-	killed := l.Now()
-	require.Equal(t, history.TypeOK, outcome("c2", 1, client.DoAcquire))
-	require.Greater(t, l.Now()-killed, int64(200*time.Millisecond), "c2 had to wait for c1's lease to expire")
-	require.Equal(t, history.TypeOK, outcome("c2", 2, client.DoRead))
-	require.Equal(t, history.TypeOK, outcome("c2", 3, client.DoRelease))
-	require.NoError(t, clients["c2"].Close())
-	require.False(t, inboxes["c2"].done(4), "the end of Close's own command is nobody's business")
 }

@@ -22,16 +22,12 @@ var forks = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// fork starts a command so that it dies with the harness where the system can
-// do that. It is put into a process group of its own: a Ctrl-C at the terminal
-// is for the harness, which then ends its children in good order.
-func fork(cmd *exec.Cmd) error {
+// Start starts a command as the harness starts all of its children: it dies with the harness where the system can
+// do that, and is in a process group of its own: a Ctrl-C at the terminal is for the harness, which then ends its
+// children in good order.
+func Start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = attributes()
 	started := make(chan error)
 	forks() <- func() { started <- cmd.Start() }
 	return <-started
 }
-
-// Start starts a command as the harness starts all of its children: it dies with
-// the harness where the system can do that, and a Ctrl-C is not for it.
-func Start(cmd *exec.Cmd) error { return fork(cmd) }

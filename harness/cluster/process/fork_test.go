@@ -20,7 +20,7 @@ func TestChildrenOutliveThreads(t *testing.T) {
 		cmd := exec.Command("sleep", "60")
 		// Sent from a goroutine of its own, so that no thread is preferred.
 		started := make(chan error)
-		go func() { started <- fork(cmd) }()
+		go func() { started <- Start(cmd) }()
 		require.NoError(t, <-started)
 		gone := make(chan struct{})
 		go func() {

@@ -38,7 +38,7 @@ func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
 // none of them outlives it.
 func launch(name string, cmd *exec.Cmd, record *Record, group bool) (*Process, error) {
 	p := &Process{name: name, cmd: cmd, gone: make(chan struct{}), group: group}
-	if err := fork(cmd); err != nil {
+	if err := Start(cmd); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
 	// The child is not reaped yet, so it can be identified even if it has

@@ -3,7 +3,6 @@ package process
 import (
 	"bufio"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"example.org/lockproof/internal/filelock"
@@ -256,8 +256,4 @@ func readRecord(from io.Reader) ([]Entry, error) {
 }
 
 // RandomName is a name that no other run draws.
-func RandomName() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	return hex.EncodeToString(b[:])
-}
+func RandomName() string { return strings.ToLower(rand.Text()) }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type Worker struct {
 	heard  chan struct{} // closed once its last message has been passed on
 	exit   atomic.Int64  // the serial of Close's own command, 0 before it
 	guard  *guard        // of what a stranger says; nil: it is none
+	settle func() error  // of its cluster
 
 	mu     sync.Mutex
 	in     *os.File
@@ -52,6 +54,8 @@ type Workers struct {
 	Stranger bool
 	Folder   string // takes what they say on stderr
 	Record   *Record
+	// Settle returns once what has passed over their links has been recorded; nil: it has.
+	Settle func() error
 
 	mu     sync.Mutex
 	closed bool
@@ -117,7 +121,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 		return nil, err
 	}
 	name := setup.Name
-	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{})}
+	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{}), settle: s.Settle}
 	if s.Stranger {
 		w.guard = newGuard(setup)
 	}
@@ -262,9 +266,17 @@ func (w *Worker) Kill() error {
 	return nil
 }
 
-// Close tells the worker to end and waits for it, also if it is paused. One
-// that does not end in time is killed, and that is an error.
+// Close tells the worker to end and waits for it, also if it is paused, and for the last
+// events of its links. One that does not end in time is killed, and that is an error.
 func (w *Worker) Close() error {
+	err := w.end()
+	if w.settle != nil {
+		err = cmp.Or(err, w.settle())
+	}
+	return err
+}
+
+func (w *Worker) end() error {
 	if err, done := w.sendExit(); done {
 		return err
 	}

@@ -97,7 +97,7 @@ func (c *Cluster) Connect(ctx context.Context, version string,
 	if err != nil {
 		return fmt.Errorf("%s cluster: %w", c.kind, err)
 	}
-	c.network, c.Paths = opened, address
+	c.network, c.Paths, c.Workers.Settle = opened, address, opened.Settle
 	if c.cfg.StallLimit > 0 {
 		c.busy.Go(func() { c.Clock.Watch(c.Life, "harness", c.cfg.StallLimit, c.cfg.Record) })
 	}
@@ -182,9 +182,9 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	}
 	w, err := c.Workers.Spawn(setup, messages)
 	if err != nil {
-		return nil, err
+		return nil, err // and not a nil of another type
 	}
-	return &Worker{w, c}, nil
+	return w, nil
 }
 
 // complete fills in what the cluster knows.
@@ -208,20 +208,4 @@ func (c *Cluster) complete(setup *client.Setup) error {
 	setup.Password = server.Password()
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.Clock.Epoch(), c.cfg.StallLimit
 	return c.routes(setup)
-}
-
-// Worker is a client whose end waits for the last events of its links.
-type Worker struct {
-	*process.Worker
-	cluster *Cluster
-}
-
-// Close ends the client in good order. What passed over its links has been
-// recorded by then.
-func (w *Worker) Close() error {
-	err := w.Worker.Close()
-	if settled := w.cluster.network.Settle(); err == nil {
-		err = settled
-	}
-	return err
 }

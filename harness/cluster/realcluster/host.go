@@ -31,12 +31,12 @@ type Host interface {
 	Resume(context.Context) error
 	// PowerLoss kills the server and all that it has started, and cuts the files on its disk,
 	// which has these faults, to what was synced.
-	PowerLoss(context.Context, Disk) (lost int64, err error)
+	PowerLoss(context.Context, cluster.DiskFaults) (lost int64, err error)
 	// SetClock lets the wall clock jump and run at another rate (0: as before), and gives
 	// what it shows.
 	SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error)
 	// Disturb sets the faults of the disk, and counts what they have done so far.
-	Disturb(context.Context, Disk) (cluster.Disturbed, error)
+	Disturb(context.Context, cluster.DiskFaults) (cluster.Disturbed, error)
 	// Log is the end of what the server has said.
 	Log(context.Context) string
 }
@@ -45,13 +45,6 @@ type Host interface {
 type State struct {
 	Down, Paused bool
 	Exit         string // how it ended, of one that is down
-}
-
-// Disk is which faults a disk has.
-type Disk struct {
-	Slow time.Duration `json:"slow,omitempty"` // each fsync is delayed by so much
-	Fail bool          `json:"fail,omitempty"` // each fsync fails
-	Full bool          `json:"full,omitempty"` // writes find no room
 }
 
 // Network is the links of a cluster.

@@ -63,33 +63,13 @@ func (n *Node) Clock(ctx context.Context) (int64, error) {
 	return n.cluster.Clock.Wall(now), nil
 }
 
-// SlowFsync delays each fsync on the node's disk.
-func (n *Node) SlowFsync(by time.Duration) error {
-	return n.disturb("slow the disk of", func(d *Disk) { d.Slow = by })
-}
-
-// FailFsync lets each fsync on the node's disk fail with EIO, or succeed again.
-func (n *Node) FailFsync(fail bool) error {
-	return n.disturb("break the disk of", func(d *Disk) { d.Fail = fail })
-}
-
-// FillDisk lets each write to the node's disk fail with ENOSPC, or succeed again.
-func (n *Node) FillDisk(full bool) error {
-	return n.disturb("fill the disk of", func(d *Disk) { d.Full = full })
-}
-
-func (n *Node) disturb(what string, change func(*Disk)) error {
-	return n.Do(context.Background(), what, func(ctx context.Context) error {
-		change(&n.disk)
-		_, err := n.Disturb(ctx, n.disk)
-		return err
-	})
-}
-
-// Disturbed counts what was disturbed so far.
-func (n *Node) Disturbed() (done cluster.Disturbed, err error) {
-	err = n.Do(context.Background(), "look at the disk of", func(ctx context.Context) error {
-		done, err = n.Disturb(ctx, n.disk)
+// Disturb changes the faults of the node's disk, and counts what they have done so far.
+func (n *Node) Disturb(change func(*cluster.DiskFaults)) (done cluster.Disturbed, err error) {
+	err = n.Do(context.Background(), "disturb the disk of", func(ctx context.Context) error {
+		if change != nil {
+			change(&n.disk)
+		}
+		done, err = n.Host.Disturb(ctx, n.disk)
 		return err
 	})
 	return done, err

@@ -28,22 +28,16 @@ type Node struct {
 	name       string
 	supervised bool
 
-	op    sync.Mutex // one fault at a time; it guards the rest
-	disk  Disk       // its faults in effect
-	runID string     // of its latest server
+	op    sync.Mutex         // one fault at a time; it guards the rest
+	disk  cluster.DiskFaults // in effect
+	runID string             // of its latest server
 	// serving: the server has been seen to answer, and has not been ended since. wanted: a
 	// supervisor is to start it again when it ends.
 	serving, wanted bool
 	restart         error // why a supervisor could not
 }
 
-var (
-	_ cluster.Server     = (*Node)(nil)
-	_ cluster.Scripted   = (*Node)(nil)
-	_ cluster.Replica    = (*Node)(nil)
-	_ cluster.Disk       = (*Node)(nil)
-	_ cluster.Supervised = (*Node)(nil)
-)
+var _ cluster.Server = (*Node)(nil)
 
 // Name is the node's name. An alias gives the name of its server.
 func (n *Node) Name() string { return n.name }

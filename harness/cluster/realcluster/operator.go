@@ -36,7 +36,7 @@ func (n *Node) Rewrite(ctx context.Context, d time.Duration) error {
 	})
 }
 
-// Occupy lets another user's script run on it, as cluster.Scripted says.
+// Occupy lets another user's script run on it, as cluster.Node says.
 func (n *Node) Occupy(ctx context.Context, d time.Duration,
 	answers bool) (end func(context.Context) error, err error) {
 	err = n.reach(ctx, "run a script on", func(ctx context.Context, addr string) error {

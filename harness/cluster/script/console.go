@@ -29,12 +29,6 @@ func (c *Console) Eval(args ...string) string {
 	return c.said()
 }
 
-// answer gives a native script's answer in RESP.
-func (c *Console) answer(answer any) string {
-	Write(c.peer, answer)
-	return c.said()
-}
-
 func (c *Console) said() string {
 	defer c.reply.Reset()
 	c.peer.Flush()

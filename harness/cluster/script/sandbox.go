@@ -53,10 +53,9 @@ func (s *sandbox) call(args []string) string {
 	}()
 	s.calls = 0
 	s.server.SetTime(time.Now())
-	if n, found := NativeOf(args); found {
-		if answer, ok := n.Run(s.console, args); ok {
-			return s.console.answer(answer)
-		}
+	if _, answer, ok := RunNative(s.server, args); ok {
+		Write(s.console.peer, answer)
+		return s.console.said()
 	}
 	return s.console.Eval(args...)
 }

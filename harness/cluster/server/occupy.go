@@ -26,7 +26,7 @@ func Unreachable(err error) bool {
 }
 
 // Occupy lets another user's script run on a server that answers BUSY, or DEBUG SLEEP
-// in place of one that answers nothing, as cluster.Scripted says.
+// in place of one that answers nothing, as cluster.Node says.
 func Occupy(ctx context.Context, addr string, d time.Duration,
 	answers bool) (end func(context.Context) error, err error) {
 	const forEver = -1

@@ -2,20 +2,14 @@ package server
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"sync"
 )
 
-// Password is what every server of this harness asks for: other users of the
-// machine reach its loopback addresses, and are not to read or write what is
-// judged. It is drawn anew by each harness, and never written but to files that
-// only their owner can read.
-var Password = sync.OnceValue(func() string {
-	drawn := make([]byte, 16)
-	_, _ = rand.Read(drawn) // never fails: see there
-	return hex.EncodeToString(drawn)
-})
+// Password is what every server of this harness asks for: other users of the machine reach its loopback addresses, and
+// are not to read or write what is judged. Each harness draws its own, and writes it only to files that only their
+// owner can read.
+var Password = sync.OnceValue(rand.Text)
 
 // guard are the lines of redis.conf that have a server ask for the password, and
 // give it to the master that it follows.

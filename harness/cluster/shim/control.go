@@ -14,6 +14,7 @@ import (
 	"time"
 	"unsafe"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/realtime"
 )
 
@@ -207,27 +208,24 @@ func (l *layout) setClock(line func() (since, reading int64, rate float64)) {
 	atomic.StoreUint64(&l.clockTurn, sequence+1)
 }
 
-// Disturb delays each fsync and fdatasync by slow, those under way included, lets each fail with
-// EIO instead of syncing anything, and lets each write to a file fail with ENOSPC, as on a disk
-// without room; 0 and false end that. It counts what that has done since the control was made.
-// Writes by the C library's streams are not seen.
-func (c *Control) Disturb(slow time.Duration, fail, full bool) (s Syncs, err error) {
-	if slow < 0 {
-		return s, fmt.Errorf("an fsync cannot be delayed by %v: give a positive time, or 0 for none", slow)
+// Disturb gives the disk its faults, of fsyncs under way included, and counts what they have done since
+// the control was made. Writes by the C library's streams are not seen.
+func (c *Control) Disturb(d cluster.DiskFaults) (done cluster.Disturbed, err error) {
+	if d.Slow < 0 {
+		return done, fmt.Errorf("an fsync cannot be delayed by %v: give a positive time, or 0 for none", d.Slow)
 	}
 	err = c.with(func(l *layout) error {
-		atomic.StoreInt64(&l.syncDelay, int64(slow))
-		atomic.StoreInt64(&l.syncError, int64(syscall.EIO)*flag(fail))
-		atomic.StoreUint64(&l.diskFull, uint64(flag(full)))
-		s = Syncs{
-			Done:    int(atomic.LoadUint64(&l.syncsDone)),
+		atomic.StoreInt64(&l.syncDelay, int64(d.Slow))
+		atomic.StoreInt64(&l.syncError, int64(syscall.EIO)*flag(d.Fail))
+		atomic.StoreUint64(&l.diskFull, uint64(flag(d.Full)))
+		done = cluster.Disturbed{
 			Delayed: int(atomic.LoadUint64(&l.syncsDelayed)),
 			Failed:  int(atomic.LoadUint64(&l.syncsFailed)),
-			Refused: int(atomic.LoadUint64(&l.writesRefused)),
+			Full:    int(atomic.LoadUint64(&l.writesRefused)),
 		}
 		return nil
 	})
-	return s, err
+	return done, err
 }
 
 func flag(on bool) int64 {
@@ -235,12 +233,4 @@ func flag(on bool) int64 {
 		return 1
 	}
 	return 0
-}
-
-// Syncs counts what became of fsyncs and fdatasyncs, and the writes that found the disk full.
-type Syncs struct {
-	Done    int // succeeded
-	Delayed int // began to wait
-	Failed  int // failed, since they were to
-	Refused int // writes that found no room
 }

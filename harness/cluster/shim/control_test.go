@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/internal/needs"
 )
 
@@ -102,7 +103,7 @@ func TestClockRefuses(t *testing.T) {
 	c, err := Create(filepath.Join(t.TempDir(), "control"))
 	require.NoError(t, err)
 	require.ErrorContains(t, c.SetClock(0, -1), "cannot run at rate -1: give a positive one")
-	_, err = c.Disturb(-1, false, false)
+	_, err = c.Disturb(cluster.DiskFaults{Slow: -1})
 	require.ErrorContains(t, err, "give a positive time, or 0")
 	require.NoError(t, c.Close())
 	require.NoError(t, c.Close())
@@ -173,10 +174,10 @@ func TestSyncsAreDelayedAndFail(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "aof")
 	require.Equal(t, "ok", p.ask("append", file, 10))
 
-	disturb := func(slow time.Duration, fail bool) Syncs {
-		syncs, err := p.Disturb(slow, fail, false)
+	disturb := func(slow time.Duration, fail bool) cluster.Disturbed {
+		done, err := p.Disturb(cluster.DiskFaults{Slow: slow, Fail: fail})
 		require.NoError(t, err)
-		return syncs
+		return done
 	}
 	disturb(60*time.Millisecond, false)
 	began := time.Now()
@@ -186,7 +187,7 @@ func TestSyncsAreDelayedAndFail(t *testing.T) {
 	// One that waits goes on as soon as it need not wait any more.
 	disturb(time.Minute, false)
 	began = time.Now()
-	time.AfterFunc(30*time.Millisecond, func() { _, _ = p.Disturb(0, false, false) })
+	time.AfterFunc(30*time.Millisecond, func() { _, _ = p.Disturb(cluster.DiskFaults{}) })
 	require.Equal(t, "ok", p.ask("fsync", file))
 	require.Less(t, time.Since(began), 10*time.Second)
 
@@ -199,7 +200,7 @@ func TestSyncsAreDelayedAndFail(t *testing.T) {
 	require.Equal(t, "ok", p.ask("fsync", file))
 	require.Equal(t, int64(15), p.synced(file))
 
-	require.Equal(t, Syncs{Done: 3, Delayed: 2, Failed: 2}, disturb(0, false))
+	require.Equal(t, cluster.Disturbed{Delayed: 2, Failed: 2}, disturb(0, false))
 }
 
 // TestLibraryIsBuiltOnce and found again.
@@ -245,20 +246,6 @@ func TestCommands(t *testing.T) {
 	commands, err = newProbe(t).Commands(p.pid)
 	require.NoError(t, err)
 	require.False(t, commands, "it is under another")
-}
-
-// TestNoCompiler says how to get one.
-func TestNoCompiler(t *testing.T) {
-	_, err := Compiler()
-	needs.Check(t, needs.Compiler, err)
-	t.Setenv("PATH", t.TempDir())
-	var missing *Missing
-	_, err = Compiler()
-	require.ErrorAs(t, err, &missing)
-	require.Contains(t, missing.Why, "none of cc, gcc, clang is in PATH")
-	require.Contains(t, missing.How, "install gcc")
-	_, err = Build(t.TempDir())
-	require.ErrorAs(t, err, &missing)
 }
 
 // TestCompilerWithoutHeaders tells what the compiler said.

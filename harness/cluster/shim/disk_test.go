@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/internal/needs"
 )
 
@@ -20,40 +21,6 @@ func (p *probe) synced(file string) int64 {
 	all, err := p.Synced()
 	require.NoError(p.t, err)
 	return all[name]
-}
-
-func TestCutPower(t *testing.T) {
-	p := newProbe(t)
-	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "appendonlydir"), 0o700))
-	at := func(name string) string { return filepath.Join(dir, name) }
-	for _, ask := range [][]any{
-		{"append", at("never"), 7},
-		{"append", at("partly"), 10}, {"fsync", at("partly")}, {"append", at("partly"), 5},
-		{"append", at("wholly"), 20}, {"fdatasync", at("wholly")},
-		// A file goes by its inode, not by its name.
-		{"append", at("temp"), 30}, {"fsync", at("temp")}, {"rename", at("temp"), at("appendonlydir/manifest")},
-		{"append", at("temp"), 3},
-		// What is written where something was cut has not been synced.
-		{"append", at("shorter"), 40}, {"fsync", at("shorter")}, {"truncate", at("shorter"), 15}, {"append", at("shorter"), 30},
-		{"append", at("empty"), 0},
-		{"syncdir", dir},
-	} {
-		require.Equal(t, "ok", p.ask(ask...), ask)
-	}
-	lost, err := p.CutPower(dir)
-	require.NoError(t, err)
-	require.Equal(t, int64(7+5+3+30), lost)
-	for name, length := range map[string]int64{
-		"never": 0, "partly": 10, "wholly": 20, "appendonlydir/manifest": 30, "temp": 0, "shorter": 15, "empty": 0,
-	} {
-		info, err := os.Stat(at(name))
-		require.NoError(t, err)
-		require.Equal(t, length, info.Size(), name)
-	}
-	again, err := p.CutPower(dir)
-	require.NoError(t, err)
-	require.Zero(t, again, "what is left is safe")
 }
 
 // TestCutPowerOfAReusedInode: a new file that gets the inode of one that was
@@ -170,9 +137,9 @@ func TestAFullDiskRefusesWrites(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.Equal(t, "ok", p.ask("append", file, 10))
 	full := func(on bool) int {
-		done, err := p.Disturb(0, false, on)
+		done, err := p.Disturb(cluster.DiskFaults{Full: on})
 		require.NoError(t, err)
-		return done.Refused
+		return done.Full
 	}
 	full(true)
 	for i, verb := range []string{"append", "appendv", "pappend"} {

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
-
-	"example.org/lockproof/harness/cluster/script"
 )
 
 // effect says whether a command can change keys.
@@ -34,7 +32,7 @@ var modelled = map[string]effect{
 	"PERSIST": writes, "RENAME": writes, "RENAMENX": writes, "FLUSHALL": writes, "FLUSHDB": writes,
 
 	"EVAL": writes, "EVALSHA": writes, "EVAL_RO": reads, "EVALSHA_RO": reads,
-	"DELEX": writes, "DELIFEQ": writes, "DIGEST": reads,
+	"DELEX": writes, "DELIFEQ": writes,
 
 	"MULTI": reads, "EXEC": writes, "DISCARD": reads, "WATCH": reads, "UNWATCH": reads,
 }
@@ -46,10 +44,6 @@ func changes(args []string) (key string, only bool) {
 		return args[min(1, len(args)-1)], true
 	case "DEL":
 		return args[min(1, len(args)-1)], len(args) == 2
-	case "EVAL", "EVALSHA":
-		if s, native := script.NativeOf(args); native && s.Keys == 1 {
-			return args[3], true
-		}
 	}
 	return "", false
 }

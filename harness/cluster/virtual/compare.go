@@ -8,173 +8,80 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/zeebo/xxh3"
 )
 
-// condition is what a command asks of a key's value before it acts.
-type condition struct {
-	name string // IFEQ, IFNE; IFDEQ, IFDNE of the value's digest
-	word string
-}
-
-// met says whether a key's value meets it. A key that is not there differs from
-// everything.
-func (c condition) met(value string, there bool) bool {
-	switch c.name {
-	case "IFEQ":
-		return there && value == c.word
-	case "IFNE":
-		return !there || value != c.word
-	case "IFDEQ":
-		return there && strings.EqualFold(digest(value), c.word)
-	default:
-		return !there || !strings.EqualFold(digest(value), c.word)
-	}
-}
-
-// fault is what a server answers to a condition that no value can meet, where it has a
-// value to compare; "": it is well. Of a digest it looks at the length alone.
-func (c condition) fault() string {
-	if strings.HasPrefix(c.name, "IFD") && len(c.word) != digestLength {
-		return fmt.Sprintf("ERR must be exactly %d hexadecimal characters", digestLength)
-	}
-	return ""
-}
-
-// digestLength is that of a digest in hexadecimal characters.
-const digestLength = 16
-
-// digest is what DIGEST answers, and conditions compare: XXH3 in 64 bits.
-func digest(value string) string { return fmt.Sprintf("%0*x", digestLength, xxh3.HashString(value)) }
-
-// compares says whether a command compares, in the release of the node, and is one that
-// it has to carry out: miniredis has DELEX alone, and that not whole.
+// compares says whether a command compares a key's value before it acts, and is one that the node has to carry out:
+// SET key value IFEQ word, and DELEX key IFEQ word of Redis 8.4 or DELIFEQ key word of Valkey 9.0.
 func (n *Node) compares(name string, args []string) bool {
-	if name != waitAOF && slices.Contains(n.release.later, name) {
-		return true
+	switch name {
+	case "DELEX", "DELIFEQ":
+		return !n.release.lacks(name)
+	case "SET":
+		return n.release.compares && condition(args) > 0
 	}
-	if name != "SET" || len(n.release.conditions) == 0 {
-		return false
+	return false
+}
+
+// condition is the place of a condition among the words of a SET, 0 for none.
+func condition(args []string) int {
+	for i := 2; i+1 < len(args); i++ {
+		switch strings.ToUpper(args[i]) {
+		case "IFEQ", "IFNE", "IFDEQ", "IFDNE":
+			return i
+		case "EX", "PX", "EXAT", "PXAT":
+			i++
+		}
 	}
-	return n.parseSet(args).given != nil
+	return 0
 }
 
 // compare carries out such a command, of a connection or of a script.
 func (n *Node) compare(peer *server.Peer, name string, args []string) {
-	switch name {
-	case "DELEX":
-		n.deleteIf(peer, args)
-	case "DELIFEQ":
-		if len(args) != 2 {
-			peer.WriteError(wrongNumber(name))
-			return
-		}
-		n.deleteIf(peer, []string{args[0], "IFEQ", args[1]})
-	case "DIGEST":
-		if len(args) != 1 {
-			peer.WriteError(wrongNumber(name))
-		} else if value, there := n.value(peer, args[0]); there {
-			peer.WriteBulk(digest(value))
-		} else {
-			peer.WriteNull()
-		}
+	switch at := condition(args); {
+	case name == "SET" && strings.EqualFold(args[at], "IFEQ") && alone(args[2:]):
+		n.setIfEqual(peer, slices.Concat(args[:at], args[at+2:]), args[at+1])
+	case name == "DELIFEQ" && len(args) == 2:
+		n.deleteIfEqual(peer, args[0], args[1])
+	case name == "DELEX" && len(args) == 1:
+		n.server.Server().Dispatch(peer, []string{"DEL", args[0]})
+	case name == "DELEX" && len(args) == 3 && strings.EqualFold(args[1], "IFEQ"):
+		n.deleteIfEqual(peer, args[0], args[2])
+	case name == "SET" || name == "DELEX" && len(args) == 3:
+		peer.WriteError(fmt.Sprintf("ERR %s is modelled by the virtual cluster with IFEQ alone: use the local or docker "+
+			"cluster", name))
 	default:
-		n.setIf(peer, args)
+		peer.WriteError(wrongNumber(name))
 	}
 }
 
-// deleteIf is DELEX key [condition word].
-func (n *Node) deleteIf(peer *server.Peer, args []string) {
-	if len(args) != 1 && len(args) != 3 {
-		peer.WriteError(wrongNumber("DELEX"))
-		return
-	}
-	value, there := n.value(peer, args[0])
-	if there && len(args) == 3 {
-		c := condition{strings.ToUpper(args[1]), args[2]}
-		if !slices.Contains([]string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"}, c.name) {
-			peer.WriteError("ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE")
-			return
-		}
-		if fault := c.fault(); fault != "" {
-			peer.WriteError(fault)
-			return
-		}
-		if !c.met(value, there) {
-			peer.WriteInt(0)
-			return
+// alone says whether the options of a SET hold one condition, NX and XX among them.
+func alone(options []string) bool {
+	found := 0
+	for _, word := range options {
+		if slices.Contains([]string{"IFEQ", "IFNE", "IFDEQ", "IFDNE", "NX", "XX"}, strings.ToUpper(word)) {
+			found++
 		}
 	}
-	n.server.Server().Dispatch(peer, []string{"DEL", args[0]})
+	return found == 1
 }
 
-// setIf is SET with a condition. Where that is not met, it gives miniredis the SET with
-// one that is not, either: so the rest of it is judged, and GET answered.
-func (n *Node) setIf(peer *server.Peer, args []string) {
-	set := n.parseSet(args)
-	if set.malformed {
-		peer.WriteError("ERR syntax error")
+func (n *Node) deleteIfEqual(peer *server.Peer, key, word string) {
+	if value, there := n.value(peer, key); !there || value != word {
+		peer.WriteInt(0)
 		return
 	}
-	c, plain := *set.given, set.plain
-	value, there := n.value(peer, plain[0])
-	if fault := c.fault(); there && fault != "" {
-		peer.WriteError(fault)
-		return
-	}
-	switch met := c.met(value, there); {
-	case !met && there:
-		plain = append(plain, "NX")
-	case !met:
+	n.server.Server().Dispatch(peer, []string{"DEL", key})
+}
+
+// setIfEqual gives miniredis a SET whose condition is not met with another that is not, either: so GET is answered.
+func (n *Node) setIfEqual(peer *server.Peer, plain []string, word string) {
+	switch value, there := n.value(peer, plain[0]); {
+	case !there:
 		plain = append(plain, "XX")
+	case value != word:
+		plain = append(plain, "NX")
 	}
 	n.server.Server().Dispatch(peer, append([]string{"SET"}, plain...))
-}
-
-// set is a SET command.
-type set struct {
-	given     *condition // nil: none
-	plain     []string   // the other words
-	malformed bool       // in a way that miniredis does not see
-}
-
-// parseSet takes a SET apart as Redis 8.6 does: NX and XX count beside a condition, if
-// they follow it; of what is given twice the last counts. Valkey has one condition alone.
-func (n *Node) parseSet(args []string) set {
-	var s set
-	var expiry, exists string
-	var number []string
-	one := func(of *string, name string) { // of several that exclude each other
-		s.malformed = s.malformed || *of != "" && *of != name
-		*of = name
-	}
-	values := min(2, len(args)) // key and value
-	s.plain = append(s.plain, args[:values]...)
-	for i := values; i < len(args); i++ {
-		switch name := strings.ToUpper(args[i]); {
-		case i+1 < len(args) && slices.Contains(n.release.conditions, name):
-			s.malformed = s.malformed || exists != "" || s.given != nil && (n.release.alone || s.given.name != name)
-			s.given = &condition{name, args[i+1]}
-			i++
-		case slices.Contains([]string{"EX", "PX", "EXAT", "PXAT"}, name):
-			one(&expiry, name)
-			if s.malformed = s.malformed || i+1 == len(args); !s.malformed {
-				number = args[i : i+2]
-			}
-			i++
-		case name == "KEEPTTL":
-			one(&expiry, name)
-			number = args[i : i+1]
-		case name == "NX" || name == "XX":
-			one(&exists, name)
-			fallthrough
-		default:
-			s.plain = append(s.plain, args[i])
-		}
-	}
-	s.malformed = s.malformed || n.release.alone && s.given != nil && exists != ""
-	s.plain = append(s.plain, number...)
-	return s
 }
 
 // value reads a key for a peer, in its script if it is one's.

@@ -9,17 +9,12 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/virtual"
-	"example.org/lockproof/harness/history"
 )
 
 func TestConformance(t *testing.T) {
 	clustertest.Run(t, virtual.Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
 		inBubble(t, func() {
-			cfg := cluster.Config{Nodes: names("n", nodes), Clients: names("c", 2), Seed: 1, Record: func(history.Event) {}}
-			if change != nil {
-				change(&cfg)
-			}
-			c, err := virtual.New(cfg)
+			c, err := virtual.New(clustertest.Config(nodes, change))
 			require.NoError(t, err)
 			var clients []*redis.Client
 			test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client {

@@ -14,44 +14,6 @@ const (
 	sec = int64(time.Second)
 )
 
-// TestWhatSurvives writes one key before a whole second since the start and one
-// after, and ends the server each way.
-func TestWhatSurvives(t *testing.T) {
-	const none, early, both = "", "early", "early late"
-	for _, c := range []struct {
-		setting                   cluster.Persistence
-		kill, powerLoss, shutdown string
-	}{
-		{cluster.PersistNone, none, none, none},
-		{cluster.PersistRDB, none, none, both},
-		{cluster.PersistNo, both, none, both},
-		{cluster.PersistEverysec, both, early, both},
-		{cluster.PersistAlways, both, both, both},
-	} {
-		for way, want := range map[string]string{"kill": c.kill, "power loss": c.powerLoss, "shutdown": c.shutdown} {
-			t.Run(string(c.setting)+", "+way, func(t *testing.T) {
-				d := newDisk(c.setting)
-				d.start(5 * sec)
-				write(d, 5*sec+900*ms, "early")
-				write(d, 6*sec+100*ms, "late")
-				d.settle(6*sec + 999*ms)
-				var lost int64
-				switch way {
-				case "kill":
-					d.kill()
-				case "power loss":
-					lost = d.powerLoss()
-				case "shutdown":
-					d.shutdown(9 * sec)
-				}
-				d.start(9 * sec)
-				require.Equal(t, want, kept(d))
-				require.Equal(t, way == "power loss" && want != both, lost > 0, "lost %d bytes", lost)
-			})
-		}
-	}
-}
-
 // write does what a node does before and after a command.
 func write(d *disk, now int64, key string) {
 	d.settle(now)
@@ -145,11 +107,4 @@ func TestExpiryIsLoggedButIsNoChange(t *testing.T) {
 	require.Equal(t, "", kept(d))
 	d.kill()
 	require.Equal(t, "early", kept(d), "the RDB file still has it")
-}
-
-func TestRESPLength(t *testing.T) {
-	require.EqualValues(t, len("*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n"), respLength("k", nil))
-	require.EqualValues(t, len("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10\r\n0123456789\r\n"), respLength("k", &record{value: "0123456789"}))
-	require.EqualValues(t, len("*5\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n$4\r\nPXAT\r\n$12\r\n946684801000\r\n"),
-		respLength("k", &record{value: "v", expires: true, when: sec}))
 }

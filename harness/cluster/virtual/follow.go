@@ -8,11 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
 )
-
-var _ cluster.Replica = (*Node)(nil)
 
 // Promote is REPLICAOF NO ONE. What the settings say stays: a server that is started
 // again follows the master that they name, as the other clusters' servers do.

@@ -47,34 +47,34 @@ func TestWaitAnswersWhenItKnows(t *testing.T) {
 		"ERR timeout is not an integer or out of range; ERR timeout is negative", reply)
 }
 
-// A master that stands still answers no WAIT, also when its time is up; it does when it runs on.
+// A master that stands still answers no WAIT and no WAITAOF, also when their time is up; it does when it runs on.
 func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
-	inBubble(t, func() {
-		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Replicas: map[string]string{"r1": "n1"},
-			Seed: 1, Record: func(history.Event) {}})
-		require.NoError(t, err)
-		require.NoError(t, c.Link("r1", "n1").Cut(cluster.Both))
-		answered := make(chan int64)
-		go func() {
-			rdb := connect(c, "c1", "n1")
-			conn := rdb.Conn()
-			conn.Set(ctx, "a", "1", 0)
-			answered <- conn.Do(ctx, "WAIT", 1, 1000).Val().(int64)
-			conn.Close()
-			rdb.Close()
-		}()
-		time.Sleep(500 * time.Millisecond)
-		require.NoError(t, c.Node("n1").Pause(ctx))
-		time.Sleep(2 * time.Second)
-		select {
-		case <-answered:
-			t.Error("a node that is paused has answered")
-		default:
-		}
-		require.NoError(t, c.Node("n1").Resume(ctx))
-		require.Zero(t, <-answered)
-		require.NoError(t, c.Close())
-	})
+	for want, command := range map[string][]any{"0": {"WAIT", 1, 1000}, "[1 0]": {"WAITAOF", 1, 1, 1000}} {
+		inBubble(t, func() {
+			c := newer(t, cluster.PersistAlways)
+			require.NoError(t, c.Link("r1", "n1").Cut(cluster.Both))
+			answered := make(chan string)
+			go func() {
+				rdb := connect(c, "c1", "n1")
+				conn := rdb.Conn()
+				conn.Set(ctx, "a", "1", 0)
+				answered <- fmt.Sprint(conn.Do(ctx, command...).Val())
+				conn.Close()
+				rdb.Close()
+			}()
+			time.Sleep(500 * time.Millisecond)
+			require.NoError(t, c.Node("n1").Pause(ctx))
+			time.Sleep(2 * time.Second)
+			select {
+			case <-answered:
+				t.Error("a node that is paused has answered")
+			default:
+			}
+			require.NoError(t, c.Node("n1").Resume(ctx))
+			require.Equal(t, want, <-answered)
+			require.NoError(t, c.Close())
+		})
+	}
 }
 
 // A link that is cut for longer than repl-timeout is given up on both sides; what the
@@ -108,7 +108,7 @@ func TestWhatCannotBePromoted(t *testing.T) {
 	inBubble(t, func() {
 		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Replicas: map[string]string{"r1": "n1"}, Record: func(history.Event) {}})
 		require.NoError(t, err)
-		promote := func(name string) error { return c.Node(name).(cluster.Replica).Promote(ctx) }
+		promote := func(name string) error { return c.Node(name).Promote(ctx) }
 		require.ErrorContains(t, promote("n1"), "it is a master already")
 		require.NoError(t, c.Node("r1").Pause(ctx))
 		require.ErrorContains(t, promote("r1"), "it is paused")

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"example.org/lockproof/harness/cluster"
 )
 
 // occupation is what a script of another user makes of a node.
@@ -25,8 +23,6 @@ const busyReply = "-BUSY Redis is busy running a script. You can only call SCRIP
 var allowedWhileBusy = map[string]bool{
 	"AUTH": true, "HELLO": true, "QUIT": true, "MULTI": true, "DISCARD": true, "WATCH": true, "UNWATCH": true,
 }
-
-var _ cluster.Scripted = (*Node)(nil)
 
 // Occupy lets another user's script run. Its end is the caller's to say: in virtual
 // time a script takes as long as it is to take.

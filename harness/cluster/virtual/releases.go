@@ -12,9 +12,9 @@ import (
 type release struct {
 	name string // as --server has it
 	says string // of its version in INFO
-	// later are the commands that Redis 7.0 has not, conditions those of its SET.
-	later, conditions []string
-	alone             bool // SET takes one condition, NX and XX among them
+	// later are the commands that Redis 7.0 has not. compares: its SET takes IFEQ.
+	later    []string
+	compares bool
 }
 
 // releases are those that can be chosen, the default first. differential_test.go holds
@@ -24,11 +24,11 @@ var releases = []release{
 	{name: "redis-7.0", says: "redis_version:7.0.15"},
 	{
 		name: "redis-8.4", says: "redis_version:8.4.0",
-		later: []string{"DELEX", "DIGEST", waitAOF}, conditions: []string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"},
+		later: []string{"DELEX", waitAOF}, compares: true,
 	},
 	{
 		name: "valkey-9.0", says: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0",
-		later: []string{"DELIFEQ", waitAOF}, conditions: []string{"IFEQ"}, alone: true,
+		later: []string{"DELIFEQ", waitAOF}, compares: true,
 	},
 }
 

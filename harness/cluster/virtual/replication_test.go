@@ -113,7 +113,7 @@ func wait(d time.Duration) deed {
 var (
 	cut     = act("cut", func(p pair) error { return p.Link("r1", "n1").Cut(cluster.Both) })
 	heal    = act("heal", func(p pair) error { return p.Link("r1", "n1").Heal(cluster.Both) })
-	promote = act("promote", func(p pair) error { return p.Node("r1").(cluster.Replica).Promote(ctx) })
+	promote = act("promote", func(p pair) error { return p.Node("r1").Promote(ctx) })
 	// settle waits until the replica has everything.
 	settle = act("settle", func(p pair) error {
 		for range 3000 {

@@ -21,18 +21,3 @@ func TestTravelTimesLieAroundTheBase(t *testing.T) {
 		}
 	})
 }
-
-func TestTravelDependsOnTheMessageAlone(t *testing.T) {
-	a, b := newTravel(1, 0, 0), newTravel(1, 0, 0)
-	b.dial() // what else happens on the link makes no difference
-	b.message(true, 0, 0)
-	require.Equal(t, a.message(true, 2, 5), b.message(true, 2, 5))
-
-	different := map[time.Duration]bool{}
-	for i := range 100 {
-		different[a.message(true, 0, i)] = true
-	}
-	require.Greater(t, len(different), 5, "the draws should spread")
-	_, took := a.dial()
-	require.GreaterOrEqual(t, took, 2*defaultDelay, "there and back")
-}

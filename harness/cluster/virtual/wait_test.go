@@ -83,33 +83,6 @@ func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
 	}
 }
 
-// A master that is paused answers when it runs on.
-func TestAMasterThatIsPausedLetsAWaitAOFWait(t *testing.T) {
-	inBubble(t, func() {
-		c := newer(t, cluster.PersistEverysec)
-		answered := make(chan string)
-		go func() {
-			rdb := connect(c, "c1", "n1")
-			conn := rdb.Conn()
-			conn.Set(ctx, "a", "1", 0)
-			answered <- fmt.Sprint(conn.Do(ctx, "WAITAOF", 1, 1, 10_000).Val())
-			conn.Close()
-			rdb.Close()
-		}()
-		time.Sleep(50 * time.Millisecond)
-		require.NoError(t, c.Node("n1").Pause(ctx))
-		time.Sleep(4 * time.Second)
-		select {
-		case <-answered:
-			t.Error("a node that is paused has answered")
-		default:
-		}
-		require.NoError(t, c.Node("n1").Resume(ctx))
-		require.Equal(t, "[1 1]", <-answered)
-		require.NoError(t, c.Close())
-	})
-}
-
 // Redis 7.0 does not know it, and says so; where it is known, transactions and scripts
 // cannot have it.
 func TestWaitAOFIsOfLaterReleases(t *testing.T) {

@@ -30,25 +30,10 @@ func numbered(n int) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// TestARunThatCannotBe: what has no server to lead to, or is there twice, is
-// refused before anybody connects.
-func TestARunThatCannotBe(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"clients":["c1","c1"],"servers":{"n1":""}}`:                           `the link from "c1" to "n1" is there twice`,
-		`{"servers":{"n1":""},"watched":["n2"]}`:                                `to "n2": there is no such server`,
-		`{"servers":{"n1":""},"replicas":{"r1":"n9"}}`:                          `from "r1" to "n9": there is no such server`,
-		`{"clients":["c1"],"servers":{"n1":""},"delay":-1}`:                     "a delay of -1ns: it is a time from 0 to 24h0m0s",
-		`{"clients":[` + names(3000, "") + `],"servers":` + numbered(300) + `}`: "3000 clients and 300 servers need 900000 ports",
-	} {
-		code, said := post(t, "/run", text)
-		require.Equal(t, http.StatusConflict, code)
-		require.Contains(t, said, want)
-	}
-}
-
 // What has no end is not read to its end, by either side.
 func TestEndlessMessages(t *testing.T) {
-	code, said := post(t, "/machine", `{"server":"n1","settings":"`+strings.Repeat("x", int(longestBody)))
+	s, _ := fresh(t)
+	code, said := send(s, "/machine", `{"server":"n1","settings":"`+strings.Repeat("x", int(longestBody)))
 	require.Equal(t, http.StatusBadRequest, code)
 	require.Contains(t, said, "/machine wants JSON: http: request body too large")
 
@@ -72,11 +57,11 @@ func TestEndlessMessages(t *testing.T) {
 // fresh makes a proxy of one server's volume in a folder below another.
 func fresh(t testing.TB) (s *Server, above string) {
 	above = t.TempDir()
-	for _, dir := range []string{"volumes", "volumes/n1", "small", "small/n1"} {
+	for _, dir := range []string{"volumes", "volumes/n1"} {
 		require.NoError(t, os.Mkdir(filepath.Join(above, dir), 0o755))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(above, "foreign"), nil, 0o600))
-	s, err := NewServer(0, 2, filepath.Join(above, "volumes"), filepath.Join(above, "small"))
+	s, err := NewServer(0, 2, filepath.Join(above, "volumes"))
 	require.NoError(t, err)
 	return s, above
 }
@@ -86,12 +71,6 @@ func send(s *Server, path, text string) (code int, said string) {
 	answer := httptest.NewRecorder()
 	s.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, strings.NewReader(text)))
 	return answer.Code, answer.Body.String()
-}
-
-func post(t *testing.T, path, text string) (code int, said string) {
-	s, _ := fresh(t)
-	defer s.end()
-	return send(s, path, text)
 }
 
 // paths are those that take a message.
@@ -112,7 +91,7 @@ func FuzzMessage(f *testing.F) {
 		{2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
 		{2, `{"client":"c1","server":"n1","do":"intercept","intercept":{"Command":"SET","Times":-5}}`},
 		{2, `{"client":"c1","server":"n1","do":"read","number":-1}`},
-		{3, `"n1"`}, {4, `{"server":"n1","small":true,"settings":"save \"\""}`},
+		{3, `"n1"`}, {4, `{"server":"n1","settings":"save \"\""}`},
 		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `".."`},
 		{4, `{"server":"n1","settings":"` + strings.Repeat("x", 3<<20) + `"}`},
 		{5, `{"server":"n1","jump":9223372036854775807,"rate":1e308}`}, {6, `{"server":"n1","slow":-1,"full":true}`},
@@ -127,7 +106,7 @@ func FuzzMessage(f *testing.F) {
 		inputtest.Bounded(t, len(text), func() { code, _ = send(s, paths[uint(path)%uint(len(paths))], text) })
 		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusConflict}, code)
 		require.NoError(t, s.end())
-		for _, name := range []string{"foreign", "volumes/n1", "small/n1"} {
+		for _, name := range []string{"foreign", "volumes/n1"} {
 			_, err := os.Stat(filepath.Join(above, name))
 			require.NoError(t, err, "%s is gone", name)
 		}

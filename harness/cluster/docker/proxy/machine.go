@@ -21,7 +21,6 @@ const (
 	settingsFile = "settings/run.conf" // what its redis.conf includes
 	controlFile  = "control"           // the preload shim's; made last: the server waits for it
 	againFile    = "again"             // while it is there, the container will not end with its server
-	smallDisk    = "dir /small\n"      // what its redis.conf says instead of diskFolder
 )
 
 // retireWithin bounds the wait for a retired server's end.
@@ -30,19 +29,16 @@ const retireWithin = 5 * time.Second
 // machines are what the servers run on: a clock and a disk each, commanded
 // through the preload shim.
 type machines struct {
-	volumes, small string
+	volumes string
 
 	mu       sync.Mutex
 	controls map[string]*shim.Control // by server
-	disks    map[string]string        // where a server keeps its data, as the proxy sees it
 	orders   map[string]int           // how often a server's machine was asked for, or its retirement
 }
 
-// newMachines makes a machine, as new, for every volume in a folder. The small
-// disks are in another.
-func newMachines(volumes, small string) (*machines, error) {
-	m := &machines{volumes: volumes, small: small, controls: map[string]*shim.Control{}, disks: map[string]string{},
-		orders: map[string]int{}}
+// newMachines makes a machine, as new, for every volume in a folder.
+func newMachines(volumes string) (*machines, error) {
+	m := &machines{volumes: volumes, controls: map[string]*shim.Control{}, orders: map[string]int{}}
 	entries, err := os.ReadDir(volumes)
 	if err != nil {
 		return nil, err
@@ -134,17 +130,9 @@ func (m *machines) renew(want Machine) error {
 		return err
 	}
 	settings := filepath.Join(volume, settingsFile)
-	m.disks[want.Server] = filepath.Join(volume, diskFolder)
-	for _, dir := range []string{m.disks[want.Server], filepath.Dir(settings)} {
+	for _, dir := range []string{filepath.Join(volume, diskFolder), filepath.Dir(settings)} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
-		}
-	}
-	if want.Small {
-		m.disks[want.Server] = filepath.Join(m.small, want.Server)
-		want.Settings += smallDisk
-		if err := empty(m.disks[want.Server]); err != nil {
-			return fmt.Errorf("the small disk of %s: %w", want.Server, err)
 		}
 	}
 	if err := os.WriteFile(settings, []byte(want.Settings), 0o644); err != nil {
@@ -208,11 +196,7 @@ func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
 	if err != nil {
 		return cluster.Disturbed{}, err
 	}
-	if err := m.fill(d.Server, d.Full); err != nil {
-		return cluster.Disturbed{}, err
-	}
-	done, err := c.Disturb(d.Slow, d.Fail, false) // it is full by a file
-	return cluster.Disturbed{Delayed: done.Delayed, Failed: done.Failed, Full: done.Refused}, err
+	return c.Disturb(d.DiskFaults)
 }
 
 func (m *machines) cutPower(server string) (lost int64, err error) {
@@ -220,8 +204,5 @@ func (m *machines) cutPower(server string) (lost int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	m.mu.Lock()
-	disk := m.disks[server]
-	m.mu.Unlock()
-	return c.CutPower(disk)
+	return c.CutPower(filepath.Join(m.volumes, server, diskFolder))
 }

@@ -15,7 +15,7 @@ func TestAnOrderThatWasGivenUpTakesNothingAway(t *testing.T) {
 	volumes := t.TempDir()
 	volume := filepath.Join(volumes, "n1")
 	require.NoError(t, os.Mkdir(volume, 0o755))
-	m, err := newMachines(volumes, t.TempDir())
+	m, err := newMachines(volumes)
 	require.NoError(t, err)
 	require.NoError(t, m.retire("n1"))
 	given := make(chan error)

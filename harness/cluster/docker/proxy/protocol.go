@@ -5,7 +5,6 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
-	"example.org/lockproof/harness/cluster/realcluster"
 )
 
 // FirstPort is the first port of the container on which links listen, and
@@ -61,7 +60,6 @@ type Result struct {
 type Machine struct {
 	Server   string `json:"server"`
 	Settings string `json:"settings"`
-	Small    bool   `json:"small,omitempty"`   // its disk is the small one, which can be filled
 	Retired  bool   `json:"retired,omitempty"` // its server is on its way out: wait for its end
 }
 
@@ -76,5 +74,5 @@ type SetClock struct {
 // Disk is the faults of a server's disk.
 type Disk struct {
 	Server string `json:"server"`
-	realcluster.Disk
+	cluster.DiskFaults
 }

@@ -42,7 +42,7 @@ func begin(t *testing.T, change func(*network.Run)) *site {
 	}
 	volumes := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
-	server, err := NewServer(freePorts(t, 6), 6, volumes, t.TempDir())
+	server, err := NewServer(freePorts(t, 6), 6, volumes)
 	require.NoError(t, err)
 	api := httptest.NewServer(server.Handler())
 	s.Client = NewClient(strings.TrimPrefix(api.URL, "http://"))
@@ -147,62 +147,6 @@ func TestEventsAreTheLinksOwn(t *testing.T) {
 	require.ErrorContains(t, err, "the run has had 2 events, and not 9")
 }
 
-func TestFaultsOfALink(t *testing.T) {
-	s := begin(t, nil)
-	l, db := s.Link(network.Path{Client: "c1", Server: "n1"}), s.dial(t, "c1", "n1")
-	require.NoError(t, db.Ping(t.Context()).Err())
-
-	require.NoError(t, l.Cut(cluster.Both))
-	require.Error(t, db.Ping(within(t, 50*time.Millisecond)).Err())
-	require.NoError(t, s.dial(t, "c2", "n1").Ping(t.Context()).Err(), "c2 is not cut off")
-	require.NoError(t, l.Heal(cluster.Both))
-	require.ErrorContains(t, l.Heal(cluster.Both), "link c1>n1: the proxy refuses POST /link: link c1>n1 is not cut")
-	require.NoError(t, db.Ping(t.Context()).Err())
-
-	const by = 30 * time.Millisecond
-	require.NoError(t, l.Delay(cluster.ToNode, by))
-	passed := l.Measure(cluster.ToNode)
-	began := time.Now()
-	require.NoError(t, db.Ping(t.Context()).Err())
-	require.GreaterOrEqual(t, time.Since(began), by)
-	require.Equal(t, 1, passed().Messages)
-	require.GreaterOrEqual(t, passed().Shortest, by-time.Millisecond)
-	require.NoError(t, l.Delay(cluster.ToNode, 0))
-
-	met, err := l.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold})
-	require.NoError(t, err)
-	answer := make(chan error, 1)
-	go func() { answer <- db.Set(context.Background(), "k1", "token", time.Minute).Err() }()
-	require.Eventually(t, func() bool { return met().Messages == 1 }, 10*time.Second, time.Millisecond)
-	got, err := s.servers["n1"].Get("k1")
-	require.NoError(t, err)
-	require.Equal(t, "token", got, "the reply is held, not the command")
-	require.Empty(t, answer)
-	held, err := l.LetGo()
-	require.NoError(t, err)
-	require.Equal(t, 1, held)
-	require.NoError(t, <-answer)
-}
-
-// TestServersMove goes the way of a container that ends and comes back at
-// another address.
-func TestServersMove(t *testing.T) {
-	s := begin(t, nil)
-	db := s.dial(t, "c1", "n1")
-	require.NoError(t, db.Set(t.Context(), "k1", "before", 0).Err())
-	s.servers["n1"].Close()
-	require.NoError(t, s.Move(t.Context(), "n1", ""))
-	began := time.Now()
-	require.Error(t, db.Get(within(t, 2*time.Second), "k1").Err())
-	require.Less(t, time.Since(began), time.Second, "a server that is down refuses; it does not hang")
-
-	other := miniredis.RunT(t)
-	require.NoError(t, other.Set("k1", "after"))
-	require.NoError(t, s.Move(t.Context(), "n1", other.Addr()))
-	require.Equal(t, "after", db.Get(within(t, time.Second), "k1").Val())
-	require.ErrorContains(t, s.Move(t.Context(), "n9", ""), `there is no server "n9" in this run`)
-}
-
 func TestDelayOfEveryLink(t *testing.T) {
 	const oneWay = 15 * time.Millisecond
 	s := begin(t, func(r *network.Run) { r.Delay = oneWay })
@@ -260,7 +204,7 @@ func TestAProxyThatIsGone(t *testing.T) {
 func TestAMachineMadeAnew(t *testing.T) {
 	volumes := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
-	m, err := newMachines(volumes, t.TempDir())
+	m, err := newMachines(volumes)
 	require.NoError(t, err)
 	disk, control := filepath.Join(volumes, "n1", "disk"), filepath.Join(volumes, "n1", "control")
 	require.DirExists(t, disk)

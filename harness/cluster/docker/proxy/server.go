@@ -26,10 +26,9 @@ type Server struct {
 }
 
 // NewServer makes a proxy whose links may listen on so many ports, from first
-// on. The servers' volumes are mounted in a folder, each under its server's name,
-// and so are small disks of some of them in another.
-func NewServer(first, ports int, volumes, small string) (*Server, error) {
-	m, err := newMachines(volumes, small)
+// on. The servers' volumes are mounted in a folder, each under its server's name.
+func NewServer(first, ports int, volumes string) (*Server, error) {
+	m, err := newMachines(volumes)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}

@@ -29,44 +29,6 @@ func TestTimeIsVirtual(t *testing.T) {
 	require.Less(t, time.Since(real), 10*time.Second, "a day of virtual time should take no real time")
 }
 
-func TestTimersFireInOrder(t *testing.T) {
-	var order []int
-	require.NoError(t, bubble.Run(func() {
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		for _, n := range []int{3, 1, 2} {
-			wg.Go(func() {
-				time.Sleep(time.Duration(n))
-				mu.Lock()
-				defer mu.Unlock()
-				order = append(order, n)
-			})
-		}
-		wg.Wait()
-	}))
-	require.Equal(t, []int{1, 2, 3}, order)
-}
-
-func TestBubblesRunInParallel(t *testing.T) {
-	var wg sync.WaitGroup
-	elapsed := make([]time.Duration, 8)
-	errs := make([]error, len(elapsed))
-	for i := range elapsed {
-		wg.Go(func() {
-			errs[i] = bubble.Run(func() {
-				began := time.Now()
-				time.Sleep(time.Duration(i+1) * time.Hour)
-				elapsed[i] = time.Since(began)
-			})
-		})
-	}
-	wg.Wait()
-	for i := range elapsed {
-		require.NoError(t, errs[i])
-		require.Equal(t, time.Duration(i+1)*time.Hour, elapsed[i], "a bubble's clock is its own")
-	}
-}
-
 func TestWhatGoesWrongIsAnError(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
