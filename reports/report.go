@@ -37,7 +37,7 @@ type Run struct {
 	// Lock is the lock under test, if there is one.
 	Lock LockUnderTest
 	// Incomplete: what it was merged of was not all; nil: it was, or the run was not merged.
-	Incomplete *suite.Incomplete
+	Incomplete *MissingSlices
 }
 
 // Slice says which part of which suite a run was.

@@ -38,16 +38,17 @@ func fake(trial func(suite.Job, int) suite.Result) *program {
 			return err
 		},
 		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+			planned, err := o.Planned(jobs)
 			var trials []suite.Result
 			for _, job := range jobs {
-				for n := job.Share.First; n < o.Trials; n += max(job.Share.Step, 1) {
+				for n := range planned[job.Name()] {
 					t := trial(job, n)
 					t.Scenario, t.Variant, t.Trial, t.Cluster, t.Lock = job.Scenario.Name, job.Variant, n, o.Cluster, "redlock"
 					observe(t)
 					trials = append(trials, t)
 				}
 			}
-			return trials, nil
+			return trials, err
 		},
 	}
 }

@@ -26,12 +26,9 @@ type progress struct {
 	last    string
 }
 
-func (p *program) progress(jobs []suite.Job, o suite.Options) *progress {
-	s := &progress{program: p, began: time.Now(), planned: o.Planned(jobs), trials: map[string]int{},
+func (p *program) progress(trials map[string]int, planned int) *progress {
+	s := &progress{program: p, began: time.Now(), planned: planned, trials: trials,
 		rows: map[string][]suite.Result{}, total: map[suite.Outcome]int{}}
-	for _, j := range jobs {
-		s.trials[j.Name()] += o.Planned([]suite.Job{j})
-	}
 	s.display = p.display(func(width int) []string { return []string{s.bar(width), s.counts()} })
 	return s
 }

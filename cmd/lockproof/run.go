@@ -97,12 +97,9 @@ func (p *program) runCommand() *cobra.Command {
 				return err
 			}
 			p.warnOfAnotherLock(args, jobs)
-			jobs, part, err := selectSlice(o, jobs, slice, cmd.Flags().Changed("slice"))
+			part, err := useSlice(&o, jobs, slice, cmd.Flags().Changed("slice"))
 			if err != nil {
 				return err
-			}
-			if part != nil {
-				o.Out = part.ExpandPath(o.Out)
 			}
 			if len(o.Worker) > 0 {
 				if err := p.preflight(cmd.Context(), o); err != nil {
@@ -258,28 +255,26 @@ func clusterHelp(help func(cluster.Kind) string) string {
 	return strings.Join(parts, ";\n")
 }
 
-// selectSlice gives the jobs of one slice, if one is asked for, and what it is of.
-func selectSlice(o suite.Options, jobs []suite.Job, slice string, given bool) ([]suite.Job, *reports.Slice, error) {
+// useSlice has one slice run, if one is asked for, and says what it is of.
+func useSlice(o *suite.Options, jobs []suite.Job, slice string, given bool) (of *reports.Slice, err error) {
 	if !given {
-		return jobs, nil, nil
+		return nil, nil
 	}
-	s, err := suite.ParseSlice(slice)
-	if err != nil {
-		return nil, nil, usage("--slice: %w", err)
+	if o.Slice, err = suite.ParseSlice(slice); err != nil {
+		return nil, usage("--slice: %w", err)
 	}
-	part, err := o.Slice(jobs, s)
-	if err != nil {
-		return nil, nil, usage("--slice %s: %w", s, err)
+	if _, err := o.Planned(jobs); err != nil {
+		return nil, usage("--slice %s: %w", o.Slice, err)
 	}
-	whole, err := suite.Fingerprint(jobs)
-	if err != nil {
-		return nil, nil, failed(err)
-	}
-	of := &reports.Slice{Slice: s, Suite: whole}
+	o.Out = o.Slice.ExpandPath(o.Out)
+	of = &reports.Slice{Slice: o.Slice}
 	for _, j := range jobs {
 		of.Rows = append(of.Rows, j.Name())
 	}
-	return part, of, nil
+	if of.Suite, err = suite.Fingerprint(jobs); err != nil {
+		return nil, failed(err)
+	}
+	return of, nil
 }
 
 // run runs the jobs, reports, and gives the exit code as an error. What is known
@@ -287,7 +282,13 @@ func selectSlice(o suite.Options, jobs []suite.Job, slice string, given bool) ([
 func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) error {
 	o := run.Options
 	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
-	run.Planned = o.Planned(jobs)
+	rows, err := o.Planned(jobs)
+	if err != nil {
+		return failed(err)
+	}
+	for _, trials := range rows {
+		run.Planned += trials
+	}
 	if len(jobs) > 0 && jobs[0].AllowBetter {
 		run.Lock = reports.AboutLock(o.Lock)
 		run.Lock.Servers = cmp.Or(o.Nodes, run.Lock.Servers)
@@ -304,7 +305,7 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	defer written.End()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	progress := p.progress(jobs, o)
+	progress := p.progress(rows, run.Planned)
 	trials, err := p.suite(ctx, jobs, o, func(t suite.Result) {
 		written.Observe(t)
 		progress.observe(t)

@@ -49,7 +49,7 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return nil, err
 	}
 	sweep(ctx)
-	return runAll(ctx, jobs, o, c.runTask(o.parallel()), observe), nil
+	return runAll(ctx, jobs, o, c.runTask(o.parallel()), observe)
 }
 
 // Close ends the children that are idle. No suite may be under way.

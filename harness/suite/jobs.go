@@ -24,8 +24,6 @@ type Job struct {
 	Unfit string
 	// Changes are an experiment's.
 	Changes trial.Changes
-	// Share is which of its trials are run; it is no part of what they are.
-	Share Share `json:"-"`
 }
 
 // Name is how tables call the row.

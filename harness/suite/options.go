@@ -44,6 +44,8 @@ type Options struct {
 	// program with the argument "worker".
 	Worker []string `json:"-"`
 	Out    string   `json:"-"` // folder for results and histories
+	// Slice is the part of the trials that is run; zero: all of them.
+	Slice Slice `json:"-"`
 	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
 	// has no folder. Who runs many trials has no memory for that.
 	Events bool `json:"-"`
