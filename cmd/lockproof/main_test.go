@@ -126,7 +126,6 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "no-such.yaml"}, "no-such.yaml"},
 		{[]string{"compare", "out"}, "lockproof compare needs the output folders of at least two runs"},
 		{[]string{"compare", "nope", "none"}, "cannot read nope/results.json: no such file or directory"},
-		{[]string{"compare", "nope", "none", "--format", "markdwn"}, "--format markdwn: there is no such format: did you mean markdown?"},
 		{[]string{"show"}, "lockproof show needs one scenario's name or file"},
 		{[]string{"show", "client-pause", "flushall"}, `"flushall" is too much`},
 		{[]string{"show", "client-puase"}, "client-pause"},

@@ -48,7 +48,7 @@ func (s *progress) add(t suite.Result) {
 	s.total[row.Standing]++
 	s.last = row.Name()
 	switch {
-	case s.asJSON, !s.live && !s.screen.Verbose:
+	case !s.live && !s.screen.Verbose:
 	case !s.live:
 		io.WriteString(s.out, row.Line(s.screen)+"\n")
 	case row.Standing == suite.AsExpected || row.Standing == suite.Skipped:
@@ -61,7 +61,7 @@ func (s *progress) add(t suite.Result) {
 // finish takes the bar away.
 func (s *progress) finish() {
 	s.display.finish()
-	if !s.live && s.screen.Verbose && !s.asJSON {
+	if !s.live && s.screen.Verbose {
 		io.WriteString(s.out, "\n")
 	}
 }

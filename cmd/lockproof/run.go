@@ -48,9 +48,6 @@ merge makes one run of all parts. 0/100 is the last part, for engines that count
 $NAME in it is a variable of the environment, also where no shell puts it there. In
 --out, {slice} stands for the part's number.
 
-With --last-failed, it repeats the rows of the run in --out that were not as
-expected, with the same settings, except for the flags that you give now.
-
 Exit codes: 0 every verdict is as expected; 1 one differs; 4 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;
 64 bad usage or a bad file.`
@@ -58,7 +55,6 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 func (p *program) runCommand() *cobra.Command {
 	o := suite.Options{Retries: suite.DefaultRetries}
 	var slice, worker string
-	var again bool
 	cmd := &cobra.Command{
 		Use:   "run [name|file|glob ...]",
 		Short: "Run scenarios and report whether they went as expected",
@@ -70,29 +66,14 @@ func (p *program) runCommand() *cobra.Command {
   lockproof run --lock redsync --out out/redsync
   lockproof run --worker 'python3 my_lock.py' --on local
   lockproof run half-is-not-majority --without Majority,FreshToken
-  lockproof run --on local --trials 20 --slice 2/4 --out out/2
-  lockproof run --last-failed`,
+  lockproof run --on local --trials 20 --slice 2/4 --out out/2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var rows, names []string // of the last run
-			if again {
-				var err error
-				if rows, names, err = p.lastFailed(cmd, &o); err != nil || len(rows) == 0 {
-					return err
-				}
-			}
 			if worker != "" || cmd.Flags().Changed("worker") {
 				if err := useWorker(cmd.Context(), &o, worker); err != nil {
 					return err
 				}
 			}
-			named := args
-			if again && len(args) == 0 {
-				named = names
-			}
-			jobs, err := selectJobs(cmd, &o, named)
-			if again {
-				jobs, err = keepRows(jobs, err, rows, o.Out)
-			}
+			jobs, err := selectJobs(cmd, &o, args)
 			if err != nil {
 				return err
 			}
@@ -106,16 +87,14 @@ func (p *program) runCommand() *cobra.Command {
 					return err
 				}
 			}
-			o.Notices, p.live = p.err, p.live && !p.asJSON
+			o.Notices = p.err
 			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Slice: part})
 		},
 	}
 	runFlags(cmd.Flags(), &o, &worker, &slice)
 	p.verboseFlag(cmd)
-	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print results.json in place of the summary")
 	cmd.Flags().BoolVar(&p.causes, "cause", false,
 		"find out by experiment what causes each violation: the first of each row and property, in virtual time")
-	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run in --out")
 	return cmd
 }
 
@@ -333,9 +312,6 @@ func (p *program) report(report *reports.Report, known []*scenarios.Scenario) er
 	page := func(w io.Writer) error { return html.Write(w, report, known) }
 	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})
 	p.printResult(func(w io.Writer) error {
-		if p.asJSON {
-			return report.WriteResults(w)
-		}
 		return errors.Join(report.Print(w, p.screen), listWritten(w, report.Options.Out, paths))
 	})
 	return exitError(report.ExitCode(), err)
