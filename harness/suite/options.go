@@ -128,12 +128,7 @@ func (o Options) Plan(j Job) (*trial.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return trial.NewPlan(j.Scenario, trial.Settings{
-		Unfit: j.Unfit,
-		On:    kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, Variant: j.Variant, Lock: j.Lock,
-		Without: j.Without, TTL: o.TTL, AllowBetter: j.AllowBetter,
-		Changes: j.Changes,
-	})
+	return trial.NewPlan(j, trial.Settings{On: kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, TTL: o.TTL})
 }
 
 // choice is which servers the clusters have.
