@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -227,35 +226,6 @@ func TestTerminal_RemovesItsLiveDisplay(t *testing.T) {
 	last := got.out[strings.LastIndex(got.out, ansi.EraseScreenBelow):]
 	require.NotContains(t, last, " of 6 trials", "the display is erased before the table")
 	require.Contains(t, last, "DIFFERS: half-is-not-majority")
-}
-
-func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
-	out := t.TempDir()
-	write := func(name string) {
-		path := filepath.Join(out, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, nil, 0o644))
-	}
-	write("trials/old/000/history.jsonl")
-	write("trials/mine/000/history.jsonl")
-	write("trials/mine/000/notes.txt")
-	write(reports.MarkFile) // an earlier run was here
-	write("summary.md")
-	write(".results.json.4711") // of one that was killed as it wrote
-	write("my.txt")
-	p := fake(expected)
-	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
-		return nil, errors.New("no redis-server")
-	}
-	got := p.try("run", "client-pause", "--out", out)
-	require.Equal(t, exitFailed, got.code)
-	require.Equal(t, "lockproof: no redis-server\n", got.err)
-	require.NoDirExists(t, filepath.Join(out, "trials/old"))
-	require.NoFileExists(t, filepath.Join(out, "trials/mine/000/history.jsonl"))
-	require.NoFileExists(t, filepath.Join(out, "summary.md"))
-	require.NoFileExists(t, filepath.Join(out, ".results.json.4711"))
-	require.FileExists(t, filepath.Join(out, "trials/mine/000/notes.txt"))
-	require.FileExists(t, filepath.Join(out, "my.txt"))
 }
 
 func TestAnInterruptedRunReportsWhatWasDone(t *testing.T) {
