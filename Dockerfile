@@ -1,5 +1,5 @@
-# The image of lockproof for runs in virtual time, the searches of lockproof explore among
-# them: the program and nothing else. `make image` builds both; what needs servers runs on
+# The image of lockproof for runs and searches in virtual time: the program and
+# nothing else. `make image` builds both; what needs servers runs on
 # a machine that has them.
 FROM scratch
 COPY lockproof /lockproof

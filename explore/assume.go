@@ -18,21 +18,17 @@ const (
 	Servers Assumption = "servers"
 )
 
-// AssumptionInfo is an assumption with what it says, and what is drawn where it is broken.
+// AssumptionInfo is an assumption with what it says.
 type AssumptionInfo struct {
 	Assumption Assumption
 	Says       string
-	Broken     string
 }
 
 var assumptions = []AssumptionInfo{
-	{Memory, "a node remembers every key that it has acknowledged until the key expires",
-		"nodes restart without a disk, are emptied by FLUSHALL, and lose a key to a third party"},
-	{Clocks, "clocks run at one rate but for the drift factor, and those of the nodes do not jump",
-		"clocks run at half to double the true rate, and nodes' clocks jump"},
-	{Pauses, "who holds the lock stops working when its lease is over, however long it was paused",
-		"holders read and write at the store when they wake up, so that protected data is judged, too"},
-	{Servers, "the servers that a client lists are different ones", "one server stands twice in the list"},
+	{Memory, "a node remembers every key that it has acknowledged until the key expires"},
+	{Clocks, "clocks run at one rate but for the drift factor, and those of the nodes do not jump"},
+	{Pauses, "who holds the lock stops working when its lease is over, however long it was paused"},
+	{Servers, "the servers that a client lists are different ones"},
 }
 
 // Assumptions lists them.

@@ -3,7 +3,6 @@ package explore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// batch is how many schedules are drawn at once, and dealt out to a slice.
+// batch is how many schedules are drawn at once.
 const batch = 128
 
 // Question is what a search is asked, and what its results are an answer to.
@@ -24,8 +23,7 @@ type Question struct {
 	// An exhaustive search is of as many schedules as there are, whatever is said here.
 	Schedules int `json:"schedules,omitempty"`
 	// Enough ends the search once so many different breaches were found; 0: it does not.
-	Enough int         `json:"enough,omitempty"`
-	Slice  suite.Slice `json:"slice,omitzero"` // the batches dealt out to several machines in turn
+	Enough int `json:"enough,omitempty"`
 }
 
 // Search is one search through a space.
@@ -120,12 +118,11 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 		}
 	}
 	for ctx.Err() == nil && s.Remaining(t) {
-		number, size := s.nextBatch(t.Next)
-		done := s.batch(ctx, drawn, number, size)
+		done := s.batch(ctx, drawn, t.Next, s.nextBatch(t))
 		for _, d := range done {
 			s.addTrial(ctx, &t, d, began)
 		}
-		t.Next, t.Elapsed = number+len(done), time.Since(began)
+		t.Next, t.Elapsed = t.Next+len(done), time.Since(began)
 		s.observe(t)
 		if s.OnSave != nil && time.Since(kept) > saveInterval {
 			kept = time.Now()
@@ -151,37 +148,19 @@ func (s *Search) drawn() func(number int) (*Schedule, uint64) {
 
 // Remaining says whether anything is left to do of a search that has come to that.
 func (s *Search) Remaining(t Tally) bool {
-	_, size := s.nextBatch(t.Next)
-	return size > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.Enough == 0 || len(t.Finds) < s.Enough)
+	return s.nextBatch(t) > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.Enough == 0 || len(t.Finds) < s.Enough)
 }
 
-// nextBatch is the rest of the batch that comes next in the search's slice, from a
-// number on; its size is 0 if there is none.
-func (s *Search) nextBatch(number int) (first, size int) {
-	if n := s.Slice.Count; n > 0 {
-		for number/batch%n != s.Slice.Index-1 {
-			number = (number/batch + 1) * batch
-		}
-	}
-	size = batch - number%batch
+// nextBatch is how many schedules the rest of the batch has that comes next; 0: there are no more.
+func (s *Search) nextBatch(t Tally) (size int) {
+	size = batch - t.Next%batch
 	if s.Slow {
 		size = 1
 	}
 	if s.Schedules > 0 {
-		size = max(0, min(size, s.Schedules-number))
+		size = max(0, min(size, s.Schedules-t.Next))
 	}
-	return number, size
-}
-
-// CheckSlice says why the search cannot be split so, if it cannot.
-func (s *Search) CheckSlice() error {
-	batches := (s.Schedules + batch - 1) / batch
-	if batches < s.Slice.Count {
-		return fmt.Errorf("%d schedules are %d batches of %d, which cannot be split into %d slices: ask for more, or for "+
-			"fewer slices",
-			s.Schedules, batches, batch, s.Slice.Count)
-	}
-	return nil
+	return size
 }
 
 func (s *Search) observe(t Tally) {
@@ -232,7 +211,10 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		t.Why = cmp.Or(t.Why, d.result.Skipped)
 	}
 	for _, r := range d.result.Results {
-		t.count(r.Property, r.Verdict, 1)
+		if t.Verdicts[r.Property] == nil {
+			t.Verdicts[r.Property] = map[string]int{}
+		}
+		t.Verdicts[r.Property][r.Verdict]++
 	}
 	for _, property := range s.Space.violated(d.result) {
 		b := s.breach(ctx, s.Space.job(d.schedule), d.seed, property)
@@ -250,14 +232,6 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		}
 		t.Finds = append(t.Finds, f)
 	}
-}
-
-// count counts verdicts on a property.
-func (t *Tally) count(property, verdict string, trials int) {
-	if t.Verdicts[property] == nil {
-		t.Verdicts[property] = map[string]int{}
-	}
-	t.Verdicts[property][verdict] += trials
 }
 
 // shrink makes a find smaller, and says that it does.

@@ -161,7 +161,7 @@ func coarseHistory(s *Space, seed uint64) ([]history.Event, error) {
 	coarsen(reflect.ValueOf(job.Scenario).Elem())
 	job.Scenario.Lock.RetryMin = scenarios.Span{Fixed: 40 * time.Millisecond}
 	job.Scenario.Lock.RetryMax = job.Scenario.Lock.RetryMin
-	plan, err := trials.NewPlan(job.Scenario, trials.Settings{On: virtual.Kind, Lock: s.Lock, Without: s.Without, AllowBetter: true})
+	plan, err := trials.NewPlan(job, trials.Settings{On: virtual.Kind})
 	if err != nil {
 		return nil, err
 	}

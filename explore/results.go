@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"time"
 
-	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/input"
 )
 
@@ -20,9 +19,7 @@ const ResultsFile = "explore.json"
 type Results struct {
 	Version string `json:"version"` // of the program: another draws other schedules
 	Question
-	// Incomplete: slices that it was merged without; nil: none.
-	Incomplete *suite.Incomplete `json:"incomplete,omitempty"`
-	Tally      Tally             `json:"tally"`
+	Tally Tally `json:"tally"`
 }
 
 // Write writes the file's content.
@@ -64,11 +61,6 @@ func (r *Results) check() error {
 	case t.Schedules < 0 || t.Next < t.Schedules || t.Next > 1<<53 || r.Schedules < 0 || r.Enough < 0 || t.Elapsed < 0:
 		return errors.New("its numbers are not those of a search")
 	}
-	if r.Slice != (suite.Slice{}) {
-		if _, err := suite.ParseSlice(r.Slice.String()); err != nil {
-			return err
-		}
-	}
 	for _, f := range t.Finds {
 		if !f.Drawn.valid() || !f.Shrunk.valid() {
 			return fmt.Errorf("the schedule of its find %d is not one", f.Number)
@@ -93,13 +85,8 @@ func (s *Schedule) valid() bool {
 // Same says whether the results are of the same search as others, their bounds aside:
 // then one can go on from the other.
 func (r Results) Same(other Results) bool {
-	return r.Version == other.Version && r.Question.same(other.Question)
-}
-
-// same says whether two questions are one, their bounds aside.
-func (q Question) same(other Question) bool {
-	return q.Seed == other.Seed && q.Slice == other.Slice &&
-		reflect.DeepEqual(q.Space.normalized(), other.Space.normalized())
+	return r.Version == other.Version && r.Seed == other.Seed &&
+		reflect.DeepEqual(r.Space.normalized(), other.Space.normalized())
 }
 
 // normalized is the space as it is written down.

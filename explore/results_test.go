@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"example.org/lockproof/harness/suite"
 )
 
 func written(t testing.TB, r Results) string {
@@ -27,7 +25,7 @@ func write(t testing.TB, dir string, r Results) {
 
 // aFind is results with one find.
 func aFind(t testing.TB) Results {
-	q := Question{Space: space(t, nil), Seed: 1, Schedules: 500, Slice: suite.Slice{Index: 1, Count: 2}}
+	q := Question{Space: space(t, nil), Seed: 1, Schedules: 500}
 	drawn := q.Space.Draw(7)
 	return Results{Version: "v1", Question: q, Tally: Tally{Schedules: 9, Next: 9,
 		Finds: []Find{{FindID: FindID{"mutual-exclusion", "Majority"},
@@ -45,7 +43,7 @@ func TestResults_RoundTrip(t *testing.T) {
 	require.Equal(t, written(t, r), written(t, back))
 	require.True(t, r.Same(back))
 	for _, change := range []func(*Results){
-		func(r *Results) { r.Version = "v2" }, func(r *Results) { r.Seed++ }, func(r *Results) { r.Slice.Index++ },
+		func(r *Results) { r.Version = "v2" }, func(r *Results) { r.Seed++ },
 		func(r *Results) { r.Space.TTL++ }, func(r *Results) { r.Space.Break = []Assumption{Clocks} },
 	} {
 		other := back
@@ -56,11 +54,11 @@ func TestResults_RoundTrip(t *testing.T) {
 	require.True(t, r.Same(back), "its bounds may be others")
 }
 
-// Whatever the file says is refused, or can be told, merged and written as a scenario.
+// Whatever the file says is refused, or can be told and written as a scenario.
 func FuzzResults(f *testing.F) {
 	text := written(f, aFind(f))
 	f.Add(text)
-	for _, change := range []string{`"Targets": [`, `"nodes": `, `"ttl": `, `"next": `, `"seen": "`, `"index": `, `"steps": [`} {
+	for _, change := range []string{`"Targets": [`, `"nodes": `, `"ttl": `, `"next": `, `"seen": "`, `"steps": [`} {
 		f.Add(strings.Replace(text, change, change+"-", 1))
 		f.Add(strings.Replace(text, change, `"other": 0, `+change, 1))
 	}
@@ -74,7 +72,6 @@ func FuzzResults(f *testing.F) {
 		search := Search{Question: r.Question}
 		search.Remaining(r.Tally)
 		search.Summary(r.Tally)
-		Merge([]Results{r}, []string{dir})
 		for _, find := range r.Tally.Finds {
 			search.Text(find)
 		}
@@ -85,7 +82,7 @@ func TestResults_RejectsInvalidFile(t *testing.T) {
 	text := written(t, aFind(t))
 	for _, change := range [][2]string{
 		{`"drawn": {`, `"drawn": null, "other": {`}, {`"ttl": 1000000000`, `"ttl": 0`}, {`"next": 9`, `"next": -9`},
-		{`"next": 9`, `"next": 3`}, {`"index": 1`, `"index": 3`}, {`"lock": "redlock"`, `"lock": ""`},
+		{`"next": 9`, `"next": 3`}, {`"lock": "redlock"`, `"lock": ""`},
 		{text, ""}, {text, "null"}, {text, "[]"},
 	} {
 		require.Contains(t, text, change[0])

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"example.org/lockproof/checker"
@@ -14,9 +15,7 @@ import (
 // Finding is what one trial shows about one property, to be told.
 type Finding struct {
 	suite.Judgement
-	// Reason is the checker's, where the verdict is inconclusive.
-	Reason string
-	// Violation is the first one; More is how many others the trial has.
+	// Violation is the first one, nil where there is none; More is how many others the trial has.
 	Violation *checker.Violation
 	More      int
 	// Cause is what experiments have shown of it; nil: none were made.
@@ -27,53 +26,74 @@ type Finding struct {
 	Trouble error
 }
 
-// collectFindings are the judgements of the trial that is told that stand as the row does, with what is known
-// of them. Its history is read if there is a violation to tell of.
-func (r *Row) collectFindings() []Finding {
-	read := sync.OnceValues(func() (*History, error) { return r.History(r.told) })
-	var all []Finding
-	for _, j := range r.told.Judgements() {
+// Findings are the first violation of each property of a trial, with their stories if its history is there.
+func Findings(trial suite.Result, h *History) (all []Finding) {
+	for _, r := range trial.Results {
+		if r.Verdict == history.Violated && len(r.Violations) > 0 {
+			f := h.finding(&r.Violations[0])
+			f.Property, f.More, f.Cause = r.Property, ViolationCount(r)-1, trial.CauseOf(r.Property)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// finding tells of a violation, with its story if there is a history that is not too long for one.
+func (h *History) finding(v *checker.Violation) Finding {
+	switch {
+	case h == nil:
+		return Finding{Violation: v}
+	case h.Events == nil:
+		return Finding{Violation: v, Trouble: errTooLong}
+	}
+	story := h.Tell(v)
+	return Finding{Violation: v, Story: &story}
+}
+
+// Told is the trial that a report shows of the row: one that is not as expected; and where all are, one that shows a
+// violation, if that was expected.
+func (r *Row) Told() Trial {
+	if t, violated := r.FirstViolated(); violated && r.Standing == suite.AsExpected {
+		return t
+	}
+	return r.First()
+}
+
+// collectFindings are the judgements of the trial that is told that stand as the row does, with what its history shows
+// of those that are violated.
+func (r *Row) collectFindings() (all []Finding) {
+	told := r.Told().Result
+	var shown []Finding
+	var trouble error
+	if len(Findings(told, nil)) > 0 {
+		var h *History
+		h, trouble = r.History(told)
+		shown = Findings(told, h)
+	}
+	for _, j := range told.Judgements() {
 		if j.Outcome != r.Standing {
 			continue
 		}
-		f := Finding{Judgement: j, Cause: r.told.CauseOf(j.Property)}
-		for _, result := range r.told.Results {
-			if result.Property == j.Property {
-				f.Reason = result.Reason
-				if len(result.Violations) > 0 {
-					f.Violation, f.More = &result.Violations[0], ViolationCount(result)-1
-				}
-			}
+		f := Finding{}
+		if i := slices.IndexFunc(shown, func(f Finding) bool { return f.Property == j.Property }); i >= 0 {
+			f = shown[i]
+			f.Trouble = trouble
 		}
-		if f.Violation != nil {
-			h, err := read()
-			if f.Trouble = err; h != nil {
-				story := h.Tell(f.Violation)
-				f.Story = &story
-			}
-		}
+		f.Judgement = j
 		all = append(all, f)
 	}
 	return all
 }
 
-// chooseFindings settles which trial of a row the words tell of: one that is not as
-// expected; and of the scenarios that the user named, where they are few, one that
+// chooseFindings settles whether the words tell of a row: of one that is not as
+// expected; and of the scenarios that the user named, where they are few, of one that
 // shows the violation which was expected.
 func (r *Report) chooseFindings(row *Row) {
-	switch row.Standing {
-	case suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive:
-		row.told = row.First().Result
-	case suite.AsExpected:
-		trial, violated := row.FirstViolated()
-		if !violated || !r.Named || len(r.BySeverity()) > maxShown {
-			return
-		}
-		row.told = trial.Result
-	default:
-		return
+	_, violated := row.FirstViolated()
+	shown := violated && r.Named && len(r.BySeverity()) <= maxShown
+	if row.Standing != suite.Skipped && (row.Standing != suite.AsExpected || shown) {
+		row.findings = sync.OnceValue(row.collectFindings)
 	}
-	row.findings = sync.OnceValue(row.collectFindings)
 }
 
 // History reads the history of one of the row's trials, nil if it was not kept.
@@ -93,21 +113,12 @@ func ViolationCount(r checker.Result) int {
 	return max(len(r.Violations), int(r.Measured["violations"]))
 }
 
-// summary says what was expected, what came of it, and where there are several
-// trials how often.
+// summary says what was expected and what came of it, and where there are several trials how often.
 func (f Finding) summary(rate Rate) string {
-	expected := "expected " + f.Expected
-	if f.Expected == "" {
-		expected = "expected not to be violated"
+	if f.Got == history.Inconclusive || rate.Trials < 2 {
+		return f.Why
 	}
-	text := fmt.Sprintf("%s: %s, got %s", f.Property, expected, f.Got)
-	switch {
-	case f.Got == history.Inconclusive && f.Reason != "":
-		return text + ": " + f.Reason
-	case f.Got == history.Inconclusive || rate.Trials < 2:
-		return text
-	}
-	return fmt.Sprintf("%s; violated in %s", text, rate)
+	return fmt.Sprintf("%s; violated in %s", f.Why, rate)
 }
 
 // consequence says what follows where there is no violation to tell of.
@@ -131,7 +142,7 @@ func (r *Row) property(name string) Property {
 	return Property{Name: name}
 }
 
-// trialText says which trial is told of.
-func trialText(t suite.Result) string {
+// TrialText says which trial is told of.
+func TrialText(t suite.Result) string {
 	return fmt.Sprintf("Trial %d, seed %d, %s cluster, lock %s", t.Trial, t.Seed, t.Cluster, t.Lock)
 }

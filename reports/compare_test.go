@@ -77,9 +77,6 @@ func TestCompare(t *testing.T) {
 			got := Compare([]*Report{on("virtual", "", c.left...), on("local", "", c.right...)})
 			require.Equal(t, c.want, agreements(got)["a"])
 			require.Equal(t, c.code, got.ExitCode)
-			if c.want != Agree {
-				require.Contains(t, got.Markdown(), "```text")
-			}
 		})
 	}
 }
@@ -135,7 +132,6 @@ func TestComparisonGoldenFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"compare.golden":       sideBySide().Text(terminal.Screen{Width: 80, UTF8: true}),
 		"compare-ascii.golden": sideBySide().Text(terminal.Screen{Width: 80}),
-		"compare.md.golden":    sideBySide().Markdown(),
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, text) })
 	}

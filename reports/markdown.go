@@ -23,15 +23,6 @@ func escape(text string) string {
 	return escapes.Replace(terminal.Clean(text))
 }
 
-// escapeLines is escape for text of several lines.
-func escapeLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = escape(line)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // leading is what at the beginning of a line makes a list or a heading of it.
 var leading = regexp.MustCompile(`^(\d*)([-+=.)])`)
 

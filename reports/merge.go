@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -24,14 +23,12 @@ func Merge(parts []*Report, out string) (*Report, error) {
 		return nil, err
 	}
 	first := parts[0]
-	merged := Run{Version: first.Version, Go: first.Go, Started: first.Started, Options: first.Options}
-	merged.Options.Out = out
-	merged.Planned = len(first.Slice.Rows) * first.Options.Trials
-	found := map[int]bool{}
+	merged := Run{Version: first.Version, Go: first.Go, Started: first.Started, Options: first.Options,
+		Planned: len(first.Slice.Rows) * first.Options.Trials, Incomplete: findIncomplete(parts)}
+	merged.Options.Out, merged.Interrupted = out, merged.Incomplete != nil
 	var ended time.Time
 	var trials []suite.Result
 	for _, s := range parts {
-		found[s.Slice.Index] = s.Interrupted
 		if s.Started.Before(merged.Started) {
 			merged.Started = s.Started
 		}
@@ -44,23 +41,52 @@ func Merge(parts []*Report, out string) (*Report, error) {
 		trials = append(trials, trialsOf(s.Rows)...)
 	}
 	merged.Elapsed = ended.Sub(merged.Started)
-	merged.Incomplete = suite.FindIncomplete(first.Slice.Count, found)
-	merged.Interrupted = merged.Incomplete != nil
 	if !merged.Interrupted && len(trials) < merged.Planned {
 		return nil, fmt.Errorf("all %d slices are there and whole, and they have %d of %s: they are not of one run",
-			first.Slice.Count, len(trials), Plural(merged.Planned, "trial"))
+			len(parts), len(trials), Plural(merged.Planned, "trial"))
 	}
-	sortSlices(trials, first.Slice.Rows)
+	slices.SortStableFunc(trials, func(a, b suite.Result) int {
+		return slices.Index(first.Slice.Rows, a.Name()) - slices.Index(first.Slice.Rows, b.Name())
+	})
 	return New(trials, merged), nil
 }
 
-// sortSlices sorts trials by their rows' places.
-func sortSlices(trials []suite.Result, rows []string) {
-	place := map[string]int{}
-	for i, name := range rows {
-		place[name] = i
+// MissingSlices says which slices a run was merged without: their numbers, in order.
+type MissingSlices struct {
+	Slices   int   `json:"slices"` // of how many it is
+	Missing  []int `json:"missing,omitempty"`
+	CutShort []int `json:"cut_short,omitempty"` // they are there, and did not get to their end
+}
+
+// findIncomplete finds out which slices are not there and whole, nil if all are.
+func findIncomplete(parts []*Report) *MissingSlices {
+	m := &MissingSlices{Slices: parts[0].Slice.Count}
+	for i := 1; i <= m.Slices; i++ {
+		switch at := slices.IndexFunc(parts, func(s *Report) bool { return s.Slice.Index == i }); {
+		case at < 0:
+			m.Missing = append(m.Missing, i)
+		case parts[at].Interrupted:
+			m.CutShort = append(m.CutShort, i)
+		}
 	}
-	slices.SortStableFunc(trials, func(a, b suite.Result) int { return place[a.Name()] - place[b.Name()] })
+	if len(m.Missing)+len(m.CutShort) == 0 {
+		return nil
+	}
+	return m
+}
+
+// String is as "Of 100 slices, missing: 3 and 17; cut short: 40".
+func (m *MissingSlices) String() string {
+	var parts []string
+	for _, of := range []struct {
+		what    string
+		numbers []int
+	}{{"missing", m.Missing}, {"cut short", m.CutShort}} {
+		if len(of.numbers) > 0 {
+			parts = append(parts, of.what+": "+list(strings.Fields(strings.Trim(fmt.Sprint(of.numbers), "[]"))))
+		}
+	}
+	return fmt.Sprintf("Of %d slices, %s", m.Slices, strings.Join(parts, "; "))
 }
 
 // checkSameSuite says what keeps slices from being those of one run.
@@ -68,27 +94,20 @@ func checkSameSuite(parts []*Report) error {
 	if len(parts) == 0 {
 		return errors.New("there is nothing to merge")
 	}
-	first := parts[0]
-	var problems []error
+	first, folders := parts[0], map[int]string{}
 	for _, s := range parts {
 		if s.Slice == nil {
-			problems = append(problems,
-				fmt.Errorf("%s is a whole run and no slice: `lockproof compare` sets runs side by side", s.Options.Out))
+			return fmt.Errorf("%s is a whole run and no slice: `lockproof compare` sets runs side by side", s.Options.Out)
 		}
-	}
-	if len(problems) > 0 {
-		return errors.Join(problems...)
-	}
-	for _, s := range parts[1:] {
 		if difference := first.difference(s); difference != "" {
-			problems = append(problems, fmt.Errorf("%s and %s are not slices of one run: %s",
-				first.Options.Out, s.Options.Out, difference))
+			return fmt.Errorf("%s and %s are not slices of one run: %s", first.Options.Out, s.Options.Out, difference)
 		}
+		if other := folders[s.Slice.Index]; other != "" {
+			return fmt.Errorf("slice %s is there more than once: %s and %s", s.Slice, other, s.Options.Out)
+		}
+		folders[s.Slice.Index] = s.Options.Out
 	}
-	if len(problems) > 0 {
-		return errors.Join(problems...)
-	}
-	return checkDuplicates(parts)
+	return nil
 }
 
 // difference says in what two runs differ that slices of one run have in common, or "".
@@ -116,91 +135,48 @@ func (r *Report) difference(other *Report) string {
 	return ""
 }
 
-// checkDuplicates says which slices are there more than once.
-func checkDuplicates(parts []*Report) error {
-	folders := map[int][]string{}
-	for _, s := range parts {
-		folders[s.Slice.Index] = append(folders[s.Slice.Index], s.Options.Out)
-	}
-	var problems []error
-	for _, s := range parts {
-		if found := folders[s.Slice.Index]; len(found) > 1 && found[0] == s.Options.Out {
-			problems = append(problems, fmt.Errorf("slice %s is there more than once: %s", s.Slice, list(found)))
-			delete(folders, s.Slice.Index)
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// CopyHistories copies the histories that a report's trials have kept into its
-// folder, from the folders of the slices that it was merged from.
-func (r *Report) CopyHistories(parts []*Report) error {
-	to, err := os.OpenRoot(r.Options.Out)
-	if err != nil {
-		return fmt.Errorf("copy the histories: %w", err)
-	}
-	defer to.Close()
-	for _, s := range parts {
-		err := s.eachHistory(func(from *os.Root, name string, _ suite.Result) error { return copyHistory(from, to, name) })
-		if err != nil {
-			return fmt.Errorf("copy the histories: %w", err)
-		}
-	}
-	return nil
-}
-
-func copyHistory(from, to *os.Root, name string) error {
-	file, err := openRegular(from, name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if err := to.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	return writeFile(to, name, func(w io.Writer) error {
-		_, err := io.Copy(w, file)
-		return err
-	})
-}
-
-// MissingHistories says which histories of a run that was read back are not in
-// its folder, or are links or folders there: nothing is taken from elsewhere.
-func (r *Report) MissingHistories() error {
-	var problems []error
-	err := r.eachHistory(func(root *os.Root, name string, t suite.Result) error {
-		path := filepath.Join(r.Options.Out, name)
-		switch info, err := root.Lstat(name); {
-		case errors.Is(err, fs.ErrNotExist):
-			problems = append(problems,
-				fmt.Errorf("%s is not there, the history of %s, trial %d: keep the whole output folder",
-					path, t.Name(), t.Trial))
-		case err != nil:
-			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d: %w", path, t.Name(), t.Trial, err))
-		case !info.Mode().IsRegular():
-			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d, is a %s: put the file itself there", path,
-				t.Name(), t.Trial, kindOf(info)))
-		}
-		return nil
-	})
-	return errors.Join(append(problems, err)...)
-}
-
-// eachHistory gives every history that a run's trials have kept: its name below
-// the folder, which is open.
-func (r *Report) eachHistory(do func(root *os.Root, name string, t suite.Result) error) error {
+// openHistories opens the histories that a run's trials have kept, by their names below its folder. What is a link or a
+// folder there, or is reached by a link, is nobody's history.
+func (r *Report) openHistories(take func(name string, file *os.File) error) error {
 	root, err := os.OpenRoot(r.Options.Out)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	var problems []error
 	for _, t := range trialsOf(r.Rows) {
 		if t.History == "" {
 			continue
 		}
-		if err := do(root, filepath.FromSlash(t.History), t); err != nil {
-			return err
+		name := filepath.FromSlash(t.History)
+		file, err := openRegular(root, name)
+		if err == nil {
+			err = errors.Join(take(name, file), file.Close())
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d: %w: keep the whole output folder",
+				filepath.Join(r.Options.Out, name), t.Name(), t.Trial, err))
 		}
 	}
-	return nil
+	return errors.Join(problems...)
+}
+
+// CheckHistories says which histories of a run that was read back are not in its folder.
+func (r *Report) CheckHistories() error {
+	return r.openHistories(func(string, *os.File) error { return nil })
+}
+
+// CopyHistories copies the histories that a run's trials have kept into another folder.
+func (r *Report) CopyHistories(out string) error {
+	to, err := os.OpenRoot(out)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	return r.openHistories(func(name string, file *os.File) error {
+		if err := to.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		return writeFile(to, name, func(w io.Writer) error { _, err := io.Copy(w, file); return err })
+	})
 }

@@ -71,7 +71,7 @@ func TestASliceThatWasCutShortMakesTheWholeSo(t *testing.T) {
 	merged, err := Merge(parts, "out")
 	require.NoError(t, err)
 	require.Equal(t, ExitInconclusive, merged.ExitCode())
-	require.Contains(t, merged.Summary(), "Of 3 slices, 2 was cut short: 1 of 4 trials were not run.")
+	require.Contains(t, merged.Summary(), "Of 3 slices, cut short: 2: 1 of 4 trials were not run.")
 }
 
 // What is there is merged, and what is not is named: a machine that died makes
@@ -79,8 +79,8 @@ func TestASliceThatWasCutShortMakesTheWholeSo(t *testing.T) {
 func TestSlicesThatAreMissingAreNamed(t *testing.T) {
 	parts := three()
 	for says, there := range map[string][]*Report{
-		"Of 3 slices, 2 is missing: 1 of 4 trials were not run.":        {parts[0], parts[2]},
-		"Of 3 slices, 2 and 3 are missing: 2 of 4 trials were not run.": parts[:1],
+		"Of 3 slices, missing: 2: 1 of 4 trials were not run.":       {parts[0], parts[2]},
+		"Of 3 slices, missing: 2 and 3: 2 of 4 trials were not run.": parts[:1],
 	} {
 		merged, err := Merge(there, t.TempDir())
 		require.NoError(t, err)
@@ -189,38 +189,30 @@ func TestReadRefusesWhatIsNotARun(t *testing.T) {
 	require.ErrorContains(t, err, "no such file or directory: give the output folder of a run")
 }
 
-func TestHistoriesAreCopiedFromTheirSlices(t *testing.T) {
-	const name = "trials/a/000/history.jsonl"
-	parts := three()
-	parts[0] = kept(t, parts[0], name)
-	merged, err := Merge(parts, t.TempDir())
-	require.NoError(t, err)
-	require.NoError(t, parts[0].MissingHistories())
-	require.NoError(t, merged.CopyHistories(parts[:1]))
-	require.FileExists(t, filepath.Join(merged.Options.Out, name))
-	require.Equal(t, name, merged.Rows[0].Trials[0].History)
-
-	require.NoError(t, os.Remove(filepath.Join(parts[0].Options.Out, name)))
-	require.ErrorContains(t, parts[0].MissingHistories(), "keep the whole output folder")
-}
-
-// What a link in a slice points to is nobody's history, and does not get into the
-// merged folder.
-func TestAHistoryThatIsALinkIsNotMerged(t *testing.T) {
+func TestCopyHistories_TakesWhatIsAFile(t *testing.T) {
 	const name = "trials/a/000/history.jsonl"
 	for says, replace := range map[string]func(path string) error{
-		"is a link: put the file itself there":   func(path string) error { return os.Symlink("/etc/hostname", path) },
-		"is a folder: put the file itself there": func(path string) error { return os.Mkdir(path, 0o755) },
+		"":                        func(path string) error { return os.WriteFile(path, []byte("{}\n"), 0o644) },
+		"no such file":            func(string) error { return nil },
+		"is a link and no file":   func(path string) error { return os.Symlink("/etc/hostname", path) },
+		"is a folder and no file": func(path string) error { return os.Mkdir(path, 0o755) },
 		"escapes": func(path string) error {
 			return errors.Join(os.Remove(filepath.Dir(path)), os.Symlink("/etc", filepath.Dir(path)))
 		},
 	} {
-		part := kept(t, three()[0], name)
+		part, out := kept(t, three()[0], name), t.TempDir()
 		path := filepath.Join(part.Options.Out, name)
 		require.NoError(t, os.Remove(path))
 		require.NoError(t, replace(path))
-		require.ErrorContains(t, part.MissingHistories(), says)
-		require.ErrorContains(t, part.MissingHistories(), path)
-		require.Error(t, (&Report{Run: Run{Options: suite.Options{Out: t.TempDir()}}}).CopyHistories([]*Report{part}))
+		if says == "" {
+			require.NoError(t, errors.Join(part.CheckHistories(), part.CopyHistories(out)))
+			require.FileExists(t, filepath.Join(out, name))
+			continue
+		}
+		for _, err := range []error{part.CheckHistories(), part.CopyHistories(out)} {
+			require.ErrorContains(t, err, says)
+			require.ErrorContains(t, err, path+", the history of a, trial 0: ")
+		}
+		require.NoFileExists(t, filepath.Join(out, name))
 	}
 }

@@ -48,7 +48,7 @@ func (r *Report) accounts(p *terminal.Page) {
 		if !row.toldInFull() {
 			continue
 		}
-		cause, known := row.told.Cause()
+		cause, known := row.Told().Cause()
 		if earlier, again := causes[cause.Key]; known && again {
 			p.Hang("", fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier),
 				cause.Sentence))
@@ -77,16 +77,16 @@ func (r *Row) toldInFull() bool {
 
 // cutShort reports whether the row's trial was under way when the run was interrupted.
 func (r *Row) cutShort() bool {
-	return slices.ContainsFunc(r.told.Results,
+	return slices.ContainsFunc(r.Told().Results,
 		func(result checker.Result) bool { return result.Cause == checker.Unfinished })
 }
 
 // account tells of one row; drawn counts the drawings of all.
 func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
-	trial := row.told
+	trial := row.Told()
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
 	p.Line(p.Style(title, outcomeStyles[row.Standing]))
-	p.Hang("  ", trialText(trial))
+	p.Hang("  ", TrialText(trial.Result))
 	findings := row.findings()
 	if len(findings) == 0 {
 		p.Hang("  ", row.Why)

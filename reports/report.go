@@ -37,7 +37,7 @@ type Run struct {
 	// Lock is the lock under test, if there is one.
 	Lock LockUnderTest
 	// Incomplete: what it was merged of was not all; nil: it was, or the run was not merged.
-	Incomplete *suite.Incomplete
+	Incomplete *MissingSlices
 }
 
 // Slice says which part of which suite a run was.
@@ -77,9 +77,7 @@ type Row struct {
 	Trials    []Trial       `json:"trials"`
 
 	out string // the folder that has the histories
-	// told is the trial that the report tells of in words, and findings what it says, which
-	// several files of the report say; nil: nothing is told.
-	told     suite.Result
+	// findings are what the report tells in words, in several files; nil: nothing is told.
 	findings func() []Finding
 }
 

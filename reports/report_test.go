@@ -143,18 +143,6 @@ func TestResultsAreWrittenTrialByTrial(t *testing.T) {
 	}
 }
 
-func TestResultsReadBack(t *testing.T) {
-	var b strings.Builder
-	require.NoError(t, fixture().WriteResults(&b))
-	var results Results
-	require.NoError(t, json.Unmarshal([]byte(b.String()), &results))
-	again, err := json.MarshalIndent(results, "", "  ")
-	require.NoError(t, err)
-	require.Equal(t, b.String(), string(again)+"\n")
-	require.Equal(t, ResultsVersion, results.Version)
-	require.Equal(t, 1, results.ExitCode)
-}
-
 func TestWriteFilesReplacesWholeFilesOnly(t *testing.T) {
 	report := fixture()
 	report.Options.Out = filepath.Join(t.TempDir(), "a", "b")

@@ -26,7 +26,7 @@ type Results struct {
 	Summary     string                `json:"summary"`
 	Options     suite.Options         `json:"options"`
 	Slice       *Slice                `json:"slice,omitempty"`
-	Incomplete  *suite.Incomplete     `json:"incomplete,omitempty"`
+	Incomplete  *MissingSlices        `json:"incomplete,omitempty"`
 	Totals      map[suite.Outcome]int `json:"totals"`
 	// Lock is the lock under test, and Answers what the run says of it; empty where there is none.
 	Lock      *LockUnderTest `json:"lock,omitempty"`

@@ -39,7 +39,7 @@ func (r *Report) preconditionSkips() skipGroups {
 }
 
 func (r *Row) preconditionFailed() bool {
-	return r.Standing == suite.Inconclusive && r.told.PreconditionFailed() != ""
+	return r.Standing == suite.Inconclusive && r.First().PreconditionFailed() != ""
 }
 
 type skipGroups []Skip

@@ -32,7 +32,7 @@ func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 	p := &terminal.Page{Screen: screen}
 	row := New([]suite.Result{trial}, Run{}).Rows[0]
 	p.Line(screen.Style(terminal.Clean(row.Name()), terminal.Bold))
-	p.Hang("", fmt.Sprintf("%s, TTL %s, %s", trialText(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
+	p.Hang("", fmt.Sprintf("%s, TTL %s, %s", TrialText(trial), Duration(time.Duration(v.Header.TTL)), v.Header.Server))
 	p.Line("")
 	for _, j := range trial.Judgements() {
 		printJudgement(p, j, v.Of(j.Property))
@@ -52,18 +52,6 @@ func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 	}
 	p.Line("")
 	return p.Text()
-}
-
-// finding is a violation with its story, if the history is not too long for one.
-func (h *History) finding(v *checker.Violation) Finding {
-	f := Finding{Violation: v}
-	if h.Events == nil {
-		f.Trouble = errTooLong
-		return f
-	}
-	story := h.Tell(v)
-	f.Story = &story
-	return f
 }
 
 func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {

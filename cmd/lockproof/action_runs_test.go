@@ -238,7 +238,7 @@ func testSlices(t *testing.T, bin string) {
 	again := newRunner(t, map[string]string{"merge": "slices/*"})
 	again.bin, again.work = bin, merge.work
 	require.Equal(t, 4, again.run(t))
-	require.Contains(t, again.summary, "Of 2 slices, 1 is missing: 2 of 3 trials were not run.")
+	require.Contains(t, again.summary, "Of 2 slices, missing: 1: 2 of 3 trials were not run.")
 }
 
 // A summary longer than GitHub takes is cut at a line, and says so.

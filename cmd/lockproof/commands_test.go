@@ -14,7 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/reports"
@@ -100,30 +99,6 @@ func TestCheckReadsWhatAKilledRunLeft(t *testing.T) {
 	require.Contains(t, got.err, path+": line 20 is cut short")
 	require.Contains(t, []int{reports.ExitDiffers, reports.ExitInconclusive}, got.code)
 	require.Contains(t, got.out, "mutual-exclusion")
-}
-
-// A history that is too long to draw, and shows no violation, is judged all the
-// same.
-func TestCheckJudgesALongHistory(t *testing.T) {
-	needs.Long(t, "its history has hundreds of thousands of lines")
-	path := filepath.Join(t.TempDir(), "history.jsonl")
-	f, err := os.Create(path)
-	require.NoError(t, err)
-	w := history.NewWriter(f)
-	w.Write(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{
-		Version: history.Version, Scenario: "long", Expect: map[string]string{checker.MutualExclusion: history.Inconclusive},
-	}})
-	for range 34 {
-		w.Write(history.Event{Process: "harness", Type: history.TypeNote, Text: strings.Repeat("x", 1<<19)})
-	}
-	require.NoError(t, w.Close())
-	require.NoError(t, f.Close())
-	h, err := reports.OpenHistory(path)
-	require.NoError(t, err)
-	require.Empty(t, h.Events, "too long to be drawn")
-	got := fake(expected).try("check", path)
-	require.Equal(t, 0, got.code, got.err)
-	require.Contains(t, got.out, "mutual-exclusion: inconclusive")
 }
 
 // A violation in a history that is too long to draw is told in words.

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"example.org/lockproof/reports"
 )
 
-// formats are those of a comparison, the default first.
-var formats = []string{"text", "markdown"}
-
 func (p *program) compareCommand() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "compare DIR DIR ...",
 		Short: "Compare the verdicts of several runs",
 		Long: `Shows the verdicts of two or more runs side by side, each given by its output
@@ -25,28 +19,19 @@ with the reason.
 Exit codes: 0 the runs agree; 1 they disagree on a row; 4 they do not, but a row
 is missing in a run, or was not decided there; 64 bad usage or a bad file.`,
 		Example: `  lockproof compare out/virtual out/local out/docker
-  lockproof compare out/before out/after --format markdown`,
+  lockproof compare out/before out/after`,
 		Args: arguments(2, -1, "the output folders of at least two runs"),
-		RunE: func(_ *cobra.Command, args []string) error { return p.compare(args, format) },
+		RunE: func(_ *cobra.Command, args []string) error { return p.compare(args) },
 	}
-	cmd.Flags().StringVar(&format, "format", formats[0], "format: "+strings.Join(formats, ", "))
-	return cmd
 }
 
-func (p *program) compare(folders []string, format string) error {
-	if err := oneOf("format", format, "format", formats); err != nil {
-		return err
-	}
+func (p *program) compare(folders []string) error {
 	runs, err := readRuns(folders)
 	if err != nil {
 		return usage("%w", err)
 	}
 	comparison := reports.Compare(runs)
-	text := comparison.Text(p.screen)
-	if format == "markdown" {
-		text = comparison.Markdown()
-	}
-	if err := p.print(text); err != nil {
+	if err := p.print(comparison.Text(p.screen)); err != nil {
 		return err
 	}
 	if comparison.ExitCode != 0 {

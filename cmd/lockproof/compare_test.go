@@ -31,9 +31,5 @@ func TestCompareExitCodes(t *testing.T) {
 		require.Equal(t, c.code, got.code, got.err)
 		require.Contains(t, got.out, c.says)
 		require.Contains(t, got.out, c.folders[0], "with nothing else to tell them apart, by their folders")
-
-		got = fake(expected).try(append([]string{"compare", "--format", "markdown"}, c.folders...)...)
-		require.Equal(t, c.code, got.code)
-		require.Contains(t, got.out, "## Lockproof: ")
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,8 +18,6 @@ import (
 type exploreOptions struct {
 	search            explore.Search
 	brokenAssumptions []string
-	each              bool // each assumption is broken by itself
-	slice             string
 	out               string
 	worker            string   // a program that is the lock under test; "": a built-in one is
 	command           []string // the worker's words
@@ -47,8 +44,8 @@ the drift factor.
 With --worker, the lock is a program in any language, as in lockproof run: its schedules
 take a second or two each, on real servers, one after another.
 
-The same command with the same --out continues an interrupted search. With --slice it
-searches one part; lockproof merge makes one search of all parts.
+The same command with the same --out continues an interrupted search. A search over several
+machines is one on each, with seeds that are --schedules apart.
 
 Exit codes: 0 nothing was violated; 1 something was; 4 nothing was, but the search was
 cut short, could not judge a schedule, or put nothing to the test; 3 the harness itself
@@ -56,10 +53,9 @@ failed; 64 bad usage.`,
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
   lockproof explore --break pauses --property protected-data
-  lockproof explore --break each --lock redsync
   lockproof explore --exhaust --without Majority --property mutual-exclusion --enough 1
   lockproof explore --worker 'python3 my_lock.py' --for 10m
-  lockproof explore --schedules 1000000 --slice 17/100 --out out/17`,
+  lockproof explore --schedules 10000 --seed 20001`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := cmd.Flags().Changed
@@ -82,8 +78,7 @@ failed; 64 bad usage.`,
 	f.StringSliceVar(&s.Space.Without, "without", nil,
 		"rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
 	f.StringSliceVar(&x.brokenAssumptions, "break", nil,
-		"assumptions that schedules may break: memory, clocks, pauses, servers;\n"+
-			"each: none, and then each by itself, for a table of what the lock rests on")
+		"assumptions that schedules may break: memory, clocks, pauses, servers")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
 	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is "+
 		"reached;\nwith --worker 5m by default")
@@ -93,7 +88,6 @@ failed; 64 bad usage.`,
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
-	f.StringVar(&x.slice, "slice", "", "search one part of several, as in 17/100 (default: the whole)")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
 	return cmd
 }
@@ -145,23 +139,8 @@ func (x *exploreOptions) check(given func(string) bool) error {
 			return usage("--lock: %w", err)
 		}
 	}
-	if given("slice") {
-		if s.Slice, err = suite.ParseSlice(x.slice); err != nil {
-			return usage("--slice: %w", err)
-		}
-		if s.Schedules == 0 {
-			return usage("--slice %s needs --schedules: the parts are of so many", x.slice)
-		}
-		x.out = s.Slice.ExpandPath(x.out)
-		if err := s.CheckSlice(); err != nil {
-			return usage("--slice %s: %w", x.slice, err)
-		}
-	}
 	if (given("schedules") || x.exhaust) && !given("for") {
 		s.For = 0
-	}
-	if x.each {
-		return x.checkEach(given)
 	}
 	return nil
 }
@@ -169,13 +148,6 @@ func (x *exploreOptions) check(given func(string) bool) error {
 // checkNames reads the assumptions and properties that are named.
 func (x *exploreOptions) checkNames() error {
 	s := &x.search
-	if slices.Contains(x.brokenAssumptions, eachAssumption) {
-		if x.each = true; len(x.brokenAssumptions) > 1 {
-			return usage("--break %s: %s is none of them and each by itself: name it alone",
-				strings.Join(x.brokenAssumptions, ","), eachAssumption)
-		}
-		x.brokenAssumptions = nil
-	}
 	for _, name := range x.brokenAssumptions {
 		a, err := explore.ParseAssumption(name)
 		if err != nil {

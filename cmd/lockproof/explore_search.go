@@ -23,18 +23,6 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 		}
 		x.search.Try, x.search.Parallel, x.search.Kinds = pool.Try, pool.Size(), pool.FaultKinds
 	}
-	if x.each {
-		return p.exploreEach(ctx, x)
-	}
-	return p.searchIn(ctx, x, func(ctx context.Context, r explore.Results, run reports.Run) error {
-		return p.concludeSearch(ctx, x, r, run)
-	})
-}
-
-// searchIn goes through a search, or on with it, in its output folder. conclude tells what
-// it has come to while the folder is still taken.
-func (p *program) searchIn(ctx context.Context, x *exploreOptions,
-	conclude func(context.Context, explore.Results, reports.Run) error) error {
 	s := &x.search
 	before, err := p.resumeSearch(x)
 	if err != nil {
@@ -60,13 +48,13 @@ func (p *program) searchIn(ctx context.Context, x *exploreOptions,
 	line := explore.Tally{}.Line()
 	display := p.display(func(int) []string { return []string{line} })
 	s.OnProgress = func(t explore.Tally) { display.update(func() { line = t.Line() }) }
-	s.OnSave = func(t explore.Tally) { _ = x.keep(x.results(t)) } // at the end it is told if it cannot be
+	s.OnSave = func(t explore.Tally) { _ = x.keep(t) } // at the end it is told if it cannot be
 	tally, err := s.Resume(ctx, before)
 	display.finish()
 	if err != nil {
 		return failed(err)
 	}
-	return conclude(ctx, x.results(tally), run)
+	return p.concludeSearch(ctx, x, tally, run)
 }
 
 // resumeSearch finds what a search that was interrupted has left in the output folder, if
@@ -111,26 +99,23 @@ func (x *exploreOptions) results(t explore.Tally) explore.Results {
 }
 
 // keep writes what a search has come to into its folder.
-func (x *exploreOptions) keep(r explore.Results) error {
-	return reports.WriteFile(x.out, reports.File{Name: explore.ResultsFile, Write: r.Write})
+func (x *exploreOptions) keep(t explore.Tally) error {
+	return reports.WriteFile(x.out, reports.File{Name: explore.ResultsFile, Write: x.results(t).Write})
 }
 
 // concludeSearch tells what a search has come to, writes it down, and exits as it is.
-func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, r explore.Results, run reports.Run) error {
-	p.tell(x.search.Summary(r.Tally))
-	if r.Incomplete != nil {
-		p.tell(fmt.Sprintf("%s: run what is not there again, each alone, and merge again\n", r.Incomplete))
-	}
-	if err := x.keep(r); err != nil {
+func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, t explore.Tally, run reports.Run) error {
+	p.tell(x.search.Summary(t))
+	if err := x.keep(t); err != nil {
 		return failed(err)
 	}
-	if err := p.showFinds(ctx, x, r.Tally, run); err != nil {
+	if err := p.showFinds(ctx, x, t, run); err != nil {
 		return err
 	}
 	switch {
-	case len(r.Tally.Failed) > 0:
-		return failed(r.Tally.Failure())
-	case ctx.Err() != nil || r.Incomplete != nil || !x.search.Tested(r.Tally):
+	case len(t.Failed) > 0:
+		return failed(t.Failure())
+	case ctx.Err() != nil || !x.search.Tested(t):
 		return &exit{code: reports.ExitInconclusive}
 	}
 	return nil

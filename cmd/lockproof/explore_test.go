@@ -33,14 +33,8 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and --worker runs in real time"},
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"--break", "memmory"}, `--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
-		{[]string{"--break", "each,memory"}, "--break each,memory: each is none of them and each by itself: name it alone"},
-		{[]string{"--break", "each", "--slice", "1/2", "--schedules", "512"}, "--slice goes with one search, and --break each is several"},
 		{[]string{"--property", "mutual"}, "--property mutual: there is no such property: did you mean mutual-exclusion?"},
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
-		{[]string{"--slice", "3/2", "--schedules", "9"}, "--slice: 3/2"},
-		{[]string{"--slice", "1/2"}, "--slice 1/2 needs --schedules"},
-		{[]string{"--slice", "1/2", "--schedules", "9"},
-			"--slice 1/2: 9 schedules are 1 batches of 128, which cannot be split into 2 slices"},
 		{[]string{"--enough", "-1"}, "a bound below 0"},
 		{[]string{"--exhaust", "--seed", "3"},
 			"--exhaust goes through every schedule that there is: it takes no --schedules and no --seed"},
@@ -74,8 +68,6 @@ func TestExploreThatTestsNothing(t *testing.T) {
 	said, code := inFolder(t, t.TempDir())("explore", "--property", "fencing", "--schedules", "128")
 	require.Equal(t, reports.ExitInconclusive, code, said)
 	require.Contains(t, said, "nothing was put to the test")
-	said, code = inFolder(t, t.TempDir())("explore", "--break", "each", "--property", "fencing", "--schedules", "128")
-	require.Equal(t, reports.ExitInconclusive, code, said)
 }
 
 // In real time a find need not show again: the lock was seen to break all the same.
@@ -94,29 +86,6 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 		require.Equal(t, reports.ExitDiffers, ended.code)
 		require.Contains(t, said.String(), "what was violated in the search was not when it was run again")
 	}
-}
-
-// Which assumptions a lock rests on is a table; what is found with none broken is the
-// lock's own fault, and all else is not.
-func TestExploreBreaksEachAssumption(t *testing.T) {
-	needs.Long(t, "it searches once for each assumption")
-	dir := t.TempDir()
-	lockproof := inFolder(t, dir)
-	said, code := lockproof("explore", "--break", "each", "--schedules", "640")
-	require.Equal(t, 0, code, said)
-	require.Regexp(t, `(?m)^none +640 .*none found`, said)
-	require.Regexp(t, `(?m)^memory .*mutual-exclusion, by (flush|delete-key|kill)`, said)
-	require.Regexp(t, `(?m)^pauses .*protected-data, by drop`, said)
-	require.Regexp(t, `(?m)^servers .*nothing was put to the test`, said, "it refuses to lock on one server twice")
-	require.Contains(t, said, "redlock rests on: memory, clocks, pauses.")
-	found, err := filepath.Glob(filepath.Join(dir, "out", "pauses", "found", "*.yaml"))
-	require.NoError(t, err)
-	require.Len(t, found, 1)
-	require.FileExists(t, filepath.Join(dir, "out", "memory", explore.ResultsFile))
-
-	said, code = lockproof("explore", "--break", "each", "--schedules", "128", "--without", "CompareAndDelete", "--out", "off")
-	require.Equal(t, 1, code, said)
-	require.Contains(t, said, "redlock is violated with no assumption broken.")
 }
 
 // What is found is told with its story, and is in a file that shows it again.
@@ -140,27 +109,6 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 	said, code = lockproof("explore", "--schedules", "64", "--out", "none", "--property", "mutual-exclusion")
 	require.Equal(t, 0, code, said)
 	require.Contains(t, said, "violated in 0 of ")
-}
-
-// Slices of a search are merged, without one that is missing too. That they come to what one machine comes to is
-// explore.TestMerge_SlicesEqualWholeSearch.
-func TestSlicesOfASearchAreMerged(t *testing.T) {
-	dir := t.TempDir()
-	lockproof := inFolder(t, dir)
-	search := []string{"explore", "--without", "Majority", "--property", "mutual-exclusion", "--schedules", "300", "--out"}
-	for _, slice := range []string{"1/3", "3/3"} {
-		said, code := lockproof(append(search, filepath.Join("slices", slice[:1]), "--slice", slice)...)
-		require.Contains(t, []int{0, reports.ExitDiffers}, code, said)
-	}
-	said, code := lockproof("merge", "slices/1", "slices/3", "--out", "merged")
-	require.Contains(t, said, "Of 3 slices, 2 is missing: run what is not there again, each alone, and merge again")
-	require.Equal(t, 1, code, "something was violated, whatever is missing")
-	merged, err := explore.Read(filepath.Join(dir, "merged"))
-	require.NoError(t, err)
-	require.NotEmpty(t, merged.Tally.Finds)
-	for _, f := range merged.Tally.Finds {
-		require.FileExists(t, filepath.Join(dir, "merged", "found", fmt.Sprintf("mutual-exclusion-of-redlock-%d.yaml", f.Number)))
-	}
 }
 
 func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
@@ -202,17 +150,4 @@ func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	broken, code := lockproof("explore", "--schedules", "10", "--out", out)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, broken, "is not what a search has left")
-}
-
-// A job that no shell starts names its own folder in --out.
-func TestASliceHasAFolderOfItsOwn(t *testing.T) {
-	dir := t.TempDir()
-	lockproof := inFolder(t, dir)
-	said, code := lockproof("explore", "--schedules", "256", "--slice", "2/2", "--out", "slices/{slice}")
-	require.Zero(t, code, said)
-	require.FileExists(t, filepath.Join(dir, "slices", "2", explore.ResultsFile))
-	said, code = lockproof("run", "healthy-contention", "--trials", "4", "--slice", "2/2", "--out", "slices/{slice}-run")
-	require.Zero(t, code, said)
-	require.FileExists(t, filepath.Join(dir, "slices", "2-run", "results.json"))
-	require.NoDirExists(t, filepath.Join(dir, "slices", "{slice}"))
 }

@@ -11,7 +11,7 @@ import (
 // exploreWorker makes a program of the user's the lock that is searched. Its clients are processes: schedules run in
 // real time, one after another, since a busy machine is late and a lock would be blamed for it.
 func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given func(string) bool) error {
-	for _, flag := range []string{"without", "exhaust", "slice"} {
+	for _, flag := range []string{"without", "exhaust"} {
 		if given(flag) {
 			return usage("--%s goes with a search in virtual time, and --worker runs in real time", flag)
 		}

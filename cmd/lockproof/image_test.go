@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,20 +15,13 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/explore"
 	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/reports"
 )
 
-// The engines' jobs go through fewer schedules here than a million, and of a lock that is
-// soon broken.
-const searched = 434
-
-var broken = []string{"--lock=redlock", "--without=Majority", "--seed=3", fmt.Sprint("--schedules=", searched)}
-
 // image makes the container image of `make image` under a name of its own, and gives
 // how to run it as somebody else than root, with a folder as /slices.
-func image(t *testing.T) func(slices string, env []string, args ...string) (string, int) {
+func image(t *testing.T) func(slices, variable string, args ...string) (string, int) {
 	needs.Check(t, needs.Engine, engineAvailable())
 	_, err := exec.LookPath("docker") // the client
 	needs.Check(t, needs.Engine, err)
@@ -37,13 +31,10 @@ func image(t *testing.T) func(slices string, env []string, args ...string) (stri
 	said, err := exec.Command("docker", "build", "--quiet", "--tag", name, "--file", recipe, filepath.Dir(build(t))).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	t.Cleanup(func() { _ = exec.Command("docker", "rmi", name).Run() })
-	return func(slices string, env []string, args ...string) (string, int) {
+	return func(slices, variable string, args ...string) (string, int) {
 		t.Helper()
-		command := []string{"run", "--rm", "--network", "none", "--user", "1000", "--volume", slices + ":/slices"}
-		for _, variable := range env {
-			command = append(command, "--env", variable)
-		}
-		said, err := exec.CommandContext(t.Context(), "docker", append(append(command, name), args...)...).CombinedOutput()
+		command := []string{"run", "--rm", "--network", "none", "--user", "1000", "--volume", slices + ":/slices", "--env", variable, name}
+		said, err := exec.CommandContext(t.Context(), "docker", append(command, args...)...).CombinedOutput()
 		var ended *exec.ExitError
 		if !errors.As(err, &ended) {
 			require.NoError(t, err)
@@ -53,23 +44,9 @@ func image(t *testing.T) func(slices string, env []string, args ...string) (stri
 	}
 }
 
-// small is an engine's command with another lock, and with fewer schedules in fewer slices.
-func small(t *testing.T, command []string) []string {
-	t.Helper()
-	text := strings.Join(command, "\n")
-	for _, usual := range []string{"\n--lock=redsync", "\n--schedules=1000000"} {
-		require.Contains(t, text, usual)
-		text = strings.Replace(text, usual, "", 1)
-	}
-	return append(strings.Split(strings.ReplaceAll(text, "INDEX/100", "INDEX/3"), "\n"), broken...)
-}
-
-// engineJobs are the commands of docs/ci's jobs, and what tells each its slice.
-func engineJobs(t *testing.T) map[string]struct {
-	command []string
-	slice   func(i int) []string
-} {
-	var job struct {
+// engineJobs are the commands of docs/ci's jobs, by the variable that tells each job its slice.
+func engineJobs(t *testing.T) map[string][]string {
+	var kubernetes struct {
 		Spec struct {
 			Template struct {
 				Spec struct {
@@ -82,65 +59,62 @@ func engineJobs(t *testing.T) map[string]struct {
 	}
 	text, err := os.ReadFile("../../docs/ci/kubernetes.yaml")
 	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(text, &job))
-	var batch batchDefinition
-	strictJSON(t, "../../docs/ci/aws-batch-definition.json", &batch)
-	return map[string]struct {
-		command []string
-		slice   func(i int) []string
-	}{
-		"Kubernetes": {small(t, job.Spec.Template.Spec.Containers[0].Args), func(i int) []string {
-			return []string{fmt.Sprint("JOB_COMPLETION_INDEX=", i)}
-		}},
-		"AWS Batch": {small(t, batch.ContainerProperties.Command), func(i int) []string {
-			return []string{fmt.Sprint("AWS_BATCH_JOB_ARRAY_INDEX=", i)}
-		}},
-	}
-}
-
-// shared is a folder that whoever runs in a container can write to.
-func shared(t *testing.T) string {
-	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o777))
-	return dir
-}
-
-// cameTo is what a search has come to, without what tells of real time.
-func cameTo(t *testing.T, dir string) explore.Tally {
-	t.Helper()
-	results, err := explore.Read(dir)
+	require.NoError(t, yaml.Unmarshal(text, &kubernetes))
+	var batch struct{ ContainerProperties struct{ Command []string } }
+	text, err = os.ReadFile("../../docs/ci/aws-batch-definition.json")
 	require.NoError(t, err)
-	tally := results.Tally
-	tally.Elapsed = 0
-	for i := range tally.Finds {
-		tally.Finds[i].At = 0
-	}
-	return tally
+	require.NoError(t, json.Unmarshal(text, &batch))
+	return map[string][]string{"JOB_COMPLETION_INDEX": kubernetes.Spec.Template.Spec.Containers[0].Args,
+		"AWS_BATCH_JOB_ARRAY_INDEX": batch.ContainerProperties.Command}
 }
 
-// Each engine's job, as docs/ci has it, runs in the image; its slices merge to what one
-// machine comes to, and one that died runs again alone.
+func TestEngineJobs_CallWhatExists(t *testing.T) {
+	for variable, command := range engineJobs(t) {
+		require.Equal(t, 1, requireCommands(t, "lockproof "+strings.Join(command, " ")))
+		require.Contains(t, command, "--slice=$"+variable+"/100")
+	}
+	for file, size := range map[string]string{"kubernetes.yaml": "completions: 100 ", "aws-batch-job.json": `{"size": 100}`} {
+		text, err := os.ReadFile(filepath.Join("../../docs/ci", file))
+		require.NoError(t, err)
+		require.Contains(t, string(text), size, "as many jobs as slices")
+	}
+}
+
+// Each engine's job, as docs/ci has it but for its size, runs in the image, and its slices are merged there.
 func TestTheImageRunsTheEnginesJobs(t *testing.T) {
 	run := image(t)
-	one := shared(t)
-	said, code := run(one, nil, append([]string{"explore", "--out=/slices/whole"}, broken...)...)
-	require.Equal(t, reports.ExitDiffers, code, said)
-	whole := cameTo(t, filepath.Join(one, "whole"))
-	require.NotEmpty(t, whole.Finds, "a search that finds nothing shows less")
-	for name, job := range engineJobs(t) {
-		t.Run(name, func(t *testing.T) {
-			slices := shared(t)
-			for _, i := range []int{0, 2} {
-				said, code := run(slices, job.slice(i), job.command...)
-				require.Contains(t, []int{0, reports.ExitDiffers}, code, said)
+	for variable, command := range engineJobs(t) {
+		t.Run(variable, func(t *testing.T) {
+			text := strings.Join(command, "\n")
+			require.Contains(t, text, "--trials=1000")
+			text = strings.Replace(strings.Replace(text, "--trials=1000", "--trials=2", 1), "INDEX/100", "INDEX/3", 1)
+			slices := t.TempDir()
+			require.NoError(t, os.Chmod(slices, 0o777)) // for whoever runs in the container
+			for i := range 3 {
+				said, code := run(slices, fmt.Sprint(variable, "=", i), strings.Split(text, "\n")...)
+				require.Contains(t, []int{0, reports.ExitDiffers, reports.ExitInconclusive}, code, said)
 			}
-			said, _ := run(slices, nil, "merge", "/slices/*", "--out", "/slices/all")
-			require.Contains(t, said, "Of 3 slices, 1 is missing")
-			said, code := run(slices, job.slice(1), job.command...)
-			require.Contains(t, []int{0, reports.ExitDiffers}, code, said)
-			said, code = run(slices, nil, "merge", "/slices/*", "--out", "/slices/all")
+			said, code := run(slices, variable, "merge", "/slices/*", "--out", "/slices/all")
 			require.Equal(t, reports.ExitDiffers, code, said)
-			require.Equal(t, whole, cameTo(t, filepath.Join(slices, "all")))
+			require.NotContains(t, said, "were not run")
 		})
 	}
+}
+
+// The Kubernetes job is checked by Kubernetes' own types, in a module of their own.
+func TestTheKubernetesJobIsOne(t *testing.T) {
+	needs.Long(t, "it downloads Kubernetes' types")
+	run := func(args ...string) ([]byte, error) {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = filepath.Join("..", "..", "examples", "kubernetes")
+		return cmd.CombinedOutput()
+	}
+	out, err := run("mod", "download")
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+	}
+	needs.Check(t, needs.Modules, err)
+	out, err = run("test", "-v", "-count=1", ".")
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestTheKubernetesJobIsOne")
 }

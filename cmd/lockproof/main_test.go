@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,16 +37,17 @@ func fake(trial func(suite.Job, int) suite.Result) *program {
 			return err
 		},
 		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+			planned, err := o.Planned(jobs)
 			var trials []suite.Result
 			for _, job := range jobs {
-				for n := job.Share.First; n < o.Trials; n += max(job.Share.Step, 1) {
+				for n := range planned[job.Name()] {
 					t := trial(job, n)
 					t.Scenario, t.Variant, t.Trial, t.Cluster, t.Lock = job.Scenario.Name, job.Variant, n, o.Cluster, "redlock"
 					observe(t)
 					trials = append(trials, t)
 				}
 			}
-			return trials, nil
+			return trials, err
 		},
 	}
 }
@@ -125,7 +125,6 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "no-such.yaml"}, "no-such.yaml"},
 		{[]string{"compare", "out"}, "lockproof compare needs the output folders of at least two runs"},
 		{[]string{"compare", "nope", "none"}, "cannot read nope/results.json: no such file or directory"},
-		{[]string{"compare", "nope", "none", "--format", "markdwn"}, "--format markdwn: there is no such format: did you mean markdown?"},
 		{[]string{"show"}, "lockproof show needs one scenario's name or file"},
 		{[]string{"show", "client-pause", "flushall"}, `"flushall" is too much`},
 		{[]string{"show", "client-puase"}, "client-pause"},
@@ -227,35 +226,6 @@ func TestTerminal_RemovesItsLiveDisplay(t *testing.T) {
 	last := got.out[strings.LastIndex(got.out, ansi.EraseScreenBelow):]
 	require.NotContains(t, last, " of 6 trials", "the display is erased before the table")
 	require.Contains(t, last, "DIFFERS: half-is-not-majority")
-}
-
-func TestRunRemovesAnEarlierRunsFilesAndNoOthers(t *testing.T) {
-	out := t.TempDir()
-	write := func(name string) {
-		path := filepath.Join(out, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, nil, 0o644))
-	}
-	write("trials/old/000/history.jsonl")
-	write("trials/mine/000/history.jsonl")
-	write("trials/mine/000/notes.txt")
-	write(reports.MarkFile) // an earlier run was here
-	write("summary.md")
-	write(".results.json.4711") // of one that was killed as it wrote
-	write("my.txt")
-	p := fake(expected)
-	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
-		return nil, errors.New("no redis-server")
-	}
-	got := p.try("run", "client-pause", "--out", out)
-	require.Equal(t, exitFailed, got.code)
-	require.Equal(t, "lockproof: no redis-server\n", got.err)
-	require.NoDirExists(t, filepath.Join(out, "trials/old"))
-	require.NoFileExists(t, filepath.Join(out, "trials/mine/000/history.jsonl"))
-	require.NoFileExists(t, filepath.Join(out, "summary.md"))
-	require.NoFileExists(t, filepath.Join(out, ".results.json.4711"))
-	require.FileExists(t, filepath.Join(out, "trials/mine/000/notes.txt"))
-	require.FileExists(t, filepath.Join(out, "my.txt"))
 }
 
 func TestAnInterruptedRunReportsWhatWasDone(t *testing.T) {

@@ -18,7 +18,7 @@ func (p *program) mergeCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "merge DIR ...",
-		Short: "Merge the slices of a run or a search",
+		Short: "Merge the slices of a run",
 		Long: `Merges the output folders of a run's slices into one: results.json, junit.xml,
 summary.md, report.html and the histories. It prints and exits as one run of all
 slices would.
@@ -27,19 +27,14 @@ Slices that are missing, interrupted or killed are named, and the result is
 inconclusive unless something differs. Run these slices again, and merge again.
 
 Slices of different clusters, versions, seeds or scenarios, and a slice that is given
-twice, are refused, and nothing is written.
-
-Slices of lockproof explore are merged too: explore.json and the scenario files.`,
+twice, are refused, and nothing is written.`,
 		Example: `  lockproof merge out/1 out/2 out/3 out/4
   lockproof merge slices/* --out out`,
 		Args: arguments(1, -1, "the output folders of the slices"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			args, err := slicesOf(args, out)
 			if err != nil {
 				return err
-			}
-			if slices.ContainsFunc(args, hasSearch) {
-				return p.mergeSearch(cmd.Context(), args, out)
 			}
 			return p.merge(args, out)
 		},
@@ -62,7 +57,7 @@ func (p *program) merge(folders []string, out string) error {
 		return usage("%w", err)
 	}
 	for _, s := range parts {
-		err = errors.Join(err, s.MissingHistories())
+		err = errors.Join(err, s.CheckHistories())
 	}
 	if err != nil {
 		return usage("%w", err)
@@ -76,8 +71,10 @@ func (p *program) merge(folders []string, out string) error {
 		return err
 	}
 	defer folder.Close()
-	if err := merged.CopyHistories(parts); err != nil {
-		return failed(err)
+	for _, s := range parts {
+		if err := s.CopyHistories(out); err != nil {
+			return failed(err)
+		}
 	}
 	return p.report(merged, known)
 }

@@ -8,59 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
-	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/reports"
 )
-
-// full takes nothing, as a full disk.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
-
-// The files are there although nothing of the run could be printed, and the exit
-// code is that of what was found.
-func TestFullTerminal_FilesAreWritten(t *testing.T) {
-	needs.Long(t, "it validates three times, in virtual time")
-	for code, gives := range map[int]func(suite.Job, int) suite.Result{
-		0: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated),
-		reports.ExitInconclusive: verdict(history.Holds, history.Inconclusive),
-	} {
-		for _, command := range []string{"run flushall hung-node", "merge", "validate --set bind --crash kill --trials 1"} {
-			p := fake(gives)
-			args := strings.Fields(command)
-			if command == "merge" {
-				args = append(args, sliced(t, p, 2)...)
-			}
-			if args[0] == "validate" {
-				p.suite = suite.Run
-			}
-			out := filepath.Join(t.TempDir(), "out")
-			var said strings.Builder
-			p.in, p.out, p.err = strings.NewReader(""), full{}, &said
-			got := p.main(t.Context(), append(args, "--out", out))
-			require.Equal(t, "lockproof: cannot print the rest: no space left on device\n", said.String()[:min(58, said.Len())])
-			if args[0] == "validate" {
-				require.Equal(t, reports.ExitDiffers, got)
-				require.FileExists(t, filepath.Join(out, reports.ValidationFile))
-				continue
-			}
-			require.Equal(t, code, got, command)
-			kept, err := reports.Read(out)
-			require.NoError(t, err)
-			require.Equal(t, code, kept.ExitCode())
-			for _, name := range []string{reports.JUnitFile, reports.SummaryFile, reports.PageFile} {
-				require.FileExists(t, filepath.Join(out, name))
-			}
-		}
-	}
-}
 
 // Results that could not be written are printed all the same; no exit code says
 // that all is well then.

@@ -30,7 +30,6 @@ type program struct {
 	// causes: experiments are made about every violation, not only about those that differ.
 	causes bool
 	screen terminal.Screen
-	asJSON bool // the results are printed for programs
 	// live is whether out is a terminal on which lines can be redrawn; width
 	// then asks how wide it is by now.
 	live  bool

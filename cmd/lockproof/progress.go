@@ -26,12 +26,9 @@ type progress struct {
 	last    string
 }
 
-func (p *program) progress(jobs []suite.Job, o suite.Options) *progress {
-	s := &progress{program: p, began: time.Now(), planned: o.Planned(jobs), trials: map[string]int{},
+func (p *program) progress(trials map[string]int, planned int) *progress {
+	s := &progress{program: p, began: time.Now(), planned: planned, trials: trials,
 		rows: map[string][]suite.Result{}, total: map[suite.Outcome]int{}}
-	for _, j := range jobs {
-		s.trials[j.Name()] += o.Planned([]suite.Job{j})
-	}
 	s.display = p.display(func(width int) []string { return []string{s.bar(width), s.counts()} })
 	return s
 }
@@ -51,7 +48,7 @@ func (s *progress) add(t suite.Result) {
 	s.total[row.Standing]++
 	s.last = row.Name()
 	switch {
-	case s.asJSON, !s.live && !s.screen.Verbose:
+	case !s.live && !s.screen.Verbose:
 	case !s.live:
 		io.WriteString(s.out, row.Line(s.screen)+"\n")
 	case row.Standing == suite.AsExpected || row.Standing == suite.Skipped:
@@ -64,7 +61,7 @@ func (s *progress) add(t suite.Result) {
 // finish takes the bar away.
 func (s *progress) finish() {
 	s.display.finish()
-	if !s.live && s.screen.Verbose && !s.asJSON {
+	if !s.live && s.screen.Verbose {
 		io.WriteString(s.out, "\n")
 	}
 }

@@ -12,38 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const (
-	meanWords = 18 // of a page's sentences
-	longWords = 35
-	longShare = 0.02 // of a page's sentences, and one more, may be longer
-)
-
 var (
-	codeBlock  = regexp.MustCompile("(?ms)^```.*?^```")
-	notProse   = regexp.MustCompile(`(?m)^(#|\||!\[|    |\t).*$`)
-	listItem   = regexp.MustCompile(`(?m)^ *([-*]|\d+\.) `)
-	linkTarget = regexp.MustCompile(`\]\([^)]*\)`)
-	sentences  = regexp.MustCompile(`[.?!]["')*]*\s+|\n\s*\n`) // a colon or semicolon ends none
-	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading    = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	noAnchor   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	codeBlock = regexp.MustCompile("(?ms)^```.*?^```")
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	noAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
-
-// prose gives the sentences of a page: no code, tables, headings or list of names.
-func prose(page string) (all [][]string) {
-	text := codeBlock.ReplaceAllString(page, "\n\n")
-	text = notProse.ReplaceAllString(text, "\n")
-	text = listItem.ReplaceAllString(text, "\n\n")
-	text = linkTarget.ReplaceAllString(text, "]")
-	for _, s := range sentences.Split(text, -1) {
-		words := strings.Fields(s)
-		if len(words) < 3 || strings.Count(s, ",") > len(words)/4 { // a list of names
-			continue
-		}
-		all = append(all, words)
-	}
-	return all
-}
 
 // pages are the paths of the README and of all documents.
 func pages(t *testing.T) []string {
@@ -55,26 +29,6 @@ func pages(t *testing.T) []string {
 		return err
 	}))
 	return all
-}
-
-func TestPagesAreEasyToRead(t *testing.T) {
-	for _, path := range pages(t) {
-		t.Run(strings.TrimPrefix(path, "../../"), func(t *testing.T) {
-			data, err := os.ReadFile(path)
-			require.NoError(t, err)
-			var long []string
-			words, all := 0, prose(string(data))
-			for _, s := range all {
-				words += len(s)
-				if len(s) > longWords {
-					long = append(long, strings.Join(s, " "))
-				}
-			}
-			list := strings.Join(long, "\n- ")
-			assert.Less(t, words, meanWords*max(len(all), 1), "mean words a sentence; the long ones:\n- %s", list)
-			assert.LessOrEqual(t, float64(len(long)), 1+longShare*float64(len(all)), "sentences over %d words:\n- %s", longWords, list)
-		})
-	}
 }
 
 // A page begins with whom it is for, and ends with where to go next.
@@ -118,9 +72,4 @@ func anchors(t *testing.T, path string) (all []string) {
 		all = append(all, strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
 	}
 	return all
-}
-
-func TestProse_SkipsCodeTablesAndLinks(t *testing.T) {
-	page := "# A title\n\nOne short sentence [here](a/b.md). Another one follows it.\n\n```\ncode is no prose\n```\n\n| a | b |\n"
-	require.Equal(t, [][]string{{"One", "short", "sentence", "[here]"}, {"Another", "one", "follows", "it"}}, prose(page))
 }

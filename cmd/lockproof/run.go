@@ -48,9 +48,6 @@ merge makes one run of all parts. 0/100 is the last part, for engines that count
 $NAME in it is a variable of the environment, also where no shell puts it there. In
 --out, {slice} stands for the part's number.
 
-With --last-failed, it repeats the rows of the run in --out that were not as
-expected, with the same settings, except for the flags that you give now.
-
 Exit codes: 0 every verdict is as expected; 1 one differs; 4 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;
 64 bad usage or a bad file.`
@@ -58,7 +55,6 @@ one is inconclusive, or the run was cut short; 3 the harness itself failed;
 func (p *program) runCommand() *cobra.Command {
 	o := suite.Options{Retries: suite.DefaultRetries}
 	var slice, worker string
-	var again bool
 	cmd := &cobra.Command{
 		Use:   "run [name|file|glob ...]",
 		Short: "Run scenarios and report whether they went as expected",
@@ -70,55 +66,35 @@ func (p *program) runCommand() *cobra.Command {
   lockproof run --lock redsync --out out/redsync
   lockproof run --worker 'python3 my_lock.py' --on local
   lockproof run half-is-not-majority --without Majority,FreshToken
-  lockproof run --on local --trials 20 --slice 2/4 --out out/2
-  lockproof run --last-failed`,
+  lockproof run --on local --trials 20 --slice 2/4 --out out/2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var rows, names []string // of the last run
-			if again {
-				var err error
-				if rows, names, err = p.lastFailed(cmd, &o); err != nil || len(rows) == 0 {
-					return err
-				}
-			}
 			if worker != "" || cmd.Flags().Changed("worker") {
 				if err := useWorker(cmd.Context(), &o, worker); err != nil {
 					return err
 				}
 			}
-			named := args
-			if again && len(args) == 0 {
-				named = names
-			}
-			jobs, err := selectJobs(cmd, &o, named)
-			if again {
-				jobs, err = keepRows(jobs, err, rows, o.Out)
-			}
+			jobs, err := selectJobs(cmd, &o, args)
 			if err != nil {
 				return err
 			}
 			p.warnOfAnotherLock(args, jobs)
-			jobs, part, err := selectSlice(o, jobs, slice, cmd.Flags().Changed("slice"))
+			part, err := useSlice(&o, jobs, slice, cmd.Flags().Changed("slice"))
 			if err != nil {
 				return err
-			}
-			if part != nil {
-				o.Out = part.ExpandPath(o.Out)
 			}
 			if len(o.Worker) > 0 {
 				if err := p.preflight(cmd.Context(), o); err != nil {
 					return err
 				}
 			}
-			o.Notices, p.live = p.err, p.live && !p.asJSON
+			o.Notices = p.err
 			return p.run(cmd.Context(), jobs, reports.Run{Options: o, Named: len(args) > 0, Slice: part})
 		},
 	}
 	runFlags(cmd.Flags(), &o, &worker, &slice)
 	p.verboseFlag(cmd)
-	cmd.Flags().BoolVar(&p.asJSON, "json", false, "print results.json in place of the summary")
 	cmd.Flags().BoolVar(&p.causes, "cause", false,
 		"find out by experiment what causes each violation: the first of each row and property, in virtual time")
-	cmd.Flags().BoolVar(&again, "last-failed", false, "run again what was not as expected in the run in --out")
 	return cmd
 }
 
@@ -258,28 +234,26 @@ func clusterHelp(help func(cluster.Kind) string) string {
 	return strings.Join(parts, ";\n")
 }
 
-// selectSlice gives the jobs of one slice, if one is asked for, and what it is of.
-func selectSlice(o suite.Options, jobs []suite.Job, slice string, given bool) ([]suite.Job, *reports.Slice, error) {
+// useSlice has one slice run, if one is asked for, and says what it is of.
+func useSlice(o *suite.Options, jobs []suite.Job, slice string, given bool) (of *reports.Slice, err error) {
 	if !given {
-		return jobs, nil, nil
+		return nil, nil
 	}
-	s, err := suite.ParseSlice(slice)
-	if err != nil {
-		return nil, nil, usage("--slice: %w", err)
+	if o.Slice, err = suite.ParseSlice(slice); err != nil {
+		return nil, usage("--slice: %w", err)
 	}
-	part, err := o.Slice(jobs, s)
-	if err != nil {
-		return nil, nil, usage("--slice %s: %w", s, err)
+	if _, err := o.Planned(jobs); err != nil {
+		return nil, usage("--slice %s: %w", o.Slice, err)
 	}
-	whole, err := suite.Fingerprint(jobs)
-	if err != nil {
-		return nil, nil, failed(err)
-	}
-	of := &reports.Slice{Slice: s, Suite: whole}
+	o.Out = o.Slice.ExpandPath(o.Out)
+	of = &reports.Slice{Slice: o.Slice}
 	for _, j := range jobs {
 		of.Rows = append(of.Rows, j.Name())
 	}
-	return part, of, nil
+	if of.Suite, err = suite.Fingerprint(jobs); err != nil {
+		return nil, failed(err)
+	}
+	return of, nil
 }
 
 // run runs the jobs, reports, and gives the exit code as an error. What is known
@@ -287,7 +261,13 @@ func selectSlice(o suite.Options, jobs []suite.Job, slice string, given bool) ([
 func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) error {
 	o := run.Options
 	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
-	run.Planned = o.Planned(jobs)
+	rows, err := o.Planned(jobs)
+	if err != nil {
+		return failed(err)
+	}
+	for _, trials := range rows {
+		run.Planned += trials
+	}
 	if len(jobs) > 0 && jobs[0].AllowBetter {
 		run.Lock = reports.AboutLock(o.Lock)
 		run.Lock.Servers = cmp.Or(o.Nodes, run.Lock.Servers)
@@ -304,7 +284,7 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	defer written.End()
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
-	progress := p.progress(jobs, o)
+	progress := p.progress(rows, run.Planned)
 	trials, err := p.suite(ctx, jobs, o, func(t suite.Result) {
 		written.Observe(t)
 		progress.observe(t)
@@ -332,9 +312,6 @@ func (p *program) report(report *reports.Report, known []*scenarios.Scenario) er
 	page := func(w io.Writer) error { return html.Write(w, report, known) }
 	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})
 	p.printResult(func(w io.Writer) error {
-		if p.asJSON {
-			return report.WriteResults(w)
-		}
 		return errors.Join(report.Print(w, p.screen), listWritten(w, report.Options.Out, paths))
 	})
 	return exitError(report.ExitCode(), err)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/history"
@@ -80,28 +79,6 @@ func showing(list []*scenarios.Scenario, rule string) []string {
 // onlyLock reports whether a variant changes nothing but the lock and its rules.
 func onlyLock(v scenarios.Variant) bool {
 	return v.Store == "" && v.Persistence == "" && v.Script == nil
-}
-
-func TestShowing_NeedsAContrast(t *testing.T) {
-	scenario := func(reference, without string, rules ...string) []*scenarios.Scenario {
-		return []*scenarios.Scenario{{Name: "s", Expect: map[string]string{checker.MutualExclusion: reference},
-			Variants: []scenarios.Variant{{Without: rules, Expect: map[string]string{checker.MutualExclusion: without}}}}}
-	}
-	const rule = "Majority"
-	require.Equal(t, []string{"s"}, showing(scenario(history.Holds, history.Violated, rule), rule))
-	require.Empty(t, showing(scenario(history.Violated, history.Violated, rule), rule), "it fails with the rule as well")
-	require.Empty(t, showing(scenario(history.Holds, history.Holds, rule), rule), "it holds without the rule as well")
-	require.Empty(t, showing(scenario(history.Holds, history.Violated, "DriftMargin"), rule), "another rule")
-	require.Empty(t, showing(scenario(history.Holds, history.Violated, rule, "DriftMargin"), rule), "not this rule alone")
-
-	other := scenario(history.Violated, history.Violated, rule)
-	other[0].Variants[0].Lock = &scenarios.Lock{Name: "redlock-guarded"}
-	require.Empty(t, showing(other, rule), "nothing has that lock with the rule")
-	other[0].Variants = append(other[0].Variants, scenarios.Variant{Lock: &scenarios.Lock{Name: "redlock-guarded"},
-		Expect: map[string]string{checker.MutualExclusion: history.Holds}})
-	require.Equal(t, []string{"s"}, showing(other, rule))
-	other[0].Variants[1].Lock.Name = "redsync"
-	require.Empty(t, showing(other, rule), "another lock")
 }
 
 func TestCatalogueInVirtualTime(t *testing.T) {

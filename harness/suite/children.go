@@ -34,8 +34,6 @@ type Children struct {
 	// Stderr takes what the children's locks write to stdout and stderr; nil: nobody.
 	Stderr io.Writer
 
-	trials int // for how many a child is kept; 0: maxTrialsPerChild
-
 	mu   sync.Mutex
 	idle []*child
 }
@@ -49,7 +47,7 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 		return nil, err
 	}
 	sweep(ctx)
-	return runAll(ctx, jobs, o, c.runTask(o.parallel()), observe), nil
+	return runAll(ctx, jobs, o, c.runTask(o.parallel()), observe)
 }
 
 // Close ends the children that are idle. No suite may be under way.
@@ -128,7 +126,7 @@ const maxLeakyTrials = 50
 // release takes a child back after a trial. It ends one that has run as many as it may, or whose trial has failed: that
 // may have left something behind.
 func (c *Children) release(free *child, lock locks.Kind, after Result) {
-	most := cmp.Or(c.trials, maxTrialsPerChild)
+	most := maxTrialsPerChild
 	if len(lock.LeavesBehind) > 0 {
 		most = min(most, maxLeakyTrials)
 	}

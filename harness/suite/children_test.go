@@ -164,21 +164,3 @@ func TestChildrenDoNotRemoveEachOthersFolders(t *testing.T) {
 		require.Empty(t, trial.Failure)
 	}
 }
-
-// A child is replaced after many trials, and what comes of the next is what would have come of it.
-func TestAChildIsReplacedAfterManyTrials(t *testing.T) {
-	needs.Long(t, "it runs more trials than a child may")
-	o := Options{Cluster: Virtual, Trials: 5, Seed: 1, Parallel: 1}
-	jobs := jobsOf(t, o, "flushall")
-	long := runInChildren(t, 0, jobs, o)
-	c := &Children{trials: 2}
-	t.Cleanup(c.Close)
-	short, err := c.Run(t.Context(), jobs, o, func(Result) {})
-	require.NoError(t, err)
-	require.Len(t, c.idle, 1)
-	require.Equal(t, 1, c.idle[0].trials, "the third child has run the fifth trial")
-	for i := range long {
-		long[i].Elapsed, short[i].Elapsed = 0, 0
-	}
-	require.Equal(t, long, short)
-}

@@ -9,34 +9,8 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Job is one row of a suite: a scenario as it stands or one of its variants.
-type Job struct {
-	Scenario *scenarios.Scenario
-	Variant  string
-	// Lenient: the row is judged against the reference's expectations although
-	// it runs another lock or does without a rule.
-	AllowBetter bool
-	Lock        string   // "": the scenario's own
-	Without     []string // rules to do without, beside the variant's
-	// Mapped is the scenario on more servers that Scenario was made of; nil: Scenario is as it stands.
-	Mapped *scenarios.Scenario `json:"-"`
-	// Unfit says why the row has no form on as many servers as were asked for, "" if it has.
-	Unfit string
-	// Changes are an experiment's.
-	Changes trial.Changes
-	// Share is which of its trials are run; it is no part of what they are.
-	Share Share `json:"-"`
-}
-
-// Name is how tables call the row.
-func (j Job) Name() string { return rowName(j.Scenario.Name, j.Variant) }
-
-func rowName(scenario, variant string) string {
-	if variant == "" {
-		return scenario
-	}
-	return scenario + ", " + variant
-}
+// Job is one row of a suite.
+type Job = trial.Job
 
 // Jobs lists the rows that are to be run: every scenario with all its variants;
 // or, when another lock, fewer rules or a number of servers are asked for, every scenario as it
@@ -107,11 +81,11 @@ func (o Options) singleNodeVariant(s *scenarios.Scenario) string {
 	return s.OneNode()
 }
 
-// folder is the name of the folder that has the row's trials, which no other row
+// folderOf is the name of the folder that has a row's trials, which no other row
 // of a suite has. It follows from the scenario alone, so that it is the same in
 // every run and slice: of variants whose slugs are alike, the second in the file
 // ends in ~2, which no slug does.
-func (j Job) folder() string {
+func folderOf(j Job) string {
 	if j.Variant == "" {
 		return j.Scenario.Name
 	}

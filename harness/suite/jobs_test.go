@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -168,14 +167,14 @@ func TestRowsWithLikeSlugsHaveFoldersOfTheirOwn(t *testing.T) {
 	s := plain("a").Scenario
 	folders := func() (names []string) {
 		for _, v := range s.Variants {
-			names = append(names, Job{Scenario: s, Variant: v.Name}.folder())
+			names = append(names, folderOf(Job{Scenario: s, Variant: v.Name}))
 		}
 		return names
 	}
 	for _, name := range []string{"a b", "a-b", "A B", "a b 2", "+", "-", "c"} {
 		s.Variants = append(s.Variants, scenarios.Variant{Name: name})
 	}
-	require.Equal(t, "a", Job{Scenario: s}.folder())
+	require.Equal(t, "a", folderOf(Job{Scenario: s}))
 	require.Equal(t, []string{"a--a-b", "a--a-b~2", "a--a-b~3", "a--a-b-2", "a--", "a--~2", "a--c"}, folders())
 
 	rapid.Check(t, func(t *rapid.T) {
@@ -189,21 +188,6 @@ func TestRowsWithLikeSlugsHaveFoldersOfTheirOwn(t *testing.T) {
 			found[strings.ToLower(folder)] = true
 		}
 	})
-}
-
-// Each of these rows has its own history on disk when the run is over.
-func TestLikeSlugsKeepBothHistories(t *testing.T) {
-	list, err := scenarios.Select([]string{"testdata/slug.yaml"})
-	require.NoError(t, err)
-	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
-	jobs, err := o.Jobs(list)
-	require.NoError(t, err)
-	trials, err := Run(context.Background(), jobs, o, func(Result) {})
-	require.NoError(t, err)
-	require.Len(t, trials, 3)
-	for _, trial := range trials {
-		require.Equal(t, trial.Variant, readFile(t, o, trial)[0].Header.Variant)
-	}
 }
 
 // readFile reads the history that a trial has kept.

@@ -44,6 +44,8 @@ type Options struct {
 	// program with the argument "worker".
 	Worker []string `json:"-"`
 	Out    string   `json:"-"` // folder for results and histories
+	// Slice is the part of the trials that is run; zero: all of them.
+	Slice Slice `json:"-"`
 	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
 	// has no folder. Who runs many trials has no memory for that.
 	Events bool `json:"-"`
@@ -126,12 +128,7 @@ func (o Options) Plan(j Job) (*trial.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return trial.NewPlan(j.Scenario, trial.Settings{
-		Unfit: j.Unfit,
-		On:    kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, Variant: j.Variant, Lock: j.Lock,
-		Without: j.Without, TTL: o.TTL, AllowBetter: j.AllowBetter,
-		Changes: j.Changes,
-	})
+	return trial.NewPlan(j, trial.Settings{On: kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, TTL: o.TTL})
 }
 
 // choice is which servers the clusters have.

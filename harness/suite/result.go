@@ -9,6 +9,7 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/interleave"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/trial"
 )
 
 // Result is one run of one scenario and what came of it.
@@ -76,7 +77,7 @@ func (t *Result) dropDetails() {
 }
 
 // Name is that of the trial's row, as Job.Name gives it.
-func (t Result) Name() string { return rowName(t.Scenario, t.Variant) }
+func (t Result) Name() string { return trial.RowName(t.Scenario, t.Variant) }
 
 // Outcome is how a trial's verdicts compare with what was expected.
 type Outcome string

@@ -1,12 +1,14 @@
 package suite
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,60 +68,50 @@ func (s Slice) ExpandPath(path string) string {
 	return strings.ReplaceAll(path, "{slice}", strconv.Itoa(s.Index))
 }
 
-// Slice gives the rows of which one slice runs trials, in the suite's order, each
-// with its share of them. The trials are dealt out in turn, those that are skipped
-// last: each is in exactly one slice, and each slice has something to run. Fewer
-// trials to run than slices are an error.
-func (o Options) Slice(jobs []Job, s Slice) ([]Job, error) {
-	var order, skipped []int
-	for i, j := range jobs {
+// ticket is one trial to run: its row, and its number in that.
+type ticket struct{ row, trial int }
+
+// tickets lists the trials that are to be run, in the order of the rows: all, or those of one slice. Trials are dealt
+// out to the slices in turn, those that are skipped last: each is in exactly one slice, and each slice has something
+// to run. Fewer trials to run than slices are an error.
+func (o Options) tickets(jobs []Job) ([]ticket, error) {
+	var all, skipped []ticket
+	for row, j := range jobs {
 		p, err := o.Plan(j)
-		switch {
-		case err != nil:
-			return nil, err
-		case p.Skip() == "":
-			order = append(order, i)
-		default:
-			skipped = append(skipped, i)
+		for trial := range max(o.Trials, 1) {
+			if err == nil && p.Skip() != "" {
+				skipped = append(skipped, ticket{row, trial})
+			} else {
+				all = append(all, ticket{row, trial})
+			}
 		}
 	}
-	each := max(o.Trials, 1)
-	if running := len(order) * each; running < s.Count {
+	if len(all) < o.Slice.Count {
 		return nil, fmt.Errorf("%s to run cannot be split into %d slices: ask for more --trials, or for fewer slices",
-			trials(running), s.Count)
+			trials(len(all)), o.Slice.Count)
 	}
-	shares := make([]Share, len(jobs))
-	for dealt, i := range append(order, skipped...) {
-		before := dealt * each % s.Count // the place of the row's first trial in the turn
-		shares[i] = Share{First: (s.Index - 1 - before + s.Count) % s.Count, Step: s.Count}
-	}
-	var part []Job
-	for i, j := range jobs {
-		if j.Share = shares[i]; j.Share.Count(each) > 0 {
-			part = append(part, j)
+	var mine []ticket
+	for dealt, t := range append(all, skipped...) {
+		if o.Slice.Count == 0 || dealt%o.Slice.Count == o.Slice.Index-1 {
+			mine = append(mine, t)
 		}
 	}
-	return part, nil
+	slices.SortFunc(mine, ticket.compare)
+	return mine, nil
 }
 
-// Share says which of a row's trials are run: the First, from 0, and each Step-th
-// after it. The zero value is all of them.
-type Share struct{ First, Step int }
-
-// Count is how many of so many trials are in the share.
-func (s Share) Count(trials int) int {
-	return max(0, (trials-s.First+s.step()-1)/s.step())
+func (t ticket) compare(other ticket) int {
+	return cmp.Or(cmp.Compare(t.row, other.row), cmp.Compare(t.trial, other.trial))
 }
 
-func (s Share) step() int { return max(s.Step, 1) }
-
-// Planned is how many trials of the jobs are to be run.
-func (o Options) Planned(jobs []Job) int {
-	n := 0
-	for _, j := range jobs {
-		n += j.Share.Count(max(o.Trials, 1))
+// Planned gives how many trials of each row are to be run, by its name. It fails where the slice cannot be made.
+func (o Options) Planned(jobs []Job) (map[string]int, error) {
+	tickets, err := o.tickets(jobs)
+	planned := map[string]int{}
+	for _, t := range tickets {
+		planned[jobs[t.row].Name()]++
 	}
-	return n
+	return planned, err
 }
 
 // Fingerprint tells suites apart: two have the same one if their rows are the

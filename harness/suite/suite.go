@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,15 +41,15 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 	if err != nil {
 		return nil, err
 	}
-	trials := runAll(ctx, jobs, o, r.runTask, observe)
+	trials, err := runAll(ctx, jobs, o, r.runTask, observe)
 	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.clusterLost })
-	if err := r.maker.Close(); err != nil && len(trials) > 0 && !lost { // a lost cluster was reported
+	if closeErr := r.maker.Close(); closeErr != nil && len(trials) > 0 && !lost { // a lost cluster was reported
 		// The trials have been judged: what went wrong after them must not
 		// keep anybody from their report.
 		last := &trials[len(trials)-1]
-		last.Failure = strings.TrimPrefix(last.Failure+"\n"+err.Error(), "\n")
+		last.Failure = strings.TrimPrefix(last.Failure+"\n"+closeErr.Error(), "\n")
 	}
-	return trials, nil
+	return trials, err
 }
 
 // attempted is a trial that was run, and what came of it.
@@ -60,65 +59,81 @@ type attempted struct {
 	result Result
 }
 
+// attempt runs a trial of a row for the first time.
+func (o Options) attempt(ctx context.Context, t ticket, j Job, run runTask) attempted {
+	a, ready := attempted{ticket: t}, false
+	if a.task, a.result, ready = o.newTask(j, t.trial); ready {
+		a.result = run(ctx, a.task)
+	}
+	return a
+}
+
+// settle adds to a trial what is known of its lock's class, unless it proves nothing, and how it is repeated.
+func (a *attempted) settle(ctx context.Context, o Options, j Job, run runTask, provesNothing bool) {
+	if !provesNothing {
+		checkMapped(ctx, run, j, o, &a.result)
+		measureClass(ctx, run, j, o, &a.result)
+	}
+	if outcome, _ := a.result.Outcome(); outcome != AsExpected && outcome != Skipped {
+		a.result.Repeat = o.repeat(j, a.result.Seed)
+	}
+}
+
 // runAll spreads the trials over as many goroutines as are to run side by side. A trial that proves nothing beside
 // others is run again when those are done, alone.
-func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe func(Result)) []Result {
-	tickets := newQueue(jobs, o.Trials)
-	defer context.AfterFunc(ctx, tickets.close)()
+func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe func(Result)) ([]Result, error) {
+	pending, err := o.tickets(jobs)
+	if err != nil {
+		return nil, err
+	}
 	var (
 		wg         sync.WaitGroup
 		mu         sync.Mutex
 		done, held []attempted
+		lost       bool // the cluster: all that are still to come would fail alike
 	)
-	settle := func(a attempted, provesNothing bool) {
-		if !provesNothing {
-			checkMapped(ctx, run, jobs[a.row], o, &a.result)
-			measureClass(ctx, run, jobs[a.row], o, &a.result)
-		}
-		if outcome, _ := a.result.Outcome(); outcome != AsExpected && outcome != Skipped {
-			a.result.Repeat = o.repeat(jobs[a.row], a.result.Seed)
-		}
+	next := func() (t ticket, more bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		done = append(done, a)
+		if lost || len(pending) == 0 || ctx.Err() != nil {
+			return t, false
+		}
+		t, pending = pending[0], pending[1:]
+		return t, true
+	}
+	end := func(a attempted, provesNothing bool) {
+		a.settle(ctx, o, jobs[a.row], run, provesNothing)
+		mu.Lock()
+		defer mu.Unlock()
+		done, lost = append(done, a), lost || a.result.clusterLost
 		observe(a.result)
 	}
 	for range o.parallel() {
 		wg.Go(func() {
-			for t, more := tickets.next(); more && ctx.Err() == nil; t, more = tickets.next() {
-				a := attempted{ticket: t}
-				var ready bool
-				if a.task, a.result, ready = o.newTask(jobs[t.row], t.trial); ready {
-					a.result = run(ctx, a.task)
+			for t, more := next(); more; t, more = next() {
+				a := o.attempt(ctx, t, jobs[t.row], run)
+				if again := a.result.provesNothing(o); !again || ctx.Err() != nil {
+					end(a, again)
+					continue
 				}
-				if again := a.result.provesNothing(o); again && ctx.Err() == nil {
-					mu.Lock()
-					held = append(held, a)
-					mu.Unlock()
-				} else {
-					settle(a, again)
-				}
-				tickets.done(t)
-				if a.result.clusterLost {
-					tickets.close() // all that are still to come would fail alike
-				}
+				mu.Lock()
+				held = append(held, a)
+				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
 	for _, a := range held {
 		again := true
-		if !tickets.isClosed() {
+		if !lost {
 			a.result, again = retryAlone(ctx, o, run, a)
 		}
-		settle(a, again)
+		end(a, again)
 	}
-	slices.SortFunc(done, func(a, b attempted) int {
-		return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.trial, b.trial))
-	})
+	slices.SortFunc(done, func(a, b attempted) int { return a.compare(b.ticket) })
 	trials := make([]Result, len(done))
 	for i, a := range done {
 		trials[i] = a.result
 	}
-	return trials
+	return trials, nil
 }

@@ -74,7 +74,11 @@ func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe fu
 		panic(err)
 	}
 	r := &runner{kind: kind, run: run}
-	return runAll(ctx, jobs, o, r.runTask, observe)
+	trials, err := runAll(ctx, jobs, o, r.runTask, observe)
+	if err != nil {
+		panic(err)
+	}
+	return trials
 }
 
 // onFake runs on a fake cluster of real time.

@@ -52,7 +52,7 @@ func (o Options) newTask(j Job, number int) (t task, result Result, ready bool) 
 		result.Hint = p.Hint()
 		return t, result, false
 	}
-	path := filepath.Join("trials", j.folder(), fmt.Sprintf("%03d", number), "history.jsonl")
+	path := filepath.Join("trials", folderOf(j), fmt.Sprintf("%03d", number), "history.jsonl")
 	return task{p, result, o.Out, path, o.Events, o.VerdictsOnly}, result, true
 }
 
@@ -131,7 +131,7 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 		if result.Results, err = trial.Judge(journal); err != nil {
 			result.Failure = err.Error()
 		}
-		result.allowForWaits(t.Plan.Settings.Changes.Waits == nil)
+		result.allowForWaits(t.Plan.Job.Changes.Waits == nil)
 	}
 	var eventsErr error
 	if t.Events {

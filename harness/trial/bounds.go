@@ -31,8 +31,8 @@ func (p *Plan) bounds() history.Bounds {
 
 // waits is for how long an experiment has goroutines of the lock wait.
 func (p *Plan) waits() (all time.Duration) {
-	if p.Settings.Changes.Waits != nil {
-		for _, w := range *p.Settings.Changes.Waits {
+	if p.Job.Changes.Waits != nil {
+		for _, w := range *p.Job.Changes.Waits {
 			all += w.For
 		}
 	}

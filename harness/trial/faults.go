@@ -20,7 +20,7 @@ func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, er
 // endFaults ends all faults when the changes say so, and with ctx those that a schedule
 // would still begin. Its event is set before any other, and so is the first of its instant.
 func (r *run) endFaults(ctx context.Context, end context.CancelFunc) error {
-	until := r.plan.Settings.Changes.FaultsUntil
+	until := r.plan.Job.Changes.FaultsUntil
 	if until <= 0 {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 // servers of that name.
 func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 	h := history.Header{
-		Version: history.Version, Scenario: p.Name, Variant: p.Settings.Variant, AllowBetter: p.Settings.AllowBetter,
+		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, AllowBetter: p.Job.AllowBetter,
 		Cluster: p.Settings.On.Name, Server: server, Seed: seed, Trial: trial, Lock: p.Lock.Name, Without: p.Without,
 		BeliefText: p.Lock.Belief, TTL: int64(p.TTL), Nodes: p.Nodes, Quorum: p.quorum(),
 		Clients: p.clientNames(), ConfiguredNodes: p.configuredNodes(), ClientTTLs: p.clientTTLs(), Replicas: p.Replicas,

@@ -38,7 +38,7 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			short, err := NewJournal(JournalOptions{Virtual: true})
 			require.NoError(t, err)
-			runVirtual(t, planned(t, load(t, name), Settings{On: virtual.Kind}), short)
+			runVirtual(t, planned(t, Job{Scenario: load(t, name)}, Settings{On: virtual.Kind}), short)
 			results, err := Judge(short)
 			require.NoError(t, err)
 
@@ -83,7 +83,7 @@ func TestJournal_SameOrderInMemoryAndFile(t *testing.T) {
 	for _, name := range []string{"fast-servers", "clock-jump-back", "late-set", "healthy-contention"} {
 		j, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: true})
 		require.NoError(t, err)
-		runVirtual(t, planned(t, load(t, name), Settings{On: virtual.Kind}), j)
+		runVirtual(t, planned(t, Job{Scenario: load(t, name)}, Settings{On: virtual.Kind}), j)
 		_, err = j.KeepOrRemove(true)
 		require.NoError(t, err)
 		file, err := os.Open(j.name())
@@ -235,7 +235,7 @@ func TestJournal_EventLimit(t *testing.T) {
 	j.limit = 1000
 	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
 	require.NoError(t, err)
-	_, err = Run(t.Context(), planned(t, load(t, "healthy-contention"), Settings{On: virtual.Kind}), maker, 0, 1, j)
+	_, err = Run(t.Context(), planned(t, Job{Scenario: load(t, "healthy-contention")}, Settings{On: virtual.Kind}), maker, 0, 1, j)
 	require.ErrorContains(t, err, "more than 1000 events in ")
 	require.Less(t, len(j.recorded), 2001)
 }

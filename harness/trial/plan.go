@@ -11,21 +11,39 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Settings are what a trial is to have beside its scenario.
-type Settings struct {
-	On      cluster.Kind   `json:"-"`
-	Choice  cluster.Choice // of its servers
-	Variant string         // "": the scenario as it stands
-	Lock    string         // "": the scenario's own
-	Without []string       // rules to do without, beside the variant's
-	TTL     time.Duration  // 0: the scenario's own
+// Job is one row of a suite: a scenario as it stands or one of its variants, and with which lock.
+type Job struct {
+	Scenario *scenarios.Scenario
+	Variant  string
+	// AllowBetter: the row is judged against the reference's expectations although
+	// it runs another lock or does without a rule.
+	AllowBetter bool
+	Lock        string   // "": the scenario's own
+	Without     []string // rules to do without, beside the variant's
+	// Mapped is the scenario on more servers that Scenario was made of; nil: Scenario is as it stands.
+	Mapped *scenarios.Scenario `json:"-"`
+	// Unfit says why the row has no form on as many servers as were asked for, "" if it has.
+	Unfit string
 	// Changes are an experiment's.
 	Changes Changes
-	// Lenient: the verdicts are compared with the reference's, although this is
-	// another lock, or one that does without a rule.
-	AllowBetter bool
-	// Unfit says why the lock's servers are not those of the scenario, "" where they are.
-	Unfit string
+}
+
+// Name is how tables call the row.
+func (j Job) Name() string { return RowName(j.Scenario.Name, j.Variant) }
+
+// RowName is that of the row of a scenario and its variant, "" of the scenario as it stands.
+func RowName(scenario, variant string) string {
+	if variant == "" {
+		return scenario
+	}
+	return scenario + ", " + variant
+}
+
+// Settings are on what a trial runs.
+type Settings struct {
+	On     cluster.Kind   `json:"-"`
+	Choice cluster.Choice // of its servers
+	TTL    time.Duration  // 0: the scenario's own
 }
 
 // Changes are what an experiment changes that no scenario says.
@@ -39,25 +57,26 @@ type Changes struct {
 	Waits *[]interleave.Wait `json:"waits,omitempty"`
 }
 
-// Plan is a scenario with everything settled: its variant and the settings
-// applied. Its JSON is for another process, which Resolves it.
+// Plan is a job with everything settled: its variant and the settings are applied to its scenario. Its JSON is for
+// another process, which Resolves it.
 type Plan struct {
-	*scenarios.Scenario `json:"scenario"`
+	*scenarios.Scenario `json:"-"` // the job's
 
+	Job           Job
 	Settings      Settings
 	Lock          locks.Kind    `json:"-"`
 	Without       []string      // all rules that are off
 	restartBudget time.Duration // how much of the TTL is for restarts; 0: there is no such part
 }
 
-// NewPlan applies settings to a scenario, which stays as it is. It fails on a
+// NewPlan applies settings to a job, whose scenario stays as it is. It fails on a
 // variant or a lock that does not exist.
-func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
-	v, err := scenario.Find(settings.Variant)
+func NewPlan(job Job, settings Settings) (*Plan, error) {
+	v, err := job.Scenario.Find(job.Variant)
 	if err != nil {
 		return nil, err
 	}
-	s := scenario.With(v)
+	s := job.Scenario.With(v)
 	if settings.TTL > 0 {
 		s.TTL = settings.TTL
 	}
@@ -66,20 +85,21 @@ func NewPlan(scenario *scenarios.Scenario, settings Settings) (*Plan, error) {
 		longer, restarting = restartTTL(s, settings.On.Restart)
 		s.TTL += longer
 	}
-	if settings.Lock != "" {
-		s.Lock.Name = settings.Lock
+	if job.Lock != "" {
+		s.Lock.Name = job.Lock
 	}
 	if s.Lock.Name == "" {
 		s.Lock.Name = locks.Reference
 	}
-	p := &Plan{Scenario: s, Settings: settings, restartBudget: restarting}
-	p.Without = append(append([]string(nil), v.Without...), settings.Without...)
+	job.Scenario = s
+	p := &Plan{Job: job, Settings: settings, restartBudget: restarting}
+	p.Without = append(append([]string(nil), v.Without...), job.Without...)
 	return p, p.Resolve(settings.On)
 }
 
 // Resolve finds in this process what the plan names: its lock; and its kind of cluster is given.
 func (p *Plan) Resolve(on cluster.Kind) (err error) {
-	p.Settings.On = on
+	p.Scenario, p.Settings.On = p.Job.Scenario, on
 	if p.Lock, err = locks.Find(p.Scenario.Lock.Name); err != nil {
 		return err
 	}
@@ -112,7 +132,7 @@ func (p *Plan) options() locks.Options {
 			o.MaxTTL = max(o.MaxTTL, o.TTL, c.TTL.In(p.TTL))
 		}
 	}
-	o.ContextTimeouts, o.NoRetries = p.Settings.Changes.ContextTimeouts, p.Settings.Changes.NoRetries
+	o.ContextTimeouts, o.NoRetries = p.Job.Changes.ContextTimeouts, p.Job.Changes.NoRetries
 	if o.NoRetries {
 		o.Resends = 0
 	}

@@ -25,10 +25,10 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 	return list[0]
 }
 
-// planned is a scenario's plan with these settings.
-func planned(t *testing.T, s *scenarios.Scenario, settings Settings) *Plan {
+// planned is a job's plan with these settings.
+func planned(t *testing.T, job Job, settings Settings) *Plan {
 	t.Helper()
-	p, err := NewPlan(s, settings)
+	p, err := NewPlan(job, settings)
 	require.NoError(t, err)
 	return p
 }
@@ -44,7 +44,7 @@ func plain() *scenarios.Scenario {
 
 func TestNewPlan_VariantOverrides(t *testing.T) {
 	s := load(t, "healthy-contention")
-	p := planned(t, s, Settings{On: virtual.Kind, TTL: 30 * time.Second, Variant: "with fencing tokens"})
+	p := planned(t, Job{Scenario: s, Variant: "with fencing tokens"}, Settings{On: virtual.Kind, TTL: 30 * time.Second})
 	require.Equal(t, "redlock-fenced", p.Lock.Name)
 	require.Equal(t, scenarios.CheckFence, p.Store)
 	require.Equal(t, 30*time.Second, p.TTL)
@@ -56,7 +56,7 @@ func TestNewPlan_VariantOverrides(t *testing.T) {
 	require.Equal(t, time.Second, s.TTL, "the scenario itself is not touched")
 	require.NotContains(t, s.Expect, checker.Fencing)
 
-	_, err := NewPlan(s, Settings{On: virtual.Kind, Variant: "eleven keys"})
+	_, err := NewPlan(Job{Scenario: s, Variant: "eleven keys"}, Settings{On: virtual.Kind})
 	require.EqualError(t, err, `scenario healthy-contention has no variant "eleven keys"`)
 }
 
@@ -135,7 +135,7 @@ func TestSkip_Reasons(t *testing.T) {
 			s := *plain()
 			s.Nodes = three
 			c.change(&s)
-			require.Equal(t, c.want, planned(t, &s, Settings{On: c.kind, Lock: c.lock}).Skip())
+			require.Equal(t, c.want, planned(t, Job{Scenario: &s, Lock: c.lock}, Settings{On: c.kind}).Skip())
 		})
 	}
 }
@@ -153,7 +153,7 @@ func headerOf(t *testing.T, change func(*scenarios.Scenario)) history.Header {
 	t.Helper()
 	s := *plain()
 	change(&s)
-	return *planned(t, &s, Settings{On: local.Kind}).Header("redis 7.0.15", 3, 9).Header
+	return *planned(t, Job{Scenario: &s}, Settings{On: local.Kind}).Header("redis 7.0.15", 3, 9).Header
 }
 
 func TestBounds(t *testing.T) {
@@ -245,7 +245,7 @@ func TestHeader_ConfiguredNodes(t *testing.T) {
 
 func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 	s := plain()
-	extensions := func() int { return planned(t, s, Settings{On: virtual.Kind}).options().MaxExtensions }
+	extensions := func() int { return planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).options().MaxExtensions }
 	require.Equal(t, 100, extensions(), "the lock's own")
 	s.Bounds = scenarios.Bounds{"tenure": {TTLs: 4}}
 	require.Equal(t, 3, extensions(), "the grant is for a TTL, and so is each extension")
@@ -258,5 +258,5 @@ func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 func TestOptions_MaxTTL_IsTheLongestOfAllClients(t *testing.T) {
 	s := plain()
 	s.Clients = []scenarios.Client{{Name: "c1", TTL: scenarios.Span{TTLs: 3}}, {Name: "c2", TTL: scenarios.Span{TTLs: 2}}}
-	require.Equal(t, 3*time.Second, planned(t, s, Settings{On: virtual.Kind}).options().MaxTTL)
+	require.Equal(t, 3*time.Second, planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).options().MaxTTL)
 }

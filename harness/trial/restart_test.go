@@ -31,11 +31,11 @@ func TestRestartTTL_Docker(t *testing.T) {
 		"client-pause":                0,
 	} {
 		s := load(t, name)
-		p := planned(t, s, Settings{On: docker.Kind})
+		p := planned(t, Job{Scenario: s}, Settings{On: docker.Kind})
 		require.Equal(t, s.TTL+restarts*docker.Kind.Restart, p.TTL, name)
-		p = planned(t, s, Settings{On: local.Kind})
+		p = planned(t, Job{Scenario: s}, Settings{On: local.Kind})
 		require.Equal(t, s.TTL, p.TTL, name)
-		p = planned(t, s, Settings{On: docker.Kind, TTL: 30 * time.Second})
+		p = planned(t, Job{Scenario: s}, Settings{On: docker.Kind, TTL: 30 * time.Second})
 		require.Equal(t, 30*time.Second, p.TTL, name)
 	}
 }
@@ -43,9 +43,10 @@ func TestRestartTTL_Docker(t *testing.T) {
 // TestRestartTTL_LongerClientLease: of three TTLs, 1.1 pass before the node
 // comes back.
 func TestRestartTTL_LongerClientLease(t *testing.T) {
-	p := planned(t, load(t, "restart-delay-mixed-ttls"), Settings{On: docker.Kind})
+	p := planned(t, Job{Scenario: load(t, "restart-delay-mixed-ttls")}, Settings{On: docker.Kind})
 	require.InEpsilon(t, float64(time.Second)+float64(docker.Kind.Restart)/1.9, float64(p.TTL), 1e-6)
-	p = planned(t, load(t, "restart-delay-mixed-ttls"), Settings{On: docker.Kind, Variant: "delay above the longest TTL"})
+	p = planned(t, Job{Scenario: load(t, "restart-delay-mixed-ttls"), Variant: "delay above the longest TTL"},
+		Settings{On: docker.Kind})
 	require.Equal(t, time.Second, p.TTL)
 }
 
@@ -57,7 +58,7 @@ func TestRestartTTL_RefusalWithinLease(t *testing.T) {
 	asked := 0
 	for _, s := range list {
 		for _, v := range append([]scenarios.Variant{{}}, s.Variants...) {
-			p := planned(t, s, Settings{On: docker.Kind, Variant: v.Name})
+			p := planned(t, Job{Scenario: s, Variant: v.Name}, Settings{On: docker.Kind})
 			if p.restartBudget == 0 || p.Earned.Refused == nil || *p.Earned.Refused == 0 {
 				continue
 			}

@@ -23,7 +23,7 @@ func told(t *testing.T, change func(*scenarios.Scenario)) ([]history.Event, []ch
 	change(&s)
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
-	runVirtual(t, planned(t, &s, Settings{On: virtual.Kind}), j)
+	runVirtual(t, planned(t, Job{Scenario: &s}, Settings{On: virtual.Kind}), j)
 	results, err := Judge(j)
 	require.NoError(t, err)
 	return j.orderedEvents(), results
@@ -146,7 +146,7 @@ func TestRun_CancelledHasNoEndEvent(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Run(ctx, planned(t, &s, Settings{On: virtual.Kind}), maker, 0, 1, j)
+	_, err = Run(ctx, planned(t, Job{Scenario: &s}, Settings{On: virtual.Kind}), maker, 0, 1, j)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, j.End())
 	require.Equal(t, history.TypeHeader, j.orderedEvents()[0].Type)

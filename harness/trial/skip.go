@@ -13,8 +13,8 @@ import (
 
 // Skip says why a plan cannot be run on its cluster, or "".
 func (p *Plan) Skip() string {
-	if p.Settings.Unfit != "" {
-		return p.Settings.Unfit
+	if p.Job.Unfit != "" {
+		return p.Job.Unfit
 	}
 	for _, ability := range p.Needs() {
 		if err := p.Settings.On.Can(ability); err != nil {
@@ -61,7 +61,7 @@ func (p *Plan) lockUnsuitable() string {
 		}
 	}
 	switch {
-	case k.SingleNode && p.VotingNodes() > 1 && p.Settings.Lock != "":
+	case k.SingleNode && p.VotingNodes() > 1 && p.Job.Lock != "":
 		why := p.MultiNodeReason
 		if why == "" {
 			why = fmt.Sprintf("the scenario uses %d nodes and has no single-node variant", p.VotingNodes())

@@ -45,7 +45,7 @@ func Run(
 		}
 		r := newRun(p, host, seed, record)
 		if interleave.BuiltIn() {
-			interleave.Begin(seed, p.TTL/longestWait, p.Settings.Changes.Waits)
+			interleave.Begin(seed, p.TTL/longestWait, p.Job.Changes.Waits)
 		}
 		r.inspectNodes(ctx) // into every node
 		err = runSteps(ctx,

@@ -3,8 +3,6 @@ package html
 import (
 	"strings"
 
-	"example.org/lockproof/checker"
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports"
 )
@@ -27,24 +25,21 @@ type Account struct {
 // violation of each property, or one of the whole history where none is
 // violated. Their ids begin with id. There is none of a history in which nobody
 // ever had the lock or a key.
-func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
-	var all []*Account
-	for _, r := range trial.Results {
-		if r.Verdict == history.Violated && len(r.Violations) > 0 {
-			a := account(id+"-"+suite.Slug(r.Property), h, &r.Violations[0], r.Property)
-			a.More = reports.ViolationCount(r) - 1
-			all = append(all, a)
-		}
+func Accounts(id string, trial suite.Result, h *reports.History) (all []*Account) {
+	found := reports.Findings(trial, h)
+	for _, f := range found {
+		all = append(all, account(id+"-"+suite.Slug(f.Property), f, h))
 	}
-	if len(all) == 0 && h.Held() {
-		all = append(all, account(id, h, nil, ""))
+	if len(found) == 0 && h.Held() {
+		story := h.Tell(nil)
+		all = append(all, account(id, reports.Finding{Story: &story}, h))
 	}
 	return all
 }
 
-func account(id string, h *reports.History, v *checker.Violation, property string) *Account {
-	story := h.Tell(v)
-	a := &Account{ID: id, Property: property, Settings: story.Settings, Omitted: story.Omitted}
+func account(id string, f reports.Finding, h *reports.History) *Account {
+	v, story := f.Violation, f.Story
+	a := &Account{ID: id, Property: f.Property, More: f.More, Settings: story.Settings, Omitted: story.Omitted}
 	if v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
 		if plain := story.Headline(v); plain != "" {
@@ -54,6 +49,9 @@ func account(id string, h *reports.History, v *checker.Violation, property strin
 			a.Facts = append(a.Facts, sentenceCase(f.What)+".")
 		}
 	}
-	a.Picture = draw(id, &story, v, property, h.Events[len(h.Events)-1].Time)
+	if f.Cause != nil {
+		a.Cause = strings.TrimPrefix(f.Cause.Sentence(), "cause: ") + "."
+	}
+	a.Picture = draw(id, story, v, f.Property, h.Events[len(h.Events)-1].Time)
 	return a
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports"
 	"example.org/lockproof/scenarios"
@@ -115,22 +114,8 @@ func (b *builder) group(row *reports.Row) *group {
 	return g
 }
 
-// settingOf says in what a row differs from the scenario as it stands; a lock
-// that the user asked for is such a difference.
-func settingOf(row *reports.Row) string {
-	setting := row.Setting()
-	chosen := len(row.Trials) > 0 && row.Trials[0].AllowBetter && (setting == "" || row.Lock != locks.Reference)
-	switch {
-	case !chosen:
-		return setting
-	case setting == "":
-		return "lock " + row.Lock
-	}
-	return "lock " + row.Lock + ", " + setting
-}
-
 func (b *builder) article(row *reports.Row, g *group) *article {
-	id, setting := suite.Slug(row.Scenario), settingOf(row)
+	id, setting := suite.Slug(row.Scenario), row.Setting()
 	if setting != "" {
 		id += "--" + suite.Slug(setting)
 	}
@@ -139,8 +124,8 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	if row.Lock != "" {
 		a.Name = row.Lock + " in " + row.Scenario
 	}
-	if changed := row.Setting(); changed != "" {
-		a.Name += ", " + changed
+	if setting != "" {
+		a.Name += ", " + setting
 	}
 	for _, p := range row.Shown() {
 		v := verdict{Property: p.Name, Got: p.Verdict(), Expected: p.Expected, Limit: row.Standing == suite.LimitOfClass}
@@ -154,11 +139,11 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	if row.Standing == suite.Differs && len(a.Verdicts) > 0 {
 		a.Why = "" // the verdicts say it
 	}
-	trial, violated := row.FirstViolated()
-	if !violated {
-		trial = row.First()
+	trial := row.Told()
+	a.Facts, a.Repeat = reports.TrialText(trial.Result), row.First().Repeat
+	if n := len(row.Trials); n > 1 {
+		a.Facts = fmt.Sprintf("%d trials. Shown: %s", n, a.Facts)
 	}
-	a.Facts, a.Repeat = facts(row, trial), row.First().Repeat
 	if trial.History == "" {
 		return a
 	}
@@ -172,14 +157,6 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	}
 	b.show(a, trial.Result, h)
 	return a
-}
-
-func facts(row *reports.Row, t reports.Trial) string {
-	text := fmt.Sprintf("trial %d, seed %d, lock %s, %s cluster", t.Trial, t.Seed, t.Lock, t.Cluster)
-	if n := len(row.Trials); n > 1 {
-		text = fmt.Sprintf("%d trials; shown: %s", n, text)
-	}
-	return text
 }
 
 // show fills in what the history of one trial shows.

@@ -3,7 +3,6 @@ package html
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -13,14 +12,6 @@ import (
 	"example.org/lockproof/internal/browser"
 	"example.org/lockproof/reports"
 )
-
-// visit opens a report's page in Chromium, or skips the test where there is none.
-func visit(t *testing.T, page string) *browser.Tab {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), reports.PageFile)
-	require.NoError(t, os.WriteFile(file, []byte(page), 0o644))
-	return browser.Open(t, "file://"+file)
-}
 
 // toPicture scrolls to the first picture, which is made ready only then.
 func toPicture(b *browser.Tab) {
@@ -172,21 +163,4 @@ func TestBrowserPrintsWhatIsClosed(t *testing.T) {
 	b.Media(map[string]string{"type": "print"})
 	b.Eventually("true", drawn)
 	b.RequireNoErrors()
-}
-
-// However many events a history has, the page draws a bounded part of them, and
-// what moves when the reader zooms is less still: that is what keeps it smooth.
-func TestBrowserDrawsABoundedPartOfLongHistories(t *testing.T) {
-	const drawn = `document.querySelectorAll("*").length`
-	b := visit(t, written(t, crowded(t, 20_000), nil))
-	toPicture(b)
-	require.Less(t, number(t, b.Text(drawn)), 4000)
-	require.Less(t, number(t, b.Text(`document.querySelectorAll(".chart [data-a]").length`)), 2500)
-	b.RequireNoErrors()
-}
-
-func number(t *testing.T, text string) int {
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	return n
 }

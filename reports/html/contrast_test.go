@@ -76,8 +76,3 @@ func TestColoursHaveContrast(t *testing.T) {
 		}
 	}
 }
-
-func TestContrastIsWCAGs(t *testing.T) {
-	require.InDelta(t, 21, contrast("#000000", "#ffffff"), 0.01)
-	require.InDelta(t, 4.54, contrast("#767676", "#ffffff"), 0.01)
-}

@@ -145,24 +145,3 @@ func TestLongHistoriesAreCapped(t *testing.T) {
 	require.LessOrEqual(t, strings.Count(page, `data-a="`), 3000)
 	requireWhole(t, page)
 }
-
-// A lock that the user asked for is what the row is about, and not the scenario
-// as it stands.
-func TestRowsNameTheLockThatWasAskedFor(t *testing.T) {
-	for _, tt := range []struct {
-		trial suite.Result
-		want  string
-	}{
-		{suite.Result{Lock: "redlock"}, ""},
-		{suite.Result{Lock: "redlock", Variant: "without Majority"}, "without Majority"},
-		{suite.Result{Lock: "single", Variant: "single"}, "single"},
-		{suite.Result{Lock: "redsync", AllowBetter: true}, "lock redsync"},
-		{suite.Result{Lock: "redlock", AllowBetter: true}, "lock redlock"},
-		{suite.Result{Lock: "redlock", AllowBetter: true, Without: []string{"Majority"}}, "without Majority"},
-		{suite.Result{Lock: "redlock-fenced", AllowBetter: true, Without: []string{"Majority"}}, "lock redlock-fenced, without Majority"},
-	} {
-		tt.trial.Scenario = "it"
-		report := reports.New([]suite.Result{tt.trial}, reports.Run{})
-		require.Equal(t, tt.want, settingOf(report.Rows[0]))
-	}
-}
