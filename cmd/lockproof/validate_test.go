@@ -172,6 +172,32 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 	}
 }
 
+// What a redis.conf of a container, or of a copy of another machine's root, includes is not by that path on this machine.
+func TestIncludesOfOtherRootsAreNotReadHere(t *testing.T) {
+	here := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(here, "more.conf"), []byte("# nothing\n"), 0o600))
+	config := "save \"\"\nappendonly yes\nappendfsync always\ndir /data\ninclude " + here + "/more.conf\n"
+	for name, files := range map[string]map[string]string{
+		"compose.yaml": {"conf/redis.conf": config, "compose.yaml": "services: {lock: {image: 'redis:7', " +
+			"command: redis-server /conf/redis.conf, volumes: ['d:/data', './conf:/conf']}}\nvolumes: {d: {}}\n"},
+		"etc/systemd/system/redis.service": {"etc/redis/redis.conf": config, "etc/systemd/system/redis.service": "[Service]\n" +
+			"ExecStart=/usr/bin/redis-server /etc/redis/redis.conf\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for file, text := range files {
+				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+				require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			}
+			p := fake(expected)
+			p.suite = predicted
+			got := p.try("validate", name, "--trials", "1")
+			require.Equal(t, 4, got.code, got.out+got.err)
+			require.Contains(t, got.out, "the directive include")
+		})
+	}
+}
+
 // What comes by standard input is read by what it is.
 func TestStandardInputIsRead(t *testing.T) {
 	for text, want := range map[string]int{

@@ -21,6 +21,11 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
+		if dig(service, "image") == nil && dig(service, "build") == nil && dig(service, "extends") == nil {
+			all.unreadable(d.at("services", name), "the service "+name+" has no image, so that it is a part of one in "+
+				"another file: give the output of docker compose config")
+			continue
+		}
 		if entry, args := dig(service, "entrypoint"),
 			dig(service, "command"); !mayServe(text(service, "image"), name, entry, args) {
 			if rest = append(rest, name); isSentinel(text(service, "image"), entry, args) {
@@ -33,7 +38,7 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 	for _, s := range found {
 		for _, layer := range append(d.layers, d) {
 			if layer.tagged.File != "" {
-				s.misses(Settings, layer.tagged, "!reset, !override or COMPOSE_FILE",
+				s.misses(Settings, layer.tagged, "!reset, !override, COMPOSE_FILE or a second override",
 					"take back anything: give the output of docker compose config")
 			}
 		}
@@ -196,7 +201,7 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 		if m := asMap(file); m != nil {
 			file = m["path"]
 		}
-		values, err := readEnvironment(filepath.Join("/", d.folder(), fmt.Sprint(file)))
+		values, err := readEnvironment(filepath.Join("/", d.folder(), fmt.Sprint(file)), true)
 		if err != nil || strings.Contains(fmt.Sprint(file), "$") || filepath.IsAbs(fmt.Sprint(file)) {
 			at := d.at("services", name, "env_file")
 			c.unreadEnv = &at
@@ -252,6 +257,7 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 		}
 	}
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
+	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
 	restart, swarm := dig(service, "restart"), dig(service, "deploy", "restart_policy")
 	kind, _, _ := strings.Cut(fmt.Sprint(cmp.Or(restart, any("no"))), ":")

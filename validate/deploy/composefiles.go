@@ -33,6 +33,9 @@ func composeProjects(all []document) (projects []document, err error) {
 		if len(p.layers) > 0 || base != "compose" && base != "docker-compose" || len(over) == 0 {
 			continue
 		}
+		if len(over) > 1 {
+			projects[i].tagged = settings.Place{File: over[1]}
+		}
 		data, err := readText(over[0])
 		if err != nil {
 			return nil, &settings.Problem{Place: settings.Place{File: over[0]}, What: "cannot be read: " + err.Error(),

@@ -55,12 +55,19 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 		s.Redis, err = settings.ParseRedis(c.name, c.text, lines...)
 		s.establish(Settings, c.place, "%s", c.name)
 	default:
+		text := ""
 		if c.file != "" {
-			if _, cause := input.Read(c.file, input.Config); cause != nil {
+			data, cause := input.Read(c.file, input.Config)
+			if text = string(data); cause != nil {
 				c.lack, c.file = fmt.Sprintf("%s: %v", c.file, input.Cause(cause)), ""
 			}
 		}
-		if s.Redis, err = settings.ReadRedis(c.file, lines); c.file == "" {
+		if s.onMachine() && (s.unit == nil || s.unit.root == "") {
+			s.Redis, err = settings.ReadRedis(c.file, lines)
+		} else { // what it includes is not by that path on this machine
+			s.Redis, err = settings.ParseRedis(c.file, text, lines...)
+		}
+		if c.file == "" {
 			s.Unread = true
 			because := ""
 			if c.lack != "" {

@@ -156,7 +156,9 @@ func (d *Deployment) given(o Options) {
 			case s.config == nil && o.Config != "":
 				s.lacks(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
-			case o.Config == "" && (s.config.name != "" || s.config.file != "" && !sameFile(s.config.file, c.File)) &&
+			case o.Config == "" && s.config.file != "" && sameFile(s.config.file, c.File): // which is read for the server
+				used[c] = true
+			case o.Config == "" && s.config.name+s.config.file != "" &&
 				path.Base(s.config.path) == filepath.Base(c.File):
 				s.lacks(Settings, s.CommandPlace,
 					fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",

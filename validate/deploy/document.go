@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -171,7 +172,7 @@ func words(value any) ([]string, error) {
 	case nil:
 		return nil, nil
 	case string:
-		return settings.SplitWords(v)
+		return plainWords(v)
 	case []string:
 		return v, nil
 	case []any:
@@ -184,13 +185,26 @@ func words(value any) ([]string, error) {
 	return nil, fmt.Errorf("it is neither a text nor a list")
 }
 
-// joined are the words of an entrypoint and its arguments.
+// joined are the words of an entrypoint and its arguments. Those of a text that is not understood follow a sign by
+// which no program is known.
 func joined(parts ...any) (all []string) {
 	for _, part := range parts {
-		one, _ := words(part)
+		one, err := words(part)
+		if err != nil {
+			one = append([]string{"?"}, strings.Fields(fmt.Sprint(part))...)
+		}
 		all = append(all, one...)
 	}
 	return all
+}
+
+// plainWords splits a text that compose, the engines and a shell split alike. At a shell's sign outside of quotes
+// compose cuts the text off.
+func plainWords(line string) ([]string, error) {
+	if strings.ContainsAny(outsideQuotes(line), ";&|<>`") {
+		return nil, errors.New("there are a shell's signs outside of quotes")
+	}
+	return unitWords(line)
 }
 
 // allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.

@@ -145,17 +145,17 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 	var err error
 	switch name {
 	case "entrypoint":
-		c.entry, err = settings.SplitWords(value)
+		c.entry, err = unitWords(value)
 		c.hasEntry, c.at = true, at
 	case "command":
-		c.command, err = settings.SplitWords(value)
+		c.command, err = unitWords(value)
 		c.at = at
 	case "workdir":
 		c.folder = value
 	case "env":
 		pairs := []string{value}
 		if as == "Environment" { // of a unit, which has several in a line
-			pairs, err = settings.SplitWords(value)
+			pairs, err = unitWords(value)
 		}
 		for _, pair := range pairs {
 			c.set(pair)
@@ -179,7 +179,7 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 	case "label", "annotation":
 		labels := []string{value}
 		if as != "--"+name {
-			labels, err = settings.SplitWords(value)
+			labels, err = unitWords(value)
 		}
 		for _, label := range labels {
 			s.told(at, []any{label})

@@ -75,6 +75,12 @@ func (s *Server) inspected(d document, image string) {
 	for i, m := range list(d.root["Mounts"]) {
 		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true,
 			readOnly: dig(m, "RW") == false}
+		for _, key := range keys(m) {
+			v.plain = v.plain && slices.Contains(allowed["inspect Mounts"], key)
+		}
+		for _, option := range append(strings.Split(text(m, "Mode"), ","), joined(dig(m, "Options"))...) {
+			v.plain = v.plain && (option == "" || slices.Contains(allowed["volume options"], option))
+		}
 		if name := text(m, "Name"); v.kind == "volume" {
 			if v.from = name; anonymous.MatchString(name) {
 				v.from = ""

@@ -67,7 +67,7 @@ func (d document) owned(all []document) bool {
 func (d document) differs(other document) bool {
 	name := text(d.root, "metadata", "name")
 	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		d.namespace() == other.namespace() && !reflect.DeepEqual(d.root, other.root)
+		(d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == "") && !reflect.DeepEqual(d.root, other.root)
 }
 
 func podOf(d document, all []document) (p pod, known bool) {
@@ -82,11 +82,22 @@ func podOf(d document, all []document) (p pod, known bool) {
 	return p, true
 }
 
+// whole reports whether each container has an image, without which this is a patch of another object.
+func (p pod) whole() bool {
+	all := slices.Concat(list(dig(p.spec, "containers")), list(dig(p.spec, "initContainers")))
+	return len(all) > 0 && !slices.ContainsFunc(all, func(c any) bool { return text(c, "image") == "" })
+}
+
 func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
 		if !known || d.owned(all) {
 			continue
+		}
+		if !p.whole() {
+			at := d.at("metadata")
+			whole.unreadable(at, fmt.Sprintf("a container of %s %s has no image, so that it is a patch: give the rendered objects",
+				p.kind, text(d.root, "metadata", "name")))
 		}
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")

@@ -178,7 +178,7 @@ func (u *unit) neighbours(folders []string, base string) {
 			each(folder, alias+".d/*.conf", func(file, _ string) { u.orphans = append(u.orphans, settings.Place{File: file}) })
 		}
 	}
-	for _, folder := range []string{"etc", "run", "usr/lib"} {
+	for _, folder := range []string{"etc", "run", "usr/local/lib", "usr/lib"} {
 		if u.inUse {
 			each(filepath.Join(u.root, "/", folder, "tmpfiles.d"), "*.conf", func(file, text string) {
 				u.tmpfiles = append(u.tmpfiles, readTmpfiles(file, text)...)

@@ -30,7 +30,7 @@ func (u *unit) manager() error {
 	}
 	all := &unit{}
 	for _, pattern := range []string{"usr/lib/systemd/system.conf", "etc/systemd/system.conf",
-		"usr/lib/systemd/system.conf.d/*.conf", "run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
+		"usr/lib/systemd/system.conf.d/*.conf", "usr/local/lib/systemd/system.conf.d/*.conf", "run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
 		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
 		for _, file := range found {
 			text, err := readText(file)
@@ -97,14 +97,17 @@ func (g given) isUnit() bool { return filepath.Ext(g.file) == ".service" }
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`*", r) }
 
-// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)). The root is left out: what
-// lies in memory below it is known by its name.
+// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)). A root that is a plain disk
+// is left out: what lies in memory below it is known by its name.
 func (u *unit) fstab() (all []*unit) {
 	file := filepath.Join(u.root, "/etc/fstab")
 	text, _ := readText(file)
 	for i, line := range strings.Split(text, "\n") {
 		f := append(strings.Fields(line), "", "", "", "")
-		if isComment(line) || !filepath.IsAbs(f[1]) || f[1] == "/" {
+		for i := range f {
+			f[i] = fstabEscapes.Replace(f[i])
+		}
+		if isComment(line) || !filepath.IsAbs(f[1]) || f[1] == "/" && fileSystem("/", f[2], f[0], f[3]).why == "" {
 			continue
 		}
 		m, at := &unit{file: file}, settings.Place{File: file, Line: i + 1}
@@ -118,6 +121,9 @@ func (u *unit) fstab() (all []*unit) {
 	}
 	return all
 }
+
+// fstabEscapes are those of fstab(5).
+var fstabEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 // lateMount is an option with which a start does not wait for a mount.
 var lateMount = regexp.MustCompile(`(?:^|,)(?:nofail|noauto|_netdev)(?:,|$)`)

@@ -198,6 +198,10 @@ func (r *Report) state(s *Server) {
 			s.misses(Program, r.Place, "the module of INFO, "+key, "do anything to keys")
 		}
 	}
+	if r.Info["process_id"] == "1" && (s.Kind == Running || s.Kind == ConfigOnly) {
+		s.lacks(Data, r.Place, "the server is the first process of a container, with which its data may go: give what runs it "+
+			"(docker inspect, or kubectl get -o yaml)")
+	}
 	if r.Info["loading"] == "1" {
 		s.lacks(Data, r.Place, "the server is loading its data: ask again")
 	}

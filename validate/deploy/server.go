@@ -48,6 +48,8 @@ type Server struct {
 	// Flags is the variable by which its image adds options to its own command, "" where the command has them all.
 	Flags string `json:"-"`
 
+	placed []Link // about its data, but for what its settings make of them
+
 	// Forks is what runs beside it that lets it fork a child: a snapshot or a rewrite.
 	Forks *Link `json:"-"`
 
@@ -125,7 +127,7 @@ func onMachine(dir string) fate {
 			return fate{}
 		}
 	}
-	if dir == "/" || !path.IsAbs(dir) && !strings.ContainsAny(dir, "$~%") {
+	if dir == "/" {
 		return fate{}
 	}
 	for _, folder := range mountPoints {
@@ -181,17 +183,33 @@ func (s *Server) onMachine() bool {
 	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container && s.rest.why == ""
 }
 
+// Changed is the server with changed settings: where it would keep its data then is judged anew.
+func (s *Server) Changed(change func(*settings.Redis)) *Server {
+	changed, redis := *s, *s.Redis
+	change(&redis)
+	changed.Redis = &redis
+	changed.Links = slices.Concat(slices.DeleteFunc(slices.Clone(s.Links),
+		func(l Link) bool { return l.Name == Data }), s.placed)
+	changed.keeps()
+	return &changed
+}
+
 func (s *Server) keeps() {
 	if s.unit != nil {
 		s.unit.others(s)
 	}
+	s.placed = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
 	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
 	switch {
 	case !s.persists():
 		s.establish(Data, s.Place, "nothing is written, so that nothing outlives a crash")
 	case (s.Kind == Running || s.Kind == ConfigOnly) && s.mountOf(dir) == nil:
-		s.onDisk(dir, onMachine(cmp.Or(dir, ".")), s.Place)
+		f := fate{} // of the folder that it starts in
+		if path.IsAbs(dir) || strings.ContainsAny(dir, "$~%") {
+			f = onMachine(dir)
+		}
+		s.onDisk(dir, f, s.Place)
 	case !path.IsAbs(dir):
 		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known",
 			"be on no volume: set dir")

@@ -26,6 +26,10 @@ var started = regexp.MustCompile(`\.(?:mount|slice)$|` +
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
 		Place: settings.Place{File: u.file}}
+	if userFolder.MatchString(u.file) {
+		s.lacks(Settings, s.Place, "a unit of a user's own manager, of which other files count that were not read: give "+
+			"what systemctl --user cat prints")
+	}
 	if len(u.lines) == 0 {
 		s.lacks(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
 	}
@@ -36,7 +40,7 @@ func readSystemd(u *unit) *Server {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
 		s.value(a.at, key, a.value)
-		if _, err := unitWords(a.value); section == "Service" && err != nil {
+		if _, err := unitWords(a.value); (section == "Service" || section == "Container") && err != nil {
 			s.misses(Alone, a.at, key+"=, "+err.Error(), "be any value")
 		} else if _, plain := u.specified(a.value); section == "Service" && !plain && key != "Environment" {
 			s.misses(Alone, a.at, key+"=, a specifier that depends on the machine", "be any value")
@@ -84,6 +88,9 @@ func readSystemd(u *unit) *Server {
 	s.restarts(u, sleep, inStart)
 	return s
 }
+
+// userFolder are those of units and quadlets that a user's own manager starts.
+var userFolder = regexp.MustCompile(`/systemd/user/|/\.config/|/containers/systemd/users/`)
 
 // condition are keys that can keep a unit from being started, and no more.
 var condition = regexp.MustCompile(`^(?:Condition|Assert)[A-Za-z]+$`)
