@@ -298,6 +298,9 @@ func (d *Deployment) together(named bool) {
 					"of its own",
 					other.Name, shown(here)))
 		}
+		for _, m := range other.mounts {
+			s.touches(other.Place, other.Name, m.source, m.readOnly)
+		}
 		for _, name := range s.aliases {
 			// of one project
 			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) {

@@ -65,32 +65,58 @@ func (u *unit) manager() error {
 	return nil
 }
 
-// jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8)).
-var jobs = strings.Fields("etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* var/spool/cron/crontabs/*")
+// jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8),
+// systemd-rc-local-generator(8)).
+var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* var/spool/cron/crontabs/*")
 
-// others breaks the link Alone for each unit or job of the machine that runs something on the data or the settings.
+// others breaks the link Alone for each unit or job of the machine that names the data or the settings.
 func (u *unit) others(s *Server) {
 	places := []string{s.dir()}
 	if s.config != nil {
 		places = append(places, s.config.path)
 	}
 	for _, other := range u.beside {
-		for _, line := range strings.Split(other.text, "\n") {
-			key, _, _ := strings.Cut(strings.TrimSpace(line), "=")
-			if isComment(line) || other.isUnit() && !strings.HasPrefix(key, "Exec") {
-				continue
+		if slices.ContainsFunc(other.named(filepath.Base(u.file)), func(word string) bool {
+			return word == "" || filepath.IsAbs(word) && filepath.Clean(word) != "/" && slices.ContainsFunc(places,
+				func(place string) bool { return filepath.IsAbs(place) && overlap(place, word) })
+		}) {
+			s.misses(Alone, settings.Place{File: other.file}, filepath.Base(other.file)+", which runs on the same machine",
+				"change or remove the server's data, or stop it")
+		}
+	}
+}
+
+// restricts are keys that only take something away from a service, or let it write where its commands say.
+var restricts = regexp.MustCompile(`^Service\.(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)$`)
+
+// named are the words of what runs on a machine beside the unit base, with the folders that systemd makes for it; ""
+// stands for a command of a server or for the unit itself.
+func (g given) named(base string) (all []string) {
+	other := &unit{file: g.file}
+	if !g.isUnit() {
+		for i, line := range strings.Split(g.text, "\n") {
+			if !isComment(line) && (commander.MatchString(line) || namedBy(line, base)) {
+				all = append(all, "")
 			}
-			if commander.MatchString(line) && !other.isUnit() || !other.isUnit() && namedBy(line, filepath.Base(u.file)) ||
-				slices.ContainsFunc(strings.FieldsFunc(line, betweenWords), func(word string) bool {
-					return filepath.IsAbs(word) && filepath.Clean(word) != "/" &&
-						slices.ContainsFunc(places, func(place string) bool { return filepath.IsAbs(place) && overlap(place, word) })
-				}) {
-				s.misses(Alone, settings.Place{File: other.file}, filepath.Base(other.file)+", which runs on the same machine",
-					"change or remove the server's data, or stop it")
-				break
+			other.lines = append(other.lines, assignment{settings.Place{Line: i + 1}, "Service.ExecStart",
+				strings.Split(line, "#")[0]})
+		}
+	} else if other.read(g.file, g.text) != nil {
+		return []string{""}
+	}
+	for _, a := range other.lines {
+		section, key, _ := strings.Cut(a.key, ".")
+		if section != "Service" || restricts.MatchString(a.key) {
+			continue
+		}
+		folder, made := unitFolders[strings.TrimSuffix(key, "Directory")]
+		for _, word := range strings.FieldsFunc(a.value, betweenWords) {
+			if all = append(all, word); made {
+				all = append(all, filepath.Join(folder, strings.Split(word, ":")[0]))
 			}
 		}
 	}
+	return all
 }
 
 func (g given) isUnit() bool { return filepath.Ext(g.file) == ".service" }

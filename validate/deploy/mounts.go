@@ -173,6 +173,7 @@ func (s *Server) see(at settings.Place, v volume, named func(name string) fate) 
 		m.fate = anew("the volume at %s has no name", v.to)
 	default:
 		m.fate = named(v.from)
+		s.assume(Data, at, "the volume %s was made without other options (docker volume inspect)", shown(m.source))
 	}
 	s.mounts = append(s.mounts, m)
 }
