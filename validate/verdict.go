@@ -84,7 +84,7 @@ func (a *Runner) judge(p Point, t Tally) Row {
 		r.Reason = "no trial lost the lock, but " + a.whyUnsafe(p, r.Return)
 	default:
 		r.Verdict, r.Reason = Safe, a.whySafe(p)
-		if a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistEverysec && !expired {
+		if p.Crash != settings.PowerLoss && p.Persistence == cluster.PersistEverysec && !expired {
 			a.everysec(&r)
 		}
 	}
@@ -147,20 +147,16 @@ func (a *Runner) whySafe(p Point) string {
 		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of " +
 			"its own, and is not tried"
 	}
-	if Forgets(p.Persistence, p.Crash) {
+	if Forgets(p.Persistence, p.Crash) || p.Persistence == cluster.PersistRDB {
 		return fmt.Sprintf("the server forgets, and is back after %s, when every lock of %s has expired (%s with a "+
 			"drift of %g %%)",
 			p.Delay, p.TTL, Boundary(p.TTL, a.Drift), a.Drift*100)
 	}
 	switch {
-	case a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistAlways:
+	case p.Crash != settings.PowerLoss && p.Persistence == cluster.PersistAlways:
 		return "each lock is written and synced before it is answered"
-	case a.Server.Killed(p.Crash):
-		return "each lock is written before it is answered"
-	case p.Crash == settings.Shutdown && p.Persistence == cluster.PersistRDB:
-		return "SHUTDOWN saves a snapshot, since there are save points"
-	case p.Crash == settings.Shutdown:
-		return "SHUTDOWN writes and syncs the append-only file"
+	case p.Crash != settings.PowerLoss:
+		return "each lock is written before it is answered, however the server is stopped"
 	}
 	return "appendfsync always syncs each lock before it is answered"
 }

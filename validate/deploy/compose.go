@@ -106,9 +106,6 @@ func (d document) service(name string, service any) *Server {
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
 		hasEntry: dig(service, "entrypoint") != nil,
 		at:       d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
-	if dig(service, "user") != nil {
-		c.user = fmt.Sprint(dig(service, "user"))
-	}
 	if dig(service, "command") == nil {
 		c.at = d.at("services", name)
 	}
@@ -236,12 +233,6 @@ func (d document) hooks(s *Server, name string, service any) {
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
 func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
 	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
-	if signal := text(service, "stop_signal"); signal != "" {
-		s.stopSignal(at("stop_signal"), "stop_signal", signal)
-	}
-	if grace := text(service, "stop_grace_period"); grace != "" {
-		s.stopTimeout(at("stop_grace_period"), "stop_grace_period", duration(grace))
-	}
 	for _, key := range []string{"update_config", "rollback_config"} {
 		if order := text(service, "deploy", key, "order"); order != "" && order != "stop-first" {
 			s.misses(Single, at("deploy", key, "order"), "order: "+order,
@@ -286,16 +277,4 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 func engineReturns(kill string) map[settings.Crash]string {
 	return map[settings.Crash]string{settings.Kill: kill, settings.Shutdown: "docker restart brings it back at once",
 		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"}
-}
-
-// duration is a time to wait; one that is not understood may be the shortest.
-func duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		d, err = parseTimeSpan(text)
-	}
-	if err != nil {
-		d = 1
-	}
-	return d
 }

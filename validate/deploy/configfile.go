@@ -98,12 +98,9 @@ func (s *Server) weigh(redis *settings.Redis, ignore []string) {
 		}
 	}
 	for _, r := range redis.Remarks {
-		name, _, _ := strings.Cut(r.What, " ")
-		stop := strings.HasPrefix(name, "shutdown-on-sig")
 		switch {
-		case len(r.Doubts) == 0 || stop && redis.AppendOnly,
-			stop && len(redis.Save) > 0 && redis.Last(name) == "save": // which it does anyway
-		case stop || r.Data:
+		case len(r.Doubts) == 0:
+		case r.Data:
 			s.lacks(Data, r.Place, r.What, r.Doubts...)
 		default:
 			s.lacks(Settings, r.Place, r.What, r.Doubts...)

@@ -35,14 +35,7 @@ func readInspect(d document) *Server {
 		c.env[name] = value
 	}
 	s.inspected(d, c.image)
-	c.user = text(config, "User")
 	s.told(d.at("Config", "Labels"), dig(config, "Labels"))
-	if signal := text(config, "StopSignal"); signal != "" {
-		s.stopSignal(d.at("Config", "StopSignal"), "StopSignal", signal)
-	}
-	if timeout := dig(config, "StopTimeout"); timeout != nil {
-		s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", duration(fmt.Sprint(timeout)))
-	}
 	if test := list(dig(config, "Healthcheck", "Test")); len(test) > 1 {
 		all, _ := words(test[1:])
 		if fmt.Sprint(test[0]) == "CMD-SHELL" {

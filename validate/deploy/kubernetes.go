@@ -207,11 +207,6 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
 		at:    p.in("containers", i),
 		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
-	security := dig(p.spec, "securityContext")
-	user := p.runAs(c)
-	if user != nil && dig(security, "fsGroup") == nil { // by which kubelet gives the volumes to it
-		in.user = fmt.Sprint(user)
-	}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
 		switch in.env[name] = text(v, "value"); {
@@ -250,11 +245,6 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 	return in
 }
 
-// runAs is the user of a container, nil for its image's own.
-func (p pod) runAs(c any) any {
-	return cmp.Or(dig(c, "securityContext", "runAsUser"), dig(p.spec, "securityContext", "runAsUser"))
-}
-
 // kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
 var kubernetesVariable = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][\w.-]*)\)`)
 
@@ -282,11 +272,6 @@ func (p pod) initial(s *Server) {
 		if dig(c, "restartPolicy") != nil {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
-		}
-		for _, server := range list(dig(p.spec, "containers")) {
-			if user := p.runAs(server); user != nil { // else the server's entrypoint gives the folder back
-				s.rightsBeside(at, who, all, fmt.Sprint(user))
-			}
 		}
 		if e := besides(all); e.known && e.most == 0 && (runsWords(text(c, "image")) || dig(c, "command") != nil) {
 			continue

@@ -71,15 +71,6 @@ func readSystemd(u *unit) *Server {
 		s.mountUnit(m)
 	}
 	s.hooks(u)
-	for _, key := range []string{"KillSignal", "RestartKillSignal"} {
-		if a := u.last("Service."+key, ""); a.value != "" {
-			s.stopSignal(a.at, key, a.value)
-		}
-	}
-	// 0 is none (systemd.service(5))
-	if a := u.last("Service.TimeoutStopSec", ""); a.value != "" && s.span(u, "Service.TimeoutStopSec", "90s") > 0 {
-		s.stopTimeout(a.at, "TimeoutStopSec", s.span(u, "Service.TimeoutStopSec", "90s"))
-	}
 	if s.folder == "" {
 		s.folder = "/" // systemd.exec(5), WorkingDirectory
 	}
@@ -127,7 +118,7 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 	for _, key := range keys {
 		for _, a := range u.all("Service." + key) {
 			for _, words := range u.commands(a) {
-				if !s.ofContainer(u, a, words) {
+				if !u.ofContainer(words) {
 					what(a, words, s.beside(a.at, key, words, Settings))
 				}
 			}
@@ -137,7 +128,6 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
-		s.rights = append(s.rights, rightsOf(a.at, words)...)
 		if e.most > e.sleep {
 			s.lacks(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
 				"give the sleep a line of its own", e.most))
@@ -151,11 +141,7 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 }
 
 func (s *Server) hooks(u *unit) {
-	s.eachBeside(u, func(a assignment, _ []string, e effect) {
-		if e.known && e.abrupt && a.key == "Service.ExecStop" {
-			s.abrupt, s.unsureStop = &Link{Place: a.at, What: "ExecStop ends the server without a last snapshot"}, nil
-		}
-	}, "ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload")
+	s.eachBeside(u, func(assignment, []string, effect) {}, "ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload")
 }
 
 // blocked reports whether NoExecPaths keep the unit from running a program: of the paths that it lies below, the
@@ -254,11 +240,6 @@ func (s *Server) start(u *unit) time.Duration {
 		c.wrong = "docker-entrypoint.sh, which is an image's"
 	case c.server == "" && c.wrong == "":
 		c.wrong = "the command " + filepath.Base(words[0])
-	}
-	if c.behind && u.last("Service.KillMode", "control-group").value != "control-group" {
-		s.unsureStop = &Link{Place: a.at,
-			What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write " +
-				"exec before it"}
 	}
 	s.run(a.at, c)
 	if s.config != nil && path.IsAbs(s.config.path) && u.inUse {
