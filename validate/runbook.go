@@ -154,7 +154,7 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 		if !redis.AppendOnly {
 			all = append(all, a.appendOnly("everysec"), a.appendOnly("always"))
 		} else if redis.AppendFsync != "always" {
-			all = append(all, a.setting("sync each lock", "each lock waits for an fsync (--disk measures it)", "appendfsync",
+			all = append(all, a.setting("sync each lock", "each lock waits for an fsync", "appendfsync",
 				"always", func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
 		}
 		if a.Server.Flags == "" { // else a command of one's own takes its image's settings away
@@ -203,7 +203,7 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	price := "each lock is written to a file, which is rewritten from time to time by a child that may need as much " +
 		"memory again"
 	if fsync == "always" {
-		price = "each lock waits for an fsync (--disk measures it)"
+		price = "each lock waits for an fsync"
 	}
 	on, line := config("appendonly", "yes"), a.line("appendonly yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"

@@ -40,7 +40,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{other, "--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
 		{[]string{other, "--format", "xml"}, "--format xml: there is no such format"},
 		{[]string{"--set", "bind", "--service", "redis"}, "--service names a service in a file"},
-		{[]string{other, "--json", "--format", "sarif"}, "--json prints the answer, and --format sarif its findings"},
+		{[]string{other, "--json", "--format", "github"}, "--json prints the answer, and --format github its findings"},
 		{[]string{other, "--on", "lokal"}, "there is no such cluster: did you mean local?"},
 		{[]string{other, "--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
 		{[]string{other, "--out", ""}, "--out is empty"},
@@ -121,7 +121,6 @@ func TestAFolderIsLinted(t *testing.T) {
 			"b/redis.yaml:2: LP018 in doubt: this is not YAML"},
 		"json":   {`"id": "LP003"`, `"line": 4`},
 		"github": {"::error file=compose.yaml,line=4,title=LP003::", "::warning file=a/redis.service,line=3,title=LP012::"},
-		"sarif":  {`"version": "2.1.0"`, `"ruleId": "LP003"`, `"startLine": 4`},
 	} {
 		p := fake(expected)
 		p.suite = predicted
@@ -130,7 +129,7 @@ func TestAFolderIsLinted(t *testing.T) {
 		for _, part := range parts {
 			require.Contains(t, got.out, part, format)
 		}
-		if format == "json" || format == "sarif" {
+		if format == "json" {
 			require.True(t, json.Valid([]byte(got.out)))
 		}
 	}
@@ -243,7 +242,7 @@ func TestValidateTellsNoSecret(t *testing.T) {
 			require.NoError(t, os.WriteFile(tt.file, []byte(tt.text), 0o600))
 			p := fake(expected)
 			p.suite = predicted
-			for _, more := range [][]string{nil, {"--json"}, {"--verbose"}, {"--format", "sarif"}} {
+			for _, more := range [][]string{nil, {"--json"}, {"--verbose"}, {"--format", "github"}} {
 				got := p.try(slices.Concat([]string{"validate", tt.file, "--out", "out", "--trials", "1"}, tt.flags, more)...)
 				require.NotContains(t, got.out+got.err, "hunter22")
 			}

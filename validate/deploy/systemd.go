@@ -132,35 +132,13 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 			s.lacks(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
 				"give the sleep a line of its own", e.most))
 		}
-		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
-			s.lacks(Restart, a.at,
-				fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
-		}
+		sum += e.sleep
 	}, "ExecCondition", "ExecStartPre")
 	return sum
 }
 
 func (s *Server) hooks(u *unit) {
 	s.eachBeside(u, func(assignment, []string, effect) {}, "ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload")
-}
-
-// blocked reports whether NoExecPaths keep the unit from running a program: of the paths that it lies below, the
-// longest counts, and ExecPaths wins a draw (systemd.exec(5)). /bin and /sbin lead to /usr.
-func (u *unit) blocked(program string) bool {
-	merged := func(p string) string {
-		p = path.Clean(strings.TrimLeft(p, "-+"))
-		if first, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/"); first == "bin" || first == "sbin" {
-			return "/usr" + p
-		}
-		return p
-	}
-	of := func(key string) (all []string) {
-		for _, p := range u.words("Service." + key) {
-			all = append(all, merged(p))
-		}
-		return all
-	}
-	return nearest(merged(program), of("NoExecPaths")) > nearest(merged(program), of("ExecPaths"))
 }
 
 // nearest is the length of the longest of the paths that a file lies below.
