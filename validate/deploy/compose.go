@@ -17,7 +17,7 @@ import (
 // engineBackoff is how long the Docker engine waits before it restarts a container for the first time.
 const engineBackoff = 100 * time.Millisecond
 
-func (all *Deployment) readCompose(d document) (found []*Server) {
+func (all *Deployment) readCompose(d document, files []document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
@@ -36,11 +36,9 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 		found = append(found, d.service(name, service))
 	}
 	for _, s := range found {
-		for _, layer := range append(d.layers, d) {
-			if layer.tagged.File != "" {
-				s.misses(Settings, layer.tagged, "!reset, !override, COMPOSE_FILE or a second override",
-					"take back anything: give the output of docker compose config")
-			}
+		if at, several := d.merged(files); several {
+			s.misses(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
+				"compose config")
 		}
 		for _, key := range keys(any(d.root)) {
 			if !slices.Contains(allowed["compose"], key) && !strings.HasPrefix(key, "x-") {

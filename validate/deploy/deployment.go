@@ -39,12 +39,8 @@ func (d *Deployment) assemble(o Options) error {
 			d.unreadable(doc.at(), "not understood: this document; it could start any server: "+Wanted)
 		}
 	}
-	projects, err := composeProjects(compose)
-	if err != nil {
-		return err
-	}
-	for _, doc := range projects {
-		d.Servers = append(d.Servers, d.readCompose(doc)...)
+	for _, doc := range compose {
+		d.Servers = append(d.Servers, d.readCompose(doc, compose)...)
 	}
 	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
@@ -60,8 +56,8 @@ func (d *Deployment) assemble(o Options) error {
 			fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: give me the "+
 				"rendered objects "+
 				"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")))
-	case len(projects) > 0 && len(d.Servers) == 0:
-		d.unreadable(projects[0].at("services"),
+	case len(compose) > 0 && len(d.Servers)+len(d.unread) == 0:
+		d.unreadable(compose[0].at("services"),
 			"not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
 	}
 	return d.bare(o)

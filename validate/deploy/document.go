@@ -18,13 +18,11 @@ import (
 
 // document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.
 type document struct {
-	file string
-	body ast.Node
-	path []any // to an item of a List
-	root map[string]any
-	// layers are the files that it was merged of, and tagged is where one takes back what another has said.
-	layers []document
-	tagged settings.Place
+	file   string
+	body   ast.Node
+	path   []any // to an item of a List
+	root   map[string]any
+	tagged settings.Place // where it takes back what another file says
 }
 
 func readDocuments(file string, data []byte) (documents []document, err error) {
@@ -74,25 +72,6 @@ func (d document) items() (all []document) {
 
 // at is the place of what a path of keys and indices leads to, or of the nearest that is written out above it.
 func (d document) at(path ...any) settings.Place {
-	at, _ := d.find(path)
-	return at
-}
-
-// find is the place, and how many steps of the path lead to it. Of several layers, the last that has as many counts;
-// an item of a list that was merged stands anywhere.
-func (d document) find(path []any) (at settings.Place, steps int) {
-	for _, layer := range d.layers {
-		named := path
-		if i := slices.IndexFunc(path, func(step any) bool { _, isIndex := step.(int); return isIndex }); i >= 0 {
-			named = path[:i]
-		}
-		if found, n := layer.find(named); n >= steps {
-			at, steps = found, n
-		}
-	}
-	if len(d.layers) > 0 {
-		return at, steps
-	}
 	for n := len(path); n >= 0; n-- {
 		builder := (&yaml.PathBuilder{}).Root()
 		for _, step := range slices.Concat(d.path, path[:n]) {
@@ -123,9 +102,9 @@ func (d document) find(path []any) (at settings.Place, steps int) {
 				line--
 			}
 		}
-		return settings.Place{File: d.file, Line: line}, n
+		return settings.Place{File: d.file, Line: line}
 	}
-	return settings.Place{File: d.file}, 0
+	return settings.Place{File: d.file}
 }
 
 func dig(root any, path ...string) any {

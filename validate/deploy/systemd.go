@@ -132,7 +132,9 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 			s.lacks(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
 				"give the sleep a line of its own", e.most))
 		}
-		sum += e.sleep
+		if sum += e.sleep; e.sleep > 0 && len(u.words("Service.NoExecPaths")) > 0 && !strings.HasPrefix(a.value, "+") {
+			s.lacks(Restart, a.at, "NoExecPaths may keep the sleep from running: write it with a + before it")
+		}
 	}, "ExecCondition", "ExecStartPre")
 	return sum
 }
