@@ -52,7 +52,6 @@ type Answer struct {
 	// Assumptions are what each safe rests on.
 	Assumptions []deploy.Link `json:"assumptions,omitempty"`
 	Runbooks    []Runbook     `json:"runbooks,omitempty"`
-	Disk        *Disk         `json:"disk,omitempty"`
 	Interrupted bool          `json:"interrupted,omitempty"`
 	// Failure is how the harness itself first failed, in any trial.
 	Failure string        `json:"failure,omitempty"`

@@ -91,11 +91,12 @@ func TestAServerInAContainer(t *testing.T) {
 		return d
 	}
 	a := runner(t, "", 0)
-	for _, files := range [][]string{{file}, nil} {
-		a.Server = read(files...).Server
-		require.Equal(t, []Verdict{Safe, Safe, Safe}, verdicts(judged(t, a)), "%+v", a.Server.Links)
-		require.Empty(t, a.Server.Redis.Unknown)
-	}
+	a.Server = read(file).Server
+	require.Equal(t, []Verdict{Safe, Safe, Safe}, verdicts(judged(t, a)), "%+v", a.Server.Links)
+	require.Empty(t, a.Server.Redis.Unknown)
+	a.Server = read().Server
+	require.Equal(t, []Verdict{Inconclusive, Inconclusive, Inconclusive}, verdicts(judged(t, a)),
+		"by itself it does not know on which volume of its container its data are")
 	require.NoError(t, client.ConfigSet(t.Context(), "appendfsync", "no").Err())
 	broken := fmt.Sprint(read(file).Server.Broken(settings.PowerLoss, false))
 	require.Contains(t, broken, "the file says appendfsync always, and the running server ("+address+") has appendfsync no")

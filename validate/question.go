@@ -40,8 +40,6 @@ type Question struct {
 	Guard    bool
 	Parallel int
 	Out      string // folder for the histories of violations, "" for none
-	// Disk is how long an fsync of this machine's disk takes; nil: it was not measured.
-	Disk *Disk
 }
 
 // Longest is the longest TTL, which is the one that a restart delay has to

@@ -61,9 +61,6 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 		}
 		runner := *a
 		runner.On, runner.Trials, runner.Out, runner.Stage = suite.Virtual, runbookTrials, "", nil
-		server := *a.Server
-		redis := *a.Server.Redis
-		server.Redis, runner.Server = &redis, &server
 		c.change(&runner)
 		found := &Answer{}
 		if err := runner.Judge(ctx, found); err != nil || ctx.Err() != nil {
@@ -157,7 +154,7 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 		if !redis.AppendOnly {
 			all = append(all, a.appendOnly("everysec"), a.appendOnly("always"))
 		} else if redis.AppendFsync != "always" {
-			all = append(all, a.setting("sync each lock", "each lock waits for an fsync (--disk measures it)", "appendfsync",
+			all = append(all, a.setting("sync each lock", "each lock waits for an fsync", "appendfsync",
 				"always", func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
 		}
 		if a.Server.Flags == "" { // else a command of one's own takes its image's settings away
@@ -197,7 +194,7 @@ func (a *Runner) setting(title, price, name, value string, change func(*settings
 		Check: "redis-cli CONFIG GET says the new value, before and after a restart",
 		Steps: []Step{config(name, value), step},
 		Back:  []Step{config(name, before), {Line: name + " " + before, Place: step.Place, Was: name + " " + value}}},
-		change: func(q *Runner) { change(q.Server.Redis) }}
+		change: func(q *Runner) { q.Server = q.Server.Changed(change) }}
 }
 
 // appendOnly switches the append-only file on without a restart: a server that finds its snapshot alone at a start with
@@ -206,7 +203,7 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	price := "each lock is written to a file, which is rewritten from time to time by a child that may need as much " +
 		"memory again"
 	if fsync == "always" {
-		price = "each lock waits for an fsync (--disk measures it)"
+		price = "each lock waits for an fsync"
 	}
 	on, line := config("appendonly", "yes"), a.line("appendonly yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
@@ -223,7 +220,9 @@ func (a *Runner) appendOnly(fsync string) candidate {
 		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // before the line, for a crash
 			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, config("appendonly", "no"),
 			config("appendfsync", a.Server.Redis.Value("appendfsync"))}},
-		change: func(q *Runner) { q.Server.Redis.AppendOnly, q.Server.Redis.AppendFsync = true, fsync }}
+		change: func(q *Runner) {
+			q.Server = q.Server.Changed(func(r *settings.Redis) { r.AppendOnly, r.AppendFsync = true, fsync })
+		}}
 }
 
 // sleep keeps the server away until every lock has expired.
@@ -252,11 +251,12 @@ func (a *Runner) sleep() candidate {
 
 // away keeps the server of a changed question away for so long.
 func (q *Runner) away(wait time.Duration) {
-	returns := map[settings.Crash]deploy.Return{}
+	server := *q.Server
+	server.Returns = map[settings.Crash]deploy.Return{}
 	for _, crash := range settings.Crashes {
-		returns[crash] = deploy.Return{After: max(wait, q.Server.Returns[crash].After), Why: "the change"}
+		server.Returns[crash] = deploy.Return{After: max(wait, q.Server.Returns[crash].After), Why: "the change"}
 	}
-	q.Server.Returns = returns
+	q.Server = &server
 }
 
 // shorter gives the locks a TTL that is over before the server is back.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,6 +156,25 @@ func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 				require.Equal(t, given[i], Predicted(name) == history.Violated, name)
 			}
 		}
+	}
+}
+
+// What a server with other settings would keep is judged by where it would keep it: a file among data that go with their
+// container helps nobody.
+func TestAdviceIsJudgedByWhereTheDataLie(t *testing.T) {
+	for volume, helps := range map[string]bool{"tmpfs: [/data]": false, "volumes: ['data:/data']": true} {
+		file := filepath.Join(t.TempDir(), "compose.yaml")
+		require.NoError(t, os.WriteFile(file, []byte("services: {lock: {image: 'redis:7', command: [redis-server, --save, ''], "+
+			volume+"}}\nvolumes: {data: {}}\n"), 0o600))
+		d, err := deploy.Read([]string{file}, deploy.Options{})
+		require.NoError(t, err)
+		a := runner(t, "", 0)
+		a.Server = d.Server
+		answer := judged(t, a)
+		require.Equal(t, Unsafe, answer.Verdict)
+		require.NoError(t, a.Advise(context.Background(), answer))
+		require.Equal(t, helps, slices.ContainsFunc(answer.Runbooks,
+			func(r Runbook) bool { return strings.Contains(r.Name, "appendfsync always") }), volume)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/kinds"
@@ -84,8 +83,8 @@ func (a *Runner) judge(p Point, t Tally) Row {
 		r.Reason = "no trial lost the lock, but " + a.whyUnsafe(p, r.Return)
 	default:
 		r.Verdict, r.Reason = Safe, a.whySafe(p)
-		if a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistEverysec && !expired {
-			a.everysec(&r)
+		if p.Crash != settings.PowerLoss && p.Persistence == cluster.PersistEverysec && !expired {
+			r.Condition = everysec
 		}
 	}
 	return r
@@ -94,27 +93,10 @@ func (a *Runner) judge(p Point, t Tally) Row {
 // synced reports whether a lock counts only once its server's append-only file is synced.
 func (p Point) synced() bool { return p.WaitAOF && p.Persistence == cluster.PersistEverysec }
 
-// everysec names the condition of a kill under appendfsync everysec. While a background fsync runs, Redis puts the
-// write off for up to two seconds, and answers (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of
-// 15 locks with an undelayed fdatasync, and 1 of 110 where each took 10 ms.
-func (a *Runner) everysec(r *Row) {
-	r.Condition = "unless an fsync runs just then: Redis then answers first, for up to 2 s"
-	if a.Disk == nil {
-		r.Condition += " (--disk measures it)"
-		return
-	}
-	r.Condition += fmt.Sprintf(" (an fsync in %s takes %s, 99th percentile %s, once a second)", a.Disk.Dir,
-		a.Disk.Median.Round(time.Microsecond),
-		a.Disk.P99.Round(time.Microsecond))
-	if a.Disk.P99 >= lossy {
-		r.Verdict, r.Reason = Inconclusive,
-			fmt.Sprintf("fsyncs here take as long as %s, and where they took %s, 1 of 110 kills right after the "+
-				"grant lost the lock", a.Disk.P99.Round(time.Millisecond), lossy)
-	}
-}
-
-// lossy is the shortest fdatasync at which a loss was measured.
-const lossy = 10 * time.Millisecond
+// everysec is the condition of a kill under appendfsync everysec. While a background fsync runs, Redis puts the write
+// off for up to two seconds, and answers (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of 15 locks
+// with an undelayed fdatasync, and 1 of 110 where each took 10 ms.
+const everysec = "unless an fsync runs just then: Redis then answers first, for up to 2 s"
 
 func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
 	back := "is back at once"
@@ -147,20 +129,16 @@ func (a *Runner) whySafe(p Point) string {
 		return "a lock counts once the append-only file that has it is synced (WAITAOF); an extension needs a WAITAOF of " +
 			"its own, and is not tried"
 	}
-	if Forgets(p.Persistence, p.Crash) {
+	if Forgets(p.Persistence, p.Crash) || p.Persistence == cluster.PersistRDB {
 		return fmt.Sprintf("the server forgets, and is back after %s, when every lock of %s has expired (%s with a "+
 			"drift of %g %%)",
 			p.Delay, p.TTL, Boundary(p.TTL, a.Drift), a.Drift*100)
 	}
 	switch {
-	case a.Server.Killed(p.Crash) && p.Persistence == cluster.PersistAlways:
+	case p.Crash != settings.PowerLoss && p.Persistence == cluster.PersistAlways:
 		return "each lock is written and synced before it is answered"
-	case a.Server.Killed(p.Crash):
-		return "each lock is written before it is answered"
-	case p.Crash == settings.Shutdown && p.Persistence == cluster.PersistRDB:
-		return "SHUTDOWN saves a snapshot, since there are save points"
-	case p.Crash == settings.Shutdown:
-		return "SHUTDOWN writes and syncs the append-only file"
+	case p.Crash != settings.PowerLoss:
+		return "each lock is written before it is answered, however the server is stopped"
 	}
 	return "appendfsync always syncs each lock before it is answered"
 }

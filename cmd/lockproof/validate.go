@@ -39,7 +39,6 @@ type validateFlags struct {
 	delay             time.Duration
 	driftFactor       float64
 	on, out, format   string
-	disk              string
 	trials, parallel  int
 	seed              uint64
 
@@ -107,7 +106,6 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 		"the lock, on one server, waits by WAITAOF for its disk and those of --wait replicas (Redis 7.2 or later)")
 	f.BoolVar(&v.guard, "restart-guard", false, "the clients refuse a server that was started within the longest TTL")
 	f.StringSliceVar(&v.ignore, "ignore", nil, "directives that you know not to matter")
-	f.StringVar(&v.disk, "disk", "", "measure how long an fsync takes in this folder, on the servers' disk")
 	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
 	f.IntVar(&v.trials, "trials", 0,
 		fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
@@ -168,7 +166,9 @@ func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Repo
 	runner := &validate.Runner{Question: question, Suite: p.suite,
 		Stage:   func(next string) { display.update(func() { what = next }) },
 		Observe: func(suite.Result) { display.update(func() { done++ }) }}
-	err = v.ask(ctx, runner, answer)
+	if err = runner.Judge(ctx, answer); err == nil {
+		err = runner.Advise(ctx, answer)
+	}
 	display.finish()
 	if err != nil {
 		return nil, failed(err)
@@ -352,21 +352,6 @@ func (v *validateFlags) checkNames() error {
 		}
 	}
 	return err
-}
-
-// ask goes through all that is asked for. What ctx cuts short is told as far as
-// it went.
-func (v validateFlags) ask(ctx context.Context, a *validate.Runner, answer *validate.Answer) (err error) {
-	if v.disk != "" {
-		if a.Disk, err = validate.MeasureDisk(ctx, v.disk); err != nil {
-			return err
-		}
-		answer.Disk = a.Disk
-	}
-	if err := a.Judge(ctx, answer); err != nil {
-		return err
-	}
-	return a.Advise(ctx, answer)
 }
 
 // reportValidation writes the answer's files, if it is told to, and then prints it.

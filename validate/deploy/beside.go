@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,10 +14,7 @@ type effect struct {
 	known bool
 	sleep time.Duration // for which it does nothing, at least
 	most  time.Duration // that it sleeps, if what comes before lets it
-	stop  bool          // it stops the server in the way that a SHUTDOWN does
-	// abrupt: it stops the server without a snapshot.
-	abrupt bool
-	forks  bool // it lets the server fork a child
+	forks bool          // it lets the server fork a child
 }
 
 // reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a
@@ -51,8 +47,7 @@ func besides(words []string) effect {
 		if i > 0 {
 			e.sleep = 0
 		}
-		whole = effect{true, whole.sleep + e.sleep, whole.most + e.most, whole.stop || e.stop, whole.abrupt || e.abrupt,
-			whole.forks || e.forks}
+		whole = effect{true, whole.sleep + e.sleep, whole.most + e.most, whole.forks || e.forks}
 	}
 	return whole
 }
@@ -105,7 +100,7 @@ func program(words []string) effect {
 	case "timeout":
 		if args, ok := afterFlags(args, "k: s: kill-after: signal: preserve-status foreground"); ok {
 			e := program(args[1:])
-			return effect{known: e.known && e.most == 0, stop: e.stop, abrupt: e.abrupt, forks: e.forks}
+			return effect{known: e.known && e.most == 0, forks: e.forks}
 		}
 	case "nc", "ncat":
 		_, ok := afterFlags(args, "z v w: zv vz")
@@ -114,9 +109,9 @@ func program(words []string) effect {
 	case "redis-cli", "valkey-cli":
 		return asks(args)
 	case "kill":
-		return kills(args)
+		return effect{known: kills(args)}
 	case "redis-shutdown", "valkey-shutdown": // redis-cli shutdown, of Fedora's and RHEL's redis.rpm
-		return effect{known: true, stop: true}
+		return effect{known: true}
 	}
 	return effect{}
 }
@@ -163,29 +158,21 @@ func asks(args []string) effect {
 		strings.ToLower(args[1])):
 		return effect{known: true}
 	case command == "shutdown":
-		last := strings.ToLower(strings.Join(args[1:], " "))
-		return effect{known: slices.Contains([]string{"", "save", "nosave"}, last), stop: true, abrupt: last == "nosave"}
+		return effect{known: slices.Contains([]string{"", "save", "nosave"}, strings.ToLower(strings.Join(args[1:], " ")))}
 	}
 	return effect{}
 }
 
-func kills(args []string) effect {
-	signal, targets := "TERM", args
+// kills reports whether a command sends a signal to a process by its number: it is a stop, or a kill.
+func kills(args []string) bool {
+	targets := args
 	switch {
 	case len(args) > 2 && (args[0] == "-s" || args[0] == "--signal"):
-		signal, targets = args[1], args[2:]
+		targets = args[2:]
 	case len(args) > 1 && strings.HasPrefix(args[0], "-"):
-		signal, targets = args[0][1:], args[1:]
+		targets = args[1:]
 	}
-	signal = strings.TrimPrefix(strings.ToUpper(signal), "SIG")
-	known := !slices.ContainsFunc(targets, func(t string) bool { return !pid.MatchString(t) }) && len(targets) > 0
-	switch signal {
-	case "TERM", "15", "INT", "2":
-		return effect{known: known, stop: true}
-	case "HUP", "1", "0": // which Redis ignores (setupSignalHandlers)
-		return effect{known: known}
-	}
-	return effect{known: known, stop: true, abrupt: true}
+	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t string) bool { return !pid.MatchString(t) })
 }
 
 var pid = regexp.MustCompile(`^(?:\$\{?MAINPID\}?|1|[0-9]+)$`)
@@ -206,8 +193,6 @@ func (s *Server) beside(at settings.Place, what string, words []string, name Lin
 		s.misses(name, at, what+program, "change settings, remove data, or start and stop servers", crashes...)
 	case e.forks:
 		s.Forks = &Link{Place: at, What: what + " lets the server fork a child"}
-	case e.abrupt:
-		s.unsureStop = &Link{Place: at, What: fmt.Sprintf("%s stops the server without a last snapshot", what)}
 	}
 	return e
 }

@@ -21,7 +21,6 @@ type commandLine struct {
 	wrong     string // what was not understood, "" for a recognised command
 	open      string // an option whose value is a variable that nothing sets
 	usesImage bool   // it goes through the official entrypoint
-	behind    bool   // a shell may stay in front of it, and keep signals from it
 	shell     bool   // a shell starts it, which passes on no words behind its script
 }
 
@@ -177,7 +176,6 @@ func (c commandLine) script(at settings.Place, text string) commandLine {
 	}
 	inner := readCommand(at, words)
 	inner.sleep += c.sleep
-	inner.behind = inner.behind || words[0] != "exec"
 	if inner.open != "" {
 		return commandLine{wrong: "a shell script with a variable among its options"}
 	}

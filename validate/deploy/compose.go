@@ -17,10 +17,15 @@ import (
 // engineBackoff is how long the Docker engine waits before it restarts a container for the first time.
 const engineBackoff = 100 * time.Millisecond
 
-func (all *Deployment) readCompose(d document) (found []*Server) {
+func (all *Deployment) readCompose(d document, files []document) (found []*Server) {
 	var rest []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
+		if dig(service, "image") == nil && dig(service, "build") == nil && dig(service, "extends") == nil {
+			all.unreadable(d.at("services", name), "the service "+name+" has no image, so that it is a part of one in "+
+				"another file: give the output of docker compose config")
+			continue
+		}
 		if entry, args := dig(service, "entrypoint"),
 			dig(service, "command"); !mayServe(text(service, "image"), name, entry, args) {
 			if rest = append(rest, name); isSentinel(text(service, "image"), entry, args) {
@@ -31,11 +36,9 @@ func (all *Deployment) readCompose(d document) (found []*Server) {
 		found = append(found, d.service(name, service))
 	}
 	for _, s := range found {
-		for _, layer := range append(d.layers, d) {
-			if layer.tagged.File != "" {
-				s.misses(Settings, layer.tagged, "!reset, !override or COMPOSE_FILE",
-					"take back anything: give the output of docker compose config")
-			}
+		if at, several := d.merged(files); several {
+			s.misses(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
+				"compose config")
 		}
 		for _, key := range keys(any(d.root)) {
 			if !slices.Contains(allowed["compose"], key) && !strings.HasPrefix(key, "x-") {
@@ -101,9 +104,6 @@ func (d document) service(name string, service any) *Server {
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
 		hasEntry: dig(service, "entrypoint") != nil,
 		at:       d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
-	if dig(service, "user") != nil {
-		c.user = fmt.Sprint(dig(service, "user"))
-	}
 	if dig(service, "command") == nil {
 		c.at = d.at("services", name)
 	}
@@ -196,7 +196,7 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 		if m := asMap(file); m != nil {
 			file = m["path"]
 		}
-		values, err := readEnvironment(filepath.Join("/", d.folder(), fmt.Sprint(file)))
+		values, err := readEnvironment(filepath.Join("/", d.folder(), fmt.Sprint(file)), true)
 		if err != nil || strings.Contains(fmt.Sprint(file), "$") || filepath.IsAbs(fmt.Sprint(file)) {
 			at := d.at("services", name, "env_file")
 			c.unreadEnv = &at
@@ -231,12 +231,6 @@ func (d document) hooks(s *Server, name string, service any) {
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
 func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
 	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
-	if signal := text(service, "stop_signal"); signal != "" {
-		s.stopSignal(at("stop_signal"), "stop_signal", signal)
-	}
-	if grace := text(service, "stop_grace_period"); grace != "" {
-		s.stopTimeout(at("stop_grace_period"), "stop_grace_period", duration(grace))
-	}
 	for _, key := range []string{"update_config", "rollback_config"} {
 		if order := text(service, "deploy", key, "order"); order != "" && order != "stop-first" {
 			s.misses(Single, at("deploy", key, "order"), "order: "+order,
@@ -252,6 +246,7 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 		}
 	}
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
+	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
 	restart, swarm := dig(service, "restart"), dig(service, "deploy", "restart_policy")
 	kind, _, _ := strings.Cut(fmt.Sprint(cmp.Or(restart, any("no"))), ":")
@@ -280,16 +275,4 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 func engineReturns(kill string) map[settings.Crash]string {
 	return map[settings.Crash]string{settings.Kill: kill, settings.Shutdown: "docker restart brings it back at once",
 		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"}
-}
-
-// duration is a time to wait; one that is not understood may be the shortest.
-func duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		d, err = parseTimeSpan(text)
-	}
-	if err != nil {
-		d = 1
-	}
-	return d
 }

@@ -65,11 +65,18 @@ func (d document) volume(value any) volume {
 		name = v.from
 	}
 	v.shows = path.Join(engineVolumes, cmp.Or(text(named, "name"), name), v.subpath)
-	if device := text(named, "driver_opts", "device"); path.IsAbs(device) &&
-		text(named, "driver_opts", "type") != "tmpfs" {
-		v.shows = path.Join(device, v.subpath)
+	if device := text(named, "driver_opts", "device"); device != "" && text(named, "driver_opts", "type") != "tmpfs" {
+		v.shows = path.Join(d.beside(device), v.subpath)
 	}
 	return v
+}
+
+// beside is a folder that the file names, whose relative paths begin in the file's own.
+func (d document) beside(folder string) string {
+	if path.IsAbs(folder) {
+		return path.Clean(folder)
+	}
+	return path.Join("/", d.folder(), folder)
 }
 
 func (d document) named(name string) fate {
@@ -91,7 +98,7 @@ func (d document) named(name string) fate {
 	case options == nil || len(keys(options)) == 0:
 		return fate{}
 	case (kind == "none" || kind == "" || kind == "bind") && device != "":
-		return onMachine(device)
+		return besideFile(device, d.beside(device))
 	}
 	return fileSystem("the volume "+name, kind, device, text(options, "o"))
 }

@@ -55,12 +55,19 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 		s.Redis, err = settings.ParseRedis(c.name, c.text, lines...)
 		s.establish(Settings, c.place, "%s", c.name)
 	default:
+		text := ""
 		if c.file != "" {
-			if _, cause := input.Read(c.file, input.Config); cause != nil {
+			data, cause := input.Read(c.file, input.Config)
+			if text = string(data); cause != nil {
 				c.lack, c.file = fmt.Sprintf("%s: %v", c.file, input.Cause(cause)), ""
 			}
 		}
-		if s.Redis, err = settings.ReadRedis(c.file, lines); c.file == "" {
+		if s.onMachine() && (s.unit == nil || s.unit.root == "") {
+			s.Redis, err = settings.ReadRedis(c.file, lines)
+		} else { // what it includes is not by that path on this machine
+			s.Redis, err = settings.ParseRedis(c.file, text, lines...)
+		}
+		if c.file == "" {
 			s.Unread = true
 			because := ""
 			if c.lack != "" {
@@ -91,12 +98,9 @@ func (s *Server) weigh(redis *settings.Redis, ignore []string) {
 		}
 	}
 	for _, r := range redis.Remarks {
-		name, _, _ := strings.Cut(r.What, " ")
-		stop := strings.HasPrefix(name, "shutdown-on-sig")
 		switch {
-		case len(r.Doubts) == 0 || stop && redis.AppendOnly,
-			stop && len(redis.Save) > 0 && redis.Last(name) == "save": // which it does anyway
-		case stop || r.Data:
+		case len(r.Doubts) == 0:
+		case r.Data:
 			s.lacks(Data, r.Place, r.What, r.Doubts...)
 		default:
 			s.lacks(Settings, r.Place, r.What, r.Doubts...)

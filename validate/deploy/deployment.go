@@ -39,12 +39,8 @@ func (d *Deployment) assemble(o Options) error {
 			d.unreadable(doc.at(), "not understood: this document; it could start any server: "+Wanted)
 		}
 	}
-	projects, err := composeProjects(compose)
-	if err != nil {
-		return err
-	}
-	for _, doc := range projects {
-		d.Servers = append(d.Servers, d.readCompose(doc)...)
+	for _, doc := range compose {
+		d.Servers = append(d.Servers, d.readCompose(doc, compose)...)
 	}
 	found := d.readKubernetes(kubernetes)
 	d.Servers = append(d.Servers, found...)
@@ -60,8 +56,8 @@ func (d *Deployment) assemble(o Options) error {
 			fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: give me the "+
 				"rendered objects "+
 				"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")))
-	case len(projects) > 0 && len(d.Servers) == 0:
-		d.unreadable(projects[0].at("services"),
+	case len(compose) > 0 && len(d.Servers)+len(d.unread) == 0:
+		d.unreadable(compose[0].at("services"),
 			"not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
 	}
 	return d.bare(o)
@@ -156,7 +152,9 @@ func (d *Deployment) given(o Options) {
 			case s.config == nil && o.Config != "":
 				s.lacks(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
-			case o.Config == "" && (s.config.name != "" || s.config.file != "" && !sameFile(s.config.file, c.File)) &&
+			case o.Config == "" && s.config.file != "" && sameFile(s.config.file, c.File): // which is read for the server
+				used[c] = true
+			case o.Config == "" && s.config.name+s.config.file != "" &&
 				path.Base(s.config.path) == filepath.Base(c.File):
 				s.lacks(Settings, s.CommandPlace,
 					fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",
@@ -295,6 +293,9 @@ func (d *Deployment) together(named bool) {
 				fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume "+
 					"of its own",
 					other.Name, shown(here)))
+		}
+		for _, m := range other.mounts {
+			s.touches(other.Place, other.Name, m.source, m.readOnly)
 		}
 		for _, name := range s.aliases {
 			// of one project

@@ -3,6 +3,7 @@ package deploy
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,13 +18,11 @@ import (
 
 // document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.
 type document struct {
-	file string
-	body ast.Node
-	path []any // to an item of a List
-	root map[string]any
-	// layers are the files that it was merged of, and tagged is where one takes back what another has said.
-	layers []document
-	tagged settings.Place
+	file   string
+	body   ast.Node
+	path   []any // to an item of a List
+	root   map[string]any
+	tagged settings.Place // where it takes back what another file says
 }
 
 func readDocuments(file string, data []byte) (documents []document, err error) {
@@ -73,25 +72,6 @@ func (d document) items() (all []document) {
 
 // at is the place of what a path of keys and indices leads to, or of the nearest that is written out above it.
 func (d document) at(path ...any) settings.Place {
-	at, _ := d.find(path)
-	return at
-}
-
-// find is the place, and how many steps of the path lead to it. Of several layers, the last that has as many counts;
-// an item of a list that was merged stands anywhere.
-func (d document) find(path []any) (at settings.Place, steps int) {
-	for _, layer := range d.layers {
-		named := path
-		if i := slices.IndexFunc(path, func(step any) bool { _, isIndex := step.(int); return isIndex }); i >= 0 {
-			named = path[:i]
-		}
-		if found, n := layer.find(named); n >= steps {
-			at, steps = found, n
-		}
-	}
-	if len(d.layers) > 0 {
-		return at, steps
-	}
 	for n := len(path); n >= 0; n-- {
 		builder := (&yaml.PathBuilder{}).Root()
 		for _, step := range slices.Concat(d.path, path[:n]) {
@@ -122,9 +102,9 @@ func (d document) find(path []any) (at settings.Place, steps int) {
 				line--
 			}
 		}
-		return settings.Place{File: d.file, Line: line}, n
+		return settings.Place{File: d.file, Line: line}
 	}
-	return settings.Place{File: d.file}, 0
+	return settings.Place{File: d.file}
 }
 
 func dig(root any, path ...string) any {
@@ -171,7 +151,7 @@ func words(value any) ([]string, error) {
 	case nil:
 		return nil, nil
 	case string:
-		return settings.SplitWords(v)
+		return plainWords(v)
 	case []string:
 		return v, nil
 	case []any:
@@ -184,13 +164,26 @@ func words(value any) ([]string, error) {
 	return nil, fmt.Errorf("it is neither a text nor a list")
 }
 
-// joined are the words of an entrypoint and its arguments.
+// joined are the words of an entrypoint and its arguments. Those of a text that is not understood follow a sign by
+// which no program is known.
 func joined(parts ...any) (all []string) {
 	for _, part := range parts {
-		one, _ := words(part)
+		one, err := words(part)
+		if err != nil {
+			one = append([]string{"?"}, strings.Fields(fmt.Sprint(part))...)
+		}
 		all = append(all, one...)
 	}
 	return all
+}
+
+// plainWords splits a text that compose, the engines and a shell split alike. At a shell's sign outside of quotes
+// compose cuts the text off.
+func plainWords(line string) ([]string, error) {
+	if strings.ContainsAny(outsideQuotes(line), ";&|<>`") {
+		return nil, errors.New("there are a shell's signs outside of quotes")
+	}
+	return unitWords(line)
 }
 
 // allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.

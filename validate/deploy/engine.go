@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,8 +14,7 @@ import (
 // quadletOptions are keys of a quadlet's [Container] by the names of podman's flags.
 var quadletOptions = map[string]string{"Entrypoint": "entrypoint", "Exec": "command", "Environment": "env",
 	"EnvironmentFile": "env-file", "Volume": "volume",
-	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "StopSignal": "stop-signal",
-	"StopTimeout": "stop-timeout", "HealthCmd": "health-cmd", "User": "user", "UserNS": "userns",
+	"Tmpfs": "tmpfs", "Mount": "mount", "WorkingDir": "workdir", "HealthCmd": "health-cmd",
 	"Label": "label", "Annotation": "annotation",
 	"Secret": "secret"}
 
@@ -77,8 +75,7 @@ func runFlags() *pflag.FlagSet {
 	f.SetInterspersed(false)
 	f.Usage = func() {}
 	for _, name := range append(slices.Clone(allowed["run values"]), "volume:v", "mount", "tmpfs", "env:e", "env-file",
-		"workdir:w", "entrypoint", "stop-signal",
-		"stop-timeout", "restart") {
+		"workdir:w", "entrypoint", "restart") {
 		name, letter, _ := strings.Cut(name, ":")
 		f.StringArrayP(name, letter, nil, "")
 	}
@@ -145,17 +142,17 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 	var err error
 	switch name {
 	case "entrypoint":
-		c.entry, err = settings.SplitWords(value)
+		c.entry, err = unitWords(value)
 		c.hasEntry, c.at = true, at
 	case "command":
-		c.command, err = settings.SplitWords(value)
+		c.command, err = unitWords(value)
 		c.at = at
 	case "workdir":
 		c.folder = value
 	case "env":
 		pairs := []string{value}
 		if as == "Environment" { // of a unit, which has several in a line
-			pairs, err = settings.SplitWords(value)
+			pairs, err = unitWords(value)
 		}
 		for _, pair := range pairs {
 			c.set(pair)
@@ -170,16 +167,10 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 		} else if secret[1] != "" {
 			c.set(secret[1])
 		}
-	case "user":
-		c.user = value
-	case "userns":
-		if value != "host" {
-			c.user = "of " + value
-		}
 	case "label", "annotation":
 		labels := []string{value}
 		if as != "--"+name {
-			labels, err = settings.SplitWords(value)
+			labels, err = unitWords(value)
 		}
 		for _, label := range labels {
 			s.told(at, []any{label})
@@ -192,10 +183,6 @@ func (s *Server) option(c *inContainer, at settings.Place, name, as, value strin
 		s.see(at, volume{kind: "tmpfs", to: strings.SplitN(value, ":", 2)[0], plain: true}, nil)
 	case "mount":
 		s.see(at, mountOption(value), c.named)
-	case "stop-signal":
-		s.stopSignal(at, as, value)
-	case "stop-timeout":
-		s.stopTimeout(at, as, duration(value))
 	case "health-cmd":
 		s.beside(at, as, []string{"sh", "-c", value}, Settings)
 	case "restart":
@@ -234,8 +221,7 @@ var plainSecret = regexp.MustCompile(`^[\w.-]+(?:,(?:type=mount|uid=\d+|gid=\d+|
 var containerName = regexp.MustCompile(`^[A-Za-z0-9_%$][A-Za-z0-9_.%$-]*$`)
 
 // ofContainer recognises commands of a unit that pull, stop or remove the unit's own container, without its volumes.
-// How a stop waits is judged.
-func (s *Server) ofContainer(u *unit, a assignment, words []string) bool {
+func (u *unit) ofContainer(words []string) bool {
 	if len(words) < 3 {
 		return false
 	}
@@ -245,21 +231,12 @@ func (s *Server) ofContainer(u *unit, a assignment, words []string) bool {
 	}
 	f := pflag.NewFlagSet("engine", pflag.ContinueOnError)
 	f.Usage = func() {}
-	wait := f.StringP("time", "t", "", "")
-	force := f.BoolP("force", "f", false, "")
+	f.StringP("time", "t", "", "")
+	f.BoolP("force", "f", false, "")
 	f.BoolP("ignore", "i", false, "")
 	if f.Parse(words[2:]) != nil || f.NArg() != 1 || words[1] != "pull" && !containerName.MatchString(f.Arg(0)) {
 		return false
 	}
-	last := f.Arg(0)
-	own := words[1] == "pull" || strings.Contains(u.last("Service.ExecStart", "").value, last)
-	if !own || !slices.Contains([]string{"pull", "stop", "rm"}, words[1]) {
-		return false
-	}
-	if d, err := parseTimeSpan(cmp.Or(*wait, "10")); a.key == "Service.ExecStop" && (err != nil || words[1] == "stop") {
-		s.stopTimeout(a.at, last+": -t", d)
-	} else if a.key == "Service.ExecStop" && words[1] == "rm" && *force && s.unsureStop == nil {
-		s.stopTimeout(a.at, last+": rm -f", 0)
-	}
-	return true
+	own := words[1] == "pull" || strings.Contains(u.last("Service.ExecStart", "").value, f.Arg(0))
+	return own && slices.Contains([]string{"pull", "stop", "rm"}, words[1])
 }

@@ -23,29 +23,28 @@ func inert(name string) bool { return inertName.MatchString(name) }
 // openssl-env(7)) is, so that one which the command uses is the command's own.
 func plainName(name string) bool { return !strings.Contains(name, "_") && name != "PATH" }
 
-// readEnvironment reads a file of variables, as systemd, compose and the engines do: NAME=value, one a line. A value
-// with variables in it is a variable itself.
-func readEnvironment(file string) (map[string]string, error) {
+// variableLine is a line of a file of variables that systemd, compose and the engines read alike: a bare value, or one
+// in quotes that end with the line. Any other value could go on in the next line.
+var variableLine = regexp.MustCompile(`^\s*(export\s+)?([A-Za-z_]\w*)=(?:"([^"\\]*)"|'([^'\\]*)'|([^"'\s].*[^\\]|[^"'\s\\]?))\s*$`)
+
+// readEnvironment reads a file of variables, in which compose knows export and systemd does not. A value with other
+// variables, escapes or remarks in it is a variable itself.
+func readEnvironment(file string, exports bool) (map[string]string, error) {
 	data, err := input.Read(file, input.Config)
 	if err != nil {
 		return nil, err
 	}
 	values := map[string]string{}
 	for i, line := range strings.Split(string(data), "\n") {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
-		if line == "" || line[0] == '#' || line[0] == ';' {
+		m := variableLine.FindStringSubmatch(line)
+		switch {
+		case strings.TrimSpace(line) == "" || isComment(line) && !strings.HasSuffix(strings.TrimSpace(line), `\`):
 			continue
-		}
-		name, value, found := strings.Cut(line, "=")
-		if !found || strings.HasSuffix(line, `\`) {
+		case m == nil || m[1] != "" && !exports:
 			return nil, fmt.Errorf("%s:%d: this is no variable", file, i+1)
 		}
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if quote := strings.Trim(value, `"'`); len(value) > 1 && len(quote) == len(value)-2 &&
-			value[0] == value[len(value)-1] {
-			value = quote
-		}
-		if strings.Contains(value, "$") {
+		name, value := m[2], m[3]+m[4]+m[5]
+		if strings.Contains(value, "$") || strings.ContainsAny(m[5], `\#"'`) {
 			value = "$" + name
 		}
 		values[name] = value

@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -116,7 +117,11 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 		return nil, err
 	}
 	waits, at := map[string]time.Duration{}, map[string]settings.Place{}
+	odd := slices.Clone(r.Unknown) // of which one may say that it waits for less, or run what promotes a replica
 	for _, d := range r.Directives {
+		if d.Name == "sentinel" && !slices.Contains(allowed["sentinel"], strings.ToLower(strings.Join(d.Args[:min(1, len(d.Args))], ""))) {
+			odd = append(odd, d)
+		}
 		if d.Name != "sentinel" || len(d.Args) < 2 {
 			continue
 		}
@@ -135,6 +140,11 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 			Right: "give the sentinel.conf"}
 	}
 	found := PromotedAtOnce(replicas)
+	if len(odd) > 0 {
+		found.Why = fmt.Sprintf("not understood: %s of a Sentinel's file (%s), by which a replica may be promoted at once",
+			strings.Join(append([]string{odd[0].Name}, odd[0].Args[:min(1, len(odd[0].Args))]...), " "), odd[0].Place)
+		return found, nil
+	}
 	for i, master := range sortedKeys(waits) { // it may be any that the lock is on
 		if wait := waits[master]; i == 0 || wait < found.After {
 			found.After, found.Why = wait, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s (%s)", wait, at[master])

@@ -150,7 +150,6 @@ type inContainer struct {
 	named          func(name string) fate // what becomes of a named volume
 	unreadEnv      *settings.Place        // variables from somewhere that was not read
 	at             settings.Place         // of the command
-	user           string                 // "" for the image's own
 }
 
 // set takes a variable; one without a value comes from whoever starts the container.
@@ -189,19 +188,6 @@ func (s *Server) contained(c inContainer) commandLine {
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
 		line.wrong = "an entrypoint that names no server"
 	}
-	users := serverUsers
-	if strings.Contains(known.folder, "bitnami") {
-		users = bitnamiUsers
-	}
-	if c.user != "" && !users.MatchString(c.user) {
-		s.unsureStop = &Link{Place: c.at, What: "the user " + c.user +
-			" is not the image's own, who owns the folder of the data, and may not be able to save there at a stop"}
-	}
-	if line.behind {
-		s.unsureStop = &Link{Place: c.at,
-			What: "a shell without exec may keep the signal of a stop from the server, which is killed without a last " +
-				"snapshot: write exec before it"}
-	}
 	if len(s.appended) > 0 && (!c.hasEntry || line.usesImage) && !line.shell {
 		line.options = append(line.options, options(c.envAt, s.appended)...)
 		line.unsettled()
@@ -215,12 +201,6 @@ func (s *Server) contained(c inContainer) commandLine {
 	}
 	return line
 }
-
-// Who owns the folder of the data in an image, or gives it away at each start.
-var (
-	serverUsers  = regexp.MustCompile(`^(?:root|0|redis|valkey|999)(?::|$)`)
-	bitnamiUsers = regexp.MustCompile(`^(?:root|0|1001)(?::|$)`)
-)
 
 func (s *Server) variables(c inContainer, known image, ok bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {

@@ -35,14 +35,7 @@ func readInspect(d document) *Server {
 		c.env[name] = value
 	}
 	s.inspected(d, c.image)
-	c.user = text(config, "User")
 	s.told(d.at("Config", "Labels"), dig(config, "Labels"))
-	if signal := text(config, "StopSignal"); signal != "" {
-		s.stopSignal(d.at("Config", "StopSignal"), "StopSignal", signal)
-	}
-	if timeout := dig(config, "StopTimeout"); timeout != nil {
-		s.stopTimeout(d.at("Config", "StopTimeout"), "StopTimeout", duration(fmt.Sprint(timeout)))
-	}
 	if test := list(dig(config, "Healthcheck", "Test")); len(test) > 1 {
 		all, _ := words(test[1:])
 		if fmt.Sprint(test[0]) == "CMD-SHELL" {
@@ -75,6 +68,12 @@ func (s *Server) inspected(d document, image string) {
 	for i, m := range list(d.root["Mounts"]) {
 		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true,
 			readOnly: dig(m, "RW") == false}
+		for _, key := range keys(m) {
+			v.plain = v.plain && slices.Contains(allowed["inspect Mounts"], key)
+		}
+		for _, option := range append(strings.Split(text(m, "Mode"), ","), joined(dig(m, "Options"))...) {
+			v.plain = v.plain && (option == "" || slices.Contains(allowed["volume options"], option))
+		}
 		if name := text(m, "Name"); v.kind == "volume" {
 			if v.from = name; anonymous.MatchString(name) {
 				v.from = ""
@@ -83,10 +82,7 @@ func (s *Server) inspected(d document, image string) {
 				v.plain = false
 			}
 		}
-		s.see(d.at("Mounts", i), v, func(name string) fate {
-			s.assume(Data, d.at("Mounts", i), "the volume %s has no options (docker volume inspect %[1]s)", name)
-			return fate{}
-		})
+		s.see(d.at("Mounts", i), v, func(string) fate { return fate{} })
 	}
 	for section, value := range map[string]any{"": d.root, "Config": d.root["Config"], "HostConfig": host} {
 		for _, key := range keys(value) {

@@ -20,35 +20,23 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 				"give it a startupProbe that waits longer", sleep, limit))
 	}
-	slept := 0 * time.Second // before the pod is told to stop
 	for _, key := range []string{"postStart", "preStop"} {
 		hook := dig(c, "lifecycle", key)
 		command := joined(dig(hook, "exec", "command"))
 		switch {
-		case hook == nil:
-		case dig(hook, "sleep") != nil && key == "preStop":
-			slept = time.Duration(number(dig(hook, "sleep", "seconds"), 1e6)) * time.Second
-		case dig(hook, "sleep") != nil:
+		case hook == nil || dig(hook, "sleep") != nil:
 		case dig(hook, "exec") == nil:
 			s.misses(Settings, at("lifecycle", key), key, "change settings or data by a request")
 		case key == "postStart":
 			s.beside(at("lifecycle", key), key, command, Settings)
 		default:
-			slept = s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown).most
+			s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown)
 		}
-	}
-	if signal := text(c, "lifecycle", "stopSignal"); signal != "" {
-		s.stopSignal(at("lifecycle"), "stopSignal", signal)
 	}
 	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
 		s.lacks(Single, p.in("terminationGracePeriodSeconds"),
 			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start "+
 				"beside it: leave it out", settings.Shutdown)
-	}
-	grace := time.Duration(number(dig(p.spec, "terminationGracePeriodSeconds"), 30)) * time.Second
-	if s.stopTimeout(p.in("terminationGracePeriodSeconds"), "terminationGracePeriodSeconds", grace); grace > 0 &&
-		slept > 0 {
-		s.stopTimeout(at("lifecycle", "preStop"), "what preStop leaves of the grace period,", max(grace-slept, 1))
 	}
 }
 

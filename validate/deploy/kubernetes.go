@@ -67,7 +67,7 @@ func (d document) owned(all []document) bool {
 func (d document) differs(other document) bool {
 	name := text(d.root, "metadata", "name")
 	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		d.namespace() == other.namespace() && !reflect.DeepEqual(d.root, other.root)
+		(d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == "") && !reflect.DeepEqual(d.root, other.root)
 }
 
 func podOf(d document, all []document) (p pod, known bool) {
@@ -82,11 +82,22 @@ func podOf(d document, all []document) (p pod, known bool) {
 	return p, true
 }
 
+// whole reports whether each container has an image, without which this is a patch of another object.
+func (p pod) whole() bool {
+	all := slices.Concat(list(dig(p.spec, "containers")), list(dig(p.spec, "initContainers")))
+	return len(all) > 0 && !slices.ContainsFunc(all, func(c any) bool { return text(c, "image") == "" })
+}
+
 func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
 		if !known || d.owned(all) {
 			continue
+		}
+		if !p.whole() {
+			at := d.at("metadata")
+			whole.unreadable(at, fmt.Sprintf("a container of %s %s has no image, so that it is a patch: give the rendered objects",
+				p.kind, text(d.root, "metadata", "name")))
 		}
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")
@@ -196,11 +207,6 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
 		at:    p.in("containers", i),
 		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
-	security := dig(p.spec, "securityContext")
-	user := p.runAs(c)
-	if user != nil && dig(security, "fsGroup") == nil { // by which kubelet gives the volumes to it
-		in.user = fmt.Sprint(user)
-	}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
 		switch in.env[name] = text(v, "value"); {
@@ -239,11 +245,6 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 	return in
 }
 
-// runAs is the user of a container, nil for its image's own.
-func (p pod) runAs(c any) any {
-	return cmp.Or(dig(c, "securityContext", "runAsUser"), dig(p.spec, "securityContext", "runAsUser"))
-}
-
 // kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
 var kubernetesVariable = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][\w.-]*)\)`)
 
@@ -271,11 +272,6 @@ func (p pod) initial(s *Server) {
 		if dig(c, "restartPolicy") != nil {
 			p.beside(s, at, "the sidecar "+text(c, "name"), c)
 			continue
-		}
-		for _, server := range list(dig(p.spec, "containers")) {
-			if user := p.runAs(server); user != nil { // else the server's entrypoint gives the folder back
-				s.rightsBeside(at, who, all, fmt.Sprint(user))
-			}
 		}
 		if e := besides(all); e.known && e.most == 0 && (runsWords(text(c, "image")) || dig(c, "command") != nil) {
 			continue

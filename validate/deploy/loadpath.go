@@ -178,7 +178,7 @@ func (u *unit) neighbours(folders []string, base string) {
 			each(folder, alias+".d/*.conf", func(file, _ string) { u.orphans = append(u.orphans, settings.Place{File: file}) })
 		}
 	}
-	for _, folder := range []string{"etc", "run", "usr/lib"} {
+	for _, folder := range []string{"etc", "run", "usr/local/lib", "usr/lib"} {
 		if u.inUse {
 			each(filepath.Join(u.root, "/", folder, "tmpfiles.d"), "*.conf", func(file, text string) {
 				u.tmpfiles = append(u.tmpfiles, readTmpfiles(file, text)...)
@@ -206,14 +206,14 @@ var starterForms = []string{".timer", ".path", ".socket"}
 
 // tmpfile is a line of tmpfiles.d(5).
 type tmpfile struct {
-	right
-	kind, age string
+	at              settings.Place
+	path, kind, age string
 }
 
 func readTmpfiles(file, text string) (all []tmpfile) {
 	for i, line := range strings.Split(text, "\n") {
 		if f := append(strings.Fields(line), "", "", "", "", "", ""); f[0] != "" && f[0][0] != '#' {
-			all = append(all, tmpfile{right{settings.Place{File: file, Line: i + 1}, f[1], f[3], f[2]}, f[0], f[5]})
+			all = append(all, tmpfile{settings.Place{File: file, Line: i + 1}, f[1], f[0], f[5]})
 		}
 	}
 	return all
@@ -228,7 +228,6 @@ func (t tmpfile) weigh(s *Server, dir string) {
 	if begin != t.path {
 		above, below = strings.HasPrefix(dir+"/", begin), strings.HasPrefix(begin, dir+"/")
 	}
-	s.rights = append(s.rights, t.right)
 	if (above || below) && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) ||
 		t.age != "" && t.age != "-") {
 		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")

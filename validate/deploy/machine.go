@@ -69,6 +69,12 @@ func (s *Server) mountUnit(u *unit) {
 			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: "+
 				"add RequiresMountsFor=%[1]s to its unit", where.value)}
 	}
+	for i, m := range s.mounts {
+		if m.on > 0 && m.source == "" && m.target == where.value && !(sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line) {
+			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", where.value, m.at, where.at)
+			s.mounts[i].fate = f
+		}
+	}
 	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
 		switch _, below := within(m.source, where.value); {
 		case m.source == "" || !below || len(where.value) < m.on:

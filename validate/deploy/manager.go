@@ -30,7 +30,7 @@ func (u *unit) manager() error {
 	}
 	all := &unit{}
 	for _, pattern := range []string{"usr/lib/systemd/system.conf", "etc/systemd/system.conf",
-		"usr/lib/systemd/system.conf.d/*.conf", "run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
+		"usr/lib/systemd/system.conf.d/*.conf", "usr/local/lib/systemd/system.conf.d/*.conf", "run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
 		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
 		for _, file := range found {
 			text, err := readText(file)
@@ -65,46 +65,75 @@ func (u *unit) manager() error {
 	return nil
 }
 
-// jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8)).
-var jobs = strings.Fields("etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* var/spool/cron/crontabs/*")
+// jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8),
+// systemd-rc-local-generator(8)).
+var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* var/spool/cron/crontabs/*")
 
-// others breaks the link Alone for each unit or job of the machine that runs something on the data or the settings.
+// others breaks the link Alone for each unit or job of the machine that names the data or the settings.
 func (u *unit) others(s *Server) {
 	places := []string{s.dir()}
 	if s.config != nil {
 		places = append(places, s.config.path)
 	}
 	for _, other := range u.beside {
-		for _, line := range strings.Split(other.text, "\n") {
-			key, _, _ := strings.Cut(strings.TrimSpace(line), "=")
-			if isComment(line) || other.isUnit() && !strings.HasPrefix(key, "Exec") {
-				continue
+		if slices.ContainsFunc(other.named(filepath.Base(u.file)), func(word string) bool {
+			return word == "" || filepath.IsAbs(word) && filepath.Clean(word) != "/" && slices.ContainsFunc(places,
+				func(place string) bool { return filepath.IsAbs(place) && overlap(place, word) })
+		}) {
+			s.misses(Alone, settings.Place{File: other.file}, filepath.Base(other.file)+", which runs on the same machine",
+				"change or remove the server's data, or stop it")
+		}
+	}
+}
+
+// restricts are keys that only take something away from a service, or let it write where its commands say.
+var restricts = regexp.MustCompile(`^Service\.(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)$`)
+
+// named are the words of what runs on a machine beside the unit base, with the folders that systemd makes for it; ""
+// stands for a command of a server or for the unit itself.
+func (g given) named(base string) (all []string) {
+	other := &unit{file: g.file}
+	if !g.isUnit() {
+		for i, line := range strings.Split(g.text, "\n") {
+			if !isComment(line) && (commander.MatchString(line) || namedBy(line, base)) {
+				all = append(all, "")
 			}
-			if commander.MatchString(line) && !other.isUnit() || !other.isUnit() && namedBy(line, filepath.Base(u.file)) ||
-				slices.ContainsFunc(strings.FieldsFunc(line, betweenWords), func(word string) bool {
-					return filepath.IsAbs(word) && filepath.Clean(word) != "/" &&
-						slices.ContainsFunc(places, func(place string) bool { return filepath.IsAbs(place) && overlap(place, word) })
-				}) {
-				s.misses(Alone, settings.Place{File: other.file}, filepath.Base(other.file)+", which runs on the same machine",
-					"change or remove the server's data, or stop it")
-				break
+			other.lines = append(other.lines, assignment{settings.Place{Line: i + 1}, "Service.ExecStart",
+				strings.Split(line, "#")[0]})
+		}
+	} else if other.read(g.file, g.text) != nil {
+		return []string{""}
+	}
+	for _, a := range other.lines {
+		section, key, _ := strings.Cut(a.key, ".")
+		if section != "Service" || restricts.MatchString(a.key) {
+			continue
+		}
+		folder, made := unitFolders[strings.TrimSuffix(key, "Directory")]
+		for _, word := range strings.FieldsFunc(a.value, betweenWords) {
+			if all = append(all, word); made {
+				all = append(all, filepath.Join(folder, strings.Split(word, ":")[0]))
 			}
 		}
 	}
+	return all
 }
 
 func (g given) isUnit() bool { return filepath.Ext(g.file) == ".service" }
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`*", r) }
 
-// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)). The root is left out: what
-// lies in memory below it is known by its name.
+// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)). A root that is a plain disk
+// is left out: what lies in memory below it is known by its name.
 func (u *unit) fstab() (all []*unit) {
 	file := filepath.Join(u.root, "/etc/fstab")
 	text, _ := readText(file)
 	for i, line := range strings.Split(text, "\n") {
 		f := append(strings.Fields(line), "", "", "", "")
-		if isComment(line) || !filepath.IsAbs(f[1]) || f[1] == "/" {
+		for i := range f {
+			f[i] = fstabEscapes.Replace(f[i])
+		}
+		if isComment(line) || !filepath.IsAbs(f[1]) || f[1] == "/" && fileSystem("/", f[2], f[0], f[3]).why == "" {
 			continue
 		}
 		m, at := &unit{file: file}, settings.Place{File: file, Line: i + 1}
@@ -118,6 +147,9 @@ func (u *unit) fstab() (all []*unit) {
 	}
 	return all
 }
+
+// fstabEscapes are those of fstab(5).
+var fstabEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 // lateMount is an option with which a start does not wait for a mount.
 var lateMount = regexp.MustCompile(`(?:^|,)(?:nofail|noauto|_netdev)(?:,|$)`)

@@ -99,9 +99,7 @@ func readVolume(value any) (v volume) {
 			if len(parts) > 2 {
 				for _, option := range strings.Split(parts[2], ",") {
 					v.readOnly = v.readOnly || option == "ro"
-					v.plain = v.plain &&
-						slices.Contains([]string{"ro", "rw", "z", "Z", "cached", "delegated", "consistent", "nocopy", "U", "rprivate",
-							"private", "rslave", "slave", "rshared", "shared"}, option)
+					v.plain = v.plain && slices.Contains(allowed["volume options"], option)
 				}
 			}
 		}
@@ -166,8 +164,8 @@ func (s *Server) see(at settings.Place, v volume, named func(name string) fate) 
 		m.fate = gone("the data are in %s, a tmpfs, which goes with the container", v.to)
 	case v.kind == "bind":
 		m.fate = onMachine(v.from)
-		if f := onMachine(m.source); len(f.lost) > 0 { // the file lies in memory, and what is beside it too
-			m.fate = f
+		if v.file != "" {
+			m.fate = besideFile(v.from, m.source)
 		}
 	case v.kind != "volume":
 		m.fate = doubtful("not understood: a volume of type %s; it could be memory", v.kind)
@@ -175,8 +173,19 @@ func (s *Server) see(at settings.Place, v volume, named func(name string) fate) 
 		m.fate = anew("the volume at %s has no name", v.to)
 	default:
 		m.fate = named(v.from)
+		s.assume(Data, at, "the volume %s was made without other options (docker volume inspect)", shown(m.source))
 	}
 	s.mounts = append(s.mounts, m)
+}
+
+// besideFile is the fate of a folder that a file names, which may be relative to the file. That one may be a copy: where
+// it lies here says nothing, but that it is memory.
+func besideFile(from, source string) fate {
+	f := onMachine(source)
+	if len(f.lost) == 0 && !path.IsAbs(from) && !strings.ContainsAny(from, "$~%") {
+		return fate{}
+	}
+	return f
 }
 
 // anew is the fate of what a container has for itself: it goes when the container is made anew.

@@ -47,7 +47,6 @@ func (d document) otherTenant(s *Server, name string, service any) {
 			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
 		}
 	}
-	s.rightsBeside(at, who, command, "")
 	s.clientOf(at, who, text(service, "image"), command)
 }
 

@@ -198,6 +198,14 @@ func (r *Report) state(s *Server) {
 			s.misses(Program, r.Place, "the module of INFO, "+key, "do anything to keys")
 		}
 	}
+	if r.Info["process_id"] == "1" && (s.Kind == Running || s.Kind == ConfigOnly) {
+		s.lacks(Data, r.Place, "the server is the first process of a container, with which its data may go: give what runs it "+
+			"(docker inspect, or kubectl get -o yaml)")
+	}
+	if n := r.Info["aof_delayed_fsync"]; n != "" && n != "0" && s.Redis.AppendOnly && s.Redis.AppendFsync == "everysec" {
+		s.lacks(Data, r.Place, "fsyncs have taken for longer than 2 s (INFO says aof_delayed_fsync:"+n+"), in which Redis "+
+			"answers before it writes: a kill then loses the lock", settings.Kill, settings.Shutdown)
+	}
 	if r.Info["loading"] == "1" {
 		s.lacks(Data, r.Place, "the server is loading its data: ask again")
 	}

@@ -48,6 +48,8 @@ type Server struct {
 	// Flags is the variable by which its image adds options to its own command, "" where the command has them all.
 	Flags string `json:"-"`
 
+	placed []Link // about its data, but for what its settings make of them
+
 	// Forks is what runs beside it that lets it fork a child: a snapshot or a rewrite.
 	Forks *Link `json:"-"`
 
@@ -59,17 +61,14 @@ type Server struct {
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
 	tmpfiles  []tmpfile
-	rights    []right
 	needs     []string // what systemd starts it after, and not without
 	hosts     []string // where its claims may lie on their machine
 	rest      fate     // of what is on no mount
-	// abrupt: what stops it does not let it save; unsureStop: it may not.
-	abrupt, unsureStop *Link
-	appended           []string
-	count              int // of containers or pods, 0: one
-	unit               *unit
-	aliases            []string // names by which others find it
-	forking            bool     // what starts it waits until it has gone into the background
+	appended  []string
+	count     int // of containers or pods, 0: one
+	unit      *unit
+	aliases   []string // names by which others find it
+	forking   bool     // what starts it waits until it has gone into the background
 }
 
 // fate is what becomes of a folder when its server goes down.
@@ -125,7 +124,7 @@ func onMachine(dir string) fate {
 			return fate{}
 		}
 	}
-	if dir == "/" || !path.IsAbs(dir) && !strings.ContainsAny(dir, "$~%") {
+	if dir == "/" {
 		return fate{}
 	}
 	for _, folder := range mountPoints {
@@ -181,17 +180,33 @@ func (s *Server) onMachine() bool {
 	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container && s.rest.why == ""
 }
 
+// Changed is the server with changed settings: where it would keep its data then is judged anew.
+func (s *Server) Changed(change func(*settings.Redis)) *Server {
+	changed, redis := *s, *s.Redis
+	change(&redis)
+	changed.Redis = &redis
+	changed.Links = slices.Concat(slices.DeleteFunc(slices.Clone(s.Links),
+		func(l Link) bool { return l.Name == Data }), s.placed)
+	changed.keeps()
+	return &changed
+}
+
 func (s *Server) keeps() {
 	if s.unit != nil {
 		s.unit.others(s)
 	}
+	s.placed = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
 	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
 	switch {
 	case !s.persists():
 		s.establish(Data, s.Place, "nothing is written, so that nothing outlives a crash")
 	case (s.Kind == Running || s.Kind == ConfigOnly) && s.mountOf(dir) == nil:
-		s.onDisk(dir, onMachine(cmp.Or(dir, ".")), s.Place)
+		f := fate{} // of the folder that it starts in
+		if path.IsAbs(dir) || strings.ContainsAny(dir, "$~%") {
+			f = onMachine(dir)
+		}
+		s.onDisk(dir, f, s.Place)
 	case !path.IsAbs(dir):
 		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known",
 			"be on no volume: set dir")
@@ -218,7 +233,10 @@ func (s *Server) keeps() {
 			line.weigh(s, place)
 		}
 	}
-	s.stops()
+	if s.persists() && !s.Redis.AppendOnly {
+		s.lacks(Data, s.Place, "a stop saves a last snapshot if what stops the server gives it the time and lets it write, "+
+			"and nothing says how long that takes: run redis-cli SHUTDOWN SAVE first, and see that it ends", settings.Shutdown)
+	}
 }
 
 func (s *Server) onDisk(dir string, f fate, at settings.Place) {
@@ -302,29 +320,6 @@ func (s *Server) Remade() string {
 	return ""
 }
 
-// stops judges the way in which the server is stopped, which matters where a snapshot alone keeps its data.
-func (s *Server) stops() {
-	if s.Redis.AppendOnly || !s.persists() {
-		return
-	}
-	if s.abrupt != nil && s.Lost[settings.Shutdown] == "" {
-		s.Lost[settings.Shutdown] = s.abrupt.What
-	}
-	for _, r := range s.rights {
-		if s.keepsOut(r, s.dir()) {
-			s.lacks(Data, r.at, "the folder may be another user's than the unit's, who cannot save there", settings.Shutdown)
-		}
-	}
-	if s.unsureStop != nil {
-		s.lacks(Data, s.unsureStop.Place, s.unsureStop.What, settings.Shutdown)
-	}
-}
-
-// Killed reports whether a crash ends the process without a word to it.
-func (s *Server) Killed(crash settings.Crash) bool {
-	return crash == settings.Kill || crash == settings.Shutdown && s.abrupt != nil
-}
-
 // several notes of how many containers or pods the server is one; -1 where that is not known.
 func (s *Server) several(n string) {
 	var err error
@@ -335,30 +330,6 @@ func (s *Server) several(n string) {
 
 // Several reports whether it may be more than one container or pod.
 func (s *Server) Several() bool { return s.count > 1 || s.count < 0 }
-
-// stopSignal judges the signal that stops a server. Redis shuts down at TERM and INT (setupSignalHandlers in server.c).
-func (s *Server) stopSignal(at settings.Place, key, signal string) {
-	switch strings.TrimPrefix(strings.ToUpper(signal), "SIG") {
-	case "", "TERM", "15", "INT", "2":
-	default:
-		s.abrupt = &Link{Place: at, What: fmt.Sprintf("%s %s ends the server without a last snapshot", key, signal)}
-	}
-}
-
-// enough is the stop timeout that Docker, and not less than what every supported system gives; a shorter one may
-// end a server while it saves its snapshot.
-const enough = 10 * time.Second
-
-// stopTimeout judges for how long a stop waits.
-func (s *Server) stopTimeout(at settings.Place, key string, d time.Duration) {
-	switch {
-	case d == 0:
-		s.abrupt = &Link{Place: at, What: key + " 0 ends the server before it has saved"}
-	case d < enough:
-		s.unsureStop = &Link{Place: at,
-			What: fmt.Sprintf("%s %s may end the server before it has saved its snapshot", key, d)}
-	}
-}
 
 // returns fills in how soon the server is back: after a kill by its supervisor, and else at its next start.
 func (s *Server) returns(kill, sleep time.Duration, why map[settings.Crash]string) {

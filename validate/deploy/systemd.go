@@ -26,6 +26,10 @@ var started = regexp.MustCompile(`\.(?:mount|slice)$|` +
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
 		Place: settings.Place{File: u.file}}
+	if userFolder.MatchString(u.file) {
+		s.lacks(Settings, s.Place, "a unit of a user's own manager, of which other files count that were not read: give "+
+			"what systemctl --user cat prints")
+	}
 	if len(u.lines) == 0 {
 		s.lacks(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
 	}
@@ -36,7 +40,7 @@ func readSystemd(u *unit) *Server {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
 		s.value(a.at, key, a.value)
-		if _, err := unitWords(a.value); section == "Service" && err != nil {
+		if _, err := unitWords(a.value); (section == "Service" || section == "Container") && err != nil {
 			s.misses(Alone, a.at, key+"=, "+err.Error(), "be any value")
 		} else if _, plain := u.specified(a.value); section == "Service" && !plain && key != "Environment" {
 			s.misses(Alone, a.at, key+"=, a specifier that depends on the machine", "be any value")
@@ -67,15 +71,6 @@ func readSystemd(u *unit) *Server {
 		s.mountUnit(m)
 	}
 	s.hooks(u)
-	for _, key := range []string{"KillSignal", "RestartKillSignal"} {
-		if a := u.last("Service."+key, ""); a.value != "" {
-			s.stopSignal(a.at, key, a.value)
-		}
-	}
-	// 0 is none (systemd.service(5))
-	if a := u.last("Service.TimeoutStopSec", ""); a.value != "" && s.span(u, "Service.TimeoutStopSec", "90s") > 0 {
-		s.stopTimeout(a.at, "TimeoutStopSec", s.span(u, "Service.TimeoutStopSec", "90s"))
-	}
 	if s.folder == "" {
 		s.folder = "/" // systemd.exec(5), WorkingDirectory
 	}
@@ -84,6 +79,9 @@ func readSystemd(u *unit) *Server {
 	s.restarts(u, sleep, inStart)
 	return s
 }
+
+// userFolder are those of units and quadlets that a user's own manager starts.
+var userFolder = regexp.MustCompile(`/systemd/user/|/\.config/|/containers/systemd/users/`)
 
 // condition are keys that can keep a unit from being started, and no more.
 var condition = regexp.MustCompile(`^(?:Condition|Assert)[A-Za-z]+$`)
@@ -120,7 +118,7 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 	for _, key := range keys {
 		for _, a := range u.all("Service." + key) {
 			for _, words := range u.commands(a) {
-				if !s.ofContainer(u, a, words) {
+				if !u.ofContainer(words) {
 					what(a, words, s.beside(a.at, key, words, Settings))
 				}
 			}
@@ -130,44 +128,19 @@ func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e e
 
 func (s *Server) before(u *unit) (sum time.Duration) {
 	s.eachBeside(u, func(a assignment, words []string, e effect) {
-		s.rights = append(s.rights, rightsOf(a.at, words)...)
 		if e.most > e.sleep {
 			s.lacks(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
 				"give the sleep a line of its own", e.most))
 		}
-		if sum += e.sleep; e.sleep > 0 && u.blocked(words[0]) && !strings.HasPrefix(a.value, "+") {
-			s.lacks(Restart, a.at,
-				fmt.Sprintf("NoExecPaths keeps %s from running, so that the server would not start: add ExecPaths=%[1]s", words[0]))
+		if sum += e.sleep; e.sleep > 0 && len(u.words("Service.NoExecPaths")) > 0 && !strings.HasPrefix(a.value, "+") {
+			s.lacks(Restart, a.at, "NoExecPaths may keep the sleep from running: write it with a + before it")
 		}
 	}, "ExecCondition", "ExecStartPre")
 	return sum
 }
 
 func (s *Server) hooks(u *unit) {
-	s.eachBeside(u, func(a assignment, _ []string, e effect) {
-		if e.known && e.abrupt && a.key == "Service.ExecStop" {
-			s.abrupt, s.unsureStop = &Link{Place: a.at, What: "ExecStop ends the server without a last snapshot"}, nil
-		}
-	}, "ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload")
-}
-
-// blocked reports whether NoExecPaths keep the unit from running a program: of the paths that it lies below, the
-// longest counts, and ExecPaths wins a draw (systemd.exec(5)). /bin and /sbin lead to /usr.
-func (u *unit) blocked(program string) bool {
-	merged := func(p string) string {
-		p = path.Clean(strings.TrimLeft(p, "-+"))
-		if first, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/"); first == "bin" || first == "sbin" {
-			return "/usr" + p
-		}
-		return p
-	}
-	of := func(key string) (all []string) {
-		for _, p := range u.words("Service." + key) {
-			all = append(all, merged(p))
-		}
-		return all
-	}
-	return nearest(merged(program), of("NoExecPaths")) > nearest(merged(program), of("ExecPaths"))
+	s.eachBeside(u, func(assignment, []string, effect) {}, "ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload")
 }
 
 // nearest is the length of the longest of the paths that a file lies below.
@@ -247,11 +220,6 @@ func (s *Server) start(u *unit) time.Duration {
 		c.wrong = "docker-entrypoint.sh, which is an image's"
 	case c.server == "" && c.wrong == "":
 		c.wrong = "the command " + filepath.Base(words[0])
-	}
-	if c.behind && u.last("Service.KillMode", "control-group").value != "control-group" {
-		s.unsureStop = &Link{Place: a.at,
-			What: "KillMode sends the stop to the shell alone, and the server is killed without a last snapshot: write " +
-				"exec before it"}
 	}
 	s.run(a.at, c)
 	if s.config != nil && path.IsAbs(s.config.path) && u.inUse {

@@ -56,9 +56,13 @@ func (u *unit) all(key string) (found []assignment) {
 // words are those of all lines of a key, with specifiers written out.
 func (u *unit) words(key string) (found []string) {
 	for _, a := range u.all(key) {
-		for _, w := range strings.Fields(a.value) {
+		words, err := unitWords(a.value)
+		if err != nil { // which breaks a link of its own
+			words = strings.Fields(a.value)
+		}
+		for _, w := range words {
 			w, _ = u.specified(w)
-			found = append(found, strings.Trim(w, `"'`))
+			found = append(found, w)
 		}
 	}
 	return found
@@ -218,8 +222,10 @@ func (u *unit) expanded(words []string) (all []string, known bool) {
 		known = known && ok
 		name, alone := strings.CutPrefix(word, "$")
 		if value, set := u.values[name]; alone && set && !u.unreadable {
-			all = append(all, strings.Fields(value)...)
-			continue
+			if several, err := unitWords(value); err == nil {
+				all = append(all, several...)
+				continue
+			}
 		}
 		all = append(all, variable.ReplaceAllStringFunc(word, func(found string) string {
 			if value, set := u.values[strings.Trim(found, "${}")]; set && !u.unreadable {

@@ -55,7 +55,7 @@ func (s *Server) environment(u *unit) {
 	}()
 	for _, a := range u.all("Service.EnvironmentFile") { // which outranks Environment=
 		file, known := u.specified(strings.TrimPrefix(a.value, "-"))
-		values, err := readEnvironment(u.root + file)
+		values, err := readEnvironment(u.root+file, false)
 		if err != nil || !known || !u.inUse {
 			u.unreadable = true
 			s.misses(Settings, a.at, "the variables of a file that was not read", "change the program or its options")

@@ -53,9 +53,6 @@ func doubt(why string, test func(args []string) bool, crashes ...Crash) func(Dir
 
 func always([]string) bool { return true }
 
-// empty finds an empty value.
-func empty(args []string) bool { return strings.Join(args, "") == "" }
-
 // zero finds a replica's priority with which no Sentinel promotes it.
 func zero(args []string) bool { return slices.Equal(args, []string{"0"}) }
 
@@ -79,14 +76,9 @@ var weighty = map[string]func(Directive) *Remark{
 	"rename-command": renamed,
 	"sentinel": doubt("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
 		"and see failover-lock for what a failover does", always, Crashes...),
-	"shutdown-on-sigterm": doubt(
-		"changes what a service manager's stop does, and the trials use the SHUTDOWN command", not("default"), Shutdown),
-	"shutdown-on-sigint": doubt("changes what an interrupt does, and the trials use the SHUTDOWN command", not("default"),
-		Shutdown),
 	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
 		"has mended its file; that is safe, and it is away until then", not("yes")),
 	"ignore-warnings":  doubt("lets Redis run on a kernel whose children may corrupt what they save", not(""), Crashes...),
-	"dbfilename":       doubt("is empty, so that no snapshot can be saved, and a stop fails", empty, Crashes...),
 	"replica-priority": doubt(neverByName, zero),
 	"slave-priority":   doubt(neverByName, zero),
 }
