@@ -250,7 +250,7 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span) Vi
 func (d *deadlockFreedom) keptForEver() string {
 	for _, node := range keysOf(d.looks) {
 		for _, k := range d.keys {
-			if state, present := d.looks[node][k.name]; present && state.TTL < 0 && state.Token != "" {
+			if state, present := d.looks[node][d.names.onServer(k.name)]; present && state.TTL < 0 && state.Token != "" {
 				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
 					"whether it "+
 					"can still be had", k.name, node)

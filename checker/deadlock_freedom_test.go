@@ -38,6 +38,19 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.attempt("c2", 200, 1800, history.TypeFail)
 			s.grant("c1", 2000, 2010, 900)
 		}, history.Violated, ""},
+		{"a lease runs out long before its key does", func(s *story) {
+			s.header.Bounds.Free = 500 * ms
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 400)
+			s.grant("c2", 20, 1010, 900)
+		}, history.Holds, ""},
+		{"its key is prolonged after that", func(s *story) {
+			s.header.Bounds.Free = 500 * ms
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 400)
+			s.extends(800, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c2", 20, 1810, 900)
+		}, history.Violated, ""},
 		{"a killed client waits no longer", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.attempt("c2", 200, 0, "")

@@ -106,7 +106,7 @@ func (t *timeline) follow(i int, e *history.Event) {
 		if !t.nodes[node] || e.Command.Effect == "" || e.Command.Effect == history.EffectRead {
 			return
 		}
-		p := place{node, e.Command.Key}
+		p := place{node, t.record.names.ofCaller(e.Command.Key)}
 		c := keyCommand{client, e.Command.Token, e.Time, i, e.Command.Serial, e.Command.Expiry, e.Command.Effect}
 		if e.Type == history.TypeCommand {
 			t.unanswered.add(c, p)
@@ -311,7 +311,7 @@ func (t *timeline) look(l look) {
 	for _, k := range t.record.keys {
 		p := place{l.node, k.name}
 		h := t.alive(p, l.time)
-		seen, present := l.Keys[k.name]
+		seen, present := l.Keys[t.record.names.onServer(k.name)]
 		if h != nil && (!present || seen.Token != h.token) {
 			t.gone(l.event, l.time, h)
 			h = nil

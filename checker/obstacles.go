@@ -101,8 +101,12 @@ func (a *analysis) interferingFaults(h *keyOwnership) []fault {
 // point, if its own TTL is no longer: from then on it may take a TTL. One begins as the key is set,
 // with each extension that others have to put up with (its client had the lease then, or a fault
 // brought the command later), and as its node's clock is set, by which it has another time to live.
+// And a lease that runs out leaves its key until that expires.
 func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
 	found := []span{a.beyondTTL(h, h.from, int(h.set))}
+	if h.from < l.lapsed && l.lapsed < h.until {
+		found = append(found, span{l.lapsed, min(h.until, max(l.lapsed, a.expiryKnownAt(h, l.lapsed)))})
+	}
 	for _, p := range a.prolonged[h] {
 		then := span{p.time, p.time}
 		if then.meets(l.held) || slices.ContainsFunc(a.interferingFaults(h),
@@ -116,6 +120,17 @@ func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
 		}
 	}
 	return found
+}
+
+// expiryKnownAt is when a key expires that is prolonged no more from a time on.
+func (a *analysis) expiryKnownAt(h *keyOwnership, t int64) int64 {
+	last := moment{int(h.set), h.from}
+	for _, p := range a.prolonged[h] {
+		if p.time <= t {
+			last = p
+		}
+	}
+	return a.clocks.wall[h.node].when(a.ownTTL(h.owner), last.time, last.event)
 }
 
 // beyondTTL is by how much a key that an event set or extended then stays longer than the TTL of the

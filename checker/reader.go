@@ -44,6 +44,7 @@ func readBeliefs(source Source) (*record, error) {
 		}
 	}
 	r.unknown.end()
+	r.names.end()
 	r.sortOperations()
 	return record, r.beliefs.end()
 }
@@ -62,18 +63,17 @@ func (r *reader) event(e *history.Event) error {
 		o, err := r.operations.invoke(i, e)
 		if err == nil {
 			r.writes(o)
+			r.names.operation(o, true)
 		}
 		return err
 	case history.TypeOK, history.TypeFail, history.TypeInfo:
 		return r.outcome(i, e)
 	case history.TypeCommand:
-		r.atStore(e)
-		r.unknown.follow(i, e)
+		r.command(i, e)
 		return nil
 	case history.TypeReply:
 		r.beliefs.reply(e)
-		r.atStore(e)
-		r.unknown.follow(i, e)
+		r.command(i, e)
 		return nil
 	case history.TypeLost:
 		r.beliefs.lose(i, e, e.Lease)
@@ -90,6 +90,13 @@ func (r *reader) event(e *history.Event) error {
 	}
 	r.note(e)
 	return r.faulty.read(i, e)
+}
+
+// command takes a command on a link, or its answer.
+func (r *reader) command(i int, e *history.Event) {
+	r.atStore(e)
+	r.unknown.follow(i, e)
+	r.names.command(e)
 }
 
 // note keeps what tells later how much the run shows.
@@ -116,6 +123,7 @@ func (r *reader) outcome(i int, e *history.Event) error {
 	if o := r.operations.grant(e.Process, e.ID); o != nil && e.Op == history.OpAcquire {
 		r.beliefs.grant(o)
 	}
+	r.names.operation(r.operations.find(e.Process, e.ID), false)
 	if e.Op == history.OpWrite {
 		r.writes(r.operations.find(e.Process, e.ID))
 	}

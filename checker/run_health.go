@@ -26,8 +26,11 @@ func (t runHealth) judge(result *Result) {
 		result.Undecide(Contradicted, "%s", f)
 	}
 	p, _ := Find(result.Property)
-	if what := t.unknown.of(t.keys); what != "" && (result.Verdict == history.Holds ||
+	if what := t.unknown.of(t.keys, &t.names); what != "" && (result.Verdict == history.Holds ||
 		p.Keys && result.Verdict == history.Violated) {
+		result.Undecide(Unknown, "%s", what)
+	}
+	if what := t.names.unclear(t.keys); what != "" && p.Keys && result.Verdict == history.Violated {
 		result.Undecide(Unknown, "%s", what)
 	}
 }

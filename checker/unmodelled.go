@@ -72,9 +72,9 @@ func (u *unmodelled) end() {
 }
 
 // of tells of the first that may have changed a lock's key; "": none may.
-func (u *unmodelled) of(keys []*keyed) string {
+func (u *unmodelled) of(keys []*keyed, names *keyNames) string {
 	for _, k := range keys {
-		for _, word := range []string{k.name, ""} {
+		for _, word := range []string{k.name, names.onServer(k.name), ""} {
 			if d, some := u.named[word]; some {
 				return fmt.Sprintf("%s, and what that does to %q is not known", d.what, k.name)
 			}

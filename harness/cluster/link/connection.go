@@ -21,6 +21,7 @@ type connection struct {
 
 	mu           sync.Mutex
 	awaiting     []*exchange // commands that the node has got and not answered
+	queued       []*exchange // those of a transaction
 	clientClosed bool        // the client has closed its end
 	subscribed   bool        // it has sent SUBSCRIBE or its like
 }

@@ -152,18 +152,6 @@ func (f *flow) command(m *message) {
 	f.admit(m, l.match(m.ask, cluster.PartCommand))
 }
 
-// reply sees a message from the node set out.
-func (f *flow) reply(m *message) {
-	x := f.conn.answered(m.data)
-	if x == nil {
-		f.push(m) // not asked for
-		return
-	}
-	l := f.conn.link
-	l.replied(x, parseReply(m.data))
-	f.admit(m, l.match(x, cluster.PartReply))
-}
-
 // admit queues a message and does to it what an intercept has ordered, unless all was let go in the meantime.
 func (f *flow) admit(m *message, o order) {
 	if o.of != nil && o.letGoes == f.conn.link.releases.Load() {

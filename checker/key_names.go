@@ -1,0 +1,127 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.org/lockproof/harness/history"
+)
+
+// keyNames learns under which names the servers have the keys that callers acquire: a lock may put a
+// prefix before a key, or hash it, and need not say so. What was sent while its client acquired one
+// key only was sent for that key.
+type keyNames struct {
+	acquiring map[string][]string    // by client, the keys of its acquires that are under way
+	sent      map[sentCommand]string // of commands without an answer, the key that their client acquired
+	taken     map[string][]string    // by caller's key, the servers' keys that were taken for it
+	touched   map[string][]string    // likewise those to which something unknown may have happened
+	// The outcome: the names of keys that have another one on the servers, and one only.
+	onServers, ofCallers map[string]string
+}
+
+func newKeyNames() keyNames {
+	return keyNames{acquiring: map[string][]string{}, sent: map[sentCommand]string{}, taken: map[string][]string{},
+		touched: map[string][]string{}, onServers: map[string]string{}, ofCallers: map[string]string{}}
+}
+
+// operation follows a client's acquires.
+func (n *keyNames) operation(o *operation, begins bool) {
+	if o == nil || o.op != history.OpAcquire {
+		return
+	}
+	open := n.acquiring[o.process]
+	if begins {
+		n.acquiring[o.process] = append(open, o.key)
+	} else if i := slices.Index(open, o.key); i >= 0 {
+		n.acquiring[o.process] = slices.Delete(open, i, i+1)
+	}
+}
+
+// command follows a command on a link, or its answer.
+func (n *keyNames) command(e *history.Event) {
+	c := e.Command
+	if c == nil || c.Key == "" || strings.HasSuffix(e.Process, storeLink) {
+		return
+	}
+	sent := sentCommand{e.Process, c.Serial}
+	if e.Type == history.TypeCommand {
+		client, _, _ := strings.Cut(e.Process, ">")
+		if open := slices.Compact(slices.Sorted(slices.Values(n.acquiring[client]))); len(open) == 1 {
+			n.sent[sent] = open[0]
+		}
+		return
+	}
+	key, known := n.sent[sent]
+	delete(n.sent, sent)
+	switch {
+	case !known || strings.HasPrefix(c.Reply, "error"):
+	case c.Effect == history.EffectSet && c.Done:
+		n.taken[key] = include(n.taken[key], c.Key)
+	case c.MayChange():
+		n.touched[key] = include(n.touched[key], c.Key)
+	}
+}
+
+// include adds a name that is not there yet.
+func include(names []string, name string) []string {
+	if slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
+}
+
+// end settles which names are known: a key on the servers is a caller's if it was taken for that one
+// alone, and no other was.
+func (n *keyNames) end() {
+	callers := map[string]int{}
+	for _, names := range n.taken {
+		for _, name := range names {
+			callers[name]++
+		}
+	}
+	for key, names := range n.taken {
+		if len(names) == 1 && names[0] != key && callers[names[0]] == 1 && n.taken[names[0]] == nil {
+			n.onServers[key], n.ofCallers[names[0]] = names[0], key
+		}
+	}
+}
+
+// ofCaller gives the name that callers have for a key on a server.
+func (n *keyNames) ofCaller(name string) string {
+	if key, other := n.ofCallers[name]; other {
+		return key
+	}
+	return name
+}
+
+// onServer gives the name that the servers have for a caller's key.
+func (n *keyNames) onServer(key string) string {
+	if name, other := n.onServers[key]; other {
+		return name
+	}
+	return key
+}
+
+// unclear tells of the first key of which it is not known what keeps it on the servers; "": of none.
+func (n *keyNames) unclear(keys []*keyed) string {
+	for _, k := range keys {
+		names := n.taken[k.name]
+		if len(names) == 0 {
+			names = n.touched[k.name]
+		}
+		if len(k.tenures) > 0 || len(names) == 0 {
+			continue
+		}
+		shown := make([]string, min(len(names), shownNames))
+		for i := range shown {
+			shown[i] = fmt.Sprintf("%q", names[i])
+		}
+		return fmt.Sprintf("the lock has %q on the servers as %s, and it is not known how long that keeps others out",
+			k.name, strings.Join(shown, ", "))
+	}
+	return ""
+}
+
+// shownNames is how many names of a key a sentence has.
+const shownNames = 3

@@ -1,0 +1,102 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/history"
+)
+
+// partitionedHolder is a story whose c1 cannot release its key, so that c2 has to wait until it expires.
+func partitionedHolder() *story {
+	s := tale()
+	all := []string{"n1", "n2", "n3", "n4", "n5"}
+	s.sets(5, "c1", "c1.1", 1000, all...)
+	s.grant("c1", 0, 10, 900)
+	s.lasting(11, 1300, "cut", "c1-n1", "c1-n2", "c1-n3", "c1-n4", "c1-n5")
+	s.release("c1", 1, 20, 60, history.TypeInfo)
+	s.sets(1010, "c2", "c2.1", 1000, all...)
+	s.grant("c2", 30, 1020, 900)
+	return s
+}
+
+// renamed gives a story whose servers have other names for the keys.
+func renamed(s *story, name func(c *history.Command) string) *story {
+	for i, e := range s.events {
+		if e.Command != nil {
+			c := *e.Command
+			c.Key = name(&c)
+			s.events[i].Command = &c
+		}
+	}
+	return s
+}
+
+// A lock need not say under which names it keeps its keys: they follow from what it does.
+func TestKeyNames_AreLearntFromAcquires(t *testing.T) {
+	always := func(name string) func(*history.Command) string {
+		return func(*history.Command) string { return name }
+	}
+	for name, c := range map[string]struct {
+		named           func(*history.Command) string
+		verdict, reason string
+	}{
+		"the caller's name": {always("k1"), history.Holds, ""},
+		"with a prefix":     {always("lock:k1"), history.Holds, ""},
+		"a hash":            {always("a2ab1959"), history.Holds, ""},
+		"another name for each lease": {func(c *history.Command) string { return "k1:" + c.Token }, history.Inconclusive,
+			`unknown: the lock has "k1" on the servers as "k1:c1.1", "k1:c2.1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			renamed(partitionedHolder(), c.named).requireVerdict(t, FaultTolerance, c.verdict, c.reason)
+		})
+	}
+}
+
+// A key that stays when it could have been released is a violation under any name.
+func TestKeyNames_DoNotExcuseAKeyThatIsLeft(t *testing.T) {
+	for _, name := range []string{"k1", "lock:k1"} {
+		s := tale()
+		s.header.Bounds.Release = 300 * ms
+		s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+		s.grant("c1", 0, 10, 900)
+		s.release("c1", 1, 20, 30, history.TypeOK)
+		s.grant("c2", 40, 1020, 900)
+		renamed(s, func(*history.Command) string { return name }).requireVerdict(t, FaultTolerance, history.Violated, "")
+	}
+}
+
+// One key on the servers may stand for several: whom it keeps out is then not known, nor is it while a client
+// acquires two keys at once.
+func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
+	n := newKeyNames()
+	acquire := func(key string) *operation {
+		return &operation{process: "c1", key: key, op: history.OpAcquire}
+	}
+	serial := int64(0)
+	takes := func(name string) {
+		serial++
+		c := history.Command{Serial: serial, Name: "SET", Key: name, Effect: history.EffectSet}
+		n.command(&history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
+		done := c
+		done.Done = true
+		n.command(&history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &done})
+	}
+	for _, key := range []string{"k1", "k2"} {
+		n.operation(acquire(key), true)
+		takes("lock")
+		n.operation(acquire(key), false)
+	}
+	n.operation(acquire("k3"), true)
+	n.operation(acquire("k4"), true)
+	takes("lock:k4")
+	n.operation(acquire("k4"), false)
+	takes("lock:k3")
+	n.end()
+	require.Equal(t, "lock", n.ofCaller("lock"))
+	require.Equal(t, "k1", n.onServer("k1"))
+	require.Equal(t, "k4", n.onServer("k4"))
+	require.Equal(t, "lock:k3", n.onServer("k3"))
+	require.Equal(t, "k3", n.ofCaller("lock:k3"))
+}
