@@ -165,7 +165,7 @@ func (m *invention) step(client string) {
 	case m.one(20):
 		m.dead[client] = true
 		m.say(map[string]any{"process": "nemesis", "type": "fault", "fault": map[string]any{
-			"id": 1 + len(m.dead), "kind": "kill", "class": "client-killed", "phase": "instant", "targets": []string{client}, "effective": true}})
+			"id": 1 + len(m.dead), "kind": "kill", "phase": "instant", "targets": []string{client}, "effective": true}})
 	case held != 0 && m.one(4):
 		m.extend(client, held)
 	case held != 0 && m.one(6):
@@ -205,7 +205,7 @@ func (m *invention) giveUp(client string) {
 		return
 	}
 	m.say(map[string]any{"process": client, "type": "cancel"})
-	pause := map[string]any{"id": 100 + m.now, "kind": "pause", "class": "client-paused", "phase": "begin", "targets": []string{client}, "effective": true}
+	pause := map[string]any{"id": 100 + m.now, "kind": "pause", "phase": "begin", "targets": []string{client}, "effective": true}
 	paused := m.one(3)
 	if paused {
 		m.say(map[string]any{"process": "nemesis", "type": "fault", "fault": pause})

@@ -35,22 +35,10 @@ func tale() *story {
 	}}
 }
 
-// classify says of a fault what a nemesis would.
-func classify(f *history.Fault, servers []string) {
-	d := nemesis.Find(f.Kind)
-	if d == nil || f.Class != "" {
-		return
-	}
-	f.Class = d.EffectOn(f.Targets[0], servers).Class
-	if f.Phase != history.PhaseEnd {
-		f.Past = d.Words.Past
-	}
-}
-
 func (s *story) add(t int64, e history.Event) {
 	e.Time = t * ms
 	if e.Fault != nil {
-		classify(e.Fault, s.header.Servers())
+		nemesis.Classify(e.Fault)
 	}
 	s.events = append(s.events, e)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -179,4 +180,28 @@ func kindsEndedBy(kind Kind) []Kind {
 		}
 	}
 	return kinds
+}
+
+func init() { history.SetOldFaultClassifier(Classify) }
+
+// serverName is the form of the names of nodes and replicas.
+var serverName = regexp.MustCompile(`^[nr][1-9][0-9]*$`)
+
+// Classify sets what a history says of a fault beside its name, by its kind and its
+// first target, where it says nothing yet: histories of older releases have no
+// classes.
+func Classify(f *history.Fault) {
+	d := Find(f.Kind)
+	if d == nil || len(f.Targets) == 0 || f.Class != "" {
+		return
+	}
+	if on := d.effectOn(f.Targets[0], func(name string) bool {
+		return !serverName.MatchString(name) &&
+			!strings.Contains(name, "-")
+	}); on != nil {
+		f.Class = on.Class
+	}
+	if f.Phase != history.PhaseEnd {
+		f.Past = d.Words.Past
+	}
 }

@@ -202,3 +202,30 @@ expect: {mutual-exclusion: holds}
 		require.Equal(t, "| `freeze` | nodes | `for` | lets the node freeze |\n", scenarios.Usages()[i].TableRow())
 	})
 }
+
+// Histories of releases that recorded no class can be read.
+func TestClassify_OldHistories(t *testing.T) {
+	_, events := run(t, winter)
+	for i := range events {
+		if f := events[i].Fault; f != nil {
+			f.Class, f.Past = "", ""
+		}
+	}
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	file, err := os.Create(name)
+	require.NoError(t, err)
+	w := history.NewWriter(file)
+	for _, e := range events {
+		w.Write(e)
+	}
+	require.NoError(t, w.Close())
+	again, err := os.Open(name)
+	require.NoError(t, err)
+	defer again.Close()
+	read, err := history.Read(again)
+	require.NoError(t, err)
+	require.Equal(t, "freeze node-paused begin n1 ice", faultsOf(read)[0])
+	for _, r := range judge(t, read).Results {
+		require.NotEqual(t, history.Violated, r.Verdict)
+	}
+}

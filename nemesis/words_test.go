@@ -95,3 +95,13 @@ func TestSlowFsync_ZeroDelayIsMisuse(t *testing.T) {
 	require.Empty(t, Find(string(SlowFsync)).Check(Use{Modifiers: given, Delay: time.Millisecond}))
 	require.Empty(t, Find(string(SlowFsync)).Check(Use{Modifiers: map[string]bool{}}))
 }
+
+// A fault has been what its beginning says, not its end.
+func TestDeclarations_EffectsAndTargets(t *testing.T) {
+	for phase, was := range map[history.Phase]string{history.PhaseBegin: "was paused", history.PhaseEnd: ""} {
+		f := history.Fault{Kind: string(Pause), Phase: phase, Targets: []string{"n1"}}
+		Classify(&f)
+		require.Equal(t, was, f.Past)
+		require.Equal(t, history.NodePaused, f.Class)
+	}
+}

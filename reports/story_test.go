@@ -18,11 +18,7 @@ import (
 func pauseHistory() *History {
 	fault := func(at int64, id int, kind string, phase history.Phase, target string, measured map[string]string) history.Event {
 		f := &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: []string{target}, Measured: measured, Effective: true}
-		declared := nemesis.Find(kind)
-		f.Class = declared.EffectOn(target, []string{"n1", "n2", "n3"}).Class
-		if phase != history.PhaseEnd {
-			f.Past = declared.Words.Past
-		}
+		nemesis.Classify(f)
 		return history.Event{Time: at * ms, Process: "nemesis", Type: history.TypeFault, Fault: f}
 	}
 	acquire := func(at int64, client string, kind history.Type) history.Event {

@@ -82,3 +82,11 @@ func (c Class) Pauses() bool { return c == NodePaused || c == ClientPaused }
 func (c Class) DisturbsLink() bool {
 	return slices.Contains([]Class{LinkCut, LinkSlow, MessageHeld, MessageLost}, c)
 }
+
+// completeOldFault completes a fault that an older release recorded.
+var completeOldFault func(*Fault)
+
+// SetOldFaultClassifier says how to complete a fault that an older release recorded without
+// its class, by its kind and targets. Package nemesis, which knows faults by name,
+// does so once, before any history is read.
+func SetOldFaultClassifier(complete func(*Fault)) { completeOldFault = complete }

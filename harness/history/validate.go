@@ -109,6 +109,14 @@ func validateFault(e *Event) error {
 	if !slices.Contains(phases, e.Fault.Phase) {
 		return fmt.Errorf("unknown phase %q of a fault; it must be one of %s", e.Fault.Phase, oneOf(phases))
 	}
+	if e.Fault.Class == "" && completeOldFault != nil {
+		completeOldFault(e.Fault)
+	}
+	if e.Fault.Class == "" {
+		return fmt.Errorf("the fault %s has no class, and no release has recorded one of that name; \"class\" must be "+
+			"one of %s",
+			e.Fault.Kind, oneOf(Classes))
+	}
 	if !slices.Contains(Classes, e.Fault.Class) {
 		return fmt.Errorf("unknown class %q of the fault %s; it must be one of %s", e.Fault.Class, e.Fault.Kind,
 			oneOf(Classes))
