@@ -63,6 +63,9 @@ const (
 	PersistAlways   Persistence = "aof-always"   // appendfsync always
 )
 
+// Persistences are all of them.
+var Persistences = []Persistence{PersistNone, PersistRDB, PersistNo, PersistEverysec, PersistAlways}
+
 // StoreName is the process name of the store that the lock guards.
 const StoreName = "store"
 

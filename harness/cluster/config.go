@@ -16,6 +16,9 @@ func (c Config) Check() error {
 	if c.Record == nil {
 		return errors.New("Config.Record is nil: it must take the run's events")
 	}
+	if c.Persistence != "" && !slices.Contains(Persistences, c.Persistence) {
+		return fmt.Errorf("no persistence setting %q: there are %v", c.Persistence, Persistences)
+	}
 	names := slices.Concat(c.Nodes, slices.Sorted(maps.Keys(c.Replicas)), c.Clients)
 	for i, name := range names {
 		switch {

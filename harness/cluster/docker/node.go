@@ -33,8 +33,8 @@ var _ cluster.Networked = (*node)(nil)
 // lives on, if it lives.
 func (n *node) renew(ctx context.Context) error {
 	return n.Do(ctx, "renew", func(ctx context.Context) error {
-		machine, supervised := n.cluster.machine(n.Name())
-		if err := n.box.supervise(ctx, supervised); err != nil {
+		machine := proxy.Machine{Server: n.Name(), Settings: n.cluster.Settings(n.Name(), busPort)}
+		if err := n.box.supervise(ctx, n.Supervised); err != nil {
 			return err
 		}
 		seen, err := n.State(ctx)

@@ -28,7 +28,7 @@ type host struct {
 	disk string        // the folder in dir where the server keeps its data
 	shim *shim.Control // nil where there is none
 	port *port
-	bus  *port // of a Redis Cluster's member; nil for others
+	bus  *port // for the others of a Redis Cluster; nil for a Sentinel
 	addr string
 	// arguments are those of redis-server behind its settings' file.
 	arguments []string
@@ -65,16 +65,12 @@ func (c *Cluster) newServer(name string) (h *host, err error) {
 			return nil, err
 		}
 	}
-	lines, _ := c.Settings(name)
-	if c.cfg.RedisCluster && name != cluster.StoreName {
-		if h.bus, err = reservePort(); err != nil {
-			return nil, fmt.Errorf("node %s: %w", name, err)
-		}
-		lines += server.MemberSettings(h.bus.number)
+	if h.bus, err = reservePort(); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
 	// A master writes the copy for a replica to a file: sent as it is made, the default, it
 	// waits five seconds for more replicas to ask.
-	return h, h.writeSettings("loglevel notice\nrepl-diskless-sync no\n" + lines)
+	return h, h.writeSettings("loglevel notice\nrepl-diskless-sync no\n" + c.Settings(name, h.bus.number))
 }
 
 // newSentinel makes a place for a Sentinel, which keeps its state in its settings.
@@ -143,16 +139,6 @@ func (h *host) Run(context.Context) error {
 		})
 	}
 	return nil
-}
-
-// Keep adds lines to the settings' file.
-func (h *host) Keep(lines string) error {
-	f, err := os.OpenFile(h.settingsFile(), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(lines)
-	return errors.Join(err, f.Close())
 }
 
 // Kill is SIGKILL. It returns once the process is gone.

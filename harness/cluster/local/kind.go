@@ -62,11 +62,9 @@ func knows(choice cluster.Choice, command string) error {
 	return unsupported(command, p.String()+" does not know it", "use --server with the path of a later one")
 }
 
-func findRedis(ctx context.Context) (string, error) {
-	if err := Available(""); err != nil {
-		return "", cluster.WithoutClusterName(err)
-	}
-	return version(ctx, "redis-server")
+func findRedis(context.Context) (string, error) {
+	p, err := findServer("")
+	return p.String(), cluster.WithoutClusterName(err)
 }
 
 func findCompiler(ctx context.Context) (string, error) {

@@ -86,7 +86,7 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 			return err
 		}
 		n := c.Add(name, h)
-		if _, supervised := c.Settings(name); supervised {
+		if n.Supervised {
 			h.ended = n.Revive
 		}
 		starting.Go(func() error { return n.Start(ctx) })

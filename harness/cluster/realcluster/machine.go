@@ -60,7 +60,7 @@ func (n *Node) Clock(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, n.failed("read the clock of", err)
 	}
-	return n.cluster.Clock.Wall(now), nil
+	return n.cluster.Wall(now), nil
 }
 
 // Disturb changes the faults of the node's disk, and counts what they have done so far.

@@ -26,7 +26,7 @@ type Node struct {
 	Host
 	cluster    *Cluster
 	name       string
-	supervised bool
+	Supervised bool // it has a supervisor
 
 	op    sync.Mutex         // one fault at a time; it guards the rest
 	disk  cluster.DiskFaults // in effect
@@ -101,7 +101,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err := n.cluster.rejoin(ctx, n); err != nil {
 		return err
 	}
-	n.serving, n.wanted, n.restart = true, n.supervised, nil
+	n.serving, n.wanted, n.restart = true, n.Supervised, nil
 	return n.cluster.move(ctx, n.name, inside)
 }
 
@@ -223,7 +223,7 @@ func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	if err == nil {
 		return seen, nil
 	}
-	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.supervised {
+	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.Supervised {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)
@@ -252,7 +252,7 @@ func (n *Node) awake(ctx context.Context) error {
 // AwaitRestart returns once the supervisor has brought the node back that was
 // killed or shut down; false at once if it has none.
 func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
-	if !n.supervised {
+	if !n.Supervised {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)

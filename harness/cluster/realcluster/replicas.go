@@ -35,14 +35,7 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	replicas := map[string][]string{} // addresses, by master
 	for name, master := range c.cfg.Replicas {
 		n := c.Nodes[name]
-		lines, err := server.ReplicaSettings(c.Address(name, master))
-		if err == nil {
-			err = n.Keep(lines)
-		}
-		if err == nil {
-			err = c.rejoin(ctx, n)
-		}
-		if err != nil {
+		if err := c.rejoin(ctx, n); err != nil {
 			return n.failed("replicate to", err)
 		}
 		replicas[master] = append(replicas[master], n.Address())

@@ -121,17 +121,9 @@ func check(cfg cluster.Config) error {
 	if err := cfg.Check(); err != nil {
 		return fmt.Errorf("virtual cluster: %w", err)
 	}
-	if _, _, err := replicaLimits(cfg); err != nil {
-		return err
-	}
-	if !slices.Contains(settings, cfg.Persistence) {
-		return fmt.Errorf("virtual cluster: no persistence setting %q: there are %v", cfg.Persistence, settings)
-	}
-	return nil
+	_, _, err := replicaLimits(cfg)
+	return err
 }
-
-var settings = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
-	cluster.PersistEverysec, cluster.PersistAlways}
 
 // Kind is "virtual".
 func (c *Cluster) Kind() string { return cluster.Virtual }
