@@ -47,8 +47,6 @@ type Config struct {
 	StallLimit time.Duration
 	// Record takes every event of the run; it may be called from anywhere.
 	Record func(history.Event)
-	// Dir is a folder that the cluster may use and must leave as it found it.
-	Dir string
 }
 
 // Persistence is a server's persistence setting.

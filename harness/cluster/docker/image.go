@@ -50,7 +50,7 @@ func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS,
 	if err := record.Use(ownBase(s.Release)); err != nil {
 		return "", err
 	}
-	owner := record.Folder()
+	owner := record.Owner()
 	base, err := e.base(ctx, s.Release, owner, say)
 	if err != nil {
 		return "", err

@@ -41,7 +41,7 @@ var _ realcluster.Host = (*host)(nil)
 
 // newHost makes a place for a server. Its settings are to be written yet.
 func (c *Cluster) newHost(name string) (h *host, err error) {
-	h = &host{c: c, name: name, dir: filepath.Join(c.folder, name)}
+	h = &host{c: c, name: name, dir: filepath.Join(c.record.Folder(), name)}
 	h.disk = filepath.Join(h.dir, "disk")
 	c.hosts = append(c.hosts, h)
 	if err := os.MkdirAll(h.disk, 0o700); err != nil {

@@ -160,7 +160,7 @@ func TestServerThatDoesNotPreload(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "redis-server")
 	script := "#!/bin/sh\nunset LD_PRELOAD\nexec " + server.file + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(bare, []byte(script), 0o700))
-	cfg := cluster.Config{Nodes: []string{"n1"}, Record: (&events{}).record, Dir: t.TempDir()}
+	cfg := cluster.Config{Nodes: []string{"n1"}, Record: (&events{}).record}
 	l, err := New(t.Context(), cfg, cluster.Choice{Server: bare})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
