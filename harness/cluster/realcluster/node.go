@@ -9,6 +9,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 )
@@ -115,30 +116,29 @@ const (
 
 // AwaitAnswer returns once a server answers.
 func AwaitAnswer(ctx context.Context, h Host) error {
-	for looked := time.Now(); ; {
+	looked := time.Now()
+	err := realtime.Poll(ctx, pollEvery, func() (bool, error) {
 		outside, _, err := h.Addresses(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if outside != "" && answers(ctx, outside) {
-			return nil
+			return true, nil
 		}
-		if time.Since(looked) > lookEvery {
-			seen, err := h.State(ctx)
-			if err != nil {
-				return err
-			}
-			if seen.Down {
-				return fmt.Errorf("its server ended with %s; its last words: %s", seen.Exit, h.Log(ctx))
-			}
-			looked = time.Now()
+		if time.Since(looked) <= lookEvery {
+			return false, nil
 		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", outside, ctx.Err(), h.Log(context.Background()))
+		looked = time.Now()
+		seen, err := h.State(ctx)
+		if err == nil && seen.Down {
+			err = fmt.Errorf("its server ended with %s", seen.Exit)
 		}
+		return false, err
+	})
+	if err != nil {
+		return fmt.Errorf("%w; its last words: %s", err, h.Log(context.Background()))
 	}
+	return nil
 }
 
 // answers asks a server once, and does not wait long: nobody refuses at the address of a
@@ -257,9 +257,8 @@ func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	for {
-		back := false
-		err := n.Do(ctx, "await the restart of", func(ctx context.Context) error {
+	err := realtime.Poll(ctx, pollEvery, func() (back bool, err error) {
+		err = n.Do(ctx, "await the restart of", func(ctx context.Context) error {
 			if back = n.serving; back || n.restart != nil {
 				return n.restart
 			}
@@ -270,15 +269,12 @@ func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
 			back = true
 			return n.Ready(ctx)
 		})
-		if back || err != nil {
-			return err == nil, err
-		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return false, n.failed("await the restart of", errors.Join(ctx.Err(), cluster.ErrDown))
-		}
+		return back, err
+	})
+	if err != nil && ctx.Err() != nil {
+		err = n.failed("await the restart of", errors.Join(err, cluster.ErrDown))
 	}
+	return err == nil, err
 }
 
 // Revive is a supervisor's: it starts the server again that has ended, unless its machine has

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/shim"
 )
 
@@ -70,17 +72,19 @@ func (m *machines) retire(server string) error {
 // awaitRetired returns once a server that was retired has ended: its container
 // takes the file away then.
 func (m *machines) awaitRetired(server string) error {
-	file := filepath.Join(m.volumes, server, againFile)
-	for until := time.Now().Add(retireWithin); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		} else if err != nil {
-			return err
+	ctx, cancel := context.WithTimeout(context.Background(), retireWithin)
+	defer cancel()
+	err := realtime.Poll(ctx, time.Millisecond, func() (bool, error) {
+		_, err := os.Stat(filepath.Join(m.volumes, server, againFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
 		}
-		if time.Now().After(until) {
-			return fmt.Errorf("the server of %s has not ended for %s", server, retireWithin)
-		}
+		return false, err
+	})
+	if err != nil {
+		return fmt.Errorf("the server of %s has not ended for %s: %w", server, retireWithin, err)
 	}
+	return nil
 }
 
 // forget gives up the control of a server, and says where its volume is.
