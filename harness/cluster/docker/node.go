@@ -156,7 +156,6 @@ func (b *nodeContainer) networks(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(seen.NetworkSettings.Networks)), nil
 }
 
-// Connected says in how many networks the node is, and where it is reached there.
 func (n *node) Connected(ctx context.Context) (networks int, address string, err error) {
 	names, err := n.box.networks(ctx)
 	if err == nil && len(names) > 0 {

@@ -100,7 +100,6 @@ func (h *host) Addresses(context.Context) (outside, inside string, err error) {
 	return h.addr, h.addr, nil
 }
 
-// State is the system's view of the process.
 func (h *host) State(context.Context) (realcluster.State, error) {
 	p := h.proc.Load()
 	switch {
@@ -112,7 +111,6 @@ func (h *host) State(context.Context) (realcluster.State, error) {
 	return realcluster.State{Paused: p.Stopped()}, nil
 }
 
-// Run starts a redis-server.
 func (h *host) Run(context.Context) error {
 	log, err := os.OpenFile(h.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -141,10 +139,8 @@ func (h *host) Run(context.Context) error {
 	return nil
 }
 
-// Kill is SIGKILL. It returns once the process is gone.
 func (h *host) Kill(context.Context) error { return h.proc.Load().Kill() }
 
-// AwaitExit returns once the process is gone.
 func (h *host) AwaitExit(ctx context.Context) error {
 	p := h.proc.Load()
 	if err := p.AwaitExit(ctx); err != nil {
@@ -156,10 +152,8 @@ func (h *host) AwaitExit(ctx context.Context) error {
 	return nil
 }
 
-// Pause is SIGSTOP. It returns once the process is seen to be stopped.
 func (h *host) Pause(ctx context.Context) error { return h.proc.Load().Pause(ctx) }
 
-// Resume is SIGCONT. It returns once the process is seen to be going on.
 func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(ctx) }
 
 // PowerLoss kills the process and those that it has forked, which would go on writing. It is
@@ -201,7 +195,6 @@ func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (ti
 	return time.Unix(0, now), err
 }
 
-// Disturb commands the shim.
 func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Disturbed, err error) {
 	if err := h.needShim("slow-fsync"); err != nil {
 		return done, err
@@ -209,7 +202,6 @@ func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Di
 	return h.shim.Disturb(d)
 }
 
-// Log is the end of what the server's processes have said.
 func (h *host) Log(context.Context) string { return process.Tail(h.logFile()) }
 
 // needShim is the error of a fault that cannot be done for want of the shim.

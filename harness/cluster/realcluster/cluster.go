@@ -117,13 +117,11 @@ func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { stop(); cancel() }
 }
 
-// Kind is the kind's name.
 func (c *Cluster) Kind() string { return c.kind }
 
 // Server is the servers' name and version: redis 7.0.15.
 func (c *Cluster) Server() string { return c.version }
 
-// Node returns the node of that name, or the store; nil if there is none.
 func (c *Cluster) Node(name string) cluster.Node {
 	if n := c.Nodes[name]; n != nil {
 		return n
@@ -137,8 +135,6 @@ func (c *Cluster) Address(client, server string) string {
 	return c.Paths[network.Path{Client: client, Server: c.cfg.Resolve(server)}]
 }
 
-// Link returns the path from a client to a node or to the store; nil if there
-// is none.
 func (c *Cluster) Link(client, node string) cluster.Link {
 	if c.Address(client, node) == "" {
 		return nil

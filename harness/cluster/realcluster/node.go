@@ -40,7 +40,6 @@ type Node struct {
 
 var _ cluster.Server = (*Node)(nil)
 
-// Name is the node's name. An alias gives the name of its server.
 func (n *Node) Name() string { return n.name }
 
 // RunID is that of the latest server.
@@ -150,7 +149,6 @@ func answers(ctx context.Context, address string) bool {
 	return err == nil && reply == "+PONG"
 }
 
-// Kill is SIGKILL. It returns once the server is seen to be down.
 func (n *Node) Kill(ctx context.Context) error {
 	return n.whileUp(ctx, "kill", func(ctx context.Context) error {
 		if err := n.Host.Kill(ctx); err != nil {
@@ -160,7 +158,6 @@ func (n *Node) Kill(ctx context.Context) error {
 	})
 }
 
-// Shutdown is the SHUTDOWN command. It returns once the server is seen to be down.
 func (n *Node) Shutdown(ctx context.Context) error {
 	return n.reach(ctx, "shutdown", func(ctx context.Context, address string) error {
 		err := server.Shutdown(ctx, address)
@@ -197,18 +194,14 @@ func (n *Node) gone(ctx context.Context) error {
 	return n.cluster.move(ctx, n.name, "")
 }
 
-// Pause stops every process of the server. It returns once that is seen.
 func (n *Node) Pause(ctx context.Context) error {
 	return n.whileUp(ctx, "pause", n.Host.Pause)
 }
 
-// Resume lets them go on.
 func (n *Node) Resume(ctx context.Context) error {
 	return n.whileUp(ctx, "resume", n.Host.Resume)
 }
 
-// Look reads the run id and the lock keys past every link. A node that is down
-// or paused is not up; that is no error.
 func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	if up, err := n.isUp(ctx); !up {
 		return history.Node{}, n.failed("look into", err)
@@ -249,8 +242,6 @@ func (n *Node) awake(ctx context.Context) error {
 	return nil
 }
 
-// AwaitRestart returns once the supervisor has brought the node back that was
-// killed or shut down; false at once if it has none.
 func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
 	if !n.Supervised {
 		return false, nil

@@ -125,7 +125,6 @@ func check(cfg cluster.Config) error {
 	return err
 }
 
-// Kind is "virtual".
 func (c *Cluster) Kind() string { return cluster.Virtual }
 
 // Server is what the nodes are, and whose commands they know.
@@ -144,7 +143,6 @@ func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error {
 	return c.scheduler.Sleep(ctx, scheduler.Key{Class: class}, d)
 }
 
-// Node returns the node of that name, or the store; nil if there is none.
 func (c *Cluster) Node(name string) cluster.Node {
 	if n := c.nodes[name]; n != nil {
 		return n
