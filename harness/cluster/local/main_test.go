@@ -149,18 +149,6 @@ func familyOf(c *Cluster, workers ...*process.Worker) family {
 	return f
 }
 
-// events collects what a cluster records.
-type events struct {
-	mu  sync.Mutex
-	all []history.Event
-}
-
-func (e *events) record(x history.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all = append(e.all, x)
-}
-
 // at is where a node's server runs.
 func at(l *Cluster, name string) *host { return l.Nodes[name].Host.(*host) }
 
