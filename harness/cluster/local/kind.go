@@ -29,7 +29,7 @@ var Kind = cluster.Kind{
 	},
 	Can:      can,
 	Server:   "the path of a redis-server or valkey-server",
-	Serves:   func(server string) error { return cluster.WithoutClusterName(Available(server)) },
+	Serves:   Available,
 	Knows:    knows,
 	Open:     open,
 	Parallel: func() int { return parallel },
@@ -64,7 +64,7 @@ func knows(choice cluster.Choice, command string) error {
 
 func findRedis(context.Context) (string, error) {
 	p, err := findServer("")
-	return p.String(), cluster.WithoutClusterName(err)
+	return p.String(), err
 }
 
 func findCompiler(ctx context.Context) (string, error) {
