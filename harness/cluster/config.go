@@ -36,7 +36,7 @@ func (c Config) Check() error {
 		}
 	}
 	if c.Sentinels > 0 && len(c.Watched()) == 1 {
-		return errors.New("Sentinels need a replica of the first node to promote")
+		return errors.New("no replica of the first node: its Sentinels need one to promote")
 	}
 	if err := c.checkRedisCluster(); err != nil {
 		return err
