@@ -38,7 +38,7 @@ func (n *Node) demote() error {
 		return fmt.Errorf("demote %s: it is a replica already", n.name)
 	}
 	n.advance()
-	r.isReplica, r.state = true, apart
+	r.isReplica, r.state, r.whole = true, apart, false
 	for _, a := range r.replicas {
 		n.drop(a.conn)
 	}

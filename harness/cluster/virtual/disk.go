@@ -48,6 +48,17 @@ type disk struct {
 
 	saved int64 // RDB: when it last saved, or started
 	dirty int   // RDB: how many changes were made since
+
+	// where gives the server's place in its sequence of writes, which an RDB file tells
+	// beside the keys (nil: it has no part in replication), and saving notes.
+	where func() place
+	place place
+}
+
+// place is one in a sequence of writes; the zero place is none.
+type place struct {
+	id     string // of the sequence
+	offset int64
 }
 
 // savePoints are Redis's defaults: save after so long if so many keys changed.
@@ -148,6 +159,9 @@ func (d *disk) sync() {
 func (d *disk) save(now int64) {
 	d.sync()
 	d.saved, d.dirty = now, 0
+	if d.where != nil {
+		d.place = d.where()
+	}
 }
 
 // loadsSnapshot says whether a server that starts loads an RDB file.

@@ -24,13 +24,13 @@ func (n *Node) Promote(context.Context) error {
 	}
 	n.advance()
 	r := n.rep
-	r.isReplica, r.state = false, apart
+	r.isReplica, r.state, r.before = false, apart, r.place
 	if k := r.stream; k != nil {
 		r.stream = nil
 		n.drop(k)
 	}
 	r.rename()
-	r.feeds = true
+	r.feeds = true // a replica keeps a backlog as well
 	n.expire(n.now())
 	r.countGood()
 	return nil
@@ -42,7 +42,7 @@ func (n *Node) drop(k *conn) {
 	k.Conn.Close()
 }
 
-// dialMaster makes a connection to the master and asks for a copy. It is the
+// dialMaster makes a connection to the master and asks for what the node lacks. It is the
 // dial plan's, and does not hold the lock while it takes the master's.
 func (r *replication) dialMaster() {
 	n := r.node
@@ -63,9 +63,13 @@ func (r *replication) dialMaster() {
 		near.Conn.Close()
 		return
 	}
-	r.stream, r.state, r.heard = near, copying, r.seconds()
+	r.stream, r.state, r.heard = near, asking, r.seconds()
 	n.conns[near] = true
-	near.Write(encode([]string{"PSYNC"}))
+	id := r.id
+	if r.whole {
+		id = "?"
+	}
+	near.Write(encode([]string{"PSYNC", id, strconv.FormatInt(r.offset, 10)}))
 }
 
 // openTo makes a connection of a replica over the link to its master, and gives both ends;
@@ -95,13 +99,13 @@ func (r *replication) startJoined() {
 	m.feeds = true
 	m.replicas = append(m.replicas, &connectedReplica{conn: theirs, online: true, heard: m.seconds()})
 	m.countGood()
-	id, offset := m.id, m.offset
+	begins := m.place
 	master.disk.dumped(master.now())
 	master.mu.Unlock()
 
 	r.node.mu.Lock()
 	defer r.node.mu.Unlock()
-	r.stream, r.state, r.id, r.offset = near, joined, id, offset
+	r.stream, r.state, r.whole, r.place = near, joined, false, begins
 	r.node.conns[near] = true
 	r.node.disk.replaced(r.node.now(), map[string]record{})
 }
@@ -111,12 +115,16 @@ func (r *replication) receive(args []string) {
 	r.heard = r.seconds()
 	switch args[0] {
 	case fullResync:
+		r.state, r.whole = copying, true
 		r.id = args[1]
 		r.offset, _ = strconv.ParseInt(args[2], 10, 64)
 		return
 	case theCopy:
-		r.state = joined
+		r.state, r.whole = joined, false
 		r.take(args[1:])
+		return
+	case goOn:
+		r.state, r.id = joined, args[1]
 		return
 	case "SET":
 		is := readRecord(args[2], args[3])

@@ -31,7 +31,7 @@ func (r *replication) send() {
 func (r *replication) receiveFromReplica(k *conn, args []string) {
 	switch args[0] {
 	case "PSYNC":
-		r.attach(k)
+		r.attach(k, args[1], args[2])
 	case "ACK":
 		for _, a := range r.replicas {
 			if offset, err := strconv.ParseInt(args[1], 10, 64); err == nil && a.conn == k {
@@ -43,11 +43,21 @@ func (r *replication) receiveFromReplica(k *conn, args []string) {
 	}
 }
 
-// attach has a copy of everything written for a replica.
-func (r *replication) attach(k *conn) {
-	r.feeds = true
+// attach gives a replica what it lacks: the end of the sequence, if it has the rest of it,
+// else a copy of everything.
+func (r *replication) attach(k *conn, id, place string) {
 	a := &connectedReplica{conn: k, heard: r.seconds()}
+	r.feeds = true
 	r.replicas = append(r.replicas, a)
+	from, err := strconv.ParseInt(place, 10, 64)
+	its := id == r.id || id == r.before.id && from <= r.before.offset
+	if lacks := r.offset - from; err == nil && its && 0 <= lacks && lacks <= int64(len(r.backlog)) {
+		a.online = true
+		a.unsent = append(encode([]string{goOn, r.id}), r.backlog[int64(len(r.backlog))-lacks:]...)
+		r.leave.Set(0)
+		r.countGood()
+		return
+	}
 	k.Write(encode([]string{fullResync, r.id, strconv.FormatInt(r.offset, 10)}))
 	copied := []string{theCopy}
 	for _, key := range sortedKeys(r.node.keys) {

@@ -18,9 +18,9 @@ import (
 // replication is a node's part in replication, as redis-server 7.0 plays it with
 // repl-diskless-sync no, the setting of the other clusters' servers. A master answers
 // its clients first; what has changed goes to its replicas afterwards, over links that
-// can be cut and delayed like any other. A replica that comes back is given a copy of
-// everything; Redis may give it only what it lacks, which comes up to a tenth of a second
-// sooner. replication_test.go holds the model against redis-server.
+// can be cut and delayed like any other. A replica that comes back asks for what it
+// lacks, and is given that or a copy of everything. replication_test.go holds the
+// model against redis-server.
 //
 // A change is sent as what it leaves of a key, where Redis sends the command, so that
 // offsets count other bytes than Redis's, and the handshake is one message each way. The
@@ -38,13 +38,14 @@ type replication struct {
 	dial  *scheduler.Timer // reaches for the master
 
 	isReplica bool
-	id        string // of the sequence of writes
-	offset    int64  // in it, in bytes
-	ids       int    // how many it has had
-	loops     int    // of cron since the start
+	place           // in the sequence of writes, in bytes
+	before    place // how far the sequence before it was this one's
+	ids       int   // how many it has had
+	loops     int   // of cron since the start
 
 	// Of a master.
-	feeds    bool                // it has had a replica: what it writes is counted
+	feeds    bool                // it has had a replica: what it writes is counted and kept
+	backlog  []byte              // the end of what it has written
 	replicas []*connectedReplica // in the order in which they came
 	good     int                 // how many of them count for min-replicas-to-write
 
@@ -53,6 +54,7 @@ type replication struct {
 	stream *conn // to the master
 	heard  int64 // when that was last heard of, in seconds of the node's clock
 	kept   int64 // the offset up to which everything is on its disk
+	whole  bool  // it has begun to take a copy, and no place in a sequence is its own
 }
 
 // progress is how far a replica has come with its master.
@@ -61,6 +63,7 @@ type progress int
 const (
 	apart    progress = iota // no connection
 	dialling                 // one is being made
+	asking                   // for what it lacks
 	copying                  // a copy is to come
 	joined                   // it has that, and gets what changes
 )
@@ -69,6 +72,7 @@ const (
 const (
 	replTimeout    = 60                     // repl-timeout, in seconds
 	pingPeriod     = 10                     // repl-ping-replica-period, in seconds
+	backlogSize    = 1 << 20                // repl-backlog-size, in bytes
 	defaultMostLag = "10"                   // min-replicas-max-lag, in seconds
 	forkPeriod     = 100 * time.Millisecond // how often a server looks for children that have ended (hz 10)
 )
@@ -77,6 +81,7 @@ const (
 const (
 	fullResync = "FULLRESYNC" // the sequence and the place in it that a copy is of
 	theCopy    = "COPY"       // keys, values and times of expiry
+	goOn       = "CONTINUE"   // the sequence, whose rest follows from where the replica left off
 )
 
 // replicaLimits reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds.
@@ -119,7 +124,7 @@ func (n *Node) replicate(follows *path, leastReplicas, mostLag int) {
 	r := &replication{node: n, follows: follows, leastReplicas: leastReplicas, mostLag: int64(mostLag)}
 	r.cron, r.leave = n.timer(n.whileRunning(r.everySecond)), n.timer(n.whileRunning(r.send))
 	r.fork, r.dial = n.timer(n.whileRunning(r.sendCopies)), n.timer(r.dialMaster)
-	n.rep = r
+	n.rep, n.disk.where = r, r.saved
 	r.begin()
 }
 
@@ -159,10 +164,19 @@ func (n *Node) resumeTimers() {
 
 // begin takes up the part that the settings give, as a server does that starts.
 func (r *replication) begin() {
-	r.isReplica, r.offset, r.loops = r.follows != nil, 0, 0
+	r.isReplica, r.offset, r.before, r.loops = r.follows != nil, 0, place{}, 0
 	r.rename()
-	r.feeds, r.replicas, r.good = false, nil, 0
-	r.state, r.stream, r.heard, r.kept = apart, nil, r.seconds(), 0
+	r.feeds, r.backlog, r.replicas, r.good = false, nil, nil, 0
+	r.state, r.stream, r.whole, r.heard, r.kept = apart, nil, true, r.seconds(), 0
+	if found := r.node.disk.place; found.id != "" && r.node.disk.loadsSnapshot() {
+		// A replica goes on from there, and a master lets its replicas do so.
+		r.feeds, r.offset = true, found.offset
+		if r.whole = !r.isReplica; r.isReplica {
+			r.id = found.id
+		} else {
+			r.before = found
+		}
+	}
 	// The first cron comes with the first turn of the event loop.
 	r.cron.Set(time.Millisecond)
 }
@@ -211,6 +225,14 @@ func (n *Node) replicated(q request) {
 	}
 }
 
+// saved is the place that an RDB file tells.
+func (r *replication) saved() place {
+	if r.isReplica && r.whole || !r.isReplica && !r.feeds {
+		return place{}
+	}
+	return r.place
+}
+
 // replica says whether the node is one.
 func (r *replication) replica() bool { return r != nil && r.isReplica }
 
@@ -221,6 +243,10 @@ func (r *replication) feed(words ...string) {
 	}
 	b := encode(words)
 	r.offset += int64(len(b))
+	r.backlog = append(r.backlog, b...)
+	if over := len(r.backlog) - backlogSize; over > 0 {
+		r.backlog = slices.Clone(r.backlog[over:])
+	}
 	for _, a := range r.replicas {
 		a.unsent = append(a.unsent, b...)
 	}
