@@ -74,6 +74,9 @@ func (b *nodeContainer) Run(ctx context.Context) error {
 	return b.engine.ContainerStart(ctx, b.id, container.StartOptions{})
 }
 
+// Keep does nothing: its settings are its machine's.
+func (b *nodeContainer) Keep(string) error { return nil }
+
 // forget forgets the container's addresses: the engine chooses them anew at each start.
 func (b *nodeContainer) forget() {
 	b.mu.Lock()

@@ -139,6 +139,15 @@ func (h *host) Run(context.Context) error {
 	return nil
 }
 
+func (h *host) Keep(lines string) error {
+	f, err := os.OpenFile(h.settingsFile(), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(lines)
+	return errors.Join(err, f.Close())
+}
+
 func (h *host) Kill(context.Context) error { return h.proc.Load().Kill() }
 
 func (h *host) AwaitExit(ctx context.Context) error {

@@ -35,7 +35,14 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	replicas := map[string][]string{} // addresses, by master
 	for name, master := range c.cfg.Replicas {
 		n := c.Nodes[name]
-		if err := c.rejoin(ctx, n); err != nil {
+		lines, err := server.ReplicaSettings(c.Address(name, master))
+		if err == nil {
+			err = n.Keep(lines)
+		}
+		if err == nil {
+			err = c.rejoin(ctx, n)
+		}
+		if err != nil {
 			return n.failed("replicate to", err)
 		}
 		replicas[master] = append(replicas[master], n.Address())

@@ -17,6 +17,17 @@ import (
 // waitTimeout is how long one WAIT waits.
 const waitTimeout = 20 * time.Millisecond
 
+// ReplicaSettings are the lines of redis.conf that make a server the replica of
+// the master at an address. One that starts with them goes on from where it was; one that is told
+// later needs a whole copy.
+func ReplicaSettings(master string) (string, error) {
+	host, port, err := net.SplitHostPort(master)
+	if err != nil {
+		return "", fmt.Errorf("the master's address: %w", err)
+	}
+	return fmt.Sprintf("replicaof %s %s\n", host, port), nil
+}
+
 // Follow makes a server the replica of the master at an address, by command.
 func Follow(ctx context.Context, addr, master string) error {
 	host, port, err := net.SplitHostPort(master)
