@@ -74,7 +74,7 @@ func TestFsyncFaults_NoFsyncs_NotEffective(t *testing.T) {
 func TestFsyncFaults_VirtualCluster_Unsupported(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: SlowFsync, Targets: []string{"n2"}, Delay: time.Second})
-		require.EqualError(t, err, "slow-fsync n2: the virtual cluster has no access to disks")
+		require.EqualError(t, err, "slow-fsync n2: the virtual cluster has no real servers")
 		require.Error(t, r.can(string(SlowFsync)))
 		require.Error(t, r.can(string(FailFsync)))
 	})

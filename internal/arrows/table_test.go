@@ -52,9 +52,9 @@ var table = []allowed{
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/script", "harness/history"},
 	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
-	{"harness/cluster/shim", "compose/shim harness/cluster/realtime"},
+	{"harness/cluster/shim", "compose/shim harness/cluster harness/cluster/realtime"},
 	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
-	{"harness/cluster/server", "harness/client harness/cluster harness/history"},
+	{"harness/cluster/server", "harness/client harness/cluster harness/cluster/realtime harness/history"},
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
 		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history"},
@@ -63,7 +63,7 @@ var table = []allowed{
 		" harness/cluster/realtime harness/cluster/server harness/history"},
 	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process harness/cluster/realcluster" +
 		" harness/cluster/server harness/cluster/shim"},
-	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network harness/cluster/realcluster" +
+	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network" +
 		" harness/cluster/realtime harness/cluster/shim harness/history internal/input"},
 	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
 	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/network" +
