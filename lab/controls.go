@@ -231,8 +231,7 @@ func (e *Experiment) choices(kind locks.Kind) []*Choice {
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return takesDown(s, step) }) {
 		c := &Choice{Name: "persistence", Label: "Persistence", Value: string(s.Persistence),
 			set: func(s *scenarios.Scenario, value string) { s.Persistence = cluster.Persistence(value) }}
-		for _, p := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
-			cluster.PersistEverysec, cluster.PersistAlways} {
+		for _, p := range cluster.Persistences {
 			c.Options = append(c.Options, Option{string(p), string(p)})
 		}
 		all = append(all, c)

@@ -97,7 +97,6 @@ func onLocalWith(t *testing.T, change func(*cluster.Config), options locks.Optio
 	needs.Check(t, needs.Redis, local.Available(""))
 	r := &rig{options: options}
 	cfg := r.config()
-	cfg.Dir = t.TempDir()
 	change(&cfg)
 	c, err := local.New(context.Background(), cfg, cluster.Choice{})
 	require.NoError(t, err)

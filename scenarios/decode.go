@@ -19,9 +19,8 @@ import (
 
 // What the values of keys may be that a variant has too.
 var (
-	persistence = oneOf("settings", cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
-		cluster.PersistEverysec, cluster.PersistAlways)
-	verdict = oneOf("verdicts that can be expected", history.Holds, history.Violated)
+	persistence = oneOf("settings", cluster.Persistences...)
+	verdict     = oneOf("verdicts that can be expected", history.Holds, history.Violated)
 )
 
 // Bounds on what a scenario may ask for.

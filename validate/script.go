@@ -174,8 +174,7 @@ func atLeast(n int) *int { return &n }
 // back before the lock has expired. Everything else holds. The package's tests hold it against trials.
 func Predicted(name string) string {
 	var p Point
-	for _, persistence := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
-		cluster.PersistEverysec, cluster.PersistAlways} {
+	for _, persistence := range cluster.Persistences {
 		for _, crash := range settings.Crashes {
 			rest, ok := strings.CutPrefix(name, fmt.Sprintf("%s-%s-ttl-", persistence, crash))
 			if !ok {

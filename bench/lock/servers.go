@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +23,6 @@ type Servers struct {
 	Addrs  []string
 	looks  []*redis.Client // to look at them, between measurements
 	nodes  []*process.Process
-	folder string
 	record *process.Record
 }
 
@@ -35,12 +32,9 @@ func StartServers(ctx context.Context, n int) (*Servers, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redis-server, 7.0 or later, is needed (Debian: apt-get install redis-server): %w", err)
 	}
-	s := &Servers{folder: filepath.Join(os.TempDir(), process.FolderPrefix+"bench-"+process.RandomName())}
-	if s.record, err = process.NewRecord(s.folder); err != nil {
+	s := &Servers{}
+	if s.record, err = process.NewRecord(); err != nil {
 		return nil, err
-	}
-	if err := os.Mkdir(s.folder, 0o700); err != nil {
-		return nil, errors.Join(err, s.Close())
 	}
 	for i := range n {
 		if err := s.start(ctx, program, i); err != nil {
@@ -58,7 +52,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 	name := "n" + strconv.Itoa(i+1)
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
-		s.folder)
+		s.record.Folder())
 	node, err := process.Launch(name, cmd, s.record)
 	if err != nil {
 		return err
@@ -96,7 +90,7 @@ func (s *Servers) Close() error {
 	for _, n := range s.nodes {
 		errs = append(errs, n.Kill())
 	}
-	return errors.Join(append(errs, os.RemoveAll(s.folder), s.record.Remove())...)
+	return errors.Join(append(errs, s.record.Remove())...)
 }
 
 // Pause stops a server, by index, until Resume.

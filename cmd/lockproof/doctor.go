@@ -57,6 +57,7 @@ func examine(ctx context.Context, needs []cluster.Need) (verdict string, lines [
 	verdict = "ready"
 	for _, n := range needs {
 		found, err := n.Find(ctx)
+		err = cluster.WithoutClusterName(err)
 		switch {
 		case err == nil:
 			lines = append(lines, fmt.Sprintf("%s: %s", n.Name, found))

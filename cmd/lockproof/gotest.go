@@ -69,16 +69,12 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	if findFlag(rest, "overlay") >= 0 || findFlag(strings.Fields(release.GOFLAGS), "overlay") >= 0 {
 		return usage("lockproof test gives go test an overlay of its own: leave out -overlay, in GOFLAGS too")
 	}
-	temp, err := os.MkdirTemp("", "lockproof-overlay-")
-	if err != nil {
-		return failed(err)
-	}
-	defer os.RemoveAll(temp)
-	record, err := process.NewRecord(temp)
+	record, err := process.NewRecord()
 	if err != nil {
 		return failed(err)
 	}
 	defer record.Remove()
+	temp := record.Folder()
 	module, rest, err := interleaved(rest)
 	if err != nil {
 		return err

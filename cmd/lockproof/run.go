@@ -183,7 +183,7 @@ func checkServer(o *suite.Options) error {
 	}
 	if o.Server != "" && kind.Serves != nil {
 		if err := kind.Serves(o.Server); err != nil {
-			return usage("--server %s: %w", o.Server, err)
+			return usage("--server %s: %w", o.Server, cluster.WithoutClusterName(err))
 		}
 	}
 	switch {

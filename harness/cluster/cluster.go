@@ -47,8 +47,6 @@ type Config struct {
 	StallLimit time.Duration
 	// Record takes every event of the run; it may be called from anywhere.
 	Record func(history.Event)
-	// Dir is a folder that the cluster may use and must leave as it found it.
-	Dir string
 }
 
 // Persistence is a server's persistence setting.
@@ -62,6 +60,9 @@ const (
 	PersistEverysec Persistence = "aof-everysec" // appendfsync everysec
 	PersistAlways   Persistence = "aof-always"   // appendfsync always
 )
+
+// Persistences are all of them.
+var Persistences = []Persistence{PersistNone, PersistRDB, PersistNo, PersistEverysec, PersistAlways}
 
 // StoreName is the process name of the store that the lock guards.
 const StoreName = "store"

@@ -16,6 +16,9 @@ func (c Config) Check() error {
 	if c.Record == nil {
 		return errors.New("Config.Record is nil: it must take the run's events")
 	}
+	if c.Persistence != "" && !slices.Contains(Persistences, c.Persistence) {
+		return fmt.Errorf("no persistence setting %q: there are %v", c.Persistence, Persistences)
+	}
 	names := slices.Concat(c.Nodes, slices.Sorted(maps.Keys(c.Replicas)), c.Clients)
 	for i, name := range names {
 		switch {
@@ -33,7 +36,7 @@ func (c Config) Check() error {
 		}
 	}
 	if c.Sentinels > 0 && len(c.Watched()) == 1 {
-		return errors.New("Sentinels need a replica of the first node to promote")
+		return errors.New("no replica of the first node: its Sentinels need one to promote")
 	}
 	if err := c.checkRedisCluster(); err != nil {
 		return err

@@ -3,8 +3,6 @@ package external
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -24,7 +22,6 @@ type bench struct {
 	store   *miniredis.Miniredis
 	clock   realtime.Clock
 	options locks.Options
-	folder  string
 	record  *process.Record
 	workers process.Workers
 	renews  bool // the lock was seen to renew its key by itself
@@ -63,15 +60,10 @@ func newBench(command []string) (b *bench, err error) {
 	}
 	b.nodes, b.store = b.nodes[:benchNodes], b.nodes[benchNodes]
 	b.ticking.Go(b.tick)
-	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
-	if b.record, err = process.NewRecord(folder); err != nil {
+	if b.record, err = process.NewRecord(); err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return nil, err
-	}
-	b.folder = folder
-	b.workers.Command, b.workers.Stranger, b.workers.Folder, b.workers.Record = command, true, folder, b.record
+	b.workers.Command, b.workers.Stranger, b.workers.Folder, b.workers.Record = command, true, b.record.Folder(), b.record
 	return b, nil
 }
 
@@ -104,9 +96,6 @@ func (b *bench) close() error {
 		if server != nil {
 			server.Close()
 		}
-	}
-	if b.folder != "" {
-		err = errors.Join(err, os.RemoveAll(b.folder))
 	}
 	if err == nil && b.record != nil {
 		err = b.record.Remove()

@@ -45,10 +45,10 @@ func leave(t *testing.T, engine string) (record, folder string) {
 	if engine != "" {
 		entries = append(entries, process.Entry{Engine: engine})
 	}
-	own, err := process.NewRecord(folder) // it makes the state folder
+	own, err := process.NewRecord() // it makes the state folder
 	require.NoError(t, err)
 	require.NoError(t, own.Remove())
-	record = filepath.Join(own.Folder(), "run-"+process.RandomName()+".jsonl")
+	record = filepath.Join(own.Owner(), "run-"+process.RandomName()+".jsonl")
 	file, err := os.OpenFile(record, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
 	for _, e := range entries {

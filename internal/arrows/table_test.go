@@ -54,7 +54,7 @@ var table = []allowed{
 	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
 	{"harness/cluster/shim", "compose/shim harness/cluster harness/cluster/realtime"},
 	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
-	{"harness/cluster/server", "harness/client harness/cluster harness/history"},
+	{"harness/cluster/server", "harness/client harness/cluster harness/cluster/realtime harness/history"},
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
 		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history"},

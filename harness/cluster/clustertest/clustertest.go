@@ -3,6 +3,8 @@ package clustertest
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,6 +36,26 @@ func Config(nodes int, change func(*cluster.Config)) cluster.Config {
 		change(&cfg)
 	}
 	return cfg
+}
+
+// Events collects what a cluster records.
+type Events struct {
+	mu  sync.Mutex
+	all []history.Event
+}
+
+// Record takes one.
+func (e *Events) Record(x history.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, x)
+}
+
+// All gives those so far.
+func (e *Events) All() []history.Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.all)
 }
 
 // Dial makes a go-redis client of a server that asks for a password, as the project's clients have it.

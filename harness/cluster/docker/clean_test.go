@@ -40,7 +40,7 @@ func TestCleanRemovesWhatComposeBuilt(t *testing.T) {
 // than the file's own, which may be a user's.
 func buildByHand(t *testing.T, projects *Projects, name string) {
 	t.Helper()
-	base, err := projects.engine.base(t.Context(), Servers[0].Release, projects.record.Folder(), os.Stderr)
+	base, err := projects.engine.base(t.Context(), Servers[0].Release, projects.record.Owner(), os.Stderr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = exec.Command("docker", "rmi", name).Run() })
 	command := append(projects.engine.compose, "-f", filepath.Join(projects.folder, "compose", "docker-compose.yml"), "build", "n1")

@@ -69,7 +69,6 @@ func (b *nodeContainer) State(ctx context.Context) (realcluster.State, error) {
 
 func down(s *container.State) bool { return !s.Running || s.Restarting }
 
-// Run starts the container.
 func (b *nodeContainer) Run(ctx context.Context) error {
 	b.forget()
 	return b.engine.ContainerStart(ctx, b.id, container.StartOptions{})
@@ -164,7 +163,6 @@ func (b *nodeContainer) Pause(ctx context.Context) error {
 	return b.freeze(ctx, true, b.engine.ContainerPause)
 }
 
-// Resume is docker unpause.
 func (b *nodeContainer) Resume(ctx context.Context) error {
 	return b.freeze(ctx, false, b.engine.ContainerUnpause)
 }
@@ -203,12 +201,10 @@ func (b *nodeContainer) PowerLoss(ctx context.Context, d cluster.DiskFaults) (lo
 	return lost, errors.Join(err, mendErr)
 }
 
-// SetClock has the proxy set the clock.
 func (b *nodeContainer) SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error) {
 	return b.proxy.SetClock(ctx, b.service, jump, rate)
 }
 
-// Disturb has the proxy set the faults of the disk.
 func (b *nodeContainer) Disturb(ctx context.Context, d cluster.DiskFaults) (cluster.Disturbed, error) {
 	return b.proxy.Disturb(ctx, proxy.Disk{Server: b.service, DiskFaults: d})
 }
@@ -230,7 +226,6 @@ func published(seen container.InspectResponse) (map[int]string, error) {
 	return ports, nil
 }
 
-// Log is the end of the container's log, for an error.
 func (b *nodeContainer) Log(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()

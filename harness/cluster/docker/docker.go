@@ -14,10 +14,8 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realcluster"
-	"example.org/lockproof/harness/cluster/server"
 )
 
 var _ client.Host = (*Cluster)(nil)
@@ -100,16 +98,6 @@ func (c *Cluster) build(ctx context.Context) error {
 		return err
 	}
 	return c.Form(ctx)
-}
-
-// machine is what a server starts on, and whether it has a supervisor.
-func (c *Cluster) machine(name string) (m proxy.Machine, supervised bool) {
-	m.Server = name
-	m.Settings, supervised = c.Settings(name)
-	if c.cfg.RedisCluster && name != cluster.StoreName {
-		m.Settings += server.MemberSettings(busPort)
-	}
-	return m, supervised
 }
 
 // open opens the links in the proxy, and follows what passes over them.

@@ -18,6 +18,7 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
@@ -55,16 +56,14 @@ func (h *heard) next(t *testing.T) client.Message {
 // TestAClientLocks has a real client take the lock, over its links; and its events are there once it has been told
 // to end.
 func TestAClientLocks(t *testing.T) {
-	var seen recorded
-	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.record })
+	var seen clustertest.Events
+	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.Record })
 	w, said := spawn(t, c, "c1")
 	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1, Key: "k1", Within: 30 * time.Second}))
 	require.Equal(t, history.TypeOK, said.next(t).Outcome)
 	require.NoError(t, w.Close())
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
 	taken := map[string]bool{} // on which links; on a busy machine not on all
-	for _, e := range seen.all {
+	for _, e := range seen.All() {
 		if e.Type == history.TypeReply && e.Command.Effect == history.EffectSet && e.Command.Done {
 			taken[e.Process] = true
 		}

@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -51,7 +50,7 @@ func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS,
 	if err := record.Use(ownBase(s.Release)); err != nil {
 		return "", err
 	}
-	owner := record.Folder()
+	owner := record.Owner()
 	base, err := e.base(ctx, s.Release, owner, say)
 	if err != nil {
 		return "", err
@@ -186,25 +185,18 @@ func layOut(folder, program string) error {
 	return os.WriteFile(filepath.Join(folder, "bin", "lockproof"), binary, 0o755)
 }
 
-// forContainers checks that a program runs in a container of the engine: a
-// static one for Linux does.
+// forContainers checks that a program runs in a container of the engine: a static one does.
 func forContainers(program string) error {
-	const how = "build it with CGO_ENABLED=0 GOOS=linux, as make build does on Linux"
 	f, err := elf.Open(program)
 	if err != nil {
-		return missing(fmt.Sprintf("%s is not a program for Linux (%v), and is to run in a container", program, err), how)
+		return err
 	}
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return missing(program+" needs the C library of the machine it was built on, and is to run in a container", how)
+			return missing(program+" needs the C library of the machine it was built on, and is to run in a container",
+				"build it with CGO_ENABLED=0, as make build does")
 		}
-	}
-	if want := machines[runtime.GOARCH]; want != 0 && f.Machine != want {
-		return missing(fmt.Sprintf("%s is a program for %s, not for this machine's %s", program, f.Machine, runtime.GOARCH),
-			how)
 	}
 	return nil
 }
-
-var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}

@@ -21,8 +21,8 @@ const containerRestart = 2500 * time.Millisecond
 var Kind = cluster.Kind{
 	Name: cluster.Docker,
 	Needs: []cluster.Need{
-		{Name: "Docker engine and Compose", Find: plainly(Find)},
-		{Name: "base image", Find: plainly(FindBase)},
+		{Name: "Docker engine and Compose", Find: Find},
+		{Name: "base image", Find: FindBase},
 		{Name: "servers", Find: listServers},
 	},
 	Has: []cluster.Ability{cluster.AbilityPowerLoss, cluster.AbilityClock, cluster.AbilityServer, cluster.AbilityDisk,
@@ -46,14 +46,6 @@ var Kind = cluster.Kind{
 }
 
 func init() { cluster.Register(Kind) }
-
-// plainly has what is missing said without the cluster's name.
-func plainly(find func(context.Context) (string, error)) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
-		found, err := find(ctx)
-		return found, cluster.WithoutClusterName(err)
-	}
-}
 
 // listServers says which servers there are to choose from.
 func listServers(context.Context) (string, error) {

@@ -21,7 +21,6 @@ import (
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/server"
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
 
@@ -181,16 +180,4 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// recorded collects what a cluster records.
-type recorded struct {
-	mu  sync.Mutex
-	all []history.Event
-}
-
-func (e *recorded) record(x history.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all = append(e.all, x)
 }

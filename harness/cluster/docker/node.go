@@ -33,8 +33,8 @@ var _ cluster.Networked = (*node)(nil)
 // lives on, if it lives.
 func (n *node) renew(ctx context.Context) error {
 	return n.Do(ctx, "renew", func(ctx context.Context) error {
-		machine, supervised := n.cluster.machine(n.Name())
-		if err := n.box.supervise(ctx, supervised); err != nil {
+		machine := proxy.Machine{Server: n.Name(), Settings: n.cluster.Settings(n.Name(), busPort)}
+		if err := n.box.supervise(ctx, n.Supervised); err != nil {
 			return err
 		}
 		seen, err := n.State(ctx)
@@ -156,7 +156,6 @@ func (b *nodeContainer) networks(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(seen.NetworkSettings.Networks)), nil
 }
 
-// Connected says in how many networks the node is, and where it is reached there.
 func (n *node) Connected(ctx context.Context) (networks int, address string, err error) {
 	names, err := n.box.networks(ctx)
 	if err == nil && len(names) > 0 {

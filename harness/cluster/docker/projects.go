@@ -96,21 +96,17 @@ func (p *Projects) prepare(ctx context.Context, choice cluster.Choice, program s
 	// run: `lockproof clean` tells the reason.
 	_, _ = p.engine.sweep(ctx)
 
-	folder := filepath.Join(os.TempDir(), process.FolderPrefix+process.RandomName())
-	if p.record, err = process.NewRecord(folder); err != nil {
+	if p.record, err = process.NewRecord(); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
+	p.folder = p.record.Folder()
 	if err := p.record.UseEngine(p.engine.id); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	if err := layOut(p.folder, program); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	p.folder = folder
-	if err := layOut(folder, program); err != nil {
-		return fmt.Errorf("docker cluster: %w", err)
-	}
-	p.image, err = p.engine.image(ctx, choice, os.DirFS(folder), p.record, say)
+	p.image, err = p.engine.image(ctx, choice, os.DirFS(p.folder), p.record, say)
 	return err
 }
 
@@ -124,9 +120,6 @@ func (p *Projects) Close() error {
 	}
 	err := removing.Wait()
 	p.idle, p.all = nil, nil
-	if p.folder != "" {
-		err = errors.Join(err, os.RemoveAll(p.folder))
-	}
 	if p.record != nil && err == nil {
 		err = p.record.Remove() // what could not be ended stays on record for Clean
 	}

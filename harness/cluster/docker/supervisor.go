@@ -8,6 +8,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/server"
 )
 
@@ -56,16 +57,12 @@ func (b *nodeContainer) killServer(ctx context.Context) error {
 // awaitEnd returns once the container has ended since its addresses were asked for, whether or
 // not it runs again.
 func (b *nodeContainer) awaitEnd(ctx context.Context) error {
-	for {
+	err := realtime.Poll(ctx, 4*time.Millisecond, func() (bool, error) {
 		seen, err := b.inspect(ctx)
-		if err != nil || down(seen.State) || seen.State.StartedAt != b.started {
-			return err
-		}
-		select {
-		case <-time.After(4 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("the container is %s still: %w; the end of its log: %s", seen.State.Status, ctx.Err(),
-				b.Log(context.Background()))
-		}
+		return err == nil && (down(seen.State) || seen.State.StartedAt != b.started), err
+	})
+	if err != nil {
+		return fmt.Errorf("the container has not ended: %w; the end of its log: %s", err, b.Log(context.Background()))
 	}
+	return nil
 }

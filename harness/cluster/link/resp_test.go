@@ -1,20 +1,12 @@
 package link
 
 import (
-	"bytes"
-	"context"
-	"fmt"
-	"net"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/internal/input/inputtest"
-	"pgregory.net/rapid"
 )
 
 func TestLength(t *testing.T) {
@@ -101,70 +93,5 @@ func FuzzRESP(f *testing.F) {
 		arguments(b[:n])
 		parseReply(b[:n])
 		parseCommand(b[:n], NewScripts())
-	})
-}
-
-// tape is a server that keeps what it is sent and knows no command.
-type tape struct {
-	net.Conn
-	sent bytes.Buffer
-}
-
-func (c *tape) Write(b []byte) (int, error)      { return c.sent.Write(b) }
-func (c *tape) Read(b []byte) (int, error)       { return copy(b, "-ERR no\r\n"), nil }
-func (c *tape) Close() error                     { return nil }
-func (c *tape) SetDeadline(time.Time) error      { return nil }
-func (c *tape) SetReadDeadline(time.Time) error  { return nil }
-func (c *tape) SetWriteDeadline(time.Time) error { return nil }
-func (c *tape) RemoteAddr() net.Addr             { return memory{} }
-
-// encoded is what go-redis itself sends for a pipeline of commands.
-func encoded(t require.TestingT, commands [][]any) []byte {
-	server := &tape{}
-	c := redis.NewClient(&redis.Options{
-		Dialer:     func(context.Context, string, string) (net.Conn, error) { return server, nil },
-		MaxRetries: -1, Protocol: 2, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	defer c.Close()
-	pipe := c.Pipeline()
-	for _, args := range commands {
-		pipe.Do(context.Background(), args...)
-	}
-	_, err := pipe.Exec(context.Background())
-	require.EqualError(t, err, "ERR no", "that is the tape's answer")
-	sent := server.sent.Bytes()
-	greeting, err := length(sent)
-	require.NoError(t, err)
-	require.Equal(t, "hello", arguments(sent[:greeting])[0])
-	return sent[greeting:]
-}
-
-func TestCommandsAreReadAsGoRedisWritesThem(t *testing.T) {
-	argument := rapid.OneOf(
-		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 40), func(b []byte) any { return string(b) }),
-		rapid.Map(rapid.Int64(), func(i int64) any { return i }),
-		rapid.Map(rapid.SampledFrom([]string{"SET", "k1", "\r\n", "$3\r\nabc\r\n", "*1\r\n", "NX", ""}), func(s string) any { return s }),
-	)
-	rapid.Check(t, func(t *rapid.T) {
-		commands := rapid.SliceOfN(rapid.SliceOfN(argument, 1, 6), 1, 5).Draw(t, "commands")
-		left := encoded(t, commands)
-		for _, want := range commands {
-			n, err := length(left)
-			require.NoError(t, err)
-			require.Positive(t, n)
-			var texts []string
-			for _, a := range want {
-				texts = append(texts, fmt.Sprint(a))
-			}
-			require.Equal(t, texts, arguments(left[:n]))
-			for cut := range n {
-				short, err := length(left[:cut])
-				require.NoError(t, err)
-				require.Zero(t, short, "%q is not whole", left[:cut])
-			}
-			left = left[n:]
-		}
-		require.Empty(t, left)
 	})
 }

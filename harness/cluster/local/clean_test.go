@@ -26,7 +26,7 @@ func harness(t *testing.T) (cmd *exec.Cmd, f family, more *bufio.Reader) {
 	t.Helper()
 	needRedis(t)
 	cmd = exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), roleVariable+"=harness", "LOCKPROOF_TEST_DIR="+t.TempDir())
+	cmd.Env = append(os.Environ(), roleVariable+"=harness")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

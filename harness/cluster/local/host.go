@@ -28,7 +28,7 @@ type host struct {
 	disk string        // the folder in dir where the server keeps its data
 	shim *shim.Control // nil where there is none
 	port *port
-	bus  *port // of a Redis Cluster's member; nil for others
+	bus  *port // for the others of a Redis Cluster; nil for a Sentinel
 	addr string
 	// arguments are those of redis-server behind its settings' file.
 	arguments []string
@@ -41,7 +41,7 @@ var _ realcluster.Host = (*host)(nil)
 
 // newHost makes a place for a server. Its settings are to be written yet.
 func (c *Cluster) newHost(name string) (h *host, err error) {
-	h = &host{c: c, name: name, dir: filepath.Join(c.folder, name)}
+	h = &host{c: c, name: name, dir: filepath.Join(c.record.Folder(), name)}
 	h.disk = filepath.Join(h.dir, "disk")
 	c.hosts = append(c.hosts, h)
 	if err := os.MkdirAll(h.disk, 0o700); err != nil {
@@ -65,16 +65,12 @@ func (c *Cluster) newServer(name string) (h *host, err error) {
 			return nil, err
 		}
 	}
-	lines, _ := c.Settings(name)
-	if c.cfg.RedisCluster && name != cluster.StoreName {
-		if h.bus, err = reservePort(); err != nil {
-			return nil, fmt.Errorf("node %s: %w", name, err)
-		}
-		lines += server.MemberSettings(h.bus.number)
+	if h.bus, err = reservePort(); err != nil {
+		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
 	// A master writes the copy for a replica to a file: sent as it is made, the default, it
 	// waits five seconds for more replicas to ask.
-	return h, h.writeSettings("loglevel notice\nrepl-diskless-sync no\n" + lines)
+	return h, h.writeSettings("loglevel notice\nrepl-diskless-sync no\n" + c.Settings(name, h.bus.number))
 }
 
 // newSentinel makes a place for a Sentinel, which keeps its state in its settings.
@@ -104,7 +100,6 @@ func (h *host) Addresses(context.Context) (outside, inside string, err error) {
 	return h.addr, h.addr, nil
 }
 
-// State is the system's view of the process.
 func (h *host) State(context.Context) (realcluster.State, error) {
 	p := h.proc.Load()
 	switch {
@@ -116,7 +111,6 @@ func (h *host) State(context.Context) (realcluster.State, error) {
 	return realcluster.State{Paused: p.Stopped()}, nil
 }
 
-// Run starts a redis-server.
 func (h *host) Run(context.Context) error {
 	log, err := os.OpenFile(h.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -145,7 +139,6 @@ func (h *host) Run(context.Context) error {
 	return nil
 }
 
-// Keep adds lines to the settings' file.
 func (h *host) Keep(lines string) error {
 	f, err := os.OpenFile(h.settingsFile(), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -155,10 +148,8 @@ func (h *host) Keep(lines string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Kill is SIGKILL. It returns once the process is gone.
 func (h *host) Kill(context.Context) error { return h.proc.Load().Kill() }
 
-// AwaitExit returns once the process is gone.
 func (h *host) AwaitExit(ctx context.Context) error {
 	p := h.proc.Load()
 	if err := p.AwaitExit(ctx); err != nil {
@@ -170,10 +161,8 @@ func (h *host) AwaitExit(ctx context.Context) error {
 	return nil
 }
 
-// Pause is SIGSTOP. It returns once the process is seen to be stopped.
 func (h *host) Pause(ctx context.Context) error { return h.proc.Load().Pause(ctx) }
 
-// Resume is SIGCONT. It returns once the process is seen to be going on.
 func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(ctx) }
 
 // PowerLoss kills the process and those that it has forked, which would go on writing. It is
@@ -215,7 +204,6 @@ func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (ti
 	return time.Unix(0, now), err
 }
 
-// Disturb commands the shim.
 func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Disturbed, err error) {
 	if err := h.needShim(cluster.AbilityDisk); err != nil {
 		return done, err
@@ -223,7 +211,6 @@ func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Di
 	return h.shim.Disturb(d)
 }
 
-// Log is the end of what the server's processes have said.
 func (h *host) Log(context.Context) string { return process.Tail(h.logFile()) }
 
 // needShim is the error of a fault that cannot be done for want of the shim.

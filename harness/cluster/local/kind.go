@@ -29,7 +29,7 @@ var Kind = cluster.Kind{
 	Has:      append([]cluster.Ability{cluster.AbilityServer}, shimmed...),
 	Lacks:    lacks,
 	Server:   "the path of a redis-server or valkey-server",
-	Serves:   func(server string) error { return cluster.WithoutClusterName(Available(server)) },
+	Serves:   Available,
 	Knows:    knows,
 	Open:     open,
 	Parallel: func() int { return parallel },
@@ -62,11 +62,9 @@ func knows(choice cluster.Choice, command string) error {
 	return unsupported(command, p.String()+" does not know it", "use --server with the path of a later one")
 }
 
-func findRedis(ctx context.Context) (string, error) {
-	if err := Available(""); err != nil {
-		return "", cluster.WithoutClusterName(err)
-	}
-	return version(ctx, "redis-server")
+func findRedis(context.Context) (string, error) {
+	p, err := findServer("")
+	return p.String(), err
 }
 
 func findCompiler(ctx context.Context) (string, error) {

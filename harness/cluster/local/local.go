@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,7 +26,6 @@ type Cluster struct {
 	cfg     cluster.Config
 	server  program
 	library string // the preload shim, "" where there is none: see can
-	folder  string
 	record  *process.Record
 	hosts   []*host // of servers and Sentinels
 	links   *network.Network
@@ -64,11 +60,13 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 
 // build makes what the cluster consists of: its folder, servers and links.
 func (c *Cluster) build(ctx context.Context) error {
-	if err := c.makeFolder(); err != nil {
-		return err
+	var err error
+	if c.record, err = process.NewRecord(); err != nil {
+		return fmt.Errorf("local cluster: %w", err)
 	}
+	c.Workers.Folder, c.Workers.Record = c.record.Folder(), c.record
 	var starting errgroup.Group
-	err := c.startAll(ctx, &starting)
+	err = c.startAll(ctx, &starting)
 	if err = errors.Join(err, starting.Wait()); err != nil {
 		return err
 	}
@@ -86,7 +84,7 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 			return err
 		}
 		n := c.Add(name, h)
-		if _, supervised := c.Settings(name); supervised {
+		if n.Supervised {
 			h.ended = n.Revive
 		}
 		starting.Go(func() error { return n.Start(ctx) })
@@ -126,29 +124,6 @@ func (c *Cluster) open(want network.Run) (realcluster.Network, map[network.Path]
 	return c.links, address, nil
 }
 
-// makeFolder makes the run's own folder in Config.Dir, and puts it on record
-// first, so that Clean finds it whenever the harness dies.
-func (c *Cluster) makeFolder() error {
-	dir := c.cfg.Dir
-	if dir == "" {
-		dir = os.TempDir()
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return fmt.Errorf("local cluster: the folder %s: %w", c.cfg.Dir, err)
-	}
-	folder := filepath.Join(dir, process.FolderPrefix+process.RandomName())
-	if c.record, err = process.NewRecord(folder); err != nil {
-		return fmt.Errorf("local cluster: %w", err)
-	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return fmt.Errorf("local cluster: cannot make the run's folder: %w", err)
-	}
-	c.folder = folder
-	c.Workers.Folder, c.Workers.Record = folder, c.record
-	return nil
-}
-
 // Close ends every process, heals every link and removes every file. It may be
 // called at any time and any number of times.
 func (c *Cluster) Close() error { return c.closing() }
@@ -163,20 +138,8 @@ func (c *Cluster) close() error {
 	for _, h := range c.hosts {
 		errs = append(errs, h.close())
 	}
-	if c.folder != "" {
-		errs = append(errs, removeAll(c.folder))
-	}
 	if err := errors.Join(errs...); err != nil || c.record == nil {
 		return err // what could not be ended stays on record for Clean
 	}
 	return c.record.Remove()
-}
-
-// removeAll removes a folder in which a server's fork may still write: a snapshot goes on after its parent was killed.
-func removeAll(folder string) error {
-	for late := time.Now().Add(process.Timeout); ; time.Sleep(10 * time.Millisecond) {
-		if err := os.RemoveAll(folder); err == nil || time.Now().After(late) {
-			return err
-		}
-	}
 }

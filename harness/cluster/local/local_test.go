@@ -18,15 +18,15 @@ import (
 )
 
 func TestNewThatFailsLeavesNothing(t *testing.T) {
-	t.Parallel()
 	needRedis(t)
-	dir := t.TempDir()
+	ownState(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}, Dir: dir}
+	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
 	_, err := New(ctx, cfg, cluster.Choice{})
 	require.ErrorIs(t, err, context.Canceled)
-	left, err := os.ReadDir(dir)
+	require.Empty(t, records(t))
+	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -34,9 +34,7 @@ func TestNewThatFailsLeavesNothing(t *testing.T) {
 // Clusters at one time have addresses and folders of their own, and one ends without the other.
 func TestClustersSideBySide(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	a := start(t, 2, func(cfg *cluster.Config) { cfg.Dir = dir })
-	b := start(t, 2, func(cfg *cluster.Config) { cfg.Dir = dir })
+	a, b := start(t, 2, nil), start(t, 2, nil)
 	require.NoError(t, dial(t, a.Address("c1", "n1")).Set(t.Context(), "k1", "x", time.Minute).Err())
 	for _, name := range []string{"n1", "n2", cluster.StoreName} {
 		require.NotEqual(t, at(a, name).addr, at(b, name).addr)
@@ -46,10 +44,8 @@ func TestClustersSideBySide(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, look.Up)
 	require.Empty(t, look.Keys)
-	require.NoError(t, b.Close())
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	require.NoDirExists(t, a.record.Folder())
+	require.DirExists(t, b.record.Folder())
 }
 
 func TestCloseWhileFaultsAreInEffect(t *testing.T) {

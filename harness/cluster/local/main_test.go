@@ -2,7 +2,6 @@ package local
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -116,7 +115,7 @@ func fakeHarness() {
 	os.Setenv(roleVariable, "worker")
 	out := json.NewEncoder(os.Stdout)
 	c, err := New(context.Background(), cluster.Config{
-		Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Dir: os.Getenv("LOCKPROOF_TEST_DIR"),
+		Nodes: []string{"n1", "n2"}, Clients: []string{"c1"},
 		StallLimit: harnessStall,
 		Record: func(e history.Event) {
 			if e.Type == history.TypeStall {
@@ -140,7 +139,7 @@ func fakeHarness() {
 }
 
 func familyOf(c *Cluster, workers ...*process.Worker) family {
-	f := family{Folder: c.folder}
+	f := family{Folder: c.record.Folder()}
 	for _, h := range c.hosts {
 		f.Children = append(f.Children, h.proc.Load().Identity())
 	}
@@ -148,18 +147,6 @@ func familyOf(c *Cluster, workers ...*process.Worker) family {
 		f.Children = append(f.Children, w.Process().Identity())
 	}
 	return f
-}
-
-// events collects what a cluster records.
-type events struct {
-	mu  sync.Mutex
-	all []history.Event
-}
-
-func (e *events) record(x history.Event) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.all = append(e.all, x)
 }
 
 // at is where a node's server runs.
@@ -176,9 +163,7 @@ func needRedis(t testing.TB) {
 func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	t.Helper()
 	needRedis(t)
-	cfg := clustertest.Config(nodes, change)
-	cfg.Dir = cmp.Or(cfg.Dir, t.TempDir())
-	c, err := New(t.Context(), cfg, cluster.Choice{})
+	c, err := New(t.Context(), clustertest.Config(nodes, change), cluster.Choice{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c

@@ -44,10 +44,10 @@ func TestStrangersAreRefused(t *testing.T) {
 			require.NotContains(t, string(words), server.Password())
 		}
 	}
-	open, err := os.Stat(l.folder)
+	open, err := os.Stat(l.record.Folder())
 	require.NoError(t, err)
-	require.Zero(t, open.Mode().Perm()&0o077, "others can enter %s", l.folder)
-	require.True(t, slices.ContainsFunc(readAll(t, l.folder, "redis.conf"), func(text string) bool {
+	require.Zero(t, open.Mode().Perm()&0o077, "others can enter %s", l.record.Folder())
+	require.True(t, slices.ContainsFunc(readAll(t, l.record.Folder(), "redis.conf"), func(text string) bool {
 		return strings.Contains(text, "requirepass "+server.Password())
 	}))
 }

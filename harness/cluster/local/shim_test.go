@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/internal/needs"
@@ -160,7 +161,7 @@ func TestServerThatDoesNotPreload(t *testing.T) {
 	bare := filepath.Join(t.TempDir(), "redis-server")
 	script := "#!/bin/sh\nunset LD_PRELOAD\nexec " + server.file + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(bare, []byte(script), 0o700))
-	cfg := cluster.Config{Nodes: []string{"n1"}, Record: (&events{}).record, Dir: t.TempDir()}
+	cfg := cluster.Config{Nodes: []string{"n1"}, Record: new(clustertest.Events).Record}
 	l, err := New(t.Context(), cfg, cluster.Choice{Server: bare})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })

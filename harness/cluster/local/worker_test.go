@@ -73,7 +73,7 @@ func TestSpawnCompletesTheSetup(t *testing.T) {
 	require.Equal(t, client.Setup{
 		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.Address("c2", "store"),
 		Password: server.Password(),
-		Seed:     42, Epoch: l.Clock.Epoch(), StallLimit: time.Hour,
+		Seed:     42, Epoch: l.Epoch(), StallLimit: time.Hour,
 	}, got)
 	require.NotEqual(t, n1, n3)
 

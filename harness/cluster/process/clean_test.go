@@ -146,7 +146,7 @@ func TestCleanRefusesWhatOthersCouldHaveWritten(t *testing.T) {
 func TestRecordsGoWhereTheyCan(t *testing.T) {
 	ownState(t)
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/cache")
-	r, err := NewRecord("/tmp/lockproof-none")
+	r, err := NewRecord()
 	require.NoError(t, err)
 	require.Equal(t, os.TempDir(), filepath.Dir(filepath.Dir(r.file.Name())))
 	require.NoError(t, r.Remove())
@@ -155,7 +155,7 @@ func TestRecordsGoWhereTheyCan(t *testing.T) {
 // TestWhatLivingRunsUse: a run's needs count until it ends, however that happens.
 func TestWhatLivingRunsUse(t *testing.T) {
 	dir := ownState(t)
-	alive, err := NewRecord("/tmp/lockproof-none")
+	alive, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, alive.Use("image:1"))
 	write(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
@@ -170,7 +170,7 @@ func TestWhatLivingRunsUse(t *testing.T) {
 
 func TestDeadRecords(t *testing.T) {
 	dir := ownState(t)
-	alive, err := NewRecord("/tmp/lockproof-none")
+	alive, err := NewRecord()
 	require.NoError(t, err)
 	dead := write(t, dir, Entry{Harness: &Identity{}})
 	elsewhere := filepath.Join(t.TempDir(), "run-1.jsonl")
@@ -191,7 +191,7 @@ func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	dead := write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder}, Entry{Engine: engine})
 	write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}})
-	living, err := NewRecord(filepath.Join(t.TempDir(), FolderPrefix+"living"))
+	living, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, living.UseEngine(engine))
 

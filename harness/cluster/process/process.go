@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"example.org/lockproof/harness/cluster/realtime"
 )
 
 // Timeout bounds every wait for a process to do what it was told.
@@ -115,23 +117,20 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	for {
-		states, err := ThreadStates(p.id.PID)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+	states := ""
+	err := realtime.Poll(ctx, PollEvery, func() (done bool, err error) {
+		if states, err = ThreadStates(p.id.PID); err != nil {
+			return false, err
 		}
-		if want(states) {
-			return nil
+		if !want(states) && !p.Running() {
+			return false, fmt.Errorf("it ended (%s) instead", p.How())
 		}
-		select {
-		case <-p.gone:
-			return fmt.Errorf("%s ended (%s) instead of obeying %s", p.name, p.How(), s)
-		case <-ctx.Done():
-			return fmt.Errorf("%s (pid %d) got %s and its threads' states are still %q: %w", p.name, p.id.PID, s, states,
-				ctx.Err())
-		case <-time.After(PollEvery):
-		}
+		return want(states), nil
+	})
+	if err != nil {
+		return fmt.Errorf("%s (pid %d) got %s and its threads' states are %q: %w", p.name, p.id.PID, s, states, err)
 	}
+	return nil
 }
 
 // Stopped says whether the process is seen to be stopped.

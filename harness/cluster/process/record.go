@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"example.org/lockproof/internal/filelock"
 )
@@ -26,8 +27,9 @@ const FolderPrefix = "lockproof-"
 // holds a lock (flock) on it as long as the run lasts; the kernel lets go of it
 // when the harness dies, however that happens.
 type Record struct {
-	mu   sync.Mutex
-	file *os.File
+	mu     sync.Mutex
+	file   *os.File
+	folder string // of the run
 }
 
 // Entry is one line of a record. The first names the harness and the folder,
@@ -44,8 +46,8 @@ type Entry struct {
 	Uses string `json:"uses,omitempty"`
 }
 
-// NewRecord opens the record of a run that is going to have that folder.
-func NewRecord(folder string) (*Record, error) {
+// NewRecord makes the folder of a run, for temporary files, and puts it on record first.
+func NewRecord() (*Record, error) {
 	self, err := identify(os.Getpid())
 	if err != nil {
 		return nil, fmt.Errorf("cannot tell who this process is: %w", err)
@@ -57,8 +59,11 @@ func NewRecord(folder string) (*Record, error) {
 			errs = append(errs, err)
 			continue
 		}
-		r := &Record{file: file}
-		return r, r.add(Entry{Harness: &self, Folder: folder})
+		r := &Record{file: file, folder: filepath.Join(os.TempDir(), FolderPrefix+RandomName())}
+		if err := r.add(Entry{Harness: &self, Folder: r.folder}); err != nil {
+			return nil, err
+		}
+		return r, os.Mkdir(r.folder, 0o700)
 	}
 	return nil, fmt.Errorf("no folder to keep records of processes in: %w", errors.Join(errs...))
 }
@@ -79,8 +84,19 @@ func (r *Record) add(e Entry) error {
 // File is the record's file.
 func (r *Record) File() string { return r.file.Name() }
 
-// Remove ends the record: nothing is left to clean.
+// Folder is the run's.
+func (r *Record) Folder() string { return r.folder }
+
+// Remove removes the run's folder, and ends the record: nothing is left to clean. A folder that cannot be removed
+// stays on record. A server's fork may still write into it: a snapshot goes on after its parent was killed.
 func (r *Record) Remove() error {
+	for late := time.Now().Add(Timeout); ; time.Sleep(10 * time.Millisecond) {
+		if err := os.RemoveAll(r.folder); err == nil {
+			break
+		} else if time.Now().After(late) {
+			return err
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return errors.Join(os.Remove(r.file.Name()), r.file.Close())
@@ -214,8 +230,8 @@ func InUse() (names []string, err error) {
 	return names, err
 }
 
-// Folder is where the user's runs keep their records. It stands for the user.
-func (r *Record) Folder() string { return filepath.Dir(r.File()) }
+// Owner is where the user's runs keep their records. It stands for the user.
+func (r *Record) Owner() string { return filepath.Dir(r.File()) }
 
 // Ours says whether a folder is one in which runs of this user keep records.
 func Ours(folder string) bool { return slices.Contains(stateFolders(), folder) }

@@ -210,7 +210,6 @@ func (w *Worker) exitReport() error {
 		w.name, w.proc.id.PID, w.proc.How(), Tail(w.stderr))
 }
 
-// Send hands over a command.
 func (w *Worker) Send(command client.Command) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -246,10 +245,8 @@ func (w *Worker) write(line any) error {
 	return nil
 }
 
-// Pause is SIGSTOP. It returns once the process is seen to be stopped.
 func (w *Worker) Pause() error { return w.proc.Pause(context.Background()) }
 
-// Resume is SIGCONT. It returns once the process is seen to be going on.
 func (w *Worker) Resume() error { return w.proc.Resume(context.Background()) }
 
 // Kill is SIGKILL. It returns once the process is gone and what it had said

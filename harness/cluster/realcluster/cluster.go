@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
@@ -21,10 +20,10 @@ type Cluster struct {
 	kind, version string
 
 	// Life ends when the cluster closes, by End.
-	Life    context.Context
-	End     context.CancelFunc
-	busy    sync.WaitGroup // goroutines that live as long as the cluster
-	Clock   realtime.Clock
+	Life context.Context
+	End  context.CancelFunc
+	busy sync.WaitGroup // goroutines that live as long as the cluster
+	realtime.Clock
 	Workers process.Workers
 
 	Nodes     map[string]*Node        // by name; an alias shares its server's
@@ -42,9 +41,6 @@ func New(cfg cluster.Config, kind string) (*Cluster, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("%s cluster: %w", kind, err)
 	}
-	if _, err := server.Settings(cfg.Persistence, cfg.Settings); err != nil {
-		return nil, fmt.Errorf("%s cluster: %w", kind, err)
-	}
 	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{},
 		Sentinels: map[string]Sentinel{},
 		Paths:     map[network.Path]string{}}
@@ -52,21 +48,22 @@ func New(cfg cluster.Config, kind string) (*Cluster, error) {
 	return c, nil
 }
 
-// Settings are the lines of redis.conf of a server, and whether it has a supervisor. The store
-// forgets nothing: what it loses is to be the lock's fault.
-func (c *Cluster) Settings(name string) (lines string, supervised bool) {
-	persistence, more := c.cfg.Persistence, c.cfg.SettingsOf(name)
+// Settings are the lines of redis.conf of a server, which listens to the other members of a Redis
+// Cluster on a port. The store forgets nothing: what it loses is to be the lock's fault.
+func (c *Cluster) Settings(name string, bus int) string {
 	if name == cluster.StoreName {
-		persistence, more = cluster.PersistAlways, nil
+		return server.Settings(cluster.PersistAlways, nil)
 	}
-	lines, _ = server.Settings(persistence, more) // New has seen that it is one
-	return lines, c.cfg.Supervised && name != cluster.StoreName
+	lines := server.Settings(c.cfg.Persistence, c.cfg.SettingsOf(name))
+	if c.cfg.RedisCluster {
+		lines += server.MemberSettings(bus)
+	}
+	return lines
 }
 
 // Add adds a server, under all of its names.
 func (c *Cluster) Add(name string, host Host) *Node {
-	n := &Node{Host: host, cluster: c, name: name}
-	_, n.supervised = c.Settings(name)
+	n := &Node{Host: host, cluster: c, name: name, Supervised: c.cfg.Supervised && name != cluster.StoreName}
 	c.Nodes[name] = n
 	for alias := range c.cfg.Aliases {
 		if c.cfg.Resolve(alias) == name {
@@ -82,7 +79,7 @@ func (c *Cluster) Connect(ctx context.Context, version string,
 	open func(network.Run) (Network, map[network.Path]string, error)) error {
 	c.version, c.Clock = version, realtime.Start()
 	want := network.RunOf(c.cfg)
-	want.Epoch = c.Clock.Epoch()
+	want.Epoch = c.Epoch()
 	for name := range want.Servers {
 		_, inside, err := c.Nodes[name].Addresses(ctx)
 		if err != nil {
@@ -99,7 +96,7 @@ func (c *Cluster) Connect(ctx context.Context, version string,
 	}
 	c.network, c.Paths, c.Workers.Settle = opened, address, opened.Settle
 	if c.cfg.StallLimit > 0 {
-		c.busy.Go(func() { c.Clock.Watch(c.Life, "harness", c.cfg.StallLimit, c.cfg.Record) })
+		c.busy.Go(func() { c.Watch(c.Life, "harness", c.cfg.StallLimit, c.cfg.Record) })
 	}
 	return nil
 }
@@ -120,19 +117,11 @@ func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { stop(); cancel() }
 }
 
-// Kind is the kind's name.
 func (c *Cluster) Kind() string { return c.kind }
 
 // Server is the servers' name and version: redis 7.0.15.
 func (c *Cluster) Server() string { return c.version }
 
-// Now is the true clock: nanoseconds since the run began.
-func (c *Cluster) Now() int64 { return c.Clock.Now() }
-
-// Sleep waits on the true clock, or until ctx ends.
-func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error { return c.Clock.Sleep(ctx, d) }
-
-// Node returns the node of that name, or the store; nil if there is none.
 func (c *Cluster) Node(name string) cluster.Node {
 	if n := c.Nodes[name]; n != nil {
 		return n
@@ -146,8 +135,6 @@ func (c *Cluster) Address(client, server string) string {
 	return c.Paths[network.Path{Client: client, Server: c.cfg.Resolve(server)}]
 }
 
-// Link returns the path from a client to a node or to the store; nil if there
-// is none.
 func (c *Cluster) Link(client, node string) cluster.Link {
 	if c.Address(client, node) == "" {
 		return nil
@@ -206,6 +193,6 @@ func (c *Cluster) complete(setup *client.Setup) error {
 		setup.Nodes = append(setup.Nodes, address)
 	}
 	setup.Password = server.Password()
-	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.Clock.Epoch(), c.cfg.StallLimit
+	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.Epoch(), c.cfg.StallLimit
 	return c.routes(setup)
 }

@@ -45,8 +45,6 @@ func CheckClock(ctx context.Context, h Host, before time.Time) error {
 	return nil
 }
 
-// Clock reads the node's wall clock, in nanoseconds since the run began as that
-// clock counts them: by TIME, or that of its host if the node is down.
 func (n *Node) Clock(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -60,10 +58,9 @@ func (n *Node) Clock(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, n.failed("read the clock of", err)
 	}
-	return n.cluster.Clock.Wall(now), nil
+	return n.cluster.Wall(now), nil
 }
 
-// Disturb changes the faults of the node's disk, and counts what they have done so far.
 func (n *Node) Disturb(change func(*cluster.DiskFaults)) (done cluster.Disturbed, err error) {
 	err = n.Do(context.Background(), "disturb the disk of", func(ctx context.Context) error {
 		if change != nil {

@@ -9,6 +9,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 )
@@ -26,7 +27,7 @@ type Node struct {
 	Host
 	cluster    *Cluster
 	name       string
-	supervised bool
+	Supervised bool // it has a supervisor
 
 	op    sync.Mutex         // one fault at a time; it guards the rest
 	disk  cluster.DiskFaults // in effect
@@ -39,7 +40,6 @@ type Node struct {
 
 var _ cluster.Server = (*Node)(nil)
 
-// Name is the node's name. An alias gives the name of its server.
 func (n *Node) Name() string { return n.name }
 
 // RunID is that of the latest server.
@@ -101,7 +101,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err := n.cluster.rejoin(ctx, n); err != nil {
 		return err
 	}
-	n.serving, n.wanted, n.restart = true, n.supervised, nil
+	n.serving, n.wanted, n.restart = true, n.Supervised, nil
 	return n.cluster.move(ctx, n.name, inside)
 }
 
@@ -115,30 +115,29 @@ const (
 
 // AwaitAnswer returns once a server answers.
 func AwaitAnswer(ctx context.Context, h Host) error {
-	for looked := time.Now(); ; {
+	looked := time.Now()
+	err := realtime.Poll(ctx, pollEvery, func() (bool, error) {
 		outside, _, err := h.Addresses(ctx)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if outside != "" && answers(ctx, outside) {
-			return nil
+			return true, nil
 		}
-		if time.Since(looked) > lookEvery {
-			seen, err := h.State(ctx)
-			if err != nil {
-				return err
-			}
-			if seen.Down {
-				return fmt.Errorf("its server ended with %s; its last words: %s", seen.Exit, h.Log(ctx))
-			}
-			looked = time.Now()
+		if time.Since(looked) <= lookEvery {
+			return false, nil
 		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return fmt.Errorf("no answer from %s: %w; the end of its log: %s", outside, ctx.Err(), h.Log(context.Background()))
+		looked = time.Now()
+		seen, err := h.State(ctx)
+		if err == nil && seen.Down {
+			err = fmt.Errorf("its server ended with %s", seen.Exit)
 		}
+		return false, err
+	})
+	if err != nil {
+		return fmt.Errorf("%w; its last words: %s", err, h.Log(context.Background()))
 	}
+	return nil
 }
 
 // answers asks a server once, and does not wait long: nobody refuses at the address of a
@@ -150,7 +149,6 @@ func answers(ctx context.Context, address string) bool {
 	return err == nil && reply == "+PONG"
 }
 
-// Kill is SIGKILL. It returns once the server is seen to be down.
 func (n *Node) Kill(ctx context.Context) error {
 	return n.whileUp(ctx, "kill", func(ctx context.Context) error {
 		if err := n.Host.Kill(ctx); err != nil {
@@ -160,7 +158,6 @@ func (n *Node) Kill(ctx context.Context) error {
 	})
 }
 
-// Shutdown is the SHUTDOWN command. It returns once the server is seen to be down.
 func (n *Node) Shutdown(ctx context.Context) error {
 	return n.reach(ctx, "shutdown", func(ctx context.Context, address string) error {
 		err := server.Shutdown(ctx, address)
@@ -197,18 +194,14 @@ func (n *Node) gone(ctx context.Context) error {
 	return n.cluster.move(ctx, n.name, "")
 }
 
-// Pause stops every process of the server. It returns once that is seen.
 func (n *Node) Pause(ctx context.Context) error {
 	return n.whileUp(ctx, "pause", n.Host.Pause)
 }
 
-// Resume lets them go on.
 func (n *Node) Resume(ctx context.Context) error {
 	return n.whileUp(ctx, "resume", n.Host.Resume)
 }
 
-// Look reads the run id and the lock keys past every link. A node that is down
-// or paused is not up; that is no error.
 func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	if up, err := n.isUp(ctx); !up {
 		return history.Node{}, n.failed("look into", err)
@@ -223,7 +216,7 @@ func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	if err == nil {
 		return seen, nil
 	}
-	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.supervised {
+	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.Supervised {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)
@@ -249,17 +242,14 @@ func (n *Node) awake(ctx context.Context) error {
 	return nil
 }
 
-// AwaitRestart returns once the supervisor has brought the node back that was
-// killed or shut down; false at once if it has none.
 func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
-	if !n.supervised {
+	if !n.Supervised {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	for {
-		back := false
-		err := n.Do(ctx, "await the restart of", func(ctx context.Context) error {
+	err := realtime.Poll(ctx, pollEvery, func() (back bool, err error) {
+		err = n.Do(ctx, "await the restart of", func(ctx context.Context) error {
 			if back = n.serving; back || n.restart != nil {
 				return n.restart
 			}
@@ -270,15 +260,12 @@ func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
 			back = true
 			return n.Ready(ctx)
 		})
-		if back || err != nil {
-			return err == nil, err
-		}
-		select {
-		case <-time.After(pollEvery):
-		case <-ctx.Done():
-			return false, n.failed("await the restart of", errors.Join(ctx.Err(), cluster.ErrDown))
-		}
+		return back, err
+	})
+	if err != nil && ctx.Err() != nil {
+		err = n.failed("await the restart of", errors.Join(err, cluster.ErrDown))
 	}
+	return err == nil, err
 }
 
 // Revive is a supervisor's: it starts the server again that has ended, unless its machine has

@@ -100,7 +100,6 @@ func (c *Cluster) watch(ctx context.Context) error {
 	return watching.Wait()
 }
 
-// Masters gives, for each Sentinel, the server that it names as the master.
 func (c *Cluster) Masters(ctx context.Context) ([]string, error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
@@ -170,7 +169,6 @@ func (c *Cluster) member(name string) (server.Member, error) {
 	return m, err
 }
 
-// Leads says whether all members that answer name the replica as a master with slots.
 func (c *Cluster) Leads(ctx context.Context, replica string) (bool, error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()

@@ -8,14 +8,12 @@ import (
 	"example.org/lockproof/harness/cluster/server"
 )
 
-// SetSlot is an operator's CLUSTER SETSLOT on a member.
 func (c *Cluster) SetSlot(ctx context.Context, member, key, state, other string) error {
 	return c.Nodes[member].reach(ctx, "set a slot of", func(ctx context.Context, addr string) error {
 		return server.SetSlot(ctx, addr, key, state, c.ids[other])
 	})
 }
 
-// MigrateKeys is an operator's MIGRATE of all keys of a key's slot.
 func (c *Cluster) MigrateKeys(ctx context.Context, key, from, to string) (keys []string, err error) {
 	err = c.Nodes[from].reach(ctx, "migrate keys of", func(ctx context.Context, addr string) error {
 		keys, err = server.MigrateKeys(ctx, addr, key, c.Address(network.ToMember, to))
@@ -24,7 +22,6 @@ func (c *Cluster) MigrateKeys(ctx context.Context, key, from, to string) (keys [
 	return keys, err
 }
 
-// SlotOwner is the member that all members send clients to for a key; "" while they differ.
 func (c *Cluster) SlotOwner(ctx context.Context, key string) (owner string, err error) {
 	members, err := c.members()
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/harness/cluster/realtime"
 )
 
 // otherTenantPrefix begins the names of keys that belong to another user of the
@@ -120,15 +122,12 @@ func Rewrite(ctx context.Context, addr string, d time.Duration) error {
 
 // awaitRewrite returns once a rewrite is in progress.
 func awaitRewrite(ctx context.Context, client *redis.Client) error {
-	for {
+	err := realtime.Poll(ctx, time.Millisecond, func() (bool, error) {
 		info, err := information(ctx, client)
-		if err != nil || info["aof_rewrite_in_progress"] == "1" {
-			return err
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("the rewrite has not begun: %w", ctx.Err())
-		}
+		return info["aof_rewrite_in_progress"] == "1", err
+	})
+	if err != nil {
+		return fmt.Errorf("the rewrite has not begun: %w", err)
 	}
+	return nil
 }

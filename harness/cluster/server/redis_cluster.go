@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/harness/cluster/realtime"
 )
 
 // nodeTimeout is for how long a member of a Redis Cluster has to be silent before another
@@ -194,15 +196,13 @@ func parseView(info, nodes string) (view, error) {
 
 // until tries again and again, until it succeeds or the context ends.
 func until(ctx context.Context, try func() error) error {
-	for {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
+	var last error
+	err := realtime.Poll(ctx, 10*time.Millisecond, func() (bool, error) {
+		last = try()
+		return last == nil, nil
+	})
+	if err != nil {
+		return errors.Join(last, err)
 	}
+	return nil
 }

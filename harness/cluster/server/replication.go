@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 )
 
@@ -17,7 +18,8 @@ import (
 const waitTimeout = 20 * time.Millisecond
 
 // ReplicaSettings are the lines of redis.conf that make a server the replica of
-// the master at an address.
+// the master at an address. One that starts with them goes on from where it was; one that is told
+// later needs a whole copy.
 func ReplicaSettings(master string) (string, error) {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
@@ -64,31 +66,24 @@ func Promote(ctx context.Context, addr string) error {
 // nothing. WAIT alone does not say so: Valkey 9.1 counts a replica that has been sent
 // all data and is reading them.
 func AwaitReplicas(ctx context.Context, master string, replicas []string) error {
-	return with(master, func(client *redis.Client) error {
+	err := with(master, func(client *redis.Client) error {
 		conn := client.Conn()
 		defer conn.Close()
-		for {
+		return realtime.Poll(ctx, waitTimeout, func() (bool, error) {
 			if err := conn.Publish(ctx, "lockproof", "").Err(); err != nil {
-				return err
+				return false, err
 			}
 			have, err := conn.Wait(ctx, len(replicas), waitTimeout).Result()
-			if err != nil {
-				return fmt.Errorf("its replicas have no copy of its data: %w", err)
+			if err != nil || have < int64(len(replicas)) {
+				return false, err
 			}
-			if have < int64(len(replicas)) {
-				continue
-			}
-			follow, err := allFollow(ctx, replicas)
-			if follow || err != nil {
-				return err
-			}
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("not all of its replicas follow it: %w", ctx.Err())
-			case <-time.After(waitTimeout):
-			}
-		}
+			return allFollow(ctx, replicas)
+		})
 	})
+	if err != nil {
+		return fmt.Errorf("not all of its replicas follow it: %w", err)
+	}
+	return nil
 }
 
 // allFollow says whether every one of these replicas is connected to its master and

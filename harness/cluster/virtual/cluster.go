@@ -121,19 +121,10 @@ func check(cfg cluster.Config) error {
 	if err := cfg.Check(); err != nil {
 		return fmt.Errorf("virtual cluster: %w", err)
 	}
-	if _, _, err := replicaLimits(cfg); err != nil {
-		return err
-	}
-	if !slices.Contains(settings, cfg.Persistence) {
-		return fmt.Errorf("virtual cluster: no persistence setting %q: there are %v", cfg.Persistence, settings)
-	}
-	return nil
+	_, _, err := replicaLimits(cfg)
+	return err
 }
 
-var settings = []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
-	cluster.PersistEverysec, cluster.PersistAlways}
-
-// Kind is "virtual".
 func (c *Cluster) Kind() string { return cluster.Virtual }
 
 // Server is what the nodes are, and whose commands they know.
@@ -152,7 +143,6 @@ func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error {
 	return c.scheduler.Sleep(ctx, scheduler.Key{Class: class}, d)
 }
 
-// Node returns the node of that name, or the store; nil if there is none.
 func (c *Cluster) Node(name string) cluster.Node {
 	if n := c.nodes[name]; n != nil {
 		return n

@@ -166,9 +166,7 @@ func TestVirtualNodesAnswerAsRedisDoes(t *testing.T) {
 	needs.PlainTemp(t)
 	library, err := shim.Build(t.TempDir())
 	require.NoError(t, err)
-	for _, setting := range []cluster.Persistence{
-		cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways,
-	} {
+	for _, setting := range cluster.Persistences {
 		t.Run(string(setting), func(t *testing.T) {
 			t.Parallel()
 			dirs := filepath.Join(tempDir(t), "r")

@@ -103,17 +103,3 @@ func TestAMasterThatShutsDownWaitsForItsReplicas(t *testing.T) {
 	reply, _ := modelled(t, nil, set, shutdown("n1"), promote, say("r1", []any{"GET", "a"}, []any{"SET", "b", "2"}))
 	require.Equal(t, "1; OK", reply)
 }
-
-func TestWhatCannotBePromoted(t *testing.T) {
-	inBubble(t, func() {
-		c, err := virtual.New(cluster.Config{Nodes: []string{"n1"}, Replicas: map[string]string{"r1": "n1"}, Record: func(history.Event) {}})
-		require.NoError(t, err)
-		promote := func(name string) error { return c.Node(name).Promote(ctx) }
-		require.ErrorContains(t, promote("n1"), "it is a master already")
-		require.NoError(t, c.Node("r1").Pause(ctx))
-		require.ErrorContains(t, promote("r1"), "it is paused")
-		require.NoError(t, c.Node("r1").Kill(ctx))
-		require.ErrorIs(t, promote("r1"), cluster.ErrDown)
-		require.NoError(t, c.Close())
-	})
-}

@@ -95,7 +95,7 @@ func TestEachNativeIsTaken(t *testing.T) {
 // TestNativesDoWhatLuaDoes gives both anything that a client can send, at any time.
 func TestNativesDoWhatLuaDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := newPair(rapid.SampledFrom(settings).Draw(t, "persistence"))
+		p := newPair(rapid.SampledFrom(cluster.Persistences).Draw(t, "persistence"))
 		defer p.end()
 		key := rapid.SampledFrom([]string{"k", "l"})
 		value := rapid.SampledFrom([]string{"a", "b", "", "7", "8", "a\r\nb", "900", "+8", "007", "1e1", "0x10", " 7", "-5",

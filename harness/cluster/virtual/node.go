@@ -73,7 +73,6 @@ func (n *Node) timer(do func()) *scheduler.Timer {
 	return n.scheduler.NewTimer(scheduler.Key{Class: scheduler.Node, A: n.order}, do).Passive()
 }
 
-// Name is the node's name.
 func (n *Node) Name() string { return n.name }
 
 // start loads what the disk has kept. The caller holds the lock.
@@ -255,7 +254,6 @@ func (n *Node) SetClock(_ context.Context, jump time.Duration, rate float64) err
 	return nil
 }
 
-// Flush is an operator's FLUSHALL.
 func (n *Node) Flush(ctx context.Context) error {
 	got, err := n.command("flush", "FLUSHALL")
 	if err == nil && got != "+OK" {
@@ -264,7 +262,6 @@ func (n *Node) Flush(ctx context.Context) error {
 	return err
 }
 
-// Command carries out an operator's command and returns the first line of the reply.
 func (n *Node) Command(ctx context.Context, line string) (string, error) {
 	if words := strings.Fields(line); words[0] == "REPLICAOF" {
 		return n.replicaOf(ctx, words[1:])

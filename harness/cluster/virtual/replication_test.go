@@ -248,7 +248,6 @@ func compared(t *testing.T, cfg cluster.Config, program string, deeds []deed) {
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
 	})
-	cfg.Dir = tempDir(t)
 	c, err := local.New(t.Context(), cfg, cluster.Choice{Server: program})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()

@@ -127,7 +127,6 @@ type address string
 func (a address) Network() string { return "virtual" }
 func (a address) String() string  { return string(a) }
 
-// Send hands over a command.
 func (w *worker) Send(command client.Command) error {
 	if w.ending.Load() {
 		return fmt.Errorf("send %s: worker %s has ended, or been told to", command.Do, w.name)
@@ -147,7 +146,6 @@ func (w *worker) Pause() error {
 	return nil
 }
 
-// Resume carries the client on.
 func (w *worker) Resume() error {
 	w.pause.End()
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 )
 
@@ -228,15 +229,12 @@ func (l *remote) Measure(d cluster.Direction) func() cluster.Traffic {
 
 // Await returns once the proxy answers.
 func (c *Client) Await(ctx context.Context) error {
-	for {
-		_, err := c.Clock(ctx)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return err
-		}
+	var last error
+	if err := realtime.Poll(ctx, 5*time.Millisecond, func() (bool, error) {
+		_, last = c.Clock(ctx)
+		return last == nil, nil
+	}); err != nil {
+		return last
 	}
+	return nil
 }

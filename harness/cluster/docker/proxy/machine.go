@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/shim"
 )
 
@@ -33,18 +35,17 @@ type machines struct {
 
 	mu       sync.Mutex
 	controls map[string]*shim.Control // by server
-	orders   map[string]int           // how often a server's machine was asked for, or its retirement
 }
 
 // newMachines makes a machine, as new, for every volume in a folder.
 func newMachines(volumes string) (*machines, error) {
-	m := &machines{volumes: volumes, controls: map[string]*shim.Control{}, orders: map[string]int{}}
+	m := &machines{volumes: volumes, controls: map[string]*shim.Control{}}
 	entries, err := os.ReadDir(volumes)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		if err := m.renew(Machine{Server: e.Name()}); err != nil {
+		if err := m.renew(context.Background(), Machine{Server: e.Name()}); err != nil {
 			return nil, err
 		}
 	}
@@ -53,10 +54,9 @@ func newMachines(volumes string) (*machines, error) {
 
 // retire announces that a server will end: it takes the control file away, so that no
 // other starts before renew, and leaves word that one will.
-func (m *machines) retire(server string) error {
+func (m *machines) retire(_ context.Context, server string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.orders[server]++
 	volume, err := m.forget(server)
 	if err != nil {
 		return err
@@ -69,18 +69,20 @@ func (m *machines) retire(server string) error {
 
 // awaitRetired returns once a server that was retired has ended: its container
 // takes the file away then.
-func (m *machines) awaitRetired(server string) error {
-	file := filepath.Join(m.volumes, server, againFile)
-	for until := time.Now().Add(retireWithin); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		} else if err != nil {
-			return err
+func (m *machines) awaitRetired(ctx context.Context, server string) error {
+	ctx, cancel := context.WithTimeout(ctx, retireWithin)
+	defer cancel()
+	err := realtime.Poll(ctx, time.Millisecond, func() (bool, error) {
+		_, err := os.Stat(filepath.Join(m.volumes, server, againFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
 		}
-		if time.Now().After(until) {
-			return fmt.Errorf("the server of %s has not ended for %s", server, retireWithin)
-		}
+		return false, err
+	})
+	if err != nil {
+		return fmt.Errorf("the server of %s has not ended for %s: %w", server, retireWithin, err)
 	}
+	return nil
 }
 
 // forget gives up the control of a server, and says where its volume is.
@@ -97,28 +99,19 @@ func (m *machines) forget(server string) (volume string, err error) {
 	return filepath.Join(m.volumes, server), nil
 }
 
-// order counts an order for a server, and returns its number.
-func (m *machines) order(server string) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.orders[server]++
-	return m.orders[server]
-}
-
 // renew empties a volume, and puts into it what a server needs to start. One that has waited
-// for an end, and whose caller has lost patience and ordered anew, must not take away what the
-// server has got since: it would run without a clock that anybody commands.
-func (m *machines) renew(want Machine) error {
-	order := m.order(want.Server)
+// for an end, and whose caller has lost patience, must not take away what the server has got
+// since: it would run without a clock that anybody commands.
+func (m *machines) renew(ctx context.Context, want Machine) error {
 	if want.Retired {
-		if err := m.awaitRetired(want.Server); err != nil {
+		if err := m.awaitRetired(ctx, want.Server); err != nil {
 			return err
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.orders[want.Server] != order {
-		return fmt.Errorf("another machine of %s has been asked for meanwhile", want.Server)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	volume, err := m.forget(want.Server)
 	if err != nil {
@@ -176,7 +169,7 @@ func (m *machines) of(server string) (*shim.Control, error) {
 }
 
 // setClock sets a server's clock, and gives what it shows, whether the server runs or not.
-func (m *machines) setClock(s SetClock) (now int64, err error) {
+func (m *machines) setClock(_ context.Context, s SetClock) (now int64, err error) {
 	c, err := m.of(s.Server)
 	if err != nil {
 		return 0, err
@@ -191,7 +184,7 @@ func (m *machines) setClock(s SetClock) (now int64, err error) {
 
 // disturb sets every fault of a disk, and says what they have done since its
 // machine was made.
-func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
+func (m *machines) disturb(_ context.Context, d Disk) (cluster.Disturbed, error) {
 	c, err := m.of(d.Server)
 	if err != nil {
 		return cluster.Disturbed{}, err
@@ -199,7 +192,7 @@ func (m *machines) disturb(d Disk) (cluster.Disturbed, error) {
 	return c.Disturb(d.DiskFaults)
 }
 
-func (m *machines) cutPower(server string) (lost int64, err error) {
+func (m *machines) cutPower(_ context.Context, server string) (lost int64, err error) {
 	c, err := m.of(server)
 	if err != nil {
 		return 0, err

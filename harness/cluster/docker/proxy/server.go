@@ -53,22 +53,25 @@ func (s *Server) Serve(ctx context.Context, port int) error {
 // Handler is the API.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /clock", answer(func(struct{}) (int64, error) { return realtime.Monotonic(), nil }))
+	none := struct{}{}
+	mux.Handle("GET /clock", answer(func(context.Context, struct{}) (int64, error) { return realtime.Monotonic(), nil }))
 	mux.Handle("POST /run", answer(s.begin))
-	mux.Handle("DELETE /run", answer(func(struct{}) (struct{}, error) { return struct{}{}, s.end() }))
-	mux.Handle("POST /events", answer(func(seen int) ([]history.Event, error) {
+	mux.Handle("DELETE /run", answer(func(context.Context, struct{}) (struct{}, error) { return none, s.end() }))
+	mux.Handle("POST /events", answer(func(_ context.Context, seen int) ([]history.Event, error) {
 		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(seen) })
 	}))
-	mux.Handle("POST /server", answer(func(m Moved) (struct{}, error) {
-		return with(s, false,
-			func(r *run) (struct{}, error) { return struct{}{}, r.Move(context.Background(), m.Server, m.Address) })
+	mux.Handle("POST /server", answer(func(ctx context.Context, m Moved) (struct{}, error) {
+		return with(s, false, func(r *run) (struct{}, error) { return none, r.Move(ctx, m.Server, m.Address) })
 	}))
-	mux.Handle("POST /link", answer(func(o Order) (Result, error) {
+	mux.Handle("POST /link", answer(func(_ context.Context, o Order) (Result, error) {
 		return with(s, false, func(r *run) (Result, error) { return r.obey(o) })
 	}))
-	mux.Handle("POST /machine/retire",
-		answer(func(server string) (struct{}, error) { return struct{}{}, s.machines.retire(server) }))
-	mux.Handle("POST /machine", answer(func(m Machine) (struct{}, error) { return struct{}{}, s.machines.renew(m) }))
+	mux.Handle("POST /machine/retire", answer(func(ctx context.Context, server string) (struct{}, error) {
+		return none, s.machines.retire(ctx, server)
+	}))
+	mux.Handle("POST /machine", answer(func(ctx context.Context, m Machine) (struct{}, error) {
+		return none, s.machines.renew(ctx, m)
+	}))
 	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
 	mux.Handle("POST /machine/disk", answer(s.machines.disturb))
 	mux.Handle("POST /machine/power", answer(s.machines.cutPower))
@@ -79,9 +82,9 @@ func (s *Server) Handler() http.Handler {
 // this machine.
 const longestBody = input.Config
 
-// answer makes a handler of a function from one JSON value to another. A GET or
-// DELETE has no body.
-func answer[In, Out any](f func(In) (Out, error)) http.Handler {
+// answer makes a handler of a function from one JSON value to another, whose context ends when the
+// client gives up. A GET or DELETE has no body.
+func answer[In, Out any](f func(context.Context, In) (Out, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in In
 		if r.Method == http.MethodPost {
@@ -90,7 +93,7 @@ func answer[In, Out any](f func(In) (Out, error)) http.Handler {
 				return
 			}
 		}
-		out, err := f(in)
+		out, err := f(r.Context(), in)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 			return
@@ -116,7 +119,7 @@ func with[T any](s *Server, ended bool, f func(*run) (T, error)) (T, error) {
 }
 
 // begin ends the run before and begins another.
-func (s *Server) begin(want network.Run) ([]network.Listening, error) {
+func (s *Server) begin(_ context.Context, want network.Run) ([]network.Listening, error) {
 	if err := s.end(); err != nil {
 		return nil, err
 	}

@@ -1,9 +1,6 @@
 package bubble_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -95,18 +92,4 @@ func TestLeftError_NamesWhoStartedThem(t *testing.T) {
 		require.True(t, g.BelongsTo([]string{"golang.org/x/sync/errgroup"}), "%s: it was started there, or waits there", g)
 	}
 	require.Len(t, left.Goroutines, 2)
-}
-
-// TestInAnOrdinaryBinary builds and runs a program without package testing's
-// main: what works under go test need not work in the lockproof command.
-func TestInAnOrdinaryBinary(t *testing.T) {
-	dir := filepath.Join("testdata", "ordinary")
-	binary := filepath.Join(t.TempDir(), "ordinary")
-	out, err := exec.Command("go", "build", "-o", binary, "./"+dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(binary)
-	cmd.Env = append(os.Environ(), "GODEBUG=")
-	out, err = cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, "1h0m0s\npanic: yes\ndeadlock: yes\n", string(out))
 }
