@@ -125,7 +125,7 @@ func TestJUnitIsXMLThatCountsItsCases(t *testing.T) {
 	var suites junitSuites
 	require.NoError(t, xml.Unmarshal([]byte(b.String()), &suites))
 	require.Equal(t, []int{8, 3, 2, 1}, []int{suites.Tests, suites.Failures, suites.Errors, suites.Skipped})
-	require.Len(t, suites.Suites, 2)
+	require.Len(t, suites.Suites, 1)
 	require.Equal(t, "<b>|`x`|</b> @you #1 https://example.org", suites.Suites[0].Cases[2].Name, "what differs comes first")
 	require.NotNil(t, suites.Suites[0].Cases[0].Failure)
 }
