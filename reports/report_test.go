@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -128,19 +127,6 @@ func TestJUnitIsXMLThatCountsItsCases(t *testing.T) {
 	require.Len(t, suites.Suites, 1)
 	require.Equal(t, "<b>|`x`|</b> @you #1 https://example.org", suites.Suites[0].Cases[2].Name, "what differs comes first")
 	require.NotNil(t, suites.Suites[0].Cases[0].Failure)
-}
-
-// Trial by trial, results.json is what it would be at once.
-func TestResultsAreWrittenTrialByTrial(t *testing.T) {
-	none := fixture()
-	none.Rows = nil
-	for _, r := range []*Report{fixture(), none} {
-		var b strings.Builder
-		require.NoError(t, r.WriteResults(&b))
-		whole, err := json.MarshalIndent(r.Results(), "", "  ")
-		require.NoError(t, err)
-		require.Equal(t, string(whole)+"\n", b.String())
-	}
 }
 
 func TestWriteFilesReplacesWholeFilesOnly(t *testing.T) {
