@@ -170,10 +170,3 @@ func TestSuggest(t *testing.T) {
 	require.Equal(t, "did you mean redlock or redsync?", suggest("red", among))
 	require.Equal(t, "there are redlock, redsync, single", suggest("mutex", among))
 }
-
-func TestIsUTF8(t *testing.T) {
-	require.True(t, isUTF8("", "", "en_GB.UTF-8"))
-	require.True(t, isUTF8("C.utf8", "", "C"))
-	require.False(t, isUTF8("C", "", "en_GB.UTF-8"), "LC_ALL outranks LANG")
-	require.False(t, isUTF8("", "", ""))
-}

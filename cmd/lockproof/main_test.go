@@ -30,7 +30,7 @@ type ran struct {
 // fake is a program whose suite gives one trial for each job and number.
 func fake(trial func(suite.Job, int) suite.Result) *program {
 	return &program{
-		screen: terminal.Screen{Width: 80, UTF8: true},
+		screen: terminal.Screen{Width: 80},
 		width:  func() int { return 80 },
 		clean: func(_ context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, "nothing was left behind\n")
