@@ -4,5 +4,5 @@
 FROM scratch
 COPY lockproof /lockproof
 WORKDIR /slices
-ENV TMPDIR=/slices LC_ALL=C.UTF-8
+ENV TMPDIR=/slices
 ENTRYPOINT ["/lockproof"]

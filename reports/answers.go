@@ -119,7 +119,7 @@ const mostReasons = 4
 func (r *Report) AnswersText(screen terminal.Screen) string {
 	p := &terminal.Page{Screen: screen}
 	r.printAnswers(p)
-	return p.Text()
+	return p.String()
 }
 
 func (r *Report) printAnswers(p *terminal.Page) {

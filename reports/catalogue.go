@@ -17,7 +17,7 @@ func Catalogue(all []*scenarios.Scenario, screen terminal.Screen) string {
 	for _, s := range all {
 		t.Row(terminal.Clean(s.Name), strings.Join(s.On, " "), fmt.Sprint(len(s.Variants)), terminal.Clean(s.Title))
 	}
-	return screen.Plain(t.Fitted(screen)) + "\n" + Plural(len(all), "scenario") + "\n"
+	return t.Fitted(screen) + "\n" + Plural(len(all), "scenario") + "\n"
 }
 
 // ScenarioHead says of a scenario what its file leaves to defaults, as a comment above it.
@@ -31,7 +31,7 @@ func ScenarioHead(s *scenarios.Scenario, screen terminal.Screen) string {
 		}
 		text += "; variants: " + strings.Join(names, "; ")
 	}
-	return screen.Plain("# "+strings.Join(terminal.Hanging("", text, screen.Width-2), "\n# ")) + "\n"
+	return "# " + strings.Join(terminal.Hanging("", text, screen.Width-2), "\n# ") + "\n"
 }
 
 // ClientText says what is special about a client of a scenario.

@@ -9,8 +9,8 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// agreementSigns mark the rows that are to be looked at, in UTF-8 and in ASCII.
-var agreementSigns = map[Agreement][2]string{Agree: {"", ""}, Disagree: {"≠", "!"}, Incomplete: {"?", "?"}}
+// agreementSigns mark the rows that are to be looked at.
+var agreementSigns = map[Agreement]string{Disagree: "≠", Incomplete: "?"}
 
 // Text is the comparison for a reader: what the runs are, a line for each
 // property of each row, why rows disagree or are incomplete, what was skipped
@@ -27,7 +27,7 @@ func (c Comparison) Text(screen terminal.Screen) string {
 	c.skipped(p)
 	c.accounts(p)
 	p.Hang("", c.Summary())
-	return p.Text()
+	return p.String()
 }
 
 // compared says what a run is, and what came of it.
@@ -87,7 +87,7 @@ func (c Comparison) table(screen terminal.Screen) string {
 	t := terminal.NewTable(headers...)
 	previous := ""
 	for _, row := range c.Rows {
-		mark := screen.Style(screen.Sign(agreementSigns[row.Agreement]), terminal.Red)
+		mark := screen.Style(agreementSigns[row.Agreement], terminal.Red)
 		t.Row(append([]string{mark, nameCell(row.Scenario, row.Setting, previous)}, row.columns(screen)...)...)
 		previous = row.Scenario
 	}
@@ -129,10 +129,10 @@ func (r *Row) column(properties []string, screen terminal.Screen) string {
 func (c Comparison) marks(screen terminal.Screen) string {
 	text := "so many of all trials"
 	if c.Disagreements > 0 {
-		text += "   " + screen.Sign(agreementSigns[Disagree]) + " the runs disagree"
+		text += "   " + agreementSigns[Disagree] + " the runs disagree"
 	}
 	if c.Incomplete > 0 {
-		text += "   " + screen.Sign(agreementSigns[Incomplete]) + " before a scenario: not decided in every run"
+		text += "   " + agreementSigns[Incomplete] + " before a scenario: not decided in every run"
 	}
 	return text
 }

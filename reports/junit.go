@@ -61,8 +61,8 @@ type junitText struct {
 	Text string `xml:",cdata"`
 }
 
-// WriteJUnit writes junit.xml: a suite for each cluster, a test case for each
-// row, the gravest first. A row that differs is a failure; one that is inconclusive, or in which
+// WriteJUnit writes junit.xml: one suite with a test case for each row, the gravest
+// first. A row that differs is a failure; one that is inconclusive, or in which
 // the harness failed, is an error, since it has not passed.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
@@ -78,21 +78,8 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 }
 
 func (r *Report) junit() junitSuites {
-	all := junitSuites{junitHead: junitHead{Name: "lockproof", Time: seconds(r.Elapsed)}}
-	for _, cluster := range r.clusters() {
-		one := r.junitSuite(cluster)
-		all.Tests += one.Tests
-		all.Failures += one.Failures
-		all.Errors += one.Errors
-		all.Skipped += one.Skipped
-		all.Suites = append(all.Suites, one)
-	}
-	return all
-}
-
-func (r *Report) junitSuite(cluster string) junitSuite {
 	one := junitSuite{
-		junitHead: junitHead{Name: "lockproof " + cluster},
+		junitHead: junitHead{Name: "lockproof " + r.Options.Cluster},
 		Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05"),
 		Properties: []junitProperty{
 			{"version", r.Version}, {"go", r.Go},
@@ -102,9 +89,6 @@ func (r *Report) junitSuite(cluster string) junitSuite {
 	}
 	elapsed := time.Duration(0)
 	for _, row := range slices.Concat(r.BySeverity(), r.skipped()) {
-		if row.Cluster != cluster {
-			continue
-		}
 		elapsed += row.Elapsed
 		one.Tests++
 		switch row.Standing {
@@ -118,7 +102,9 @@ func (r *Report) junitSuite(cluster string) junitSuite {
 		one.Cases = append(one.Cases, r.junitCase(row))
 	}
 	one.Time = seconds(elapsed)
-	return one
+	all := junitSuites{junitHead: one.junitHead, Suites: []junitSuite{one}}
+	all.Name, all.Time = "lockproof", seconds(r.Elapsed)
+	return all
 }
 
 func (r *Report) junitCase(row *Row) junitCase {
@@ -154,17 +140,6 @@ func rates(row *Row) string {
 		lines = append(lines, fmt.Sprintf("%s: violated in %s", terminal.Clean(p.Name), p.Rate))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// clusters lists the clusters of the rows, in the order in which they appear.
-func (r *Report) clusters() []string {
-	var names []string
-	for _, row := range r.Rows {
-		if !slices.Contains(names, row.Cluster) {
-			names = append(names, row.Cluster)
-		}
-	}
-	return names
 }
 
 func seconds(d time.Duration) string {

@@ -10,23 +10,14 @@ import (
 // numbers are how a drawing numbers its marks, in one column each.
 const numbers = "123456789abcdefghijklmnopqrstuvwxyz"
 
-// glyphs are how states are drawn, in one column each.
-type glyphs struct {
-	states map[State]string
-	broken string
-}
+// glyphs are how states are drawn, and when the property was violated, in one column each.
+var glyphs = map[State]string{Idle: "·", Asking: "░", Holding: "█", HoldingPaused: "▓", Paused: "┆", Down: "╳"}
 
-var (
-	unicode = glyphs{broken: "▲", states: map[State]string{
-		Idle: "·", Asking: "░", Holding: "█", HoldingPaused: "▓", Paused: "┆", Down: "╳"}}
-	ascii = glyphs{broken: "^", states: map[State]string{
-		Idle: ".", Asking: "~", Holding: "#", HoldingPaused: "=", Paused: ":", Down: "x"}}
-)
+const brokenGlyph = "▲"
 
 // drawing is a story being drawn in columns.
 type drawing struct {
 	Story
-	glyphs
 	columns int
 	letters map[string]string // client to letter
 	used    map[State]bool    // for the legend
@@ -36,10 +27,7 @@ type drawing struct {
 // a time axis, a lane for each client and for each node's key, when the
 // property was violated, and numbered marks with what they stand for.
 func (s Story) Draw(screen terminal.Screen) string {
-	d := drawing{Story: s, glyphs: ascii, letters: lettersFor(s.Everyone), used: map[State]bool{}}
-	if screen.UTF8 {
-		d.glyphs = unicode
-	}
+	d := drawing{Story: s, letters: lettersFor(s.Everyone), used: map[State]bool{}}
 	label := d.labelWidth()
 	d.columns = max(10, screen.Width-label)
 	lines := []string{d.label(s.Key, label) + d.axis()}
@@ -111,7 +99,7 @@ func (d *drawing) lane(l Lane) string {
 	cells := make([]string, d.columns)
 	states := make([]State, d.columns)
 	for i := range cells {
-		cells[i] = d.states[Idle]
+		cells[i] = glyphs[Idle]
 	}
 	for _, s := range l.Stretches {
 		from, until := d.span(s)
@@ -132,7 +120,7 @@ func (d *drawing) lane(l Lane) string {
 
 func (d *drawing) cell(state State, owner string) string {
 	if state != Owned {
-		return d.states[state]
+		return glyphs[state]
 	}
 	if letter := d.letters[owner]; letter != "" {
 		return letter
@@ -142,7 +130,7 @@ func (d *drawing) cell(state State, owner string) string {
 
 func (d *drawing) brokenLane() string {
 	from, until := d.span(*d.Broken)
-	return strings.Repeat(" ", from) + strings.Repeat(d.broken, until-from)
+	return strings.Repeat(" ", from) + strings.Repeat(brokenGlyph, until-from)
 }
 
 // markLane numbers the marks at their columns; marks on one column share the
@@ -187,7 +175,7 @@ func (d *drawing) legend(width int) []string {
 	var parts []string
 	for _, n := range names {
 		if d.used[n.state] {
-			parts = append(parts, terminal.Unbroken(d.states[n.state]+" "+n.name))
+			parts = append(parts, terminal.Unbroken(glyphs[n.state]+" "+n.name))
 		}
 	}
 	if d.used[Owned] {

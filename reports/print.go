@@ -108,9 +108,9 @@ func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
 
 // accountText is the account of a row in a file that is no terminal.
 func (r *Report) accountText(row *Row, drawn *int) string {
-	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth, UTF8: true}}
+	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth}}
 	r.account(row, p, drawn)
-	return p.Text()
+	return p.String()
 }
 
 // print tells of a violation, indented: what happened, the cause, and, where the history

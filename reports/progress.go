@@ -35,12 +35,11 @@ type RunStart struct {
 
 // FinishedTrial is what came of one trial, in brief.
 type FinishedTrial struct {
-	Scenario string            `json:"scenario"`
-	Variant  string            `json:"variant,omitempty"`
-	Trial    int               `json:"trial"`
-	Standing suite.Outcome     `json:"standing"`
-	Why      string            `json:"why,omitempty"` // unless it is as expected
-	Verdicts map[string]string `json:"verdicts,omitempty"`
+	Scenario string        `json:"scenario"`
+	Variant  string        `json:"variant,omitempty"`
+	Trial    int           `json:"trial"`
+	Standing suite.Outcome `json:"standing"`
+	Why      string        `json:"why,omitempty"` // unless it is as expected
 }
 
 // Progress writes a run's progress as it goes.
@@ -71,15 +70,9 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 // missed: the report will have it.
 func (p *Progress) Observe(t suite.Result) {
 	standing, why := t.Outcome()
-	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing,
-		Verdicts: map[string]string{}}
+	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing}
 	if standing != suite.AsExpected {
 		done.Why = why
-	}
-	for _, j := range t.Judgements() {
-		if j.Expected != "" || j.Outcome != suite.AsExpected {
-			done.Verdicts[j.Property] = j.Got
-		}
 	}
 	p.write(progressLine{Trial: &done})
 }

@@ -1,9 +1,7 @@
 package reports
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 
@@ -43,13 +41,6 @@ type Tool struct {
 
 // Results gives the content of results.json.
 func (r *Report) Results() Results {
-	results := r.head()
-	results.Scenarios = append(results.Scenarios, r.Rows...)
-	return results
-}
-
-// head is all but the rows.
-func (r *Report) head() Results {
 	results := Results{
 		Version: ResultsVersion,
 		Tool:    Tool{Name: "lockproof", Version: r.Version, Go: r.Go},
@@ -59,7 +50,7 @@ func (r *Report) head() Results {
 		Options: r.Options,
 		Slice:   r.Slice, Incomplete: r.Incomplete,
 		Totals:    r.Totals(),
-		Scenarios: []*Row{},
+		Scenarios: append([]*Row{}, r.Rows...),
 	}
 	if r.UnderTest() {
 		results.Lock, results.Answers = &r.Lock, r.Answers()
@@ -67,29 +58,9 @@ func (r *Report) head() Results {
 	return results
 }
 
-// WriteResults writes results.json, one row after the other: of many trials it
-// has hundreds of megabytes.
+// WriteResults writes results.json.
 func (r *Report) WriteResults(w io.Writer) error {
-	const end = "]\n}"
-	text, err := json.MarshalIndent(r.head(), "", "  ")
-	text = bytes.TrimSuffix(text, []byte(end))
-	before := "\n    "
-	for _, row := range r.Rows {
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(w, "%s%s", text, before); err != nil {
-			return err
-		}
-		before = ",\n    "
-		text, err = json.MarshalIndent(row, "    ", "  ")
-	}
-	after := end
-	if len(r.Rows) > 0 {
-		after = "\n  " + end
-	}
-	if err == nil {
-		_, err = fmt.Fprintf(w, "%s%s\n", text, after)
-	}
-	return err
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r.Results())
 }

@@ -17,21 +17,15 @@ type Skip struct {
 // Skips gathers the rows that were skipped by their reasons, in the order in
 // which these come first.
 func (r *Report) Skips() []Skip {
-	var skips skipGroups
-	for _, row := range r.Rows {
-		if row.Standing == suite.Skipped {
-			skips.add(row.Why, row.Name())
-		}
-	}
-	return skips
+	return r.grouped(func(row *Row) bool { return row.Standing == suite.Skipped })
 }
 
-// preconditionSkips gathers the rows of locks with which a scenario's setting did not come about,
-// by the reason, which they share.
-func (r *Report) preconditionSkips() skipGroups {
-	var rows skipGroups
+// preconditionSkips gathers the rows of locks with which a scenario's setting did not come about.
+func (r *Report) preconditionSkips() skipGroups { return r.grouped((*Row).preconditionFailed) }
+
+func (r *Report) grouped(are func(*Row) bool) (rows skipGroups) {
 	for _, row := range r.Rows {
-		if row.preconditionFailed() {
+		if are(row) {
 			rows.add(row.Why, row.Name())
 		}
 	}

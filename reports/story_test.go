@@ -59,9 +59,8 @@ func TestDrawings(t *testing.T) {
 	h := pauseHistory()
 	violation := &checker.Violation{Key: "k1", From: 1250 * ms, Until: 1500 * ms, Processes: []string{"c2"},
 		Facts: []checker.Fact{{Time: 600 * ms, Process: "n3", Event: 4}}}
-	golden(t, "lanes.golden", h.Tell(nil).Draw(terminal.Screen{Width: 76, UTF8: true}))
-	golden(t, "lanes-ascii.golden", h.Tell(nil).Draw(terminal.Screen{Width: 76}))
-	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(terminal.Screen{Width: 76, UTF8: true}))
+	golden(t, "lanes.golden", h.Tell(nil).Draw(terminal.Screen{Width: 76}))
+	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(terminal.Screen{Width: 76}))
 }
 
 func TestTell_ShowsTheViolationsWindow(t *testing.T) {
@@ -170,7 +169,7 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 		}
 		h := &History{Events: events, header: header, leases: leases, tenures: tenures}
 		width := rapid.IntRange(40, 140).Draw(t, "width")
-		for line := range strings.Lines(h.Tell(v).Draw(terminal.Screen{Width: width, UTF8: true})) {
+		for line := range strings.Lines(h.Tell(v).Draw(terminal.Screen{Width: width})) {
 			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
 		}
 	})

@@ -30,7 +30,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.Headline())
 	if r.UnderTest() {
-		b.WriteString(fenced(r.AnswersText(terminal.Screen{Width: markdownWidth, UTF8: true})) + "\n")
+		b.WriteString(fenced(r.AnswersText(terminal.Screen{Width: markdownWidth})) + "\n")
 	} else {
 		fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
 	}

@@ -30,27 +30,20 @@ var answerStyles = map[suite.Answer]terminal.Style{
 	suite.NotApplicable: terminal.Faint,
 }
 
-// verdictSigns are how verdicts are abbreviated, in UTF-8 and in ASCII.
-var verdictSigns = map[string][2]string{
-	history.Holds:        {"✓", "+"},
-	history.Violated:     {"✗", "x"},
-	history.Inconclusive: {"?", "?"},
-}
-
-// signOf is a verdict's sign on a screen.
-func signOf(verdict string, screen terminal.Screen) string { return screen.Sign(verdictSigns[verdict]) }
+// verdictSigns are how verdicts are abbreviated.
+var verdictSigns = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
 
 var verdictStyles = map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red,
 	history.Inconclusive: terminal.Yellow}
 
 func colouredSign(verdict string, screen terminal.Screen) string {
-	return screen.Style(signOf(verdict, screen), verdictStyles[verdict])
+	return screen.Style(verdictSigns[verdict], verdictStyles[verdict])
 }
 
 // key explains a table's signs, and what more there is in it.
 func key(screen terminal.Screen, more string) string {
 	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   %s",
-		signOf(history.Holds, screen), signOf(history.Violated, screen), signOf(history.Inconclusive, screen), more)
+		verdictSigns[history.Holds], verdictSigns[history.Violated], verdictSigns[history.Inconclusive], more)
 	return strings.Join(terminal.Hanging("", text, screen.Width), "\n")
 }
 
@@ -61,7 +54,7 @@ func key(screen terminal.Screen, more string) string {
 func (r *Report) Print(w io.Writer, screen terminal.Screen) error {
 	p := &terminal.Page{Screen: screen}
 	r.print(p)
-	_, err := io.WriteString(w, p.Text())
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
@@ -151,13 +144,13 @@ func (r *Row) Line(screen terminal.Screen) string {
 	standing := screen.Style(string(r.Standing), outcomeStyles[r.Standing])
 	line := fmt.Sprintf("%s: %s: %s", standing, terminal.Clean(r.Name()), terminal.Clean(r.Why))
 	if r.Standing == suite.Skipped {
-		return screen.Plain(line)
+		return line
 	}
 	trials := Plural(len(r.Trials), "trial")
 	if n := r.Counts[r.Standing]; n < len(r.Trials) {
 		trials = fmt.Sprintf("%d of %s", n, trials)
 	}
-	return screen.Plain(fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed)))
+	return fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed))
 }
 
 // BySeverity are the rows that were run: what differs, failed or is undecided comes
@@ -217,7 +210,7 @@ func verdictCell(row *Row, screen terminal.Screen) string {
 	case row.Standing == suite.HarnessError:
 		return "none: the harness failed"
 	}
-	return signOf(row.noneViolated(), screen) + " nothing violated"
+	return verdictSigns[row.noneViolated()] + " nothing violated"
 }
 
 // noneViolated is the verdict to show of a row that names no property and

@@ -51,7 +51,7 @@ func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 		p.Line("\n" + strings.TrimRight(h.Tell(nil).Draw(screen), "\n"))
 	}
 	p.Line("")
-	return p.Text()
+	return p.String()
 }
 
 func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
@@ -60,7 +60,7 @@ func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
 	}
-	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", signOf(j.Got, p.Screen), terminal.Clean(j.Property), j.Got,
+	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", verdictSigns[j.Got], terminal.Clean(j.Property), j.Got,
 		expected), style))
 	if r.Reason != "" {
 		p.Hang("    ", r.Reason)
@@ -86,7 +86,7 @@ func printTraffic(p *terminal.Page, t *traffic.Report) {
 	if t.Count > 0 {
 		told = Plural(t.Count, "finding")
 	}
-	p.Line(signOf(mark, p.Screen) + " traffic: " + told)
+	p.Line(verdictSigns[mark] + " traffic: " + told)
 	figures := fmt.Sprintf("%s judged, %s compared with the replies", fmt.Sprint(t.Judged, " commands and looks"),
 		fmt.Sprint(t.Believed, " grants and extensions"))
 	if t.Unjudged > 0 {
@@ -123,5 +123,5 @@ func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen term
 	f.Cause = c
 	p := &terminal.Page{Screen: screen}
 	f.print(p, true)
-	return p.Text()
+	return p.String()
 }

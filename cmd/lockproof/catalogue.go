@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +13,11 @@ import (
 )
 
 func (p *program) listCommand() *cobra.Command {
-	var asJSON, ofLocks bool
+	var ofLocks bool
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the scenarios of the catalogue, or the locks",
-		Example: "  lockproof list\n  lockproof list --locks\n  lockproof list --json | jq -r '.[].name'",
+		Example: "  lockproof list\n  lockproof list --locks",
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if ofLocks {
@@ -29,15 +27,10 @@ func (p *program) listCommand() *cobra.Command {
 			if err != nil {
 				return failed(err)
 			}
-			if asJSON {
-				return p.listJSON(all)
-			}
 			return p.print(reports.Catalogue(all, p.screen))
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&ofLocks, "locks", false, "list the locks that --lock takes, and what each is")
-	cmd.MarkFlagsMutuallyExclusive("json", "locks")
 	return cmd
 }
 
@@ -51,38 +44,6 @@ func (p *program) listLocks() error {
 		if err := p.print(fmt.Sprintf("%-29s %s\n", name, kind.Doc)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// listed is a scenario as list --json gives it. The TTL is in nanoseconds.
-type listed struct {
-	Name     string            `json:"name"`
-	Title    string            `json:"title"`
-	On       []string          `json:"on"`
-	TTL      time.Duration     `json:"ttl"`
-	Expect   map[string]string `json:"expect"`
-	Variants []string          `json:"variants"`
-	Source   []string          `json:"source"`
-	Lesson   string            `json:"lesson"`
-}
-
-func (p *program) listJSON(all []*scenarios.Scenario) error {
-	list := []listed{}
-	for _, s := range all {
-		entry := listed{
-			Name: s.Name, Title: s.Title, On: s.On, TTL: s.TTL, Expect: s.Expect,
-			Variants: []string{}, Source: s.Source, Lesson: s.Lesson,
-		}
-		for _, v := range s.Variants {
-			entry.Variants = append(entry.Variants, v.Name)
-		}
-		list = append(list, entry)
-	}
-	encoder := json.NewEncoder(p.out)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(list); err != nil {
-		return failed(err)
 	}
 	return nil
 }

@@ -43,22 +43,6 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestListJSON(t *testing.T) {
-	got := fake(expected).try("list", "--json")
-	require.Equal(t, 0, got.code)
-	var list []listed
-	require.NoError(t, json.Unmarshal([]byte(got.out), &list))
-	all, err := scenarios.Catalogue()
-	require.NoError(t, err)
-	require.Len(t, list, len(all))
-	require.Equal(t, all[0].Name, list[0].Name)
-	for _, s := range list {
-		require.NotEmpty(t, s.On, s.Name)
-		require.NotEmpty(t, s.Expect, s.Name)
-		require.Positive(t, s.TTL, s.Name)
-	}
-}
-
 // What is shown is a scenario's file: it can be kept and run.
 func TestShowPrintsAScenarioThatLoads(t *testing.T) {
 	all, err := scenarios.Catalogue()
@@ -169,11 +153,4 @@ func TestSuggest(t *testing.T) {
 	require.Equal(t, "did you mean redsync?", suggest("redsinc", among))
 	require.Equal(t, "did you mean redlock or redsync?", suggest("red", among))
 	require.Equal(t, "there are redlock, redsync, single", suggest("mutex", among))
-}
-
-func TestIsUTF8(t *testing.T) {
-	require.True(t, isUTF8("", "", "en_GB.UTF-8"))
-	require.True(t, isUTF8("C.utf8", "", "C"))
-	require.False(t, isUTF8("C", "", "en_GB.UTF-8"), "LC_ALL outranks LANG")
-	require.False(t, isUTF8("", "", ""))
 }

@@ -125,11 +125,10 @@ func checkBlock(t *testing.T, block string, trueClock bool) (said string, comman
 	return b.String(), commands
 }
 
-// runAsShown runs a command line of a document as on a pipe, in UTF-8.
+// runAsShown runs a command line of a document as on a pipe.
 func runAsShown(t *testing.T, line string) (out string, code int) {
 	require.True(t, strings.HasPrefix(line, "bin/lockproof "), "%q is no command of ours", line)
 	cmd := exec.Command("sh", "-c", line)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	said, err := cmd.Output()

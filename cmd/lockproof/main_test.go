@@ -30,7 +30,7 @@ type ran struct {
 // fake is a program whose suite gives one trial for each job and number.
 func fake(trial func(suite.Job, int) suite.Result) *program {
 	return &program{
-		screen: terminal.Screen{Width: 80, UTF8: true},
+		screen: terminal.Screen{Width: 80},
 		width:  func() int { return 80 },
 		clean: func(_ context.Context, w io.Writer) error {
 			_, err := io.WriteString(w, "nothing was left behind\n")
@@ -115,7 +115,7 @@ func TestUsageErrors(t *testing.T) {
 			"--without elapsedcheck: there is no such rule: did you mean ElapsedCheck?"},
 		{[]string{"run", "--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"run", "restart-guard", "--without", "RestartGuard"}, "--lock redlock-guarded has one"},
-		{[]string{"run", "--server", "redis-unstable"}, "the docker cluster has it: --on docker"},
+		{[]string{"run", "--server", "redis-unstable"}, "there is no such server on virtual: "},
 		{[]string{"run", "--server", "redis-84"}, "redis-8.4"},
 		{[]string{"run", "--slice", "2"}, `--slice: invalid slice "2": want INDEX/COUNT, for example 17/100`},
 		{[]string{"run", "--slice", "5/4"}, "--slice: 5/4: the slices of 4 are 1/4 to 4/4"},

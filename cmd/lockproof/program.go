@@ -51,7 +51,6 @@ func (p *program) detectTerminal(out *os.File) {
 	p.width = func() int { return widthOf(out) }
 	p.screen = terminal.Screen{
 		Width:  pipeWidth,
-		UTF8:   isUTF8(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")),
 		Colour: p.live && os.Getenv("NO_COLOR") == "",
 	}
 	if isTerminal {
@@ -65,18 +64,6 @@ func widthOf(out *os.File) int {
 		return defaultWidth
 	}
 	return max(width, terminal.MinWidth)
-}
-
-// isUTF8 says whether the locale's characters are UTF-8. The first of its
-// variables that is set decides, as POSIX has it.
-func isUTF8(variables ...string) bool {
-	for _, v := range variables {
-		if v != "" {
-			v = strings.ToLower(v)
-			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
-		}
-	}
-	return false
 }
 
 // version is what was built, and from which commit.

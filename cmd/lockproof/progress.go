@@ -67,17 +67,13 @@ func (s *progress) finish() {
 }
 
 func (s *progress) bar(width int) string {
-	full, empty := "#", "-"
-	if s.screen.UTF8 {
-		full, empty = "█", "░"
-	}
 	text := fmt.Sprintf(" %d of %d trials, %s", s.done, s.planned, reports.Duration(time.Since(s.began).Truncate(redraw)))
 	room := max(10, min(40, width-terminal.Width(text)))
 	filled := room
 	if s.planned > 0 {
 		filled = room * min(s.done, s.planned) / s.planned
 	}
-	return strings.Repeat(full, filled) + strings.Repeat(empty, room-filled) + text
+	return strings.Repeat("█", filled) + strings.Repeat("░", room-filled) + text
 }
 
 func (s *progress) counts() string {

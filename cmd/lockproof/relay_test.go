@@ -16,8 +16,6 @@ import (
 	"github.com/docker/docker/client"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"example.org/lockproof/harness/cluster/process"
 )
 
 // relay is a socket that leads to the real engine, until it is cut.
@@ -115,44 +113,4 @@ func ours(t *testing.T, v victim) []string {
 	mine("volume", onDocker(t, "volume", "ls", "-q", "--filter", "label=lockproof"), ".Labels")
 	mine("image", onDocker(t, "images", "-q", "--filter", "label=lockproof"), ".Config.Labels")
 	return found
-}
-
-// bystanders are a container that runs, a network and a volume of somebody else,
-// of a compose project that is none of ours.
-type bystanders struct{ name, state string }
-
-// state is what must not change of the container.
-const state = "{{.State.StartedAt}} {{.State.Status}} {{.RestartCount}} {{range .Mounts}}{{.Name}}{{end}}"
-
-func newBystanders(t *testing.T, binary string) bystanders {
-	t.Helper()
-	b := bystanders{name: "bystander-" + process.RandomName()}
-	const project = "--label=com.docker.compose.project=shop"
-	t.Cleanup(func() {
-		for _, remove := range [][]string{{"rm", "-f", b.name}, {"network", "rm", b.name}, {"volume", "rm", b.name}, {"rmi", b.name}} {
-			onDocker(t, remove...)
-		}
-	})
-	pack := exec.Command("sh", "-c", `tar -C "$1" -c lockproof | docker import - "$2"`, "sh",
-		strings.TrimSuffix(binary, "/lockproof"), b.name)
-	out, err := pack.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	onDocker(t, "network", "create", project, b.name)
-	onDocker(t, "volume", "create", project, b.name)
-	// A worker without anything to do waits for its first command.
-	onDocker(t, "run", "-di", project, "--name", b.name, "--network", b.name, "-v", b.name+":/data", b.name, "/lockproof", "worker")
-	b.state = b.look(t)
-	require.Contains(t, b.state, "running")
-	return b
-}
-
-func (b bystanders) look(t *testing.T) string {
-	t.Helper()
-	onDocker(t, "network", "inspect", b.name)
-	return strings.Join(onDocker(t, "inspect", "--format", state, b.name), " ")
-}
-
-func (b bystanders) unharmed(t *testing.T) {
-	t.Helper()
-	require.Equal(t, b.state, b.look(t), "somebody else's container was touched")
 }

@@ -77,7 +77,6 @@ func (p *program) runCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.warnOfAnotherLock(args, jobs)
 			part, err := useSlice(&o, jobs, slice, cmd.Flags().Changed("slice"))
 			if err != nil {
 				return err
@@ -96,16 +95,6 @@ func (p *program) runCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&p.causes, "cause", false,
 		"find out by experiment what causes each violation: the first of each row and property, in virtual time")
 	return cmd
-}
-
-// warnOfAnotherLock tells of files that are about one lock, as what explore found is, and are run against another.
-func (p *program) warnOfAnotherLock(args []string, jobs []suite.Job) {
-	for _, j := range jobs {
-		its := j.Scenario.Lock.Name
-		if its != locks.Reference && j.Lock != "" && j.Lock != its && slices.Contains(args, j.Scenario.File) {
-			fmt.Fprintf(p.err, "lockproof: %s is about the lock %s, and is run against %s\n", j.Scenario.File, its, j.Lock)
-		}
-	}
 }
 
 // verboseFlag declares how much is printed of a run.
@@ -193,23 +182,9 @@ func checkServer(o *suite.Options) error {
 	case o.Server != "" && o.Image != "":
 		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
 	case o.Server != "" && len(kind.Servers) > 0 && !slices.Contains(kind.Servers, o.Server):
-		return usage("--server %s: there is no such server on %s: %s%s", o.Server, kind.Name, suggest(o.Server, kind.Servers),
-			otherCluster(o.Server, kind))
+		return usage("--server %s: there is no such server on %s: %s", o.Server, kind.Name, suggest(o.Server, kind.Servers))
 	}
 	return nil
-}
-
-// otherCluster says how to get a server that a kind of cluster has not.
-func otherCluster(server string, kind cluster.Kind) string {
-	for _, other := range cluster.Kinds {
-		if slices.Contains(other.Servers, server) {
-			return fmt.Sprintf("; the %s cluster has it: --on %s", other.Name, other.Name)
-		}
-	}
-	if kind.Image == "" {
-		return ""
-	}
-	return "; --image takes an image of your own"
 }
 
 // clustersWith names the kinds of clusters for which there is something.

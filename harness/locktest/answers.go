@@ -85,7 +85,7 @@ func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out
 }
 
 // screen is for a test's output.
-var screen = terminal.Screen{Width: 110, UTF8: true}
+var screen = terminal.Screen{Width: 110}
 
 // failureLines is how many lines a failure has at most.
 const failureLines = 25

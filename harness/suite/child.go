@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,6 +128,7 @@ func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) 
 			case !alive:
 				return Result{}, c.waitExit("")
 			case r.Trial != nil:
+				c.crash.endTrial()
 				r.Trial.Events, r.Trial.Abilities = r.Events, r.Abilities
 				return *r.Trial, nil
 			case r.FinalError != "":
@@ -155,16 +157,13 @@ func (c *child) waitExit(words string) *childExit {
 	if words != "" {
 		_ = c.cmd.Process.Kill()
 	}
-	status := c.end()
-	if words == "" {
-		words = c.crash.String()
-	}
-	return &childExit{message: words, status: status}
+	status, last := c.end()
+	return &childExit{message: cmp.Or(words, last), status: status}
 }
 
 // end closes the child's input, of which it ends, and waits for it; one that does
-// not end is killed. It returns how it ended.
-func (c *child) end() string {
+// not end is killed. It returns how it ended, and what it wrote last.
+func (c *child) end() (status, last string) {
 	c.in.Close()
 	late := time.AfterFunc(childEnd, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
@@ -172,9 +171,9 @@ func (c *child) end() string {
 		// nobody waits for it any more
 	}
 	err := c.cmd.Wait()
-	c.crash.end()
+	last = c.crash.end()
 	if c.cmd.ProcessState != nil {
-		return c.cmd.ProcessState.String()
+		return c.cmd.ProcessState.String(), last
 	}
-	return errors.Join(errors.New("it cannot be waited for"), err).Error()
+	return errors.Join(errors.New("it cannot be waited for"), err).Error(), last
 }

@@ -1,119 +1,79 @@
 package suite
 
 import (
-	"bytes"
 	"io"
 	"regexp"
 	"strings"
 	"sync"
 )
 
-// crashLog takes what a child writes to stderr, and keeps what it may be asked
-// for when it has died: the beginning of Go's own account of its death, or else
-// its last line.
+// crashLog takes what a child writes to stderr during a trial, and passes it on when that has ended. Go's own account
+// of a death is kept.
 type crashLog struct {
-	passThrough io.Writer // takes what is not such an account
+	passThrough io.Writer
 
-	mu     sync.Mutex
-	line   []byte   // that has not ended
-	last   string   // line that was not empty
-	report []string // lines
+	mu   sync.Mutex
+	text []byte
 }
 
-// reportLines is how much of an account is kept: the goroutine that died comes
-// first.
-const reportLines = 40
+const (
+	crashLogSize = 64 << 10 // of what is kept: the goroutine that died comes first
+	lineLength   = 1000     // of a line that is told
+)
 
-// lineLength is how much of a line is kept.
-const lineLength = 1000
-
-// panicStart begins Go's account of a death.
-var panicStart = regexp.MustCompile(`^(panic: |fatal error: |runtime: |SIG[A-Z]+: )`)
+// account is how Go's account of a death begins; a lock's own line may begin so too, but has no goroutine behind it.
+var account = regexp.MustCompile(`(?m)^(?:panic: |fatal error: |runtime: |SIG[A-Z]+: )(?:.*\n){1,8}?goroutine `)
 
 // Write takes a piece of what is written.
 func (w *crashLog) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for rest := b; len(rest) > 0; {
-		part, after, ended := bytes.Cut(rest, []byte("\n"))
-		if room := lineLength - len(w.line); room > 0 {
-			w.line = append(w.line, part[:min(room, len(part))]...)
+	if len(w.text) > crashLogSize {
+		if account.Match(w.text) {
+			return len(b), nil
 		}
-		if ended {
-			w.addLine(string(w.line))
-			w.line = w.line[:0]
-		}
-		rest = after
+		w.flush()
 	}
+	w.text = append(w.text, b...)
 	return len(b), nil
 }
 
-// addLine takes a line.
-func (w *crashLog) addLine(line string) {
-	switch {
-	case w.isPanic() || len(w.report) > 0 && len(w.report) < maxPreamble:
-		if len(w.report) < reportLines {
-			w.report = append(w.report, line)
-		}
-	case panicStart.MatchString(line):
-		w.flush()
-		w.report = []string{line}
-	default:
-		w.flush()
-		_, _ = io.WriteString(w.passThrough, line+"\n")
-	}
-	if line != "" {
-		w.last = line
-	}
-}
-
-// maxPreamble is how many lines an account has at most before its first goroutine.
-const maxPreamble = 8
-
-// flush passes on what began like an account and was none.
+// flush passes on what is no account of a death. w.mu is held.
 func (w *crashLog) flush() {
-	if !w.isPanic() {
-		for _, line := range w.report {
-			_, _ = io.WriteString(w.passThrough, line+"\n")
-		}
-		w.report = nil
+	if at := account.FindIndex(w.text); at != nil {
+		_, _ = w.passThrough.Write(w.text[:at[0]])
+		w.text = w.text[at[0]:]
+		return
 	}
+	_, _ = w.passThrough.Write(w.text)
+	w.text = nil
 }
 
-// end passes on what is left when the child has ended.
-func (w *crashLog) end() {
+// endTrial passes on what is left of a trial.
+func (w *crashLog) endTrial() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.line) > 0 {
-		w.addLine(string(w.line))
-		w.line = nil
-	}
 	w.flush()
-}
-
-// isPanic reports whether what has been written is an account of a death by now, and
-// not a lock's own line that begins like one: it has a goroutine in it.
-func (w *crashLog) isPanic() bool {
-	for _, line := range w.report {
-		if strings.HasPrefix(line, "goroutine ") {
-			return true
-		}
-	}
-	return false
 }
 
 // frame is a function in a stack trace, without its arguments.
 var frame = regexp.MustCompile(`^((?:[\w.~-]+/)*[\w.~-]+\.[\w.()*\[\]]+)\(`)
 
-// String gives the words in one line: what went wrong, and in which function.
-func (w *crashLog) String() string {
+// end passes on what is left of a child that has ended, and gives in one line what it wrote last: what went wrong, and in
+// which function, if Go says so.
+func (w *crashLog) end() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.report) == 0 {
-		return w.last
+	defer w.flush()
+	text := strings.TrimRight(string(w.text), "\n")
+	at := account.FindStringIndex(text)
+	if at == nil {
+		last := text[strings.LastIndex(text, "\n")+1:]
+		return last[:min(len(last), lineLength)]
 	}
-	words, _, _ := strings.Cut(w.report[0], " [recovered")
-	if where := topFrame(w.report[1:]); where != "" {
+	trace := strings.Split(text[at[0]:], "\n")
+	words, _, _ := strings.Cut(trace[0], " [recovered")
+	if where := topFrame(trace[1:]); where != "" {
 		words += ", in " + where
 	}
 	return words

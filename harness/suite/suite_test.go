@@ -113,40 +113,23 @@ func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
 	require.NotEqual(t, names, seen, "they did not finish in that order")
 }
 
-func TestAStalledTrialIsTriedAgain(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		stalls   int
-		attempts int
-		want     Outcome
-	}{
-		{"never stalled", 0, 1, AsExpected},
-		{"stalled twice", 2, 3, AsExpected},
-		{"stalled every time", 99, 4, Inconclusive},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := onFake(1)
-			o.Out = t.TempDir()
-			tries := 0
-			performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-				events := granted(p, result)
-				if tries++; tries <= c.stalls {
-					events = append(events, stall)
-				}
-				return events
-			})
-			trials := runFake(context.Background(), o, []Job{plain("a")}, performer, func(Result) {})
-			require.Len(t, trials, 1)
-			standing, why := trials[0].Outcome()
-			require.Equal(t, c.want, standing, why)
-			require.Equal(t, c.attempts, trials[0].Attempts)
-			require.Equal(t, c.attempts, tries)
-			events := readHistory(t, filepath.Join(o.Out, trials[0].History))
-			require.Equal(t, c.want == Inconclusive,
-				slices.ContainsFunc(events, func(e history.Event) bool { return e.Type == history.TypeStall }),
-				"the last attempt's history is kept, and no other's")
-		})
-	}
+// A trial that stalls each time is undecided in the end, and its last attempt's history is kept.
+func TestStalledTrial_IsUndecidedInTheEnd(t *testing.T) {
+	o := onFake(1)
+	o.Out = t.TempDir()
+	performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+		last := stall
+		last.Late = int64(time.Second) + int64(result.Attempts)
+		return append(granted(p, result), last)
+	})
+	trials := runFake(context.Background(), o, []Job{plain("a")}, performer, func(Result) {})
+	standing, why := trials[0].Outcome()
+	require.Equal(t, Inconclusive, standing, why)
+	require.Equal(t, 1+o.Retries, trials[0].Attempts)
+	events := readHistory(t, filepath.Join(o.Out, trials[0].History))
+	require.True(t, slices.ContainsFunc(events, func(e history.Event) bool {
+		return e.Late == int64(time.Second)+int64(trials[0].Attempts)
+	}))
 }
 
 func readHistory(t *testing.T, name string) []history.Event {

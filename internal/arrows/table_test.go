@@ -92,7 +92,7 @@ var table = []allowed{
 	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock internal/input" +
 		" internal/wording nemesis reports/terminal scenarios"},
 	{"reports/validation", "internal/wording reports reports/terminal validate validate/deploy validate/settings"},
-	{"reports/html", "checker harness/history harness/locks harness/suite reports scenarios"},
+	{"reports/html", "checker harness/history harness/suite reports scenarios"},
 	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/process" +
 		" harness/cluster/virtual/bubble harness/history harness/interleave" +
 		" harness/locks harness/overlay harness/suite redlock reports reports/html reports/terminal scenarios"},

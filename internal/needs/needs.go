@@ -65,7 +65,6 @@ var (
 	Image    = need(true, "image", "a Docker engine that has or gets an image of Debian", setup)
 	Shell    = need(false, "shell", "bash and the usual commands", setup)
 	Time     = need(false, "time", "time (-short was given)", "make test-all")
-	Root     = need(false, "root", "the rights of root", "sudo make test-all")
 	Path     = need(false, "path", "a folder for temporary files without blanks in its path",
 		"TMPDIR=/tmp make test-all")
 	Modules = need(true, "modules", "the modules of examples/locktest, from a proxy or Go's cache",
@@ -109,16 +108,6 @@ func Long(t testing.TB, why string) {
 	if testing.Short() {
 		skipOrFail(t, Time, errors.New(why+": left out with -short"))
 	}
-}
-
-// RootUser skips a test that acts for several users where one is not root.
-func RootUser(t testing.TB) {
-	t.Helper()
-	var lack error
-	if os.Geteuid() != 0 {
-		lack = errors.New("only root can run a program as another user")
-	}
-	Check(t, Root, lack)
 }
 
 // Commands skips a test that runs commands which every Unix has.

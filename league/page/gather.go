@@ -291,5 +291,5 @@ func story(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return reports.VerdictText(h, verdict, terminal.Screen{Width: 110, UTF8: true}), nil
+	return reports.VerdictText(h, verdict, terminal.Screen{Width: 110}), nil
 }

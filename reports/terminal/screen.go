@@ -11,8 +11,7 @@ import (
 
 // Screen is what text is written for.
 type Screen struct {
-	Width  int  // in columns
-	UTF8   bool // otherwise only ASCII is drawn; names stay as they are
+	Width  int // in columns
 	Colour bool
 	// Verbose asks for what a reader who looks for nothing in particular does not
 	// need: the rows that are as expected, and the names of those that were skipped.
@@ -45,22 +44,6 @@ func (s Screen) Style(text string, style Style) string {
 		lines[i] = style.Styled(line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// Sign chooses between the two ways of a sign: in UTF-8 and in ASCII.
-func (s Screen) Sign(ways [2]string) string {
-	if s.UTF8 {
-		return ways[0]
-	}
-	return ways[1]
-}
-
-// Plain replaces the one unit that ASCII cannot write.
-func (s Screen) Plain(text string) string {
-	if s.UTF8 {
-		return text
-	}
-	return strings.ReplaceAll(text, "µ", "u")
 }
 
 // Width is how many columns the widest line of a text takes.
@@ -129,9 +112,6 @@ func (p *Page) Line(text string) { p.WriteString(strings.TrimRight(text, " ") + 
 
 // Hang writes text of unknown origin, wrapped behind a prefix.
 func (p *Page) Hang(prefix, text string) { p.WriteString(p.Wrap(prefix, Clean(text))) }
-
-// Text is the page.
-func (p *Page) Text() string { return p.Plain(p.String()) }
 
 // Clean makes text of unknown origin fit for a terminal: no control
 // characters or noncharacters, no marks that turn it round, and on one line.

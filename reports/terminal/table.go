@@ -43,7 +43,7 @@ func (t *Table) Fitted(s Screen) string {
 		headers[i] = s.Style(name, Bold)
 	}
 	lines := line(headers, widths, gap)
-	lines = append(lines, strings.Repeat(s.Sign([2]string{"─", "-"}), min(s.Width, total(widths, gap)+gap)))
+	lines = append(lines, strings.Repeat("─", min(s.Width, total(widths, gap)+gap)))
 	for _, row := range t.rows {
 		lines = append(lines, line(row, widths, gap)...)
 	}

@@ -69,7 +69,7 @@ func (v *Report) Text(screen terminal.Screen, verbose bool) string {
 	} else if len(v.Runbooks) > 0 || len(v.Assumptions) > 0 {
 		t.Line("--verbose shows the steps, the settings and the chain of facts.")
 	}
-	return t.Page.Text()
+	return t.Page.String()
 }
 
 // crashWords name the crashes for an operator.

@@ -74,8 +74,8 @@ func (v *Report) WriteFiles(out string) ([]string, error) {
 var (
 	styles = map[validate.Verdict]terminal.Style{validate.Safe: terminal.Green, validate.Unsafe: terminal.Red,
 		validate.Inconclusive: terminal.Yellow}
-	signs = map[validate.Verdict][2]string{validate.Safe: {"✓", "+"}, validate.Unsafe: {"✗", "x"},
-		validate.Inconclusive: {"?", "?"}}
+	signs = map[validate.Verdict]string{validate.Safe: "✓", validate.Unsafe: "✗",
+		validate.Inconclusive: "?"}
 )
 
 // VerdictWords are the verdicts as they are said.
@@ -88,7 +88,7 @@ func VerdictWords(v validate.Verdict) string {
 
 // verdictOn is a verdict with its sign.
 func verdictOn(v validate.Verdict, s terminal.Screen) string {
-	return s.Style(s.Sign(signs[v])+" "+VerdictWords(v), styles[v])
+	return s.Style(signs[v]+" "+VerdictWords(v), styles[v])
 }
 
 // Headline says, behind the verdict, what it is about.
