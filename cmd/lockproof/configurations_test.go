@@ -54,7 +54,7 @@ func policyHere(t *testing.T) []string {
 		found, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		if len(found) > 0 {
-			return []string{"--restart-policy", found[0]}
+			return found[:1]
 		}
 	}
 	return nil

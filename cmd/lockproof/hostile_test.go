@@ -144,7 +144,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	for _, what := range slices.Sorted(maps.Keys(files)) {
 		file := files[what]
-		for _, command := range [][]string{{"run"}, {"show"}, {"check"}, {"validate", "--config"}, {"validate", "--restart-policy"}} {
+		for _, command := range [][]string{{"run"}, {"show"}, {"check"}, {"validate", "--config"}, {"validate"}} {
 			if name := strings.Join(command, " "); name != "validate --config" || what != "empty" { // which is Redis's defaults
 				t.Run(name+" "+what, func(t *testing.T) { try(t, name, what, file, append(command, file)...) })
 			}
@@ -165,7 +165,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	for what, command := range map[string][]string{
 		"includes that double":   {"validate", "--config", doubledIncludes(t)},
-		"drop-in that is a pipe": {"validate", "--restart-policy", pipeAsDropIn(t)},
+		"drop-in that is a pipe": {"validate", pipeAsDropIn(t)},
 	} {
 		t.Run(what, func(t *testing.T) { try(t, strings.Join(command[:2], " "), what, "", command...) })
 	}

@@ -28,7 +28,6 @@ import (
 // validateFlags are what the flags of validate say.
 type validateFlags struct {
 	config, service   string
-	policies          []string
 	files             []string // arguments
 	sentinel, profile string
 	redis             string
@@ -85,7 +84,6 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&v.config, "config", "", "redis.conf that the server is started with; what it includes is read too")
-	f.StringArrayVar(&v.policies, "restart-policy", nil, "as FILE; again for more")
 	f.StringVar(&v.redis, "redis", "",
 		"a running server, host:port: asked by CONFIG GET and INFO (password: REDISCLI_AUTH)")
 	f.StringArrayVar(&v.set, "set", nil,
@@ -205,7 +203,7 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 	if v.given("restart-delay") {
 		o.Delay = &v.delay
 	}
-	d, err := deploy.Read(slices.Concat(v.policies, v.files), o)
+	d, err := deploy.Read(v.files, o)
 	if err != nil {
 		return q, usage("%w", err)
 	}
@@ -291,7 +289,7 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 // check refuses what lies out of bounds or does not exist.
 func (v *validateFlags) check() error {
 	given := v.given
-	nothing := len(v.files)+len(v.policies)+len(v.set) == 0 && v.config == "" && v.redis == "" && v.profile == ""
+	nothing := len(v.files)+len(v.set) == 0 && v.config == "" && v.redis == "" && v.profile == ""
 	switch {
 	case given("config") && v.config == "":
 		return usage("--config is empty: name the redis.conf, as in --config /etc/redis/redis.conf")
@@ -315,14 +313,14 @@ func (v *validateFlags) check() error {
 		return usage("--out is empty: name a folder, as in --out out")
 	case v.json && v.format != "":
 		return usage("--json prints the answer, and --format %s its findings: give one of them", v.format)
-	case v.service != "" && len(v.policies)+len(v.files) == 0:
+	case v.service != "" && len(v.files) == 0:
 		return usage("--service names a service in a file: give the file")
 	case v.replicas < 0 || v.replicas > maxReplicas:
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, maxReplicas)
 	case v.wait < 0 || v.wait > maxReplicas:
 		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
 	case v.profile != "" && (len(v.files) > 0 ||
-		slices.ContainsFunc([]string{"config", "set", "restart-policy", "restart-delay", "sentinel", "crash", "wait",
+		slices.ContainsFunc([]string{"config", "set", "restart-delay", "sentinel", "crash", "wait",
 			"waitaof", "redis"}, given)):
 		return usage("--service-profile is judged by its documents: leave files, settings, --crash, --wait and --waitaof out")
 	case given("sentinel") && v.sentinel == "":

@@ -71,7 +71,7 @@ func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	v.policies, v.files, v.trials, v.json, v.verbose = nil, files, lintTrials, false, false
+	v.files, v.trials, v.json, v.verbose = files, lintTrials, false, false
 	for _, s := range d.Servers {
 		v.service = ""
 		if len(d.Servers) > 1 {
