@@ -67,7 +67,7 @@ func PersistenceOf(r *settings.Redis) cluster.Persistence {
 
 // persistenceAfter names what a server keeps in a crash: nothing, where the data are gone with it.
 func persistenceAfter(s *deploy.Server, crash settings.Crash) cluster.Persistence {
-	if s.Lost[crash] != "" {
+	if s.Lost(crash) != "" {
 		return cluster.PersistNone
 	}
 	return PersistenceOf(s.Redis)

@@ -44,7 +44,12 @@ func (a *Runner) assumptions() []deploy.Link {
 		What: "nobody runs FLUSHALL, CONFIG SET, DEBUG or SHUTDOWN NOSAVE, or deletes the lock"}
 	clocks := deploy.Link{Name: deploy.Restart, State: deploy.Assumed,
 		What: fmt.Sprintf("clocks err by %g %% at most; no TTL is longer than %s", a.Drift*100, a.Longest())}
-	return append(a.Server.Assumptions(), clients, clocks)
+	all := append(a.Server.Assumptions(), clients, clocks)
+	if pause := a.Server.Returns[settings.Kill].After; pause > a.Server.Returns[settings.Shutdown].After {
+		all = append(all, deploy.Link{Name: deploy.Restart, State: deploy.Assumed, What: fmt.Sprintf(
+			"after a kill nobody starts the server by hand before its supervisor does, after %s", pause)})
+	}
+	return all
 }
 
 func (a *Runner) points() []Point {
@@ -54,7 +59,7 @@ func (a *Runner) points() []Point {
 			p := Point{Persistence: persistenceAfter(a.Server, crash), Crash: crash, TTL: ttl,
 				Delay: a.Server.Returns[crash].After, Guard: a.Guard, WaitAOF: a.WaitAOF}
 			if kinds.RealTime(a.On) {
-				if p.Redis = a.Server.Redis.Own(); a.Server.Lost[crash] != "" {
+				if p.Redis = a.Server.Redis.Own(); a.Server.Lost(crash) != "" {
 					p.Redis["appendonly"], p.Redis["save"] = "no", `""`
 				}
 			}
@@ -104,7 +109,7 @@ func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
 		back = fmt.Sprintf("is back after %s, before the TTL of %s is over", p.Delay, p.TTL)
 	}
 	why := forgets(p.Persistence, p.Crash)
-	if lost := a.Server.Lost[p.Crash]; lost != "" {
+	if lost := a.Server.Lost(p.Crash); lost != "" {
 		why = lost
 	}
 	return fmt.Sprintf("%s; the server %s (%s)", why, back, r.Why)
