@@ -50,7 +50,7 @@ const runbookTrials = 5
 // Advise finds the runbooks that make an unsafe server safe, the least expensive first. Each is judged again with the
 // change made.
 func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
-	if answer.Verdict != Unsafe && len(answer.Hazards) == 0 || a.Service != nil ||
+	if answer.Verdict != Unsafe && len(answer.Hazards) == 0 ||
 		len(a.Server.Unsettled(settings.Kill)) > 0 {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 // Judge runs the crashes of the question and says what is safe. What was cut
 // short says so.
 func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
-	answer.Question, answer.Server, answer.Service = a.Question, a.Server, a.Service
+	answer.Question, answer.Server = a.Question, a.Server
 	a.stage("crashes under your settings")
 	points := a.points()
 	if err := a.judgeTakeovers(ctx, answer); err != nil {
