@@ -232,7 +232,7 @@ func (a *Runner) sleep() candidate {
 	step := Step{Place: a.Server.Place, Cost: a.Server.Remade()}
 	switch a.Server.Kind {
 	case deploy.Systemd:
-		step.Line = fmt.Sprintf("ExecStartPre=/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl "+
+		step.Line = fmt.Sprintf("ExecStartPre=+/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl "+
 			"daemon-reload", seconds, seconds+90)
 	case deploy.Compose, deploy.Container:
 		step.Line = fmt.Sprintf("its command, as in: sh -c 'sleep %d && exec redis-server ...'", seconds)

@@ -178,6 +178,35 @@ func TestAdviceIsJudgedByWhereTheDataLie(t *testing.T) {
 	}
 }
 
+// The sleep that is advised runs in a unit that lets nothing run but its server, as Debian's does.
+func TestTheAdvisedSleepRunsInAClosedUnit(t *testing.T) {
+	folder := t.TempDir()
+	unit, config := filepath.Join(folder, "redis.service"), filepath.Join(folder, "redis.conf")
+	const closed = "[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\nRestart=always\nNoExecPaths=/\n" +
+		"ExecPaths=/usr/bin/redis-server /usr/lib /lib\n"
+	read := func(text string) *Runner {
+		require.NoError(t, os.WriteFile(unit, []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(config, []byte("save \"\"\ndir /var/lib/redis\n"), 0o600))
+		d, err := deploy.Read([]string{unit, config}, deploy.Options{})
+		require.NoError(t, err)
+		a := runner(t, "", 0)
+		a.Server = d.Server
+		return a
+	}
+	a := read(closed)
+	answer := judged(t, a)
+	require.NoError(t, a.Advise(context.Background(), answer))
+	line := ""
+	for _, r := range answer.Runbooks {
+		if strings.Contains(r.Steps[0].Line, "sleep") {
+			line, _, _ = strings.Cut(r.Steps[0].Line, ",")
+		}
+	}
+	require.Equal(t, []Verdict{Safe, Safe, Safe}, verdicts(judged(t, read(closed+line+"\n"))), line)
+	require.Equal(t, []Verdict{Inconclusive, Inconclusive, Inconclusive},
+		verdicts(judged(t, read(closed+strings.Replace(line, "+", "", 1)+"\n"))), line)
+}
+
 // A runbook is judged again with its change made; what would not help is not among them.
 func TestRunbooksAreTriedAndSafe(t *testing.T) {
 	a := runner(t, "7-cache.conf", 0)

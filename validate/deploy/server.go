@@ -233,8 +233,8 @@ func (s *Server) keeps() {
 		}
 	}
 	if s.persists() && !s.Redis.AppendOnly {
-		s.lacks(Data, s.Place, "a stop saves a last snapshot if what stops the server gives it the time and lets it write, "+
-			"and nothing says how long that takes: run redis-cli SHUTDOWN SAVE first, and see that it ends", settings.Shutdown)
+		s.lacks(Data, s.Place, "a stop saves a snapshot only if it has the time, and nothing says how long that takes: "+
+			"run redis-cli SHUTDOWN SAVE first, and see that it ends", settings.Shutdown)
 	}
 }
 
