@@ -99,8 +99,8 @@ func (a *Runner) judge(p Point, t Tally) Row {
 func (p Point) synced() bool { return p.WaitAOF && p.Persistence == cluster.PersistEverysec }
 
 // everysec is the condition of a kill under appendfsync everysec. While a background fsync runs, Redis puts the write
-// off for up to two seconds, and answers (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of 15 locks
-// with an undelayed fdatasync, and 1 of 110 where each took 10 ms.
+// off for up to two seconds, and answers (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of 15
+// locks with an undelayed fdatasync, and 1 of 110 where each took 10 ms.
 const everysec = "unless an fsync runs just then: Redis then answers first, for up to 2 s"
 
 func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {

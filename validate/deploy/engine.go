@@ -38,7 +38,10 @@ func (s *Server) quadletVolume(u *unit, name string) fate {
 	if filepath.Ext(name) != ".volume" { // but one of those may make it
 		named := regexp.MustCompile(`(?m)^\s*VolumeName\s*=\s*` + regexp.QuoteMeta(name) + `\s*$`)
 		units, _ := filepath.Glob(filepath.Join(filepath.Dir(u.file), "*.volume"))
-		made := slices.IndexFunc(units, func(file string) bool { text, err := readText(file); return err != nil || named.MatchString(text) })
+		made := slices.IndexFunc(units, func(file string) bool {
+			text, err := readText(file)
+			return err != nil || named.MatchString(text)
+		})
 		if made < 0 {
 			return fate{}
 		}

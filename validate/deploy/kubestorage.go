@@ -168,8 +168,8 @@ var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure
 	`linodebs\.csi\.linode\.com|` +
 	`block\.csi\.vultr\.com|rancher\.io/local-path)$`)
 
-// claims are what may bind a volume of the pod: the claim of its name, those that were made of its template, or that; nil
-// for one that was not given.
+// claims are what may bind a volume of the pod: the claim of its name, those that were made of its template, or that;
+// nil for one that was not given.
 func (p pod) claims(name, source string) (all []any) {
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if of := text(v, "persistentVolumeClaim", "claimName"); text(v, "name") == name && of != "" {

@@ -70,7 +70,8 @@ func (s *Server) mountUnit(u *unit) {
 				"add RequiresMountsFor=%[1]s to its unit", where.value)}
 	}
 	for i, m := range s.mounts {
-		if m.on > 0 && m.source == "" && m.target == where.value && !(sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line) {
+		same := sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line
+		if m.on > 0 && m.source == "" && m.target == where.value && !same {
 			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", where.value, m.at, where.at)
 			s.mounts[i].fate = f
 		}

@@ -30,7 +30,8 @@ func (u *unit) manager() error {
 	}
 	all := &unit{}
 	for _, pattern := range []string{"usr/lib/systemd/system.conf", "etc/systemd/system.conf",
-		"usr/lib/systemd/system.conf.d/*.conf", "usr/local/lib/systemd/system.conf.d/*.conf", "run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
+		"usr/lib/systemd/system.conf.d/*.conf", "usr/local/lib/systemd/system.conf.d/*.conf",
+		"run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
 		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
 		for _, file := range found {
 			text, err := readText(file)
@@ -67,7 +68,8 @@ func (u *unit) manager() error {
 
 // jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8),
 // systemd-rc-local-generator(8)).
-var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* var/spool/cron/crontabs/*")
+var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* " +
+	"var/spool/cron/crontabs/*")
 
 // others breaks the link Alone for each unit or job of the machine that names the data or the settings.
 func (u *unit) others(s *Server) {
