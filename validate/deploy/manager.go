@@ -111,6 +111,9 @@ func (g given) named(base string) (all []string) {
 		if section != "Service" || restricts.MatchString(a.key) {
 			continue
 		}
+		if g.isUnit() && strings.HasPrefix(key, "Exec") && talker.MatchString(a.value) {
+			all = append(all, "")
+		}
 		folder, made := unitFolders[strings.TrimSuffix(key, "Directory")]
 		for _, word := range strings.FieldsFunc(a.value, betweenWords) {
 			if all = append(all, word); made {
