@@ -122,7 +122,8 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 		if d.Name != "sentinel" || len(d.Args) == 0 {
 			continue
 		}
-		if !slices.Contains(allowed["sentinel"], strings.ToLower(d.Args[0])) {
+		reboots := strings.EqualFold(d.Args[0], "master-reboot-down-after-period") && d.Args[len(d.Args)-1] == "0" // off
+		if !reboots && !slices.Contains(allowed["sentinel"], strings.ToLower(d.Args[0])) {
 			odd = append(odd, d)
 		}
 		if len(d.Args) < 2 {

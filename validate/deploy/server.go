@@ -203,6 +203,7 @@ func (s *Server) keeps() {
 		if path.IsAbs(dir) || strings.ContainsAny(dir, "$~%") {
 			f = onMachine(dir)
 		}
+		s.assume(Data, s.Place, "the server runs in no container, with which its data would go")
 		s.onDisk(dir, f, s.Place)
 	case !path.IsAbs(dir):
 		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known",
