@@ -45,7 +45,8 @@ func (a *Runner) assumptions() []deploy.Link {
 	clocks := deploy.Link{Name: deploy.Restart, State: deploy.Assumed,
 		What: fmt.Sprintf("clocks err by %g %% at most; no TTL is longer than %s", a.Drift*100, a.Longest())}
 	all := append(a.Server.Assumptions(), clients, clocks)
-	if pause := a.Server.Returns[settings.Kill].After; pause > a.Server.Returns[settings.Shutdown].After {
+	pause := a.Server.Returns[settings.Kill].After
+	if pause > a.Server.Returns[settings.Shutdown].After && pause >= Boundary(slices.Min(a.TTLs), a.Drift) {
 		all = append(all, deploy.Link{Name: deploy.Restart, State: deploy.Assumed, What: fmt.Sprintf(
 			"after a kill nobody starts the server by hand before its supervisor does, after %s", pause)})
 	}
