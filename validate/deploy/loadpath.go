@@ -153,6 +153,9 @@ func (u *unit) neighbours(folders []string, base string) {
 	for _, folder := range folders {
 		each(folder, "*.mount", func(file, text string) {
 			same := func(m *unit) bool { return filepath.Base(m.file) == filepath.Base(file) }
+			if strings.HasSuffix(folder, "run/systemd/generator") && exists(filepath.Join(u.root, "/etc/fstab")) {
+				return // which is read itself
+			}
 			if m, err := readMount(given{file, text}, nil, nil); err == nil && !slices.ContainsFunc(u.mounts, same) {
 				u.mounts = append(u.mounts, m)
 			}

@@ -128,8 +128,7 @@ func (g given) isUnit() bool { return filepath.Ext(g.file) == ".service" }
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`*", r) }
 
-// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)). A root that is a plain disk
-// is left out: what lies in memory below it is known by its name.
+// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)).
 func (u *unit) fstab() (all []*unit) {
 	file := filepath.Join(u.root, "/etc/fstab")
 	text, _ := readText(file)
@@ -138,7 +137,7 @@ func (u *unit) fstab() (all []*unit) {
 		for i := range f {
 			f[i] = fstabEscapes.Replace(f[i])
 		}
-		if isComment(line) || !filepath.IsAbs(f[1]) || f[1] == "/" && fileSystem("/", f[2], f[0], f[3]).why == "" {
+		if isComment(line) || !filepath.IsAbs(f[1]) {
 			continue
 		}
 		m, at := &unit{file: file}, settings.Place{File: file, Line: i + 1}
