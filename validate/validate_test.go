@@ -2,7 +2,6 @@ package validate
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/validate/deploy"
@@ -151,10 +149,6 @@ func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 			}
 			f := Forgets(p, crash)
 			require.Equal(t, []bool{f, f, false, false}, given, "%s %s", p, crash)
-			for i, share := range []float64{0, 0.99, 1.01, 1.2} { // by which tables without trials are judged
-				name := fmt.Sprintf("%s-%s-ttl-%s-back-after-%s-0", p, crash, 5*time.Second, point(share).Delay)
-				require.Equal(t, given[i], Predicted(name) == history.Violated, name)
-			}
 		}
 	}
 }
