@@ -42,13 +42,12 @@ type Hazard struct {
 
 // Answer is all that was found out.
 type Answer struct {
-	Question  Question          `json:"-"`
-	Verdict   Verdict           `json:"verdict"`
-	Rows      []Row             `json:"rows"`
-	Server    *deploy.Server    `json:"server"`
-	Service   *settings.Service `json:"service,omitempty"`
-	Takeovers []TakeoverRow     `json:"takeovers,omitempty"`
-	Hazards   []Hazard          `json:"hazards,omitempty"`
+	Question  Question       `json:"-"`
+	Verdict   Verdict        `json:"verdict"`
+	Rows      []Row          `json:"rows"`
+	Server    *deploy.Server `json:"server"`
+	Takeovers []TakeoverRow  `json:"takeovers,omitempty"`
+	Hazards   []Hazard       `json:"hazards,omitempty"`
 	// Assumptions are what each safe rests on.
 	Assumptions []deploy.Link `json:"assumptions,omitempty"`
 	Runbooks    []Runbook     `json:"runbooks,omitempty"`

@@ -85,14 +85,11 @@ func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
 	case t.undecided(a.Trials) != "":
 		r.Reason = t.undecided(a.Trials)
-	case a.Service == nil && len(a.Server.Unsettled(settings.Kill)) > 0:
+	case len(a.Server.Unsettled(settings.Kill)) > 0:
 		r.Reason = a.Server.Unsettled(settings.Kill)[0].String()
 	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
 		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas",
 			a.Failover.Replicas, a.Failover.Uncounted)
-	case a.Service != nil: // nobody has tried the service itself
-		r.Reason = fmt.Sprintf("no violation if it is so that %s (%s); the service itself was not tried", a.Service.Says,
-			a.Service.Page)
 	default:
 		r.Verdict, r.Reason = Safe, a.whyNotTaken(r)
 	}
@@ -103,7 +100,7 @@ func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
 // a further one may be promoted without what others have acknowledged, or keep a master in
 // office that is cut off. Of a master that dies it does not where every lock has expired by then.
 func (a *Runner) countsOnReplicas(r TakeoverRow) bool {
-	return a.Service == nil && (r.Takeover != MasterDies || r.After <= r.TTL)
+	return r.Takeover != MasterDies || r.After <= r.TTL
 }
 
 func (a *Runner) whyTaken(r TakeoverRow) string {

@@ -92,30 +92,6 @@ func TestWaitIsARunbook(t *testing.T) {
 	require.Contains(t, answer.Runbooks[0].Steps[0].Do, "WAIT 2")
 }
 
-// A service is unsafe by its documents, or in doubt: never safe, for nobody has tried it.
-func TestServicesAreJudgedByTheirDocuments(t *testing.T) {
-	for _, s := range settings.Services() {
-		server, f := deploy.Managed(s, 1)
-		a := takenOver(t, "", *f, 0)
-		a.Server = server
-		a.Service, a.Crashes = &s, nil
-		want := Unsafe
-		if s.Durable {
-			a.Wait, want = 1, Inconclusive
-		}
-		answer := judged(t, a)
-		require.NoError(t, a.Advise(t.Context(), answer))
-		require.Empty(t, answer.Rows)
-		require.Empty(t, answer.Runbooks)
-		require.Equal(t, want, answer.Verdict, s.Name)
-		for _, r := range answer.Takeovers {
-			require.Equal(t, want, r.Verdict, s.Name)
-			require.Zero(t, r.Tally.Inconclusive+r.Tally.Failed, s.Name)
-		}
-		require.Contains(t, answer.Server.Place.File, "https://")
-	}
-}
-
 // A lock that waits for all replicas that are known is safe only if there are no more.
 func TestWaitingForReplicasThatAreNotCountedIsNotSafe(t *testing.T) {
 	f := deploy.Failover{Replicas: 1, Uncounted: "compose.yaml:9 says replicas: 2"}

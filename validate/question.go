@@ -34,8 +34,6 @@ type Question struct {
 	// WaitAOF: it waits by WAITAOF in place of WAIT, for its own server's disk and for those
 	// of so many replicas. Such a lock is on one server, also where that crashes.
 	WaitAOF bool
-	// Service is a managed service that is asked about, in place of crashes; nil: none.
-	Service *settings.Service
 	// Guard: the lock has a restart guard for the longest TTL.
 	Guard    bool
 	Parallel int
@@ -67,7 +65,7 @@ func PersistenceOf(r *settings.Redis) cluster.Persistence {
 
 // persistenceAfter names what a server keeps in a crash: nothing, where the data are gone with it.
 func persistenceAfter(s *deploy.Server, crash settings.Crash) cluster.Persistence {
-	if s.Lost[crash] != "" {
+	if s.Lost(crash) != "" {
 		return cluster.PersistNone
 	}
 	return PersistenceOf(s.Redis)

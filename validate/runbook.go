@@ -50,7 +50,7 @@ const runbookTrials = 5
 // Advise finds the runbooks that make an unsafe server safe, the least expensive first. Each is judged again with the
 // change made.
 func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
-	if answer.Verdict != Unsafe && len(answer.Hazards) == 0 || a.Service != nil ||
+	if answer.Verdict != Unsafe && len(answer.Hazards) == 0 ||
 		len(a.Server.Unsettled(settings.Kill)) > 0 {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (a *Runner) sleep() candidate {
 	step := Step{Place: a.Server.Place, Cost: a.Server.Remade()}
 	switch a.Server.Kind {
 	case deploy.Systemd:
-		step.Line = fmt.Sprintf("ExecStartPre=/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl "+
+		step.Line = fmt.Sprintf("ExecStartPre=+/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl "+
 			"daemon-reload", seconds, seconds+90)
 	case deploy.Compose, deploy.Container:
 		step.Line = fmt.Sprintf("its command, as in: sh -c 'sleep %d && exec redis-server ...'", seconds)

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -169,25 +168,3 @@ func wait(d time.Duration) scenarios.Step {
 }
 
 func atLeast(n int) *int { return &n }
-
-// Predicted is what the trial of a point must give, by the point's name: a violation where the server forgets, and is
-// back before the lock has expired. Everything else holds. The package's tests hold it against trials.
-func Predicted(name string) string {
-	var p Point
-	for _, persistence := range cluster.Persistences {
-		for _, crash := range settings.Crashes {
-			rest, ok := strings.CutPrefix(name, fmt.Sprintf("%s-%s-ttl-", persistence, crash))
-			if !ok {
-				continue
-			}
-			ttl, after, _ := strings.Cut(rest, "-back-after-")
-			after, _, _ = strings.Cut(after, "-")
-			p.TTL, _ = time.ParseDuration(ttl)
-			p.Delay, _ = time.ParseDuration(after)
-			if Forgets(persistence, crash) && p.Delay < Boundary(p.TTL, 0) {
-				return history.Violated
-			}
-		}
-	}
-	return history.Holds
-}

@@ -16,7 +16,7 @@ import (
 // Judge runs the crashes of the question and says what is safe. What was cut
 // short says so.
 func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
-	answer.Question, answer.Server, answer.Service = a.Question, a.Server, a.Service
+	answer.Question, answer.Server = a.Question, a.Server
 	a.stage("crashes under your settings")
 	points := a.points()
 	if err := a.judgeTakeovers(ctx, answer); err != nil {
@@ -44,7 +44,13 @@ func (a *Runner) assumptions() []deploy.Link {
 		What: "nobody runs FLUSHALL, CONFIG SET, DEBUG or SHUTDOWN NOSAVE, or deletes the lock"}
 	clocks := deploy.Link{Name: deploy.Restart, State: deploy.Assumed,
 		What: fmt.Sprintf("clocks err by %g %% at most; no TTL is longer than %s", a.Drift*100, a.Longest())}
-	return append(a.Server.Assumptions(), clients, clocks)
+	all := append(a.Server.Assumptions(), clients, clocks)
+	pause := a.Server.Returns[settings.Kill].After
+	if pause > a.Server.Returns[settings.Shutdown].After && pause >= Boundary(slices.Min(a.TTLs), a.Drift) {
+		all = append(all, deploy.Link{Name: deploy.Restart, State: deploy.Assumed, What: fmt.Sprintf(
+			"after a kill nobody starts the server by hand before its supervisor does, after %s", pause)})
+	}
+	return all
 }
 
 func (a *Runner) points() []Point {
@@ -54,7 +60,7 @@ func (a *Runner) points() []Point {
 			p := Point{Persistence: persistenceAfter(a.Server, crash), Crash: crash, TTL: ttl,
 				Delay: a.Server.Returns[crash].After, Guard: a.Guard, WaitAOF: a.WaitAOF}
 			if kinds.RealTime(a.On) {
-				if p.Redis = a.Server.Redis.Own(); a.Server.Lost[crash] != "" {
+				if p.Redis = a.Server.Redis.Own(); a.Server.Lost(crash) != "" {
 					p.Redis["appendonly"], p.Redis["save"] = "no", `""`
 				}
 			}
@@ -94,8 +100,8 @@ func (a *Runner) judge(p Point, t Tally) Row {
 func (p Point) synced() bool { return p.WaitAOF && p.Persistence == cluster.PersistEverysec }
 
 // everysec is the condition of a kill under appendfsync everysec. While a background fsync runs, Redis puts the write
-// off for up to two seconds, and answers (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of 15 locks
-// with an undelayed fdatasync, and 1 of 110 where each took 10 ms.
+// off for up to two seconds, and answers (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of 15
+// locks with an undelayed fdatasync, and 1 of 110 where each took 10 ms.
 const everysec = "unless an fsync runs just then: Redis then answers first, for up to 2 s"
 
 func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
@@ -104,7 +110,7 @@ func (a *Runner) whyUnsafe(p Point, r deploy.Return) string {
 		back = fmt.Sprintf("is back after %s, before the TTL of %s is over", p.Delay, p.TTL)
 	}
 	why := forgets(p.Persistence, p.Crash)
-	if lost := a.Server.Lost[p.Crash]; lost != "" {
+	if lost := a.Server.Lost(p.Crash); lost != "" {
 		why = lost
 	}
 	return fmt.Sprintf("%s; the server %s (%s)", why, back, r.Why)

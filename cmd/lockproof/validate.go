@@ -29,7 +29,7 @@ import (
 type validateFlags struct {
 	config, service   string
 	files             []string // arguments
-	sentinel, profile string
+	sentinel          string
 	redis             string
 	set, crashes      []string
 	ignore, takeovers []string
@@ -96,8 +96,6 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 		"how long the server stays away after every crash (default: as the files say)")
 	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "how servers go down")
 	f.StringVar(&v.sentinel, "sentinel", "", "sentinel.conf of the Sentinels that watch the servers")
-	f.StringVar(&v.profile, "service-profile", "",
-		"a managed service, by its documents: "+strings.Join(settings.ServiceNames(), ", "))
 	f.IntVar(&v.replicas, "replicas", 0, "how many replicas each server has (default: as the files say)")
 	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(),
 		"how a replica takes its master's place, where there are any")
@@ -196,9 +194,6 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 	}
 	q.Trials = cmp.Or(v.trials, usual)
 	q.Takeovers, q.Wait, q.WaitAOF = validate.AskedTakeovers(v.takeovers), v.wait, v.waitAOF
-	if v.profile != "" {
-		return v.managed(q)
-	}
 	o := deploy.Options{Config: v.config, Set: v.set, Service: v.service, Ignore: v.ignore, Stdin: in, Running: running}
 	if v.given("restart-delay") {
 		o.Delay = &v.delay
@@ -217,20 +212,6 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 	if q.Failover != nil && q.Wait > q.Failover.Replicas {
 		return q, usage("--wait %d: there are %d replicas to wait for: give --replicas if there are more", q.Wait,
 			q.Failover.Replicas)
-	}
-	return q, nil
-}
-
-// managed is the question about a managed service.
-func (v *validateFlags) managed(q validate.Question) (validate.Question, error) {
-	for _, s := range settings.Services() {
-		if s.Name == v.profile {
-			q.Service, q.Crashes = &s, nil
-			q.Server, q.Failover = deploy.Managed(s, v.replicas)
-		}
-	}
-	if q.Service.Durable {
-		q.Wait = q.Failover.Replicas
 	}
 	return q, nil
 }
@@ -289,7 +270,7 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 // check refuses what lies out of bounds or does not exist.
 func (v *validateFlags) check() error {
 	given := v.given
-	nothing := len(v.files)+len(v.set) == 0 && v.config == "" && v.redis == "" && v.profile == ""
+	nothing := len(v.files)+len(v.set) == 0 && v.config == "" && v.redis == ""
 	switch {
 	case given("config") && v.config == "":
 		return usage("--config is empty: name the redis.conf, as in --config /etc/redis/redis.conf")
@@ -319,10 +300,6 @@ func (v *validateFlags) check() error {
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, maxReplicas)
 	case v.wait < 0 || v.wait > maxReplicas:
 		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
-	case v.profile != "" && (len(v.files) > 0 ||
-		slices.ContainsFunc([]string{"config", "set", "restart-delay", "sentinel", "crash", "wait",
-			"waitaof", "redis"}, given)):
-		return usage("--service-profile is judged by its documents: leave files, settings, --crash, --wait and --waitaof out")
 	case given("sentinel") && v.sentinel == "":
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:
@@ -336,9 +313,6 @@ func (v *validateFlags) checkNames() error {
 	err := oneOf("on", v.on, "cluster", cluster.Names())
 	if v.given("format") {
 		err = cmp.Or(err, oneOf("format", v.format, "format", validation.Formats))
-	}
-	if v.given("service-profile") {
-		err = cmp.Or(err, oneOf("service-profile", v.profile, "service", settings.ServiceNames()))
 	}
 	for _, t := range v.takeovers {
 		err = cmp.Or(err, oneOf("takeover", t, "takeover", validate.TakeoverNames()))

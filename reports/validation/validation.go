@@ -36,7 +36,7 @@ type Report struct {
 func New(a *validate.Answer, version string, started time.Time) *Report {
 	v := &Report{Answer: a, Version: version, Started: started, Cluster: a.Question.On, Seed: a.Question.Seed,
 		TTLs: a.Question.TTLs, Drift: a.Question.Drift}
-	if a.Service == nil && !a.Server.Unread {
+	if !a.Server.Unread {
 		v.Decisive = a.Server.Redis.Lines()
 	}
 	v.ExitCode = exitCode(a)
@@ -99,8 +99,6 @@ func (v *Report) Headline() string {
 	}
 	what := "--set"
 	switch files := v.Server.Place.File; {
-	case v.Service != nil:
-		what = v.Service.Name
 	case files != "" && v.Server.Kind != deploy.ConfigOnly && v.Server.Kind != deploy.Running:
 		what = fmt.Sprintf("%s (%s)", v.Server.Name, files)
 		if v.Server.Workload != "" {

@@ -105,6 +105,16 @@ func (c *Chain) Broken(crash settings.Crash, expired bool) (broken []Link) {
 	return broken
 }
 
+// Lost says why a server begins empty after a crash, whatever it wrote; "" where it does not.
+func (c *Chain) Lost(crash settings.Crash) string {
+	for _, l := range c.Links {
+		if l.Name == Data && l.State == Contradicted && slices.Contains(l.Crashes, crash) {
+			return l.What
+		}
+	}
+	return ""
+}
+
 // Unsettled gives the broken links that could make a server safer than what was read of it.
 func (c *Chain) Unsettled(crash settings.Crash) (broken []Link) {
 	for _, l := range c.Broken(crash, false) {

@@ -214,10 +214,16 @@ func (d document) hooks(s *Server, name string, service any) {
 			settings.Shutdown)
 	}
 	test := interpolated(dig(service, "healthcheck", "test"))
+	if line, isText := test.(string); isText {
+		test = []any{"CMD-SHELL", line}
+	}
+	s.healthy(d.at("services", name, "healthcheck"), test)
+}
+
+// healthy judges a test of an engine, a list whose first word says what the rest is.
+func (s *Server) healthy(at settings.Place, test any) {
 	all := joined(test)
-	switch line, isText := test.(string); {
-	case isText:
-		all = []string{"sh", "-c", line}
+	switch {
 	case len(all) == 0 || all[0] == "NONE":
 		return
 	case all[0] == "CMD":
@@ -225,7 +231,7 @@ func (d document) hooks(s *Server, name string, service any) {
 	case all[0] == "CMD-SHELL" && len(all) == 2:
 		all = []string{"sh", "-c", all[1]}
 	}
-	s.beside(d.at("services", name, "healthcheck"), "healthcheck", all, Settings)
+	s.beside(at, "the health check", all, Settings)
 }
 
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.

@@ -19,7 +19,7 @@ func (d document) merged(all []document) (at settings.Place, found bool) {
 		}
 	}
 	env := filepath.Join(filepath.Dir(d.file), ".env")
-	if text, err := readText(env); err == nil && composeFile.MatchString(text) {
+	if text, err := readText(env); err == nil && composeFile.MatchString(text) && !isPipe(d.file) {
 		return settings.Place{File: env}, true
 	}
 	base := strings.TrimSuffix(filepath.Base(d.file), filepath.Ext(d.file))

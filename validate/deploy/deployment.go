@@ -332,11 +332,8 @@ func (s *Server) overwrites(other *Server) bool {
 	if !onMachine(s) || !onMachine(other) || s.dir() != other.dir() || s.Redis.Last("port") == other.Redis.Last("port") {
 		return false
 	}
-	names := []string{"dbfilename"}
-	if s.Redis.AppendOnly {
-		names = []string{"appendfilename", "appenddirname"}
-	}
-	return s.persists() && !slices.ContainsFunc(names,
+	names := []string{"appendfilename", "appenddirname"}
+	return s.Redis.AppendOnly && !slices.ContainsFunc(names,
 		func(name string) bool { return s.Redis.Last(name) != other.Redis.Last(name) })
 }
 
@@ -372,7 +369,7 @@ func (d *Deployment) addressed() {
 func (s *Server) shape() string {
 	var b bytes.Buffer
 	for _, crash := range settings.Crashes {
-		fmt.Fprintln(&b, s.Returns[crash].After, s.Lost[crash] != "")
+		fmt.Fprintln(&b, s.Returns[crash].After, s.Lost(crash) != "")
 		for _, l := range s.Broken(crash, false) {
 			fmt.Fprintln(&b, l.Name, strings.ReplaceAll(l.What, s.Name, ""))
 		}

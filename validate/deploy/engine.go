@@ -35,8 +35,17 @@ func (s *Server) quadlet(u *unit, image assignment) {
 
 // quadletVolume is the fate of a volume of a quadlet: one of podman's own, or of a unit x.volume that lies beside it.
 func (s *Server) quadletVolume(u *unit, name string) fate {
-	if filepath.Ext(name) != ".volume" {
-		return fate{}
+	if filepath.Ext(name) != ".volume" { // but one of those may make it
+		named := regexp.MustCompile(`(?m)^\s*VolumeName\s*=\s*` + regexp.QuoteMeta(name) + `\s*$`)
+		units, _ := filepath.Glob(filepath.Join(filepath.Dir(u.file), "*.volume"))
+		made := slices.IndexFunc(units, func(file string) bool {
+			text, err := readText(file)
+			return err != nil || named.MatchString(text)
+		})
+		if made < 0 {
+			return fate{}
+		}
+		name = filepath.Base(units[made])
 	}
 	file := filepath.Join(filepath.Dir(u.file), name)
 	text, err := readText(file)

@@ -25,7 +25,8 @@ func plainName(name string) bool { return !strings.Contains(name, "_") && name !
 
 // variableLine is a line of a file of variables that systemd, compose and the engines read alike: a bare value, or one
 // in quotes that end with the line. Any other value could go on in the next line.
-var variableLine = regexp.MustCompile(`^\s*(export\s+)?([A-Za-z_]\w*)=(?:"([^"\\]*)"|'([^'\\]*)'|([^"'\s].*[^\\]|[^"'\s\\]?))\s*$`)
+var variableLine = regexp.MustCompile(`^\s*(export\s+)?([A-Za-z_]\w*)=` +
+	`(?:"([^"\\]*)"|'([^'\\]*)'|([^"'\s].*[^\\]|[^"'\s\\]?))\s*$`)
 
 // readEnvironment reads a file of variables, in which compose knows export and systemd does not. A value with other
 // variables, escapes or remarks in it is a variable itself.

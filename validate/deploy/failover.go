@@ -119,10 +119,14 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 	waits, at := map[string]time.Duration{}, map[string]settings.Place{}
 	odd := slices.Clone(r.Unknown) // of which one may say that it waits for less, or run what promotes a replica
 	for _, d := range r.Directives {
-		if d.Name == "sentinel" && !slices.Contains(allowed["sentinel"], strings.ToLower(strings.Join(d.Args[:min(1, len(d.Args))], ""))) {
+		if d.Name != "sentinel" || len(d.Args) == 0 {
+			continue
+		}
+		reboots := strings.EqualFold(d.Args[0], "master-reboot-down-after-period") && d.Args[len(d.Args)-1] == "0" // off
+		if !reboots && !slices.Contains(allowed["sentinel"], strings.ToLower(d.Args[0])) {
 			odd = append(odd, d)
 		}
-		if d.Name != "sentinel" || len(d.Args) < 2 {
+		if len(d.Args) < 2 {
 			continue
 		}
 		ms, err := strconv.Atoi(d.Args[len(d.Args)-1])

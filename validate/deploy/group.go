@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"example.org/lockproof/validate/settings"
 )
 
 // mentions is what a file says that has to do with a server of locks. It only chooses what a linter opens.
@@ -82,18 +80,6 @@ func Group(folder string) (groups [][]string, err error) {
 func candidateName(name string) bool {
 	return slices.Contains([]string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"},
 		filepath.Ext(name))
-}
-
-// Managed is the server of a managed service, of which its documents say all that is known.
-func Managed(service settings.Service, replicas int) (*Server, *Failover) {
-	s := &Server{Name: service.Name, Kind: "managed service", Place: settings.Place{File: service.Page},
-		Redis: settings.Default()}
-	for _, name := range chain {
-		s.assume(name, s.Place, "%s", service.Says)
-	}
-	f := PromotedAtOnce(replicas)
-	f.Why = "by its documents " + service.Says
-	return s, f
 }
 
 // JudgesTakeovers notes that replicas are judged by trials, where nothing was known of them.

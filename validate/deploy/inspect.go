@@ -36,13 +36,7 @@ func readInspect(d document) *Server {
 	}
 	s.inspected(d, c.image)
 	s.told(d.at("Config", "Labels"), dig(config, "Labels"))
-	if test := list(dig(config, "Healthcheck", "Test")); len(test) > 1 {
-		all, _ := words(test[1:])
-		if fmt.Sprint(test[0]) == "CMD-SHELL" {
-			all = []string{"sh", "-c", fmt.Sprint(test[1])}
-		}
-		s.beside(d.at("Config", "Healthcheck"), "Healthcheck", all, Settings)
-	}
+	s.healthy(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test"))
 	line := s.contained(c)
 	s.loadConfig()
 	if dig(host, "AutoRemove") == true {

@@ -66,8 +66,9 @@ func (d document) owned(all []document) bool {
 // differs reports whether two documents say different things of one object.
 func (d document) differs(other document) bool {
 	name := text(d.root, "metadata", "name")
+	sameSpace := d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		(d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == "") && !reflect.DeepEqual(d.root, other.root)
+		sameSpace && !reflect.DeepEqual(d.root, other.root)
 }
 
 func podOf(d document, all []document) (p pod, known bool) {
@@ -95,9 +96,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 			continue
 		}
 		if !p.whole() {
-			at := d.at("metadata")
-			whole.unreadable(at, fmt.Sprintf("a container of %s %s has no image, so that it is a patch: give the rendered objects",
-				p.kind, text(d.root, "metadata", "name")))
+			whole.unreadable(d.at("metadata"), fmt.Sprintf("a container of %s %s has no image, so that it is a patch: "+
+				"give the rendered objects", p.kind, text(d.root, "metadata", "name")))
 		}
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")

@@ -113,7 +113,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if f := p.retention(); len(f.doubted) > 0 {
 			return f, own, true
 		}
-		return p.claim(template), own, true
+		return p.bound(name, own), own, true
 	}
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if text(v, "name") != name {
@@ -148,10 +148,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 			return f, path.Join(text(v, "hostPath", "path"), text(m, "subPath")), true
 		case "persistentVolumeClaim":
 			claimed := text(v, kind, "claimName")
-			if claim := p.object("PersistentVolumeClaim", claimed); claim != nil {
-				return p.claim(claim.root), p.claimOf(claimed), true
-			}
-			return fate{}, p.claimOf(claimed), true
+			return p.bound(name, p.claimOf(claimed)), p.claimOf(claimed), true
 		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
 			return fate{doubted: moved,
 				why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
@@ -171,8 +168,55 @@ var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure
 	`linodebs\.csi\.linode\.com|` +
 	`block\.csi\.vultr\.com|rancher\.io/local-path)$`)
 
+// claims are what may bind a volume of the pod: the claim of its name, those that were made of its template, or that;
+// nil for one that was not given.
+func (p pod) claims(name, source string) (all []any) {
+	for _, v := range list(dig(p.spec, "volumes")) {
+		if of := text(v, "persistentVolumeClaim", "claimName"); text(v, "name") == name && of != "" {
+			all = []any{objectRoot(p.object("PersistentVolumeClaim", of))}
+		}
+	}
+	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
+		if text(template, "metadata", "name") != name {
+			continue
+		}
+		all = nil
+		for _, d := range p.all {
+			if text(d.root, "kind") == "PersistentVolumeClaim" && p.claimOf(text(d.root, "metadata", "name")) == source {
+				all = append(all, d.root)
+			}
+		}
+		if len(all) == 0 {
+			all = []any{template}
+		}
+	}
+	return all
+}
+
+// mayBind reports whether a PersistentVolume may be a claim's: the claim that it names is, or the one that names it, or
+// one of its class.
+func (p pod) mayBind(claim any, source string, volume document) bool {
+	if ref := text(volume.root, "spec", "claimRef", "name"); ref != "" {
+		return p.claimOf(ref) == source
+	}
+	if bound := text(claim, "spec", "volumeName"); bound != "" {
+		return bound == text(volume.root, "metadata", "name")
+	}
+	return claim == nil || classOf(claim) == classOf(volume.root)
+}
+
+// bound judges a volume of the pod by each claim that may bind it.
+func (p pod) bound(name, source string) fate {
+	for _, claim := range p.claims(name, source) {
+		if f := p.claim(claim, source); f.why != "" {
+			return f
+		}
+	}
+	return fate{}
+}
+
 // claim judges the volume that a claim binds to, as far as one that may be it, or the class that makes it, was given.
-func (p pod) claim(object any) fate {
+func (p pod) claim(object any, source string) fate {
 	class, claim := classOf(object), dig(object, "spec")
 	for _, d := range p.all {
 		name, spec := text(d.root, "metadata", "name"), d.root["spec"]
@@ -186,7 +230,7 @@ func (p pod) claim(object any) fate {
 				return f
 			}
 		case "PersistentVolume":
-			if bound := text(claim, "volumeName"); bound != "" && bound != name || class != classOf(d.root) {
+			if !p.mayBind(object, source, d) {
 				continue
 			}
 			host, driver := text(spec, "hostPath", "path")+text(spec, "local", "path"), text(spec, "csi", "driver")
@@ -245,25 +289,12 @@ func classOf(object any) string {
 
 // sources are a mount's own source, and the folders of machines that its claim may be bound to.
 func (p pod) sources(m any) []string {
-	name, claim, claimed := text(m, "name"), any(nil), false
-	_, source, _ := p.volume(name, m)
-	for _, v := range list(dig(p.spec, "volumes")) {
-		if of := text(v, "persistentVolumeClaim", "claimName"); text(v, "name") == name && of != "" {
-			claim, claimed = objectRoot(p.object("PersistentVolumeClaim", of)), true
-		}
-	}
-	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
-		if text(template, "metadata", "name") == name {
-			claim, claimed = template, true
-		}
-	}
-	all := []string{source}
+	_, source, _ := p.volume(text(m, "name"), m)
+	all, claims := []string{source}, p.claims(text(m, "name"), source)
 	for _, d := range p.all {
-		spec, bound := d.root["spec"], text(claim, "spec", "volumeName")
-		host := text(spec, "hostPath", "path") + text(spec, "local", "path")
-		if claimed && host != "" && text(d.root, "kind") == "PersistentVolume" &&
-			(claim == nil || classOf(claim) == classOf(d.root)) &&
-			(bound == "" || bound == text(d.root, "metadata", "name")) {
+		host := text(d.root, "spec", "hostPath", "path") + text(d.root, "spec", "local", "path")
+		if host != "" && text(d.root, "kind") == "PersistentVolume" &&
+			slices.ContainsFunc(claims, func(claim any) bool { return p.mayBind(claim, source, d) }) {
 			all = append(all, host)
 		}
 	}

@@ -36,7 +36,7 @@ func search(file string) (root string, folders []string, inUse bool) {
 			continue
 		}
 		for _, other := range all {
-			folders = append(folders, filepath.Join(prefix, other))
+			folders = append(folders, filepath.Join(prefix+"/", other))
 		}
 		return prefix, folders, true
 	}
@@ -49,6 +49,10 @@ type given struct{ file, text string }
 // readUnit reads the unit that systemd starts where this one is given, with its drop-ins: those that lie where systemd
 // looks, and those that were given.
 func readUnit(unitFile given, more, others []given) (*unit, error) {
+	real, err := filepath.EvalSymlinks(unitFile.file) // of an alias the unit that it leads to has the name
+	if _, _, there := search(real); err == nil && there && !strings.Contains(real, "@") {
+		unitFile.file = real
+	}
 	root, folders, inUse := search(unitFile.file)
 	u, base := &unit{root: root, inUse: inUse}, filepath.Base(unitFile.file)
 	for _, folder := range folders {
@@ -149,6 +153,9 @@ func (u *unit) neighbours(folders []string, base string) {
 	for _, folder := range folders {
 		each(folder, "*.mount", func(file, text string) {
 			same := func(m *unit) bool { return filepath.Base(m.file) == filepath.Base(file) }
+			if strings.HasSuffix(folder, "run/systemd/generator") && exists(filepath.Join(u.root, "/etc/fstab")) {
+				return // which is read itself
+			}
 			if m, err := readMount(given{file, text}, nil, nil); err == nil && !slices.ContainsFunc(u.mounts, same) {
 				u.mounts = append(u.mounts, m)
 			}
@@ -190,6 +197,9 @@ func (u *unit) neighbours(folders []string, base string) {
 // other keeps another unit of the machine, or its drop-in: whether it starts this one, and what
 // it runs. A template is no unit yet.
 func (u *unit) other(file, text, base string) {
+	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Base(real) == base { // an alias of it
+		return
+	}
 	ext := filepath.Ext(file)
 	names := append(u.words("Install.Alias"), base)
 	if slices.Contains([]string{".service", ".target", ".timer", ".path", ".socket", ".conf"}, ext) &&

@@ -20,7 +20,8 @@ var (
 	// mountOptions keep what fsync promises.
 	mountOptions = regexp.MustCompile(`^(?:defaults|rw|noatime|nodiratime|relatime|nofail|auto|noauto|nosuid|` +
 		`nodev|noexec|discard|_netdev|bind|` +
-		`errors=remount-ro|x-systemd\..*|comment=.*|subvol=.*|compress=.*|)$`)
+		`errors=remount-ro|x-[a-z]+\..*|comment=.*|subvol(?:id)?=.*|compress=.*|discard=async|commit=\d+|lazytime|` +
+		`barrier=1|acl|user_xattr|seclabel|ssd|space_cache=v2|inode64|attr2|noquota|logbufs=\d+|logbsize=\w+|)$`)
 )
 
 // oddOption is the first of the options of mount(8) that may undo what fsync promises, "" for none. Each item may hold
@@ -59,6 +60,9 @@ func (s *Server) mountUnit(u *unit) {
 	where := u.last("Mount.Where", "")
 	f := fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value,
 		u.last("Mount.Options", "").value)
+	if where.value == "/" && f.why == "" { // what lies in memory below a disk is known by its name
+		return
+	}
 	early := slices.Concat(u.words("Unit.Before"), u.words("Install.WantedBy"), u.words("Install.RequiredBy"))
 	waits := slices.ContainsFunc(s.needs, func(need string) bool {
 		_, below := within(need, where.value)
@@ -70,7 +74,8 @@ func (s *Server) mountUnit(u *unit) {
 				"add RequiresMountsFor=%[1]s to its unit", where.value)}
 	}
 	for i, m := range s.mounts {
-		if m.on > 0 && m.source == "" && m.target == where.value && !(sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line) {
+		same := sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line
+		if m.on > 0 && m.source == "" && m.target == where.value && !same {
 			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", where.value, m.at, where.at)
 			s.mounts[i].fate = f
 		}

@@ -30,7 +30,8 @@ func (u *unit) manager() error {
 	}
 	all := &unit{}
 	for _, pattern := range []string{"usr/lib/systemd/system.conf", "etc/systemd/system.conf",
-		"usr/lib/systemd/system.conf.d/*.conf", "usr/local/lib/systemd/system.conf.d/*.conf", "run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
+		"usr/lib/systemd/system.conf.d/*.conf", "usr/local/lib/systemd/system.conf.d/*.conf",
+		"run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
 		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
 		for _, file := range found {
 			text, err := readText(file)
@@ -67,7 +68,8 @@ func (u *unit) manager() error {
 
 // jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8),
 // systemd-rc-local-generator(8)).
-var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* var/spool/cron/crontabs/*")
+var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* " +
+	"var/spool/cron/crontabs/*")
 
 // others breaks the link Alone for each unit or job of the machine that names the data or the settings.
 func (u *unit) others(s *Server) {
@@ -109,6 +111,9 @@ func (g given) named(base string) (all []string) {
 		if section != "Service" || restricts.MatchString(a.key) {
 			continue
 		}
+		if g.isUnit() && strings.HasPrefix(key, "Exec") && talker.MatchString(a.value) {
+			all = append(all, "")
+		}
 		folder, made := unitFolders[strings.TrimSuffix(key, "Directory")]
 		for _, word := range strings.FieldsFunc(a.value, betweenWords) {
 			if all = append(all, word); made {
@@ -123,8 +128,7 @@ func (g given) isUnit() bool { return filepath.Ext(g.file) == ".service" }
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`*", r) }
 
-// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)). A root that is a plain disk
-// is left out: what lies in memory below it is known by its name.
+// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)).
 func (u *unit) fstab() (all []*unit) {
 	file := filepath.Join(u.root, "/etc/fstab")
 	text, _ := readText(file)
@@ -133,7 +137,7 @@ func (u *unit) fstab() (all []*unit) {
 		for i := range f {
 			f[i] = fstabEscapes.Replace(f[i])
 		}
-		if isComment(line) || !filepath.IsAbs(f[1]) || f[1] == "/" && fileSystem("/", f[2], f[0], f[3]).why == "" {
+		if isComment(line) || !filepath.IsAbs(f[1]) {
 			continue
 		}
 		m, at := &unit{file: file}, settings.Place{File: file, Line: i + 1}

@@ -178,8 +178,8 @@ func (s *Server) see(at settings.Place, v volume, named func(name string) fate) 
 	s.mounts = append(s.mounts, m)
 }
 
-// besideFile is the fate of a folder that a file names, which may be relative to the file. That one may be a copy: where
-// it lies here says nothing, but that it is memory.
+// besideFile is the fate of a folder that a file names, which may be relative to the file. That may be a copy: where it
+// lies here says nothing, unless that is memory.
 func besideFile(from, source string) fate {
 	f := onMachine(source)
 	if len(f.lost) == 0 && !path.IsAbs(from) && !strings.ContainsAny(from, "$~%") {

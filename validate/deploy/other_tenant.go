@@ -65,8 +65,11 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 	if !client || others.MatchString(base) || isSentinel(image, command, nil) {
 		return
 	}
-	if e := besides(command); !e.known {
+	switch e := besides(command); {
+	case !e.known:
 		s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
+	case e.forks:
+		s.Forks = &Link{Place: at, What: who + " lets the server fork a child"}
 	}
 }
 
@@ -86,8 +89,11 @@ var plainLabel = regexp.MustCompile(`^(?:org\.opencontainers\.|org\.label-schema
 	`homepage\.|prometheus\.io/|` +
 	`kubectl\.kubernetes\.io/|kubernetes\.io/).*|=[^\s/\[]*$`)
 
-// commander are clients that change what runs.
-var commander = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|kubectl|helm|docker|(?i:flushall|flushdb))\b`)
+// commander are clients that change what runs, and talker those of a server alone.
+var (
+	talker    = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|(?i:flushall|flushdb))\b`)
+	commander = regexp.MustCompile(`\b(?:kubectl|helm|docker)\b|` + talker.String())
+)
 
 // inertRun are parts of /run by which nothing is commanded.
 var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)

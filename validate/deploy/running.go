@@ -199,8 +199,8 @@ func (r *Report) state(s *Server) {
 		}
 	}
 	if r.Info["process_id"] == "1" && (s.Kind == Running || s.Kind == ConfigOnly) {
-		s.lacks(Data, r.Place, "the server is the first process of a container, with which its data may go: give what runs it "+
-			"(docker inspect, or kubectl get -o yaml)")
+		s.lacks(Data, r.Place, "the server is the first process of a container, with which its data may go: give what "+
+			"runs it (docker inspect, or kubectl get -o yaml)")
 	}
 	if n := r.Info["aof_delayed_fsync"]; n != "" && n != "0" && s.Redis.AppendOnly && s.Redis.AppendFsync == "everysec" {
 		s.lacks(Data, r.Place, "fsyncs have taken for longer than 2 s (INFO says aof_delayed_fsync:"+n+"), in which Redis "+

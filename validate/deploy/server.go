@@ -37,9 +37,7 @@ type Server struct {
 	Kind     string                    `json:"kind"`
 	Place    settings.Place            `json:"place"`
 	Returns  map[settings.Crash]Return `json:"returns"`
-	// Lost says, for the crashes after which the server begins empty whatever it wrote, why.
-	Lost  map[settings.Crash]string `json:"lost,omitempty"`
-	Redis *settings.Redis           `json:"settings"`
+	Redis    *settings.Redis           `json:"settings"`
 	// Unread: the settings are Redis's defaults, for those of this server are not known.
 	Unread bool `json:"unread,omitempty"`
 	// CommandPlace and ConfigPath are where its options and its file are, for advice.
@@ -196,7 +194,6 @@ func (s *Server) keeps() {
 		s.unit.others(s)
 	}
 	s.placed = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
-	s.Lost = map[settings.Crash]string{}
 	dir := s.dir()
 	switch {
 	case !s.persists():
@@ -206,6 +203,7 @@ func (s *Server) keeps() {
 		if path.IsAbs(dir) || strings.ContainsAny(dir, "$~%") {
 			f = onMachine(dir)
 		}
+		s.assume(Data, s.Place, "the server runs in no container, with which its data would go")
 		s.onDisk(dir, f, s.Place)
 	case !path.IsAbs(dir):
 		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known",
@@ -223,7 +221,9 @@ func (s *Server) keeps() {
 			f = onMachine(dir)
 		}
 		s.onDisk(dir, f, at)
-		s.apart(dir, f)
+		if s.Redis.AppendOnly {
+			s.apart(dir, f)
+		}
 		if s.unit != nil {
 			s.unit.writes(s, dir)
 		}
@@ -234,15 +234,12 @@ func (s *Server) keeps() {
 		}
 	}
 	if s.persists() && !s.Redis.AppendOnly {
-		s.lacks(Data, s.Place, "a stop saves a last snapshot if what stops the server gives it the time and lets it write, "+
-			"and nothing says how long that takes: run redis-cli SHUTDOWN SAVE first, and see that it ends", settings.Shutdown)
+		s.lacks(Data, s.Place, "a stop saves a snapshot only if it has the time, and nothing says how long that takes: "+
+			"run redis-cli SHUTDOWN SAVE first, and see that it ends", settings.Shutdown)
 	}
 }
 
 func (s *Server) onDisk(dir string, f fate, at settings.Place) {
-	for _, crash := range f.lost {
-		s.Lost[crash] = f.why
-	}
 	if len(f.doubted) > 0 {
 		s.lacks(Data, at, f.why, f.doubted...)
 	}
@@ -254,13 +251,10 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	}
 }
 
-// apart breaks the data link where something else is mounted over a part of what the server writes, with another fate.
+// apart breaks the data link where something else is mounted over a part of the append-only file, with another fate.
 func (s *Server) apart(dir string, around fate) {
-	written := []string{cmp.Or(s.Redis.Last("dbfilename"), "dump.rdb")}
-	if s.Redis.AppendOnly {
-		written = []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
-			cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
-	}
+	written := []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
+		cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	among := func(other string) bool {
 		return slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in })
 	}
@@ -312,7 +306,7 @@ func (s *Server) Remade() string {
 	if s.onMachine() || s.Kind == Running || s.Kind == ConfigOnly {
 		return ""
 	}
-	for _, l := range s.Links {
+	for _, l := range s.Changed(func(r *settings.Redis) { r.AppendOnly = true }).Links {
 		if l.Name == Data && (l.State == Broken || l.State == Contradicted) && slices.Contains(l.Crashes, settings.Shutdown) {
 			return "this makes the container anew, and it may begin EMPTY: copy its data to a volume first"
 		}

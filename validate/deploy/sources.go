@@ -15,8 +15,7 @@ type source struct {
 const (
 	chartCommand = "objects (helm template RELEASE CHART -f values.yaml | lockproof validate -)"
 	hostCommand  = "files as they are on the host (the redis.conf and systemctl cat redis)"
-	madeCommand  = "objects of what it made (docker inspect CONTAINER, or kubectl get statefulset NAME -o yaml; " +
-		"for a managed service --service-profile NAME)"
+	madeCommand  = "objects of what it made (docker inspect CONTAINER, or kubectl get statefulset NAME -o yaml)"
 )
 
 var sources = []source{

@@ -89,6 +89,10 @@ var condition = regexp.MustCompile(`^(?:Condition|Assert)[A-Za-z]+$`)
 // commandPrefixes may stand before a command in a unit (systemd.service(5)).
 const commandPrefixes = "-@:+!|"
 
+func signs(command string) string {
+	return command[:len(command)-len(strings.TrimLeft(command, commandPrefixes))]
+}
+
 // commands splits a line into its commands, which a lone semicolon parts, each without its prefixes; nil for one that
 // is not understood.
 func (u *unit) commands(a assignment) (all [][]string) {
@@ -104,7 +108,7 @@ func (u *unit) commands(a assignment) (all [][]string) {
 			continue
 		}
 		first := strings.TrimLeft(words[0], commandPrefixes)
-		if strings.ContainsAny(strings.TrimSuffix(words[0], first), "@|") { // argv[0] stands apart, or a shell reads it
+		if strings.ContainsAny(signs(words[0]), "@|") { // argv[0] stands apart, or a shell reads it
 			all = append(all, nil)
 			continue
 		}
@@ -205,6 +209,9 @@ func (s *Server) start(u *unit) time.Duration {
 		s.misses(Program, a.at, "this ExecStart=", "start anything")
 		return 0
 	}
+	if strings.Contains(signs(a.value), "+") {
+		s.misses(Program, a.at, "ExecStart=+", "see other folders than the unit's")
+	}
 	words := commands[0]
 	if engine := filepath.Base(words[0]); engine == "docker" || engine == "podman" {
 		s.engineRun(u, a, words)
@@ -252,7 +259,7 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	case slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...),
 		deadly.MatchString):
 		why = "an exit status keeps systemd from restarting it, and whoever starts it may do so at once"
-	case restart != "always" && strings.Contains(start[:len(start)-len(strings.TrimLeft(start, commandPrefixes))], "-"):
+	case restart != "always" && strings.Contains(signs(start), "-"):
 		why = "ExecStart=- makes of a kill a success, after which whoever starts it may do so at once"
 	case len(u.starters) > 0:
 		why = u.starters[0] + " may start it at once"

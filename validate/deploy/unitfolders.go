@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strings"
 
 	"example.org/lockproof/validate/settings"
@@ -24,10 +25,11 @@ func (s *Server) environment(u *unit) {
 	for _, a := range append(u.all("Service.ExecStart"), u.all("Service.ExecStartPre")...) {
 		command += a.value + "\n"
 	}
+	engine := engineCommand.MatchString(command) // which may read a variable that no server reads
 	set := func(at settings.Place, name, value string) {
 		u.values[name] = value
-		if used := strings.Contains(command, "$"+name) ||
-			strings.Contains(command, "${"+name); !inert(name) && !(used && plainName(name)) {
+		used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name)
+		if !inert(name) && !(used && plainName(name)) || engine && !used {
 			s.misses(Program, at, "the variable "+name, "change what the program does")
 		}
 	}
@@ -66,6 +68,8 @@ func (s *Server) environment(u *unit) {
 		}
 	}
 }
+
+var engineCommand = regexp.MustCompile(`(?m)^\S*/?(?:docker|podman)\s`)
 
 // unitFolders are where the folders that systemd makes for a unit lie.
 var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cache": "/var/cache", "Logs": "/var/log",
