@@ -101,10 +101,10 @@ func (a *analysis) interferingFaults(h *keyOwnership) []fault {
 // point, if its own TTL is no longer: from then on it may take a TTL. One begins as the key is set,
 // with each extension that others have to put up with (its client had the lease then, or a fault
 // brought the command later), and as its node's clock is set, by which it has another time to live.
-// And a lease that runs out leaves its key until that expires.
+// And a lease that runs out leaves its key until that expires: a bound that is shorter than a TTL has no time for that.
 func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
 	found := []span{a.beyondTTL(h, h.from, int(h.set))}
-	if h.from < l.lapsed && l.lapsed < h.until {
+	if a.header.Bounds.Free < a.header.TTL && h.from < l.lapsed && l.lapsed < h.until {
 		found = append(found, span{l.lapsed, min(h.until, max(l.lapsed, a.expiryKnownAt(h, l.lapsed)))})
 	}
 	for _, p := range a.prolonged[h] {

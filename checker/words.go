@@ -19,7 +19,10 @@ func formatDuration(d int64) string {
 	case d >= 1e6 || d <= -1e6:
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e6), ".0") + " ms"
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e3), ".0") + " µs"
+	if text := strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e3), ".0"); text != "0" && text != "-0" || d == 0 {
+		return text + " µs"
+	}
+	return fmt.Sprintf("%d ns", d)
 }
 
 // unlimited is a validity that no lock with a TTL has (ten minutes are the most): who keeps

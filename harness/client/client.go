@@ -55,7 +55,7 @@ type Client struct {
 	starved time.Time
 	net     *network
 	lock    locks.Lock
-	hosts   *overlay.Client         // nil without the overlay
+	hosts   *overlay.Client         // nil in real time
 	redis   []redis.UniversalClient // the nodes' and the store's
 	store   *store
 	wall    bool // leases are believed on the wall clock

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -21,7 +22,8 @@ import (
 type ownClients struct {
 	client    *Client
 	addresses []string        // of the lock's servers
-	hosts     *overlay.Client // what the lock's own dials reach; nil without the overlay
+	hosts     *overlay.Client // the servers' names for the lock; nil in real time
+	dialled   atomic.Bool     // the lock has tried to connect
 
 	mu   sync.Mutex
 	sent map[string]time.Duration // when a command with that key was last sent; of those asked for
@@ -34,7 +36,7 @@ func (c *Client) network(addresses []string) locks.Network {
 		o.hosts = overlay.NewClient(c.setup.Name, len(addresses), o.connect)
 		c.hosts = o.hosts
 	}
-	network := locks.Network{Dial: o.dial, Redis: o.redis, OnSend: o.lastSent, Context: c.ctx}
+	network := locks.Network{Dial: o.dial, Redis: o.redis, OnSend: o.lastSent, Context: c.ctx, Dialled: o.dialled.Load}
 	for i := range addresses {
 		network.Servers = append(network.Servers, locks.Server{Addr: o.address(i), Password: c.setup.Password})
 	}
@@ -61,6 +63,7 @@ func (o *ownClients) dial(ctx context.Context, network, addr string) (net.Conn, 
 }
 
 func (o *ownClients) connect(ctx context.Context, network string, server int) (net.Conn, error) {
+	o.dialled.Store(true)
 	conn, err := o.client.net.dial(ctx, network, o.addresses[server], server)
 	if err != nil {
 		if failed, ok := errors.AsType[*dialError](err); ok {

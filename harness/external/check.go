@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,9 +132,24 @@ func (m *testClient) checkOutcome(serial int, within time.Duration, want history
 	case end.Error != "":
 		return fmt.Errorf("%s says that it is impossible: %s", m.name, end.Error)
 	case end.Outcome != want:
-		return fmt.Errorf("%s: the operation ended with %q; expected %q", m.name, end.Outcome, want)
+		return fmt.Errorf("%s: the operation ended with %q; expected %q%s", m.name, end.Outcome, want, m.lastReason())
 	}
 	return nil
+}
+
+// lastReason is why the latest operation did not succeed, in the worker's words.
+func (m *testClient) lastReason() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.events) == 0 {
+		return ""
+	}
+	last := m.events[len(m.events)-1]
+	switch why := cmp.Or(last.Error, last.Reason); last.Type {
+	case history.TypeFail, history.TypeInfo:
+		return "; its reason is: " + cmp.Or(why, "none")
+	}
+	return ""
 }
 
 func (c *check) checkStore() error {

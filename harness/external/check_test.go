@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/history"
 )
 
 func TestCheck_ReportsEachFaultOnItsLine(t *testing.T) {
@@ -18,5 +20,19 @@ func TestCheck_ReportsEachFaultOnItsLine(t *testing.T) {
 		var out bytes.Buffer
 		require.ErrorIs(t, Check(context.Background(), []string{os.Args[0], "bad-worker", name}, &out), ErrWrong)
 		require.Contains(t, out.String(), line)
+	}
+}
+
+func TestCheck_SaysWhyAnOperationFailed(t *testing.T) {
+	m := &testClient{}
+	require.Empty(t, m.lastReason())
+	for want, e := range map[string]history.Event{
+		"": {Type: history.TypeOK},
+		"; its reason is: AttributeError: no 'nope'": {Type: history.TypeFail, Reason: "other", Error: "AttributeError: no 'nope'"},
+		"; its reason is: held":                      {Type: history.TypeFail, Reason: "held"},
+		"; its reason is: none":                      {Type: history.TypeInfo},
+	} {
+		m.events = append(m.events, e)
+		require.Equal(t, want, m.lastReason())
 	}
 }

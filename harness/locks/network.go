@@ -29,6 +29,8 @@ type Network struct {
 	// OnSend is when a command with that key was last sent over a connection of Dial's,
 	// on Env.Clock; 0 if none was since Sent was first asked about the key.
 	OnSend func(key string) time.Duration
+	// Dialled says whether the lock has tried to connect to a server over this client's links.
+	Dialled func() bool
 	// Context ends with the client.
 	Context context.Context
 }

@@ -59,6 +59,7 @@ type adapter struct {
 	renews         bool // it keeps its leases extended by itself
 
 	mu         sync.Mutex
+	asked      bool  // Acquire was called
 	firstLease Lease // that was granted
 	adapterErr error // in what the test gave, not in what the lock does
 }
@@ -77,6 +78,9 @@ func (a *adapter) Acquire(ctx context.Context, key string) (locks.Lease, error) 
 
 func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) {
 	called := a.now()
+	if ctx.Err() == nil {
+		a.noteAsked()
+	}
 	a.lastSent(key) // looks out for it
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
@@ -206,11 +210,27 @@ func (a *adapter) Describe() *locks.Abilities {
 	}
 }
 
+func (a *adapter) noteAsked() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked = true
+}
+
+// errShared: each client stands for a process, and reaches the servers over links of its own.
+var errShared = errors.New("the lock was asked, and has never connected over its client's own links: make its " +
+	"connections for each Env, by env.Client or env.Dial, and share no pool among clients")
+
 func (a *adapter) Close() error {
+	var err error
 	if c, ok := a.lock.(Closer); ok {
-		return c.Close()
+		err = c.Close()
 	}
-	return nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.asked && !a.env.env.Dialled() {
+		err = errors.Join(errShared, err)
+	}
+	return err
 }
 
 // lease is one of a test's as the harness has it.

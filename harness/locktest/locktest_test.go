@@ -266,6 +266,13 @@ func TestKeysOfOtherNames(t *testing.T) {
 	r.says(t, "c1's key expires on n1")
 }
 
+// Each client stands for a process: one that has another's connections meets none of its own faults.
+func TestClientsThatShareAPoolAreTold(t *testing.T) {
+	r := victim(t, "shares-a-pool")
+	r.failed(t, "TestVictims/shares-a-pool", "holder-crashes")
+	r.says(t, "FAILED: the lock was asked, and has never connected over its client's own links")
+}
+
 // A lease whose context ends is watched from the grant on.
 func TestAContextThatEndsWithTheLeaseEndsTheBelief(t *testing.T) {
 	r := victim(t, "told-in-time")

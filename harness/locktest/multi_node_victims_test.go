@@ -22,6 +22,15 @@ func good(env locktest.Env) (locktest.Lock, error) {
 	return goodOn(env, env.Clients(noRetries)...)
 }
 
+// sharing is the same lock, of which all clients have the connections of the first.
+func sharing(once *sync.Once) locktest.New {
+	var pool []*redis.Client
+	return func(env locktest.Env) (locktest.Lock, error) {
+		once.Do(func() { pool = env.Clients(noRetries) })
+		return goodOn(env, pool...)
+	}
+}
+
 // onThree is the same lock on three servers, however many there are.
 func onThree(env locktest.Env) (locktest.Lock, error) {
 	return goodOn(env, env.Client(0, noRetries), env.Client(1, noRetries), env.Client(2, noRetries))

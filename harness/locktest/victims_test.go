@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -270,9 +271,12 @@ func TestVictims(t *testing.T) {
 		"allows-own-behind": func(t *testing.T) {
 			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("example.org/lockproof/harness/locktest_test"))
 		},
-		"leaks":      func(t *testing.T) { locktest.Run(t, renewing(false), few) },
-		"renews":     func(t *testing.T) { locktest.Run(t, renewing(true), few) },
-		"plain-del":  func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
+		"leaks":     func(t *testing.T) { locktest.Run(t, renewing(false), few) },
+		"renews":    func(t *testing.T) { locktest.Run(t, renewing(true), few) },
+		"plain-del": func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
+		"shares-a-pool": func(t *testing.T) {
+			locktest.Run(t, sharing(&sync.Once{}), locktest.Scenarios("holder-crashes"))
+		},
 		"same-token": func(t *testing.T) { locktest.Run(t, onOne(func() string { return "me" }, owned), safety) },
 		"on-one-from-return": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))

@@ -81,9 +81,14 @@ func TestWrite_UnknownRelease_SaysWhatItLacks(t *testing.T) {
 	require.ErrorContains(t, err, "no overlay for this release of Go", "a file is missing")
 }
 
-func TestNewClient_WithoutTheOverlay_IsNil(t *testing.T) {
-	c := overlay.NewClient("c1", 1, nil)
-	require.Nil(t, c)
-	require.NoError(t, c.Close())
-	require.Equal(t, "text", c.Plain("text", nil))
+// What a library keeps under an address is never another client's, with the overlay or without.
+func TestNewClient_HasServersOfItsOwn(t *testing.T) {
+	first, second := overlay.NewClient("c1", 1, nil), overlay.NewClient("c1", 1, nil)
+	require.NotEqual(t, first.Address(0), second.Address(0))
+	require.Equal(t, "dial n1: refused", first.Plain("dial "+first.Address(0)+": refused", []string{"n1"}))
+	require.NoError(t, first.Close())
+	require.NoError(t, second.Close())
+	var none *overlay.Client
+	require.NoError(t, none.Close())
+	require.Equal(t, "text", none.Plain("text", nil))
 }

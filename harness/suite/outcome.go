@@ -98,9 +98,12 @@ func (t Result) againstReference(result checker.Result) Judgement {
 	case j.Got == history.Violated && t.Reference[j.Property] == history.Violated:
 		j.Outcome = LimitOfClass
 		j.Why += ", as by the reference of its class"
-	case j.Got == history.Violated:
+	case j.Got == history.Violated && t.Reference[j.Property] == history.Holds:
 		j.Outcome = Differs
 		j.Why += ", and kept by the reference of its class"
+	case j.Got == history.Violated:
+		j.Outcome = Differs
+		j.Why += ", and the reference of its class was not decided"
 	case j.Expected != "" && j.Got == history.Inconclusive:
 		j.Outcome = Inconclusive
 		if result.Reason != "" {

@@ -149,7 +149,7 @@ func (c *clientGroup) cancel(name string) error {
 // awaitReply waits for a command's end, for as long as limit; one that does not come
 // leaves nobody waiting for the next. If its caller had given up, that is the lock's
 // failure, which the history shows: its client is ended.
-func (c *clientGroup) awaitReply(ctx context.Context, name string, done <-chan client.Message,
+func (c *clientGroup) awaitReply(ctx context.Context, name, what string, done <-chan client.Message,
 	limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -165,19 +165,19 @@ func (c *clientGroup) awaitReply(ctx context.Context, name string, done <-chan c
 	case <-c.failed:
 		return client.Message{}, errClientFailed
 	case <-timer.C:
-		return client.Message{}, c.handleTimeout(name, limit)
+		return client.Message{}, c.handleTimeout(name, what, limit)
 	case <-ctx.Done():
 		return client.Message{}, ctx.Err()
 	}
 }
 
 // handleTimeout deals with a client that has not answered for as long as one may take.
-func (c *clientGroup) handleTimeout(name string, limit time.Duration) error {
+func (c *clientGroup) handleTimeout(name, what string, limit time.Duration) error {
 	c.mu.Lock()
 	m := c.members[name]
 	if !m.cancelled {
 		defer c.mu.Unlock()
-		c.fail(m, fmt.Errorf("it has not answered for %v", limit))
+		c.fail(m, fmt.Errorf("its %s has not returned for %v", what, limit))
 		return errClientFailed
 	}
 	c.mu.Unlock()
@@ -259,7 +259,7 @@ func (c *clientGroup) command(ctx context.Context, name string, cmd client.Comma
 	if err != nil {
 		return client.Message{}, err
 	}
-	return c.awaitReply(ctx, name, done, commandTimeout)
+	return c.awaitReply(ctx, name, string(cmd.Do), done, commandTimeout)
 }
 
 // SetClock changes a client's clocks and reads them.

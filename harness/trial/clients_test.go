@@ -58,10 +58,10 @@ func TestAwaitReply_MatchesSerial(t *testing.T) {
 	require.NoError(t, err)
 	p.say(client.Message{Done: sent[1].Serial})
 	p.say(client.Message{Done: sent[0].Serial, Outcome: history.TypeFail})
-	msg, err := c.awaitReply(context.Background(), "c1", first, time.Second)
+	msg, err := c.awaitReply(context.Background(), "c1", "acquire", first, time.Second)
 	require.NoError(t, err)
 	require.Equal(t, history.TypeFail, msg.Outcome)
-	_, err = c.awaitReply(context.Background(), "c1", second, time.Second)
+	_, err = c.awaitReply(context.Background(), "c1", "acquire", second, time.Second)
 	require.NoError(t, err)
 }
 
@@ -69,10 +69,10 @@ func TestAwaitReply_Timeout(t *testing.T) {
 	c, _, _ := started(t)
 	done, err := c.send("c1", client.Command{Do: client.DoAcquire})
 	require.NoError(t, err)
-	_, err = c.awaitReply(context.Background(), "c1", done, time.Millisecond)
+	_, err = c.awaitReply(context.Background(), "c1", "acquire", done, time.Millisecond)
 	require.ErrorIs(t, err, errClientFailed)
-	require.EqualError(t, c.firstFailure(), "client c1: it has not answered for 1ms")
-	_, err = c.awaitReply(context.Background(), "c1", done, time.Hour)
+	require.EqualError(t, c.firstFailure(), "client c1: its acquire has not returned for 1ms")
+	_, err = c.awaitReply(context.Background(), "c1", "acquire", done, time.Hour)
 	require.ErrorIs(t, err, errClientFailed, "nobody waits for long again")
 
 	c, p, _ := started(t)
@@ -80,12 +80,12 @@ func TestAwaitReply_Timeout(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = c.awaitReply(ctx, "c1", done, time.Minute)
+	_, err = c.awaitReply(ctx, "c1", "acquire", done, time.Minute)
 	require.ErrorIs(t, err, context.Canceled)
 	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial, Error: "no such lock"}) }
 	done, err = c.send("c1", client.Command{Do: client.DoAcquire})
 	require.NoError(t, err)
-	_, err = c.awaitReply(context.Background(), "c1", done, time.Minute)
+	_, err = c.awaitReply(context.Background(), "c1", "acquire", done, time.Minute)
 	require.EqualError(t, err, "client c1: no such lock")
 }
 

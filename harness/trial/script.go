@@ -154,7 +154,8 @@ func (r *run) await(ctx context.Context, name, must string) error {
 		return fmt.Errorf("%s has nothing under way to wait for", name)
 	}
 	for i, p := range waiting {
-		msg, err := r.clients.awaitReply(ctx, name, p.done, r.answerLimit(p.step.Within))
+		msg, err := r.clients.awaitReply(ctx, name, string(p.step.Verb)+", whose context has ended,", p.done,
+			r.answerLimit(p.step.Within))
 		if err != nil {
 			return err
 		}
