@@ -146,7 +146,10 @@ var swarmKeys = strings.Fields("placement update_config rollback_config endpoint
 
 func (d document) swarm(s *Server, name string, service any) {
 	deploy := dig(service, "deploy")
-	if !slices.ContainsFunc(swarmKeys, func(key string) bool { return dig(deploy, key) != nil }) {
+	spans := slices.ContainsFunc(keys(d.root["networks"]), func(network string) bool {
+		return text(d.root, "networks", network, "driver") == "overlay"
+	})
+	if !spans && !slices.ContainsFunc(swarmKeys, func(key string) bool { return dig(deploy, key) != nil }) {
 		return
 	}
 	for _, c := range list(dig(deploy, "placement", "constraints")) {

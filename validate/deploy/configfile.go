@@ -98,13 +98,11 @@ func (s *Server) weigh(redis *settings.Redis, ignore []string) {
 		}
 	}
 	for _, r := range redis.Remarks {
-		switch {
-		case len(r.Doubts) == 0:
-		case r.Data:
-			s.lacks(Data, r.Place, r.What, r.Doubts...)
-		default:
-			s.lacks(Settings, r.Place, r.What, r.Doubts...)
+		link := Settings
+		if r.Data {
+			link = Data
 		}
+		s.lacks(link, r.Place, r.What)
 	}
 }
 

@@ -104,7 +104,7 @@ func (r *reader) file(name string, from *Directive) {
 
 // remark notes what a line leaves open about every crash.
 func (r *reader) remark(at Place, data bool, format string, args ...any) {
-	r.remarks = append(r.remarks, Remark{Place: at, What: fmt.Sprintf(format, args...), Doubts: Crashes, Data: data})
+	r.remarks = append(r.remarks, Remark{Place: at, What: fmt.Sprintf(format, args...), Data: data})
 }
 
 func (r *reader) text(name string, data []byte) {

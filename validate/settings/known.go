@@ -29,7 +29,7 @@ func (s *Redis) others(d Directive) {
 func renamed(d Directive) *Remark {
 	command := strings.ToUpper(strings.Join(d.Args[:min(1, len(d.Args))], ""))
 	if slices.Contains(lockCommands, command) {
-		return &Remark{What: fmt.Sprintf("rename-command renames %s, which locks need", command), Doubts: Crashes}
+		return &Remark{What: fmt.Sprintf("rename-command renames %s, which locks need", command)}
 	}
 	return nil
 }
@@ -40,24 +40,18 @@ var lockCommands = strings.Fields(`SET SETNX GET GETSET GETDEL DEL UNLINK EVAL E
 	WATCH WAIT
 	WAITAOF INFO HELLO AUTH SELECT PUBLISH SUBSCRIBE`)
 
-// doubt makes a rule that puts the crashes in doubt when test finds the value
+// doubt makes a rule that puts all crashes in doubt when test finds the value
 // to matter. What begins with the directive's name.
-func doubt(why string, test func(args []string) bool, crashes ...Crash) func(Directive) *Remark {
+func doubt(why string, test func(args []string) bool) func(Directive) *Remark {
 	return func(d Directive) *Remark {
 		if !test(d.Args) {
 			return nil
 		}
-		return &Remark{What: fmt.Sprintf("%s %s", d.Name, why), Doubts: crashes}
+		return &Remark{What: fmt.Sprintf("%s %s", d.Name, why)}
 	}
 }
 
 func always([]string) bool { return true }
-
-// zero finds a replica's priority with which no Sentinel promotes it.
-func zero(args []string) bool { return slices.Equal(args, []string{"0"}) }
-
-const neverByName = "0: no Sentinel promotes this server where it is a replica; takeovers are tried as if another " +
-	"one were promoted"
 
 // not finds every value but these.
 func not(values ...string) func([]string) bool {
@@ -67,20 +61,15 @@ func not(values ...string) func([]string) bool {
 // weighty are directives whose effect on a lock is known and not measured here.
 var weighty = map[string]func(Directive) *Remark{
 	"replicaof": doubt("makes this server a replica, which takes no locks: judge the master's file, "+
-		"and see failover-lock for what a failover does", not("no one", ""), Crashes...),
-	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one", ""),
-		Crashes...),
+		"and see failover-lock for what a failover does", not("no one", "")),
+	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one", "")),
 	"cluster-enabled": doubt("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica "+
-		"that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no"), Crashes...),
-	"loadmodule":     doubt("loads a module, which can do anything to keys", always, Crashes...),
+		"that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no")),
+	"loadmodule":     doubt("loads a module, which can do anything to keys", always),
 	"rename-command": renamed,
 	"sentinel": doubt("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
-		"and see failover-lock for what a failover does", always, Crashes...),
-	"aof-load-truncated": doubt("no: after a power loss the server may refuse to start until redis-check-aof "+
-		"has mended its file; that is safe, and it is away until then", not("yes")),
-	"ignore-warnings":  doubt("lets Redis run on a kernel whose children may corrupt what they save", not(""), Crashes...),
-	"replica-priority": doubt(neverByName, zero),
-	"slave-priority":   doubt(neverByName, zero),
+		"and see failover-lock for what a failover does", always),
+	"ignore-warnings": doubt("lets Redis run on a kernel whose children may corrupt what they save", not("")),
 }
 
 //go:embed harmless.txt

@@ -37,29 +37,13 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: %s; %s", at, p.What, p.Right)
 }
 
-// Remark is something that the settings leave open: it is said, and not guessed.
+// Remark is something that the settings leave open about every crash, beyond that they are unsafe if they are so already.
 type Remark struct {
 	Place Place  `json:"place"`
 	What  string `json:"what"`
-	// Doubts are the crashes on which nothing can be said because of it, beyond
-	// that the settings are unsafe if they are so already; none: it is for
-	// information.
-	Doubts []Crash `json:"doubts,omitempty"`
 	// Data: the server may begin empty. That does not matter to a node that stays away until
 	// all locks are over.
 	Data bool `json:"data,omitempty"`
-}
-
-// String says the remark with its place and what it puts in doubt.
-func (r Remark) String() string {
-	text := fmt.Sprintf("%s: %s", r.Place, r.What)
-	switch {
-	case len(r.Doubts) == len(Crashes):
-		return text + " (every crash is in doubt)"
-	case len(r.Doubts) == 1:
-		return fmt.Sprintf("%s (%s is in doubt)", text, r.Doubts[0])
-	}
-	return text
 }
 
 // Crash is a way for a server to go down: a kind of fault that does that.
