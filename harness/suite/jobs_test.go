@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -188,15 +187,4 @@ func TestRowsWithLikeSlugsHaveFoldersOfTheirOwn(t *testing.T) {
 			found[strings.ToLower(folder)] = true
 		}
 	})
-}
-
-// readFile reads the history that a trial has kept.
-func readFile(t *testing.T, o Options, trial Result) []history.Event {
-	t.Helper()
-	f, err := os.Open(o.Out + "/" + trial.History)
-	require.NoError(t, err)
-	defer f.Close()
-	events, err := history.Read(f)
-	require.NoError(t, err)
-	return events
 }
