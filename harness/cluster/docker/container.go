@@ -74,8 +74,10 @@ func (b *nodeContainer) Run(ctx context.Context) error {
 	return b.engine.ContainerStart(ctx, b.id, container.StartOptions{})
 }
 
-// Keep does nothing: its settings are its machine's.
-func (b *nodeContainer) Keep(string) error { return nil }
+// Keep has the proxy write the lines.
+func (b *nodeContainer) Keep(lines string) error {
+	return b.proxy.Keep(context.Background(), proxy.Machine{Server: b.service, Settings: lines})
+}
 
 // forget forgets the container's addresses: the engine chooses them anew at each start.
 func (b *nodeContainer) forget() {

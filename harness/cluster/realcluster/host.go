@@ -17,8 +17,7 @@ type Host interface {
 	State(context.Context) (State, error)
 	// Run starts a server. It need not answer yet.
 	Run(context.Context) error
-	// Keep adds lines to the server's redis.conf, for its next start, or forgets them where
-	// it is made anew: the server is told what they say after each start, too.
+	// Keep adds lines to the server's redis.conf, for its next start.
 	Keep(lines string) error
 	// Kill is SIGKILL. It returns once the server is seen to be down, or, if it has a
 	// supervisor, to have been started again.

@@ -138,6 +138,11 @@ func (c *Client) Renew(ctx context.Context, m Machine) error {
 	return c.call(ctx, http.MethodPost, "/machine", m, nil)
 }
 
+// Keep adds to the settings of a server, for its next start.
+func (c *Client) Keep(ctx context.Context, m Machine) error {
+	return c.call(ctx, http.MethodPost, "/machine/keep", m, nil)
+}
+
 // SetClock lets a server's wall clock jump, and run at another rate (0: as
 // before). It gives what the clock shows.
 func (c *Client) SetClock(ctx context.Context, server string, jump time.Duration, rate float64) (time.Time, error) {

@@ -74,7 +74,7 @@ func send(s *Server, path, text string) (code int, said string) {
 }
 
 // paths are those that take a message.
-var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk", "/machine/power", "/events"}
+var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk", "/machine/power", "/events", "/machine/keep"}
 
 // FuzzMessage sends any text to any path, in the middle of a run: it is answered
 // or refused, and nothing beyond the volumes is touched.

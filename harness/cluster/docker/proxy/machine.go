@@ -134,6 +134,19 @@ func (m *machines) renew(ctx context.Context, want Machine) error {
 	return m.control(want.Server, filepath.Join(volume, controlFile))
 }
 
+// keep adds to what a server's redis.conf includes.
+func (m *machines) keep(more Machine) error {
+	if _, err := m.of(more.Server); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(m.volumes, more.Server, settingsFile), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(more.Settings)
+	return errors.Join(err, f.Close())
+}
+
 // control makes a control file, whole from the first moment.
 func (m *machines) control(server, file string) error {
 	c, err := shim.Create(file + ".new")

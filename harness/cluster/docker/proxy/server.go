@@ -72,6 +72,9 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("POST /machine", answer(func(ctx context.Context, m Machine) (struct{}, error) {
 		return none, s.machines.renew(ctx, m)
 	}))
+	mux.Handle("POST /machine/keep", answer(func(_ context.Context, m Machine) (struct{}, error) {
+		return none, s.machines.keep(m)
+	}))
 	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
 	mux.Handle("POST /machine/disk", answer(s.machines.disturb))
 	mux.Handle("POST /machine/power", answer(s.machines.cutPower))
