@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -43,21 +42,6 @@ func harness(t *testing.T) (cmd *exec.Cmd, f family, more *bufio.Reader) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(line, &f), string(line))
 	return cmd, f, more
-}
-
-// ownState gives a test a state folder of its own.
-func ownState(t *testing.T) {
-	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("TMPDIR", t.TempDir())
-}
-
-func records(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockproof", "runs", "run-*.jsonl"))
-	require.NoError(t, err)
-	return files
 }
 
 func cleaned(t *testing.T) string {
