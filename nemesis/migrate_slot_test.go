@@ -65,7 +65,7 @@ func TestMigrateSlot_Refuses(t *testing.T) {
 	})
 	onVirtual(t, func(t *testing.T, r *rig) {
 		_, err := r.nemesis.Apply(context.Background(), Fault{Kind: MigrateSlot, Targets: []string{"n3"}, Key: "k1", To: "n1"})
-		require.ErrorContains(t, err, "the virtual cluster has no Redis Cluster")
+		require.ErrorContains(t, err, "needs real Redis servers, which the virtual cluster does not have")
 	})
 }
 

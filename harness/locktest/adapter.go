@@ -60,6 +60,7 @@ type adapter struct {
 
 	mu         sync.Mutex
 	asked      bool  // Acquire was called
+	refusal    error // of its latest attempt
 	firstLease Lease // that was granted
 	adapterErr error // in what the test gave, not in what the lock does
 }
@@ -84,6 +85,7 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 	a.lastSent(key) // looks out for it
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
+	a.noteRefusal(err)
 	if err != nil {
 		return nil, withReason(ctx, err)
 	}
@@ -216,6 +218,12 @@ func (a *adapter) noteAsked() {
 	a.asked = true
 }
 
+func (a *adapter) noteRefusal(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refusal = err
+}
+
 // errShared: each client stands for a process, and reaches the servers over links of its own.
 var errShared = errors.New("the lock was asked, and has never connected over its client's own links: make its " +
 	"connections for each Env, by env.Client or env.Dial, and share no pool among clients")
@@ -227,10 +235,13 @@ func (a *adapter) Close() error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.asked && !a.env.env.Dialled() {
-		err = errors.Join(errShared, err)
+	if !a.asked || a.env.env.Dialled() {
+		return err
 	}
-	return err
+	if a.refusal != nil {
+		return errors.Join(fmt.Errorf("%w; the last attempt: %w", errShared, a.refusal), err)
+	}
+	return errors.Join(errShared, err)
 }
 
 // lease is one of a test's as the harness has it.
