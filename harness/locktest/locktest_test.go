@@ -266,6 +266,14 @@ func TestKeysOfOtherNames(t *testing.T) {
 	r.says(t, "c1's key expires on n1")
 }
 
+// A lock that asks its own clock first extends another's key all the same, where the extension is held up.
+func TestAnExtensionThatTakesAnothersKeyIsABug(t *testing.T) {
+	require.True(t, victim(t, "extends-if-owned").passed)
+	r := victim(t, "extends-by-set-xx")
+	r.failed(t, "TestVictims/extends-by-set-xx", "extend-without-owner")
+	r.says(t, "mutual-exclusion: violated, and kept by the reference of its class")
+}
+
 // Each client stands for a process: one that has another's connections meets none of its own faults.
 func TestClientsThatShareAPoolAreTold(t *testing.T) {
 	r := victim(t, "shares-a-pool")

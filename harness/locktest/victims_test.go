@@ -274,6 +274,12 @@ func TestVictims(t *testing.T) {
 		"leaks":     func(t *testing.T) { locktest.Run(t, renewing(false), few) },
 		"renews":    func(t *testing.T) { locktest.Run(t, renewing(true), few) },
 		"plain-del": func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
+		"extends-if-owned": func(t *testing.T) {
+			locktest.Run(t, extending(extendIfOwned), locktest.Scenarios("extend-without-owner"))
+		},
+		"extends-by-set-xx": func(t *testing.T) {
+			locktest.Run(t, extending(extendBySetXX), locktest.Scenarios("extend-without-owner"))
+		},
 		"shares-a-pool": func(t *testing.T) {
 			locktest.Run(t, sharing(&sync.Once{}), locktest.Scenarios("holder-crashes"))
 		},

@@ -59,8 +59,8 @@ func (w *crashLog) endTrial() {
 // frame is a function in a stack trace, without its arguments.
 var frame = regexp.MustCompile(`^((?:[\w.~-]+/)*[\w.~-]+\.[\w.()*\[\]]+)\(`)
 
-// end passes on what is left of a child that has ended, and gives in one line what it wrote last: what went wrong, and in
-// which function, if Go says so.
+// end passes on what is left of a child that has ended, and gives in one line what it wrote last: what went wrong, and
+// in which function, if Go says so.
 func (w *crashLog) end() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -37,7 +37,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: %s; %s", at, p.What, p.Right)
 }
 
-// Remark is something that the settings leave open about every crash, beyond that they are unsafe if they are so already.
+// Remark is something that the settings leave open about every crash; where they are unsafe already, it is no news.
 type Remark struct {
 	Place Place  `json:"place"`
 	What  string `json:"what"`

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,6 +9,27 @@ import (
 	"example.org/lockproof/harness/cluster"
 	_ "example.org/lockproof/harness/cluster/docker"
 )
+
+// The conformance suite and the catalogue leave out what a kind has not: one that loses an ability would lose its tests.
+func TestWhichKindHasWhichAbility(t *testing.T) {
+	for ability, want := range map[cluster.Ability][]string{
+		cluster.AbilityPowerLoss: {cluster.Virtual, cluster.Local, cluster.Docker},
+		cluster.AbilityClock:     {cluster.Virtual, cluster.Local, cluster.Docker},
+		cluster.AbilityServer:    {cluster.Local, cluster.Docker},
+		cluster.AbilityDisk:      {cluster.Local, cluster.Docker},
+		cluster.AbilityNetwork:   {cluster.Docker},
+	} {
+		var have []string
+		for _, name := range []string{cluster.Virtual, cluster.Local, cluster.Docker} {
+			kind, err := Find(name)
+			require.NoError(t, err)
+			if slices.Contains(kind.Has, ability) {
+				have = append(have, name)
+			}
+		}
+		require.Equal(t, want, have, ability)
+	}
+}
 
 // What a kind of cluster has not is told with the kinds that have it.
 func TestAnAbilityIsLookedForInOtherKinds(t *testing.T) {
