@@ -100,3 +100,15 @@ func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
 	require.Equal(t, "lock:k3", n.onServer("k3"))
 	require.Equal(t, "k3", n.ofCaller("lock:k3"))
 }
+
+// A command that was refused has done nothing under any name.
+func TestKeyNames_ARefusedCommandNamesNothing(t *testing.T) {
+	n := newKeyNames()
+	n.operation(&operation{process: "c1", key: "k1", op: history.OpAcquire}, true)
+	c := history.Command{Serial: 1, Name: "FCALL", Key: "other"}
+	n.command(&history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
+	c.Reply = "error: ERR Function not found"
+	n.command(&history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &c})
+	n.end()
+	require.Empty(t, n.unclear([]*keyed{{name: "k1"}}))
+}

@@ -12,6 +12,7 @@ import (
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/virtual"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/interleave"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -183,6 +184,21 @@ func TestBounds(t *testing.T) {
 			Cancel: int64(4 * time.Second), Tenure: int64(5 * time.Second)}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Bounds) })
+	}
+}
+
+// An experiment that has goroutines wait prolongs each bound by that, and makes none.
+func TestBounds_AllowForWaits(t *testing.T) {
+	s := plain()
+	without := planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).bounds()
+	waits := []interleave.Wait{{For: 100 * time.Millisecond}, {For: 200 * time.Millisecond}}
+	with := planned(t, Job{Scenario: s, Changes: Changes{Waits: &waits}}, Settings{On: virtual.Kind}).bounds()
+	for _, name := range history.BoundNames {
+		want := *without.Find(name)
+		if want > 0 {
+			want += int64(300 * time.Millisecond)
+		}
+		require.Equal(t, want, *with.Find(name), name)
 	}
 }
 

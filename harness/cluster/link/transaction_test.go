@@ -85,3 +85,21 @@ func TestTransaction_TheReplyToExecIsHeld(t *testing.T) {
 		require.NoError(t, <-released)
 	})
 }
+
+// What was queued before a DISCARD is no part of the next transaction.
+func TestTransaction_DiscardForgetsWhatWasQueued(t *testing.T) {
+	asks := func(name string) *exchange { return &exchange{command: command{Name: name}} }
+	c := &connection{}
+	queue := func(name string) {
+		_, later := c.answersQueued(asks(name), []byte("+QUEUED\r\n"))
+		require.True(t, later)
+	}
+	queue("SET")
+	gone, _ := c.answersQueued(asks("DISCARD"), []byte("+OK\r\n"))
+	require.Len(t, gone, 1)
+	require.True(t, gone[0].err, "it was not carried out")
+	queue("DEL")
+	done, _ := c.answersQueued(asks("EXEC"), []byte("*1\r\n:1\r\n"))
+	require.Len(t, done, 1)
+	require.Equal(t, "DEL", done[0].command.Name)
+}
