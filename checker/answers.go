@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -11,9 +10,9 @@ import (
 // faults on single messages, and of nodes whose memory or disk was disturbed; and what clients and
 // nodes sent each other where the setting keeps clients from nodes.
 type answers struct {
-	faulty map[string]bool // such links (c1-n1) and nodes
+	faulty map[string]bool // such links, as targets (c1-n1), and nodes
 	// by link: the SETs that were not answered by an error, from their arrival to the answer
-	taken    map[string][]span
+	taken    map[history.Link][]span
 	signs    map[string][]int64 // by node: when it answered anybody anything, or a look found it up
 	arrived  map[sentCommand]int64
 	messages map[string][]message // by such a client
@@ -27,15 +26,15 @@ type message struct {
 }
 
 func newAnswers(fs faults) answers {
-	a := answers{map[string]bool{}, map[string][]span{}, map[string][]int64{}, map[sentCommand]int64{},
+	a := answers{map[string]bool{}, map[history.Link][]span{}, map[string][]int64{}, map[sentCommand]int64{},
 		map[string][]message{}}
 	for _, f := range fs {
 		switch f.class {
 		case history.MessageHeld, history.MessageLost, history.NodeDisk, history.NodeMemory:
 			a.faulty[f.target] = true
 		case history.LinkCut:
-			if client, _, isLink := strings.Cut(f.target, "-"); isLink && f.cause.Background {
-				a.messages[client] = []message{}
+			if f.link != (history.Link{}) && f.cause.Background {
+				a.messages[f.link.From] = []message{}
 			}
 		}
 	}
@@ -50,28 +49,27 @@ func (a answers) follow(e *history.Event) {
 	if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
 		a.signs[e.Process] = append(a.signs[e.Process], e.Time)
 	}
-	client, node, isLink := strings.Cut(e.Process, ">")
-	if all, far := a.messages[client]; far && isLink {
-		a.messages[client] = append(all, message{e.Time, node, e.Type == history.TypeCommand})
+	link, isLink := e.Link()
+	if all, far := a.messages[link.From]; far && isLink {
+		a.messages[link.From] = append(all, message{e.Time, link.To, e.Type == history.TypeCommand})
 	}
-	link, sent := client+"-"+node, sentCommand{link: e.Process}
-	if !isLink || e.Command == nil || !a.faulty[link] && !a.faulty[node] {
+	if !isLink || e.Command == nil || !a.faulty[link.Target()] && !a.faulty[link.To] {
 		return
 	}
-	sent.serial = e.Command.Serial
+	sent := sentCommand{link, e.Command.Serial}
 	if e.Type == history.TypeCommand {
 		a.arrived[sent] = e.Time
 		return
 	}
-	a.signs[node] = append(a.signs[node], e.Time)
-	if e.Command.Effect == history.EffectSet && !strings.HasPrefix(e.Command.Reply, "error") {
+	a.signs[link.To] = append(a.signs[link.To], e.Time)
+	if e.Command.Effect == history.EffectSet && !e.Command.Failed() {
 		a.taken[link] = append(a.taken[link], span{a.arrived[sent], e.Time})
 	}
 	delete(a.arrived, sent)
 }
 
 // of gives when a node answered a client's SETs, by yes or no, in the order of the answers.
-func (a answers) of(client, node string) []span { return a.taken[client+"-"+node] }
+func (a answers) of(client, node string) []span { return a.taken[history.Link{From: client, To: node}] }
 
 // sign gives the first sign of life of a node after a time.
 func (a answers) sign(node string, after int64) (int64, bool) {

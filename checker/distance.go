@@ -18,18 +18,18 @@ func (r *record) far(f fault) bool {
 		return true
 	}
 	whole := f.possible()
-	return !slices.ContainsFunc(r.slow(f.target),
+	return !slices.ContainsFunc(r.slow(f.link),
 		func(s span) bool { return s.from < whole.until && whole.from < s.until })
 }
 
 // slow gives the stretches for which faults delayed a link by so much that a node behind
 // it is not healthy: what is sent there and back is late by the sum of its delays, twice.
 // What belongs to the scenario's setting does not count.
-func (r *record) slow(link string) []span {
+func (r *record) slow(link history.Link) []span {
 	type step struct{ time, by int64 }
 	var steps []step
 	for _, f := range r.faults {
-		if f.target != link || f.class != history.LinkSlow || f.cause.Background {
+		if f.link != link || f.class != history.LinkSlow || f.cause.Background {
 			continue
 		}
 		by := f.cause.Delay

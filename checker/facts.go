@@ -213,7 +213,7 @@ func (r *record) waitFacts(client, key string, free span) []Fact {
 	}
 	for _, f := range r.faults {
 		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
-			f.class.DisturbsLink() && f.overlaps(free) && strings.HasPrefix(f.target, client+"-") {
+			f.class.DisturbsLink() && f.overlaps(free) && f.link.From == client {
 			all = append(all, f.told())
 		}
 	}

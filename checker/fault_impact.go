@@ -114,7 +114,7 @@ func (e *faultImpact) affectedClient(f fault) bool {
 			continue
 		}
 		cut := e.faults.stretches(e.cut, func(c fault) bool {
-			return c.class == history.LinkCut && c.target == client+"-"+f.target
+			return c.class == history.LinkCut && c.link == history.Link{From: client, To: f.target}
 		})
 		for _, open := range during.without(cut) {
 			if open.meets(asks) {

@@ -13,6 +13,7 @@ import (
 type fault struct {
 	class  history.Class
 	target string
+	link   history.Link // that the target is, if it is one
 	span
 	since  int64 // from when on it may have been in effect: from, or before
 	open   bool  // nothing ended it
@@ -91,7 +92,8 @@ func begin(e *history.Event, index int) []fault {
 	}
 	var faults []fault
 	for _, target := range e.Fault.Targets {
-		f := fault{class: e.Fault.Class, target: target, span: span{from: e.Time}, since: e.Time,
+		link, _ := history.LinkOf(target)
+		f := fault{class: e.Fault.Class, target: target, link: link, span: span{from: e.Time}, since: e.Time,
 			open: true, event: index, cause: e.Fault, impact: e.Fault.Affected}
 		if e.Fault.Since > 0 {
 			f.since = e.Fault.Since

@@ -41,13 +41,13 @@ func (n *keyNames) operation(o *operation, begins bool) {
 // command follows a command on a link, or its answer.
 func (n *keyNames) command(e *history.Event) {
 	c := e.Command
-	if c == nil || c.Key == "" || strings.HasSuffix(e.Process, storeLink) {
+	link, isLink := e.Link()
+	if c == nil || c.Key == "" || !isLink || link.To == history.StoreName {
 		return
 	}
-	sent := sentCommand{e.Process, c.Serial}
+	sent := sentCommand{link, c.Serial}
 	if e.Type == history.TypeCommand {
-		client, _, _ := strings.Cut(e.Process, ">")
-		if open := slices.Compact(slices.Sorted(slices.Values(n.acquiring[client]))); len(open) == 1 {
+		if open := slices.Compact(slices.Sorted(slices.Values(n.acquiring[link.From]))); len(open) == 1 {
 			n.sent[sent] = open[0]
 		}
 		return
@@ -55,7 +55,7 @@ func (n *keyNames) command(e *history.Event) {
 	key, known := n.sent[sent]
 	delete(n.sent, sent)
 	switch {
-	case !known || strings.HasPrefix(c.Reply, "error"):
+	case !known || c.Failed():
 	case c.Effect == history.EffectSet && c.Done:
 		n.taken[key] = include(n.taken[key], c.Key)
 	case c.MayChange():

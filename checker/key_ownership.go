@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -102,7 +101,8 @@ func readTimeline(r *record) error {
 func (t *timeline) follow(i int, e *history.Event) {
 	switch {
 	case e.Command != nil && (e.Type == history.TypeCommand || e.Type == history.TypeReply):
-		client, node, _ := strings.Cut(e.Process, ">")
+		link, _ := e.Link()
+		client, node := link.From, link.To
 		if !t.nodes[node] || e.Command.Effect == "" || e.Command.Effect == history.EffectRead {
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -53,8 +52,9 @@ type leaseBuilder struct {
 
 // reply notes that a node answered a client.
 func (b *leaseBuilder) reply(e *history.Event) {
-	client, _, _ := strings.Cut(e.Process, ">")
-	b.replied[client] = e.Time
+	if link, isLink := e.Link(); isLink {
+		b.replied[link.From] = e.Time
+	}
 }
 
 // grant notes how long the answer that decided an acquire was on its way.

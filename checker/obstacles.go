@@ -1,6 +1,10 @@
 package checker
 
-import "slices"
+import (
+	"slices"
+
+	"example.org/lockproof/harness/history"
+)
 
 // Of each key on a node it is asked once until when it is an obstacle: something that others have
 // to wait for, and that the lock is not to blame for. Deadlock freedom and fault tolerance go by it.
@@ -86,7 +90,7 @@ func (a *analysis) interferingFaults(h *keyOwnership) []fault {
 	owner, node, there := h.owner, h.node, h.span()
 	var found []fault
 	for _, f := range a.faults {
-		between := f.target == owner+"-"+node && f.class.DisturbsLink() && !a.far(f) && !a.brief(f, there) &&
+		between := f.link == history.Link{From: owner, To: node} && f.class.DisturbsLink() && !a.far(f) && !a.brief(f, there) &&
 			!f.dropsSetReply()
 		stopped := f.target == owner && f.class.StopsClient()
 		sick := f.target == node && f.class.StopsNode() && there.meets(a.sick(f, owner))

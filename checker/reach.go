@@ -1,8 +1,6 @@
 package checker
 
 import (
-	"strings"
-
 	"example.org/lockproof/harness/history"
 )
 
@@ -35,13 +33,13 @@ func (r *record) brief(f fault, of span) bool {
 // unhealthy gives the stretches for which a client had no good way to a node: the node
 // was not healthy, or the link between them was hindered.
 func (r *record) unhealthy(client, node string) []span {
-	link := client + "-" + node
+	link := history.Link{From: client, To: node}
 	spans := r.slow(link)
 	for _, f := range r.faults {
 		switch {
 		case f.target == node && f.class.StopsNode():
 			spans = append(spans, r.sick(f, client)...)
-		case f.target == link && f.class.DisturbsLink() && f.class != history.LinkSlow:
+		case f.link == link && f.class.DisturbsLink() && f.class != history.LinkSlow:
 			spans = append(spans, r.hindered(f, client))
 		}
 	}
@@ -83,9 +81,8 @@ func (r *record) hindered(f fault, client string) span {
 	if f.class == history.MessageLost && f.timed() {
 		return span{whole.from, min(whole.until, r.lastLost(f))}
 	}
-	_, node, _ := strings.Cut(f.target, "-")
 	left := max(f.cause.Count, 1)
-	for _, a := range r.answers.of(client, node) {
+	for _, a := range r.answers.of(client, f.link.To) {
 		if a.from < f.from || a.until >= f.until {
 			continue
 		}
@@ -149,14 +146,14 @@ func (r *record) stopped(client string) []span {
 // node for a TTL and longer, where it set out or arrived at a time: what reaches the node then
 // is of a call that was given up long ago, in whichever order its client had sent its release.
 func (r *record) heldTooLong(client, node string, t int64) bool {
-	link := client + "-" + node
+	link := history.Link{From: client, To: node}
 	from := t
 	for again := true; again; {
 		again = false
 		for _, f := range r.faults {
 			// The last was over just before; those before it, as the next had begun.
 			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
-			if over && f.target == link && f.class.DisturbsLink() && f.from < from {
+			if over && f.link == link && f.class.DisturbsLink() && f.from < from {
 				from, again = f.from, true
 			}
 		}
@@ -167,9 +164,9 @@ func (r *record) heldTooLong(client, node string, t int64) bool {
 // through is when what a client sent gets to a node: a command is told as it sets out on its
 // link, and where that was cut it arrived when the link was healed.
 func (r *record) through(client, node string, t int64) int64 {
-	link := client + "-" + node
+	link := history.Link{From: client, To: node}
 	for _, f := range r.faults {
-		if f.target == link && f.class == history.LinkCut && !f.cause.ToClient() && f.from <= t && t < f.until {
+		if f.link == link && f.class == history.LinkCut && !f.cause.ToClient() && f.from <= t && t < f.until {
 			t = f.until
 		}
 	}

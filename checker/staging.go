@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -94,8 +93,7 @@ func (s *staging) hung(v Violation) bool {
 func (s *staging) waitsForSetting(client string, wait span) bool {
 	var cuts []fault
 	for _, f := range s.faults {
-		link, _, isLink := strings.Cut(f.target, "-")
-		if isLink && link == client && f.cause.Background && f.class == history.LinkCut && wait.meets([]span{f.span}) {
+		if f.link.From == client && f.cause.Background && f.class == history.LinkCut && wait.meets([]span{f.span}) {
 			cuts = append(cuts, f)
 		}
 	}

@@ -19,12 +19,10 @@ type version struct {
 	value string
 }
 
-// storeLink ends the names of links to the store.
-const storeLink = ">store"
-
 // atStore follows a write on a link to the store.
 func (r *reader) atStore(e *history.Event) {
-	if e.Command == nil || e.Command.Effect != history.EffectSet || !strings.HasSuffix(e.Process, storeLink) {
+	link, _ := e.Link()
+	if e.Command == nil || e.Command.Effect != history.EffectSet || link.To != history.StoreName {
 		return
 	}
 	key := strings.TrimPrefix(e.Command.Key, history.RegisterPrefix)

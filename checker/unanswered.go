@@ -2,7 +2,6 @@ package checker
 
 import (
 	"slices"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -64,7 +63,7 @@ func (u unanswered) deleted(h *keyOwnership) (keyCommand, bool) {
 // Who lives on and waits hears of it, or knows that it did not: what it leaves is its own to
 // clear away.
 func (t *timeline) refused(e *history.Event, p place) {
-	if t.alive(p, e.Time) != nil || strings.HasPrefix(e.Command.Reply, "error") {
+	if t.alive(p, e.Time) != nil || e.Command.Failed() {
 		return
 	}
 	i := slices.IndexFunc(t.unanswered[p], func(c keyCommand) bool { return t.shownBy(e, c, p) })

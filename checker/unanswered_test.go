@@ -144,7 +144,7 @@ func TestWhatTheDeadHaveSentActsLater(t *testing.T) {
 func TestHeldTooLong(t *testing.T) {
 	const ms = int64(1_000_000)
 	held := func(from, until int64) fault {
-		return fault{class: history.LinkSlow, target: "c1-n1", span: span{from * ms, until * ms}}
+		return fault{class: history.LinkSlow, link: history.Link{From: "c1", To: "n1"}, span: span{from * ms, until * ms}}
 	}
 	for name, c := range map[string]struct {
 		faults faults

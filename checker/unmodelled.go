@@ -2,7 +2,6 @@ package checker
 
 import (
 	"fmt"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -16,7 +15,7 @@ type unmodelled struct {
 
 // sentCommand is a command on a link.
 type sentCommand struct {
-	link   string
+	link   history.Link
 	serial int64
 }
 
@@ -30,25 +29,25 @@ type doubt struct {
 // follow takes a command on a link, or its answer.
 func (u *unmodelled) follow(i int, e *history.Event) {
 	c := e.Command
-	if c == nil || strings.HasSuffix(e.Process, storeLink) {
+	link, isLink := e.Link()
+	if c == nil || !isLink || link.To == history.StoreName {
 		return
 	}
 	words := c.Others
 	if c.MayChange() {
 		words = append([]string{c.Key}, words...)
 	}
-	sent := sentCommand{e.Process, c.Serial}
+	sent := sentCommand{link, c.Serial}
 	if e.Type == history.TypeReply {
 		delete(u.open, sent)
 	}
 	if len(words) == 0 {
 		return
 	}
-	client, node, _ := strings.Cut(e.Process, ">")
-	d := doubt{i, fmt.Sprintf("%s sent %s %s at %s", client, node, c.Name, formatTime(e.Time)), words}
+	d := doubt{i, fmt.Sprintf("%s sent %s %s at %s", link.From, link.To, c.Name, formatTime(e.Time)), words}
 	switch {
 	case e.Type == history.TypeReply:
-		if !strings.HasPrefix(c.Reply, "error") {
+		if !c.Failed() {
 			u.add(d)
 		}
 	case c.Name != "EVALSHA": // what a script does that nobody has shown comes out with its answer

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -147,15 +146,16 @@ func (d *Declaration) RandomTargets() Targets { return cmp.Or(d.Draw.Targets, d.
 // be aimed at it.
 func (d *Declaration) EffectOn(target string, servers []string) *Effect {
 	return d.effectOn(target,
-		func(name string) bool { return !slices.Contains(servers, name) && !strings.Contains(name, "-") })
+		func(name string) bool { return !slices.Contains(servers, name) })
 }
 
 func (d *Declaration) effectOn(target string, isClient func(string) bool) *Effect {
+	_, isLink := history.LinkOf(target)
 	switch {
+	case isLink:
+		return d.Link
 	case isClient(target):
 		return d.Client
-	case strings.Contains(target, "-"):
-		return d.Link
 	case d.Replica != nil:
 		return d.Replica
 	}
@@ -195,10 +195,7 @@ func Classify(f *history.Fault) {
 	if d == nil || len(f.Targets) == 0 || f.Class != "" {
 		return
 	}
-	if on := d.effectOn(f.Targets[0], func(name string) bool {
-		return !serverName.MatchString(name) &&
-			!strings.Contains(name, "-")
-	}); on != nil {
+	if on := d.effectOn(f.Targets[0], func(name string) bool { return !serverName.MatchString(name) }); on != nil {
 		f.Class = on.Class
 	}
 	if f.Phase != history.PhaseEnd {

@@ -2,18 +2,18 @@ package nemesis
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // link finds the link that a target such as c1-n3 names.
 func (n *Nemesis) link(target string) (cluster.Link, error) {
-	from, to, _ := strings.Cut(target, "-")
-	l := n.cluster.Link(from, to)
+	name, _ := history.LinkOf(target)
+	l := n.cluster.Link(name.From, name.To)
 	if l == nil {
-		return nil, fmt.Errorf("unknown link from %q to %q", from, to)
+		return nil, fmt.Errorf("unknown link from %q to %q", name.From, name.To)
 	}
 	return l, nil
 }

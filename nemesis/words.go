@@ -127,9 +127,6 @@ func linkList(f history.Fault) string {
 	return "the links " + targetList(f)
 }
 
-// RemembersKeys is what a story says of a node that is started again with keys.
-const RemembersKeys = ", remembering keys"
-
 // keysText says whether a node has keys, by their number.
 func keysText(n string) string {
 	switch n {
@@ -138,7 +135,7 @@ func keysText(n string) string {
 	case "0":
 		return ", remembering no key"
 	}
-	return RemembersKeys
+	return ", remembering keys"
 }
 
 // nextMessages counts messages: "next SET", "next 2 SET", "next 2 commands to take a key".

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
@@ -63,13 +62,13 @@ func settings(events []history.Event, header history.Header) []string {
 		if e.Type != history.TypeFault || e.Fault == nil || !e.Fault.Background || e.Fault.Phase == history.PhaseEnd {
 			continue
 		}
-		for _, link := range e.Fault.Targets {
-			client, node, _ := strings.Cut(link, "-")
-			k := kind{client, e.Fault.Kind, e.Fault.Requested["direction"], e.Fault.Requested["by"]}
+		for _, target := range e.Fault.Targets {
+			link, _ := history.LinkOf(target)
+			k := kind{link.From, e.Fault.Kind, e.Fault.Requested["direction"], e.Fault.Requested["by"]}
 			if nodes[k] == nil {
 				order = append(order, k)
 			}
-			nodes[k] = append(nodes[k], node)
+			nodes[k] = append(nodes[k], link.To)
 		}
 	}
 	var texts []string
@@ -105,6 +104,12 @@ func faultText(f history.Fault, targets []string) string {
 	return text
 }
 
-// remembersOthers is nemesis.RemembersKeys of a node where the key that the story
-// is about is not among them.
-const remembersOthers = ", remembering other keys"
+// forgetfulText tells that a node is started again without the key that the story is about.
+func forgetfulText(f history.Fault, lost string) string {
+	if keys := f.Measured["keys"]; keys == "" || keys == "0" {
+		return faultText(f, f.Targets) + lost
+	}
+	f.Measured = maps.Clone(f.Measured)
+	delete(f.Measured, "keys")
+	return faultText(f, f.Targets) + ", remembering other keys" + lost
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -94,12 +95,12 @@ func untilText(s scenarios.Step) string {
 	}
 	var clients []string // in their order
 	nodes := map[string][]string{}
-	for _, link := range s.Targets {
-		client, node, _ := strings.Cut(link, "-")
-		if nodes[client] == nil {
-			clients = append(clients, client)
+	for _, target := range s.Targets {
+		link, _ := history.LinkOf(target)
+		if nodes[link.From] == nil {
+			clients = append(clients, link.From)
 		}
-		nodes[client] = append(nodes[client], node)
+		nodes[link.From] = append(nodes[link.From], link.To)
 	}
 	parts := make([]string, len(clients))
 	for i, client := range clients {

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/nemesis"
 )
 
 // maxTurns is how many sentences a story has at most.
@@ -97,7 +95,7 @@ func (t *teller) fault(i int, e history.Event) {
 	f := *e.Fault
 	text := faultText(f, f.Targets)
 	if lost := t.forgotten(e); lost != "" {
-		text = strings.Replace(text, nemesis.RemembersKeys, remembersOthers, 1) + lost
+		text = forgetfulText(f, lost)
 	}
 	told := t.add(i, e, weight, "%s", text)
 	told.targets, told.group = f.Targets, sameFault(f)
@@ -220,7 +218,8 @@ func (t *teller) eventText(e history.Event) string {
 	if e.Type == history.TypeClock && e.Clock != nil {
 		return fmt.Sprintf("%s's clock goes wrong: %s", e.Process, skewText(*e.Clock, e.Time))
 	}
-	client, node, isLink := strings.Cut(e.Process, ">")
+	link, isLink := e.Link()
+	client, node := link.From, link.To
 	if !isLink || e.Command == nil || e.Type != history.TypeReply {
 		return ""
 	}

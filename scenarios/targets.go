@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 )
 
@@ -95,8 +95,9 @@ func (d *decoder) targetKinds() []targetKind {
 
 // kindOf finds the kind of a name; a link is one by its hyphen.
 func (d *decoder) kindOf(name string) (of targetKind, found bool) {
+	_, isLink := history.LinkOf(name)
 	for _, of := range d.targetKinds() {
-		if slices.Contains(of.names, name) || of.kind == nemesis.Links && strings.Contains(name, "-") {
+		if slices.Contains(of.names, name) || of.kind == nemesis.Links && isLink {
 			return of, true
 		}
 	}
@@ -118,7 +119,8 @@ func (d *decoder) names(allowed nemesis.Targets) []string {
 // the lock, the store not among them; "*-n3" is every client's link to n3. A
 // replica has a link to its master, r1-n1, and all Sentinels share one to each server.
 func (d *decoder) links(n ast.Node, name, verb string) []string {
-	from, to, _ := strings.Cut(name, "-")
+	link, _ := history.LinkOf(name)
+	from, to := link.From, link.To
 	sentinels := numbered("s", d.s.Sentinels)
 	fromSentinels := len(sentinels) > 0 && from == cluster.SentinelsName
 	toSentinels := len(sentinels) > 0 && to == cluster.SentinelsName
@@ -147,12 +149,12 @@ func (d *decoder) links(n ast.Node, name, verb string) []string {
 	case to == "*":
 		servers = d.s.Nodes
 	default:
-		servers = d.checkLinkEnd(n, name, to, slices.Concat(servers, []string{cluster.StoreName}, sentinels), "node", "nodes")
+		servers = d.checkLinkEnd(n, name, to, slices.Concat(servers, []string{history.StoreName}, sentinels), "node", "nodes")
 	}
 	var links []string
 	for _, c := range clients {
 		for _, s := range servers {
-			links = append(links, c+"-"+s)
+			links = append(links, history.Link{From: c, To: s}.Target())
 		}
 	}
 	return links

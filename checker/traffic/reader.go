@@ -241,7 +241,7 @@ func (s sent) shownAs(r *Reader, does action, e *history.Event) sent {
 func (o *op) answered(c *history.Command) {
 	switch {
 	case c.Reply == "QUEUED":
-	case strings.HasPrefix(c.Reply, "error:"):
+	case c.Failed():
 		o.answer = refused
 	case c.Done:
 		o.answer = yes

@@ -64,9 +64,6 @@ const (
 // Persistences are all of them.
 var Persistences = []Persistence{PersistNone, PersistRDB, PersistNo, PersistEverysec, PersistAlways}
 
-// StoreName is the process name of the store that the lock guards.
-const StoreName = "store"
-
 // Cluster is a running cluster. Its methods may be called from any goroutine.
 type Cluster interface {
 	Kind() string   // the name of its kind

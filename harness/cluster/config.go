@@ -6,6 +6,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+
+	"example.org/lockproof/harness/history"
 )
 
 // Check refuses what would otherwise fail later and less clearly.
@@ -24,7 +26,7 @@ func (c Config) Check() error {
 		switch {
 		case name == "" || name != filepath.Base(name) || name[0] == '.':
 			return fmt.Errorf("%q cannot be a name: each names a folder or file of its own", name)
-		case name == StoreName:
+		case name == history.StoreName:
 			return fmt.Errorf("a node or client cannot be named %q: that is the guarded store", name)
 		case slices.Contains(names[:i], name):
 			return fmt.Errorf("%q is named twice: nodes and clients need names of their own", name)
@@ -131,5 +133,5 @@ func (c Config) Servers() []string {
 		}
 	}
 	names = append(names, slices.Sorted(maps.Keys(c.Replicas))...)
-	return append(names, StoreName)
+	return append(names, history.StoreName)
 }

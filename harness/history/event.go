@@ -1,5 +1,7 @@
 package history
 
+import "strings"
+
 // Version is the version of the line format, kept in each header.
 const Version = 1
 
@@ -142,6 +144,9 @@ type Command struct {
 	// Done is set on a reply when the effect took place.
 	Done bool `json:"done,omitempty"`
 }
+
+// Failed reports whether it was answered by an error: it did nothing.
+func (c *Command) Failed() bool { return strings.HasPrefix(c.Reply, "error:") }
 
 // MayChange reports whether a command may change keys, and it is not known how.
 func (c *Command) MayChange() bool { return c.Effect == "" && c.Name != "WAIT" }

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"example.org/lockproof/harness/client"
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -23,7 +22,7 @@ func (r *run) readRegisters(ctx context.Context) error {
 		return nil
 	}
 	asked := r.cluster.Now()
-	store, err := r.cluster.Node(cluster.StoreName).Look(ctx)
+	store, err := r.cluster.Node(history.StoreName).Look(ctx)
 	if err == nil && !store.Up {
 		err = errors.New("it is down")
 	}

@@ -84,7 +84,7 @@ func (r *run) setUp(ctx context.Context) error {
 			}
 		}
 		for _, node := range c.FarNodes {
-			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{c.Name + "-" + node}, Delay: r.duration(c.FarDelay),
+			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{history.Link{From: c.Name, To: node}.Target()}, Delay: r.duration(c.FarDelay),
 				Background: true}
 			if _, err := r.nemesis.Apply(ctx, far); err != nil {
 				return err

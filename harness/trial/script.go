@@ -174,7 +174,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 // reach lets a client reach these nodes only, from now on.
 func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 	for _, node := range r.plan.Servers() {
-		target := name + "-" + node
+		target := history.Link{From: name, To: node}.Target()
 		cut, reached := r.cuts[target], slices.Contains(nodes, node)
 		switch {
 		case cut == nil && !reached:
@@ -203,10 +203,10 @@ const pollInterval = 500 * time.Microsecond
 func (r *run) recordLinkCounts(name string) {
 	for _, s := range r.plan.Script {
 		for _, target := range s.Targets {
-			client, node, _ := strings.Cut(target, "-")
-			if s.Verb == scenarios.VerbUntil && client == name {
+			link, _ := history.LinkOf(target)
+			if s.Verb == scenarios.VerbUntil && link.From == name {
 				command := s.Of
-				received, answered := r.cluster.Link(client, node).Count(command)
+				received, answered := r.cluster.Link(link.From, link.To).Count(command)
 				r.linkCounts[target+" "+command] = [2]int{received, answered}
 			}
 		}
@@ -243,13 +243,13 @@ func (r *run) stepTimeout(s scenarios.Step) time.Duration {
 func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
 	within, command := r.stepTimeout(s), s.Of
 	for _, target := range s.Targets {
-		name, node, _ := strings.Cut(target, "-")
+		link, _ := history.LinkOf(target)
 		before := r.linkCounts[target+" "+command]
 		err := r.poll(ctx, within, pollInterval, func() (bool, error) {
-			received, answered := r.cluster.Link(name, node).Count(command)
+			received, answered := r.cluster.Link(link.From, link.To).Count(command)
 			return s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0], nil
 		}, func() error {
-			return fmt.Errorf("%w: %s had not %s %s's %s within %v", errPrecondition, node, s.Has, name, command, within)
+			return fmt.Errorf("%w: %s had not %s %s's %s within %v", errPrecondition, link.To, s.Has, link.From, command, within)
 		})
 		if err != nil {
 			return err

@@ -85,12 +85,10 @@ func (p *Plan) lockUnsuitable() string {
 		return lacks(locks.FeatureWatch, "has no watchdog")
 	case p.HasClass(history.ClientClock) && !k.OwnClock && k.Program:
 		return lacks(locks.FeatureClock, "reads a clock that cannot be set for one client")
-	case p.HasClass(history.ClientClock) && !k.OwnClock:
-		return k.Name + " " + systemClock
+	case p.asksSystemClock():
+		return k.Name + " reads Go's own clock, which cannot be set for one client"
 	case p.HasClass(history.ClientStarved) && k.Program:
 		return k.Name + " sets timers of its own, which cannot be made late for one client"
-	case p.HasClass(history.ClientStarved) && !k.OwnClock:
-		return k.Name + " " + systemClock
 	case p.needsThreads() && k.Program && !k.Threads:
 		return lacks(locks.FeatureThreads,
 			"does not say that its client carries out two operations at once, which this scenario asks for")
@@ -140,12 +138,14 @@ func (p *Plan) expectsTokens() bool {
 	})
 }
 
-// systemClock is why a lock cannot be run where the clock of one client is set.
-const systemClock = "reads Go's own clock, which cannot be set for one client"
+// asksSystemClock says whether the lock's clients would read a clock that has to be set for one of them alone.
+func (p *Plan) asksSystemClock() bool {
+	return !p.Lock.Program && !p.Lock.OwnClock && (p.HasClass(history.ClientClock) || p.HasClass(history.ClientStarved))
+}
 
 // Hint says what the user can do so that a plan that is skipped is run, "" where nothing helps.
 func (p *Plan) Hint() string {
-	if p.Lock.External && strings.HasSuffix(p.Skip(), systemClock) {
+	if p.Lock.External && p.asksSystemClock() {
 		return "needs a lock that reads env.Clock()"
 	}
 	return ""

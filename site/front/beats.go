@@ -105,8 +105,8 @@ type replies struct {
 
 // isReply says whether an event is a server's answer to a SET of a client.
 func isReply(e history.Event, client string) (node string, is bool) {
-	from, node, isLink := strings.Cut(e.Process, ">")
-	return node, isLink && from == client && e.Type == history.TypeReply && e.Command.Effect == history.EffectSet
+	link, _ := e.Link()
+	return link.To, link.From == client && e.Type == history.TypeReply && e.Command.Effect == history.EffectSet
 }
 
 // repliesTo gathers the answers to the attempt with a token, until a moment.

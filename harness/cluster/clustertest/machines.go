@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // ahead is how far a node's clock is ahead of the true one.
@@ -165,7 +166,7 @@ func supervises(t *testing.T, with With) {
 		seen, err := b.Node("n2").Look(ctx)
 		require.NoError(t, err)
 		require.False(t, seen.Up)
-		again, err := b.Node(cluster.StoreName).(cluster.Server).AwaitRestart(ctx)
+		again, err := b.Node(history.StoreName).(cluster.Server).AwaitRestart(ctx)
 		require.NoError(t, err)
 		require.False(t, again, "the store has none")
 	})

@@ -16,6 +16,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/history"
 )
 
 var _ client.Host = (*Cluster)(nil)
@@ -43,7 +44,7 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	nodes := slices.DeleteFunc(cfg.Servers(), func(name string) bool { return name == cluster.StoreName })
+	nodes := slices.DeleteFunc(cfg.Servers(), func(name string) bool { return name == history.StoreName })
 	if err := Fits(nodes, cfg.Sentinels); err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func Fits(nodes []string, wanted int) error {
 			Why: fmt.Sprintf("it has %d", most), How: "take fewer, or use another cluster"}
 	}
 	for _, name := range nodes {
-		if !slices.Contains(services, name) || name == cluster.StoreName {
+		if !slices.Contains(services, name) || name == history.StoreName {
 			return &cluster.Unsupported{Cluster: cluster.Docker, Fault: "a run on " + name,
 				Why: "its nodes are n1 to n5, and its replica is r1", How: "name the nodes so, or use another cluster"}
 		}

@@ -80,7 +80,7 @@ func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
 	b := start(t, 2, nil)
 	require.NotEqual(t, a.project.name, b.project.name)
 	require.NoError(t, over(t, a, "c1", "n1").Set(t.Context(), "k1", "a", 0).Err())
-	require.NoError(t, over(t, a, "c1", cluster.StoreName).Set(t.Context(), "k1", "v1", 0).Err())
+	require.NoError(t, over(t, a, "c1", history.StoreName).Set(t.Context(), "k1", "v1", 0).Err())
 	look, err := b.Node("n1").Look(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, look.Keys, "the clusters meet")
@@ -100,7 +100,7 @@ func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
 	next := start(t, 2, nil)
 	require.Equal(t, a.project.name, next.project.name, "the project is not used again")
 	time.Sleep(20 * time.Millisecond)
-	for _, name := range []string{"n1", "n2", cluster.StoreName} {
+	for _, name := range []string{"n1", "n2", history.StoreName} {
 		look, err := next.Node(name).Look(t.Context())
 		require.NoError(t, err)
 		require.True(t, look.Up, name)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // Who can dial the published ports, but has no password, gets nothing from any
@@ -19,7 +20,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	for _, addr := range c.Paths {
 		addresses = append(addresses, addr)
 	}
-	for _, name := range []string{"n1", "r1", cluster.StoreName, "s1", "s2", "s3"} {
+	for _, name := range []string{"n1", "r1", history.StoreName, "s1", "s2", "s3"} {
 		addresses = append(addresses, c.project.boxes[name].outside)
 	}
 	for _, addr := range addresses {

@@ -26,12 +26,13 @@ import (
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/history"
 )
 
 // services are the Redis servers of the compose project, sentinels its Sentinels, and
 // proxyService the one that their clients' links are in.
 var (
-	services  = []string{"n1", "n2", "n3", "n4", "n5", "r1", cluster.StoreName}
+	services  = []string{"n1", "n2", "n3", "n4", "n5", "r1", history.StoreName}
 	sentinels = []string{"s1", "s2", "s3"}
 )
 

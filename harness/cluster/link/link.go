@@ -72,7 +72,7 @@ func New(cfg Config) *Link {
 	}
 	l := &Link{
 		cfg:    cfg,
-		name:   cfg.Client + ">" + cfg.Node,
+		name:   history.Link{From: cfg.Client, To: cfg.Node}.Process(),
 		open:   map[*connection]bool{},
 		own:    map[string]string{},
 		counts: map[string]*count{},

@@ -4,13 +4,12 @@ import (
 	"strconv"
 	"strings"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
 // read reads one whole RESP command for what it means at the link's other end.
 func (l *Link) read(data []byte) command {
-	if l.cfg.Node == cluster.StoreName {
+	if l.cfg.Node == history.StoreName {
 		return parseStoreCommand(data)
 	}
 	return parseCommand(data, l.cfg.Scripts)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -48,7 +47,7 @@ func TestWhatACommandToTheStoreMeans(t *testing.T) {
 func TestALinkToTheStoreTellsOfRegisters(t *testing.T) {
 	m := miniredis.RunT(t)
 	var events []history.Event
-	l := New(Config{Client: "c1", Node: cluster.StoreName, Now: func() int64 { return 0 },
+	l := New(Config{Client: "c1", Node: history.StoreName, Now: func() int64 { return 0 },
 		Record: func(e history.Event) { events = append(events, e) }})
 	c := redis.NewClient(&redis.Options{Addr: overTCP(t, l, m.Addr()), MaxRetries: -1, DisableIdentity: true})
 	require.NoError(t, c.Incr(context.Background(), "fence:k1").Err())

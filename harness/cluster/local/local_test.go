@@ -36,7 +36,7 @@ func TestClustersSideBySide(t *testing.T) {
 	t.Parallel()
 	a, b := start(t, 2, nil), start(t, 2, nil)
 	require.NoError(t, dial(t, a.Address("c1", "n1")).Set(t.Context(), "k1", "x", time.Minute).Err())
-	for _, name := range []string{"n1", "n2", cluster.StoreName} {
+	for _, name := range []string{"n1", "n2", history.StoreName} {
 		require.NotEqual(t, at(a, name).addr, at(b, name).addr)
 	}
 	require.NoError(t, a.Close())

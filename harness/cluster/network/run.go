@@ -8,6 +8,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/history"
 )
 
 // Run is what one run wants of its network: a link from every client to every server, and
@@ -63,7 +64,7 @@ func RunOf(cfg cluster.Config) Run {
 		Servers: map[string]string{}, Sentinels: map[string]string{}, Members: map[string]int{}}
 	for _, name := range cfg.Servers() {
 		r.Servers[name] = ""
-		if cfg.RedisCluster && name != cluster.StoreName {
+		if cfg.RedisCluster && name != history.StoreName {
 			r.Members[name] = 0
 		}
 	}

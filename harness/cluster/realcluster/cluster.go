@@ -11,6 +11,7 @@ import (
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/history"
 )
 
 // Cluster is what a cluster of real servers has, of whatever kind. That kind makes the servers
@@ -51,7 +52,7 @@ func New(cfg cluster.Config, kind string) (*Cluster, error) {
 // Settings are the lines of redis.conf of a server, which listens to the other members of a Redis
 // Cluster on a port. The store forgets nothing: what it loses is to be the lock's fault.
 func (c *Cluster) Settings(name string, bus int) string {
-	if name == cluster.StoreName {
+	if name == history.StoreName {
 		return server.Settings(cluster.PersistAlways, nil)
 	}
 	lines := server.Settings(c.cfg.Persistence, c.cfg.SettingsOf(name))
@@ -63,7 +64,7 @@ func (c *Cluster) Settings(name string, bus int) string {
 
 // Add adds a server, under all of its names.
 func (c *Cluster) Add(name string, host Host) *Node {
-	n := &Node{Host: host, cluster: c, name: name, Supervised: c.cfg.Supervised && name != cluster.StoreName}
+	n := &Node{Host: host, cluster: c, name: name, Supervised: c.cfg.Supervised && name != history.StoreName}
 	c.Nodes[name] = n
 	for alias := range c.cfg.Aliases {
 		if c.cfg.Resolve(alias) == name {
@@ -180,7 +181,7 @@ func (c *Cluster) complete(setup *client.Setup) error {
 	if len(names) == 0 {
 		names = c.cfg.Nodes
 	}
-	setup.Store = c.Address(setup.Name, cluster.StoreName)
+	setup.Store = c.Address(setup.Name, history.StoreName)
 	if setup.Store == "" {
 		return fmt.Errorf("there is no such client: there are %v", c.cfg.Clients)
 	}

@@ -13,6 +13,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/history"
 )
 
 // Form makes the servers one Redis Cluster, or the replicas follow their masters and the
@@ -61,7 +62,7 @@ func (c *Cluster) replicate(ctx context.Context) error {
 func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
 	master, replicates := c.cfg.Replicas[n.name]
 	switch {
-	case c.network == nil || n.name == cluster.StoreName:
+	case c.network == nil || n.name == history.StoreName:
 		return nil
 	case c.cfg.RedisCluster:
 		m, err := c.member(n.name)
@@ -140,7 +141,7 @@ func (c *Cluster) formRedisCluster(ctx context.Context) error {
 func (c *Cluster) members() ([]server.Member, error) {
 	var members []server.Member
 	for _, name := range c.cfg.Servers() {
-		if name == cluster.StoreName {
+		if name == history.StoreName {
 			continue
 		}
 		m, err := c.member(name)

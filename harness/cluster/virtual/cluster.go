@@ -73,13 +73,13 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 		c.nodes[alias] = c.nodes[cfg.Resolve(alias)]
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
-	c.nodes[cluster.StoreName] = newNode(cluster.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.scheduler,
+	c.nodes[history.StoreName] = newNode(history.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.scheduler,
 		len(c.nodes))
 	replicas := slices.Sorted(maps.Keys(cfg.Replicas))
 	for _, name := range replicas {
 		c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))
 	}
-	c.connect(slices.Concat(servers, replicas, []string{cluster.StoreName}))
+	c.connect(slices.Concat(servers, replicas, []string{history.StoreName}))
 	c.replicate(replicas)
 	return c, nil
 }

@@ -108,7 +108,7 @@ func (c *Cluster) replicate(replicas []string) {
 		switch {
 		case master != "": // once it is promoted it has no replicas
 			c.nodes[name].replicate(c.paths[pathName{name, master}], 0, lag)
-		case c.cfg.Replicates(name) || least > 0 && name != cluster.StoreName:
+		case c.cfg.Replicates(name) || least > 0 && name != history.StoreName:
 			c.nodes[name].replicate(nil, least, lag)
 		}
 	}

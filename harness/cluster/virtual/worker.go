@@ -9,9 +9,9 @@ import (
 	"syscall"
 
 	"example.org/lockproof/harness/client"
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // worker is a client in goroutines of this process: what is a process of its
@@ -68,7 +68,7 @@ func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
 		setup.Nodes = append(setup.Nodes, c.cfg.Resolve(name))
 	}
 	// Nothing can stall: virtual time waits for whoever is late.
-	setup.Store, setup.Seed, setup.Epoch, setup.StallLimit = cluster.StoreName, c.cfg.Seed, 0, 0
+	setup.Store, setup.Seed, setup.Epoch, setup.StallLimit = history.StoreName, c.cfg.Seed, 0, 0
 	return setup, nil
 }
 

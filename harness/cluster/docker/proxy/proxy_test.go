@@ -33,7 +33,7 @@ func begin(t *testing.T, change func(*network.Run)) *site {
 	t.Helper()
 	s := &site{servers: map[string]*miniredis.Miniredis{}}
 	want := network.Run{Epoch: realtime.Monotonic(), Clients: []string{"c1", "c2"}, Servers: map[string]string{}}
-	for _, name := range []string{"n1", "n2", cluster.StoreName} {
+	for _, name := range []string{"n1", "n2", history.StoreName} {
 		s.servers[name] = miniredis.RunT(t)
 		want.Servers[name] = s.servers[name].Addr()
 	}
@@ -130,7 +130,7 @@ func TestEventsAreTheLinksOwn(t *testing.T) {
 	s := begin(t, nil)
 	before := realtime.Monotonic()
 	require.NoError(t, s.dial(t, "c1", "n1").Set(t.Context(), "k1", "token", time.Minute).Err())
-	require.NoError(t, s.dial(t, "c1", cluster.StoreName).Set(t.Context(), "k1", "no register", 0).Err())
+	require.NoError(t, s.dial(t, "c1", history.StoreName).Set(t.Context(), "k1", "no register", 0).Err())
 	events, err := s.Events(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, events, 2, "a command and its reply; at the store only registers count")
