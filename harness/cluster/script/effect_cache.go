@@ -14,7 +14,8 @@ import (
 type Effect struct {
 	Key string // the one of its keys that it does it to
 	// Takes: the key is there after the call, if it was free before. Extends: it has
-	// another time to live, if it was the caller's own. Removes: it is gone then.
+	// another time to live, if it was the caller's own. Removes: it is gone then, or empty:
+	// nobody's.
 	Takes, Extends, Removes bool
 	// Token is what tells the caller's own key from others': the value, or the field of
 	// a hash; "" if the script does not ask.
@@ -210,7 +211,7 @@ func (s *sandbox) changed(key, own string, hash bool, call func() string) (Effec
 	s.clear()
 	s.put(key, own, hash)
 	answer := call()
-	d := Effect{Key: key, yes: answer, Removes: !s.has(key), stored: -1}
+	d := Effect{Key: key, yes: answer, Removes: s.nobodys(key), stored: -1}
 	if !d.Removes {
 		d.Extends, d.Expiry = s.left(key) != brief, s.left(key)
 	}
@@ -220,6 +221,6 @@ func (s *sandbox) changed(key, own string, hash bool, call func() string) (Effec
 	s.clear()
 	s.put(key, another, hash)
 	d.no = call()
-	d.Plain = !s.has(key) || s.left(key) != brief
+	d.Plain = s.nobodys(key) || s.left(key) != brief
 	return d, true
 }

@@ -75,6 +75,13 @@ func TestWhatAScriptDoes(t *testing.T) {
 		{"deletes without a word", `return redis.call('DEL', KEYS[1])`, nil, Effect{Key: "k", Removes: true, Plain: true}},
 		{"leaves a hash", `if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then return redis.call('del', KEYS[1]) end return nil`,
 			[]string{"me:1"}, Effect{Key: "k", Removes: true, Token: "me:1"}},
+		{"empties its own key", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('SET', KEYS[1], '') end return 0`,
+			[]string{"a"}, Effect{Key: "k", Removes: true, Token: "a"}},
+		{"extends its own hash, and adds a field", `
+if redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('hset', KEYS[1], 'renewed', 1)
+return redis.call('pexpire', KEYS[1], 500)`,
+			[]string{"me:1"}, Effect{Key: "k", Extends: true, Token: "me:1", Expiry: 500 * time.Millisecond}},
 		{"only looks", `return redis.call('GET', KEYS[1])`, []string{"a"}, Effect{}},
 		{"names DEL and does not do it", `local s = "redis.call('DEL', KEYS[1])" return 0`, []string{"a"}, Effect{}},
 	} {
