@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -12,64 +13,36 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-func TestClock_Jump(t *testing.T) {
+func TestClock_JumpsAndRunsAsRequested(t *testing.T) {
 	for _, target := range []string{"n2", "c1"} {
-		for _, jump := range []time.Duration{time.Second, -time.Second, time.Hour, 10 * time.Millisecond} {
-			t.Run(target+" "+jump.String(), func(t *testing.T) {
+		for _, f := range []Fault{{Jump: time.Second}, {Jump: -time.Second}, {Jump: time.Hour}, {Jump: 10 * time.Millisecond},
+			{Rate: 0.8}, {Rate: 1.005}, {Rate: 1.2}} {
+			t.Run(fmt.Sprint(target, " ", f.Jump, " ", f.Rate), func(t *testing.T) {
 				onClusters(t, func(t *testing.T, r *rig) {
 					needClock(t, r, target)
-					before := r.wall(t, target)
-					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Jump: jump})
-					f := r.last(t)
-					require.Equal(t, history.PhaseInstant, f.Phase)
-					require.Equal(t, jump.String(), f.Requested["jump"])
-					require.True(t, f.Effective)
-					require.InDelta(t, jump, duration(t, f.Measured, "jump"), float64(jumpSlack))
-					require.InDelta(t, jump, r.wall(t, target)-before, float64(jumpSlack))
-				})
-			})
-		}
-	}
-}
-
-func TestClock_Rate(t *testing.T) {
-	for _, target := range []string{"n2", "c1"} {
-		for _, rate := range []float64{0.8, 1.005, 1.2} {
-			t.Run(target+" "+formatRate(rate), func(t *testing.T) {
-				onClusters(t, func(t *testing.T, r *rig) {
-					needClock(t, r, target)
-					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Rate: rate})
-					f := r.last(t)
-					require.Equal(t, formatRate(rate), f.Requested["rate"])
-					require.True(t, f.Effective)
-					measured, err := strconv.ParseFloat(f.Measured["rate"], 64)
+					before := r.ahead(t, target)
+					f.Kind, f.Targets = Clock, []string{target}
+					r.apply(t, f)
+					done := r.last(t)
+					require.True(t, done.Effective)
+					require.Equal(t, history.PhaseInstant, done.Phase)
+					if f.Rate == 0 {
+						require.Equal(t, f.Jump.String(), done.Requested["jump"])
+						require.InDelta(t, f.Jump, duration(t, done.Measured, "jump"), float64(jumpSlack))
+						require.InDelta(t, f.Jump, r.ahead(t, target)-before, float64(jumpSlack))
+						return
+					}
+					require.Equal(t, formatRate(f.Rate), done.Requested["rate"])
+					measured, err := strconv.ParseFloat(done.Measured["rate"], 64)
 					require.NoError(t, err)
-					require.InDelta(t, rate, measured, 0.02)
-					require.Equal(t, rate, r.clockEvent(t, target).Rate, "the history knows the rate")
+					require.InDelta(t, f.Rate, measured, 0.02)
+					require.Equal(t, f.Rate, r.clockEvent(t, target).Rate, "the history knows the rate")
 					r.apply(t, Fault{Kind: Clock, Targets: []string{target}, Rate: 1})
 					require.True(t, r.last(t).Effective)
 					require.Equal(t, 1.0, r.clockEvent(t, target).Rate)
 				})
 			})
 		}
-	}
-}
-
-func TestRateMatches_Threshold(t *testing.T) {
-	for _, c := range []struct {
-		measured, asked, before float64
-		want                    bool
-	}{
-		{1.2, 1.2, 1, true},
-		{1.19, 1.2, 1, true},
-		{1, 1.2, 1, false},
-		{1.5, 1.2, 1, false},     // nearer to it, and far from it
-		{1, 1.005, 1, false},     // nothing has changed
-		{1.0049, 1.005, 1, true}, // a small change is one
-		{1.01, 1, 1, true},       // none was asked for
-		{0.8, 1, 0.8, false},
-	} {
-		require.Equal(t, c.want, rateMatches(c.measured, c.asked, c.before), "%+v", c)
 	}
 }
 
@@ -81,12 +54,12 @@ func needClock(t *testing.T, r *rig, target string) {
 	}
 }
 
-// wall is how far a clock is ahead of the true one.
-func (r *rig) wall(t *testing.T, target string) int64 {
+// ahead is how far a clock is ahead of the true one.
+func (r *rig) ahead(t *testing.T, target string) int64 {
 	t.Helper()
 	read, _, err := r.nemesis.clockAccess(target)
 	require.NoError(t, err)
-	reading, err := read(context.Background())
+	reading, err := read(ctx)
 	require.NoError(t, err)
 	return reading.Wall - reading.True
 }
@@ -94,9 +67,7 @@ func (r *rig) wall(t *testing.T, target string) int64 {
 // clockEvent is the latest of a process's wall clock.
 func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
 	t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.events {
+	for _, e := range r.events.All() {
 		if e.Process == process && e.Type == history.TypeClock && e.Clock.Wall {
 			latest = *e.Clock
 		}
@@ -104,96 +75,122 @@ func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
 	return latest
 }
 
-// A machine's clock can be set while its server is down; the server that comes
-// back has it, and its start says so.
+// A machine's clock can be set while its server is down. The server that comes back has it, and its start says so; it
+// is no effective start if the clock was lost.
 func TestClock_SetWhileNodeIsDown(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		needClock(t, r, "n2")
-		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
+		kill, start := Fault{Kind: Kill, Targets: []string{"n2"}}, Fault{Kind: Start, Targets: []string{"n2"}}
+		r.apply(t, kill)
 		r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Minute, Rate: 1.2})
 		f := r.last(t)
 		require.True(t, f.Effective)
 		require.InDelta(t, time.Minute, duration(t, f.Measured, "jump"), float64(jumpSlack))
 		require.Equal(t, 1.2, r.clockEvent(t, "n2").Rate)
 
-		r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
+		r.apply(t, start)
 		f = r.last(t)
 		require.True(t, f.Effective)
 		require.InDelta(t, time.Minute, duration(t, f.Measured, "clock ahead"), float64(time.Second))
 		r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: -time.Minute, Rate: 1})
 		require.True(t, r.last(t).Effective)
-	})
-}
 
-// clockLosingNode is a node whose clock is right again after each start.
-type clockLosingNode struct{ cluster.Node }
-
-func (f clockLosingNode) Start(ctx context.Context) error {
-	if err := f.SetClock(ctx, -time.Minute, 1); err != nil {
-		return err
-	}
-	return f.Node.Start(ctx)
-}
-
-type clockLosingCluster struct{ cluster.Cluster }
-
-func (f clockLosingCluster) Node(name string) cluster.Node {
-	return clockLosingNode{f.Cluster.Node(name)}
-}
-
-func TestStart_ClockLost_NotEffective(t *testing.T) {
-	onVirtual(t, func(t *testing.T, r *rig) {
-		r.nemesis = New(clockLosingCluster{r.cluster}, r.clients, []string{"c1", "c2"}, r.record)
-		r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
-		r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Minute})
-		require.True(t, r.last(t).Effective)
-		r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
+		r.apply(t, kill)
+		require.NoError(t, r.cluster.Node("n2").SetClock(ctx, 20*time.Millisecond, 0))
+		r.apply(t, start)
 		require.False(t, r.last(t).Effective)
 	})
 }
 
-// sloppyCluster has a node that sets its clock by so much more than it is asked to, and flushes nothing.
-type sloppyCluster struct {
-	cluster.Cluster
-	by time.Duration
+// A rate shows what was asked for, and not what it was before.
+func TestRateMatches(t *testing.T) {
+	for _, c := range []struct {
+		measured, asked, before float64
+		want                    bool
+	}{
+		{1.19, 1.2, 1, true},
+		{1, 1.2, 1, false},
+		{1.5, 1.2, 1, false},     // nearer to it, and far from it
+		{1, 1.005, 1, false},     // nothing has changed
+		{1.0049, 1.005, 1, true}, // a small change is one
+		{1.01, 1, 1, true},       // none was asked for
+		{0.8, 1, 0.8, false},
+		{1.0625, 1.125, 1, false}, // as near to what it was before
+	} {
+		require.Equal(t, c.want, rateMatches(c.measured, c.asked, c.before), "%+v", c)
+	}
+	require.Equal(t, rateSlack, rateDifference(1, 1))
+	require.Equal(t, 0.5, rateDifference(1.5, 1))
 }
 
-type sloppy struct {
-	cluster.Node
-	by time.Duration
+// shows gives what a clock shows, one after the other, and counts how often it was read.
+func shows(all ...Reading) (read readClock, count *int) {
+	count = new(int)
+	return func(context.Context) (Reading, error) {
+		*count++
+		return all[*count-1], nil
+	}, count
 }
 
-func (c sloppyCluster) Node(name string) cluster.Node { return sloppy{c.Cluster.Node(name), c.by} }
-
-func (s sloppy) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
-	return s.Node.SetClock(ctx, jump+s.by, rate)
-}
-
-func (s sloppy) Flush(context.Context) error { return nil }
-
-// withSloppy has the nemesis at work on such nodes, some time after the beginning.
-func withSloppy(t *testing.T, by time.Duration, test func(t *testing.T, r *rig)) {
-	onVirtual(t, func(t *testing.T, r *rig) {
-		r.sleep(10 * time.Second)
-		r.nemesis = New(sloppyCluster{r.cluster, by}, r.clients, []string{"c1", "c2"}, r.record)
-		test(t, r)
-	})
-}
-
-func TestClock_JumpTolerance5ms(t *testing.T) {
-	for by, effective := range map[time.Duration]bool{jumpSlack: true, -jumpSlack: true, jumpSlack + 1: false, -jumpSlack - 1: false} {
-		withSloppy(t, by, func(t *testing.T, r *rig) {
-			r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Second})
-			require.Equal(t, effective, r.last(t).Effective, by)
+// A rate is measured until the readings tell it well enough, or for a second; from a better reading on, if one comes.
+func TestMeasureRate_SlowReadings_WatchesLonger(t *testing.T) {
+	const second = int64(time.Second)
+	for _, c := range []struct {
+		name       string
+		from       Reading
+		difference float64
+		reads      []Reading
+		want       int
+		rate       float64
+	}{
+		{"well enough at once", Reading{Uncertainty: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 100}}, 1, 2},
+		{"not quite", Reading{Uncertainty: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 101},
+			{True: 40_000, Wall: 40_000, Uncertainty: 100}}, 2, 1},
+		{"half of a small difference", Reading{Uncertainty: 50}, 0.01, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 50}}, 1, 2},
+		{"more than half of it", Reading{Uncertainty: 50}, 0.0098, []Reading{{True: 20_000, Wall: 20_000, Uncertainty: 50},
+			{True: 40_000, Wall: 80_000, Uncertainty: 50}}, 2, 2},
+		{"for a second since it began", Reading{True: second, Uncertainty: second}, 1, []Reading{{True: 2*second - 1, Uncertainty: second},
+			{True: 2 * second, Wall: second, Uncertainty: second}}, 2, 1},
+		{"a better beginning", Reading{Uncertainty: 1000}, 1, []Reading{{True: 20_000, Wall: 20_000, Uncertainty: 499},
+			{True: 220_000, Wall: 420_000, Uncertainty: 499}}, 2, 2},
+		{"no better beginning", Reading{Uncertainty: 1000}, 1, []Reading{{True: 20_000, Wall: 0, Uncertainty: 500},
+			{True: 200_000, Wall: 200_000, Uncertainty: 500}}, 2, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onVirtual(t, func(t *testing.T, r *rig) {
+				read, count := shows(c.reads...)
+				rate, err := r.nemesis.measureRate(ctx, read, c.from, c.difference)
+				require.NoError(t, err)
+				require.Equal(t, c.want, *count)
+				require.InDelta(t, c.rate, rate, 1e-9)
+			})
 		})
-		onVirtual(t, func(t *testing.T, r *rig) { // and what a node's clock shows after its start
-			r.sleep(10 * time.Second)
-			r.apply(t, Fault{Kind: Kill, Targets: []string{"n2"}})
-			r.apply(t, Fault{Kind: Clock, Targets: []string{"n2"}, Jump: time.Minute})
-			require.NoError(t, r.cluster.Node("n2").SetClock(context.Background(), by, 1))
-			r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
-			require.Equal(t, effective, r.last(t).Effective, by)
-			require.Equal(t, time.Minute+by, duration(t, r.last(t).Measured, "clock ahead"))
+	}
+}
+
+// slowClock is a node whose clock takes its time to read.
+type slowClock struct {
+	cluster.Node
+	take func(i int)
+	read int
+}
+
+func (s *slowClock) Clock(context.Context) (int64, error) {
+	s.take(s.read)
+	s.read++
+	return int64(s.read), nil
+}
+
+// A node's clock is read three times, and the first of those that took the shortest counts.
+func TestClockReading_UsesQuickestSample(t *testing.T) {
+	for want, took := range map[int64][]time.Duration{1: {2, 2, 6}, 2: {4, 2, 6}, 3: {4, 6, 2}} {
+		onVirtual(t, func(t *testing.T, r *rig) {
+			node := &slowClock{take: func(i int) { r.sleep(took[i] * time.Millisecond) }}
+			read, _ := r.nemesis.nodeClockAccess(node, "n1")
+			best, err := read(ctx)
+			require.NoError(t, err)
+			require.Equal(t, want, best.Wall)
+			require.Equal(t, int64(time.Millisecond), best.Uncertainty, "half of what it took")
 		})
 	}
 }

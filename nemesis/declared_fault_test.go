@@ -1,6 +1,7 @@
 package nemesis_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -120,7 +121,7 @@ func faultsOf(events []history.Event) []string {
 }
 
 // What one file declares of a fault is all that there is to it.
-func TestDeclare_DuplicatePanics(t *testing.T) {
+func TestDeclaration_IsAllThatAFaultNeeds(t *testing.T) {
 	t.Run("misused, it is refused with a place", func(t *testing.T) {
 		for script, want := range map[string]string{
 			"- freeze: c1":                 "toy.yaml:8:13: freeze: c1 is a client; it accepts nodes, for example `freeze: n3`",
@@ -211,18 +212,13 @@ func TestClassify_OldHistories(t *testing.T) {
 			f.Class, f.Past = "", ""
 		}
 	}
-	name := filepath.Join(t.TempDir(), "history.jsonl")
-	file, err := os.Create(name)
-	require.NoError(t, err)
-	w := history.NewWriter(file)
+	var lines bytes.Buffer
+	w := history.NewWriter(&lines)
 	for _, e := range events {
 		w.Write(e)
 	}
 	require.NoError(t, w.Close())
-	again, err := os.Open(name)
-	require.NoError(t, err)
-	defer again.Close()
-	read, err := history.Read(again)
+	read, err := history.Read(&lines)
 	require.NoError(t, err)
 	require.Equal(t, "freeze node-paused begin n1 ice", faultsOf(read)[0])
 	for _, r := range judge(t, read).Results {

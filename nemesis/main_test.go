@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/virtual"
@@ -45,62 +47,76 @@ func TestMain(m *testing.M) {
 // ttl is the TTL of the clients' lock.
 const ttl = 2 * time.Second
 
+// ctx never ends: a test's own belongs to real time.
+var ctx = context.Background()
+
 // rig is a cluster of three nodes and the clients c1 and c2, with a nemesis.
 type rig struct {
 	cluster cluster.Cluster
 	nemesis *Nemesis
 	clients *workers
-	options locks.Options // of the clients' lock, beside the TTL
-
-	mu     sync.Mutex
-	events []history.Event
+	events  clustertest.Events
 }
 
-func (r *rig) record(e history.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, e)
+// setting is how a rig differs from the usual one.
+type setting struct {
+	change  func(*cluster.Config) // nil: not at all
+	options locks.Options         // of the clients' lock, beside the TTL
 }
 
 // onClusters runs a test on a virtual cluster and, where there is a
 // redis-server, on a local one. The test gets a testing.T of its own.
-func onClusters(t *testing.T, test func(t *testing.T, r *rig)) {
-	t.Run("virtual", func(t *testing.T) { onVirtual(t, test) })
-	t.Run("local", func(t *testing.T) { onLocal(t, test) })
+func (s setting) onClusters(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Run("virtual", func(t *testing.T) { s.onVirtual(t, test) })
+	t.Run("local", func(t *testing.T) { s.onLocal(t, test) })
 }
 
-func onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
-	t.Helper()
-	onVirtualWith(t, locks.Options{}, test)
-}
-
-// onVirtualWith runs a test with clients whose lock has these options.
-func onVirtualWith(t *testing.T, options locks.Options, test func(t *testing.T, r *rig)) {
+func (s setting) onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	require.NoError(t, bubble.Run(func() {
-		r := &rig{options: options}
-		c, err := virtual.New(r.config())
-		require.NoError(t, err)
-		r.run(t, c, test)
+		s.run(t, func(cfg cluster.Config) (cluster.Cluster, error) { return virtual.New(cfg) }, test)
 	}))
 }
 
-func onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
-	t.Helper()
-	onLocalWith(t, func(*cluster.Config) {}, locks.Options{}, test)
-}
-
-// onLocalWith runs a test on a local cluster whose servers are set up otherwise,
-// with clients whose lock has these options.
-func onLocalWith(t *testing.T, change func(*cluster.Config), options locks.Options, test func(t *testing.T, r *rig)) {
+func (s setting) onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	needs.Check(t, needs.Redis, local.Available(""))
-	r := &rig{options: options}
-	cfg := r.config()
-	change(&cfg)
-	c, err := local.New(context.Background(), cfg, cluster.Choice{})
+	s.run(t, func(cfg cluster.Config) (cluster.Cluster, error) { return local.New(ctx, cfg, cluster.Choice{}) }, test)
+}
+
+func (s setting) run(t *testing.T, open func(cluster.Config) (cluster.Cluster, error), test func(t *testing.T, r *rig)) {
+	t.Helper()
+	r := &rig{}
+	cfg := cluster.Config{
+		Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Persistence: cluster.PersistNo, Seed: 1, Record: r.events.Record,
+	}
+	if s.change != nil {
+		s.change(&cfg)
+	}
+	c, err := open(cfg)
 	require.NoError(t, err)
-	r.run(t, c, test)
+	defer func() { require.NoError(t, c.Close()) }()
+	r.clients = &workers{c: c, record: r.events.Record, workers: map[string]client.Worker{}, clocks: map[string]Reading{},
+		said: map[string]int64{}, waiting: map[int]chan struct{}{}, late: map[int]*client.Starved{}}
+	s.options.TTL = ttl
+	for i, name := range cfg.Clients {
+		r.clients.start(t, i, name, s.options)
+	}
+	r.use(c, r.clients)
+	test(t, r)
+	require.NoError(t, r.nemesis.EndAll(ctx))
+}
+
+func onClusters(t *testing.T, test func(t *testing.T, r *rig)) { setting{}.onClusters(t, test) }
+func onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	setting{}.onVirtual(t, test)
+}
+
+// use has the nemesis at work on a cluster and clients.
+func (r *rig) use(c cluster.Cluster, clients ClientControl) {
+	r.cluster = c
+	r.nemesis = New(c, clients, []string{"c1", "c2"}, r.events.Record)
 }
 
 // needShim skips a test of an ability that a cluster has not: all of them have
@@ -122,44 +138,55 @@ func (r *rig) can(a cluster.Ability) error {
 	return kind.Can(a)
 }
 
-func (r *rig) config() cluster.Config {
-	return cluster.Config{
-		Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Persistence: cluster.PersistNo, Seed: 1, Record: r.record,
-	}
-}
-
-func (r *rig) run(t *testing.T, c cluster.Cluster, test func(t *testing.T, r *rig)) {
-	t.Helper()
-	r.cluster = c
-	defer func() { require.NoError(t, c.Close()) }()
-	r.clients = &workers{c: c, record: r.record, workers: map[string]client.Worker{}, clocks: map[string]Reading{},
-		said: map[string]int64{}, waiting: map[int]chan struct{}{}, late: map[int]*client.Starved{}}
-	names := []string{"c1", "c2"}
-	r.options.TTL = ttl
-	for i, name := range names {
-		r.clients.start(t, i, name, r.options)
-	}
-	r.nemesis = New(c, r.clients, names, r.record)
-	test(t, r)
-	require.NoError(t, r.nemesis.EndAll(context.Background()))
-}
-
 // apply does a fault that has to succeed.
 func (r *rig) apply(t *testing.T, f Fault) []*Active {
 	t.Helper()
-	begun, err := r.nemesis.Apply(context.Background(), f)
+	begun, err := r.nemesis.Apply(ctx, f)
 	require.NoError(t, err)
 	return begun
 }
 
-func (r *rig) sleep(d time.Duration) { _ = r.cluster.Sleep(context.Background(), d) }
+// refused applies a fault that cannot be done.
+func (r *rig) refused(t *testing.T, f Fault, want string) {
+	t.Helper()
+	begun, err := r.nemesis.Apply(ctx, f)
+	require.ErrorContains(t, err, want)
+	require.Empty(t, begun)
+}
+
+// end ends faults, and gives what the last one's end says.
+func (r *rig) end(t *testing.T, begun []*Active) *history.Fault {
+	t.Helper()
+	for _, a := range begun {
+		require.NoError(t, r.nemesis.End(ctx, a))
+	}
+	require.Equal(t, history.PhaseEnd, r.last(t).Phase)
+	return r.last(t)
+}
+
+func (r *rig) sleep(d time.Duration) { _ = r.cluster.Sleep(ctx, d) }
+
+// look looks into a node.
+func (r *rig) look(t *testing.T, node string) history.Node {
+	t.Helper()
+	seen, err := r.cluster.Node(node).Look(ctx)
+	require.NoError(t, err)
+	return seen
+}
+
+// requireWell makes sure that no fault is in effect and every node is up.
+func (r *rig) requireWell(t *testing.T) {
+	t.Helper()
+	require.Empty(t, r.nemesis.activeWhere(func(*Active) bool { return true }))
+	for _, n := range []string{"n1", "n2", "n3"} {
+		require.True(t, r.look(t, n).Up, n)
+	}
+}
 
 // faults lists the fault events so far.
 func (r *rig) faults() []*history.Fault {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var all []*history.Fault
-	for _, e := range r.events {
+	for _, e := range r.events.All() {
 		if e.Type == history.TypeFault {
 			all = append(all, e.Fault)
 		}
@@ -177,14 +204,29 @@ func (r *rig) last(t *testing.T) *history.Fault {
 
 // outcomes lists the outcomes of a client's operations so far.
 func (r *rig) outcomes(name string, op history.Op) (all []history.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.events {
+	for _, e := range r.events.All() {
 		if e.Process == name && e.Op == op && e.Type != history.TypeInvoke {
 			all = append(all, e)
 		}
 	}
 	return all
+}
+
+// acquire lets a client try for a lock, and gives what came of it.
+func (r *rig) acquire(t *testing.T, name, key string, within time.Duration) history.Event {
+	t.Helper()
+	<-r.clients.do(t, name, client.Command{Do: client.DoAcquire, Key: key, Within: within})
+	all := r.outcomes(name, history.OpAcquire)
+	return all[len(all)-1]
+}
+
+// hold has c1 acquire locks, and waits until what a majority did not wait for has arrived, too.
+func (r *rig) hold(t *testing.T, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		require.Equal(t, history.TypeOK, r.acquire(t, "c1", key, time.Second).Type)
+	}
+	r.sleep(200 * time.Millisecond)
 }
 
 // duration reads one from the measured or asked.
@@ -194,6 +236,18 @@ func duration(t *testing.T, m map[string]string, name string) time.Duration {
 	require.NoError(t, err, "%q of %v", name, m)
 	return d
 }
+
+// number reads a whole one.
+func number(t *testing.T, m map[string]string, name string) int {
+	t.Helper()
+	n, err := strconv.Atoi(m[name])
+	require.NoError(t, err, "%q of %v", name, m)
+	return n
+}
+
+// loop keeps a client busy.
+var loop = client.Command{Do: client.DoLoop, Loop: &client.Loop{
+	Keys: []string{"k1"}, Hold: 5 * time.Millisecond, Think: 5 * time.Millisecond}}
 
 // workers are the run's clients, as plain as can be.
 type workers struct {
@@ -211,7 +265,7 @@ type workers struct {
 func (w *workers) start(t *testing.T, index int, name string, options locks.Options) {
 	t.Helper()
 	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: options}
-	worker, err := w.c.(client.Host).Spawn(context.Background(), setup, func(m client.Message) { w.heard(name, m) })
+	worker, err := w.c.(client.Host).Spawn(ctx, setup, func(m client.Message) { w.heard(name, m) })
 	require.NoError(t, err)
 	w.workers[name] = worker
 }
@@ -266,36 +320,29 @@ func (w *workers) LastEventTime(name string) int64 {
 	return w.said[name]
 }
 
-func (w *workers) SetClock(ctx context.Context, name string, jump time.Duration, rate float64) (Reading, error) {
-	done, err := w.send(name, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}})
-	if err != nil {
-		return Reading{}, err
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-		return Reading{}, ctx.Err()
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.clocks[name], nil
-}
-
-func (w *workers) Starve(_ context.Context, name string) error {
-	done, err := w.send(name, client.Command{Do: client.DoStarve})
+// run hands a client a command, and waits until it has ended.
+func (w *workers) run(name string, cmd client.Command) error {
+	done, err := w.send(name, cmd)
 	if err == nil {
 		<-done
 	}
 	return err
 }
 
-func (w *workers) Feed(_ context.Context, name string) (Late, error) {
-	done, err := w.send(name, client.Command{Do: client.DoFeed})
-	if err != nil {
-		return Late{}, err
-	}
-	<-done
+func (w *workers) SetClock(_ context.Context, name string, jump time.Duration, rate float64) (Reading, error) {
+	err := w.run(name, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: jump, Rate: rate}})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Late(*w.late[w.serial]), nil
+	return w.clocks[name], err
+}
+
+func (w *workers) Starve(_ context.Context, name string) error {
+	return w.run(name, client.Command{Do: client.DoStarve})
+}
+
+func (w *workers) Feed(_ context.Context, name string) (Late, error) {
+	err := w.run(name, client.Command{Do: client.DoFeed})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Late(*w.late[w.serial]), err
 }

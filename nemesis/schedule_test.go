@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -66,15 +65,15 @@ func drawnFrom(p Planned, r Random) bool {
 }
 
 func TestSchedule_Intervals(t *testing.T) {
-	plan := Schedule(1, []Random{{Fault: Fault{Kind: Flush}, Candidates: []string{"n1", "n2"}, Count: 2,
-		IntervalMin: 100 * time.Millisecond, IntervalMax: 200 * time.Millisecond}}, time.Minute)
+	flushes := []Random{{Fault: Fault{Kind: Flush}, Candidates: []string{"n1", "n2"}, Count: 2,
+		IntervalMin: 100 * time.Millisecond, IntervalMax: 200 * time.Millisecond}}
+	plan := Schedule(1, flushes, time.Minute)
 	require.InDelta(t, 400, len(plan), 30, "a minute at 150 ms each")
 	for i, p := range plan[1:] {
 		require.GreaterOrEqual(t, p.Start-plan[i].Start, 100*time.Millisecond)
 		require.LessOrEqual(t, p.Start-plan[i].Start, 200*time.Millisecond)
 	}
-	require.NotEqual(t, plan, Schedule(2, []Random{{Fault: Fault{Kind: Flush}, Candidates: []string{"n1", "n2"}, Count: 2,
-		IntervalMin: 100 * time.Millisecond, IntervalMax: 200 * time.Millisecond}}, time.Minute), "another seed, another schedule")
+	require.NotEqual(t, plan, Schedule(2, flushes, time.Minute), "another seed, another schedule")
 }
 
 // busyWeek is a schedule that hits nodes and links with everything that lasts.
@@ -97,7 +96,7 @@ func TestRun_EndsEveryFault(t *testing.T) {
 		plan := busyWeek(1500 * time.Millisecond)
 		r.clients.do(t, "c1", loop)
 		began := r.cluster.Now()
-		require.NoError(t, r.nemesis.Run(context.Background(), plan))
+		require.NoError(t, r.nemesis.Run(ctx, plan))
 		require.Less(t, time.Duration(r.cluster.Now()-began), 3*time.Second)
 
 		counts := map[string]int{}
@@ -119,7 +118,7 @@ func TestRun_EndsEveryFault(t *testing.T) {
 // When the run is called off, what is in effect is undone at once.
 func TestRun_CancelledContextEndsFaults(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
-		ctx, cancel := context.WithCancel(context.Background())
+		ctx, cancel := context.WithCancel(ctx)
 		ended := make(chan error)
 		go func() {
 			ended <- r.nemesis.Run(ctx, []Planned{
@@ -138,51 +137,13 @@ func TestRun_CancelledContextEndsFaults(t *testing.T) {
 	})
 }
 
-// requireWell makes sure that no fault is in effect and every node is up.
-func (r *rig) requireWell(t *testing.T) {
-	t.Helper()
-	require.Empty(t, r.nemesis.activeWhere(func(*Active) bool { return true }))
-	for _, n := range []string{"n1", "n2", "n3"} {
-		seen, err := r.cluster.Node(n).Look(context.Background())
-		require.NoError(t, err)
-		require.True(t, seen.Up, n)
-	}
-}
-
-// A schedule ends before its end, and hits a target again a millisecond after it is well.
-func TestSchedule_EndsBeforeLimit(t *testing.T) {
-	at := func(every, lasts, until time.Duration) (times []time.Duration) {
-		for _, p := range Schedule(1, []Random{{Fault: Fault{Kind: Pause}, Candidates: []string{"n1"}, Count: 1,
-			IntervalMin: every, IntervalMax: every, DurationMin: lasts, DurationMax: lasts}}, until) {
-			times = append(times, p.Start)
-		}
-		return times
-	}
-	const ms = time.Millisecond
-	require.Equal(t, []time.Duration{100 * ms, 200 * ms, 300 * ms}, at(100*ms, 10*ms, 400*ms))
-	require.Equal(t, []time.Duration{100 * ms, 200 * ms, 300 * ms}, at(100*ms, 99*ms, 400*ms))
-	require.Equal(t, []time.Duration{100 * ms, 300 * ms}, at(100*ms, 100*ms, 400*ms))
-}
-
-// Both ends of a time that is drawn may come.
-func TestRandomDuration_IncludesBothBounds(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	drawn := map[time.Duration]bool{}
-	for range 100 {
-		drawn[randomDuration(rng, time.Millisecond, time.Millisecond+1)] = true
-	}
-	require.Equal(t, map[time.Duration]bool{time.Millisecond: true, time.Millisecond + 1: true}, drawn)
-	require.Equal(t, time.Second, randomDuration(rng, time.Second, time.Second))
-	require.Equal(t, time.Millisecond, randomDuration(rng, 0, 0))
-}
-
 // A schedule keeps its times from when it is begun, sets a clock's rate right again, and tells the first fault that could not
 // be done.
 func TestRun_AppliesFaultsOnTime(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.sleep(10 * time.Second)
 		began := r.cluster.Now()
-		require.NoError(t, r.nemesis.Run(context.Background(), []Planned{
+		require.NoError(t, r.nemesis.Run(ctx, []Planned{
 			{Start: 100 * time.Millisecond, Duration: 2 * time.Second, Fault: Fault{Kind: Clock, Targets: []string{"c1"}, Rate: 0.5}},
 			{Start: 300 * time.Millisecond, Duration: time.Millisecond, Fault: Fault{Kind: Clock, Targets: []string{"c2"}, Jump: time.Second}},
 		}))
@@ -190,7 +151,7 @@ func TestRun_AppliesFaultsOnTime(t *testing.T) {
 		require.Len(t, r.faults(), 3, "a rate, a jump, and the rate again")
 		require.GreaterOrEqual(t, r.cluster.Now()-began, int64(2100*time.Millisecond))
 
-		err := r.nemesis.Run(context.Background(), []Planned{
+		err := r.nemesis.Run(ctx, []Planned{
 			{Fault: Fault{Kind: Flush, Targets: []string{"n8"}}},
 			{Start: time.Millisecond, Fault: Fault{Kind: Flush, Targets: []string{"n9"}}},
 			{Start: 2 * time.Millisecond, Fault: Fault{Kind: Flush, Targets: []string{"n1"}}},
@@ -221,7 +182,7 @@ func TestRun_OrdersWhatHappensAtOneInstant(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			onVirtual(t, func(t *testing.T, r *rig) {
-				ctx, cancel := context.WithCancel(context.Background())
+				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()
 				ended := make(chan error)
 				go func() { ended <- r.nemesis.Run(ctx, tt.plan) }()

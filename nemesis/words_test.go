@@ -35,20 +35,15 @@ func TestInstructionText(t *testing.T) {
 func TestBeginAndEndText(t *testing.T) {
 	both, one := []string{"n1", "n2"}, []string{"n1"}
 	link, links := []string{"c1-n1"}, []string{"c1-n1", "c1-n2"}
-	asked := func(pairs ...string) map[string]string {
-		m := map[string]string{}
-		for i := 0; i < len(pairs); i += 2 {
-			m[pairs[i]] = pairs[i+1]
-		}
-		return m
-	}
+	jump := func(by string) map[string]string { return map[string]string{"jump": by} }
+	rate := func(is string) map[string]string { return map[string]string{"rate": is} }
 	for text, f := range map[string]history.Fault{
-		"the clock of n1 jumps back by 1 s":           {Kind: string(Clock), Targets: one, Requested: asked("jump", "-1s")},
-		"the clocks of n1 and n2 jump forward by 1 s": {Kind: string(Clock), Targets: both, Requested: asked("jump", "1s")},
-		"the clock of n1 jumps forward by 2 s": {Kind: string(Clock), Targets: one, Requested: asked("jump", "1s"),
-			Measured: asked("jump", "2s", "rate", "1")},
-		"the clock of n1 runs at 1 times the true rate":                    {Kind: string(Clock), Targets: one, Measured: asked("rate", "1")},
-		"the clocks of n1 and n2 run at 2 times the true rate":             {Kind: string(Clock), Targets: both, Measured: asked("rate", "2")},
+		"the clock of n1 jumps back by 1 s":           {Kind: string(Clock), Targets: one, Requested: jump("-1s")},
+		"the clocks of n1 and n2 jump forward by 1 s": {Kind: string(Clock), Targets: both, Requested: jump("1s")},
+		"the clock of n1 jumps forward by 2 s": {Kind: string(Clock), Targets: one, Requested: jump("1s"),
+			Measured: map[string]string{"jump": "2s", "rate": "1"}},
+		"the clock of n1 runs at 1 times the true rate":                    {Kind: string(Clock), Targets: one, Measured: rate("1")},
+		"the clocks of n1 and n2 run at 2 times the true rate":             {Kind: string(Clock), Targets: both, Measured: rate("2")},
 		"n1 is starved of timers: the work goes on, and renewals are late": {Kind: string(Starve), Targets: one},
 		"n1: the clock is set":                                        {Kind: string(Clock), Targets: one},
 		"n1 is taken out of the network: nobody reaches it":           {Kind: string(Disconnect), Targets: one},
@@ -63,20 +58,16 @@ func TestBeginAndEndText(t *testing.T) {
 	require.Equal(t, "storm of n1 ends", EndText(history.Fault{Kind: "storm", Targets: one}))
 }
 
-func TestNextMessages(t *testing.T) {
+func TestInterceptText(t *testing.T) {
 	for n, text := range map[string]string{"": "next SET", "0": "next SET", "1": "next SET", "2": "next 2 SET"} {
 		require.Equal(t, text, nextMessages("SET", n))
 	}
 	require.Equal(t, "next 2 commands to take a key", nextMessages(cluster.Take, "2"))
-	said := func(part cluster.Part) string {
-		return interceptBegin("lost")(history.Fault{Targets: []string{"c1-n1"},
-			Requested: map[string]string{"command": "SET", "part": string(part)}})
+	for part, message := range map[cluster.Part]string{cluster.PartCommand: "the next SET", cluster.PartReply: "the reply to the next SET"} {
+		f := history.Fault{Targets: []string{"c1-n1"}, Requested: map[string]string{"command": "SET", "part": string(part)}}
+		require.Equal(t, "on the link c1-n1 "+message+" will be lost", interceptBegin("lost")(f))
+		require.Equal(t, "hold "+message+" on c1-n1", interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: part}))
 	}
-	require.Equal(t, "on the link c1-n1 the next SET will be lost", said(cluster.PartCommand))
-	require.Equal(t, "on the link c1-n1 the reply to the next SET will be lost", said(cluster.PartReply))
-	require.Equal(t, "hold the reply to the next SET on c1-n1",
-		interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: cluster.PartReply}))
-	require.Equal(t, "hold the next SET on c1-n1", interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: cluster.PartCommand}))
 }
 
 // What takes nodes takes their replicas as well, and nothing else does.

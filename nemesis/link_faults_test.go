@@ -1,0 +1,156 @@
+package nemesis
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+)
+
+func TestCut_NothingPasses(t *testing.T) {
+	for _, direction := range []cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient, ""} {
+		t.Run(string(direction), func(t *testing.T) {
+			onClusters(t, func(t *testing.T, r *rig) {
+				links := []string{"c1-n1", "c1-n2"}
+				r.hold(t, "k1") // connects
+				r.apply(t, Fault{Kind: Cut, Targets: links, Direction: direction})
+				require.Equal(t, history.TypeFail, r.acquire(t, "c1", "k2", 200*time.Millisecond).Type)
+				require.Equal(t, history.TypeOK, r.acquire(t, "c2", "k3", time.Second).Type, "another client is not cut off")
+				r.apply(t, Fault{Kind: Heal, Targets: links})
+				for _, end := range r.faults()[2:] {
+					require.Equal(t, history.PhaseEnd, end.Phase)
+					require.Equal(t, "0", end.Measured["messages passed"])
+					require.True(t, end.Effective)
+				}
+				r.sleep(100 * time.Millisecond)
+				r.hold(t, "k4")
+			})
+		})
+	}
+}
+
+func TestDelay_AtLeastRequested(t *testing.T) {
+	for _, by := range []time.Duration{3 * time.Millisecond, 25 * time.Millisecond, 2500 * time.Microsecond} {
+		t.Run(by.String(), func(t *testing.T) {
+			onClusters(t, func(t *testing.T, r *rig) {
+				links := []string{"c1-n1", "c1-n2", "c1-n3"}
+				r.hold(t, "k1") // connects
+				r.apply(t, Fault{Kind: Delay, Targets: links, Delay: by})
+				began := r.cluster.Now()
+				require.Equal(t, history.TypeOK, r.acquire(t, "c1", "k2", time.Second).Type)
+				require.GreaterOrEqual(t, time.Duration(r.cluster.Now()-began), 2*by-2*time.Millisecond, "there and back")
+				r.sleep(100 * time.Millisecond)
+				r.apply(t, Fault{Kind: Heal, Targets: links})
+				for _, end := range r.faults()[3:] {
+					require.True(t, end.Effective)
+					require.GreaterOrEqual(t, duration(t, end.Measured, "shortest"), by-delaySlack)
+					require.Less(t, duration(t, end.Measured, "shortest"), by+20*time.Millisecond)
+					require.GreaterOrEqual(t, number(t, end.Measured, "messages"), 2)
+				}
+			})
+		})
+	}
+}
+
+// Far nodes are a delay of the scenario's setting; another may come on top.
+func TestDelay_OverlappingDelaysAddUp(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		links := []string{"c1-n1", "c1-n2", "c1-n3"}
+		latency := func(key string) time.Duration {
+			defer r.sleep(300 * time.Millisecond)
+			began := r.cluster.Now()
+			require.Equal(t, history.TypeOK, r.acquire(t, "c1", key, time.Second).Type)
+			return time.Duration(r.cluster.Now() - began)
+		}
+		near := latency("k0")
+		background := r.apply(t, Fault{Kind: Delay, Targets: links, Delay: 10 * time.Millisecond, Background: true})
+		far := latency("k1")
+		require.Greater(t, far, near+18*time.Millisecond)
+		more := r.apply(t, Fault{Kind: Delay, Targets: links, Delay: 20 * time.Millisecond, Direction: cluster.ToNode})
+		require.InDelta(t, far+20*time.Millisecond, latency("k2"), float64(2*time.Millisecond))
+		r.end(t, more)
+		require.InDelta(t, far, latency("k3"), float64(2*time.Millisecond), "the setting is still there")
+		r.end(t, background)
+		for _, f := range r.faults() {
+			require.True(t, f.Effective)
+		}
+		require.Less(t, latency("k4"), far)
+	})
+}
+
+func TestIntercept_CountsMessages(t *testing.T) {
+	for _, kind := range []Kind{Hold, Lose, Drop} {
+		for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+			t.Run(string(kind)+" "+string(part), func(t *testing.T) {
+				onClusters(t, func(t *testing.T, r *rig) {
+					links := []string{"c1-n1", "c1-n2"}
+					r.apply(t, Fault{Kind: kind, Targets: links, Command: "SET", Part: part})
+					require.Equal(t, history.TypeFail, r.acquire(t, "c1", "k1", 60*time.Millisecond).Type, "the SETs got lost on their way")
+					r.apply(t, Fault{Kind: LetGo, Targets: links})
+					for _, end := range r.faults()[2:] {
+						require.Equal(t, history.PhaseEnd, end.Phase)
+						require.Equal(t, "1", end.Measured["messages"])
+						require.True(t, end.Effective)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What one intercept met proves no other. A link lets go of everything at once, so the record of one must not go on
+// when another is ended.
+func TestIntercept_CountsItsOwnMessages_EndsWithAllOnTheLink(t *testing.T) {
+	onVirtual(t, func(t *testing.T, r *rig) {
+		met := r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: cluster.PartCommand})
+		r.apply(t, Fault{Kind: Lose, Targets: []string{"c1-n1"}, Command: "UNLINK", Part: cluster.PartReply})
+		r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n2"}, Command: "GET", Part: cluster.PartReply})
+		r.hold(t, "k1")
+		r.end(t, met)
+		require.Empty(t, r.nemesis.activeOn("c1-n1", Hold, Lose, Drop))
+		require.Len(t, r.nemesis.activeOn("c1-n2", Hold), 1, "another link keeps its own")
+		messages, effective := map[int]string{}, map[int]bool{}
+		for _, f := range r.faults()[3:] {
+			messages[f.ID], effective[f.ID] = f.Measured["messages"], f.Effective
+		}
+		require.Equal(t, map[int]string{1: "1", 2: "0"}, messages)
+		require.Equal(t, map[int]bool{1: true, 2: false}, effective)
+	})
+}
+
+func TestFaults_CountAffectedMessages(t *testing.T) {
+	for _, f := range []Fault{
+		{Kind: Cut, Targets: []string{"c1-n1"}},
+		{Kind: Cut, Targets: []string{"c1-n1"}, Direction: cluster.ToClient},
+		{Kind: Delay, Targets: []string{"c1-n1"}, Delay: 5 * time.Millisecond},
+		{Kind: Pause, Targets: []string{"n1"}},
+		{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: cluster.PartReply},
+	} {
+		t.Run(string(f.Kind)+" "+string(f.Direction), func(t *testing.T) {
+			onClusters(t, func(t *testing.T, r *rig) {
+				r.hold(t, "k1") // connects
+				begun := r.apply(t, f)
+				r.sleep(20 * time.Millisecond)
+				end := r.end(t, begun)
+				require.Zero(t, *end.Affected, "nobody asked for anything")
+				require.Empty(t, end.SentAt)
+				from := r.cluster.Now()
+				r.sleep(20 * time.Millisecond)
+				begun = r.apply(t, f)
+				r.acquire(t, "c1", "k2", time.Second)
+				r.sleep(200 * time.Millisecond) // n1 may be the one that the majority did not wait for
+				end = r.end(t, begun)
+				require.Positive(t, *end.Affected)
+				if f.Kind == Cut || f.Kind == Hold {
+					require.NotEmpty(t, end.SentAt)
+					require.LessOrEqual(t, from, end.SentAt[0])
+					require.IsIncreasing(t, append(slices.Compact(end.SentAt), r.cluster.Now()))
+				}
+			})
+		})
+	}
+}
