@@ -2,7 +2,7 @@ package redlock_test
 
 import (
 	"context"
-	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,34 +15,6 @@ import (
 	"example.org/lockproof/redlock/rig"
 )
 
-func TestExtend(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		l := c.User(1).Must(t)
-		time.Sleep(rig.TTL / 2)
-		require.NoError(t, l.Extend(t.Context()))
-		require.Equal(t, 988*time.Millisecond, l.Validity())
-		synctest.Wait()
-		for _, s := range c.Servers {
-			require.Equal(t, rig.TTL, s.TTL(rig.Key))
-		}
-	})
-}
-
-func TestExtendThatFailsLeavesValidity(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1)
-		l := u.Must(t)
-		time.Sleep(rig.TTL / 2)
-		u.Reach(1, 2)
-		require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrNoMajority)
-		require.Equal(t, 488*time.Millisecond, l.Validity())
-
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.ErrorIs(t, l.Extend(ctx), context.Canceled)
-	})
-}
-
 func TestExtendOfExpiredLease(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
@@ -50,7 +22,11 @@ func TestExtendOfExpiredLease(t *testing.T) {
 		time.Sleep(l.Validity() + time.Millisecond)
 		require.Negative(t, l.Validity())
 		require.NoError(t, l.Extend(t.Context()), "the keys are still ours: the margin has not passed")
-		require.Positive(t, l.Validity())
+		require.Equal(t, 988*time.Millisecond, l.Validity())
+		synctest.Wait()
+		for _, s := range c.Servers {
+			require.Equal(t, rig.TTL, s.TTL(rig.Key))
+		}
 
 		time.Sleep(rig.TTL)
 		require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
@@ -58,56 +34,32 @@ func TestExtendOfExpiredLease(t *testing.T) {
 	})
 }
 
-// Who is told that a majority has the key no more holds nothing from then on,
-// whatever is left of the validity.
+// Who is told that a majority has the key no more holds nothing from then on, whatever is left of the validity. The nodes
+// that still had the key have prolonged it, and it is taken back.
 func TestExtendOfALostLeaseEndsIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone, cut []int
 		want      error
-		over      bool
+		validity  time.Duration
+		owners    int
 	}{
-		"a majority has lost it":     {gone: []int{1, 2, 3}, want: redlock.ErrLost, over: true},
-		"a majority does not answer": {cut: []int{1, 2, 3}, want: redlock.ErrNoMajority},
+		"a majority has lost it":     {[]int{1, 2, 3}, nil, redlock.ErrLost, 0, 0},
+		"a majority does not answer": {nil, []int{1, 2, 3}, redlock.ErrNoMajority, 488 * time.Millisecond, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 				u := c.User(1)
 				l := u.Must(t)
+				time.Sleep(rig.TTL / 2)
 				c.Free(tc.gone...)
-				if len(tc.cut) > 0 {
-					u.Each((*rig.Link).Cut, tc.cut...)
-				}
+				u.Cut(tc.cut...)
 				require.ErrorIs(t, l.Extend(t.Context()), tc.want)
-				require.Equal(t, tc.over, l.Validity() <= 0, l.Validity())
+				require.Equal(t, tc.validity, max(l.Validity(), 0))
+				synctest.Wait()
+				require.Len(t, strings.Join(c.Owners(), ""), tc.owners*len(l.Token()))
 			})
 		})
 	}
-}
-
-// The nodes that still had the key have prolonged it, and nobody believes in it.
-func TestExtendOfALostLeaseReleasesWhatIsLeft(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		l := c.User(1).Must(t)
-		synctest.Wait()
-		c.Free(1, 2, 3)
-		require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
-		synctest.Wait()
-		require.Equal(t, make([]string, 5), c.Owners())
-	})
-}
-
-// A SET that is under way when its lease is lost is released after its answer.
-func TestALateSetOfALostLeaseLeavesNoKey(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1)
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 10*time.Millisecond)) }, 5)
-		l := u.Must(t)
-		c.Free(1, 2, 3)
-		require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
-		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrLost)
-		require.NoError(t, u.Close())
-		require.Equal(t, make([]string, 5), c.Owners())
-	})
 }
 
 func TestExtendTooLate(t *testing.T) {
@@ -177,9 +129,7 @@ func TestReleaseTellsWhatWasFound(t *testing.T) {
 				u := c.User(1)
 				l := u.Must(t)
 				c.Free(tc.gone...)
-				if len(tc.cut) > 0 {
-					u.Each((*rig.Link).Cut, tc.cut...)
-				}
+				u.Cut(tc.cut...)
 				err := l.Release(t.Context())
 				if tc.want == nil {
 					require.NoError(t, err)
@@ -194,12 +144,13 @@ func TestReleaseTellsWhatWasFound(t *testing.T) {
 	}
 }
 
-// A release under a context that has ended is sent all the same.
-func TestReleaseUnderEndedContext(t *testing.T) {
+// Under a context that has ended no extension is sent, and a release all the same.
+func TestExtendAndReleaseUnderEndedContext(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l := c.User(1).Must(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
+		require.ErrorIs(t, l.Extend(ctx), context.Canceled)
 		if err := l.Release(ctx); err != nil {
 			require.ErrorIs(t, err, context.Canceled)
 		}
@@ -220,21 +171,6 @@ func TestFailedReleaseIsTriedAgain(t *testing.T) {
 		u.Links[4].OnCommand(nil)
 		time.Sleep(rig.TTL / 4)
 		require.Empty(t, c.Owners()[4])
-	})
-}
-
-func TestCloseBringsOnTheLastTry(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1)
-		l := u.Must(t)
-		u.Each((*rig.Link).Cut, 5)
-		require.NoError(t, l.Release(t.Context()))
-		synctest.Wait()
-		u.Links[4].OnCommand(nil)
-		began := time.Now()
-		require.NoError(t, u.Close())
-		require.Zero(t, time.Since(began))
-		require.Equal(t, make([]string, 5), c.Owners())
 	})
 }
 
@@ -270,24 +206,6 @@ func TestReleaseOfASlowSetWithoutReply(t *testing.T) {
 		require.Empty(t, c.Owners()[4])
 		require.Less(t, time.Since(began), rig.TTL/2)
 		time.Sleep(2 * time.Hour)
-	})
-}
-
-// The script is sent in full only to servers that do not know it.
-func TestScriptsAreSentOnce(t *testing.T) {
-	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1)
-		var full atomic.Int32
-		u.Links[0].OnCommand(func(command string) error {
-			if command == "eval" {
-				full.Add(1)
-			}
-			return nil
-		})
-		for range 3 {
-			require.NoError(t, u.Must(t).Release(t.Context()))
-		}
-		require.EqualValues(t, 1, full.Load())
 	})
 }
 
@@ -330,15 +248,7 @@ func TestALostReleaseIsSentAgainAfterTheNodeTimeout(t *testing.T) {
 		u := c.User(1, rig.Patient(timeout))
 		u.WarmUp(t)
 		l := u.Must(t)
-		u.Each(func(l *rig.Link) {
-			var lost atomic.Bool
-			l.OnCommand(func(command string) error {
-				if command == "evalsha" && !lost.Swap(true) {
-					return rig.ErrLost
-				}
-				return nil
-			})
-		}, 1, 2)
+		u.Each(func(l *rig.Link) { l.OnCommand(once(rig.Failing("evalsha", rig.ErrLost))) }, 1, 2)
 		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrNoMajority)
 		require.Equal(t, []string{l.Token(), l.Token(), ""}, c.Owners())
 		time.Sleep(rig.TTL / 10)
@@ -350,10 +260,9 @@ func TestALostReleaseIsSentAgainAfterTheNodeTimeout(t *testing.T) {
 func once(fault func(string) error) func(string) error {
 	var happened atomic.Bool
 	return func(command string) error {
-		err := fault(command)
-		if err == nil || happened.Swap(true) {
-			return nil
+		if err := fault(command); err != nil && !happened.Swap(true) {
+			return err
 		}
-		return io.ErrUnexpectedEOF
+		return nil
 	}
 }

@@ -29,30 +29,27 @@ func TestWatchKeepsTheLease(t *testing.T) {
 }
 
 func TestWatchEndsItsContextBeforeValidity(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1)
-		l := u.Must(t)
-		ctx := l.Watch(t.Context())
-		time.Sleep(rig.TTL / 10)
-		u.Each((*rig.Link).Cut)
-		<-ctx.Done()
-		require.Equal(t, 20*time.Millisecond, l.Validity(), "2 % of the TTL ahead")
-		require.ErrorIs(t, context.Cause(ctx), redlock.ErrExpiring)
-		require.ErrorIs(t, context.Cause(ctx), redlock.ErrNoMajority)
-	})
-}
-
-// Extensions that hang must not keep the guard from acting.
-func TestWatchEndsWhileAnExtensionHangs(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1, rig.Patient(time.Minute))
-		l := u.Must(t)
-		u.Each(func(l *rig.Link) { l.OnReply(rig.Slow("evalsha", 2*time.Second)) })
-		ctx := l.Watch(t.Context())
-		<-ctx.Done()
-		require.Equal(t, 20*time.Millisecond, l.Validity())
-		require.ErrorIs(t, context.Cause(ctx), redlock.ErrExpiring)
-	})
+	for name, c := range map[string]struct {
+		fault func(*rig.Link)
+		cause error
+	}{
+		"extensions fail": {(*rig.Link).Cut, redlock.ErrNoMajority},
+		"extensions hang": {func(l *rig.Link) { l.OnReply(rig.Slow("evalsha", 2*time.Second)) }, redlock.ErrExpiring},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig.InBubble(t, 5, func(t *testing.T, cl *rig.Cluster) {
+				u := cl.User(1, rig.Patient(time.Minute))
+				l := u.Must(t)
+				ctx := l.Watch(t.Context())
+				time.Sleep(rig.TTL / 10)
+				u.Each(c.fault)
+				<-ctx.Done()
+				require.Equal(t, 20*time.Millisecond, l.Validity(), "2 % of the TTL ahead")
+				require.ErrorIs(t, context.Cause(ctx), redlock.ErrExpiring)
+				require.ErrorIs(t, context.Cause(ctx), c.cause)
+			})
+		})
+	}
 }
 
 // A lease that is over as watching begins is ended, and not extended: two goroutines
@@ -73,34 +70,22 @@ func TestWatchDoesNotExtendWhatEnds(t *testing.T) {
 	})
 }
 
-func TestWatchTriesAgain(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1)
-		l := u.Must(t)
-		ctx := l.Watch(t.Context())
-		u.Each((*rig.Link).Cut)
-		time.Sleep(600 * time.Millisecond)
-		u.Each(func(l *rig.Link) { l.OnCommand(nil) })
-		time.Sleep(rig.TTL)
-		require.NoError(t, ctx.Err())
-		require.Positive(t, l.Validity())
-	})
-}
-
 // The less validity is left, the sooner it is tried again: a third of the TTL after
-// the second failure would be too late here.
+// the second failure would be too late for the longer outage.
 func TestWatchTriesEverSooner(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		u := c.User(1)
-		l := u.Must(t)
-		ctx := l.Watch(t.Context())
-		u.Each((*rig.Link).Cut)
-		time.Sleep(850 * time.Millisecond)
-		u.Each(func(l *rig.Link) { l.OnCommand(nil) })
-		time.Sleep(rig.TTL)
-		require.NoError(t, ctx.Err())
-		require.Positive(t, l.Validity())
-	})
+	for _, outage := range []time.Duration{600 * time.Millisecond, 850 * time.Millisecond} {
+		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+			u := c.User(1)
+			l := u.Must(t)
+			ctx := l.Watch(t.Context())
+			u.Each((*rig.Link).Cut)
+			time.Sleep(outage)
+			u.Each(func(l *rig.Link) { l.OnCommand(nil) })
+			time.Sleep(rig.TTL)
+			require.NoError(t, ctx.Err(), outage)
+			require.Positive(t, l.Validity())
+		})
+	}
 }
 
 func TestWatchIsToldOfLoss(t *testing.T) {
@@ -114,6 +99,8 @@ func TestWatchIsToldOfLoss(t *testing.T) {
 		require.ErrorIs(t, context.Cause(ctx), redlock.ErrLost)
 		require.Less(t, time.Since(began), rig.TTL/2, "at the first extension, not at the end")
 		require.LessOrEqual(t, l.Validity(), time.Duration(0))
+		synctest.Wait()
+		require.Equal(t, make([]string, 5), c.Owners(), "what is left of it is taken back")
 	})
 }
 
@@ -144,18 +131,5 @@ func TestWatchEndsWithItsParent(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, u.Close(), "nothing goes on")
 		require.Zero(t, time.Since(began))
-	})
-}
-
-func TestWatchTakesBackWhatIsLost(t *testing.T) {
-	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		l := c.User(1).Must(t)
-		ctx := l.Watch(t.Context())
-		synctest.Wait()
-		c.Free(1, 2, 3)
-		<-ctx.Done()
-		require.ErrorIs(t, context.Cause(ctx), redlock.ErrLost)
-		synctest.Wait()
-		require.Equal(t, make([]string, 5), c.Owners())
 	})
 }

@@ -50,21 +50,27 @@ func TestNodeIsIdentifiedByAnAnswerOnly(t *testing.T) {
 	})
 }
 
+// answerInfo has servers answer INFO.
+func answerInfo(c *rig.Cluster, answer func(*server.Peer)) {
+	for _, s := range c.Servers {
+		s.Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
+			if cmd == "INFO" {
+				answer(p)
+			}
+			return cmd == "INFO"
+		})
+	}
+}
+
 func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
 	for name, held := range map[string]bool{"that gives its rig.Key": false, "whose rig.Key is another's": true} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 				var asked atomic.Int32
-				for _, s := range c.Servers {
-					s.Server().SetPreHook(func(c *server.Peer, cmd string, args ...string) bool {
-						if cmd != "INFO" {
-							return false
-						}
-						asked.Add(1)
-						c.WriteError("NOPERM this user has no permissions to run the 'info' command")
-						return true
-					})
-				}
+				answerInfo(c, func(p *server.Peer) {
+					asked.Add(1)
+					p.WriteError("NOPERM this user has no permissions to run the 'info' command")
+				})
 				u := c.User(1, rig.Guarded(0))
 				if held {
 					c.Occupy("another", 1, 2, 3)
@@ -140,14 +146,12 @@ func TestGuardCostsNothingForEachLock(t *testing.T) {
 		time.Sleep(rig.Settled)
 		u := ps.Guarded(1)
 		for range 3 {
-			require.NoError(t, u.Must(t).Release(t.Context()))
-			synctest.Wait()
+			u.WarmUp(t)
 		}
 		asked := ps.Asked()
 		require.LessOrEqual(t, asked, 9)
 		for range 100 {
-			require.NoError(t, u.Must(t).Release(t.Context()))
-			synctest.Wait()
+			u.WarmUp(t)
 		}
 		require.Equal(t, asked, ps.Asked())
 		ps.All[0].Restart()
@@ -166,8 +170,7 @@ func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
 				u := ps.Guarded(1, rig.Clients(func(o *redis.Options) { o.MaxRetries = 1 }))
 				u.Reach(1, 2)
 				for range 3 {
-					require.NoError(t, u.Must(t).Release(t.Context()))
-					synctest.Wait()
+					u.WarmUp(t)
 				}
 				asked := ps.All[0].Asked.Load()
 				p := ps.All[0]
@@ -206,8 +209,7 @@ func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
 		time.Sleep(rig.Settled)
 		u1, u2 := ps.Guarded(1), ps.Guarded(2)
 		for range 2 {
-			require.NoError(t, u1.Must(t).Release(t.Context()))
-			synctest.Wait()
+			u1.WarmUp(t)
 		}
 		for _, p := range ps.All {
 			p.Restart()
@@ -254,13 +256,7 @@ func TestGuardNeedsAnUptime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
-				c.Servers[0].Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
-					if cmd != "INFO" {
-						return false
-					}
-					answer(p)
-					return true
-				})
+				answerInfo(c, answer)
 				u := c.User(1, rig.Guarded(rig.Longest))
 				for range 2 {
 					_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)

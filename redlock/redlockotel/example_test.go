@@ -19,29 +19,14 @@ import (
 func Example() {
 	reader := sdkmetric.NewManualReader() // in production an exporter
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))
-	observer, err := redlockotel.New(redlockotel.WithMeterProvider(meters))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	observer, _ := redlockotel.New(redlockotel.WithMeterProvider(meters))
 	m := miniredis.NewMiniRedis()
-	if err := m.Start(); err != nil {
-		fmt.Println(err)
-		return
-	}
+	_ = m.Start()
 	defer m.Close()
 	client := redis.NewClient(&redis.Options{Addr: m.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
 	defer client.Close()
-	nodes, err := server.Nodes([]redis.UniversalClient{client}, observer.Nodes)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	plain, err := redlock.New(nodes, redlock.Options{NodeTimeout: time.Second})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	nodes, _ := server.Nodes([]redis.UniversalClient{client}, observer.Nodes)
+	plain, _ := redlock.New(nodes, redlock.Options{NodeTimeout: time.Second})
 	lock := observer.Lock(plain)
 	ctx := context.Background()
 	if lease, err := lock.Acquire(ctx, "invoice-42", 10*time.Second); err == nil {
@@ -50,9 +35,7 @@ func Example() {
 	lock.Close() // by now all answers are counted
 
 	var measured metricdata.ResourceMetrics
-	if err := reader.Collect(ctx, &measured); err != nil {
-		fmt.Println(err)
-	}
+	_ = reader.Collect(ctx, &measured)
 	for _, m := range measured.ScopeMetrics[0].Metrics {
 		fmt.Println(m.Name, m.Unit)
 	}

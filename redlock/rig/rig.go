@@ -191,15 +191,18 @@ func Slow(name string, d time.Duration) func(string) error {
 	}
 }
 
-// Breaking fails at commands of a name.
-func Breaking(name string) func(string) error {
+// Failing fails at commands of a name.
+func Failing(name string, with error) func(string) error {
 	return func(command string) error {
 		if command == name {
-			return io.ErrUnexpectedEOF
+			return with
 		}
 		return nil
 	}
 }
+
+// Breaking ends the connection at commands of a name.
+func Breaking(name string) func(string) error { return Failing(name, io.ErrUnexpectedEOF) }
 
 // Losing fails at replies to commands of a name. It waits until the server has
 // carried out all that it was sent: the name is that of the last command of a
@@ -328,6 +331,13 @@ func (u *User) Each(do func(*Link), nodes ...int) {
 				do(l)
 			}
 		}
+	}
+}
+
+// Cut cuts these links.
+func (u *User) Cut(nodes ...int) {
+	if len(nodes) > 0 {
+		u.Each((*Link).Cut, nodes...)
 	}
 }
 
