@@ -3,6 +3,8 @@ package clustertest
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -67,6 +69,33 @@ func Dial(t testing.TB, addr, password string) *redis.Client {
 	})
 	t.Cleanup(func() { c.Close() })
 	return c
+}
+
+// OwnState gives a test a state folder of its own: where the records of runs are.
+func OwnState(t *testing.T) (folder string) {
+	t.Helper()
+	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "TMPDIR"} {
+		t.Setenv(variable, t.TempDir())
+	}
+	return filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockproof", "runs")
+}
+
+// Records lists those in it.
+func Records(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockproof", "runs", "run-*.jsonl"))
+	require.NoError(t, err)
+	return files
+}
+
+// RefusesStrangers dials servers without their password, as another user of the machine can.
+func RefusesStrangers(t *testing.T, addresses []string) {
+	t.Helper()
+	for _, addr := range addresses {
+		stranger := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, Protocol: 2, DisableIdentity: true})
+		require.ErrorContains(t, stranger.Ping(ctx).Err(), "NOAUTH", addr)
+		require.NoError(t, stranger.Close())
+	}
 }
 
 // ctx never ends: a test's own context belongs to real time.

@@ -1,11 +1,10 @@
 package virtual_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -18,29 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/virtual"
-	"example.org/lockproof/harness/cluster/virtual/bubble"
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
-
-// onRelease lets do speak to a node of a release, in a bubble.
-func onRelease(name string, do func(c cluster.Cluster, rdb *redis.Client) error) (err error) {
-	maker, err := virtual.Kind.Open(ctx, cluster.Choice{Server: name}, nil)
-	if err != nil {
-		return err
-	}
-	failed := bubble.Run(func() {
-		var c cluster.Cluster
-		if c, err = maker.New(ctx, cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Seed: 1,
-			Persistence: cluster.PersistAlways, Record: func(history.Event) {}}); err != nil {
-			return
-		}
-		rdb := connect(c.(*virtual.Cluster), "c1", "n1")
-		err = errors.Join(do(c, rdb), rdb.Close(), c.Close())
-	})
-	return errors.Join(failed, err)
-}
 
 // What a server answers is in the third column as redis-cli would show it.
 func TestCommandsThatCompare(t *testing.T) {
@@ -71,52 +51,41 @@ func TestCommandsThatCompare(t *testing.T) {
 		{"SET k a", "SET k b IFDEQ 0123456789abcdef", says{"redis-8.4": "ERR SET is modelled"}, "a"},
 	} {
 		for release, want := range c.answers {
-			require.NoError(t, onRelease(release, func(_ cluster.Cluster, rdb *redis.Client) error {
+			on(t, release, clustertest.Config(1, nil), func(b clustertest.Bench) {
+				rdb := b.Over("c1", "n1")
 				reply(rdb, words(c.before))
 				got := reply(rdb, words(c.command))
-				if !strings.HasPrefix(got, want) {
-					return fmt.Errorf("%s: %s; %s was answered %s, not %s", release, c.before, c.command, got, want)
+				require.True(t, strings.HasPrefix(got, want), "%s: %s; %s was answered %s, not %s", release, c.before, c.command, got, want)
+				if !strings.HasPrefix(want, unknown) && want != "ERR syntax error" {
+					require.Equal(t, c.after, reply(rdb, []any{"GET", "k"}), "%s: %s; %s", release, c.before, c.command)
 				}
-				known := !strings.HasPrefix(want, unknown) && want != "ERR syntax error"
-				if left := reply(rdb, []any{"GET", "k"}); known && left != c.after {
-					return fmt.Errorf("%s: %s; %s left %s, not %s", release, c.before, c.command, left, c.after)
-				}
-				return nil
-			}))
+			})
 		}
 	}
 }
 
 // In a transaction they are refused, and with them all of it.
 func TestWhatComparesCannotQueue(t *testing.T) {
-	require.NoError(t, onRelease("redis-8.4", func(_ cluster.Cluster, rdb *redis.Client) error {
-		conn := rdb.Conn()
+	on(t, "redis-8.4", clustertest.Config(1, nil), func(b clustertest.Bench) {
+		conn := b.Over("c1", "n1").Conn()
 		defer conn.Close()
-		say := func(command string) string {
-			v, err := conn.Do(ctx, words(command)...).Result()
-			return fmt.Sprint(v, " ", err)
+		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"DELEX k IFEQ a", "not modelled"}, {"EXEC", "EXECABORT"},
+			{"EXISTS k", "0 "}, {"SET k a", "OK"}, {"DELEX k IFEQ a", "1 "}} { // the transaction is over
+			v, err := conn.Do(ctx, words(c[0])...).Result()
+			require.Contains(t, fmt.Sprint(v, " ", err), c[1])
 		}
-		say("MULTI")
-		require.Contains(t, say("SET k a"), "QUEUED")
-		require.Contains(t, say("DELEX k IFEQ a"), "not modelled")
-		require.Contains(t, say("EXEC"), "EXECABORT")
-		require.Contains(t, say("EXISTS k"), "0 ")
-		require.Contains(t, say("SET k a"), "OK")
-		require.Contains(t, say("DELEX k IFEQ a"), "1 ", "the transaction is over")
-		return nil
-	}))
+	})
 }
 
 func TestReleasesTellTheirVersion(t *testing.T) {
 	for release, want := range map[string]string{
 		"": "redis_version:7.0.15", "redis-8.4": "redis_version:8.4.0", "valkey-9.0": "valkey_version:9.0.0",
 	} {
-		require.NoError(t, onRelease(release, func(c cluster.Cluster, rdb *redis.Client) error {
-			require.Contains(t, rdb.Info(ctx, "server").Val(), want)
-			require.Contains(t, c.Server(), "miniredis")
-			require.Contains(t, c.Server(), release)
-			return nil
-		}))
+		on(t, release, clustertest.Config(1, nil), func(b clustertest.Bench) {
+			require.Contains(t, b.Over("c1", "n1").Info(ctx, "server").Val(), want)
+			require.Contains(t, b.Server(), "miniredis")
+			require.Contains(t, b.Server(), release)
+		})
 	}
 	_, err := virtual.Kind.Open(ctx, cluster.Choice{Server: "redis-9"}, nil)
 	require.ErrorContains(t, err, "there are redis-7.0, redis-8.4, valkey-9.0")
@@ -194,15 +163,16 @@ func compareWith(t *testing.T, release string, real *redis.Client, commands [][]
 	for _, c := range commands {
 		want = append(want, answer(real, c))
 	}
-	require.NoError(t, onRelease(release, func(_ cluster.Cluster, rdb *redis.Client) error {
+	on(t, release, clustertest.Config(1, nil), func(b clustertest.Bench) {
+		rdb := b.Over("c1", "n1")
 		for i, c := range commands {
-			if got := answer(rdb, c); got != want[i] {
-				return fmt.Errorf("%v: %s answers %q, the virtual node %q, after %v", c, release, want[i], got, commands[max(0, i-8):i])
-			}
+			require.Equal(t, want[i], answer(rdb, c), "%v after %v", c, commands[max(0, i-8):i])
 		}
-		return nil
-	}))
+	})
 }
+
+// reply is what a server answers.
+func reply(rdb *redis.Client, c []any) string { return coarse(rdb.Do(ctx, c...), beat) }
 
 // answer is a reply without the little time that has passed.
 func answer(rdb *redis.Client, c []any) string {
@@ -217,39 +187,37 @@ func answer(rdb *redis.Client, c []any) string {
 // realServers gives a client for each release that a real server has.
 func realServers(t *testing.T) map[string]*redis.Client {
 	found := map[string]*redis.Client{}
-	add := func(network, addr string) {
-		rdb := redis.NewClient(&redis.Options{Network: network, Addr: addr, Protocol: 2, MaxRetries: -1, DisableIdentity: true,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
-		t.Cleanup(func() { _ = rdb.Close() })
-		var info string
-		require.Eventually(t, func() bool {
-			var err error
-			info, err = rdb.Info(context.Background(), "server").Result()
-			return err == nil
-		}, time.Minute, 10*time.Millisecond, "%s does not answer", addr)
-		found[releaseOf(info)] = rdb
-	}
+	add := func(rdb *redis.Client) { found[releaseOf(rdb.Info(ctx, "server").Val())] = rdb }
 	for _, program := range []string{"redis-server", "valkey-server"} {
-		path, err := exec.LookPath(program)
-		if err != nil {
-			continue
+		if path, err := exec.LookPath(program); err == nil {
+			add(realServer(t, path))
 		}
-		dir := tempDir(t)
-		socket := filepath.Join(dir, "socket")
-		server := exec.Command(path, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "")
-		require.NoError(t, server.Start())
-		t.Cleanup(func() {
-			_ = server.Process.Kill()
-			_ = server.Wait()
-		})
-		add("unix", socket)
 	}
 	for _, addr := range needs.ServerAddresses() {
 		_, _, err := net.SplitHostPort(addr)
 		require.NoError(t, err, needs.ServersVariable)
-		add("tcp", addr)
+		add(answering(t, "tcp", addr))
 	}
 	return found
+}
+
+// realServer starts one that listens on a Unix socket only.
+func realServer(t *testing.T, program string) *redis.Client {
+	dir := tempDir(t)
+	socket := filepath.Join(dir, "socket")
+	server := exec.Command(program, "--port", "0", "--unixsocket", socket, "--dir", dir, "--save", "")
+	require.NoError(t, server.Start())
+	t.Cleanup(func() { _, _ = server.Process.Kill(), server.Wait() })
+	return answering(t, "unix", socket)
+}
+
+// answering is a client of a server, once that answers.
+func answering(t *testing.T, network, addr string) *redis.Client {
+	rdb := redis.NewClient(&redis.Options{Network: network, Addr: addr, Protocol: 2, MaxRetries: -1, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
+	t.Cleanup(func() { _ = rdb.Close() })
+	require.Eventually(t, func() bool { return rdb.Ping(ctx).Err() == nil }, time.Minute, 10*time.Millisecond, "%s does not answer", addr)
+	return rdb
 }
 
 // releaseOf is the release with the same commands as a server's, "" for none.
@@ -274,4 +242,126 @@ func releaseOf(info string) string {
 		return "valkey-9.0"
 	}
 	return ""
+}
+
+// The differential test gives a virtual node and a real redis-server the same
+// commands at the same times, through the same restarts, and compares every
+// reply. The real one runs under the preload shim, which lets its clock stand
+// still but for the steps of the plan: however busy the machine is, nothing is
+// late. All times of a plan are multiples of beat, and every expiry falls in the
+// middle between two of them, which leaves room for what little goes by.
+const (
+	beat   = 40 * time.Millisecond
+	outage = 10 * beat // from the end of a server to the next command
+	rounds = 8         // plans for each persistence setting
+)
+
+const (
+	compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
+	compareAndExpire = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) else return 0 end`
+)
+
+// plan draws the deeds before any is done, so that both sides get the same.
+func plan(r *rand.Rand) []deed {
+	deeds := []deed{act("stop the clock", func(p pair) error {
+		const still = 1e-9 // a nanosecond in a second
+		if _, real := p.Node("n1").(cluster.Server); real {
+			return p.Node("n1").SetClock(ctx, 0, still)
+		}
+		return nil
+	})}
+	at := time.Duration(0)
+	moment := func(since time.Duration) {
+		at += since
+		deeds = append(deeds, until(at, since))
+	}
+	moment(beat)
+	for range 16 {
+		var commands [][]any
+		for range 1 + r.IntN(12) {
+			commands = append(commands, command(r))
+		}
+		deeds = append(deeds, say("n1", commands...))
+		moment(beat * time.Duration(1+r.IntN(3)))
+		if r.IntN(4) == 0 {
+			deeds = append(deeds, []func(string) deed{kill, shutdown}[r.IntN(2)]("n1"), start("n1"))
+			moment(outage)
+		}
+	}
+	return append(deeds, say("n1", []any{"KEYS", "*"}), everything("n1"))
+}
+
+// until lets time go by: of a real server, whose clock stands still, the clock alone.
+func until(at, since time.Duration) deed {
+	return act("at "+at.String(), func(p pair) error {
+		if _, real := p.Node("n1").(cluster.Server); real {
+			return p.Node("n1").SetClock(ctx, since, 0)
+		}
+		return p.Sleep(ctx, at-time.Duration(p.Now()))
+	})
+}
+
+var keys = []string{"a", "b", "fence:a", "counter"}
+
+// command draws one command. Of expiries, half come soon and half outlive an
+// outage.
+func command(r *rand.Rand) []any {
+	key, token := keys[r.IntN(len(keys))], fmt.Sprint("token", r.IntN(3))
+	ttl := (time.Duration(r.IntN(4))*beat + beat/2).Milliseconds()
+	if r.IntN(2) == 0 {
+		ttl += (outage + 5*beat).Milliseconds()
+	}
+	all := [][]any{
+		{"SET", key, token, "NX", "PX", ttl},
+		{"SET", key, token, "NX", "PX", ttl},
+		{"SET", key, token, "NX", "GET", "PX", ttl},
+		{"SET", key, token, "PX", ttl},
+		{"SET", key, token, "XX", "KEEPTTL"},
+		{"SET", key, r.IntN(100)},
+		{"GET", key},
+		{"PTTL", key},
+		{"EXISTS", key, "a"},
+		{"TYPE", key},
+		{"EVAL", compareAndDelete, 1, key, token},
+		{"EVAL", compareAndExpire, 1, key, token, ttl},
+		{"EVALSHA", redis.NewScript(compareAndDelete).Hash(), 1, key, token},
+		{"EVALSHA", redis.NewScript(compareAndExpire).Hash(), 1, key, token, ttl},
+		{"DEL", key},
+		{"GETDEL", key},
+		{"INCR", key},
+		{"INCR", "counter"},
+		{"SETNX", key, token},
+		{"PEXPIRE", key, ttl},
+		{"PEXPIRE", key, ttl, "GT"},
+		{"PEXPIRE", key, -1},
+		{"PERSIST", key},
+		{"RENAME", "a", "b"},
+		{"MSET", "a", token, "b", token},
+		{"KEYS", "*"},
+	}
+	if r.IntN(40) == 0 {
+		return []any{"FLUSHALL"}
+	}
+	return all[r.IntN(len(all))]
+}
+
+func TestVirtualNodesAnswerAsRedisDoes(t *testing.T) {
+	needsRedis(t)
+	for _, setting := range cluster.Persistences {
+		t.Run(string(setting), func(t *testing.T) {
+			t.Parallel()
+			for round := range uint64(rounds) {
+				cfg := clustertest.Config(1, func(cfg *cluster.Config) { cfg.Persistence, cfg.Delay = setting, 10*time.Microsecond })
+				compared(t, cfg, "", plan(rand.New(rand.NewPCG(round, uint64(len(setting))))))
+			}
+		})
+	}
+}
+
+// tempDir has a short name, as a socket must have.
+func tempDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "lockproof-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }

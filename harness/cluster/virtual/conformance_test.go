@@ -2,29 +2,67 @@ package virtual_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
 )
 
-func TestConformance(t *testing.T) {
-	clustertest.Run(t, virtual.Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
-		inBubble(t, func() {
-			c, err := virtual.New(clustertest.Config(nodes, change))
-			require.NoError(t, err)
-			var clients []*redis.Client
-			test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client {
-				clients = append(clients, connect(c, client, node))
-				return clients[len(clients)-1]
-			}})
-			for _, client := range clients {
-				require.NoError(t, client.Close())
-			}
-			require.NoError(t, c.Close())
-		})
+func TestConformance(t *testing.T) { clustertest.Run(t, virtual.Kind, with) }
+
+// with runs a test on a cluster in virtual time.
+func with(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+	t.Helper()
+	on(t, "", clustertest.Config(nodes, change), test)
+}
+
+// on runs a test on a cluster of a release in virtual time, "" for one that suits.
+func on(t *testing.T, release string, cfg cluster.Config, test func(clustertest.Bench)) {
+	t.Helper()
+	maker, err := virtual.Kind.Open(ctx, cluster.Choice{Server: release}, nil)
+	require.NoError(t, err)
+	inBubble(t, func() {
+		c, err := maker.New(ctx, cfg)
+		require.NoError(t, err)
+		var clients []*redis.Client
+		test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client {
+			clients = append(clients, connect(c, client, node))
+			return clients[len(clients)-1]
+		}})
+		for _, client := range clients {
+			_ = client.Close() // a test may have closed it
+		}
+		require.NoError(t, c.Close())
 	})
+}
+
+// keeps is a configuration of what a server keeps.
+func keeps(p cluster.Persistence) func(*cluster.Config) {
+	return func(cfg *cluster.Config) { cfg.Persistence = p }
+}
+
+// connect makes a go-redis client over a link.
+func connect(c cluster.Cluster, from, to string) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: to, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, PoolSize: 100, DisableIdentity: true, Protocol: 2,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		Dialer:                   virtual.Dial(c.(*virtual.Cluster), from),
+	})
+}
+
+// hearOfTheEnd lets the end of a connection reach its client, which would use it
+// again until then.
+func hearOfTheEnd(c cluster.Cluster) { _ = c.Sleep(ctx, time.Millisecond) }
+
+func look(t *testing.T, n cluster.Node) history.Node {
+	t.Helper()
+	seen, err := n.Look(ctx)
+	require.NoError(t, err)
+	return seen
 }

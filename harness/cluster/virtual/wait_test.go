@@ -9,61 +9,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/virtual"
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
 
-// newer opens a virtual pair of a release that knows WAITAOF.
-func newer(t *testing.T, setting cluster.Persistence) *virtual.Cluster {
-	t.Helper()
-	maker, err := virtual.Kind.Open(ctx, cluster.Choice{}, nil)
-	require.NoError(t, err)
-	c, err := maker.New(ctx, cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Replicas: map[string]string{"r1": "n1"},
-		Persistence: setting, Commands: []string{"WAITAOF"}, Seed: 1, Record: func(history.Event) {}})
-	require.NoError(t, err)
-	return c.(*virtual.Cluster)
-}
-
-// takes carries out deeds on a virtual pair, and gives the last reply and how long it took.
-func takes(t *testing.T, setting cluster.Persistence, deeds ...deed) (last string, took time.Duration) {
-	t.Helper()
-	inBubble(t, func() {
-		c := newer(t, setting)
-		p := pair{c, func(name string) *redis.Client { return connect(c, "c1", name) }}
-		for _, d := range deeds {
-			began := c.Now()
-			var err error
-			last, err = d.do(p)
-			require.NoError(t, err, d.what)
-			took = time.Duration(c.Now() - began)
-		}
-		require.NoError(t, c.Close())
-	})
-	return last, took
-}
-
 func TestWaitAOFAnswersWhenItIsOnTheDisks(t *testing.T) {
 	set := []any{"SET", "a", "1"}
-	reply, took := takes(t, cluster.PersistAlways, say("n1", set, []any{"WAITAOF", 1, 1, 5000}))
+	reply, took := modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", set, []any{"WAITAOF", 1, 1, 5000}))
 	require.Equal(t, "OK; [1 1]", reply)
 	require.Less(t, took, 50*time.Millisecond, "always has it on both disks before it is answered")
 
-	reply, took = takes(t, cluster.PersistEverysec, wait(300*time.Millisecond), say("n1", set, []any{"WAITAOF", 1, 0, 5000}))
+	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond), say("n1", set, []any{"WAITAOF", 1, 0, 5000}))
 	require.Regexp(t, `^OK; \[1 [01]\]$`, reply)
 	require.InDelta(t, 700*time.Millisecond, took, float64(10*time.Millisecond), "until the second is over")
-	reply, took = takes(t, cluster.PersistEverysec, wait(300*time.Millisecond), say("n1", set, []any{"WAITAOF", 0, 1, 5000}))
+	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond), say("n1", set, []any{"WAITAOF", 0, 1, 5000}))
 	require.Regexp(t, `^OK; \[[01] 1\]$`, reply)
 	require.Less(t, took, 2*time.Second, "a second for the disk, and one until the replica says so")
 	require.Greater(t, took, 600*time.Millisecond)
 
-	reply, took = takes(t, cluster.PersistNo, say("n1", set, []any{"WAITAOF", 1, 1, 700}))
+	reply, took = modelled(t, knowsWaitAOF(cluster.PersistNo), say("n1", set, []any{"WAITAOF", 1, 1, 700}))
 	require.Equal(t, "OK; [0 0]", reply, "nothing is ever synced")
 	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
-	reply, _ = takes(t, cluster.PersistNone, say("n1", set, []any{"WAITAOF", 0, 1, 300}))
+	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistNone), say("n1", set, []any{"WAITAOF", 0, 1, 300}))
 	require.Equal(t, "OK; [0 0]", reply, "a replica without a file does not say that it has anything on its disk")
-	reply, _ = takes(t, cluster.PersistAlways, cut, say("n1", set, []any{"WAITAOF", 1, 1, 300}))
+	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), cut, say("n1", set, []any{"WAITAOF", 1, 1, 300}))
 	require.Equal(t, "OK; [1 0]", reply)
 }
 
@@ -77,7 +48,7 @@ func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
 	}
 	for n := range 20 {
 		moment := wait(time.Duration(n) * 97 * time.Millisecond)
-		reply, _ := takes(t, cluster.PersistEverysec, moment, say("n1", []any{"SET", "a", "1"}, []any{"WAITAOF", 1, 1, 5000}),
+		reply, _ := modelled(t, knowsWaitAOF(cluster.PersistEverysec), moment, say("n1", []any{"SET", "a", "1"}, []any{"WAITAOF", 1, 1, 5000}),
 			power("n1"), power("r1"), start("r1"), say("r1", []any{"GET", "a"}))
 		require.Equal(t, "1", reply, n)
 	}
@@ -86,11 +57,11 @@ func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
 // Redis 7.0 does not know it, and says so; where it is known, transactions and scripts
 // cannot have it.
 func TestWaitAOFIsOfLaterReleases(t *testing.T) {
-	reply, _ := modelled(t, nil, say("n1", []any{"WAITAOF", 1, 1, 100}))
+	reply, _ := modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAITAOF", 1, 1, 100}))
 	require.Contains(t, reply, "ERR unknown command")
-	reply, _ = takes(t, cluster.PersistAlways, say("n1", []any{"MULTI"}, []any{"WAITAOF", 1, 1, 100}, []any{"EXEC"}))
+	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"MULTI"}, []any{"WAITAOF", 1, 1, 100}, []any{"EXEC"}))
 	require.Contains(t, reply, "ERR WAITAOF is not modelled")
-	reply, _ = takes(t, cluster.PersistAlways, say("n1", []any{"EVAL", "return redis.call('WAITAOF', 1, 1, 100)", 0}))
+	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"EVAL", "return redis.call('WAITAOF', 1, 1, 100)", 0}))
 	require.Contains(t, reply, "ERR WAITAOF is not modelled")
 	require.ErrorContains(t, virtual.Kind.Knows(cluster.Choice{Server: "redis-7.0"}, "WAITAOF"), "use --server redis-8.4")
 	require.NoError(t, virtual.Kind.Knows(cluster.Choice{}, "WAITAOF"))
@@ -127,8 +98,98 @@ func compareWaitAOF(t *testing.T, program string) {
 				say("n1", waitAOF(0, 1, 10)),        // it has written nothing
 				settle, cut, say("n1", set, waitAOF(1, 1, 1500)), say("n1", set, waitAOF(0, 1, 1500)),
 				heal, settle, say("n1", set, waitAOF(1, 1, 2800)), kill("r1"), say("n1", set, waitAOF(1, 1, 1500))}
-			compared(t, cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"}, Replicas: map[string]string{"r1": "n1"},
-				Persistence: setting, Commands: []string{"WAITAOF"}, Seed: 1, Record: func(history.Event) {}}, program, deeds)
+			compared(t, withReplica(knowsWaitAOF(setting)), program, deeds)
 		})
 	}
+}
+
+// withReplica is the configuration of a pair.
+func withReplica(change func(*cluster.Config)) cluster.Config {
+	return clustertest.Config(1, func(cfg *cluster.Config) {
+		cfg.Replicas = map[string]string{"r1": "n1"}
+		change(cfg)
+	})
+}
+
+// modelled carries out deeds on a virtual pair, and gives the last reply and how long it took.
+func modelled(t *testing.T, change func(*cluster.Config), deeds ...deed) (last string, took time.Duration) {
+	t.Helper()
+	on(t, "", withReplica(change), func(b clustertest.Bench) {
+		p := pair{b, func(name string) *redis.Client { return b.Over("c1", name) }}
+		for _, d := range deeds {
+			began := b.Now()
+			var err error
+			last, err = d.do(p)
+			require.NoError(t, err, d.what)
+			took = time.Duration(b.Now() - began)
+		}
+	})
+	return last, took
+}
+
+// knowsWaitAOF is a configuration of a release that knows WAITAOF.
+func knowsWaitAOF(p cluster.Persistence) func(*cluster.Config) {
+	return func(cfg *cluster.Config) { cfg.Persistence, cfg.Commands = p, []string{"WAITAOF"} }
+}
+
+func TestWaitAnswersWhenItKnows(t *testing.T) {
+	set := []any{"SET", "a", "1"}
+	reply, took := modelled(t, keeps(cluster.PersistNone), say("n1", set, []any{"WAIT", 1, 5000}))
+	require.Equal(t, "OK; 1", reply)
+	require.Less(t, took, 50*time.Millisecond, "it asks for the replica's word at once")
+	reply, took = modelled(t, keeps(cluster.PersistNone), cut, say("n1", set, []any{"WAIT", 1, 700}))
+	require.Equal(t, "OK; 0", reply)
+	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
+	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", set, []any{"WAIT", 2, 300}))
+	require.Equal(t, "OK; 1", reply, "it tells how many there are")
+	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAIT", 1}, []any{"WAIT", "x", 1}, []any{"WAIT", 1, "x"}, []any{"WAIT", 1, -1}))
+	require.Equal(t, "ERR wrong number of arguments for 'wait' command; ERR value is not an integer or out of range; "+
+		"ERR timeout is not an integer or out of range; ERR timeout is negative", reply)
+}
+
+// A master that stands still answers no WAIT and no WAITAOF, also when their time is up; it does when it runs on.
+func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
+	for want, command := range map[string][]any{"OK; 0": {"WAIT", 1, 1000}, "OK; [1 0]": {"WAITAOF", 1, 1, 1000}} {
+		on(t, "", withReplica(knowsWaitAOF(cluster.PersistAlways)), func(b clustertest.Bench) {
+			require.NoError(t, b.Link("r1", "n1").Cut(cluster.Both))
+			answered := make(chan string, 1)
+			go func() {
+				said, _ := say("n1", []any{"SET", "a", "1"}, command).do(pair{b, func(name string) *redis.Client { return b.Over("c1", name) }})
+				answered <- said
+			}()
+			time.Sleep(500 * time.Millisecond)
+			require.NoError(t, b.Node("n1").Pause(ctx))
+			time.Sleep(2 * time.Second)
+			require.Empty(t, answered, "a node that is paused has answered")
+			require.NoError(t, b.Node("n1").Resume(ctx))
+			require.Equal(t, want, <-answered)
+		})
+	}
+}
+
+// A link that is cut for longer than repl-timeout is given up on both sides; what the
+// replica has missed it is told when it comes back.
+func TestALinkThatIsSilentIsGivenUp(t *testing.T) {
+	linked := deed{"linked", func(p pair) (string, error) {
+		seen, err := p.Node("r1").Look(ctx)
+		return fmt.Sprint(seen.Replication.Linked), err
+	}}
+	reply, _ := modelled(t, keeps(cluster.PersistNone), cut, wait(50*time.Second), linked)
+	require.Equal(t, "true", reply, "nobody has noticed yet")
+	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, wait(90*time.Second), linked)
+	require.Equal(t, "false", reply)
+	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, say("n1", []any{"SET", "a", "1"}), wait(90*time.Second), heal, settle, say("r1", []any{"GET", "a"}))
+	require.Equal(t, "1", reply)
+}
+
+// A server that is shut down waits until its replicas have what it wrote, and no longer
+// than Redis does.
+func TestAMasterThatShutsDownWaitsForItsReplicas(t *testing.T) {
+	set := say("n1", []any{"SET", "a", "1"})
+	_, took := modelled(t, keeps(cluster.PersistNone), cut, set, shutdown("n1"))
+	require.InDelta(t, 10*time.Second, took, float64(20*time.Millisecond))
+	_, took = modelled(t, keeps(cluster.PersistNone), set, shutdown("n1"))
+	require.Less(t, took, 3*time.Second)
+	reply, _ := modelled(t, keeps(cluster.PersistNone), set, shutdown("n1"), promote, say("r1", []any{"GET", "a"}, []any{"SET", "b", "2"}))
+	require.Equal(t, "1; OK", reply)
 }
