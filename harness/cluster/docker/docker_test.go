@@ -23,44 +23,26 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// spawn starts a real client.
-func spawn(t *testing.T, c *Cluster, name string) (client.Worker, *heard) {
-	t.Helper()
-	h := &heard{done: make(chan client.Message, 16)}
-	setup := client.Setup{Name: name, Lock: locks.Reference, Options: locks.Options{TTL: 5 * time.Second}.WithDefaults()}
-	w, err := c.Spawn(t.Context(), setup, h.take)
-	require.NoError(t, err)
-	return w, h
-}
-
-// heard keeps the ends of a client's commands.
-type heard struct{ done chan client.Message }
-
-func (h *heard) take(m client.Message) {
-	if m.Done != 0 || m.Error != "" {
-		h.done <- m
-	}
-}
-
-func (h *heard) next(t *testing.T) client.Message {
-	t.Helper()
-	select {
-	case m := <-h.done:
-		return m
-	case <-time.After(time.Minute):
-		require.Fail(t, "the client has not answered")
-		return client.Message{}
-	}
-}
-
 // TestAClientLocks has a real client take the lock, over its links; and its events are there once it has been told
 // to end.
 func TestAClientLocks(t *testing.T) {
 	var seen clustertest.Events
 	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.Record })
-	w, said := spawn(t, c, "c1")
+	ended := make(chan client.Message, 1)
+	w, err := c.Spawn(t.Context(), client.Setup{Name: "c1", Lock: locks.Reference, Options: locks.Options{TTL: 5 * time.Second}.WithDefaults()},
+		func(m client.Message) {
+			if m.Done != 0 || m.Error != "" {
+				ended <- m
+			}
+		})
+	require.NoError(t, err)
 	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1, Key: "k1", Within: 30 * time.Second}))
-	require.Equal(t, history.TypeOK, said.next(t).Outcome)
+	select {
+	case m := <-ended:
+		require.Equal(t, history.TypeOK, m.Outcome)
+	case <-time.After(time.Minute):
+		require.Fail(t, "the client has not answered")
+	}
 	require.NoError(t, w.Close())
 	taken := map[string]bool{} // on which links; on a busy machine not on all
 	for _, e := range seen.All() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
@@ -37,10 +38,8 @@ func TestWhatACommandMeans(t *testing.T) {
 	}{
 		{"SET k1 a", command{Name: "SET", Key: "k1", Token: "a", Effect: history.EffectSet}},
 		{"set k1 a nx px 1000", command{Name: "SET", Key: "k1", Token: "a", Expiry: second, Effect: history.EffectSet, nx: true}},
-		{"SET k1 a PX 1000 NX", command{Name: "SET", Key: "k1", Token: "a", Expiry: second, Effect: history.EffectSet, nx: true}},
 		{"SET k1 a EX 2 NX GET", command{Name: "SET", Key: "k1", Token: "a", Expiry: 2 * second,
 			Effect: history.EffectSet, nx: true, get: true}},
-		{"SET k1 a PX soon", command{Name: "SET", Key: "k1", Token: "a", Effect: history.EffectSet}},
 		{"SET k1 a PX", command{Name: "SET", Key: "k1", Token: "a", Effect: history.EffectSet}},
 		{"SET", command{Name: "SET"}},
 		{"SETNX k1 a", command{Name: "SETNX", Key: "k1", Token: "a", Effect: history.EffectSet, nx: true}},
@@ -80,7 +79,6 @@ func TestWhatACommandMeans(t *testing.T) {
 			Effect: history.EffectSet, own: true}},
 		{"GET k1", command{Name: "GET", Key: "k1", Effect: history.EffectRead}},
 		{"PING", command{Name: "PING"}},
-		{"INFO server", command{Name: "INFO"}},
 		// A fencing counter is no lock.
 		{"SET fence:k1 7", command{Name: "SET", Key: "fence:k1", Token: "7"}},
 		{"GET fence:k1", command{Name: "GET", Key: "fence:k1"}},
@@ -193,46 +191,98 @@ func TestWhetherACommandWasDone(t *testing.T) {
 	}
 }
 
-// effects are what a link has recorded of replies by which something was done: the effect, and the time to live that
-// it set.
-func (r *rig) effects(token string) (all []string) {
-	for _, e := range r.history() {
-		if e.Type == history.TypeReply && e.Command.Token == token && e.Command.Done {
-			all = append(all, strings.TrimSpace(fmt.Sprint(e.Command.Effect, " ", time.Duration(e.Command.Expiry))))
-		}
-	}
-	return all
-}
-
-// The scripts of the locks themselves, as they go over the wire.
-func TestALinkUnderstandsTheReference(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
-		ctx := context.Background()
-		nodes, err := server.Nodes([]redis.UniversalClient{r.redis})
+// locking takes the lock, extends and releases it, and gives its token.
+var locking = map[string]func(t *testing.T, db *redis.Client) (token string){
+	"the reference": func(t *testing.T, db *redis.Client) string {
+		nodes, err := server.Nodes([]redis.UniversalClient{db})
 		require.NoError(t, err)
 		lock, err := redlock.New(nodes, redlock.Options{})
 		require.NoError(t, err)
-		lease, err := lock.Acquire(ctx, "k1", time.Second)
+		lease, err := lock.Acquire(context.Background(), "k1", time.Second)
 		require.NoError(t, err)
-		require.NoError(t, lease.Extend(ctx))
-		require.NoError(t, lease.Release(ctx))
-		require.Equal(t, []string{"set 1s", "extend 1s", "delete 0s"}, r.effects(lease.Token()))
+		require.NoError(t, lease.Extend(context.Background()))
+		require.NoError(t, lease.Release(context.Background()))
 		require.NoError(t, lock.Close())
-	})
+		return lease.Token()
+	},
+	"redsync": func(t *testing.T, db *redis.Client) string {
+		m := redsync.New(goredis.NewPool(db)).NewMutex("k1", redsync.WithExpiry(time.Second))
+		require.NoError(t, m.Lock())
+		token := m.Value()
+		extended, err := m.Extend()
+		require.True(t, extended, err)
+		released, err := m.Unlock()
+		require.True(t, released, err)
+		return token
+	},
 }
 
-func TestALinkUnderstandsRedsync(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
-		ctx := context.Background()
-		m := redsync.New(goredis.NewPool(r.redis)).NewMutex("k1", redsync.WithExpiry(time.Second))
-		require.NoError(t, m.LockContext(ctx))
-		token := m.Value()
-		extended, err := m.ExtendContext(ctx)
-		require.NoError(t, err)
-		require.True(t, extended)
-		released, err := m.UnlockContext(ctx)
-		require.NoError(t, err)
-		require.True(t, released)
-		require.Equal(t, []string{"set 1s", "extend 1s", "delete 0s"}, r.effects(token))
-	})
+// The scripts of the locks themselves, as they go over the wire: what was done, and the time to live that it set.
+func TestALinkUnderstandsLocks(t *testing.T) {
+	for name, lock := range locking {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				token := lock(t, r.redis)
+				var effects []string
+				for _, e := range r.events.All() {
+					if e.Type == history.TypeReply && e.Command.Token == token && e.Command.Done {
+						effects = append(effects, fmt.Sprint(e.Command.Effect, " ", time.Duration(e.Command.Expiry)))
+					}
+				}
+				require.Equal(t, []string{"set 1s", "extend 1s", "delete 0s"}, effects)
+			})
+		})
+	}
+}
+
+func TestWhatACommandToTheStoreMeans(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		want    command
+	}{
+		{"GET value:k1", command{Name: "GET", Key: "value:k1", Effect: history.EffectRead}},
+		{"set value:k1 v1", command{Name: "SET", Key: "value:k1", Token: "v1", Effect: history.EffectSet}},
+		{"EVAL text 2 value:k1 fence:k1 7", command{Name: "EVAL", Key: "value:k1", Effect: history.EffectRead, fence: 7}},
+		{"EVALSHA digest 2 value:k1 fence:k1 7 v1", command{Name: "EVALSHA", Key: "value:k1", Token: "v1",
+			Effect: history.EffectSet, nx: true, fence: 7}},
+		{"EVAL text 1 value:k1 v0 v1", command{Name: "EVAL", Key: "value:k1", Token: "v1", Effect: history.EffectSet, nx: true,
+			base: "v0"}},
+		// A key that is none of a register's.
+		{"GET fence:k1", command{Name: "GET"}},
+		{"PING", command{Name: "PING"}},
+		{"EVAL", command{Name: "EVAL"}},
+		{"EVAL text 0", command{Name: "EVAL"}},
+		{"EVAL text 9 value:k1", command{Name: "EVAL"}},
+		{"EVAL text many value:k1", command{Name: "EVAL"}},
+	} {
+		got := parseStoreCommand(resp(strings.Fields(c.command)...))
+		if c.want.Effect == "" {
+			require.Empty(t, got.Effect, c.command)
+			continue
+		}
+		require.Equal(t, c.want, got, c.command)
+	}
+	require.Equal(t, command{}, parseStoreCommand([]byte("+OK\r\n")), "a reply is no command")
+}
+
+// Of what passes on a link to the store, what is done to registers is recorded.
+func TestALinkToTheStoreTellsOfRegisters(t *testing.T) {
+	m := miniredis.RunT(t)
+	var events []history.Event
+	l := New(Config{Client: "c1", Node: history.StoreName, Now: func() int64 { return 0 },
+		Record: func(e history.Event) { events = append(events, e) }})
+	c := redis.NewClient(&redis.Options{Addr: overTCP(t, l, m.Addr()), MaxRetries: -1, DisableIdentity: true})
+	require.NoError(t, c.Incr(context.Background(), "fence:k1").Err())
+	require.NoError(t, c.Set(context.Background(), "value:k1", "v1", 0).Err())
+	require.NoError(t, c.Get(context.Background(), "value:k1").Err())
+	require.NoError(t, c.Close())
+	require.NoError(t, l.Close())
+	require.Len(t, events, 4)
+	require.Equal(t, "c1>store", events[0].Process)
+	require.Equal(t, "v1", events[0].Command.Token)
+	require.True(t, events[0].Command.Unconditional)
+	require.Equal(t, "OK", events[1].Command.Reply)
+	require.True(t, events[1].Command.Done)
+	require.Equal(t, history.EffectRead, events[2].Command.Effect)
+	require.Equal(t, "v1", events[3].Command.Reply)
 }

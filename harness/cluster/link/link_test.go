@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 )
@@ -25,17 +25,10 @@ type rig struct {
 	link      *Link
 	redis     *redis.Client
 	start     time.Time
-	mu        sync.Mutex
-	events    []history.Event
+	events    clustertest.Events
 }
 
 func (r *rig) now() int64 { return int64(time.Since(r.start)) }
-
-func (r *rig) history() []history.Event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]history.Event(nil), r.events...)
-}
 
 // inBubble does something with a link over toxiproxy, and with one that goes without.
 func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
@@ -56,11 +49,8 @@ func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 		if direct {
 			in = r.scheduler
 		}
-		r.link = New(Config{Client: "c1", Node: "n1", Now: r.now, Record: func(e history.Event) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.events = append(r.events, e)
-		}, Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: in})
+		r.link = New(Config{Client: "c1", Node: "n1", Now: r.now, Record: r.events.Record,
+			Travel: func(bool, int, int) time.Duration { return time.Millisecond }, Direct: in})
 		r.redis = redis.NewClient(&redis.Options{
 			Dialer: func(context.Context, string, string) (net.Conn, error) {
 				client, inner := Pipe(r.scheduler, scheduler.Key{})
@@ -79,16 +69,31 @@ func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 	})
 }
 
+// piped has a client and a server at the ends of one connection over a direct link, in a bubble.
+func piped(t *testing.T, record func(history.Event), test func(t *testing.T, l *Link, client, server net.Conn)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		moves := scheduler.New()
+		defer moves.End()
+		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Direct: moves, Record: record})
+		client, near := Pipe(moves, scheduler.Key{})
+		far, server := Pipe(moves, scheduler.Key{})
+		l.Join(near, far)
+		test(t, l, client, server)
+		require.NoError(t, l.Close())
+	})
+}
+
 func TestCommandsAndRepliesAreRecorded(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.NoError(t, r.redis.SetNX(ctx, "k1", "mine", time.Second).Err())
-		del := redis.NewScript(`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`)
+		del := redis.NewScript(compareAndDelete)
 		require.NoError(t, del.Run(ctx, r.redis, []string{"k1"}, "mine").Err())
 		require.NoError(t, del.Run(ctx, r.redis, []string{"k1"}, "mine").Err())
 
 		var got []string
-		for _, e := range r.history() {
+		for _, e := range r.events.All() {
 			require.Equal(t, "c1>n1", e.Process)
 			require.Equal(t, "k1", e.Command.Key)
 			require.Equal(t, "mine", e.Command.Token)
@@ -247,7 +252,7 @@ func TestANodeIsHeardOutWhoseClientHasGone(t *testing.T) {
 	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Record: func(e history.Event) { events <- e }})
 	client, err := net.Dial("tcp", overTCP(t, l, server.Addr().String()))
 	require.NoError(t, err)
-	_, err = client.Write([]byte("*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n"))
+	_, err = client.Write(resp("SET", "a", "b"))
 	require.NoError(t, err)
 	require.Equal(t, history.TypeCommand, (<-events).Type)
 	require.NoError(t, client.Close())

@@ -6,32 +6,25 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"strconv"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 )
 
 // A pipeline that arrives in odd pieces is passed on byte for byte, and each of
 // its commands is seen once.
 func TestALargeBatchInOddPieces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const commands = 2000
-		moves := scheduler.New()
-		defer moves.End()
-		var events []history.Event
-		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 },
-			Record: func(e history.Event) { events = append(events, e) }})
-		client, near := Pipe(moves, scheduler.Key{})
-		far, server := Pipe(moves, scheduler.Key{})
-		l.Join(near, far)
-
+	const commands = 2000
+	var events []history.Event
+	piped(t, func(e history.Event) { events = append(events, e) }, func(t *testing.T, l *Link, client, server net.Conn) {
 		var sent, answers bytes.Buffer
 		for i := range commands {
 			sent.Write(resp("SET", "k"+strconv.Itoa(i), fmt.Sprintf("v\r\n%d", i), "NX", "PX", "1000"))
@@ -48,7 +41,6 @@ func TestALargeBatchInOddPieces(t *testing.T) {
 			require.Equal(t, int64(i+1), e.Command.Serial)
 			require.Equal(t, i%2 == 0, e.Command.Done, "reply %d belongs to command %d", i, i)
 		}
-		require.NoError(t, l.Close())
 	})
 }
 
@@ -73,16 +65,9 @@ func through(t *testing.T, to io.Writer, from io.Reader, data []byte) []byte {
 
 // What is no RESP is none of the link's business, and passes.
 func TestOtherProtocolsPass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		moves := scheduler.New()
-		defer moves.End()
-		l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }})
-		client, near := Pipe(moves, scheduler.Key{})
-		far, server := Pipe(moves, scheduler.Key{})
-		l.Join(near, far)
+	piped(t, nil, func(t *testing.T, l *Link, client, server net.Conn) {
 		data := []byte("GET / HTTP/1.1\r\nHost: n1\r\n\r\n*1\r\n$4\r\nPING\r\n")
 		require.Equal(t, data, through(t, client, server, data))
-		require.NoError(t, l.Close())
 	})
 }
 
@@ -175,4 +160,139 @@ func TestEvalStandsForEvalsha(t *testing.T) {
 		require.Error(t, r.redis.Eval(ctx, "return 2", []string{"k1"}).Err())
 		require.Equal(t, 1, met().Messages)
 	})
+}
+
+// What a node sends unasked is no reply: the invalidation of a key that its client tracks, a
+// message to a subscriber, one confirmation for each channel of a SUBSCRIBE.
+func TestPushesAreNoReplies(t *testing.T) {
+	const message = "message\r\n$1\r\na\r\n$1\r\nx\r\n"
+	for name, stream := range map[string][][2]string{ // what is sent, and what comes
+		"tracking": {
+			{"CLIENT TRACKING on", "+OK\r\n"}, {"GET k1", "$-1\r\n"},
+			{"SET k1 token NX", ">2\r\n$10\r\ninvalidate\r\n*1\r\n$2\r\nk1\r\n+OK\r\n"},
+		},
+		"a subscriber that speaks RESP3": {
+			{"SUBSCRIBE a b", ">3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n>3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:2\r\n"},
+			{"SET k1 token NX", ">3\r\n$7\r\n" + message + "+OK\r\n"},
+		},
+		"a subscriber that unsubscribes": {
+			{"SUBSCRIBE a b", "*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:2\r\n"},
+			{"PING", "*3\r\n$7\r\n" + message + "*2\r\n$4\r\npong\r\n$0\r\n\r\n"},
+			{"UNSUBSCRIBE", "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$11\r\nunsubscribe\r\n$1\r\nb\r\n:0\r\n"},
+			{"SET k1 token NX", "+OK\r\n"},
+		},
+		"attributes": {{"SET k1 token NX", "|1\r\n$1\r\na\r\n$1\r\nb\r\n+OK\r\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var done []bool
+			piped(t, func(e history.Event) {
+				if e.Type == history.TypeReply && e.Command.Name == "SET" {
+					done = append(done, e.Command.Done)
+				}
+			}, func(t *testing.T, l *Link, client, server net.Conn) {
+				for _, s := range stream {
+					send(t, client, server, string(resp(strings.Fields(s[0])...)))
+					send(t, server, client, s[1])
+				}
+				require.Equal(t, []bool{true}, done)
+				for _, name := range []string{"CLIENT", "SUBSCRIBE", "UNSUBSCRIBE", "PING", "SET"} {
+					received, answered := l.Count(name)
+					require.Equal(t, received, answered, name)
+				}
+			})
+		})
+	}
+}
+
+// send writes at one end, and returns once all has come out of the other.
+func send(t *testing.T, to, from net.Conn, text string) {
+	t.Helper()
+	_, err := fmt.Fprint(to, text)
+	require.NoError(t, err)
+	got := make([]byte, len(text))
+	_, err = io.ReadFull(from, got)
+	require.NoError(t, err)
+	require.Equal(t, text, string(got))
+}
+
+// What became of a command of a transaction is in the answer to EXEC, and nowhere before.
+func TestTransaction_ExecAnswersWhatWasQueued(t *testing.T) {
+	type told struct {
+		name, reply string
+		done        bool
+	}
+	const aborted = "error: the transaction was not carried out"
+	for name, c := range map[string]struct {
+		exec string
+		want []told
+	}{
+		"carried out": {"*3\r\n:0\r\n$-1\r\n:1\r\n",
+			[]told{{"PEXPIRE", "0", false}, {"SET", "nil", false}, {"DEL", "1", true}}},
+		"one of them fails": {"*3\r\n:1\r\n-WRONGTYPE no\r\n:1\r\n",
+			[]told{{"PEXPIRE", "1", true}, {"SET", "error: WRONGTYPE no", false}, {"DEL", "1", true}}},
+		"its key was changed": {"*-1\r\n",
+			[]told{{"PEXPIRE", aborted, false}, {"SET", aborted, false}, {"DEL", aborted, false}}},
+		"the node refuses": {"-EXECABORT no\r\n",
+			[]told{{"PEXPIRE", aborted, false}, {"SET", aborted, false}, {"DEL", aborted, false}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []told
+			piped(t, func(e history.Event) {
+				if e.Type == history.TypeReply {
+					got = append(got, told{e.Command.Name, e.Command.Reply, e.Command.Done})
+				}
+			}, func(t *testing.T, l *Link, client, server net.Conn) {
+				through(t, client, server, bytes.Join([][]byte{resp("MULTI"), resp("PEXPIRE", "k", "1000"),
+					resp("SET", "k", "v", "NX", "PX", "1000"), resp("DEL", "k"), resp("EXEC")}, nil))
+				through(t, server, client, []byte("+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"))
+				require.Empty(t, got, "nothing is known yet")
+				_, answered := l.Count("DEL")
+				require.Zero(t, answered)
+				through(t, server, client, []byte(c.exec))
+				require.Equal(t, c.want, got)
+			})
+		})
+	}
+}
+
+// The reply to a queued command is the reply to EXEC: that is what an intercept holds.
+func TestTransaction_TheReplyToExecIsHeld(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		met, err := r.link.Intercept(cluster.Intercept{Command: cluster.Release, Part: cluster.PartReply, Action: cluster.Hold})
+		require.NoError(t, err)
+		released := make(chan error)
+		go func() {
+			_, err := r.redis.TxPipelined(context.Background(), func(p redis.Pipeliner) error {
+				p.Del(context.Background(), "k")
+				return nil
+			})
+			released <- err
+		}()
+		time.Sleep(time.Second)
+		require.Equal(t, 1, met().Messages)
+		received, answered := r.link.Count("EXEC")
+		require.Equal(t, []int{1, 1}, []int{received, answered})
+		held, err := r.link.LetGo()
+		require.NoError(t, err)
+		require.Equal(t, 1, held)
+		require.NoError(t, <-released)
+	})
+}
+
+// What was queued before a DISCARD is no part of the next transaction.
+func TestTransaction_DiscardForgetsWhatWasQueued(t *testing.T) {
+	asks := func(name string) *exchange { return &exchange{command: command{Name: name}} }
+	c := &connection{}
+	queue := func(name string) {
+		_, later := c.answersQueued(asks(name), []byte("+QUEUED\r\n"))
+		require.True(t, later)
+	}
+	queue("SET")
+	gone, _ := c.answersQueued(asks("DISCARD"), []byte("+OK\r\n"))
+	require.Len(t, gone, 1)
+	require.True(t, gone[0].err, "it was not carried out")
+	queue("DEL")
+	done, _ := c.answersQueued(asks("EXEC"), []byte("*1\r\n:1\r\n"))
+	require.Len(t, done, 1)
+	require.Equal(t, "DEL", done[0].command.Name)
 }

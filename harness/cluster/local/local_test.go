@@ -3,29 +3,34 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
+	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
 
 func TestNewThatFailsLeavesNothing(t *testing.T) {
 	needRedis(t)
-	ownState(t)
+	clustertest.OwnState(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cfg := cluster.Config{Nodes: []string{"n1", "n2"}, Clients: []string{"c1"}, Record: func(history.Event) {}}
 	_, err := New(ctx, cfg, cluster.Choice{})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, records(t))
+	require.Empty(t, clustertest.Records(t))
 	left, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, left)
@@ -40,10 +45,7 @@ func TestClustersSideBySide(t *testing.T) {
 		require.NotEqual(t, at(a, name).addr, at(b, name).addr)
 	}
 	require.NoError(t, a.Close())
-	look, err := b.Node("n1").Look(t.Context())
-	require.NoError(t, err)
-	require.True(t, look.Up)
-	require.Empty(t, look.Keys)
+	require.Empty(t, requireUp(t, b, "n1").Keys)
 	require.NoDirExists(t, a.record.Folder())
 	require.DirExists(t, b.record.Folder())
 }
@@ -132,4 +134,89 @@ func TestNothingLeaks(t *testing.T) {
 	eventually(t, "as many descriptors and goroutines as before", func() bool {
 		return descriptors() <= fds && runtime.NumGoroutine() <= goroutines
 	})
+}
+
+// Another user of the machine, who can dial whatever listens on loopback but has
+// no password, gets nothing from any server, past the links or over them; nor do
+// the command lines, which everybody may list, or a file that others can read
+// tell the password.
+func TestStrangersAreRefused(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, func(cfg *cluster.Config) {
+		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
+	})
+	var addresses []string
+	for _, addr := range l.Paths {
+		addresses = append(addresses, addr)
+	}
+	for _, h := range l.hosts {
+		addresses = append(addresses, h.addr)
+	}
+	require.Len(t, addresses, 2*(3+3)+1+2+3+3, "of c1 and c2, of r1, of the Sentinels, and the servers' own")
+	clustertest.RefusesStrangers(t, addresses)
+
+	for _, h := range l.hosts {
+		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.proc.Load().Identity().PID))
+		if err == nil { // where there is /proc
+			require.NotContains(t, string(words), server.Password())
+		}
+	}
+	open, err := os.Stat(l.record.Folder())
+	require.NoError(t, err)
+	require.Zero(t, open.Mode().Perm()&0o077, "others can enter %s", l.record.Folder())
+	text, err := os.ReadFile(filepath.Join(l.record.Folder(), "n1", "redis.conf"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "requirepass "+server.Password())
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	clustertest.Run(t, Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+		l := start(t, nodes, change)
+		test(clustertest.Bench{Cluster: l, Over: func(client, node string) *redis.Client { return dial(t, l.Address(client, node)) }})
+	})
+}
+
+func TestParseVersion(t *testing.T) {
+	for out, want := range map[string]string{
+		"Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=ae4d7c971a948f0\n": "redis 7.0.15",
+		"Redis server v=8.0.2 sha=0":         "redis 8.0.2",
+		"Valkey server v=8.1.1 sha=00000000": "valkey 8.1.1",
+	} {
+		p, err := parseVersion(out)
+		require.NoError(t, err)
+		require.Equal(t, want, p.String())
+	}
+	for _, out := range []string{"hello\n", ""} {
+		_, err := parseVersion(out)
+		require.EqualError(t, err, fmt.Sprintf("%q is not the version line of a Redis server", strings.TrimSpace(out)))
+	}
+}
+
+func TestMissingServer(t *testing.T) {
+	const how = "install Redis 7.0 or later (Debian and Ubuntu: apt-get install redis-server) " +
+		"and have redis-server in PATH"
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	check := func(why string) {
+		t.Helper()
+		err := Available("")
+		var u *cluster.Unsupported
+		require.ErrorAs(t, err, &u)
+		require.EqualError(t, err, "the local cluster cannot do any run: "+why+"; "+how)
+		_, newErr := New(t.Context(), cluster.Config{}, cluster.Choice{})
+		require.Equal(t, err, newErr)
+	}
+	file := filepath.Join(dir, "redis-server")
+	check(`redis-server was not found (exec: "redis-server": executable file not found in $PATH)`)
+	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\nexit 9\n"), 0o700))
+	check("`" + file + " --version` failed: exit status 9")
+	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\necho 'Redis server v=5.0.7 sha=0'\n"), 0o700))
+	check(file + ": version 5.0.7 is too old: 7.0 or later is needed")
+}
+
+func TestWhatLaterServersKnow(t *testing.T) {
+	for version, knows := range map[string]bool{"7.0.15": false, "7.2.4": true, "8.0.2": true, "9.1.2": true, "8": false} {
+		require.Equal(t, knows, program{product: "redis", version: version}.knows("WAITAOF"), version)
+	}
 }

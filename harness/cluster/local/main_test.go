@@ -6,8 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -182,29 +181,4 @@ func eventually(t testing.TB, what string, condition func() bool) {
 }
 
 // isAlive says whether one of the processes lives.
-func isAlive(ids []process.Identity) bool {
-	for _, id := range ids {
-		if id.Alive() {
-			return true
-		}
-	}
-	return false
-}
-
-func words(s string) []string { return strings.Fields(s) }
-
-// ownState gives a test a state folder of its own.
-func ownState(t *testing.T) {
-	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("TMPDIR", t.TempDir())
-}
-
-// records lists those of the runs in it.
-func records(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockproof", "runs", "run-*.jsonl"))
-	require.NoError(t, err)
-	return files
-}
+func isAlive(ids []process.Identity) bool { return slices.ContainsFunc(ids, process.Identity.Alive) }

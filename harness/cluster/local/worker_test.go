@@ -2,6 +2,7 @@ package local
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,16 +30,15 @@ func (i *inbox) take(m client.Message) {
 func (i *inbox) messages() []client.Message {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return append([]client.Message(nil), i.all...)
+	return slices.Clone(i.all)
 }
 
-func (i *inbox) done(serial int) bool {
-	for _, m := range i.messages() {
-		if m.Done == serial {
-			return true
-		}
-	}
-	return false
+// await waits for the end of a command.
+func (i *inbox) await(t *testing.T, serial int) {
+	t.Helper()
+	eventually(t, "the command ends", func() bool {
+		return slices.ContainsFunc(i.messages(), func(m client.Message) bool { return m.Done == serial })
+	})
 }
 
 // errors are the texts of the messages about the worker itself.
@@ -101,7 +101,7 @@ func TestCloseOfAWorker(t *testing.T) {
 	for i, name := range []string{"c1", "c2"} {
 		w, in := spawn(t, l, client.Setup{Name: name})
 		require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1}))
-		eventually(t, "the command ends", func() bool { return in.done(1) })
+		in.await(t, 1)
 		if i == 1 {
 			require.NoError(t, w.Pause())
 		}
@@ -126,7 +126,7 @@ func TestPauseStopsAWorkerUntilResume(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	until := l.Now()
 	require.NoError(t, w.Resume())
-	eventually(t, "the command that was sent during the pause ends", func() bool { return in.done(7) })
+	in.await(t, 7) // it was sent during the pause
 	eventually(t, "it ticks again", func() bool {
 		all := in.messages()
 		return all[len(all)-1].Event != nil && all[len(all)-1].Event.Time > until
@@ -159,34 +159,32 @@ func TestKillOfAWorker(t *testing.T) {
 	require.NotEqual(t, w.Process().Identity(), again.Process().Identity())
 }
 
-func TestWorkerThatDies(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	w, in := spawn(t, l, client.Setup{Name: "c1"})
-	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "die"}))
-	eventually(t, "its death is told", func() bool { return len(in.errors()) == 1 })
-	require.Regexp(t, `^worker c1 \(pid \d+\) ended with exit status 3; on stderr it said: I was told to die$`, in.errors()[0])
-	require.ErrorContains(t, w.Send(client.Command{Do: client.DoCheck}), "I was told to die")
-	require.ErrorContains(t, w.Close(), "I was told to die")
-}
-
-func TestWorkerThatBabbles(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	w, in := spawn(t, l, client.Setup{Name: "c1"})
-	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "babble", Serial: 1}))
-	eventually(t, "the command ends", func() bool { return in.done(1) })
-	require.Len(t, in.errors(), 1)
-	require.Contains(t, in.errors()[0], `worker c1 wrote "this is no message\n", which is not a message`)
-	require.NoError(t, w.Close())
-}
-
-func TestWorkerThatDoesNotEnd(t *testing.T) {
-	t.Parallel()
-	l := start(t, 1, nil)
-	w, in := spawn(t, l, client.Setup{Name: "c1"})
-	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: "hang", Serial: 1}))
-	eventually(t, "the command ends", func() bool { return in.done(1) })
-	require.ErrorContains(t, w.Close(), "worker c1 did not end within 10s and was killed")
-	require.False(t, w.Process().Identity().Alive())
+func TestWorkerThatMisbehaves(t *testing.T) {
+	const died = `^worker c1 \(pid \d+\) ended with exit status 3; on stderr it said: I was told to die$`
+	for key, c := range map[string]struct{ told, closed string }{
+		"die":    {died, "I was told to die"},
+		"babble": {`^worker c1 wrote "this is no message\\n", which is not a message`, ""},
+		"hang":   {"", "worker c1 did not end within 10s and was killed"},
+	} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			w, in := spawn(t, start(t, 1, nil), client.Setup{Name: "c1"})
+			require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: key, Serial: 1}))
+			if c.told == "" {
+				in.await(t, 1)
+			} else {
+				eventually(t, "it is told", func() bool { return len(in.errors()) == 1 })
+				require.Regexp(t, c.told, in.errors()[0])
+			}
+			if key == "die" {
+				require.ErrorContains(t, w.Send(client.Command{Do: client.DoCheck}), c.closed)
+			}
+			if err := w.Close(); c.closed == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.closed)
+			}
+			require.False(t, w.Process().Identity().Alive())
+		})
+	}
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/history"
 )
 
@@ -30,18 +30,12 @@ func open(t *testing.T, want Run) (*Network, map[Path]string) {
 	return n, at
 }
 
-func dial(t *testing.T, address string) *redis.Client {
-	db := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true})
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
 // TestMovingEndsADial has a server that neither answers nor refuses.
 func TestMovingEndsADial(t *testing.T) {
 	// Nobody answers at this address: RFC 5737.
 	n, at := open(t, Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": "192.0.2.1:6379"}})
 	failed := make(chan error, 1)
-	db := dial(t, at[Path{"c1", "n1"}])
+	db := clustertest.Dial(t, at[Path{"c1", "n1"}], "")
 	go func() { failed <- db.Ping(context.Background()).Err() }()
 	time.Sleep(20 * time.Millisecond)
 	require.NoError(t, n.Move(t.Context(), "n1", ""))
@@ -63,7 +57,7 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 	n, at := open(t, Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": server.Addr()},
 		Members: map[string]int{"n1": bus.Addr().(*net.TCPAddr).Port}})
 	require.NoError(t, n.Link(Path{"c1", "n1"}).Cut(cluster.Both))
-	require.NoError(t, dial(t, at[Path{ToMember, "n1"}]).Ping(t.Context()).Err())
+	require.NoError(t, clustertest.Dial(t, at[Path{ToMember, "n1"}], "").Ping(t.Context()).Err())
 	conn, err := net.Dial("tcp", at[Path{ToBus, "n1"}])
 	require.NoError(t, err)
 	defer conn.Close()

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/internal/needs"
 )
 
 // TestLayout holds the control file's two descriptions together.
@@ -209,42 +208,23 @@ func TestLibraryIsBuiltOnce(t *testing.T) {
 	require.Len(t, left, 1, "nothing but the library is left")
 }
 
-// TestFolderThatCannotBeNamed in LD_PRELOAD.
-func TestFolderThatCannotBeNamed(t *testing.T) {
-	_, err := Compiler()
-	needs.Check(t, needs.Compiler, err)
+// What keeps the library from being built, or from being named in LD_PRELOAD, is told, and nothing is left of it.
+func TestBuild_TellsWhatIsMissing(t *testing.T) {
+	needShim(t)
 	var missing *Missing
 	folder := filepath.Join(t.TempDir(), "a folder")
-	_, err = Build(folder)
+	_, err := Build(folder)
 	require.ErrorAs(t, err, &missing)
 	require.ErrorContains(t, err, "blanks and colons separate its files; choose a folder")
 	t.Setenv("XDG_CACHE_HOME", folder)
 	_, err = Build("")
 	require.ErrorContains(t, err, "blanks and colons separate its files; set XDG_CACHE_HOME")
-}
 
-// TestCommands tells a process that is under control from others.
-func TestCommands(t *testing.T) {
-	p := newProbe(t)
-	p.clocks()
-	commands, err := p.Commands(p.pid)
-	require.NoError(t, err)
-	require.True(t, commands)
-	commands, err = newProbe(t).Commands(p.pid)
-	require.NoError(t, err)
-	require.False(t, commands, "it is under another")
-}
-
-// TestCompilerWithoutHeaders tells what the compiler said.
-func TestCompilerWithoutHeaders(t *testing.T) {
-	needShim(t)
-	bin := t.TempDir()
+	bin, dir := t.TempDir(), t.TempDir()
 	script := "#!/bin/sh\necho 'stdatomic.h: No such file' >&2\nexit 1\n"
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "cc"), []byte(script), 0o700))
 	t.Setenv("PATH", bin)
-	dir := t.TempDir()
-	_, err := Build(dir)
-	var missing *Missing
+	_, err = Build(dir)
 	require.ErrorAs(t, err, &missing)
 	require.Contains(t, missing.Why, "stdatomic.h: No such file")
 	require.Contains(t, missing.How, "libc6-dev")

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
@@ -95,19 +96,7 @@ func freePorts(t *testing.T, n int) int {
 // dial is a go-redis client over a link.
 func (s *site) dial(t *testing.T, client, server string) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{
-		Addr:       net.JoinHostPort("127.0.0.1", strconv.Itoa(s.ports[network.Path{Client: client, Server: server}])),
-		MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, Protocol: 2, DisableIdentity: true,
-	})
-	t.Cleanup(func() { c.Close() })
-	return c
-}
-
-func within(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	t.Cleanup(cancel)
-	return ctx
+	return clustertest.Dial(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(s.ports[network.Path{Client: client, Server: server}])), "")
 }
 
 func TestEveryLinkLeadsToItsServer(t *testing.T) {
@@ -198,7 +187,16 @@ func TestAProxyThatIsGone(t *testing.T) {
 	c := NewClient(strings.TrimPrefix(api.URL, "http://"))
 	api.Close()
 	require.ErrorContains(t, c.End(t.Context()), "the proxy does not answer")
-	require.ErrorContains(t, c.Await(within(t, 30*time.Millisecond)), "the proxy does not answer")
+	soon, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	require.ErrorContains(t, c.Await(soon), "the proxy does not answer")
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
 }
 
 func TestAMachineMadeAnew(t *testing.T) {
@@ -220,22 +218,35 @@ func TestAMachineMadeAnew(t *testing.T) {
 	lost, err := m.cutPower(t.Context(), "n1")
 	require.NoError(t, err)
 	require.EqualValues(t, 12, lost)
-	left, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	require.Empty(t, read(t, file))
 
 	require.NoError(t, m.renew(t.Context(), Machine{Server: "n1", Settings: "save \"\"\n"}))
 	require.NoFileExists(t, file)
-	content, err := os.ReadFile(filepath.Join(volumes, "n1", settingsFile))
-	require.NoError(t, err)
-	require.Equal(t, "save \"\"\n", string(content))
+	settings := filepath.Join(volumes, "n1", settingsFile)
+	require.Equal(t, "save \"\"\n", read(t, settings))
 	require.NoError(t, m.keep(Machine{Server: "n1", Settings: "replicaof n2 6379\n"}))
-	content, err = os.ReadFile(filepath.Join(volumes, "n1", settingsFile))
-	require.NoError(t, err)
-	require.Equal(t, "save \"\"\nreplicaof n2 6379\n", string(content))
+	require.Equal(t, "save \"\"\nreplicaof n2 6379\n", read(t, settings))
 	require.ErrorContains(t, m.keep(Machine{Server: "../n1"}), "there is no machine of")
 	before = time.Now()
 	shown, err = m.setClock(t.Context(), SetClock{Server: "n1"})
 	require.NoError(t, err)
 	require.WithinRange(t, time.Unix(0, shown), before, time.Now())
+}
+
+// A server was retired, its end was waited for, and whoever waited has lost patience, killed it and ordered a machine
+// anew. With that the file goes by which the wait knows of the end.
+func TestAnOrderThatWasGivenUpTakesNothingAway(t *testing.T) {
+	volumes := t.TempDir()
+	volume := filepath.Join(volumes, "n1")
+	require.NoError(t, os.Mkdir(volume, 0o755))
+	m, err := newMachines(volumes)
+	require.NoError(t, err)
+	require.NoError(t, m.retire(t.Context(), "n1"))
+	patience, lose := context.WithCancel(t.Context())
+	given := make(chan error)
+	go func() { given <- m.renew(patience, Machine{Server: "n1", Retired: true}) }()
+	lose()
+	require.NoError(t, m.renew(t.Context(), Machine{Server: "n1", Settings: "of the second order\n"}))
+	require.ErrorIs(t, <-given, context.Canceled)
+	require.Equal(t, "of the second order\n", read(t, filepath.Join(volume, settingsFile)))
 }

@@ -1,32 +1,21 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/internal/needs"
 )
-
-// ownState gives a test a state folder of its own.
-func ownState(t *testing.T) (folder string) {
-	t.Helper()
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("TMPDIR", t.TempDir())
-	return stateFolders()[0]
-}
-
-func records(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(stateFolders()[0], "run-*.jsonl"))
-	require.NoError(t, err)
-	return files
-}
 
 func cleaned(t *testing.T) string {
 	t.Helper()
@@ -73,7 +62,7 @@ func write(t *testing.T, dir string, entries ...Entry) (file string) {
 }
 
 func TestCleanEndsStrandedChildren(t *testing.T) {
-	dir := ownState(t)
+	dir := clustertest.OwnState(t)
 	child, stopped := stranded(t), stranded(t)
 	process, err := os.FindProcess(stopped.PID)
 	require.NoError(t, err)
@@ -82,6 +71,11 @@ func TestCleanEndsStrandedChildren(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "n1"), 0o700))
 	file := write(t, dir, Entry{Harness: &Identity{PID: 4242, Command: "lockproof"}, Folder: folder},
 		Entry{Child: &child}, Entry{Child: &stopped})
+
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString(`{"child":{"pid":1`)
+	require.NoError(t, errors.Join(err, f.Close()), "a record may break off")
 
 	out := cleaned(t)
 	require.Regexp(t, `^lockproof \(pid 4242\) ended without cleaning up
@@ -95,7 +89,7 @@ removed .*lockproof-0123$`, out)
 }
 
 func TestCleanTouchesNoStranger(t *testing.T) {
-	dir := ownState(t)
+	dir := clustertest.OwnState(t)
 	child := stranded(t)
 	later, other := child, child
 	later.Started += "1"
@@ -103,11 +97,11 @@ func TestCleanTouchesNoStranger(t *testing.T) {
 	write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &later}, Entry{Child: &other})
 	require.NotContains(t, cleaned(t), "ended sleep")
 	require.True(t, child.Alive())
-	require.Empty(t, records(t))
+	require.Empty(t, clustertest.Records(t))
 }
 
 func TestCleanRemovesOnlyFoldersOfRuns(t *testing.T) {
-	dir := ownState(t)
+	dir := clustertest.OwnState(t)
 	folder := filepath.Join(t.TempDir(), "thesis")
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	file := write(t, dir, Entry{Harness: &Identity{}, Folder: folder})
@@ -116,21 +110,8 @@ func TestCleanRemovesOnlyFoldersOfRuns(t *testing.T) {
 	require.FileExists(t, file)
 }
 
-func TestCleanReadsARecordThatBreaksOff(t *testing.T) {
-	dir := ownState(t)
-	child := stranded(t)
-	file := write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &child})
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = f.WriteString(`{"child":{"pid":1`)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	require.Contains(t, cleaned(t), "ended sleep")
-	require.False(t, child.Alive())
-}
-
 func TestCleanRefusesWhatOthersCouldHaveWritten(t *testing.T) {
-	dir := ownState(t)
+	dir := clustertest.OwnState(t)
 	child := stranded(t)
 	write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &child})
 	require.NoError(t, os.Chmod(dir, 0o777))
@@ -144,7 +125,7 @@ func TestCleanRefusesWhatOthersCouldHaveWritten(t *testing.T) {
 }
 
 func TestRecordsGoWhereTheyCan(t *testing.T) {
-	ownState(t)
+	clustertest.OwnState(t)
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/cache")
 	r, err := NewRecord()
 	require.NoError(t, err)
@@ -154,11 +135,17 @@ func TestRecordsGoWhereTheyCan(t *testing.T) {
 
 // TestWhatLivingRunsUse: a run's needs count until it ends, however that happens.
 func TestWhatLivingRunsUse(t *testing.T) {
-	dir := ownState(t)
+	dir := clustertest.OwnState(t)
 	alive, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, alive.Use("image:1"))
-	write(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
+	ended := write(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
+	elsewhere := filepath.Join(t.TempDir(), "run-1.jsonl")
+	for name, want := range map[string]bool{alive.File(): false, ended: true, filepath.Join(dir, "run-gone.jsonl"): true, elsewhere: false} {
+		dead, err := Dead(name)
+		require.NoError(t, err)
+		require.Equal(t, want, dead, name)
+	}
 	used, err := InUse()
 	require.NoError(t, err)
 	require.Equal(t, []string{"image:1"}, used)
@@ -168,24 +155,10 @@ func TestWhatLivingRunsUse(t *testing.T) {
 	require.Empty(t, used)
 }
 
-func TestDeadRecords(t *testing.T) {
-	dir := ownState(t)
-	alive, err := NewRecord()
-	require.NoError(t, err)
-	dead := write(t, dir, Entry{Harness: &Identity{}})
-	elsewhere := filepath.Join(t.TempDir(), "run-1.jsonl")
-	for name, want := range map[string]bool{alive.File(): false, dead: true, filepath.Join(dir, "run-gone.jsonl"): true, elsewhere: false} {
-		got, err := Dead(name)
-		require.NoError(t, err)
-		require.Equal(t, want, got, name)
-	}
-	require.NoError(t, alive.Remove())
-}
-
 // The record of a harness that had projects on an engine is how the next run
 // knows of them: it stays until they are gone.
 func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
-	dir := ownState(t)
+	dir := clustertest.OwnState(t)
 	const engine = "an engine"
 	folder := filepath.Join(t.TempDir(), FolderPrefix+"gone")
 	require.NoError(t, os.Mkdir(folder, 0o700))
@@ -198,7 +171,7 @@ func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
 	for range 2 {
 		cleaned(t)
 		require.NoDirExists(t, folder)
-		require.ElementsMatch(t, []string{dead, living.File()}, records(t))
+		require.ElementsMatch(t, []string{dead, living.File()}, clustertest.Records(t))
 		found, err := Stranded()
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{dead: engine}, found)
@@ -208,6 +181,59 @@ func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
 	require.NoDirExists(t, folder, "nobody has a record of it any more")
 	require.NoError(t, Forget(dead), "somebody else may have done so")
 	require.NoError(t, Forget(living.File()))
-	require.Equal(t, []string{living.File()}, records(t))
+	require.Equal(t, []string{living.File()}, clustertest.Records(t))
 	require.NoError(t, living.Remove())
+}
+
+// TestChildrenOutliveThreads ends many threads of this process, each of which
+// would take with it the children that it had forked.
+func TestChildrenOutliveThreads(t *testing.T) {
+	needs.Commands(t, "sleep")
+	const children, threads = 10, 20
+	for range children {
+		cmd := exec.Command("sleep", "60")
+		// Sent from a goroutine of its own, so that no thread is preferred.
+		started := make(chan error)
+		go func() { started <- Start(cmd) }()
+		require.NoError(t, <-started)
+		gone := make(chan struct{})
+		go func() {
+			_ = cmd.Wait()
+			close(gone)
+		}()
+		endThreads(threads)
+		select {
+		case <-gone:
+			require.Fail(t, "the child died with a thread")
+		default:
+		}
+		require.NoError(t, cmd.Process.Kill())
+		<-gone
+	}
+}
+
+// endThreads ends threads: a goroutine that ends while it is locked to its
+// thread takes the thread with it.
+func endThreads(n int) {
+	var all sync.WaitGroup
+	for range n {
+		all.Go(runtime.LockOSThread)
+	}
+	all.Wait()
+}
+
+// Who writes a worker learns from the page how long and how much.
+func TestTheDocumentHasTheBoundsOfAWorker(t *testing.T) {
+	data, err := os.ReadFile("../../../docs/client-protocol.md")
+	require.NoError(t, err)
+	text := strings.Join(strings.Fields(string(data)), " ")
+	for _, bound := range []string{
+		fmt.Sprintf("message, within %.0f seconds", helloWithin.Seconds()),
+		fmt.Sprintf("A line is at most %d KiB long", lineAtMost>>10),
+		fmt.Sprintf("%d MiB is kept", stderrAtMost>>20),
+		fmt.Sprintf("each command within %.0f seconds", sendWithin.Seconds()),
+		fmt.Sprintf("end within %.0f seconds of `exit`", closeWithin.Seconds()),
+	} {
+		require.Contains(t, text, bound)
+	}
 }

@@ -1,0 +1,128 @@
+package docker
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/client"
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
+)
+
+// engineWith is an engine that has these images, and a registry that has those.
+func engineWith(t *testing.T, images, registry string) *engine {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for folder, has := range map[string]string{"/images/": images, "/distribution/": registry} {
+			_, name, asked := strings.Cut(r.URL.Path, folder)
+			name = strings.TrimSuffix(name, "/json")
+			if asked && has != "" && strings.HasPrefix(name, has) {
+				w.Write([]byte("{}"))
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+		w.Write([]byte(`{"message":"nobody has it"}`))
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.NewClientWithOpts(client.WithHost("tcp://"+server.Listener.Addr().String()), client.WithVersion(oldestAPI))
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return &engine{Client: c}
+}
+
+// An engine is of no use without an image to build on.
+func TestWhereTheBaseComesFrom(t *testing.T) {
+	t.Setenv("PATH", t.TempDir()) // no debootstrap
+	for _, tt := range []struct{ images, registry, want string }{
+		{"debian", "", "debian:bookworm-slim is there"},
+		{"lockproof-base", "debian", "lockproof-base:bookworm is there"},
+		{"", "debian", "debian:bookworm-slim comes from its registry with the first run"},
+	} {
+		found, err := engineWith(t, tt.images, tt.registry).findBase(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, tt.want, found)
+	}
+	_, err := engineWith(t, "", "").findBase(t.Context())
+	require.ErrorContains(t, err, "debian:bookworm-slim is not there, cannot be pulled")
+	require.ErrorContains(t, err, "nobody has it")
+	require.ErrorContains(t, err, "debootstrap")
+}
+
+// While a project comes up, nobody begins a trial in another.
+func TestAProjectIsTakenWhenNoneIsComingUp(t *testing.T) {
+	small, large := &project{ports: 10}, &project{ports: 40}
+	p := &Projects{idle: []*project{large, small}}
+	p.coming.RLock()
+	taken := make(chan *project)
+	go func() {
+		q, err := p.take(t.Context(), 20)
+		require.NoError(t, err)
+		taken <- q
+	}()
+	select {
+	case <-taken:
+		require.Fail(t, "it is taken")
+	case <-time.After(50 * time.Millisecond):
+	}
+	p.coming.RUnlock()
+	require.Same(t, large, <-taken)
+	require.Equal(t, []*project{small}, p.idle)
+}
+
+func TestMoreSentinelsThanThereAre(t *testing.T) {
+	require.ErrorContains(t, Fits([]string{"n1", "r1"}, len(sentinels)+1), "cannot do a run with 4 Sentinels: it has 3")
+	require.NoError(t, Fits([]string{"n1", "r1"}, len(sentinels)))
+	require.ErrorContains(t, Fits([]string{"n6"}, 0), "cannot do a run on n6: its nodes are n1 to n5")
+}
+
+// TestAnImageOfTheUsers: one that has all that a node needs becomes one, and any
+// other is refused with what it lacks.
+func TestAnImageOfTheUsers(t *testing.T) {
+	projects := open(t)
+	const empty = "lockproof-test-empty:latest"
+	out, err := exec.Command("sh", "-c", "tar -c -T /dev/null | docker import - "+empty).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Cleanup(func() {
+		out, err := exec.Command("docker", "rmi", empty).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	})
+	base, err := projects.engine.base(t.Context(), Servers[0].Release, "", io.Discard)
+	require.NoError(t, err)
+	for image, want := range map[string]string{
+		"localhost:1/none": "the image localhost:1/none is not there and cannot be pulled",
+		empty:              "exec: \"/bin/sh\": stat /bin/sh: no such file or directory",
+		base:               "the image " + base + " cannot be used: it has neither redis-server nor valkey-server in PATH; it must be",
+	} {
+		_, err := Open(t.Context(), cluster.Choice{Image: image}, shared.program, io.Discard)
+		var lack *cluster.Unsupported
+		require.ErrorAs(t, err, &lack, image)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "\n")
+	}
+
+	own, err := Open(t.Context(), cluster.Choice{Image: projects.image}, shared.program, io.Discard)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, own.Close()) })
+	require.NotEqual(t, projects.image, own.image)
+	c, err := New(t.Context(), cluster.Config{Nodes: []string{"n1"}, Clients: []string{"c1"},
+		Record: func(history.Event) {}}, own)
+	require.NoError(t, err)
+	require.Regexp(t, `^redis \d+\.\d+\.\d+$`, c.Server())
+	require.NoError(t, c.Close())
+}
+
+func TestServersKnowWaitAOF(t *testing.T) {
+	require.ErrorContains(t, knows(cluster.Choice{}, "WAITAOF"), "redis-7.0 does not know it; use --server redis-8.0")
+	for _, choice := range []cluster.Choice{{Server: "redis-8.0"}, {Server: "valkey-8.1"}, {Image: "mine"}} {
+		require.NoError(t, knows(choice, "WAITAOF"))
+	}
+	require.ErrorContains(t, knows(cluster.Choice{Server: "redis-6"}, "WAITAOF"), "there is no server")
+}

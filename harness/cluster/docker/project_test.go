@@ -1,0 +1,182 @@
+package docker
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
+	"example.org/lockproof/harness/cluster/docker/proxy"
+	"example.org/lockproof/harness/history"
+)
+
+func TestConformance(t *testing.T) {
+	clustertest.Run(t, Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
+		c := start(t, nodes, change)
+		test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client { return over(t, c, client, node) }})
+	})
+}
+
+// Who can dial the published ports, but has no password, gets nothing from any
+// server, past the links or over them.
+func TestStrangersAreRefused(t *testing.T) {
+	c := start(t, 1, func(cfg *cluster.Config) {
+		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
+	})
+	var addresses []string
+	for _, addr := range c.Paths {
+		addresses = append(addresses, addr)
+	}
+	for _, name := range []string{"n1", "r1", history.StoreName, "s1", "s2", "s3"} {
+		addresses = append(addresses, c.project.boxes[name].outside)
+	}
+	clustertest.RefusesStrangers(t, addresses)
+}
+
+// TestBothWaysLeadToAProject: in its network, which is the shorter way where the
+// host is in it, and by the ports that are published wherever it is.
+func TestBothWaysLeadToAProject(t *testing.T) {
+	c := start(t, 1, nil)
+	q, n1 := c.project, c.project.boxes["n1"]
+	defer func(direct bool) { q.direct, n1.direct = direct, direct }(q.direct)
+	for name, direct := range map[string]bool{"the way that was found": q.direct, "published": false} {
+		t.Run(name, func(t *testing.T) {
+			q.direct, n1.direct = direct, direct
+			require.NoError(t, c.Node("n1").Kill(t.Context()))
+			require.NoError(t, c.Node("n1").Start(t.Context()))
+			seen, err := c.Node("n1").Look(t.Context())
+			require.NoError(t, err)
+			require.True(t, seen.Up)
+			links := dial(t, q.at(proxy.FirstPort))
+			require.NoError(t, links.Set(within(t, time.Second), "k1", "token", time.Minute).Err())
+			api := proxy.NewClient(q.at(proxy.APIPort))
+			defer api.Close()
+			_, err = api.Clock(t.Context())
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestCleanRemovesWhatComposeBuilt: the image of a user who has brought the
+// project up by hand goes with Lockproof's own, once no container needs it.
+func TestCleanRemovesWhatComposeBuilt(t *testing.T) {
+	projects := open(t)
+	const name = "lockproof:test-by-hand"
+	buildByHand(t, projects, name)
+	user, err := projects.engine.ContainerCreate(t.Context(), &container.Config{Image: name, Cmd: []string{"true"}}, nil, nil, nil, "")
+	require.NoError(t, err)
+
+	said, err := projects.engine.removeImages(t.Context())
+	require.NoError(t, err)
+	require.NotContains(t, said, "removed the image "+name)
+	found, err := projects.engine.has(t.Context(), name)
+	require.NoError(t, err)
+	require.True(t, found, "a container that does not run needs its image, too")
+
+	require.NoError(t, projects.engine.ContainerRemove(t.Context(), user.ID, container.RemoveOptions{}))
+	said, err = projects.engine.removeImages(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, said, "removed the image "+name)
+	found, err = projects.engine.has(t.Context(), name)
+	require.NoError(t, err)
+	require.False(t, found)
+}
+
+// buildByHand has Compose build the project's image as a user does, under another name
+// than the file's own, which may be a user's.
+func buildByHand(t *testing.T, projects *Projects, name string) {
+	t.Helper()
+	base, err := projects.engine.base(t.Context(), Servers[0].Release, projects.record.Owner(), os.Stderr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = exec.Command("docker", "rmi", name).Run() })
+	command := append(projects.engine.compose, "-f", filepath.Join(projects.folder, "compose", "docker-compose.yml"), "build", "n1")
+	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "LOCKPROOF_IMAGE="+name, "LOCKPROOF_BASE="+base, "LOCKPROOF_CONTEXT="+projects.folder)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// TestARunFindsNothingOfTheOneBefore changes all that can be changed of a server,
+// and looks for it in the next run, in the same container.
+func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
+	always := func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }
+	l := start(t, 1, always)
+	n, db := l.nodes["n1"], over(t, l, "c1", "n1")
+	before, began, project := n.RunID(), startedAt(t, n), l.project.name
+	for _, command := range [][]any{
+		{"SET", "k1", "token"},
+		{"FUNCTION", "LOAD", "#!lua name=lib\nredis.register_function('f', function() return 1 end)"},
+		{"ACL", "SETUSER", "somebody", "on", "nopass", "+@all"},
+		{"CONFIG", "SET", "maxmemory", "100mb", "appendfsync", "no"},
+	} {
+		require.NoError(t, db.Do(t.Context(), command...).Err(), command)
+	}
+	script, err := db.ScriptLoad(t.Context(), "return 1").Result()
+	require.NoError(t, err)
+	require.NoError(t, n.SetClock(t.Context(), time.Hour, 3))
+	_, err = n.Disturb(func(d *cluster.DiskFaults) { d.Slow = 10 * time.Millisecond })
+	require.NoError(t, err)
+	require.NoError(t, db.Set(t.Context(), "k1", "slowly", 0).Err())
+	require.NoError(t, l.Link("c1", "n1").Delay(cluster.Both, 10*time.Second))
+	require.NoError(t, l.Close())
+
+	l = start(t, 1, always)
+	require.Equal(t, project, l.project.name)
+	n, db = l.nodes["n1"], over(t, l, "c1", "n1")
+	require.Equal(t, began, startedAt(t, n), "the container did not live on, and starting one takes long")
+	require.NotEqual(t, before, n.RunID())
+	ctx := within(t, 5*time.Second)
+	require.Zero(t, db.DBSize(ctx).Val())
+	require.Equal(t, []bool{false}, db.ScriptExists(ctx, script).Val())
+	functions, err := db.FunctionList(ctx, redis.FunctionListQuery{}).Result()
+	require.NoError(t, err)
+	require.Empty(t, functions)
+	require.Equal(t, []any{"default"}, db.Do(ctx, "ACL", "USERS").Val())
+	require.Equal(t, map[string]string{"maxmemory": "0"}, db.ConfigGet(ctx, "maxmemory").Val())
+	require.Equal(t, map[string]string{"appendfsync": "always"}, db.ConfigGet(ctx, "appendfsync").Val())
+	at, err := n.Clock(ctx)
+	require.NoError(t, err)
+	require.InDelta(t, l.Now(), at, float64(100*time.Millisecond))
+	disturbed, err := n.Disturb(nil)
+	require.NoError(t, err)
+	require.Zero(t, disturbed)
+	require.NoError(t, l.Close())
+
+	l = start(t, 1, nil)
+	out, err := exec.Command("docker", "exec", l.nodes["n1"].box.id, "ls", "-A", "/machine/disk").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, string(out), "a file of the run before")
+}
+
+// TestAServerThatDoesNotObeyIsReplaced: one that waits for its disk for ever cannot
+// be told to end.
+func TestAServerThatDoesNotObeyIsReplaced(t *testing.T) {
+	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
+	n, db := l.nodes["n1"], over(t, l, "c1", "n1")
+	began, project := startedAt(t, n), l.project.name
+	_, err := n.Disturb(func(d *cluster.DiskFaults) { d.Slow = still })
+	require.NoError(t, err)
+	require.Error(t, db.Set(within(t, 100*time.Millisecond), "k1", "token", 0).Err())
+	require.NoError(t, l.Close())
+
+	l = start(t, 1, nil)
+	require.Equal(t, project, l.project.name)
+	require.NotEqual(t, began, startedAt(t, l.nodes["n1"]))
+	require.NoError(t, over(t, l, "c1", "n1").Ping(t.Context()).Err())
+}
+
+// startedAt says when a node's container was started.
+func startedAt(t *testing.T, n *node) string {
+	t.Helper()
+	seen, err := n.box.inspect(context.Background())
+	require.NoError(t, err)
+	return seen.State.StartedAt
+}
