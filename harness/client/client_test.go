@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
@@ -112,23 +111,12 @@ func TestReasonsOfFailures(t *testing.T) {
 		a.must(history.TypeFail, DoRelease)
 		require.Equal(t, history.ReasonLost, a.last().Reason)
 
-		for _, n := range w.nodes[:2] {
-			w.sites[n].set(func(s *site) { s.hook = func(p *server.Peer, _ string, _ ...string) bool { p.Close(); return true } })
-		}
+		a.must(history.TypeOK, DoAcquire)
+		w.set(func(s *site) { s.hook = closing }, "n1", "n2")
 		b.must(history.TypeFail, DoAcquire)
 		require.Equal(t, history.ReasonNoMajority, b.last().Reason)
-	})
-}
-
-func TestAReleaseWithoutAnswersIsUnknown(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
-		for _, n := range w.nodes[:2] {
-			w.sites[n].set(func(s *site) { s.hook = func(p *server.Peer, _ string, _ ...string) bool { p.Close(); return true } })
-		}
-		c.must(history.TypeInfo, DoRelease)
-		require.Equal(t, history.ReasonNoMajority, c.last().Reason)
+		a.must(history.TypeInfo, DoRelease) // without answers it is unknown
+		require.Equal(t, history.ReasonNoMajority, a.last().Reason)
 	})
 }
 
@@ -170,16 +158,6 @@ func TestCommandsQueueUpAndCloseDropsThem(t *testing.T) {
 	})
 }
 
-func TestExitEndsTheClient(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.must(history.TypeOK, DoAcquire)
-		require.Empty(t, c.do(Command{Do: DoExit}).Error)
-		require.ErrorContains(t, c.Send(Command{Do: DoCheck, Serial: 9}), "closing")
-		require.True(t, w.sites["n1"].Exists("k1"), "a lease is not released unasked")
-	})
-}
-
 func TestAKilledClientSaysAndDoesNothingMore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
@@ -198,19 +176,17 @@ func TestAKilledClientSaysAndDoesNothingMore(t *testing.T) {
 }
 
 func TestNewRefusesASetupThatIsWrong(t *testing.T) {
-	tests := []struct {
-		name   string
+	for name, test := range map[string]struct {
 		change func(*Setup)
 		says   string
 	}{
-		{"nothing", func(s *Setup) { *s = Setup{} }, "it lacks name, nodes, store, options.ttl"},
-		{"no such lock", func(s *Setup) { s.Lock = "redlok" }, `no lock named "redlok"`},
-		{"a rule that does not exist", func(s *Setup) { s.Options.Without = []string{"Majorty"} }, "Majorty"},
-		{"reads of no fenced store", func(s *Setup) { s.ReadsUnfenced = true }, "is for a fenced_store"},
-		{"two checks at once", func(s *Setup) { s.FencedStore, s.CompareStore = true, true }, "exclude each other"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"nothing":                    {func(s *Setup) { *s = Setup{} }, "it lacks name, nodes, store, options.ttl"},
+		"no such lock":               {func(s *Setup) { s.Lock = "redlok" }, `no lock named "redlok"`},
+		"a rule that does not exist": {func(s *Setup) { s.Options.Without = []string{"Majorty"} }, "Majorty"},
+		"reads of no fenced store":   {func(s *Setup) { s.ReadsUnfenced = true }, "is for a fenced_store"},
+		"two checks at once":         {func(s *Setup) { s.FencedStore, s.CompareStore = true, true }, "exclude each other"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				setup := Setup{Name: "c1", Lock: locks.Reference, Options: locks.Options{TTL: ttl}, Nodes: w.nodes, Store: "store"}
 				test.change(&setup)
@@ -225,13 +201,11 @@ func TestAConnectionThatTheServerClosedIsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(func(s *Setup) { s.Options.Tries = 1 })
 		c.must(history.TypeOK, DoAcquire, DoWrite, DoRelease)
-		for _, s := range w.sites {
-			s.set(func(s *site) {
-				for p := range s.peers {
-					p.Close()
-				}
-			})
-		}
+		w.set(func(s *site) {
+			for p := range s.peers {
+				p.Close()
+			}
+		}, "n1", "n2", "n3", "store")
 		time.Sleep(time.Nanosecond)
 		c.must(history.TypeOK, DoAcquire, DoWrite)
 	})
@@ -250,11 +224,35 @@ func TestBeliefOnTheWallClockIsMarked(t *testing.T) {
 	})
 }
 
-func TestALockThatRefusesItsNodesIsAnOutcome(t *testing.T) {
+// Threads share the client and its lock, and nothing else: each has leases of its own.
+func TestThreadsHaveLeasesOfTheirOwn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(func(s *Setup) { s.Nodes[1] = s.Nodes[0] })
-		c.must(history.TypeFail, DoAcquire)
-		require.Equal(t, history.ReasonRefused, c.last().Reason)
-		require.Contains(t, c.last().Error, "the same server is listed twice")
+		c := w.client(nil)
+		c.must(history.TypeOK, DoAcquire)
+		held := c.do(Command{Do: DoAcquire, Key: "k1", Thread: "b", Within: ttl / 4})
+		require.Equal(t, history.TypeFail, held.Outcome, "the first thread has it")
+		require.Contains(t, c.do(Command{Do: DoRelease, Key: "k1", Thread: "b"}).Error, "no lease on k1")
+		require.Equal(t, history.TypeOK, c.do(Command{Do: DoAcquire, Key: "k2", Thread: "b"}).Outcome)
+		require.Contains(t, c.do(Command{Do: DoRelease, Key: "k2"}).Error, "no lease on k2", "it is the other's")
+		c.must(history.TypeOK, DoRelease)
+		require.Equal(t, "k1", c.last().Key)
+		require.Equal(t, history.TypeOK, c.do(Command{Do: DoRelease, Thread: "b"}).Outcome)
+		require.Equal(t, "k2", c.last().Key)
+		require.ErrorContains(t, c.Send(Command{Do: DoCancel, Serial: 99, Thread: "b"}), "not to one of its threads")
+	})
+}
+
+// What one thread waits for holds up no other.
+func TestThreadsGoOnBesideOneAnother(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c, other := w.client(nil), w.client(nil)
+		other.must(history.TypeOK, DoAcquire)
+		waits := c.send(Command{Do: DoAcquire, Key: "k1", Within: 10 * ttl})
+		began := time.Now()
+		require.Equal(t, history.TypeOK, c.do(Command{Do: DoAcquire, Key: "k2", Thread: "b"}).Outcome)
+		require.Less(t, time.Since(began), ttl/4)
+		require.Empty(t, waits, "the first thread still waits")
+		other.must(history.TypeOK, DoRelease)
+		require.Equal(t, history.TypeOK, (<-waits).Outcome)
 	})
 }

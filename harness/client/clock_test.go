@@ -60,22 +60,6 @@ func TestATimerFollowsTheRateEvenIfItChanges(t *testing.T) {
 	})
 }
 
-func TestAStoppedTimerDoesNotFire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newTestClock(t)
-		timer := c.NewTimer(time.Second)
-		require.True(t, timer.Stop())
-		require.False(t, timer.Stop())
-		time.Sleep(2 * time.Second)
-		require.Empty(t, timer.C())
-
-		timer = c.NewTimer(time.Second)
-		time.Sleep(2 * time.Second)
-		require.False(t, timer.Stop())
-		require.Len(t, timer.C(), 1)
-	})
-}
-
 // TestTheMonotonicClockIsMonotonic sets a clock at random and requires that it
 // never steps, that a timer never fires early, and that it fires within a
 // nanosecond of its time as the clock counts.

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"reflect"
@@ -67,14 +66,4 @@ func TestTheDocumentNamesEveryBound(t *testing.T) {
 	}
 	require.Contains(t, text, fmt.Sprintf("up to %d printable bytes", maxNameLength))
 	require.Contains(t, text, fmt.Sprintf("up to %d messages", maxMessages))
-}
-
-func TestASetupIsReadAsItIsWritten(t *testing.T) {
-	want := Setup{Name: "c1", Index: 2, Lock: "redsync", Options: locks.Options{TTL: 5}.WithDefaults(),
-		Nodes: []string{"a", "b"}, Store: "s", CompareStore: true, Seed: 1 << 60, Epoch: 9, StallLimit: 4}
-	line, err := json.Marshal(want)
-	require.NoError(t, err)
-	got, err := parseSetup(line)
-	require.NoError(t, err)
-	require.Equal(t, want, got)
 }

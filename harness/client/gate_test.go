@@ -40,20 +40,6 @@ func get(ctx context.Context, g *gate, word string, send func(context.Context, r
 	return g.ProcessHook(send)(ctx, redis.NewStringCmd(ctx, "get", word))
 }
 
-func TestCommandsOfOneInstantEnterInTheOrderOfTheirWords(t *testing.T) {
-	atGate(t, []string{"a at 0s", "b at 0s", "c at 0s", "A at 1ns", "B at 1ns"}, func(s *scheduler.Scheduler, note func(...any)) {
-		g := &gate{scheduler: s, connections: 9}
-		var all sync.WaitGroup
-		for word, after := range map[string]time.Duration{"c": 0, "a": 0, "b": 0, "A": 1, "B": 1} {
-			all.Go(func() {
-				time.Sleep(after)
-				_ = get(context.Background(), g, word, func(context.Context, redis.Cmder) error { note(word); return nil })
-			})
-		}
-		all.Wait()
-	})
-}
-
 // One deadline that ends what several servers were asked ends it server by server.
 func TestWhatNobodyAnsweredLeavesInTheOrderOfTheServers(t *testing.T) {
 	atGate(t, []string{"0 at 1s", "1 at 1s", "2 at 1s"}, func(s *scheduler.Scheduler, note func(...any)) {

@@ -13,24 +13,6 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-func TestAHoldLastsUntilItsEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		events := scheduler.New()
-		defer events.End()
-		p, key := NewHold(events), scheduler.Key{}
-		start := time.Now()
-		p.Wait(key)
-		require.Zero(t, time.Since(start))
-		p.Begin()
-		p.Begin()
-		time.AfterFunc(time.Second, func() { p.End(); p.Begin() }) // nobody goes on between the two
-		time.AfterFunc(time.Minute, func() { p.End() })
-		p.Wait(key)
-		require.Equal(t, time.Minute, time.Since(start))
-		(*Hold)(nil).Wait(key)
-	})
-}
-
 // What was held goes on in the order of its keys.
 func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 	for range 50 {
@@ -49,6 +31,10 @@ func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 					done = append(done, i)
 				}()
 			}
+			time.Sleep(time.Second)
+			require.Empty(t, done)
+			p.End()
+			p.Begin() // nobody goes on between the two
 			time.Sleep(time.Second)
 			require.Empty(t, done)
 			p.End()
@@ -78,27 +64,24 @@ func TestAPausedClientTakesNoStep(t *testing.T) {
 // TestAPauseInAcquire is Kleppmann's question, settled by antirez's answer: the
 // replies are in, the client sleeps past the deadline, then reads them.
 func TestAPauseInAcquire(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		without []string
 		outcome history.Type
 		reason  string
 	}{
 		{nil, history.TypeFail, history.ReasonTooLate},
 		{[]string{"ElapsedCheck"}, history.TypeOK, ""},
-	}
-	for _, test := range tests {
+	} {
 		inBubble(t, func(t *testing.T, w *world) {
 			c := w.client(func(s *Setup) { s.Options.Tries, s.Options.Without = 1, test.without })
-			for _, n := range w.nodes {
-				w.sites[n].set(func(s *site) {
-					s.hook = func(_ *server.Peer, cmd string, _ ...string) bool {
-						if cmd == "SET" {
-							time.Sleep(10 * time.Millisecond) // the way back
-						}
-						return false
+			w.set(func(s *site) {
+				s.hook = func(_ *server.Peer, cmd string, _ ...string) bool {
+					if cmd == "SET" {
+						time.Sleep(10 * time.Millisecond) // the way back
 					}
-				})
-			}
+					return false
+				}
+			}, w.nodes...)
 			done := c.send(Command{Do: DoAcquire, Key: "k1"})
 			time.Sleep(5 * time.Millisecond)
 			c.pause.Begin()
@@ -120,5 +103,50 @@ func TestClosingAPausedClientCarriesItOn(t *testing.T) {
 		c.pause.Begin()
 		c.send(Command{Do: DoRelease})
 		require.NoError(t, c.Close())
+	})
+}
+
+func TestStarve_WatchdogIsLate(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		c.must(history.TypeOK, DoAcquire)
+		c.do(Command{Do: DoWatch})
+		require.Empty(t, c.do(Command{Do: DoStarve}).Error)
+		time.Sleep(ttl * 3 / 2)
+		require.Empty(t, c.of(history.TypeInvoke, history.OpExtend))
+		require.Empty(t, c.of(history.TypeLost, ""), "what tells the client is a timer, too")
+		c.must(history.TypeFail, DoCheck)
+
+		fed := c.do(Command{Do: DoFeed}).Starved
+		require.Equal(t, ttl*3/2, fed.Probe)
+		require.Equal(t, 2, fed.Timers, "the renewal, and the end of the context")
+		require.InDelta(t, ttl*3/2-ttl/3, fed.Latest, float64(ttl/50))
+		time.Sleep(time.Millisecond)
+		require.Len(t, c.of(history.TypeLost, ""), 1)
+	})
+}
+
+func TestStarve_FedClientStarvesAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		require.Equal(t, "feed: its timers are not late", c.do(Command{Do: DoFeed}).Error)
+		for range 2 {
+			require.Empty(t, c.do(Command{Do: DoStarve}).Error)
+			require.Equal(t, "starve: its timers are late already", c.do(Command{Do: DoStarve}).Error)
+			time.Sleep(time.Second)
+			require.Equal(t, time.Second, c.do(Command{Do: DoFeed}).Starved.Probe)
+		}
+	})
+}
+
+// A timer that fires all the same proves that timers are not late.
+func TestFeed_ProbeFired(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.client(nil)
+		c.do(Command{Do: DoStarve})
+		c.late.End()
+		c.probe = c.clock.newTimer(0, nil)
+		time.Sleep(time.Second)
+		require.Zero(t, c.do(Command{Do: DoFeed}).Starved.Probe)
 	})
 }

@@ -66,18 +66,14 @@ func TestALoopThatHoldsTooLongDoesNotWrite(t *testing.T) {
 
 func TestALoopOutlivesALockThatIsUnavailable(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
-		for _, n := range w.nodes {
-			w.sites[n].set(func(s *site) { s.down = true })
-		}
+		w.set(func(s *site) { s.down = true }, w.nodes...)
 		c := w.client(func(s *Setup) { s.Options.Tries = 1 })
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: ttl / 100}})
 		time.Sleep(ttl)
 		failed := len(c.of(history.TypeFail, history.OpAcquire))
 		require.Positive(t, failed)
 		require.Less(t, failed, 100, "it does not ask without end in one instant")
-		for _, n := range w.nodes {
-			w.sites[n].set(func(s *site) { s.down = false })
-		}
+		w.set(func(s *site) { s.down = false }, w.nodes...)
 		time.Sleep(ttl)
 		require.NotEmpty(t, c.of(history.TypeOK, history.OpAcquire))
 	})
@@ -87,6 +83,8 @@ func TestALoopEndsWhenTheLockRefuses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.sites["n2"], w.sites["n3"] = w.sites["n1"], w.sites["n1"]
 		c := w.client(nil)
+		c.must(history.TypeFail, DoAcquire)
+		require.Equal(t, history.ReasonRefused, c.last().Reason)
 		m := c.do(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}}})
 		require.Contains(t, m.Error, "the lock refuses")
 		require.Contains(t, m.Error, "listed twice")

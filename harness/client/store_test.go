@@ -20,68 +20,62 @@ func late(w *world, change func(*Setup)) (a, b *subject) {
 	return a, b
 }
 
-func TestAPlainStoreAcceptsTheSleepersWrite(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		a, b := late(w, nil)
-		a.must(history.TypeOK, DoWrite)
-		require.Equal(t, "", a.last().Base)
-		b.must(history.TypeOK, DoRead)
-		require.Equal(t, "c1.1", b.last().Value, "b's write is lost")
-	})
+// A plain store takes the sleeper's write, and another write is lost. A store that compares tokens, or what the write was
+// made from, rejects it.
+func TestTheSleepersWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Setup)
+		write  history.Type
+		reason string
+		value  string // in the end
+		fences []int64
+	}{
+		"a plain store":         {nil, history.TypeOK, "", "c1.1", []int64{0, 0}},
+		"a store that fences":   {func(s *Setup) { s.Lock, s.FencedStore = "redlock-fenced", true }, history.TypeFail, history.ReasonStale, "c2.1", []int64{1, 2}},
+		"a store that compares": {func(s *Setup) { s.CompareStore = true }, history.TypeFail, history.ReasonStale, "c2.1", []int64{0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world) {
+				a, b := late(w, c.change)
+				a.must(c.write, DoWrite)
+				require.Equal(t, c.reason, a.last().Reason)
+				require.Equal(t, "", a.last().Base)
+				require.Equal(t, c.fences, []int64{a.last().Fence, b.last().Fence})
+				if c.fences[0] > 0 {
+					a.must(history.TypeFail, DoRead)
+					require.Equal(t, history.ReasonStale, a.last().Reason)
+				}
+				b.must(history.TypeOK, DoRead)
+				require.Equal(t, c.value, b.last().Value)
+				b.must(history.TypeOK, DoWrite)
+			})
+		})
+	}
 }
 
-func TestAFencedStoreRejectsTheOlderToken(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		a, b := late(w, func(s *Setup) { s.Lock, s.FencedStore = "redlock-fenced", true })
-		a.must(history.TypeFail, DoWrite)
-		require.Equal(t, history.ReasonStale, a.last().Reason)
-		require.Equal(t, int64(1), a.last().Fence)
-		require.Equal(t, int64(2), b.last().Fence)
-		a.must(history.TypeFail, DoRead)
-		require.Equal(t, history.ReasonStale, a.last().Reason)
-		b.must(history.TypeOK, DoRead)
-		require.Equal(t, "c2.1", b.last().Value)
-	})
-}
-
-func TestAReadClaimsTheTokenAtAFencedStore(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		fenced := func(s *Setup) { s.Lock, s.FencedStore = "redlock-fenced", true }
-		a, b, onlooker := w.client(fenced), w.client(fenced), w.client(fenced)
-		a.must(history.TypeOK, DoAcquire)
-		time.Sleep(2 * ttl)
-		b.must(history.TypeOK, DoAcquire)
-		a.must(history.TypeOK, DoWrite) // the store has not heard of b's token
-		b.must(history.TypeOK, DoRead)
-		a.must(history.TypeFail, DoWrite)
-		onlooker.must(history.TypeOK, DoRead) // a look without a lease claims nothing
-		b.must(history.TypeOK, DoWrite)
-	})
-}
-
-func TestAStoreThatReadsTellNoTokenAcceptsTheOlderWrite(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		unaware := func(s *Setup) { s.Lock, s.FencedStore, s.ReadsUnfenced = "redlock-fenced", true, true }
-		a, b := w.client(unaware), w.client(unaware)
-		a.must(history.TypeOK, DoAcquire, DoRead)
-		time.Sleep(2 * ttl)
-		b.must(history.TypeOK, DoAcquire, DoRead)
-		require.Zero(t, b.last().Fence, "the store is told no token")
-		a.must(history.TypeOK, DoWrite)
-		b.must(history.TypeOK, DoWrite)
-		a.must(history.TypeFail, DoWrite)
-		require.Equal(t, history.ReasonStale, a.last().Reason)
-	})
-}
-
-func TestAComparingStoreRejectsAStaleBase(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		a, b := late(w, func(s *Setup) { s.CompareStore = true })
-		a.must(history.TypeFail, DoWrite)
-		require.Equal(t, history.ReasonStale, a.last().Reason)
-		require.Contains(t, a.last().Error, `not "" any more`)
-		b.must(history.TypeOK, DoWrite)
-	})
+// A read with a token claims it: an older one's write is rejected from then on. Where reads tell no token, it is accepted
+// until a newer one has written.
+func TestReadsClaimTheTokenAtAFencedStore(t *testing.T) {
+	for _, unfenced := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, w *world) {
+			fenced := func(s *Setup) { s.Lock, s.FencedStore, s.ReadsUnfenced = "redlock-fenced", true, unfenced }
+			a, b, onlooker := w.client(fenced), w.client(fenced), w.client(fenced)
+			a.must(history.TypeOK, DoAcquire)
+			time.Sleep(2 * ttl)
+			b.must(history.TypeOK, DoAcquire)
+			a.must(history.TypeOK, DoWrite) // the store has not heard of b's token
+			b.must(history.TypeOK, DoRead)
+			require.Equal(t, unfenced, b.last().Fence == 0)
+			if unfenced {
+				a.must(history.TypeOK, DoWrite)
+				b.must(history.TypeOK, DoWrite)
+			}
+			a.must(history.TypeFail, DoWrite)
+			require.Equal(t, history.ReasonStale, a.last().Reason)
+			onlooker.must(history.TypeOK, DoRead) // a look without a lease claims nothing
+			b.must(history.TypeOK, DoWrite)
+		})
+	}
 }
 
 func TestACheckThatFailsKeepsTheClientFromWriting(t *testing.T) {
@@ -100,43 +94,42 @@ func TestACheckThatFailsKeepsTheClientFromWriting(t *testing.T) {
 }
 
 func TestTheFateOfAWrite(t *testing.T) {
-	tests := []struct {
-		name    string
-		break_  func(*site)
+	answering := func(answer func(s *site, p *server.Peer, args []string)) func(*site) {
+		return func(s *site) {
+			s.hook = func(p *server.Peer, cmd string, args ...string) bool {
+				if cmd == "SET" {
+					answer(s, p, args)
+				}
+				return cmd == "SET"
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		change  func(*site)
 		outcome history.Type
 		applied bool
 	}{
-		{"the reply is lost", func(s *site) {
-			s.hook = func(p *server.Peer, cmd string, args ...string) bool {
-				if cmd == "SET" {
-					_ = s.Set(args[0], args[1])
-					p.Close()
-				}
-				return cmd == "SET"
-			}
-		}, history.TypeInfo, true},
-		{"the connection closes first", func(s *site) {
-			s.hook = func(p *server.Peer, cmd string, args ...string) bool { p.Close(); return true }
-		}, history.TypeInfo, false},
-		{"the server refuses", func(s *site) {
-			s.hook = func(p *server.Peer, cmd string, args ...string) bool {
-				if cmd == "SET" {
-					p.WriteError("OOM command not allowed when used memory > 'maxmemory'.")
-				}
-				return cmd == "SET"
-			}
-		}, history.TypeFail, false},
-		{"the server cannot be reached", func(s *site) { s.down = true }, history.TypeFail, false},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"the reply is lost": {answering(func(s *site, p *server.Peer, args []string) {
+			_ = s.Set(args[0], args[1])
+			p.Close()
+		}), history.TypeInfo, true},
+		"the connection closes first": {func(s *site) { s.hook = closing }, history.TypeInfo, false},
+		"the server refuses": {answering(func(_ *site, p *server.Peer, _ []string) {
+			p.WriteError("OOM command not allowed when used memory > 'maxmemory'.")
+		}), history.TypeFail, false},
+		"the server cannot be reached": {func(s *site) { s.down = true }, history.TypeFail, false},
+	} {
+		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				c := w.client(nil)
 				c.must(history.TypeOK, DoAcquire)
-				w.sites["store"].set(test.break_)
+				w.set(test.change, "store")
 				c.must(test.outcome, DoWrite)
 				require.Equal(t, history.ReasonOther, c.last().Reason)
 				require.NotEmpty(t, c.last().Error)
+				if w.sites["store"].down {
+					c.must(history.TypeFail, DoRead)
+				}
 				require.Equal(t, test.applied, w.sites["store"].Exists("value:k1"))
 			})
 		})
@@ -153,13 +146,5 @@ func TestAWriteThatOutlastsItsBoundIsUnknown(t *testing.T) {
 		m := c.do(Command{Do: DoWrite, Within: ttl / 4})
 		require.Equal(t, history.TypeInfo, m.Outcome)
 		c.must(history.TypeOK, DoWrite) // without a bound it is waited for
-	})
-}
-
-func TestAReadWithoutTheStoreFails(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		w.sites["store"].set(func(s *site) { s.down = true })
-		c.must(history.TypeFail, DoRead)
 	})
 }

@@ -85,6 +85,13 @@ func (s *session) write(lines string) {
 	require.NoError(s.t, err)
 }
 
+// end closes the input, at which the worker ends.
+func (s *session) end() {
+	go func() { _ = s.in.Close() }()
+	s.until(0)
+	require.NoError(s.t, <-s.ended)
+}
+
 // until reads messages up to the end of a command, or of all.
 func (s *session) until(serial int) (messages []Message) {
 	for s.out.Scan() {
@@ -99,11 +106,14 @@ func (s *session) until(serial int) (messages []Message) {
 }
 
 func TestAWorkerWorks(t *testing.T) {
-	s := begin(t, setupLine(t, nil))
+	epoch := realtime.Monotonic() - int64(time.Hour)
+	s := begin(t, setupLine(t, func(s *Setup) { s.Epoch = epoch }))
 	s.write(`{"do":"acquire","serial":1,"key":"k1"}` + "\n")
 	messages := s.until(1)
 	require.Len(t, messages, 3)
 	require.Equal(t, history.TypeInvoke, messages[0].Event.Type)
+	require.GreaterOrEqual(t, messages[0].Event.Time, int64(time.Hour), "times are counted from the epoch")
+	require.LessOrEqual(t, messages[0].Event.Time, realtime.Since(epoch).Now())
 	require.Equal(t, history.TypeOK, messages[1].Event.Type)
 	require.Equal(t, Message{Done: 1, Outcome: history.TypeOK}, messages[2])
 	s.write(`{"do":"write","serial":2}` + "\n" + `{"do":"release","serial":3}` + "\n" + `{"do":"extend","serial":4}` + "\n")
@@ -115,29 +125,6 @@ func TestAWorkerWorks(t *testing.T) {
 	require.NoError(t, <-s.ended)
 }
 
-func TestAWorkerEndsWithItsInput(t *testing.T) {
-	s := begin(t, setupLine(t, nil))
-	s.write(`{"do":"loop","serial":1,"loop":{"keys":["k1"],"hold":1000000,"think":1000000}}` + "\n")
-	for range 20 {
-		require.True(t, s.out.Scan())
-	}
-	require.NoError(t, s.in.Close())
-	s.until(0)
-	require.NoError(t, <-s.ended)
-}
-
-func TestAWorkersTimesAreCountedFromTheEpoch(t *testing.T) {
-	epoch := realtime.Monotonic() - int64(time.Hour)
-	s := begin(t, setupLine(t, func(s *Setup) { s.Epoch = epoch }))
-	s.write(`{"do":"acquire","serial":1,"key":"k1"}` + "\n")
-	first := s.until(1)[0].Event
-	require.GreaterOrEqual(t, first.Time, int64(time.Hour))
-	require.LessOrEqual(t, first.Time, realtime.Since(epoch).Now())
-	require.NoError(t, s.in.Close())
-	s.until(0)
-	require.NoError(t, <-s.ended)
-}
-
 func TestAWorkerReportsThatItWasHeldUp(t *testing.T) {
 	s := begin(t, setupLine(t, func(s *Setup) { s.StallLimit = 1 })) // nobody is that punctual
 	require.True(t, s.out.Scan())
@@ -146,40 +133,36 @@ func TestAWorkerReportsThatItWasHeldUp(t *testing.T) {
 	require.Equal(t, history.TypeStall, m.Event.Type)
 	require.Equal(t, "c1", m.Event.Process)
 	require.Positive(t, m.Event.Late)
-	go func() { _ = s.in.Close() }()
-	s.until(0)
-	require.NoError(t, <-s.ended)
+	s.end()
 }
 
 func TestAWorkerSaysWhatIsWrongWithALine(t *testing.T) {
 	good := setupLine(t, nil)
-	tests := []struct {
-		name  string
+	for name, test := range map[string]struct {
 		lines []string
 		says  string
 	}{
-		{"nothing at all", nil, "line 1: the input ended before the setup"},
-		{"no setup", []string{"hello\n"}, `line 1, "hello": setup: not one JSON object`},
-		{"a setup with a typo", []string{`{"nam":"c1"}` + "\n"}, `unknown field "nam"`},
-		{"a setup that lacks something", []string{`{"name":"c1","store":"s"}` + "\n"}, "it lacks nodes, options.ttl"},
-		{"two objects", []string{good, `{"do":"exit","serial":1} {}` + "\n"}, "line 2, "},
-		{"no such command", []string{good, `{"do":"aquire","serial":1}` + "\n"},
+		"nothing at all":               {nil, "line 1: the input ended before the setup"},
+		"no setup":                     {[]string{"hello\n"}, `line 1, "hello": setup: not one JSON object`},
+		"a setup with a typo":          {[]string{`{"nam":"c1"}` + "\n"}, `unknown field "nam"`},
+		"a setup that lacks something": {[]string{`{"name":"c1","store":"s"}` + "\n"}, "it lacks nodes, options.ttl"},
+		"two objects":                  {[]string{good, `{"do":"exit","serial":1} {}` + "\n"}, "line 2, "},
+		"no such command": {[]string{good, `{"do":"aquire","serial":1}` + "\n"},
 			"there are acquire, extend, release, check, read, write, watch, loop, stop, cancel, clock, starve, feed, exit"},
-		{"no serial", []string{good, `{"do":"check"}` + "\n"}, "serial: it counts from 1"},
-		{"a loop without keys", []string{good, `{"do":"loop","serial":1,"loop":{"keys":[],"hold":1,"think":1}}` + "\n"},
+		"no serial": {[]string{good, `{"do":"check"}` + "\n"}, "serial: it counts from 1"},
+		"a loop without keys": {[]string{good, `{"do":"loop","serial":1,"loop":{"keys":[],"hold":1,"think":1}}` + "\n"},
 			"at least one key"},
-		{"a loop without a loop", []string{good, `{"do":"loop","serial":1}` + "\n"}, "loop: it is missing"},
-		{"a negative hold", []string{good, `{"do":"loop","serial":1,"loop":{"keys":["k1"],"hold":-1,"think":1}}` + "\n"},
+		"a loop without a loop": {[]string{good, `{"do":"loop","serial":1}` + "\n"}, "loop: it is missing"},
+		"a negative hold": {[]string{good, `{"do":"loop","serial":1,"loop":{"keys":["k1"],"hold":-1,"think":1}}` + "\n"},
 			"must not be below 0"},
-		{"a clock without a clock", []string{good, `{"do":"clock","serial":1}` + "\n"}, "clock: it is missing"},
-		{"a clock that runs backwards", []string{good, `{"do":"clock","serial":1,"clock":{"rate":-1}}` + "\n"}, "a rate from 0.01 to 100"},
-		{"a negative bound", []string{good, `{"do":"check","serial":1,"within":-1}` + "\n"}, "below 0"},
-		{"the second of two lines", []string{good, `{"do":"read","serial":1,"key":"k1"}` + "\n", "nonsense\n"}, `line 3, "nonsense"`},
-		{"a very long line", []string{good, strings.Repeat("x", longestLine+1)}, "line 2: bufio.Scanner: token too long"},
-		{"a long line, shortened", []string{good, strings.Repeat("x", 1000) + "\n"}, strings.Repeat("x", 200) + `..."`},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"a clock without a clock":     {[]string{good, `{"do":"clock","serial":1}` + "\n"}, "clock: it is missing"},
+		"a clock that runs backwards": {[]string{good, `{"do":"clock","serial":1,"clock":{"rate":-1}}` + "\n"}, "a rate from 0.01 to 100"},
+		"a negative bound":            {[]string{good, `{"do":"check","serial":1,"within":-1}` + "\n"}, "below 0"},
+		"the second of two lines":     {[]string{good, `{"do":"read","serial":1,"key":"k1"}` + "\n", "nonsense\n"}, `line 3, "nonsense"`},
+		"a very long line":            {[]string{good, strings.Repeat("x", longestLine+1)}, "line 2: bufio.Scanner: token too long"},
+		"a long line, shortened":      {[]string{good, strings.Repeat("x", 1000) + "\n"}, strings.Repeat("x", 200) + `..."`},
+	} {
+		t.Run(name, func(t *testing.T) {
 			messages, err := serve(test.lines...)
 			require.ErrorContains(t, err, test.says)
 			require.NotEmpty(t, messages)

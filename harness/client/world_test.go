@@ -17,6 +17,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
@@ -48,6 +49,19 @@ func (s *site) set(change func(*site)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(s)
+}
+
+// closing answers nothing, and closes the connection.
+func closing(p *server.Peer, _ string, _ ...string) bool {
+	p.Close()
+	return true
+}
+
+// set changes how servers behave.
+func (w *world) set(change func(*site), names ...string) {
+	for _, name := range names {
+		w.sites[name].set(change)
+	}
 }
 
 // count is how often a command has reached the server.
@@ -113,9 +127,9 @@ type subject struct {
 	pause  *Hold
 	serial int
 
-	mu     sync.Mutex
-	events []history.Event
-	done   map[int]chan Message
+	clustertest.Events
+	mu   sync.Mutex
+	done map[int]chan Message
 }
 
 func (w *world) client(change func(*Setup)) *subject {
@@ -137,11 +151,11 @@ func (w *world) client(change func(*Setup)) *subject {
 }
 
 func (s *subject) hear(m Message) {
+	if m.Event != nil {
+		s.Record(*m.Event)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.Event != nil {
-		s.events = append(s.events, *m.Event)
-	}
 	if m.Done != 0 {
 		s.done[m.Done] <- m
 	}
@@ -175,11 +189,7 @@ func (s *subject) must(outcome history.Type, dos ...Do) {
 	}
 }
 
-func (s *subject) heard() []history.Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]history.Event(nil), s.events...)
-}
+func (s *subject) heard() []history.Event { return s.All() }
 
 func (s *subject) last() history.Event {
 	events := s.heard()

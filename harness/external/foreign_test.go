@@ -2,6 +2,7 @@ package external
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
 
@@ -121,5 +123,31 @@ func TestSplit_LikeAShell(t *testing.T) {
 	for _, line := range []string{"", "  ", "python3 'my_lock.py", `python3 \`} {
 		_, err := Split(line)
 		require.Error(t, err, line)
+	}
+}
+
+func TestCheck_ReportsEachFaultOnItsLine(t *testing.T) {
+	for name, line := range map[string]string{
+		"dies":          "wrong starts, and says what its lock is: worker c1 ",
+		"answers twice": "ok    starts, and says what its lock is\nwrong acquire: a free key is granted: ",
+		"does nothing":  "ok    starts, and says what its lock is\nwrong acquire: a free key is granted: ",
+	} {
+		var out bytes.Buffer
+		require.ErrorIs(t, Check(context.Background(), []string{os.Args[0], "bad-worker", name}, &out), ErrWrong)
+		require.Contains(t, out.String(), line)
+	}
+}
+
+func TestCheck_SaysWhyAnOperationFailed(t *testing.T) {
+	m := &testClient{}
+	require.Empty(t, m.lastReason())
+	for want, e := range map[string]history.Event{
+		"": {Type: history.TypeOK},
+		"; its reason is: AttributeError: no 'nope'": {Type: history.TypeFail, Reason: "other", Error: "AttributeError: no 'nope'"},
+		"; its reason is: held":                      {Type: history.TypeFail, Reason: "held"},
+		"; its reason is: none":                      {Type: history.TypeInfo},
+	} {
+		m.events = append(m.events, e)
+		require.Equal(t, want, m.lastReason())
 	}
 }

@@ -93,9 +93,8 @@ func TestTheLocksOfTheKits(t *testing.T) {
 	for _, name := range []string{"redis-py", "malkusch's", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
 			for _, trial := range kits[name].run(t, "holder-crashes", "client-pause", "token-check-and-set") {
-				standing, why := trial.Outcome()
-				if standing == suite.Inconclusive && strings.Contains(why, "stalled: ") {
-					t.Logf("%s: %s", trial.Name(), why) // a busy machine, and nothing of the kit's
+				_, why, stalled := outcome(t, trial)
+				if stalled {
 					continue
 				}
 				for property, verdict := range want[trial.Scenario] {
@@ -104,6 +103,15 @@ func TestTheLocksOfTheKits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// outcome is that of a trial, and whether a busy machine stalled it, which is nothing of the kit's.
+func outcome(t *testing.T, trial suite.Result) (standing suite.Outcome, why string, stalled bool) {
+	standing, why = trial.Outcome()
+	if stalled = standing == suite.Inconclusive && strings.Contains(why, "stalled: "); stalled {
+		t.Logf("%s: %s", trial.Name(), why)
+	}
+	return standing, why, stalled
 }
 
 // verdictOf is a trial's verdict of a property, "" where it has none.
@@ -122,12 +130,9 @@ func TestTheKitsCarryOutTwoOperationsAtOnce(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	for _, name := range []string{"redis-py", "node-redis", "redis-rb", "Java's"} {
 		t.Run(name, func(t *testing.T) {
-			standing, why := kits[name].run(t, "shared-lock-object")[0].Outcome()
-			if standing == suite.Inconclusive && strings.Contains(why, "stalled: ") {
-				t.Log(why)
-				return
+			if standing, why, stalled := outcome(t, kits[name].run(t, "shared-lock-object")[0]); !stalled {
+				require.Equal(t, suite.AsExpected, standing, why)
 			}
-			require.Equal(t, suite.AsExpected, standing, why)
 		})
 	}
 	t.Run("PHP", func(t *testing.T) {
@@ -143,6 +148,12 @@ func (k kit) run(t *testing.T, names ...string) []suite.Result {
 	worker := k.ready(t)
 	kind, err := Kind(context.Background(), worker, false)
 	require.NoError(t, err)
+	return trialsOf(t, kind, worker, names...)
+}
+
+// trialsOf runs scenarios of the catalogue with a worker's lock, one trial each.
+func trialsOf(t *testing.T, kind locks.Kind, worker []string, names ...string) []suite.Result {
+	t.Helper()
 	if _, err := locks.Find(kind.Name); err != nil {
 		locks.Register(kind)
 	}
@@ -266,6 +277,33 @@ func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
 			_, err = m.await(serial, 10*time.Second)
 			require.NoError(t, err)
 			require.Equal(t, adapter.at, m.events[len(m.events)-1].Error)
+		})
+	}
+}
+
+// A run tells a bad worker what worker-check does: before the first row what its hello
+// shows, and in a row that has failed, and shows nothing of any lock, what comes later.
+func TestABadWorkerInARun(t *testing.T) {
+	needs.Check(t, needs.Redis, local.Available(""))
+	for name, c := range bad {
+		t.Run(name, func(t *testing.T) {
+			worker := []string{os.Args[0], "bad-worker", name}
+			kind, err := Kind(context.Background(), worker, false)
+			if c.then == nil {
+				if err == nil {
+					err = kind.Err
+				}
+				require.ErrorContains(t, err, c.want)
+				return
+			}
+			require.NoError(t, err)
+			kind.SingleNode = true
+			failed := trialsOf(t, kind, worker, "token-check-and-set")[0]
+			if first, _, _ := strings.Cut(failed.Failure, "\n"); name == "answers twice" && first == "step 1 (acquire c1): client c1: no" {
+				return // the first answer is a failure, too, and ended the run before the second was read
+			}
+			require.Contains(t, failed.Failure, c.want)
+			require.Empty(t, failed.Judgements())
 		})
 	}
 }

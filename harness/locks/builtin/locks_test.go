@@ -2,25 +2,21 @@ package builtin
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"net"
-	"strconv"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/rig"
 )
 
 const ttl = time.Second
@@ -31,19 +27,6 @@ type silent struct{}
 func (silent) Printf(context.Context, string, ...any) {}
 
 func init() { redis.SetLogger(silent{}) }
-
-// clock is the bubble's own.
-type clock struct{ start time.Time }
-
-func (c clock) Now() time.Duration { return time.Since(c.start) }
-func (c clock) Wall() time.Time    { return time.Now() }
-func (c clock) NewTimer(d time.Duration) redlock.Timer {
-	return timer{time.NewTimer(d)}
-}
-
-type timer struct{ *time.Timer }
-
-func (t timer) C() <-chan time.Time { return t.Timer.C }
 
 // node is one server in the bubble.
 type node struct {
@@ -60,55 +43,36 @@ func (n *node) dial(context.Context, string, string) (net.Conn, error) {
 
 // world is some nodes, and clients that reach them.
 type world struct {
+	*rig.Cluster
 	t       *testing.T
 	nodes   []*node
-	clients int
+	clients uint64
 }
 
 // inBubble runs a test on count nodes in virtual time.
 func inBubble(t *testing.T, count int, test func(t *testing.T, w *world)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t}
-		for i := range count {
-			m := miniredis.NewMiniRedis()
-			m.ClockTTL(true)
-			c, err := m.Dial() // makes the server
-			require.NoError(t, err)
-			require.NoError(t, c.Close())
-			m.Server().SetPreHook(info(strconv.Itoa(i)))
-			t.Cleanup(m.Close)
-			w.nodes = append(w.nodes, &node{Miniredis: m})
+	rig.InBubble(t, count, func(t *testing.T, c *rig.Cluster) {
+		w := &world{Cluster: rig.ProcessesOf(c).Cluster, t: t}
+		time.Sleep(24 * time.Hour) // no server has started not long ago
+		for _, s := range c.Servers {
+			w.nodes = append(w.nodes, &node{Miniredis: s})
 		}
 		test(t, w)
 	})
 }
 
-// info answers INFO server, which miniredis does not know.
-func info(id string) server.Hook {
-	return func(p *server.Peer, cmd string, args ...string) bool {
-		if cmd != "INFO" {
-			return false
-		}
-		p.WriteBulk("# Server\r\nrun_id:" + id + "\r\nuptime_in_seconds:86400\r\n")
-		return true
-	}
-}
-
 // env is that of one more client.
 func (w *world) env(options locks.Options) locks.Env {
 	w.clients++
-	var seed [32]byte
-	binary.LittleEndian.PutUint64(seed[:], uint64(w.clients))
 	options.TTL = ttl
-	env := locks.Env{Clock: clock{time.Now()}, Rand: rand.NewChaCha8(seed), Options: options}
-	for i, n := range w.nodes {
-		c := redis.NewClient(&redis.Options{
-			Addr: "n" + strconv.Itoa(i+1), Dialer: n.dial, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
-			Protocol: 2, DisableIdentity: true, PipelinePoolSize: -1,
-			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		})
-		w.t.Cleanup(func() { _ = c.Close() })
+	i := 0
+	u := w.User(w.clients, rig.Clients(func(o *redis.Options) {
+		o.Dialer, o.ContextTimeoutEnabled, o.DisableIdentity, o.PipelinePoolSize = w.nodes[i].dial, true, true, -1
+		i++
+	}))
+	env := locks.Env{Clock: u.Clock, Rand: rand.NewChaCha8([32]byte{byte(w.clients)}), Options: options}
+	for _, c := range u.Clients {
 		env.Nodes = append(env.Nodes, c)
 	}
 	return env
@@ -120,7 +84,7 @@ func (w *world) lock(name string, options locks.Options) locks.Lock {
 	require.NoError(w.t, err)
 	l, err := kind.New(w.env(options))
 	require.NoError(w.t, err)
-	w.t.Cleanup(func() { require.NoError(w.t, l.Close()) })
+	w.Closers = append(w.Closers, l)
 	return l
 }
 
@@ -229,22 +193,15 @@ func TestExtension(t *testing.T) {
 	})
 }
 
-func TestLateRelease_ReturnsLost(t *testing.T) {
-	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
-		a := w.lock(k.Name, locks.Options{})
-		lease, err := a.Acquire(t.Context(), "k1")
-		require.NoError(t, err)
-		time.Sleep(2 * ttl)
-		require.Equal(t, history.ReasonLost, locks.Reason(lease.Release(t.Context())))
-	})
-}
-
-func TestRelease_OnlyPlainDelRemovesOthersKey(t *testing.T) {
+func TestLateRelease_OnlyPlainDelRemovesOthersKey(t *testing.T) {
 	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
 		a, b, c := w.lock(k.Name, locks.Options{}), w.lock(k.Name, locks.Options{}), w.lock(k.Name, locks.Options{Tries: 1})
 		late, err := a.Acquire(t.Context(), "k1")
 		require.NoError(t, err)
+		untaken, err := b.Acquire(t.Context(), "k2")
+		require.NoError(t, err)
 		time.Sleep(2 * ttl)
+		require.Equal(t, history.ReasonLost, locks.Reason(untaken.Release(t.Context())), "nobody has it")
 		_, err = b.Acquire(t.Context(), "k1")
 		require.NoError(t, err)
 		err = late.Release(t.Context())
@@ -259,22 +216,7 @@ func TestRelease_OnlyPlainDelRemovesOthersKey(t *testing.T) {
 	})
 }
 
-func TestAcquire_NoMajority(t *testing.T) {
-	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
-		for _, n := range w.nodes[:3] {
-			n.down.Store(true)
-		}
-		_, err := w.lock(k.Name, locks.Options{Tries: 2}).Acquire(t.Context(), "k1")
-		if k.Name == "single-fail-open" { // its mistake
-			require.NoError(t, err)
-			return
-		}
-		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
-		require.ErrorContains(t, err, "connection refused")
-	})
-}
-
-func TestAcquire_MinorityDown(t *testing.T) {
+func TestAcquire_NeedsAMajority(t *testing.T) {
 	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
 		for _, n := range w.nodes[3:] {
 			n.down.Store(true)
@@ -282,6 +224,17 @@ func TestAcquire_MinorityDown(t *testing.T) {
 		lease, err := w.lock(k.Name, locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
 		require.NoError(t, err)
 		require.NoError(t, lease.Release(t.Context()))
+
+		for i, n := range w.nodes {
+			n.down.Store(i < 3)
+		}
+		_, err = w.lock(k.Name, locks.Options{Tries: 2}).Acquire(t.Context(), "k1")
+		if k.Name == "single-fail-open" { // its mistake
+			require.NoError(t, err)
+			return
+		}
+		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
+		require.ErrorContains(t, err, "connection refused")
 	})
 }
 
@@ -339,35 +292,6 @@ func TestNoNodesIsRefused(t *testing.T) {
 		_, err = kind.New(locks.Env{Options: locks.Options{TTL: ttl}})
 		require.ErrorContains(t, err, "no nodes", name)
 	}
-}
-
-func TestARuleIsSwitchedOff(t *testing.T) {
-	inBubble(t, 4, func(t *testing.T, w *world) {
-		w.nodes[0].down.Store(true)
-		w.nodes[1].down.Store(true)
-		_, err := w.lock("redlock", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
-		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
-		time.Sleep(ttl)
-		_, err = w.lock("redlock", locks.Options{Tries: 1, Without: []string{"Majority"}}).Acquire(t.Context(), "k1")
-		require.NoError(t, err)
-	})
-}
-
-func TestOneServerTwiceIsRefused(t *testing.T) {
-	inBubble(t, 2, func(t *testing.T, w *world) {
-		w.nodes[1] = w.nodes[0]
-		_, err := w.lock("redlock", locks.Options{}).Acquire(t.Context(), "k1")
-		require.Equal(t, history.ReasonRefused, locks.Reason(err), err)
-	})
-}
-
-func TestExtensionsAreBounded(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, w *world) {
-		lease, err := w.lock("redlock", locks.Options{MaxExtensions: 1}).Acquire(t.Context(), "k1")
-		require.NoError(t, err)
-		require.NoError(t, lease.Extend(t.Context()))
-		require.Equal(t, history.ReasonExtensionLimit, locks.Reason(lease.Extend(t.Context())))
-	})
 }
 
 func TestWatchKeepsTheLease(t *testing.T) {

@@ -1,0 +1,249 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+)
+
+// before runs something once, when a node meets a command for the first time.
+func (n *node) before(command string, do func(p *server.Peer, args []string) (answered bool)) {
+	done := false
+	n.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
+		if cmd != command || done {
+			return false
+		}
+		done = true
+		return do(p, args)
+	})
+}
+
+func TestGetThenDel_DeletesNewOwnersKey(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		lease, err := w.lock("get-then-del", locks.Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		w.nodes[0].before("DEL", func(*server.Peer, []string) bool {
+			require.NoError(t, w.nodes[0].Set("k1", "another's"))
+			return false
+		})
+		require.NoError(t, lease.Release(t.Context()))
+		require.False(t, w.nodes[0].Exists("k1"))
+	})
+}
+
+func TestSetnxExpire_CrashLeavesKeyForever(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		w.nodes[0].before("PEXPIRE", func(p *server.Peer, _ []string) bool { p.Close(); return true })
+		_, err := w.lock("setnx-expire", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.Error(t, err)
+		time.Sleep(100 * ttl)
+		_, err = w.lock("setnx-expire", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonHeld, locks.Reason(err), err)
+	})
+}
+
+func TestSingle_CleansUpUnansweredSet(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		w.nodes[0].before("SET", func(p *server.Peer, args []string) bool {
+			require.NoError(t, w.nodes[0].Set(args[0], args[1]))
+			p.Close() // the SET took effect and its reply is lost
+			return true
+		})
+		l := w.lock("single", locks.Options{Tries: 1})
+		_, err := l.Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
+		require.NoError(t, l.Close())
+		require.False(t, w.nodes[0].Exists("k1"))
+	})
+}
+
+func TestRelease_TwiceReturnsLost(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		lease, err := w.lock("single", locks.Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		require.NoError(t, lease.Release(t.Context()))
+		require.Equal(t, history.ReasonLost, locks.Reason(lease.Release(t.Context())))
+	})
+}
+
+func TestAFencingTokenNeedsAMajority(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, w *world) {
+		for _, n := range w.nodes[:2] {
+			n.before("GET", func(p *server.Peer, _ []string) bool { p.WriteError("ERR out of order"); return true })
+		}
+		_, err := w.lock("redlock-fenced", locks.Options{Tries: 1, Without: []string{"DistinctNodes"}}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
+		require.ErrorContains(t, err, "read fence:k1: 1 of 3 nodes answered, 2 are needed")
+		time.Sleep(ttl / 10)
+		for _, n := range w.nodes {
+			require.False(t, n.Exists("k1"), "a lease without a token is given back")
+		}
+	})
+}
+
+func TestAClaimedTokenIsNotClaimedAgain(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, w *world) {
+		c := w.env(locks.Options{}).Nodes[0]
+		for _, claim := range []struct {
+			token   int64
+			claimed bool
+		}{{3, true}, {3, false}, {2, false}, {4, true}} {
+			ok, err := fenceClaim.Run(t.Context(), c, []string{"fence:k1"}, claim.token).Bool()
+			require.NoError(t, err)
+			require.Equal(t, claim.claimed, ok, claim.token)
+		}
+	})
+}
+
+func TestGuessableTokensAreTheSameWithinASecond(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, w *world) {
+		var tokens []string
+		for range 2 {
+			lease, err := w.lock("redlock-guessable", locks.Options{}).Acquire(t.Context(), "k1")
+			require.NoError(t, err)
+			tokens = append(tokens, lease.Token())
+			require.NoError(t, lease.Release(t.Context()))
+		}
+		require.Equal(t, tokens[0], tokens[1])
+		time.Sleep(time.Second)
+		lease, err := w.lock("redlock-guessable", locks.Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		require.NotEqual(t, tokens[0], lease.Token())
+	})
+}
+
+// TestRenewing_HoldsUntilReleased: nobody else gets the key for ten TTLs, and somebody does after the release.
+func TestRenewing_HoldsUntilReleased(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, w *world) {
+		lease, err := w.lock(Renewing, locks.Options{}).Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+		other := w.lock(locks.Reference, locks.Options{Tries: 1})
+		for range 10 {
+			time.Sleep(ttl)
+			_, err := other.Acquire(t.Context(), "k1")
+			require.Error(t, err, "the lease is extended by itself")
+		}
+		require.NoError(t, lease.Release(context.Background()))
+		_, err = other.Acquire(t.Context(), "k1")
+		require.NoError(t, err)
+	})
+}
+
+// replicated answers WAIT as a master does whose replica is cut off: it has
+// nothing of a connection that has written since, and all of one that has not.
+func (n *node) replicated(cutOff bool) {
+	wrote := map[*server.Peer]bool{}
+	n.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
+		switch cmd {
+		case "SET":
+			wrote[p] = true
+		case "WAIT", "WAITAOF":
+			have := 1
+			if cutOff && wrote[p] {
+				have = 0
+			}
+			if cmd == "WAITAOF" {
+				p.WriteLen(2)
+				p.WriteInt(1)
+			}
+			p.WriteInt(have)
+			return true
+		}
+		return false
+	})
+}
+
+func TestWaitCountsOnTheConnectionThatWrote(t *testing.T) {
+	for _, tt := range []struct {
+		connection locks.Connection
+		disks      bool
+		cutOff     bool
+		refusal    string // "": it is granted
+	}{
+		{locks.ConnectionOne, false, false, ""},
+		{locks.ConnectionOne, false, true, "0 of 1 replicas have acknowledged it"},
+		{locks.ConnectionPool, false, false, ""},
+		{locks.ConnectionPool, false, true, ""}, // the mistake
+		{locks.ConnectionOne, true, false, ""},
+		{locks.ConnectionOne, true, true, "0 of 1 replicas have it on their disks"},
+		{locks.ConnectionPool, true, true, ""}, // likewise
+	} {
+		t.Run(fmt.Sprintf("%s disks %t cut off %t", tt.connection, tt.disks, tt.cutOff), func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, w *world) {
+				w.nodes[0].replicated(tt.cutOff)
+				o := locks.Options{Tries: 1, Wait: 1, WaitAOF: tt.disks, Connection: tt.connection}
+				_, err := w.lock("single", o).Acquire(t.Context(), "k1")
+				if tt.refusal == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorContains(t, err, tt.refusal)
+				require.NotEqual(t, history.ReasonHeld, locks.Reason(err))
+			})
+		})
+	}
+}
+
+// tokens lets clients get the lock one after another, each from the nodes that
+// are listed, and gives their fencing tokens.
+func (w *world) tokens(lock string, nodes ...[]int) []int64 {
+	var tokens []int64
+	for _, reached := range nodes {
+		for i, n := range w.nodes {
+			n.down.Store(!slices.Contains(reached, i))
+		}
+		lease, err := w.lock(lock, locks.Options{}).Acquire(w.t.Context(), "k1")
+		require.NoError(w.t, err)
+		tokens = append(tokens, lease.Fence())
+		require.NoError(w.t, lease.Release(w.t.Context()))
+		synctest.Wait() // what nobody waits for any more must not reach a node that is up again
+	}
+	return tokens
+}
+
+var all = []int{0, 1, 2, 3, 4}
+
+func TestALockTokenHasNoOrder(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, w *world) {
+		tokens := w.tokens("redlock-fenced-by-lock-token", slices.Repeat([][]int{all}, 12)...)
+		require.False(t, slices.IsSorted(tokens), "%v", tokens)
+		for _, token := range tokens {
+			require.Positive(t, token)
+			require.LessOrEqual(t, token, int64(1)<<48, "a script's number holds it exactly")
+		}
+	})
+}
+
+func TestACounterOnOneNodeIsLostWithIt(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, w *world) {
+		require.Equal(t, []int64{1, 2}, w.tokens("redlock-fenced-by-one-node", all, all))
+		w.nodes[0].FlushAll()
+		require.Equal(t, []int64{1}, w.tokens("redlock-fenced-by-one-node", all))
+		w.nodes[0].down.Store(true)
+		_, err := w.lock("redlock-fenced-by-one-node", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
+		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
+		require.ErrorContains(t, err, "count fence:k1")
+	})
+}
+
+// The same grants under the lock that writes a token back to a majority.
+func TestCountsThatAreNotWrittenBackDiverge(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, w *world) {
+		first, second, third := []int{0, 1, 2}, []int{0, 3, 4}, []int{1, 2, 3}
+		grants := [][]int{first, second, first, second, third}
+		require.Equal(t, []int64{1, 2, 3, 4, 3}, w.tokens("redlock-fenced-by-highest", grants...))
+		for _, n := range w.nodes {
+			n.FlushAll()
+		}
+		require.Equal(t, []int64{1, 2, 3, 4, 5}, w.tokens("redlock-fenced", grants...))
+	})
+}
