@@ -88,6 +88,7 @@ func TestIntercept_CountsMessages(t *testing.T) {
 			t.Run(string(kind)+" "+string(part), func(t *testing.T) {
 				onClusters(t, func(t *testing.T, r *rig) {
 					links := []string{"c1-n1", "c1-n2"}
+					r.hold(t, "k0") // connects
 					r.apply(t, Fault{Kind: kind, Targets: links, Command: "SET", Part: part})
 					require.Equal(t, history.TypeFail, r.acquire(t, "c1", "k1", 60*time.Millisecond).Type, "the SETs got lost on their way")
 					r.apply(t, Fault{Kind: LetGo, Targets: links})
