@@ -182,3 +182,177 @@ func eventually(t testing.TB, what string, condition func() bool) {
 
 // isAlive says whether one of the processes lives.
 func isAlive(ids []process.Identity) bool { return slices.ContainsFunc(ids, process.Identity.Alive) }
+
+// inbox collects what a worker says.
+type inbox struct {
+	mu  sync.Mutex
+	all []client.Message
+}
+
+func (i *inbox) take(m client.Message) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.all = append(i.all, m)
+}
+
+func (i *inbox) messages() []client.Message {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.all)
+}
+
+// await waits for the end of a command.
+func (i *inbox) await(t *testing.T, serial int) {
+	t.Helper()
+	eventually(t, "the command ends", func() bool {
+		return slices.ContainsFunc(i.messages(), func(m client.Message) bool { return m.Done == serial })
+	})
+}
+
+// errors are the texts of the messages about the worker itself.
+func (i *inbox) errors() (texts []string) {
+	for _, m := range i.messages() {
+		if m.Error != "" && m.Done == 0 {
+			texts = append(texts, m.Error)
+		}
+	}
+	return texts
+}
+
+func spawn(t *testing.T, l *Cluster, setup client.Setup) (*process.Worker, *inbox) {
+	t.Helper()
+	in := &inbox{}
+	w, err := l.Spawn(t.Context(), setup, in.take)
+	require.NoError(t, err)
+	eventually(t, "the worker echoes its setup", func() bool { return len(in.messages()) > 0 })
+	return w.(*process.Worker), in
+}
+
+func TestSpawnCompletesTheSetup(t *testing.T) {
+	t.Parallel()
+	l := start(t, 3, func(cfg *cluster.Config) {
+		cfg.Aliases = map[string]string{"n2": "n1"}
+		cfg.Seed, cfg.StallLimit = 42, time.Hour
+	})
+	_, in := spawn(t, l, client.Setup{Name: "c2", Index: 1, Lock: "redlock"})
+	var got client.Setup
+	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
+	n1, n3 := l.Address("c2", "n1"), l.Address("c2", "n3")
+	require.Equal(t, client.Setup{
+		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.Address("c2", "store"),
+		Password: server.Password(),
+		Seed:     42, Epoch: l.Epoch(), StallLimit: time.Hour,
+	}, got)
+	require.NotEqual(t, n1, n3)
+
+	_, in = spawn(t, l, client.Setup{Name: "c1", Nodes: []string{"n3", "n1"}})
+	require.NoError(t, json.Unmarshal([]byte(in.messages()[0].Event.Text), &got))
+	require.Equal(t, []string{l.Address("c1", "n3"), l.Address("c1", "n1")}, got.Nodes)
+}
+
+func TestSpawnRefuses(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	_, err := l.Spawn(t.Context(), client.Setup{Name: "c9"}, nil)
+	require.EqualError(t, err, "spawn c9: there is no such client: there are [c1 c2]")
+	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1", Nodes: []string{"n7"}}, nil)
+	require.EqualError(t, err, "spawn c1: there is no node n7: there are [n1]")
+	l.Workers.Command = []string{"/nonexistent/worker"}
+	_, err = l.Spawn(t.Context(), client.Setup{Name: "c1"}, nil)
+	require.ErrorContains(t, err, "spawn c1: cannot start worker c1")
+}
+
+// A worker ends in good order, paused or not.
+func TestCloseOfAWorker(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	for i, name := range []string{"c1", "c2"} {
+		w, in := spawn(t, l, client.Setup{Name: name})
+		require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 1}))
+		in.await(t, 1)
+		if i == 1 {
+			require.NoError(t, w.Pause())
+		}
+		require.NoError(t, w.Close())
+		require.False(t, w.Process().Identity().Alive())
+		require.NoError(t, w.Close(), "a second close changes nothing")
+		require.ErrorContains(t, w.Send(client.Command{Do: client.DoAcquire}), "send acquire: worker "+name)
+		require.Empty(t, in.errors())
+	}
+}
+
+func TestPauseStopsAWorkerUntilResume(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
+	eventually(t, "it ticks", func() bool { return len(in.messages()) > 10 })
+
+	require.NoError(t, w.Pause())
+	from := l.Now()
+	require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Serial: 7}))
+	time.Sleep(100 * time.Millisecond)
+	until := l.Now()
+	require.NoError(t, w.Resume())
+	in.await(t, 7) // it was sent during the pause
+	eventually(t, "it ticks again", func() bool {
+		all := in.messages()
+		return all[len(all)-1].Event != nil && all[len(all)-1].Event.Time > until
+	})
+	for _, m := range in.messages() {
+		if m.Event != nil && m.Event.Text == "tick" {
+			require.False(t, m.Event.Time > from && m.Event.Time < until, "a tick at %d in a pause from %d to %d",
+				m.Event.Time, from, until)
+		}
+	}
+}
+
+func TestKillOfAWorker(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, nil)
+	w, in := spawn(t, l, client.Setup{Name: "c1"})
+	require.NoError(t, w.Send(client.Command{Do: client.DoLoop}))
+	require.NoError(t, w.Pause())
+	require.NoError(t, w.Kill())
+	require.False(t, w.Process().Identity().Alive())
+	said := len(in.messages())
+	time.Sleep(20 * time.Millisecond)
+	require.Len(t, in.messages(), said, "the dead do not speak")
+	require.NoError(t, w.Kill())
+	require.NoError(t, w.Close())
+	require.Error(t, w.Pause())
+	require.Empty(t, in.errors(), "a death that was asked for is no error")
+
+	again, _ := spawn(t, l, client.Setup{Name: "c1"})
+	require.NotEqual(t, w.Process().Identity(), again.Process().Identity())
+}
+
+func TestWorkerThatMisbehaves(t *testing.T) {
+	const died = `^worker c1 \(pid \d+\) ended with exit status 3; on stderr it said: I was told to die$`
+	for key, c := range map[string]struct{ told, closed string }{
+		"die":    {died, "I was told to die"},
+		"babble": {`^worker c1 wrote "this is no message\\n", which is not a message`, ""},
+		"hang":   {"", "worker c1 did not end within 10s and was killed"},
+	} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			w, in := spawn(t, start(t, 1, nil), client.Setup{Name: "c1"})
+			require.NoError(t, w.Send(client.Command{Do: client.DoAcquire, Key: key, Serial: 1}))
+			if c.told == "" {
+				in.await(t, 1)
+			} else {
+				eventually(t, "it is told", func() bool { return len(in.errors()) == 1 })
+				require.Regexp(t, c.told, in.errors()[0])
+			}
+			if key == "die" {
+				require.ErrorContains(t, w.Send(client.Command{Do: client.DoCheck}), c.closed)
+			}
+			if err := w.Close(); c.closed == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.closed)
+			}
+			require.False(t, w.Process().Identity().Alive())
+		})
+	}
+}

@@ -1,6 +1,8 @@
 package virtual
 
 import (
+	"context"
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -257,4 +259,9 @@ func TestExpiryIsLoggedButIsNoChange(t *testing.T) {
 	require.Equal(t, "", kept(d))
 	d.kill()
 	require.Equal(t, "early", kept(d), "the RDB file still has it")
+}
+
+// Dial gives what connects a client to nodes over its links.
+func Dial(c *Cluster, client string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return c.dialer(client)
 }
