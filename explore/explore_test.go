@@ -35,14 +35,6 @@ func TestDraw_HasAsManyServersAsTheLock(t *testing.T) {
 	}
 }
 
-func TestDraw_OneSeedOneSchedule(t *testing.T) {
-	s := space(t, everything)
-	for seed := range uint64(200) {
-		require.Equal(t, s.Draw(seed), s.Draw(seed))
-	}
-	require.NotEqual(t, s.Draw(1), s.Draw(2))
-}
-
 // What is drawn is a scenario that the loader takes, and what is
 // read back is what was written.
 func TestSchedule_ReadsBackAsScenario(t *testing.T) {
@@ -203,14 +195,4 @@ func TestSummary(t *testing.T) {
 	}}
 	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second\n"+
 		"  mutual-exclusion   violated in 0 of 300 that test it (at most 1.26 %, at 95 %)\n", s.Summary(tally))
-}
-
-func TestAssumptions(t *testing.T) {
-	for _, a := range Assumptions() {
-		got, err := ParseAssumption(string(a.Assumption))
-		require.NoError(t, err)
-		require.Equal(t, a.Assumption, got)
-	}
-	_, err := ParseAssumption("memmory")
-	require.ErrorContains(t, err, "there are memory, clocks, pauses, servers")
 }

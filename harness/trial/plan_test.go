@@ -77,7 +77,6 @@ func TestSkip_Reasons(t *testing.T) {
 		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{cluster.Local} }, "it runs on local only"},
 		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = 8 * time.Second },
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
-		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = time.Second }, ""},
 		{"a fault that the cluster cannot do", local.Kind, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
 			lacking(local.Kind, cluster.AbilityPowerLoss)},
 		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
@@ -85,24 +84,15 @@ func TestSkip_Reasons(t *testing.T) {
 		}, lacking(local.Kind, cluster.AbilityClock)},
 		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
-		{"a store that reads tell no token", virtual.Kind, "redsync",
-			func(s *scenarios.Scenario) { s.Store = scenarios.CheckFenceWrites },
-			"redsync issues no fencing tokens, which this scenario's store checks"},
 		{"tokens to be judged", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
 			s.Expect = map[string]string{checker.Fencing: history.Violated}
 		}, "redsync issues no fencing tokens, which this scenario is about"},
 		{"a client's clock", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
-		{"a client's clock in a schedule", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1"}}}
-		}, "redsync reads Go's own clock, which cannot be set for one client"},
 		{"a node's clock is no client's", virtual.Kind, "redsync",
 			func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
 		{"a client's timers", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Starve, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
-		{"timers of the harness's clock", virtual.Kind, "single", func(s *scenarios.Scenario) {
-			s.Nodes, s.Script = three[:1], step(nemesis.Starve, "c1")
-		}, ""},
 		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {},
 			"single is a lock on one node: the scenario uses 3 nodes and has no single-node variant"},
 		{"a lock on one node, where the scenario says why", virtual.Kind, "single",
@@ -110,8 +100,6 @@ func TestSkip_Reasons(t *testing.T) {
 			"single is a lock on one node: nobody goes on without it"},
 		{"a Redis Cluster", virtual.Kind, "single", func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
 			"needs real Redis servers, which the virtual cluster does not have: local and docker do"},
-		{"one client of a Redis Cluster", local.Kind, "single",
-			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} }, ""},
 		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
 			"single is a lock on one node: the scenario uses 5 nodes and has no single-node variant"},
@@ -126,11 +114,6 @@ func TestSkip_Reasons(t *testing.T) {
 			"redsync has no watchdog"},
 		{"a lock that does not wait for replicas", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Lock.Wait = 1 },
 			"redsync does not wait for replicas, which this scenario is about"},
-		{"a client that waits for one", virtual.Kind, "redsync",
-			func(s *scenarios.Scenario) { one := 1; s.Clients = []scenarios.Client{{Name: "c1", Wait: &one}} },
-			"redsync does not wait for replicas, which this scenario is about"},
-		{"a lock that waits for replicas", virtual.Kind, "single",
-			func(s *scenarios.Scenario) { s.Nodes, s.Lock.Wait = three[:1], 1 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := *plain()
@@ -169,12 +152,6 @@ func TestBounds(t *testing.T) {
 		want   history.Bounds
 	}{
 		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: cancel}},
-		{"a node that is kept away makes no difference", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(1.1)},
-				{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(0.5)}}
-		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: cancel}},
-		{"a longer retry", func(s *scenarios.Scenario) { s.Lock.RetryMax = ttls(0.4) },
-			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: half, Release: half, Cancel: cancel}},
 		{"three nodes that are waited for longer", func(s *scenarios.Scenario) {
 			s.Nodes, s.Lock.NodeTimeout = []string{"n1", "n2", "n3"}, ttls(0.2)
 		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + 2*3*int64(200*time.Millisecond)}},
