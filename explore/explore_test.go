@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -118,6 +120,21 @@ func TestDraw_IsRunnable(t *testing.T) {
 	require.Equal(t, 256, tally.Schedules)
 }
 
+// Whatever networks, nodes and clients do, the reference keeps its promises as long as the assumptions hold. Where the
+// two oracles disagree, a trial fails.
+func TestSearch_ReferenceIsNeverViolated(t *testing.T) {
+	needs.Long(t, "it runs thousands of drawn schedules")
+	p := pool(t)
+	search := Search{Question: Question{Space: space(t, nil), Seed: 11, Schedules: 2000}, Try: p.Try, Parallel: p.Size()}
+	tally, err := search.Run(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, tally.Failed)
+	require.Empty(t, tally.Finds)
+	for _, property := range []string{checker.MutualExclusion, checker.DeadlockFreedom, checker.FaultTolerance} {
+		require.Positive(t, tally.Verdicts[property][history.Holds], "%s: this shows nothing: %v", property, tally.Verdicts)
+	}
+}
+
 // A rule that is off is found, shrunk to a handful of steps, and its file shows it.
 func TestFind_ScenarioShowsViolation(t *testing.T) {
 	p := pool(t)
@@ -195,4 +212,14 @@ func TestSummary(t *testing.T) {
 	}}
 	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second\n"+
 		"  mutual-exclusion   violated in 0 of 300 that test it (at most 1.26 %, at 95 %)\n", s.Summary(tally))
+}
+
+func TestAssumptions(t *testing.T) {
+	for _, a := range Assumptions() {
+		got, err := ParseAssumption(string(a.Assumption))
+		require.NoError(t, err)
+		require.Equal(t, a.Assumption, got)
+	}
+	_, err := ParseAssumption("memmory")
+	require.ErrorContains(t, err, "there are memory, clocks, pauses, servers")
 }

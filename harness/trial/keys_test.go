@@ -20,6 +20,7 @@ func TestWithCallerKeys(t *testing.T) {
 		{"with something around it", []string{"{" + locks.KeyPlaceholder + "}:lock"}, "{k1}:lock", "k1"},
 		{"another's key", []string{"lock:" + locks.KeyPlaceholder}, "k1", "k1"},
 		{"nothing is left of it", []string{"lock:" + locks.KeyPlaceholder}, "lock:", "lock:"},
+		{"a name without the key", []string{"k"}, "k1", "k1"},
 		{"a name with the key twice", []string{locks.KeyPlaceholder + ":" + locks.KeyPlaceholder}, "k1:k1", "k1:k1"},
 		{"several names", []string{"a:" + locks.KeyPlaceholder, "b:" + locks.KeyPlaceholder}, "a:k1", "a:k1"},
 	} {

@@ -84,15 +84,24 @@ func TestSkip_Reasons(t *testing.T) {
 		}, lacking(local.Kind, cluster.AbilityClock)},
 		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store = scenarios.CheckFence },
 			"redsync issues no fencing tokens, which this scenario's store checks"},
+		{"a store that reads tell no token", virtual.Kind, "redsync",
+			func(s *scenarios.Scenario) { s.Store = scenarios.CheckFenceWrites },
+			"redsync issues no fencing tokens, which this scenario's store checks"},
 		{"tokens to be judged", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
 			s.Expect = map[string]string{checker.Fencing: history.Violated}
 		}, "redsync issues no fencing tokens, which this scenario is about"},
 		{"a client's clock", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
+		{"a client's clock in a schedule", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
+			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1"}}}
+		}, "redsync reads Go's own clock, which cannot be set for one client"},
 		{"a node's clock is no client's", virtual.Kind, "redsync",
 			func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
 		{"a client's timers", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Starve, "c1") },
 			"redsync reads Go's own clock, which cannot be set for one client"},
+		{"timers of the harness's clock", virtual.Kind, "single", func(s *scenarios.Scenario) {
+			s.Nodes, s.Script = three[:1], step(nemesis.Starve, "c1")
+		}, ""},
 		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {},
 			"single is a lock on one node: the scenario uses 3 nodes and has no single-node variant"},
 		{"a lock on one node, where the scenario says why", virtual.Kind, "single",
@@ -113,6 +122,9 @@ func TestSkip_Reasons(t *testing.T) {
 		{"a lock without a watchdog", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
 			"redsync has no watchdog"},
 		{"a lock that does not wait for replicas", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Lock.Wait = 1 },
+			"redsync does not wait for replicas, which this scenario is about"},
+		{"a client that waits for one", virtual.Kind, "redsync",
+			func(s *scenarios.Scenario) { one := 1; s.Clients = []scenarios.Client{{Name: "c1", Wait: &one}} },
 			"redsync does not wait for replicas, which this scenario is about"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
