@@ -75,12 +75,7 @@ func TestWhoAsksAnewWaits(t *testing.T) {
 	}{
 		"four times":                   {4, 5, 161, history.ReasonNoMajority, true},
 		"four times, within the bound": {4, 5, 160, history.ReasonNoMajority, false},
-		"three long ones":              {3, 600, 450, history.ReasonNoMajority, true}, // each is an asking of its own
-		"twice":                        {2, 5, 491, history.ReasonNoMajority, true},
-		"twice, within the bound":      {2, 5, 490, history.ReasonNoMajority, false},
-		"once":                         {1, 400, 0, history.ReasonNoMajority, false},
 		"longer pauses":                {6, 5, 501, history.ReasonNoMajority, true},
-		"pauses of two TTLs":           {6, 5, 2000, history.ReasonNoMajority, true},
 		"cancelled at once":            {11, 5, 200, history.ReasonCancelled, false},
 		"cancelled after a while":      {11, 125, 200, history.ReasonCancelled, true},
 	} {
