@@ -156,17 +156,6 @@ func (s *story) killedHolder() {
 	s.instant(100, "kill", "c1")
 }
 
-func TestWaitIsTold(t *testing.T) {
-	s := tale()
-	s.grant("c1", 0, 10, 900)
-	s.attempt("c2", 200, 3000, history.TypeFail)
-	r := s.judged(t, DeadlockFreedom)
-	require.Equal(t, `c2 waited 2.090 s (limit 1.500 s) for "k1" though the lock was free: it asked at 0.200 s; `+
-		`nobody held it and a majority of its nodes was in reach from 0.910 s to 3.000 s; it was still waiting`,
-		r.Violations[0].What)
-	require.Equal(t, 2090*ms, r.Measured["longest_free"])
-}
-
 // A node's clock that is set during a wait gives its keys another time to live: from then on the
 // lock may need its time again. Nothing is said of faults that were in nobody's way.
 func TestAClockThatIsSetDuringAWaitBeginsItAnew(t *testing.T) {

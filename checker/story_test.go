@@ -288,13 +288,15 @@ type told struct {
 	reason  string // what the reason of an inconclusive one says
 }
 
-// requireVerdicts judges stories by one property.
-func requireVerdicts(t *testing.T, property string, tests []told) {
+// requireVerdicts judges stories by one property; all of them may begin alike.
+func requireVerdicts(t *testing.T, property string, tests []told, begin ...func(*story)) {
 	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
-			test.tell(s)
+			for _, tell := range append(begin, test.tell) {
+				tell(s)
+			}
 			for _, v := range s.requireVerdict(t, property, test.verdict, test.reason).Violations {
 				require.NotEmpty(t, v.What)
 				require.LessOrEqual(t, v.From, v.Until, v.What)
