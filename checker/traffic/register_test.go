@@ -10,6 +10,17 @@ import (
 )
 
 func TestRegister(t *testing.T) {
+	down := func() *tape { return newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1") }
+	untilReading := func() *tape {
+		tape := newTape().clock(100, "n1", 5000, 1).took(200, "c1>n1", "a")
+		for _, e := range tape.events[len(tape.events)-2:] {
+			e.Command.ExpiresAt = 5900 * ms
+		}
+		return tape
+	}
+	forEver := func() *tape {
+		return newTape().sent(1, "c1>n1", history.Command{Name: "SET", Token: "a", Effect: history.EffectSet})(1, "OK", true)
+	}
 	tests := []struct {
 		name  string
 		tape  *tape
@@ -125,6 +136,25 @@ func TestRegister(t *testing.T) {
 		{"its clock runs fast", newTape().clock(0, "n1", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"), "", ""},
 		{"its clock ran fast, and does no more", newTape().clock(0, "n1", 0, 2).clock(2000, "n1", 4000, 1).took(2001, "c1>n1", "a").
 			took(2502, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+
+		{"a script takes its own again", newTape().took(1, "c1>n1", "a").script(2, "c1>n1", "a", "1", true), "", ""},
+		{"a script takes another's", newTape().took(1, "c1>n1", "a").script(2, "c2>n1", "b", "1", true), Lock, ""},
+		{"a script does not take what is free", newTape().script(2, "c2>n1", "b", "0", false), Lock, ""},
+		{"refused by somebody's, after a restart", down().met(3, "c2>n1", "b", "nil").met(4, "c2>n1", "b", "x"), "", ""},
+		{"refused by one's, after a restart", down().met(3, "c2>n1", "b", "x").met(4, "c2>n1", "b", "y"), Cluster, ""},
+		{"extended after a restart, and another's", down().extended(3, "c1>n1", "a", true).met(4, "c2>n1", "b", "x"), Cluster, ""},
+		{"shown as another's", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", "x"), Cluster, ""},
+		{"not shown, though it is there", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", ""), Cluster, ""},
+		{"shown, though it is not there", newTape().showed(2, "c2>n1", "a"), Cluster, ""},
+		{"not shown, and gone for good", newTape().took(1, "c1>n1", "a").showed(1000, "c2>n1", "").met(1001, "c2>n1", "b", "a"), Cluster, ""},
+		{"asked, and no answer", newTapeWith(func(t *tape) {
+			t.took(1, "c1>n1", "a").sent(2, "c2>n1", history.Command{Name: "GET", Effect: history.EffectRead})
+		}).met(3, "c2>n1", "b", "a"), "", ""},
+
+		{"until a reading of its clock", untilReading().took(998, "c2>n1", "b"), "", ""},
+		{"not before it", untilReading().took(997, "c2>n1", "b"), Cluster, ""},
+		{"for ever", forEver().met(100_000, "c2>n1", "b", "a"), "", ""},
+		{"not for ever", forEver().took(100_000, "c2>n1", "b"), Cluster, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -220,60 +250,4 @@ func TestKeysThatNoLockIsIn(t *testing.T) {
 	tape.look(3, "n1", "a", 900)
 	tape.events[len(tape.events)-1].Node.Keys = map[string]history.KeyState{"k": {TTL: 900 * ms}}
 	assert.Len(t, tape.report().Findings, 1, "it was given back, and is there again")
-}
-
-// A key ends when its node's clock reads what its SET said, or never.
-func TestAKeyEndsByItsNodesClock(t *testing.T) {
-	ends := func() *tape {
-		tape := newTape().clock(100, "n1", 5000, 1).took(200, "c1>n1", "a")
-		for _, e := range tape.events[len(tape.events)-2:] {
-			e.Command.ExpiresAt = 5900 * ms
-		}
-		return tape
-	}
-	lasting := func() *tape {
-		c := set("a")
-		c.Expiry = 0
-		return newTape().sent(1, "c1>n1", c)(1, "OK", true)
-	}
-	for _, test := range []struct {
-		name string
-		tape *tape
-		fits bool
-	}{
-		{"until a reading of its clock", ends().took(998, "c2>n1", "b"), true},
-		{"not before it", ends().took(997, "c2>n1", "b"), false},
-		{"for ever", lasting().met(100_000, "c2>n1", "b", "a"), true},
-		{"not for ever", lasting().took(100_000, "c2>n1", "b"), false},
-	} {
-		assert.Equal(t, test.fits, len(test.tape.report().Findings) == 0, test.name)
-	}
-}
-
-// What a node answers fits what is known of a key, and of a script that does not ask for the key the lock is to blame.
-func TestAnswersFitWhatIsKnown(t *testing.T) {
-	down := func() *tape { return newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1") }
-	for _, test := range []struct {
-		name  string
-		tape  *tape
-		about About // "" where it fits
-	}{
-		{"a script takes its own again", newTape().took(1, "c1>n1", "a").script(2, "c1>n1", "a", "1", true), ""},
-		{"a script takes another's", newTape().took(1, "c1>n1", "a").script(2, "c2>n1", "b", "1", true), Lock},
-		{"a script does not take what is free", newTape().script(2, "c2>n1", "b", "0", false), Lock},
-		{"refused by somebody's, after a restart", down().met(3, "c2>n1", "b", "nil").met(4, "c2>n1", "b", "x"), ""},
-		{"refused by one's, after a restart", down().met(3, "c2>n1", "b", "x").met(4, "c2>n1", "b", "y"), Cluster},
-		{"extended after a restart, and another's", down().extended(3, "c1>n1", "a", true).met(4, "c2>n1", "b", "x"), Cluster},
-		{"shown as another's", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", "x"), Cluster},
-		{"not shown, though it is there", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", ""), Cluster},
-		{"shown, though it is not there", newTape().showed(2, "c2>n1", "a"), Cluster},
-		{"not shown, and gone for good", newTape().took(1, "c1>n1", "a").showed(1000, "c2>n1", "").met(1001, "c2>n1", "b", "a"), Cluster},
-		{"asked, and no answer", newTapeWith(func(t *tape) {
-			t.took(1, "c1>n1", "a").sent(2, "c2>n1", history.Command{Name: "GET", Effect: history.EffectRead})
-		}).met(3, "c2>n1", "b", "a"), ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			tells(t, test.tape, test.about, "")
-		})
-	}
 }
