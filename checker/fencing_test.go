@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -47,4 +48,19 @@ func TestFencing(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
 	s.requireVerdict(t, Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
+}
+
+func TestWhichGrantATokenIsLowerThan(t *testing.T) {
+	s := tale()
+	s.header.Fencing = true
+	for i, token := range []int64{7, 7, 1, 0} {
+		at := int64(100 * i)
+		s.op(at, at+10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Fence: token, Validity: ms})
+	}
+	var froms []int64
+	for _, v := range s.judged(t, Fencing).Violations {
+		froms = append(froms, v.From/ms)
+	}
+	slices.Sort(froms)
+	require.Equal(t, []int64{10, 10, 300}, froms, "token 1 is lower than the first 7, and 0 is missing, and nothing else")
 }
