@@ -26,7 +26,8 @@ func TestCancellation(t *testing.T) {
 		{"in time", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 650, history.TypeFail) }, history.Holds, ""},
 		{"late", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 651, history.TypeFail) },
 			history.Violated, "; it returned at 0.651 s"},
-		{"never", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 0, "") }, history.Violated, "; it had not returned at 2.000 s"},
+		{"never", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 0, "") },
+			history.Violated, "; it had not returned at 2.000 s"},
 		{"a second cancel does not begin it anew", func(s *story) {
 			s.cancel(150, "c2")
 			s.cancel(400, "c2")

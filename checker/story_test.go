@@ -264,7 +264,8 @@ func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) R
 
 // silent is a SET that reached a node, and whose answer nobody saw, if it is not given.
 func (s *story) silent(t int64, client, token, node string) (answer func(t int64, reply string, done bool)) {
-	return s.command(t, client+">"+node, history.Command{Name: "SET", Key: "k1", Token: token, Expiry: 3000 * ms, Effect: history.EffectSet})
+	return s.command(t, client+">"+node, history.Command{Name: "SET", Key: "k1", Token: token, Expiry: 3000 * ms,
+		Effect: history.EffectSet})
 }
 
 // refused is a SET that nodes answered with the token that was there.

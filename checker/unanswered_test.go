@@ -15,7 +15,8 @@ func TestUnansweredSets(t *testing.T) {
 	pause := func(s *story, node string) { s.lasting(1, 2900, "pause", node) }
 	cut := func(client, direction string) func(*story, string) {
 		return func(s *story, node string) {
-			s.during(1, 900, history.Fault{Kind: "cut", Targets: []string{client + "-" + node}, Requested: map[string]string{"direction": direction}})
+			s.during(1, 900, history.Fault{Kind: "cut", Targets: []string{client + "-" + node},
+				Requested: map[string]string{"direction": direction}})
 		}
 	}
 	for _, c := range []struct {
@@ -84,7 +85,8 @@ func TestUnansweredExtensions(t *testing.T) {
 			s.sets(5, "c1", "c1.1", 2000, nodes...)
 			s.instant(1500, "kill", c.killed)
 			for _, n := range nodes {
-				s.command(c.at, "c1>"+n, history.Command{Name: "EVAL", Key: "k1", Token: "c1.1", Expiry: 2000 * ms, Effect: history.EffectExtend})
+				s.command(c.at, "c1>"+n, history.Command{Name: "EVAL", Key: "k1", Token: "c1.1",
+					Expiry: 2000 * ms, Effect: history.EffectExtend})
 			}
 			for at := int64(2500); at < 3600; at += 100 {
 				s.refused(at, "c2", "c2.1", c.refusal, nodes...)

@@ -15,8 +15,10 @@ func TestAWaitIsTold(t *testing.T) {
 		tell           func(*story)
 		property, said string
 	}{
-		{func(s *story) { s.grant("c1", 0, 10, 900); s.attempt("c2", 200, 3000, history.TypeFail) }, DeadlockFreedom, said + "; it was still waiting"},
-		{func(s *story) { s.grant("c1", 0, 10, 900); s.grant("c2", 200, 3000, 900) }, DeadlockFreedom, said + ", when it was granted"},
+		{func(s *story) { s.grant("c1", 0, 10, 900); s.attempt("c2", 200, 3000, history.TypeFail) },
+			DeadlockFreedom, said + "; it was still waiting"},
+		{func(s *story) { s.grant("c1", 0, 10, 900); s.grant("c2", 200, 3000, 900) },
+			DeadlockFreedom, said + ", when it was granted"},
 		{func(s *story) { s.attempt("c1", 0, 1200, history.TypeFail) }, FaultTolerance, "it was not granted it"},
 		{func(s *story) {
 			s.attempt("c1", 0, 1200, history.TypeFail)

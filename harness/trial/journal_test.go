@@ -35,7 +35,8 @@ func runVirtual(t *testing.T, p *Plan, j *Journal) {
 // In real time a history is judged from its file: it gets the verdicts, figures, violations and blames of one in memory,
 // which is in the order in which its own file is read, also where something is told late (fast-servers).
 func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
-	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall", "fast-servers"} {
+	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall",
+		"fast-servers"} {
 		t.Run(name, func(t *testing.T) {
 			short, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: true})
 			require.NoError(t, err)

@@ -194,7 +194,8 @@ func TestWrite_OfUnknownFate_IsJudgedByTheStore(t *testing.T) {
 }
 
 func loseReply(client string) scenarios.Step {
-	return scenarios.Step{Verb: nemesis.Drop, Targets: []string{client + "-store"}, Of: "SET", Part: cluster.PartReply, Times: 1}
+	return scenarios.Step{Verb: nemesis.Drop, Targets: []string{client + "-store"}, Of: "SET",
+		Part: cluster.PartReply, Times: 1}
 }
 
 // Each register that somebody wrote to is read at the end, also if no write to it was acknowledged.
