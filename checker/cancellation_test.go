@@ -20,14 +20,14 @@ func TestCancellation(t *testing.T) {
 		name    string
 		tell    func(s *story)
 		verdict string
-		reason  string
+		says    string // the reason, or what was violated
 	}{
 		{"at once", func(s *story) { s.attempt("c2", 100, 200, history.TypeFail); s.cancel(200, "c2") }, history.Inconclusive, noneMet},
 		{"in time", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 650, history.TypeFail) }, history.Holds, ""},
-		{"with the lock, in time", func(s *story) { s.cancel(150, "c2"); s.grant("c2", 100, 650, 100) }, history.Holds, ""},
-		{"late", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 651, history.TypeFail) }, history.Violated, ""},
-		{"late, with the lock", func(s *story) { s.cancel(150, "c2"); s.grant("c2", 100, 651, 100) }, history.Violated, ""},
-		{"never", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 0, "") }, history.Violated, ""},
+		{"late", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 651, history.TypeFail) },
+			history.Violated, "; it returned at 0.651 s"},
+		{"never", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 0, "") },
+			history.Violated, "; it had not returned at 2.000 s"},
 		{"a second cancel does not begin it anew", func(s *story) {
 			s.cancel(150, "c2")
 			s.cancel(400, "c2")
@@ -36,14 +36,6 @@ func TestCancellation(t *testing.T) {
 		{"the history ends before the bound",
 			func(s *story) { s.cancel(1700, "c2"); s.attempt("c2", 100, 0, "") }, history.Inconclusive, noneMet},
 		{"nothing was under way", func(s *story) { s.cancel(950, "c2") }, history.Inconclusive, noneMet},
-		{"a release was under way", func(s *story) {
-			s.cancel(150, "c1")
-			s.release("c1", 1, 100, 1900, history.TypeOK)
-		}, history.Inconclusive, noneMet},
-		{"another's acquire was under way", func(s *story) {
-			s.cancel(150, "c3")
-			s.attempt("c2", 100, 1900, history.TypeFail)
-		}, history.Inconclusive, noneMet},
 		{"a majority is cut off", func(s *story) {
 			s.lasting(90, 1900, "cut", "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")
 			s.cancel(150, "c2")
@@ -54,21 +46,11 @@ func TestCancellation(t *testing.T) {
 			s.cancel(150, "c2")
 			s.attempt("c2", 100, 1500, history.TypeFail)
 		}, history.Holds, ""},
-		{"its client was paused, and took long after it", func(s *story) {
-			s.lasting(140, 1000, "pause", "c2")
-			s.cancel(150, "c2")
-			s.attempt("c2", 100, 1501, history.TypeFail)
-		}, history.Violated, ""},
 		{"its client was killed", func(s *story) {
 			s.cancel(150, "c2")
 			s.attempt("c2", 100, 0, "")
 			s.instant(400, "kill", "c2")
 		}, history.Inconclusive, noneMet},
-		{"its client was killed too late", func(s *story) {
-			s.cancel(150, "c2")
-			s.attempt("c2", 100, 0, "")
-			s.instant(800, "kill", "c2")
-		}, history.Violated, ""},
 		{"no bound", func(s *story) {
 			s.header.Bounds.Cancel = 0
 			s.cancel(150, "c2")
@@ -82,11 +64,13 @@ func TestCancellation(t *testing.T) {
 			s.grant("c1", 0, 10, 80)
 			test.tell(s)
 			s.add(2000, history.Event{Type: history.TypeNote})
-			r := s.requireVerdict(t, Cancellation, test.verdict, test.reason)
-			for _, v := range r.Violations {
-				require.NotEmpty(t, v.What)
-				require.Greater(t, v.Until-v.From, 500*ms, v.What)
+			if test.verdict != history.Violated {
+				s.requireVerdict(t, Cancellation, test.verdict, test.says)
+				return
 			}
+			v := s.requireVerdict(t, Cancellation, test.verdict, "").Violations[0]
+			require.Contains(t, v.What, test.says)
+			require.Greater(t, v.Until-v.From, 500*ms)
 		})
 	}
 }
@@ -128,16 +112,4 @@ func cancellationOf(t *rapid.T, events []history.Event) string {
 	verdict, err := check(events)
 	require.NoError(t, err)
 	return verdict.Of(Cancellation).Verdict
-}
-
-func TestACancelledAcquireThatNeverReturnedIsToldOfAsThat(t *testing.T) {
-	for outcome, what := range map[history.Type]string{history.TypeFail: "; it returned at 1.900 s",
-		"": "; it had not returned at 2.000 s"} {
-		s := tale()
-		s.header.Bounds.Cancel = 500 * ms
-		s.attempt("c2", 100, 1900, outcome)
-		s.cancel(150, "c2")
-		s.add(2000, history.Event{Type: history.TypeNote})
-		require.Contains(t, s.judged(t, Cancellation).Violations[0].What, what)
-	}
 }

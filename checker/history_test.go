@@ -49,10 +49,6 @@ func TestLostUpdates(t *testing.T) {
 		tell func(*story)
 		want []LostUpdate
 	}{
-		{"each derived from the last", func(s *story) {
-			s.write("c1", 1, 10, 20, history.TypeOK, "", "v1", 0)
-			s.write("c2", 1, 30, 40, history.TypeOK, "v1", "v2", 0)
-		}, nil},
 		{"two from one version", func(s *story) {
 			s.write("c1", 1, 10, 20, history.TypeOK, "", "v1", 0)
 			s.write("c2", 1, 30, 40, history.TypeOK, "", "v2", 0)
@@ -66,14 +62,6 @@ func TestLostUpdates(t *testing.T) {
 			s.write("c2", 1, 30, 40, history.TypeOK, "", "v2", 0)
 			s.write("c3", 1, 50, 60, history.TypeOK, "", "v3", 0)
 		}, []LostUpdate{{"c1", "v1", "v2"}, {"c2", "v2", "v3"}}},
-		{"a rejected write takes no place", func(s *story) {
-			s.write("c1", 1, 10, 20, history.TypeOK, "", "v1", 0)
-			s.write("c2", 1, 30, 40, history.TypeFail, "", "v2", 0)
-		}, nil},
-		{"a write of unknown fate that nobody saw takes none", func(s *story) {
-			s.write("c1", 1, 10, 20, history.TypeOK, "", "v1", 0)
-			s.write("c2", 1, 30, 40, history.TypeInfo, "", "v2", 0)
-		}, nil},
 		{"one that was seen takes it, at the latest when it was seen", func(s *story) {
 			s.write("c1", 1, 10, 20, history.TypeInfo, "", "v1", 0)
 			s.write("c2", 1, 30, 40, history.TypeOK, "", "v2", 0)

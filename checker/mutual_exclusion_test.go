@@ -15,10 +15,6 @@ import (
 
 func TestMutualExclusion(t *testing.T) {
 	requireVerdicts(t, MutualExclusion, []told{
-		{"one after the other", func(s *story) {
-			s.grant("c1", 0, 10, 100)
-			s.grant("c2", 50, 200, 100)
-		}, history.Holds, ""},
 		{"at once", func(s *story) {
 			s.grant("c1", 0, 10, 100)
 			s.grant("c2", 20, 30, 100)
@@ -31,15 +27,6 @@ func TestMutualExclusion(t *testing.T) {
 			s.grant("c1", 0, 10, 100)
 			s.grant("c1", 20, 30, 100)
 		}, history.Violated, ""},
-		{"an extended lease does not overlap itself", func(s *story) {
-			id := s.grant("c1", 0, 10, 100)
-			s.extend("c1", id, 20, 30, 300)
-			s.extend("c1", id, 40, 50, 10)
-		}, history.Holds, ""},
-		{"different keys", func(s *story) {
-			s.grant("c1", 0, 10, 100)
-			s.op(0, 20, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k2", Validity: 100 * ms})
-		}, history.Holds, ""},
 		{"nobody got it", func(s *story) { s.attempt("c1", 0, 10, history.TypeFail) }, history.Inconclusive, "vacuous: grants"},
 		{"nobody got it, and that was the point", func(s *story) {
 			s.header.Earned.Refused = 1

@@ -69,13 +69,3 @@ func TestWilson_ExactAtZeroAndAll(t *testing.T) {
 		require.Equal(t, 1.0, high)
 	}
 }
-
-func TestEveryPropertyIsFound(t *testing.T) {
-	for _, p := range Properties() {
-		found, known := Find(p.Name)
-		require.True(t, known, p.Name)
-		require.Equal(t, p.Meaning, found.Meaning)
-	}
-	_, known := Find("toy")
-	require.False(t, known)
-}

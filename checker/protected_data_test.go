@@ -59,37 +59,6 @@ func TestWhoContradictsTheTimes(t *testing.T) {
 	require.Equal(t, []string{"c2", "c3"}, []string{found[0].early.client, found[0].late.client})
 }
 
-// A write that its client knows to be done is not on its way any more: a copy of its command means nothing.
-func TestAWriteIsStoredBeforeItsClientKnows(t *testing.T) {
-	s := tale()
-	s.write("c1", 0, 10, 20, history.TypeOK, "", "v1", 0)
-	s.stored("c1", "v1", 30, 35)
-	r := s.history(t, 0).analysis.record
-	a := r.key("k1").accesses()[0]
-	require.Equal(t, []int64{10 * ms, 20 * ms}, []int64{a.call, a.ret})
-}
-
-// A write that was sent again is done with the first that reached the store.
-func TestAWriteThatWasSentAgain(t *testing.T) {
-	s := tale()
-	s.write("c1", 0, 10, 900, history.TypeInfo, "", "v1", 0)
-	s.stored("c1", "v1", 30, 35)
-	s.stored("c1", "v1", 45, 50)
-	r := s.history(t, 0).analysis.record
-	a := r.key("k1").accesses()[0]
-	require.Equal(t, []int64{30 * ms, 35 * ms}, []int64{a.call, a.ret})
-}
-
-// A write whose client was told nothing was done when the first who read it was.
-func TestAWriteWasDoneWhenItWasSeenFirst(t *testing.T) {
-	s := tale()
-	s.write("c1", 0, 0, 900, history.TypeInfo, "", "v1", 0)
-	s.read("c2", 0, 50, 500, "v1", 0)
-	s.read("c3", 0, 60, 100, "v1", 0)
-	r := s.history(t, 0).analysis.record
-	require.Equal(t, 100*ms, r.key("k1").accesses()[0].ret)
-}
-
 // Of two updates of one version that were done at one moment, the one that was called first is lost.
 func TestWhichOfTwoUpdatesIsLost(t *testing.T) {
 	found := chain([]access{
@@ -98,4 +67,34 @@ func TestWhichOfTwoUpdatesIsLost(t *testing.T) {
 	})
 	require.Len(t, found, 1)
 	require.Equal(t, []string{"a", "b"}, []string{found[0].early.value, found[0].late.value})
+}
+
+func TestWhenAWriteTookEffect(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		tell     func(*story)
+		from, to int64
+	}{
+		{"before its client knows, whatever copy of its command arrives later", func(s *story) {
+			s.write("c1", 0, 10, 20, history.TypeOK, "", "v1", 0)
+			s.stored("c1", "v1", 30, 35)
+		}, 10, 20},
+		{"with the first of its commands that reached the store", func(s *story) {
+			s.write("c1", 0, 10, 900, history.TypeInfo, "", "v1", 0)
+			s.stored("c1", "v1", 30, 35)
+			s.stored("c1", "v1", 45, 50)
+		}, 30, 35},
+		{"before the first who read it was done", func(s *story) {
+			s.write("c1", 0, 0, 900, history.TypeInfo, "", "v1", 0)
+			s.read("c2", 0, 50, 500, "v1", 0)
+			s.read("c3", 0, 60, 100, "v1", 0)
+		}, 0, 100},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			test.tell(s)
+			a := s.history(t, 0).analysis.record.key("k1").accesses()[0]
+			require.Equal(t, span{test.from * ms, test.to * ms}, span{a.call, a.ret})
+		})
+	}
 }

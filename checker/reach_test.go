@@ -66,7 +66,7 @@ func TestAPromptAnswerShowsAHealthyNode(t *testing.T) {
 	} {
 		s := tale()
 		s.lasting(0, 500, "slow-fsync", "n1")
-		s.slowly(100, answered, "c1", "t1", "n1")
+		s.silent(100, "c1", "t1", "n1")(answered, "OK", true)
 		s.look(600, "n1", "r1", "", 0)
 		require.Equal(t, unhealthy, s.history(t, 0).analysis.unhealthy("c1", "n1"), answered)
 	}
@@ -84,7 +84,7 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 		s := tale()
 		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1})
 		for i := range test.arrived {
-			s.slowly(test.arrived[i], test.answered[i], "c1", "t1", "n1")
+			s.silent(test.arrived[i], "c1", "t1", "n1")(test.answered[i], "OK", true)
 		}
 		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
 	}
@@ -101,7 +101,7 @@ func TestALostAnswerHindersNoLonger(t *testing.T) {
 	} {
 		s := tale()
 		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Requested: test.asked})
-		s.slowly(150, 170, "c1", "t1", "n1")
+		s.silent(150, "c1", "t1", "n1")(170, "OK", true)
 		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
 	}
 }

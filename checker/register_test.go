@@ -118,11 +118,6 @@ func TestProtectedData(t *testing.T) {
 			s.write("c1", 1, 60, 70, history.TypeOK, "", "v2", 0)
 		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.070 s, " +
 			"took its place, derived from the initial version like it"},
-		{"a write of unknown fate that took effect late", func(s *story) {
-			s.write("c1", 1, 30, 40, history.TypeInfo, "v1", "v2", 0)
-			s.write("c2", 0, 60, 70, history.TypeOK, "", "v1", 0)
-			s.write("c2", 0, 80, 90, history.TypeOK, "v2", "v3", 0)
-		}, history.Holds, "", ""},
 		{"a write of unknown fate that the store let pass, and that was overwritten", func(s *story) {
 			s.stored("c2", "v1", 41, 42)
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
@@ -131,65 +126,12 @@ func TestProtectedData(t *testing.T) {
 			s.stored("c2", "v3", 81, 82)
 			s.write("c2", 0, 80, 90, history.TypeOK, "v1", "v3", 0)
 		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.062 s, took its place"},
-		{"a write of unknown fate that the store let pass as the last", func(s *story) {
-			s.stored("c2", "v1", 41, 42)
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-			s.stored("c1", "v2", 61, 62)
-			s.write("c1", 1, 60, 0, "", "", "v2", 0)
-		}, history.Violated, "", "c2's update v1"},
-		{"a write that nobody was promised, overwritten by who did not know of it", func(s *story) {
-			s.stored("c1", "v1", 41, 42)
-			s.write("c1", 1, 40, 50, history.TypeInfo, "", "v1", 0)
-			s.stored("c1", "v2", 61, 62)
-			s.write("c1", 1, 60, 70, history.TypeOK, "", "v2", 0)
-		}, history.Holds, "", ""},
-		{"a write of unknown fate that was held, and let pass behind another's", func(s *story) {
-			s.stored("c2", "v1", 41, 42)
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-			s.stored("c1", "v2", 43, 44)
-			s.write("c1", 1, 30, 70, history.TypeInfo, "", "v2", 0)
-		}, history.Violated, "", "v2, written by c1 at 0.044 s, took its place"},
-		{"a write of unknown fate that was let pass before another's", func(s *story) {
-			s.stored("c1", "v2", 41, 43)
-			s.write("c1", 1, 30, 70, history.TypeInfo, "", "v2", 0)
-			s.stored("c2", "v1", 42, 44)
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-		}, history.Holds, "", ""},
-		{"a write of unknown fate that reached the store, and was not answered", func(s *story) {
-			s.stored("c2", "v1", 41, 42)
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-			s.stored("c1", "v2", 61, 0)
-			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
-		}, history.Holds, "", ""},
 		{"a write of unknown fate with an old token that the store let pass", func(s *story) {
 			s.stored("c2", "v1", 41, 42)
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 34)
 			s.stored("c1", "v2", 61, 62)
 			s.write("c1", 1, 60, 70, history.TypeInfo, "v1", "v2", 33)
 		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.062 s"},
-		{"a write with an old token, sent before the newer one's, that reached the store behind it", func(s *story) {
-			s.stored("c2", "v1", 41, 42)
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 34)
-			s.stored("c1", "v2", 43, 44)
-			s.write("c1", 1, 30, 50, history.TypeOK, "v1", "v2", 33)
-		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.044 s"},
-		{"one that reached it before the newer one had been accepted", func(s *story) {
-			s.stored("c1", "v1", 41, 43)
-			s.write("c1", 1, 40, 50, history.TypeOK, "", "v1", 33)
-			s.stored("c2", "v2", 42, 44)
-			s.write("c2", 0, 40, 50, history.TypeOK, "v1", "v2", 34)
-		}, history.Holds, "", ""},
-		{"a write with an older token than one that the store let pass, and whose client was told nothing", func(s *story) {
-			s.stored("c2", "v1", 41, 42)
-			s.write("c2", 0, 40, 50, history.TypeInfo, "", "v1", 34)
-			s.stored("c1", "v2", 61, 62)
-			s.write("c1", 1, 60, 70, history.TypeOK, "v1", "v2", 33)
-		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.062 s"},
-		{"a write that never returned and was read", func(s *story) {
-			s.write("c2", 0, 20, 30, history.TypeOK, "", "v1", 0)
-			s.write("c1", 1, 40, 0, "", "v1", "v2", 0)
-			s.read("c2", 0, 80, 90, "v2", 0)
-		}, history.Holds, "", ""},
 		{"a failed write that was read", func(s *story) {
 			s.write("c1", 1, 40, 45, history.TypeFail, "", "v2", 0)
 			s.read("c2", 0, 80, 90, "v2", 0)
@@ -199,10 +141,6 @@ func TestProtectedData(t *testing.T) {
 			s.read("c2", 0, 40, 50, "", 0)
 		}, history.Violated, "",
 			"c1 wrote v1 in the place of the initial version by 0.030 s, although c2 began to read the initial version only at 0.040 s"},
-		{"a write before its base", func(s *story) {
-			s.write("c1", 1, 20, 30, history.TypeOK, "v1", "v2", 0)
-			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
-		}, history.Violated, "", "c1 wrote v2 in the place of v1 by 0.030 s"},
 		{"a write with an older token than one acknowledged", func(s *story) {
 			s.write("c2", 0, 20, 30, history.TypeOK, "", "v1", 34)
 			s.write("c1", 1, 40, 50, history.TypeOK, "v1", "v2", 33)
@@ -211,14 +149,6 @@ func TestProtectedData(t *testing.T) {
 			s.read("c2", 0, 20, 30, "", 34)
 			s.write("c1", 1, 40, 50, history.TypeOK, "", "v2", 33)
 		}, history.Violated, "", "with fencing token 33"},
-		{"a newer holder that has not claimed its token", func(s *story) {
-			s.write("c1", 1, 40, 50, history.TypeOK, "", "v2", 33)
-			s.write("c2", 0, 45, 60, history.TypeOK, "v2", "v3", 34)
-		}, history.Holds, "", ""},
-		{"a claim under way at the time is no proof", func(s *story) {
-			s.read("c2", 0, 20, 45, "", 34)
-			s.write("c1", 1, 40, 50, history.TypeOK, "", "v2", 33)
-		}, history.Holds, "", ""},
 		{"nobody wrote", func(s *story) { s.read("c1", 1, 20, 30, "", 0) }, history.Inconclusive,
 			"vacuous: acknowledged writes: 0 of at least 1", ""},
 	}

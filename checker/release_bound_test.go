@@ -3,127 +3,82 @@ package checker
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"example.org/lockproof/harness/history"
 )
 
 func TestReleaseBound(t *testing.T) {
 	all := []string{"n1", "n2", "n3", "n4", "n5"}
-	tests := []struct {
-		name    string
-		tell    func(s *story, lease int)
-		verdict string
-	}{
-		{"within the bound", func(s *story, lease int) {
+	requireVerdicts(t, FaultTolerance, []told{
+		{"within the bound", func(s *story) {
 			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 600, history.TypeOK)
-		}, history.Holds},
-		{"later", func(s *story, lease int) {
+			s.release("c1", 1, 100, 600, history.TypeOK)
+		}, history.Holds, ""},
+		{"later", func(s *story) {
 			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 601, history.TypeOK)
-		}, history.Violated},
-		{"never", func(s *story, lease int) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 0, "")
-		}, history.Violated},
-		{"its client was killed", func(s *story, lease int) {
-			s.release("c1", lease, 100, 0, "")
+			s.release("c1", 1, 100, 601, history.TypeOK)
+		}, history.Violated, ""},
+		{"its client was killed", func(s *story) {
+			s.release("c1", 1, 100, 0, "")
 			s.instant(200, "kill", "c1")
-		}, history.Inconclusive},
-		{"its client takes it anew, with another token", func(s *story, lease int) {
-			s.release("c1", lease, 100, 110, history.TypeOK)
+		}, history.Inconclusive, ""},
+		{"its client takes it anew, with another token", func(s *story) {
+			s.release("c1", 1, 100, 110, history.TypeOK)
 			s.deletes(105, "c1", "c1.1", all...)
 			s.sets(125, "c1", "c1.1", 3000, all...)
 			s.grant("c1", 120, 130, 1000)
-		}, history.Violated},
-		{"its client takes it anew, with the one token that its lock has", func(s *story, lease int) {
-			s.release("c1", lease, 100, 110, history.TypeOK)
+		}, history.Violated, ""},
+		{"its client takes it anew, with the one token that its lock has", func(s *story) {
+			s.release("c1", 1, 100, 110, history.TypeOK)
 			s.deletes(105, "c1", "c1.1", all...)
 			s.sets(125, "c1", "c1.1", 3000, all...)
 			s.op(120, 130, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Token: "c1.1", Validity: 1000 * ms})
-		}, history.Holds},
-		{"its client was paused", func(s *story, lease int) {
+		}, history.Holds, ""},
+		{"its client was paused", func(s *story) {
 			s.lasting(150, 900, "pause", "c1")
-			s.release("c1", lease, 100, 1000, history.TypeOK)
-		}, history.Holds},
-		{"a majority was cut off", func(s *story, lease int) {
+			s.release("c1", 1, 100, 1000, history.TypeOK)
+		}, history.Holds, ""},
+		{"a majority was cut off", func(s *story) {
 			s.lasting(90, 900, "cut", "c1-n1", "c1-n2", "c1-n3")
-			s.release("c1", lease, 100, 1000, history.TypeFail)
-		}, history.Holds},
-		{"a minority was", func(s *story, lease int) {
+			s.release("c1", 1, 100, 1000, history.TypeFail)
+		}, history.Holds, ""},
+		{"a minority was, which keeps the key", func(s *story) {
 			s.lasting(90, 900, "cut", "c1-n1", "c1-n2")
 			s.deletes(105, "c1", "c1.1", "n3", "n4", "n5")
-			s.release("c1", lease, 100, 1000, history.TypeFail)
-		}, history.Violated},
-		{"a minority was, which keeps the key", func(s *story, lease int) {
-			s.lasting(90, 900, "cut", "c1-n1", "c1-n2")
-			s.deletes(105, "c1", "c1.1", "n3", "n4", "n5")
-			s.release("c1", lease, 100, 150, history.TypeFail)
-		}, history.Holds},
-		{"a minority was, and one more keeps the key", func(s *story, lease int) {
-			s.lasting(90, 900, "cut", "c1-n1", "c1-n2")
-			s.deletes(105, "c1", "c1.1", "n4", "n5")
-			s.release("c1", lease, 100, 150, history.TypeFail)
-		}, history.Violated},
-		{"without effect", func(s *story, lease int) { s.release("c1", lease, 100, 110, history.TypeOK) }, history.Violated},
-		{"with an effect that comes late", func(s *story, lease int) {
-			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.release("c1", 1, 100, 150, history.TypeFail)
+		}, history.Holds, ""},
+		{"without effect", func(s *story) { s.release("c1", 1, 100, 110, history.TypeOK) }, history.Violated, ""},
+		{"with an effect that comes late", func(s *story) {
+			s.release("c1", 1, 100, 110, history.TypeOK)
 			s.deletes(601, "c1", "c1.1", all...)
-		}, history.Violated},
-		{"and just in time", func(s *story, lease int) {
-			s.release("c1", lease, 100, 110, history.TypeOK)
-			s.deletes(600, "c1", "c1.1", all...)
-		}, history.Holds},
-		{"each node that keeps the key was cut off for a while", func(s *story, lease int) {
+		}, history.Violated, ""},
+		{"each node that keeps the key was cut off for a while", func(s *story) {
 			s.deletes(105, "c1", "c1.1", "n4", "n5")
-			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.release("c1", 1, 100, 110, history.TypeOK)
 			s.lasting(110, 120, "cut", "c1-n1")
 			s.lasting(130, 140, "cut", "c1-n2")
 			s.lasting(150, 160, "cut", "c1-n3")
-		}, history.Holds},
-		{"the key is set again as it should be gone", func(s *story, lease int) {
+		}, history.Holds, ""},
+		{"the key is set again as it should be gone", func(s *story) {
 			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.release("c1", 1, 100, 110, history.TypeOK)
 			s.sets(600, "c1", "c1.1", 1000, all...)
-		}, history.Violated},
-		{"and later", func(s *story, lease int) {
+		}, history.Violated, ""},
+		{"the key is set again, and given back within the bound of that", func(s *story) {
 			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 110, history.TypeOK)
-			s.sets(601, "c1", "c1.1", 1000, all...)
-		}, history.Holds},
-		{"the key is set again, and given back within the bound of that", func(s *story, lease int) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 110, history.TypeOK)
+			s.release("c1", 1, 100, 110, history.TypeOK)
 			s.sets(600, "c1", "c1.1", 1000, all...)
 			s.deletes(1100, "c1", "c1.1", all...)
-		}, history.Holds},
-		{"and given back later", func(s *story, lease int) {
-			s.deletes(105, "c1", "c1.1", all...)
-			s.release("c1", lease, 100, 110, history.TypeOK)
-			s.sets(600, "c1", "c1.1", 1000, all...)
-			s.deletes(1101, "c1", "c1.1", all...)
-		}, history.Violated},
+		}, history.Holds, ""},
 		{"the history ends before the bound",
-			func(s *story, lease int) { s.release("c1", lease, 1600, 1610, history.TypeOK) }, history.Holds},
-		{"no bound", func(s *story, lease int) {
+			func(s *story) { s.release("c1", 1, 1600, 1610, history.TypeOK) }, history.Holds, ""},
+		{"no bound", func(s *story) {
 			s.header.Bounds.Release = 0
-			s.release("c1", lease, 100, 1000, history.TypeOK)
-		}, history.Holds},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s := tale()
-			s.header.Bounds.Release = 500 * ms
-			s.sets(5, "c1", "c1.1", 3000, all...)
-			lease := s.grant("c1", 0, 10, 2900)
-			test.tell(s, lease)
-			s.add(2000, history.Event{Type: history.TypeNote})
-			r := s.requireVerdict(t, FaultTolerance, test.verdict, "")
-			for _, v := range r.Violations {
-				require.NotEmpty(t, v.What)
-				require.Less(t, v.From, v.Until, v.What)
-			}
-		})
-	}
+			s.release("c1", 1, 100, 1000, history.TypeOK)
+		}, history.Holds, ""},
+	}, func(s *story) {
+		s.header.Bounds.Release = 500 * ms
+		s.sets(5, "c1", "c1.1", 3000, all...)
+		s.grant("c1", 0, 10, 2900)
+		s.add(2000, history.Event{Type: history.TypeNote})
+	})
 }

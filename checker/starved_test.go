@@ -20,11 +20,6 @@ func TestStarvedClient(t *testing.T) {
 			s.starves(100, 800, 0, "c1")
 			s.grant("c1", 0, 10, 900)
 		}},
-		{"nor does one show anything whose client was killed", MutualExclusion, history.Inconclusive, "met nothing", func(s *story) {
-			s.lasting(100, 800, "starve", "c1") // nothing was counted
-			s.instant(801, "kill", "c1")
-			s.grant("c1", 0, 10, 900)
-		}},
 		{"it is neither paused nor dead: its lease goes on", MutualExclusion, history.Violated, "", func(s *story) {
 			s.starves(100, 800, 1, "c1")
 			s.grant("c1", 0, 10, 900)
@@ -56,17 +51,6 @@ func TestStarvedClient(t *testing.T) {
 		{"its rival waits as ever", FaultTolerance, history.Violated, "", func(s *story) {
 			s.starves(100, 4900, 1, "c1")
 			s.attempt("c2", 200, 5000, history.TypeFail)
-		}},
-		{"it returns as soon when it is cancelled", Cancellation, history.Violated, "", func(s *story) {
-			s.header.Bounds.Cancel = 500 * ms
-			s.starves(100, 4900, 1, "c2")
-			s.cancel(150, "c2")
-			s.attempt("c2", 100, 651, history.TypeFail)
-		}},
-		{"its release returns as soon", FaultTolerance, history.Violated, "", func(s *story) {
-			s.header.Bounds.Release = 500 * ms
-			s.release("c1", s.grant("c1", 0, 10, 900), 100, 2000, history.TypeOK)
-			s.starves(50, 2500, 1, "c1")
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -98,9 +98,21 @@ func (s *story) fault(t int64, kind string, phase history.Phase, id int, targets
 
 // lasting is a fault from one time to another.
 func (s *story) lasting(from, until int64, kind string, targets ...string) {
+	s.during(from, until, history.Fault{Kind: kind, Targets: targets, Random: s.drawn})
+}
+
+// during is a fault from one time to another, on c1-n1 if it says nothing else; it gives what ends it.
+func (s *story) during(from, until int64, f history.Fault) (end *history.Fault) {
 	s.faults++
-	s.fault(from, kind, history.PhaseBegin, s.faults, targets...)
-	s.fault(until, kind, history.PhaseEnd, s.faults, targets...)
+	f.ID, f.Phase, f.Effective = s.faults, history.PhaseBegin, true
+	if f.Targets == nil {
+		f.Targets = []string{"c1-n1"}
+	}
+	begin := f
+	f.Phase = history.PhaseEnd
+	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &begin})
+	s.add(until, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &f})
+	return &f
 }
 
 // losing is a fault that loses so many commands, and when those set out that it lost.
@@ -114,23 +126,12 @@ func (s *story) losing(from, until int64, times int, lost []int64, links ...stri
 
 // slow is a delay of links, by so much one way.
 func (s *story) slow(from, until, by int64, links ...string) {
-	s.faults++
-	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: "delay",
-		Phase: history.PhaseBegin, Targets: links, Effective: true, Delay: by * ms}})
-	s.fault(until, "delay", history.PhaseEnd, s.faults, links...)
+	s.during(from, until, history.Fault{Kind: "delay", Targets: links, Delay: by * ms})
 }
 
-// counted is a fault, on c1-n1 if it says nothing else, of which it was counted what it was done to.
+// counted is a fault of which it was counted what it was done to.
 func (s *story) counted(from, until int64, met int, f history.Fault) {
-	s.faults++
-	f.ID, f.Phase, f.Effective = s.faults, history.PhaseBegin, true
-	if f.Targets == nil {
-		f.Targets = []string{"c1-n1"}
-	}
-	begin, end := f, f
-	end.Phase, end.Affected = history.PhaseEnd, &met
-	s.add(from, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &begin})
-	s.add(until, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &end})
+	s.during(from, until, f).Affected = &met
 }
 
 // instant is a fault without a duration.
@@ -165,25 +166,30 @@ func (s *story) deletes(t int64, client, token string, nodes ...string) {
 
 func (s *story) commands(t int64, client, name, token string, expiry int64, effect history.Effect, nodes []string) {
 	for _, n := range nodes {
-		s.serial++
-		c := history.Command{Serial: s.serial, Name: name, Key: "k1", Token: token, Expiry: expiry * ms, Effect: effect}
-		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeCommand, Command: &c})
-		answered := c
-		answered.Reply, answered.Done = "OK", true
-		s.add(t, history.Event{Process: client + ">" + n, Type: history.TypeReply, Command: &answered})
+		c := history.Command{Name: name, Key: "k1", Token: token, Expiry: expiry * ms, Effect: effect}
+		s.command(t, client+">"+n, c)(t, "OK", true)
+	}
+}
+
+// command is one that arrives over a link, and gives what answers it.
+func (s *story) command(t int64, link string, c history.Command) (answer func(t int64, reply string, done bool)) {
+	s.serial++
+	c.Serial = s.serial
+	arrived := c
+	s.add(t, history.Event{Process: link, Type: history.TypeCommand, Command: &arrived})
+	return func(t int64, reply string, done bool) {
+		c.Reply, c.Done = reply, done
+		s.add(t, history.Event{Process: link, Type: history.TypeReply, Command: &c})
 	}
 }
 
 // stored is a write that reached the store, and that it let pass; answered is 0 where
 // it did not answer.
 func (s *story) stored(client, version string, arrived, answered int64) {
-	s.serial++
-	c := history.Command{Serial: s.serial, Name: "SET", Key: "value:k1", Token: version, Effect: history.EffectSet, Unconditional: true}
-	s.add(arrived, history.Event{Process: client + ">store", Type: history.TypeCommand, Command: &c})
+	answer := s.command(arrived, client+">store", history.Command{Name: "SET", Key: "value:k1", Token: version,
+		Effect: history.EffectSet, Unconditional: true})
 	if answered > 0 {
-		passed := c
-		passed.Reply, passed.Done = "OK", true
-		s.add(answered, history.Event{Process: client + ">store", Type: history.TypeReply, Command: &passed})
+		answer(answered, "OK", true)
 	}
 }
 
@@ -256,29 +262,17 @@ func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) R
 	return r
 }
 
-// silent is a SET that reached a node, and whose answer nobody saw.
-func (s *story) silent(t int64, client, token, node string) {
-	s.serial++
-	s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeCommand,
-		Command: &history.Command{Serial: s.serial, Name: "SET", Key: "k1", Token: token, Expiry: 3000 * ms, Effect: history.EffectSet}})
+// silent is a SET that reached a node, and whose answer nobody saw, if it is not given.
+func (s *story) silent(t int64, client, token, node string) (answer func(t int64, reply string, done bool)) {
+	return s.command(t, client+">"+node, history.Command{Name: "SET", Key: "k1", Token: token, Expiry: 3000 * ms,
+		Effect: history.EffectSet})
 }
 
 // refused is a SET that nodes answered with the token that was there.
 func (s *story) refused(t int64, client, token, holder string, nodes ...string) {
 	for _, node := range nodes {
-		s.silent(t, client, token, node)
-		c := *s.events[len(s.events)-1].Command
-		c.Reply = holder
-		s.add(t, history.Event{Process: client + ">" + node, Type: history.TypeReply, Command: &c})
+		s.silent(t, client, token, node)(t, holder, false)
 	}
-}
-
-// slowly is a SET that a node was given at one time and answered at another.
-func (s *story) slowly(asked, answered int64, client, token, node string) {
-	s.silent(asked, client, token, node)
-	c := *s.events[len(s.events)-1].Command
-	c.Reply, c.Done = "OK", true
-	s.add(answered, history.Event{Process: client + ">" + node, Type: history.TypeReply, Command: &c})
 }
 
 // violated reports whether a story violates a property.
@@ -295,13 +289,15 @@ type told struct {
 	reason  string // what the reason of an inconclusive one says
 }
 
-// requireVerdicts judges stories by one property.
-func requireVerdicts(t *testing.T, property string, tests []told) {
+// requireVerdicts judges stories by one property; all of them may begin alike.
+func requireVerdicts(t *testing.T, property string, tests []told, begin ...func(*story)) {
 	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
-			test.tell(s)
+			for _, tell := range append(begin, test.tell) {
+				tell(s)
+			}
 			for _, v := range s.requireVerdict(t, property, test.verdict, test.reason).Violations {
 				require.NotEmpty(t, v.What)
 				require.LessOrEqual(t, v.From, v.Until, v.What)

@@ -9,16 +9,8 @@ import (
 // What a command did that we do not know, nobody can say: nothing holds for a lock whose key it may
 // have changed, and no wait was in vain.
 func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
-	asked := func(s *story, t int64, c history.Command) {
-		s.serial++
-		c.Serial = s.serial
-		s.add(t, history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
-	}
-	told := func(s *story, t int64, c history.Command, reply string) {
-		asked(s, t, c)
-		c.Serial, c.Reply, c.Done = s.serial, reply, true
-		s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &c})
-	}
+	asked := func(s *story, t int64, c history.Command) func(int64, string, bool) { return s.command(t, "c1>n1", c) }
+	told := func(s *story, t int64, c history.Command, reply string) { asked(s, t, c)(t, reply, true) }
 	const why = `unknown: c1 sent n1 RENAMENX at 0.005 s, and what that does to "k1" is not known`
 	renames := history.Command{Name: "RENAMENX", Key: "mine", Others: []string{"k1"}}
 	for name, c := range map[string]struct {

@@ -17,28 +17,16 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 		reason string // "" where the verdict is earned
 	}{
 		{"too few grants", func(s *story) { s.header.Earned.Grants = 2 }, "vacuous: grants: 1 of at least 2"},
-		{"enough grants", func(s *story) {
-			s.header.Earned.Grants = 2
-			s.grant("c1", 2000, 2010, 100)
-		}, ""},
 		{"no contention", func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: contended acquires: 0 of at least 1"},
 		{"contention by an attempt during a lease", func(s *story) {
 			s.header.Earned.Contended = 1
 			s.attempt("c2", 100, 110, history.TypeFail)
-		}, ""},
-		{"contention by attempts at once counts both", func(s *story) {
-			s.header.Earned.Contended = 2
-			s.attempt("c2", 5, 8, history.TypeFail)
 		}, ""},
 		{"contention with a key that outlived its lease", func(s *story) {
 			s.header.Earned.Contended = 1
 			s.sets(5, "c1", "c1.1", 1000, "n1")
 			s.attempt("c2", 950, 990, history.TypeFail)
 		}, ""},
-		{"one's own lease is no contention", func(s *story) {
-			s.header.Earned.Contended = 1
-			s.attempt("c1", 100, 110, history.TypeFail)
-		}, "vacuous: contended"},
 		{"a fault before all work", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.grant("c2", 5000, 5010, 100)
@@ -52,32 +40,18 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.header.Earned.Faults = 1
 			s.instant(0, "kill", "n1")
 		}, ""},
-		{"a clock that was set before the lease and stayed so", func(s *story) {
-			s.header.Earned.Faults = 1
-			s.instant(0, "clock", "n1")
-		}, ""},
-		{"a flush after the lease", func(s *story) {
-			s.header.Earned.Faults = 1
-			s.instant(950, "flush", "n1")
-		}, "vacuous: faults"},
 		{"a fault that did not take effect", func(s *story) {
 			s.add(500, history.Event{Type: history.TypeFault,
 				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
 		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
 			"vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
-		{"a fault that met something", func(s *story) { s.counted(500, 600, 1, history.Fault{Kind: "cut"}) }, ""},
 		{"a pause of a client that had nothing to do", func(s *story) { s.lasting(2000, 2100, "pause", "c3") },
 			"vacuous: the fault pause on c3 at 2.000 s met nothing"},
-		{"a pause of a client that held a lease", func(s *story) { s.lasting(500, 600, "pause", "c1") }, ""},
 		{"a kill of a client in the middle of its release", func(s *story) {
 			s.add(1500, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpRelease, ID: 9, Key: "k1", Lease: 1})
 			s.instant(1501, "kill", "c1")
 		}, ""},
-		{"a kill of a client after its release", func(s *story) {
-			s.release("c1", 1, 1500, 1501, history.TypeOK)
-			s.instant(1502, "kill", "c1")
-		}, "vacuous: the fault kill on c1 at 1.502 s met nothing"},
 		{"a pause of a node, to which messages set out on links that were cut", func(s *story) {
 			s.lasting(0, 900, "cut", "c1-n5")
 			s.lasting(0, 900, "cut", "c2-n5")
@@ -118,12 +92,6 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.add(600, history.Event{Type: history.TypeFault,
 				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseEnd, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.600 s did not take effect"},
-		{"an acquire that ended with its client", func(s *story) {
-			s.header.Earned.Contended = 1
-			s.add(910, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
-			s.instant(920, "kill", "c2")
-			s.grant("c1", 1000, 1010, 900)
-		}, "vacuous: contended acquires: 0 of at least 1"},
 		{"a fault of the setting", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut",
@@ -178,14 +146,12 @@ func TestStalls(t *testing.T) {
 		stalled  bool
 	}{
 		{"held up", true, 131, nil, true},
-		{"held up for less than the limit", true, 99, nil, false},
 		{"in virtual time nothing is held up", false, 131, nil, false},
 		{"a pause that was asked for", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c2") }, false},
 		{"a pause that lasted for most of it", true, 131, func(s *story) { s.lasting(1090, 1125, "pause", "c2") }, false},
 		{"a pause that lasted for some of it", true, 131, func(s *story) { s.lasting(1090, 1100, "pause", "c2") }, true},
 		{"the pause of another", true, 131, func(s *story) { s.lasting(1100, 1200, "pause", "c1") }, true},
 		{"a pause that was not seen until later", true, 131, func(s *story) { s.seen(1100, 1210, "pause", "c2") }, true},
-		{"a pause at another time", true, 131, func(s *story) { s.lasting(300, 400, "pause", "c2") }, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -8,8 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -33,14 +35,6 @@ func TestDraw_HasAsManyServersAsTheLock(t *testing.T) {
 	for seed := range uint64(200) {
 		require.Equal(t, 3, s.Draw(seed).Nodes)
 	}
-}
-
-func TestDraw_OneSeedOneSchedule(t *testing.T) {
-	s := space(t, everything)
-	for seed := range uint64(200) {
-		require.Equal(t, s.Draw(seed), s.Draw(seed))
-	}
-	require.NotEqual(t, s.Draw(1), s.Draw(2))
 }
 
 // What is drawn is a scenario that the loader takes, and what is
@@ -124,6 +118,21 @@ func TestDraw_IsRunnable(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, tally.Failed)
 	require.Equal(t, 256, tally.Schedules)
+}
+
+// Whatever networks, nodes and clients do, the reference keeps its promises as long as the assumptions hold. Where the
+// two oracles disagree, a trial fails.
+func TestSearch_ReferenceIsNeverViolated(t *testing.T) {
+	needs.Long(t, "it runs thousands of drawn schedules")
+	p := pool(t)
+	search := Search{Question: Question{Space: space(t, nil), Seed: 11, Schedules: 2000}, Try: p.Try, Parallel: p.Size()}
+	tally, err := search.Run(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, tally.Failed)
+	require.Empty(t, tally.Finds)
+	for _, property := range []string{checker.MutualExclusion, checker.DeadlockFreedom, checker.FaultTolerance} {
+		require.Positive(t, tally.Verdicts[property][history.Holds], "%s: this shows nothing: %v", property, tally.Verdicts)
+	}
 }
 
 // A rule that is off is found, shrunk to a handful of steps, and its file shows it.

@@ -108,7 +108,6 @@ func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		{apart + "built by go1.26.8 and go1.27", func(s []*Report) []*Report { s[1].Go = "go1.27"; return s }},
 		{apart + "cluster virtual and local", func(s []*Report) []*Report { s[1].Options.Cluster = "local"; return s }},
 		{apart + "seed 7 and 8", func(s []*Report) []*Report { s[1].Options.Seed = 8; return s }},
-		{apart + "trials 1 and 2", func(s []*Report) []*Report { s[1].Options.Trials = 2; return s }},
 		{apart + "without [] and [Majority]", func(s []*Report) []*Report { s[1].Options.Without = []string{"Majority"}; return s }},
 		{apart + "slice 1/3 and slice 2/4", func(s []*Report) []*Report { s[1].Slice.Count = 4; return s }},
 		{apart + "other scenarios, or the same names with another content",

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -61,18 +60,6 @@ func TestPrintHasColourOnlyWhereAskedFor(t *testing.T) {
 	require.NotContains(t, coloured, "lost\x1b", "text of a history cannot colour the terminal")
 }
 
-func TestRowsGatherTrials(t *testing.T) {
-	report := fixture()
-	row := report.Rows[1]
-	require.Equal(t, "half-is-not-majority (without Majority)", row.Name())
-	require.Len(t, row.Trials, 2)
-	require.Equal(t, suite.Differs, row.Standing)
-	require.Equal(t, map[suite.Outcome]int{suite.AsExpected: 1, suite.Differs: 1}, row.Counts)
-	require.Equal(t, []Property{{Name: checker.MutualExclusion, Expected: history.Holds, Holds: 1, Violated: 1,
-		Rate: newRate(1, 2)}}, row.Properties)
-	require.Equal(t, 2, row.First().Trial)
-}
-
 func TestExitCode(t *testing.T) {
 	expected := trial("a", "", 1, history.Holds, history.Holds)
 	differs := trial("b", "", 1, history.Holds, history.Violated)
@@ -107,17 +94,6 @@ func TestSummaryTellsOfAnInterruption(t *testing.T) {
 		trial("a", "", 1, history.Holds, history.Holds), {Scenario: "b", Skipped: "why"},
 	}, Run{Interrupted: true, Planned: 30})
 	require.Contains(t, r.Summary(), "The run was interrupted: 28 of 30 trials were not run.")
-}
-
-func TestJUnitIsXMLThatCountsItsCases(t *testing.T) {
-	var b strings.Builder
-	require.NoError(t, fixture().WriteJUnit(&b))
-	var suites junitSuites
-	require.NoError(t, xml.Unmarshal([]byte(b.String()), &suites))
-	require.Equal(t, []int{8, 3, 2, 1}, []int{suites.Tests, suites.Failures, suites.Errors, suites.Skipped})
-	require.Len(t, suites.Suites, 1)
-	require.Equal(t, "<b>|`x`|</b> @you #1 https://example.org", suites.Suites[0].Cases[2].Name, "what differs comes first")
-	require.NotNil(t, suites.Suites[0].Cases[0].Failure)
 }
 
 func TestWriteFilesReplacesWholeFilesOnly(t *testing.T) {

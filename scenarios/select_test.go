@@ -53,11 +53,6 @@ func TestCatalogueReportsEveryBrokenFile(t *testing.T) {
 	require.ErrorContains(t, err, "scenarios/c.yaml:1:7: this is not YAML")
 }
 
-func TestCatalogueOrder_NoDuplicates(t *testing.T) {
-	sorted := slices.Sorted(slices.Values(order))
-	require.Equal(t, sorted, slices.Compact(slices.Clone(sorted)))
-}
-
 // small is a catalogue for tests.
 func small(t *testing.T) []*Scenario {
 	t.Helper()
@@ -129,13 +124,4 @@ func TestSelect_FileWithoutSuffix(t *testing.T) {
 	got, err := selectFrom(small(t), []string{"mine"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"my-own"}, namesOf(got))
-}
-
-func TestNearest(t *testing.T) {
-	names := []string{"acquire", "release", "SET", "n1"}
-	for given, want := range map[string]string{
-		"aquire": "acquire", "acqiure": "acquire", "Release": "release", "set": "SET", "n2": "", "wholly-different": "", "": "",
-	} {
-		require.Equal(t, want, closestName(given, names), given)
-	}
 }

@@ -10,11 +10,16 @@ import (
 	"example.org/lockproof/internal/browser"
 )
 
-// runUnsure runs the experiment that a tab shows, and shows all of what came of it.
-func runUnsure(b *browser.Tab) {
+// beginUnsure runs the experiment that a tab shows; what came of it is folded.
+func beginUnsure(b *browser.Tab) {
 	b.Text(`document.querySelectorAll("[value=unsure]").forEach((r) => { r.checked = true; })`)
 	b.Do(chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("true", folded)
+}
+
+// runUnsure shows all of it.
+func runUnsure(b *browser.Tab) {
+	beginUnsure(b)
 	b.Do(chromedp.Click(chromedp.CSS(`[data-play=end]`)))
 	b.Eventually("false", folded)
 }
@@ -23,9 +28,7 @@ func runUnsure(b *browser.Tab) {
 func TestBrowserHasTheRedBandInSight(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	b.Size(375, 812)
-	b.Text(`document.querySelectorAll("[value=unsure]").forEach((r) => { r.checked = true; })`)
-	b.Do(chromedp.Click(chromedp.CSS(`#experiment .first`)))
-	b.Eventually("true", folded)
+	beginUnsure(b)
 	b.Text(`scrollTo(0, 0)`)
 	const top = `Math.round(document.querySelector("#outcome .picture").getBoundingClientRect().y)`
 	before := b.Text(top)
@@ -52,7 +55,7 @@ func TestBrowserBreaksWhoIsChosenInThePicture(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	runUnsure(b)
 	b.Text(`[...document.querySelectorAll(".lane-name[role=button]")].find((n) => n.getAttribute("aria-label") === "Break n3").focus()`)
-	b.Do(press(kb.Enter)...)
+	b.Press(kb.Enter)
 	require.Equal(t, "What happens", b.Text(`document.activeElement.getAttribute("aria-label")`))
 	require.Equal(t, "n3", b.Text(`document.querySelector("#break select").value`))
 	b.Text(`document.activeElement.value = "clock"`)

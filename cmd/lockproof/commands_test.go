@@ -146,11 +146,3 @@ func TestWorkerRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.err, "the input ended before the setup")
 }
-
-func TestSuggest(t *testing.T) {
-	among := []string{"redlock", "redsync", "single"}
-	require.Equal(t, "did you mean redlock?", suggest("REDLOCK", among))
-	require.Equal(t, "did you mean redsync?", suggest("redsinc", among))
-	require.Equal(t, "did you mean redlock or redsync?", suggest("red", among))
-	require.Equal(t, "there are redlock, redsync, single", suggest("mutex", among))
-}

@@ -139,15 +139,4 @@ func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, more, after.Tally.Schedules)
 	require.Equal(t, more, after.Tally.Next)
-
-	anew, _ := lockproof("explore", "--schedules", "10", "--seed", "5", "--out", out)
-	require.NotContains(t, anew, "goes on")
-	after, err = explore.Read(out)
-	require.NoError(t, err)
-	require.Equal(t, 10, after.Tally.Schedules)
-
-	require.NoError(t, os.WriteFile(filepath.Join(out, explore.ResultsFile), []byte("{}"), 0o644))
-	broken, code := lockproof("explore", "--schedules", "10", "--out", out)
-	require.Equal(t, exitUsage, code)
-	require.Contains(t, broken, "is not what a search has left")
 }

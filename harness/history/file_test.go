@@ -54,26 +54,6 @@ func TestFileIsRead(t *testing.T) {
 	})
 }
 
-func TestFileNamesBadLines(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "history.jsonl")
-	note := `{"time":4,"process":"c1","type":"note"}` + "\n"
-	for text, want := range map[string]string{
-		"":                                 "line 1: the history is empty",
-		note:                               "line 1: the history has no header",
-		headerLine + note + headerLine:     "line 3: this is a second header",
-		headerLine + `{"time":"x"}` + "\n": "line 2: ",
-		headerLine + note + "\n" + note:    "line 3: the line is empty",
-	} {
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		_, err := each(t, name)
-		require.ErrorContains(t, err, want, "%q", text)
-		_, readErr := Read(strings.NewReader(text))
-		require.ErrorContains(t, readErr, want)
-	}
-	_, err := OpenFile(filepath.Join(t.TempDir(), "none"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-}
-
 func TestFile_VisitorErrorStops(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	require.NoError(t, os.WriteFile(name, []byte(headerLine+headerLine), 0o600))

@@ -19,8 +19,9 @@ const headerLine = `{"time":0,"process":"harness","type":"header","header":{"ver
 	`"seed":1,"trial":1,"lock":"redlock","ttl":1000000000,"nodes":["n1"],"clients":["c1"],"real_time":false,` +
 	`"expect":{"mutual-exclusion":"holds"},"bounds":{"free":1,"grant":1},"earned":{"grants":1,"contended":0,"faults":0}}}` + "\n"
 
-func TestReadSortsByTimeAndKeepsTheOrderOfAnInstant(t *testing.T) {
-	events, err := Read(strings.NewReader(headerLine +
+func TestReadSortsByTimeBehindTheHeaderAndKeepsTheOrderOfAnInstant(t *testing.T) {
+	late := strings.Replace(headerLine, `"time":0`, `"time":50`, 1)
+	events, err := Read(strings.NewReader(late +
 		`{"time":9,"process":"c1","type":"note","text":"last"}` + "\n" +
 		`{"time":4,"process":"c2","type":"note","text":"b"}` + "\n" +
 		`{"time":4,"process":"c1","type":"note","text":"c"}` + "\n" +
@@ -35,13 +36,6 @@ func TestReadSortsByTimeAndKeepsTheOrderOfAnInstant(t *testing.T) {
 	require.Equal(t, "client-pause", events[0].Header.Scenario)
 }
 
-func TestReadKeepsALateHeaderFirst(t *testing.T) {
-	late := strings.Replace(headerLine, `"time":0`, `"time":50`, 1)
-	events, err := Read(strings.NewReader(late + `{"time":4,"process":"c1","type":"note"}` + "\n"))
-	require.NoError(t, err)
-	require.Equal(t, TypeHeader, events[0].Type)
-}
-
 func TestRead_TruncatedHistory(t *testing.T) {
 	whole := headerLine + `{"time":4,"process":"c1","type":"note","text":"seen"}` + "\n"
 	next := `{"time":5,"process":"c1","type":"note","text":"cut"}`
@@ -49,18 +43,13 @@ func TestRead_TruncatedHistory(t *testing.T) {
 		events, err := Read(strings.NewReader(whole + next[:length]))
 		var cut *Truncated
 		require.ErrorAs(t, err, &cut, "cut after %d bytes", length)
-		require.Equal(t, 3, cut.Line)
+		require.EqualError(t, cut, "line 3 is cut short: the run was killed while it wrote this line; the lines before it are whole")
 		require.Len(t, events, 2)
 		require.Equal(t, "seen", events[1].Text)
 	}
 	events, err := Read(strings.NewReader(whole + next))
 	require.NoError(t, err, "only the newline is missing: the event is whole")
 	require.Len(t, events, 3)
-}
-
-func TestTruncated_Error(t *testing.T) {
-	require.EqualError(t, &Truncated{Line: 3},
-		"line 3 is cut short: the run was killed while it wrote this line; the lines before it are whole")
 }
 
 func TestReadBackWhatWasWritten(t *testing.T) {
@@ -86,6 +75,8 @@ func TestBadHistories(t *testing.T) {
 			events, err := Read(bytes.NewReader(data))
 			require.Error(t, err)
 			require.Empty(t, events)
+			_, fileErr := each(t, file)
+			require.EqualError(t, fileErr, err.Error())
 			golden := strings.TrimSuffix(file, ".jsonl") + ".err"
 			if *update {
 				require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))

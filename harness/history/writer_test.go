@@ -197,14 +197,3 @@ func BenchmarkWriter(b *testing.B) {
 		w.Write(e)
 	}
 }
-
-func BenchmarkEncodingJSON(b *testing.B) {
-	events := typical()
-	enc := json.NewEncoder(io.Discard)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if err := enc.Encode(events[i%len(events)]); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -82,6 +82,19 @@ func TestOutcome(t *testing.T) {
 			Expect:  map[string]string{mutex: inconclusive},
 			Results: []checker.Result{result(mutex, inconclusive, "vacuous")},
 		}, AsExpected, "mutual-exclusion: inconclusive"},
+		{"violated, but not as the script means to show", Result{
+			Expect:  map[string]string{mutex: violated},
+			Results: []checker.Result{{Property: mutex, Verdict: violated, Unmet: "c1's extend failed"}},
+		}, Inconclusive, "mutual-exclusion: violated, but not as the scenario means to show: c1's extend failed"},
+		{"every difference", Result{
+			Expect:  map[string]string{mutex: holds, checker.Fencing: holds},
+			Results: []checker.Result{result(checker.Fencing, violated, ""), result(mutex, violated, "")},
+		}, Differs, "mutual-exclusion: expected holds, got violated; fencing: expected holds, got violated"},
+		{"a reference that was not decided has kept nothing", Result{
+			Expect:    map[string]string{mutex: holds},
+			Reference: map[string]string{mutex: inconclusive},
+			Results:   []checker.Result{result(mutex, violated, "")},
+		}, Differs, "mutual-exclusion: violated, and the reference of its class was not decided"},
 		{"nothing was judged", Result{}, Inconclusive, "no property was judged"},
 		{"skipped", Result{Skipped: "no C compiler"}, Skipped, "no C compiler"},
 		{"failed", Result{Failure: "n3 did not start",
@@ -94,18 +107,6 @@ func TestOutcome(t *testing.T) {
 			require.Equal(t, tt.why, why)
 		})
 	}
-}
-
-func TestOutcome_NamesEveryDifference(t *testing.T) {
-	trial := Result{
-		Expect: map[string]string{checker.MutualExclusion: history.Holds, checker.Fencing: history.Holds},
-		Results: []checker.Result{
-			result(checker.Fencing, history.Violated, ""),
-			result(checker.MutualExclusion, history.Violated, ""),
-		},
-	}
-	_, why := trial.Outcome()
-	require.Equal(t, "mutual-exclusion: expected holds, got violated; fencing: expected holds, got violated", why)
 }
 
 func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {

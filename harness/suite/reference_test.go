@@ -28,13 +28,3 @@ func TestReference_OfARowThatVirtualTimeCannotRun(t *testing.T) {
 		require.Equal(t, want, outcome, "expected %q: %s", expected, why)
 	}
 }
-
-// A reference that was not decided has kept nothing.
-func TestReference_ThatWasNotDecided(t *testing.T) {
-	trial := Result{Expect: map[string]string{checker.MutualExclusion: history.Holds},
-		Reference: map[string]string{checker.MutualExclusion: history.Inconclusive},
-		Results:   []checker.Result{result(checker.MutualExclusion, history.Violated, "")}}
-	outcome, why := trial.Outcome()
-	require.Equal(t, Differs, outcome)
-	require.Equal(t, "mutual-exclusion: violated, and the reference of its class was not decided", why)
-}

@@ -32,13 +32,25 @@ func runVirtual(t *testing.T, p *Plan, j *Journal) {
 	require.NoError(t, j.End())
 }
 
-// In real time a history is judged from its file: it gets the verdicts, figures, violations and blames of one in memory.
+// In real time a history is judged from its file: it gets the verdicts, figures, violations and blames of one in memory,
+// which is in the order in which its own file is read, also where something is told late (fast-servers).
 func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
-	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall"} {
+	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall",
+		"fast-servers"} {
 		t.Run(name, func(t *testing.T) {
-			short, err := NewJournal(JournalOptions{Virtual: true})
+			short, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: true})
 			require.NoError(t, err)
 			runVirtual(t, planned(t, Job{Scenario: load(t, name)}, Settings{On: virtual.Kind}), short)
+			_, err = short.KeepOrRemove(true)
+			require.NoError(t, err)
+			file, err := os.Open(short.name())
+			require.NoError(t, err)
+			read, err := history.Read(file)
+			require.NoError(t, errors.Join(err, file.Close()))
+			require.Len(t, read, len(short.orderedEvents()))
+			for i, e := range short.orderedEvents() {
+				require.Equal(t, [3]any{read[i].Process, read[i].Time, read[i].Type}, [3]any{e.Process, e.Time, e.Type}, "event %d", i)
+			}
 			results, err := Judge(short)
 			require.NoError(t, err)
 
@@ -75,28 +87,6 @@ func handedOn(t *testing.T, j *Journal) string {
 	}
 	require.NoError(t, w.Close())
 	return lines.String()
-}
-
-// What is in memory is in the order in which the file is read, also where something is told
-// late (fast-servers): both are judged.
-func TestJournal_SameOrderInMemoryAndFile(t *testing.T) {
-	for _, name := range []string{"fast-servers", "clock-jump-back", "late-set", "healthy-contention"} {
-		j, err := NewJournal(JournalOptions{Root: t.TempDir(), Path: path, Virtual: true})
-		require.NoError(t, err)
-		runVirtual(t, planned(t, Job{Scenario: load(t, name)}, Settings{On: virtual.Kind}), j)
-		_, err = j.KeepOrRemove(true)
-		require.NoError(t, err)
-		file, err := os.Open(j.name())
-		require.NoError(t, err)
-		read, err := history.Read(file)
-		require.NoError(t, errors.Join(err, file.Close()))
-		require.Equal(t, len(read), len(j.orderedEvents()))
-		for i, e := range j.orderedEvents() {
-			require.Equal(t, read[i].Process, e.Process, "%s, event %d", name, i)
-			require.Equal(t, read[i].Time, e.Time, "%s, event %d", name, i)
-			require.Equal(t, read[i].Type, e.Type, "%s, event %d", name, i)
-		}
-	}
 }
 
 // Whenever the harness is killed, a history that has its name has its header:

@@ -17,8 +17,6 @@ func TestWithCallerKeys(t *testing.T) {
 		want  string
 	}{
 		{"it does not say", nil, "lock:k1", "lock:k1"},
-		{"as they are", []string{locks.KeyPlaceholder}, "k1", "k1"},
-		{"with something before it", []string{"lock:" + locks.KeyPlaceholder}, "lock:k1", "k1"},
 		{"with something around it", []string{"{" + locks.KeyPlaceholder + "}:lock"}, "{k1}:lock", "k1"},
 		{"another's key", []string{"lock:" + locks.KeyPlaceholder}, "k1", "k1"},
 		{"nothing is left of it", []string{"lock:" + locks.KeyPlaceholder}, "lock:", "lock:"},

@@ -77,7 +77,6 @@ func TestSkip_Reasons(t *testing.T) {
 		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{cluster.Local} }, "it runs on local only"},
 		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = 8 * time.Second },
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
-		{"a TTL just long enough", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = time.Second }, ""},
 		{"a fault that the cluster cannot do", local.Kind, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
 			lacking(local.Kind, cluster.AbilityPowerLoss)},
 		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
@@ -110,8 +109,6 @@ func TestSkip_Reasons(t *testing.T) {
 			"single is a lock on one node: nobody goes on without it"},
 		{"a Redis Cluster", virtual.Kind, "single", func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
 			"needs real Redis servers, which the virtual cluster does not have: local and docker do"},
-		{"one client of a Redis Cluster", local.Kind, "single",
-			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} }, ""},
 		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
 			"single is a lock on one node: the scenario uses 5 nodes and has no single-node variant"},
@@ -129,8 +126,6 @@ func TestSkip_Reasons(t *testing.T) {
 		{"a client that waits for one", virtual.Kind, "redsync",
 			func(s *scenarios.Scenario) { one := 1; s.Clients = []scenarios.Client{{Name: "c1", Wait: &one}} },
 			"redsync does not wait for replicas, which this scenario is about"},
-		{"a lock that waits for replicas", virtual.Kind, "single",
-			func(s *scenarios.Scenario) { s.Nodes, s.Lock.Wait = three[:1], 1 }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := *plain()
@@ -169,12 +164,6 @@ func TestBounds(t *testing.T) {
 		want   history.Bounds
 	}{
 		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: cancel}},
-		{"a node that is kept away makes no difference", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(1.1)},
-				{Verb: nemesis.Kill, Targets: []string{"n1"}, After: ttls(0.5)}}
-		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: cancel}},
-		{"a longer retry", func(s *scenarios.Scenario) { s.Lock.RetryMax = ttls(0.4) },
-			history.Bounds{Free: free - int64(retry) + int64(400*time.Millisecond), Grant: half, Release: half, Cancel: cancel}},
 		{"three nodes that are waited for longer", func(s *scenarios.Scenario) {
 			s.Nodes, s.Lock.NodeTimeout = []string{"n1", "n2", "n3"}, ttls(0.2)
 		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + 2*3*int64(200*time.Millisecond)}},

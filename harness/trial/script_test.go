@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -168,4 +169,49 @@ func TestScript_CauseBeforeEffect(t *testing.T) {
 			acquire("c3"), release("c2")}
 	})
 	require.Equal(t, history.Violated, results[0].Verdict, "%s: %s", results[0].Property, results[0].Reason)
+}
+
+// A write whose reply is lost overwrites another's. Whether somebody writes over it or nobody reads after it: the order
+// of the commands at the store tells.
+func TestWrite_OfUnknownFate_IsJudgedByTheStore(t *testing.T) {
+	step := func(verb scenarios.Verb, client string) scenarios.Step {
+		return scenarios.Step{Verb: verb, Targets: []string{client}, Key: "k"}
+	}
+	for name, more := range map[string][]scenarios.Step{"as the last": nil, "overwritten": {step(scenarios.VerbWrite, "c2")}} {
+		t.Run(name, func(t *testing.T) {
+			_, results := told(t, func(s *scenarios.Scenario) {
+				s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}}
+				s.Script = append([]scenarios.Step{
+					step(scenarios.VerbAcquire, "c1"), step(scenarios.VerbRead, "c1"), {Verb: scenarios.VerbWait, Wait: ttls(1.1)},
+					step(scenarios.VerbAcquire, "c2"), step(scenarios.VerbRead, "c2"), step(scenarios.VerbWrite, "c2"),
+					loseReply("c1"), step(scenarios.VerbWrite, "c1"),
+				}, more...)
+			})
+			i := slices.IndexFunc(results, func(r checker.Result) bool { return r.Property == checker.ProtectedData })
+			require.Equal(t, history.Violated, results[i].Verdict, results[i].Reason)
+		})
+	}
+}
+
+func loseReply(client string) scenarios.Step {
+	return scenarios.Step{Verb: nemesis.Drop, Targets: []string{client + "-store"}, Of: "SET",
+		Part: cluster.PartReply, Times: 1}
+}
+
+// Each register that somebody wrote to is read at the end, also if no write to it was acknowledged.
+func TestFinish_ReadsEachRegister(t *testing.T) {
+	events, _ := told(t, func(s *scenarios.Scenario) {
+		for _, key := range []string{"k1", "k2"} {
+			s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: key},
+				scenarios.Step{Verb: scenarios.VerbWrite, Targets: []string{"c1"}, Key: key})
+		}
+		s.Script = slices.Insert(s.Script, 3, loseReply("c1"))
+	})
+	read := map[string]string{}
+	for _, e := range only(events, func(e history.Event) bool {
+		return e.Process == "harness" && e.Op == history.OpRead && e.Type == history.TypeOK
+	}) {
+		read[e.Key] = e.Value
+	}
+	require.Equal(t, map[string]string{"k1": "c1.1", "k2": "c1.2"}, read)
 }

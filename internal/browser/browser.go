@@ -118,6 +118,14 @@ func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, actions...))
 }
 
+// Press types keys.
+func (b *Tab) Press(keys ...string) {
+	b.t.Helper()
+	for _, key := range keys {
+		b.Do(chromedp.KeyEvent(key))
+	}
+}
+
 // Text evaluates a script that gives text.
 func (b *Tab) Text(script string) string {
 	b.t.Helper()
@@ -182,14 +190,6 @@ func (b *Tab) Scripts(allowed bool) {
 	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
 		emulation.SetScriptExecutionDisabledParams{Value: !allowed})
 	require.NoError(b.t, err)
-}
-
-// Screenshot is the whole page as a PNG.
-func (b *Tab) Screenshot() []byte {
-	b.t.Helper()
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	require.NoError(b.t, err)
-	return png
 }
 
 // RequireNoErrors fails the test if the page had an error or asked for anything

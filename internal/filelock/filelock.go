@@ -20,11 +20,3 @@ func try(file *os.File, how int) (bool, error) {
 	}
 	return got, nil
 }
-
-// Release lets go of the lock; so does closing the file.
-func Release(file *os.File) error {
-	if err := unlock(file); err != nil {
-		return fmt.Errorf("cannot unlock %s: %w", file.Name(), err)
-	}
-	return nil
-}

@@ -22,10 +22,6 @@ func lock(file *os.File, how int) (bool, error) {
 	return err == nil, err
 }
 
-func unlock(file *os.File) error {
-	return retryInterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_UN) })
-}
-
 // retryInterrupted calls again what a signal has interrupted.
 func retryInterrupted(call func() error) error {
 	for {

@@ -23,7 +23,3 @@ func lock(file *os.File, how int) (bool, error) {
 	}
 	return err == nil, err
 }
-
-func unlock(file *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, place())
-}

@@ -28,17 +28,6 @@ func TestReadIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, name)
 }
 
-// A sparse file is refused by its size: nothing of it is read.
-func TestAHugeFileIsNotRead(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "huge")
-	require.NoError(t, os.WriteFile(name, nil, 0o600))
-	require.NoError(t, os.Truncate(name, 1<<40))
-	_, err := Read(name, Config)
-	var large *TooLarge
-	require.ErrorAs(t, err, &large)
-	require.Equal(t, int64(1<<40), large.Size)
-}
-
 func TestWhatIsNoRegularFile(t *testing.T) {
 	dir := t.TempDir()
 	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))

@@ -67,7 +67,7 @@ var busyTests = map[string]string{
 	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
 		"TestHostileFiles|TestTheModuleCanBeRenamed|TestGoTest_.*)$",
 	root + "harness/suite": "^(TestCatalogueInVirtualTime|TestCatalogueAtOtherTTLs|" +
-		"TestRandomWorkloadsNeverViolateMutualExclusion|TestSameSeedSameHistory|TestFormsForOneNode)$",
+		"TestSameSeedSameHistory|TestFormsForOneNode)$",
 }
 
 // call is a call of go test: what it adds to the flags, the packages, and what the

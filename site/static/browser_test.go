@@ -39,14 +39,6 @@ func open(t testing.TB, way func(testing.TB, made) (root, folder string), page s
 	return b
 }
 
-func press(keys ...string) []chromedp.Action[chromedp.Void] {
-	var all []chromedp.Action[chromedp.Void]
-	for _, k := range keys {
-		all = append(all, chromedp.KeyEvent(k))
-	}
-	return all
-}
-
 // Each kind of page, in both themes, on a screen and on a telephone.
 func TestBrowserFindsNoHindrance(t *testing.T) {
 	b := open(t, ways["folder"], "index.html")
@@ -77,13 +69,13 @@ func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
 			b.Eventually("true", `(self.there ||= (engine.start().then(() => { self.there = 2; }), 1)) === 2`)
 			b.Offline(true)
 			tabTo(t, b, "predict-mutual-exclusion")
-			b.Do(press(" ", kb.ArrowDown)...) // violated
+			b.Press(" ", kb.ArrowDown) // violated
 			tabTo(t, b, "Run it")
-			b.Do(press(kb.Enter)...)
+			b.Press(kb.Enter)
 			b.Eventually("true", `document.getElementById("outcome").classList.contains("unfolding")`)
 			b.RequireAccessible()
 			tabTo(t, b, "Show all")
-			b.Do(press(kb.Enter)...)
+			b.Press(kb.Enter)
 			require.Equal(t, "violated", b.Text(verdict))
 			require.Equal(t, "The verdict", b.Text(`document.activeElement.getAttribute("aria-label")`), "the focus goes to what came of it")
 			require.Equal(t, "You saw it coming.", b.Text(`document.querySelector(".remark").textContent.trim()`))
@@ -92,7 +84,7 @@ func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
 			for range 13 {
 				up = append(up, kb.ArrowUp)
 			}
-			b.Do(press(up...)...)
+			b.Press(up...)
 			b.Eventually("holds", verdict)
 			b.RequireAccessible()
 			b.RequireNoErrors()
@@ -107,7 +99,7 @@ func tabTo(t *testing.T, b *browser.Tab, want string) {
 		if b.Text(`document.activeElement.name || document.activeElement.textContent.trim()`) == want {
 			return
 		}
-		b.Do(press(kb.Tab)...)
+		b.Press(kb.Tab)
 	}
 	t.Fatalf("Tab does not lead to %s", want)
 }
