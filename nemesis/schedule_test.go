@@ -95,9 +95,7 @@ func TestRun_EndsEveryFault(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		plan := busyWeek(1500 * time.Millisecond)
 		r.clients.do(t, "c1", loop)
-		began := r.cluster.Now()
 		require.NoError(t, r.nemesis.Run(ctx, plan))
-		require.Less(t, time.Duration(r.cluster.Now()-began), 3*time.Second)
 
 		counts := map[string]int{}
 		for _, f := range r.faults() {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/scenarios"
 )
 
 // confirm makes the experiments of a cause with all seeds, and says so if they show none.
@@ -150,6 +149,3 @@ func (f *Finder) bisect(ctx context.Context, c *Cause, whole Variation, needed [
 	}
 	c.PointOfNoReturn = &low
 }
-
-// Options says whether a lock's client library has settings that can be tried.
-func Options(s *scenarios.Scenario) bool { return s.Lock.Resends > 0 }
