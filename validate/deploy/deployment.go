@@ -223,7 +223,7 @@ func (d *Deployment) settle(s *Server, o Options) (err error) {
 	for _, m := range d.mounts {
 		s.mountUnit(m)
 	}
-	s.tmpfiles = append(s.tmpfiles, d.tmpfiles...)
+	s.jobs = append(s.jobs, d.jobs...)
 	switch {
 	case s.Redis == nil:
 		err = s.readSettings(o.Set, o.Ignore)

@@ -2,8 +2,6 @@ package deploy
 
 import (
 	"fmt"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,15 +56,19 @@ func fileSystem(what, kind, device, options string) fate {
 // mountUnit takes what a mount unit makes of a folder of the machine.
 func (s *Server) mountUnit(u *unit) {
 	where := u.last("Mount.Where", "")
+	if !s.onMachine() {
+		s.misses(Data, where.at, "a mount of the machine below a container's volumes", "be memory: judge one without the other")
+		return
+	}
 	f := fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value,
 		u.last("Mount.Options", "").value)
 	if where.value == "/" && f.why == "" { // what lies in memory below a disk is known by its name
 		return
 	}
 	early := slices.Concat(u.words("Unit.Before"), u.words("Install.WantedBy"), u.words("Install.RequiredBy"))
-	waits := slices.ContainsFunc(s.needs, func(need string) bool {
+	waits := s.unit != nil && slices.ContainsFunc(s.unit.words("Unit.RequiresMountsFor"), func(need string) bool {
 		_, below := within(need, where.value)
-		return below || need == filepath.Base(u.file)
+		return below
 	})
 	if !waits && !slices.Contains(early, "local-fs.target") && len(f.lost)+len(f.doubted) == 0 {
 		f = fate{doubted: []settings.Crash{settings.PowerLoss},
@@ -75,37 +77,11 @@ func (s *Server) mountUnit(u *unit) {
 	}
 	for i, m := range s.mounts {
 		same := sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line
-		if m.on > 0 && m.source == "" && m.target == where.value && !same {
+		if m.unit && m.target == where.value && !same {
 			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", where.value, m.at, where.at)
 			s.mounts[i].fate = f
 		}
 	}
-	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
-		switch _, below := within(m.source, where.value); {
-		case m.source == "" || !below || len(where.value) < m.on:
-		case m.on > 0 || m.fate.why == onMachine(m.source).why:
-			s.mounts[i].fate, s.mounts[i].on = f, len(where.value)
-		default: // which is lost in other ways too
-			s.mounts[i].fate = fate{slices.Concat(m.fate.lost, f.lost), slices.Concat(m.fate.doubted, f.doubted), m.fate.why}
-		}
-	}
-	if s.onMachine() { // and what a unit mounts over it counts before it
-		s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f, on: len(where.value)})
-	}
-}
-
-// needed are the folders, and the units by name, without which systemd does not start a unit (systemd.unit(5),
-// RequiresMountsFor; systemd.exec(5), Implicit Dependencies).
-func (u *unit) needed() (all []string) {
-	all = append(u.words("Unit.RequiresMountsFor"), u.words("Service.WorkingDirectory")...)
-	for _, name := range u.words("Service.StateDirectory") {
-		name, _, _ = strings.Cut(name, ":")
-		all = append(all, path.Join(unitFolders["State"], name))
-	}
-	for _, name := range append(u.words("Unit.Requires"), u.words("Unit.BindsTo")...) {
-		if slices.Contains(u.words("Unit.After"), name) {
-			all = append(all, name)
-		}
-	}
-	return all
+	// what a unit mounts over it counts before it
+	s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f, unit: true})
 }

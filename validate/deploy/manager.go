@@ -56,77 +56,84 @@ func (u *unit) manager() error {
 	u.lines = append(lines, u.lines...)
 	u.mounts = append(u.fstab(), u.mounts...)
 	for _, pattern := range jobs {
-		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
-		for _, file := range found {
-			if text, err := readText(file); err == nil {
-				u.beside = append(u.beside, given{file, text})
-			}
-		}
+		eachFile(filepath.Join(u.root, "/", pattern),
+			func(file, text string) { u.beside = append(u.beside, given{file, text}) })
 	}
 	return nil
 }
 
 // jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8),
-// systemd-rc-local-generator(8)).
+// systemd-rc-local-generator(8), tmpfiles.d(5)).
 var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* " +
-	"var/spool/cron/crontabs/*")
+	"var/spool/cron/crontabs/* etc/tmpfiles.d/*.conf run/tmpfiles.d/*.conf usr/local/lib/tmpfiles.d/*.conf " +
+	"usr/lib/tmpfiles.d/*.conf")
 
-// others breaks the link Alone for each unit or job of the machine that names the data or the settings.
-func (u *unit) others(s *Server) {
-	places := []string{s.dir()}
-	if s.config != nil {
+// others breaks the link Alone for each unit, job or line of tmpfiles.d of the machine that names the data or the
+// settings.
+func (s *Server) others() {
+	places, unit := []string{s.shared()}, ""
+	if s.unit != nil {
+		places, unit = []string{s.dir()}, filepath.Base(s.unit.file)
+	}
+	if s.config != nil && s.onMachine() {
 		places = append(places, s.config.path)
 	}
-	for _, other := range u.beside {
-		if slices.ContainsFunc(other.named(filepath.Base(u.file)), func(word string) bool {
-			return word == "" || filepath.IsAbs(word) && filepath.Clean(word) != "/" && slices.ContainsFunc(places,
-				func(place string) bool { return filepath.IsAbs(place) && overlap(place, word) })
-		}) {
-			s.misses(Alone, settings.Place{File: other.file}, filepath.Base(other.file)+", which runs on the same machine",
-				"change or remove the server's data, or stop it")
-		}
-	}
-}
-
-// restricts are keys that only take something away from a service, or let it write where its commands say.
-var restricts = regexp.MustCompile(`^Service\.(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)$`)
-
-// named are the words of what runs on a machine beside the unit base, with the folders that systemd makes for it; ""
-// stands for a command of a server or for the unit itself.
-func (g given) named(base string) (all []string) {
-	other := &unit{file: g.file}
-	if !g.isUnit() {
-		for i, line := range strings.Split(g.text, "\n") {
-			if !isComment(line) && (commander.MatchString(line) || namedBy(line, base)) {
-				all = append(all, "")
-			}
-			other.lines = append(other.lines, assignment{settings.Place{Line: i + 1}, "Service.ExecStart",
-				strings.Split(line, "#")[0]})
-		}
-	} else if other.read(g.file, g.text) != nil {
-		return []string{""}
-	}
-	for _, a := range other.lines {
-		section, key, _ := strings.Cut(a.key, ".")
-		if section != "Service" || restricts.MatchString(a.key) {
+	for _, other := range s.jobs {
+		if other.isTable() && !s.persists() {
 			continue
 		}
-		if g.isUnit() && strings.HasPrefix(key, "Exec") && talker.MatchString(a.value) {
-			all = append(all, "")
+		if line, found := other.names(unit, places); found {
+			s.misses(Alone, settings.Place{File: other.file, Line: line},
+				filepath.Base(other.file)+", which runs on the same machine", "change or remove the server's data, or stop it")
 		}
-		folder, made := unitFolders[strings.TrimSuffix(key, "Directory")]
-		for _, word := range strings.FieldsFunc(a.value, betweenWords) {
-			if all = append(all, word); made {
-				all = append(all, filepath.Join(folder, strings.Split(word, ":")[0]))
+	}
+}
+
+var (
+	// restricts are keys that only take something away from a service, or let it write where its commands say.
+	restricts = regexp.MustCompile(`^\s*(?:(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)|` +
+		`RequiresMountsFor|WantsMountsFor|Documentation|Description|Condition\w+|Assert\w+)\s*=`)
+	// makes is a line of tmpfiles.d that makes a folder or sets rights, and without an age removes nothing.
+	makes     = regexp.MustCompile(`^\s*[dvqQzZaAtThHmxX][!+=~^$-]*\s+\S+(?:(?:\s+\S+){0,3}|(?:\s+\S+){3}\s+-(?:\s.*)?)\s*$`)
+	directory = regexp.MustCompile(`^\s*(State|Runtime|Cache|Logs|Configuration)Directory\s*=`)
+)
+
+func (g given) isTable() bool { return filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d" }
+
+// names is the first line of what runs on a machine beside a unit that names one of some places, the unit, or a client.
+func (g given) names(base string, places []string) (line int, found bool) {
+	service, table, of := filepath.Ext(g.file) == ".service", g.isTable(), &unit{file: g.file}
+	for i, text := range strings.Split(g.text, "\n") {
+		folder := ""
+		if m := directory.FindStringSubmatch(text); service && m != nil {
+			folder = unitFolders[m[1]]
+		}
+		switch {
+		case isComment(text), service && restricts.MatchString(text), table && makes.MatchString(text):
+			continue
+		case service && talker.MatchString(text), !service && !table && (commander.MatchString(text) || namedBy(text, base)):
+			return i + 1, true
+		}
+		for _, word := range strings.FieldsFunc(text, betweenWords) {
+			if service || table {
+				word, _ = of.specified(word)
+			}
+			if folder != "" {
+				word = filepath.Join(folder, strings.Split(word, ":")[0])
+			}
+			if open := strings.IndexAny(word, `*?[{%\`); open >= 0 { // any file that begins so
+				word = filepath.Dir(word[:open] + "x")
+			}
+			if filepath.IsAbs(word) && filepath.Clean(word) != "/" && slices.ContainsFunc(places,
+				func(place string) bool { return filepath.IsAbs(place) && overlap(place, word) }) {
+				return i + 1, true
 			}
 		}
 	}
-	return all
+	return 0, false
 }
 
-func (g given) isUnit() bool { return filepath.Ext(g.file) == ".service" }
-
-func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`*", r) }
+func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`", r) }
 
 // fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)).
 func (u *unit) fstab() (all []*unit) {

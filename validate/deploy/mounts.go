@@ -41,7 +41,7 @@ func (s *Server) covers() {
 		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
 		machine := s.onMachine()
 		switch {
-		case machine && (m.on > 0 || path.Clean(m.source) == target):
+		case machine && m.unit:
 		case machine && s.config != nil && hides(s.config.path):
 			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf", "be other settings")
 		case machine && s.program != "" && hides(s.program):
@@ -212,7 +212,7 @@ func (s *Server) own(name string) {
 // inPlace reports whether the server sees a folder of the machine under its own path, on a mount unit or on none.
 func (s *Server) inPlace(dir string) bool {
 	m := s.mountOf(dir)
-	return s.onMachine() && path.IsAbs(dir) && (m == nil || m.on > 0 && m.source == "")
+	return s.onMachine() && path.IsAbs(dir) && (m == nil || m.unit)
 }
 
 // shared gives the place of the server's folder in a named volume, a claim or a folder of the machine, "" for what no

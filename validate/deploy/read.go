@@ -44,7 +44,7 @@ type Deployment struct {
 	configs   []*settings.Redis
 	units     []*unit
 	mounts    []*unit
-	tmpfiles  []tmpfile
+	jobs      []given
 	documents []document
 	besides   []func(*Server) // judge what runs beside a server
 	// unread are inputs that name no server by themselves, and what would.
@@ -54,7 +54,6 @@ type Deployment struct {
 // inputs are the files that systemd's units are made of.
 type inputs struct {
 	units, dropIns, starters, mounts []given
-	tmpfiles                         []tmpfile
 }
 
 // Read reads files together, as parts of one deployment.
@@ -94,7 +93,6 @@ func Read(files []string, o Options) (*Deployment, error) {
 		}
 		d.units = append(d.units, u)
 	}
-	d.tmpfiles = in.tmpfiles
 	if o.Config != "" {
 		config, err := settings.ReadRedis(o.Config, o.Set)
 		if err != nil {
@@ -186,9 +184,8 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 		in.dropIns = append(in.dropIns, g)
 	case slices.Contains(starterForms, ext):
 		in.starters = append(in.starters, g)
-	case filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d":
-		in.tmpfiles = append(in.tmpfiles, readTmpfiles(g.file, g.text)...)
-	case ext == ".volume" || sections["Volume"]: // read for the quadlet that names it
+	case g.isTable():
+		d.jobs = append(d.jobs, g)
 	case sections["Mount"]:
 		in.mounts = append(in.mounts, g)
 	case sections["Service"] || sections["Container"] || ext == ".service" ||

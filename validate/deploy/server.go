@@ -58,8 +58,7 @@ type Server struct {
 	overrides []settings.Directive
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
-	tmpfiles  []tmpfile
-	needs     []string // what systemd starts it after, and not without
+	jobs      []given  // what else runs on its machine
 	hosts     []string // where its claims may lie on their machine
 	rest      fate     // of what is on no mount
 	appended  []string
@@ -83,7 +82,7 @@ type mount struct {
 	fate     fate
 	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
 	readOnly bool
-	on       int                              // the length of the path of the mount unit that it lies on
+	unit     bool                             // a mount unit made it
 	own      bool                             // the container has it without being told
 	each     bool                             // of several pods, each has its own
 	load     func(c *configFile, file string) // finds a file of it
@@ -175,7 +174,7 @@ func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save
 
 // onMachine reports whether the server sees the machine's own files, and no container's.
 func (s *Server) onMachine() bool {
-	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container && s.rest.why == ""
+	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container
 }
 
 // Changed is the server with changed settings: where it would keep its data then is judged anew.
@@ -190,9 +189,7 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 }
 
 func (s *Server) keeps() {
-	if s.unit != nil {
-		s.unit.others(s)
-	}
+	s.others()
 	s.placed = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
 	dir := s.dir()
 	switch {
@@ -226,11 +223,6 @@ func (s *Server) keeps() {
 		}
 		if s.unit != nil {
 			s.unit.writes(s, dir)
-		}
-	}
-	for _, line := range s.tmpfiles {
-		if place := s.shared(); s.persists() && path.IsAbs(place) {
-			line.weigh(s, place)
 		}
 	}
 	if s.persists() && !s.Redis.AppendOnly {
@@ -295,8 +287,6 @@ func (s *Server) Client() string {
 		return "kubectl exec POD -c " + s.Name + " -- " + client
 	case s.Kind == Container:
 		return "docker exec " + s.Name + " " + client
-	case s.rest.why != "":
-		return "docker exec CONTAINER " + client
 	}
 	return client
 }

@@ -1,9 +1,7 @@
 package deploy
 
 import (
-	"cmp"
 	"path"
-	"regexp"
 	"strings"
 
 	"example.org/lockproof/validate/settings"
@@ -11,25 +9,14 @@ import (
 
 func (s *Server) environment(u *unit) {
 	u.values = map[string]string{}
-	for key, folder := range unitFolders { // systemd.exec(5), Environment Variables Set on Spawned Processes
-		var all []string
-		for _, name := range u.words("Service." + key + "Directory") {
-			name, _, _ = strings.Cut(name, ":")
-			all = append(all, path.Join(folder, name))
-		}
-		if len(all) > 0 {
-			u.values[strings.ToUpper(key)+"_DIRECTORY"] = strings.Join(all, ":")
-		}
-	}
 	command := ""
 	for _, a := range append(u.all("Service.ExecStart"), u.all("Service.ExecStartPre")...) {
 		command += a.value + "\n"
 	}
-	engine := engineCommand.MatchString(command) // which may read a variable that no server reads
 	set := func(at settings.Place, name, value string) {
 		u.values[name] = value
 		used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name)
-		if !inert(name) && !(used && plainName(name)) || engine && !used {
+		if !inert(name) && !(used && plainName(name)) {
 			s.misses(Program, at, "the variable "+name, "change what the program does")
 		}
 	}
@@ -48,13 +35,6 @@ func (s *Server) environment(u *unit) {
 			set(a.at, name, value)
 		}
 	}
-	defer func() {
-		for _, name := range u.words("Service.UnsetEnvironment") {
-			if name, value, only := strings.Cut(name, "="); !only || u.values[name] == value {
-				u.values[name] = ""
-			}
-		}
-	}()
 	for _, a := range u.all("Service.EnvironmentFile") { // which outranks Environment=
 		file, known := u.specified(strings.TrimPrefix(a.value, "-"))
 		values, err := readEnvironment(u.root+file, false)
@@ -69,16 +49,14 @@ func (s *Server) environment(u *unit) {
 	}
 }
 
-var engineCommand = regexp.MustCompile(`(?m)^\S*/?(?:docker|podman)\s`)
-
 // unitFolders are where the folders that systemd makes for a unit lie.
 var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cache": "/var/cache", "Logs": "/var/log",
 	"Configuration": "/etc"}
 
 // folders establishes what becomes of a service's folders when it stops (systemd.exec(5)).
 func (s *Server) folders(u *unit) {
-	see := func(key, target string, f fate, source string) {
-		s.mounts = append(s.mounts, mount{at: u.last("Service."+key, "").at, target: target, fate: f, source: source})
+	see := func(key, target string, f fate) {
+		s.mounts = append(s.mounts, mount{at: u.last("Service."+key, "").at, target: target, fate: f})
 	}
 	if a := u.last("Service.WorkingDirectory", ""); a.value != "" {
 		folder, known := u.specified(strings.TrimPrefix(a.value, "-"))
@@ -86,41 +64,22 @@ func (s *Server) folders(u *unit) {
 			s.misses(Data, a.at, "the folder "+a.value, "be anywhere")
 		}
 	}
-	if u.yes("Service.PrivateTmp") || u.yes("Service.DynamicUser") {
+	if u.yes("Service.PrivateTmp") {
 		for _, folder := range []string{"/tmp", "/var/tmp"} {
-			see("PrivateTmp", folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder), "")
+			see("PrivateTmp", folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder))
 		}
 	}
 	for _, folder := range []string{"/home", "/root", "/run/user"} {
 		switch strings.ToLower(u.last("Service.ProtectHome", "no").value) {
-		case "tmpfs":
-			see("ProtectHome", folder, gone("the data are in %s, which ProtectHome=tmpfs makes memory", folder), "")
 		case "no", "false", "off", "0", "read-only":
 		default: // nothing is there to be read
-			see("ProtectHome", folder, doubtful("ProtectHome hides %s", folder), "")
+			see("ProtectHome", folder, doubtful("ProtectHome hides %s", folder))
 		}
-	}
-	for _, folder := range u.words("Service.TemporaryFileSystem") {
-		folder, _, _ = strings.Cut(folder, ":")
-		see("TemporaryFileSystem", folder, gone("the data are in %s, a TemporaryFileSystem", folder), "")
-	}
-	for _, bound := range u.words("Service.BindPaths") {
-		parts := strings.Split(strings.TrimPrefix(bound, "-"), ":")
-		see("BindPaths", parts[min(1, len(parts)-1)], onMachine(parts[0]), parts[0])
 	}
 	for _, name := range u.words("Service.RuntimeDirectory") {
-		folder, link, _ := strings.Cut(name, ":")
-		in := onMachine("/run/" + folder)
-		switch u.last("Service.RuntimeDirectoryPreserve", "no").value {
-		case "yes", "true", "on", "1":
-		case "restart":
-			in.doubted = []settings.Crash{settings.Shutdown}
-		default:
-			in = gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each stop", folder)
-		}
-		for _, name := range []string{folder, cmp.Or(strings.Split(link, ":")[0], folder)} { // which leads to it
-			see("RuntimeDirectory", "/run/"+name, in, "")
-			see("RuntimeDirectory", "/var/run/"+name, in, "")
+		for _, folder := range []string{"/run/", "/var/run/"} { // which leads to it
+			see("RuntimeDirectory", folder+name, gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each "+
+				"stop", name))
 		}
 	}
 }
