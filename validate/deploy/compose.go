@@ -96,11 +96,7 @@ func (d document) service(name string, service any) *Server {
 	s.told(d.at("services", name, "labels"), dig(service, "labels"))
 	s.told(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
 	s.own(text(service, "image"))
-	if text(service, "ipc") == "host" {
-		s.see(d.at("services", name, "ipc"), volume{kind: "bind", from: "/dev/shm", to: "/dev/shm", plain: true}, nil)
-	}
 	d.storage(s, name, service)
-	d.swarm(s, name, service)
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
 		hasEntry: dig(service, "entrypoint") != nil,
 		at:       d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
@@ -122,6 +118,11 @@ func (d document) service(name string, service any) *Server {
 	}
 	d.variables(s, name, service, &c)
 	line := s.contained(c)
+	for _, network := range keys(d.root["networks"]) {
+		if text(d.root, "networks", network, "driver") == "overlay" {
+			s.misses(Settings, d.at("networks", network), "a swarm's network", "be that of a server on any machine")
+		}
+	}
 	for _, key := range []string{"extends", "build"} {
 		if dig(service, key) != nil {
 			s.misses(Program, d.at("services", name, key), key+", of which the rest is elsewhere",
@@ -140,33 +141,6 @@ func (d document) service(name string, service any) *Server {
 		cmp.Or(text(service, "hostname"), name))
 	return s
 }
-
-// swarmKeys are those of deploy that a swarm alone takes into account.
-var swarmKeys = strings.Fields("placement update_config rollback_config endpoint_mode")
-
-func (d document) swarm(s *Server, name string, service any) {
-	deploy := dig(service, "deploy")
-	spans := slices.ContainsFunc(keys(d.root["networks"]), func(network string) bool {
-		return text(d.root, "networks", network, "driver") == "overlay"
-	})
-	if !spans && !slices.ContainsFunc(swarmKeys, func(key string) bool { return dig(deploy, key) != nil }) {
-		return
-	}
-	for _, c := range list(dig(deploy, "placement", "constraints")) {
-		if oneNode.MatchString(fmt.Sprint(c)) {
-			return
-		}
-	}
-	for i, m := range s.mounts {
-		if m.source != "" && len(m.fate.lost)+len(m.fate.doubted) == 0 {
-			s.mounts[i].fate = fate{doubted: moved,
-				why: "a swarm may start the service on another machine, where the volume is empty: pin it by the constraint " +
-					"node.hostname"}
-		}
-	}
-}
-
-var oneNode = regexp.MustCompile(`^node\.(?:hostname|id)\s*==\s*\S+$`)
 
 func (d document) variables(s *Server, name string, service any, c *inContainer) {
 	c.env = map[string]string{}
@@ -240,13 +214,6 @@ func (s *Server) healthy(at settings.Place, test any) {
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
 func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
 	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
-	for _, key := range []string{"update_config", "rollback_config"} {
-		if order := text(service, "deploy", key, "order"); order != "" && order != "stop-first" {
-			s.misses(Single, at("deploy", key, "order"), "order: "+order,
-				"start a second server, which loads the data while the old one still grants locks",
-				settings.Shutdown)
-		}
-	}
 	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
 			s.several(n)
@@ -257,7 +224,7 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
 	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
-	restart, swarm := dig(service, "restart"), dig(service, "deploy", "restart_policy")
+	restart := dig(service, "restart")
 	kind, _, _ := strings.Cut(fmt.Sprint(cmp.Or(restart, any("no"))), ":")
 	if value, known := interpolate(kind); !known || strings.HasPrefix(value, "$") {
 		kind = "always" // the soonest
@@ -266,17 +233,9 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	switch kind {
 	case "always", "on-failure", "unless-stopped":
 	case "no", "false":
-		if kill, why = 0, "nothing restarts it: whoever starts it may do so at once"; restart == nil && swarm != nil &&
-			fmt.Sprint(dig(swarm, "condition")) != "none" {
-			kill, why = engineBackoff,
-				"docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
-		}
+		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
 	default:
 		s.misses(Restart, at("restart"), "restart: "+kind, "start it again at any time")
-	}
-	if dig(swarm, "delay") != nil && restart == nil {
-		s.lacks(Restart, at("deploy", "restart_policy", "delay"),
-			"a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
 	}
 	s.returns(kill, sleep, engineReturns(why))
 }

@@ -33,8 +33,6 @@ var images = []image{
 		folder: "/data", free: true},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
 		reads: extraFlags("VALKEY_EXTRA_FLAGS"), flags: "VALKEY_EXTRA_FLAGS"},
-	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data",
-		reads: stack, own: true, flags: "REDIS_ARGS"},
 	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|` +
 		`valkey)(?:[:@].*)?$`),
 		folder: "/bitnami/redis/data", reads: bitnami, own: true, flags: "REDIS_EXTRA_FLAGS"},
@@ -74,20 +72,6 @@ func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
 	}
 }
 
-func stack(s *Server, at settings.Place, env map[string]string) {
-	extraFlags("REDIS_ARGS")(s, at, env)
-	if dir := env["REDIS_DATA_DIR"]; dir != "" {
-		s.folder = dir
-	}
-	s.folder = cmp.Or(s.folder, "/data")
-	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS",
-		"REDISGEARS_ARGS"} {
-		if strings.Contains(env[name], "--") || strings.Contains(env[name], "$") {
-			s.misses(Settings, at, name, "add options to the server's command")
-		}
-	}
-}
-
 // bitnami takes the variables of the image (README, Configuration): an append-only file unless it is switched off.
 func bitnami(s *Server, at settings.Place, env map[string]string) {
 	prefix := "REDIS_"
@@ -123,10 +107,6 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
 			} else if value != "master" && value != "" {
 				s.misses(Settings, at, name+" "+value, "be a replica's")
-			}
-		case "RDB_POLICY", "RDB_POLICY_DISABLED":
-			if aof != "yes" || env[prefix+"AOF_ENABLED"] == "no" {
-				s.misses(Settings, at, name, "change when snapshots are saved")
 			}
 		}
 	}

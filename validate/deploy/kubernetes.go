@@ -127,13 +127,9 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
+	s.provides(d)
 	switch {
 	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
-	case kind == "VirtualService" && dig(d.root, "spec", "tcp") == nil && dig(d.root, "spec", "tls") == nil:
-		// of HTTP alone
-	case kind == "HorizontalPodAutoscaler":
-		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler",
-			"start a second server: leave it out, or give a workload of its own to each node")
 	default:
 		s.misses(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
 	}
@@ -142,9 +138,8 @@ func (s *Server) object(d document) {
 // beside judges a container of the same files that is no server.
 func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 	for _, m := range list(dig(c, "volumeMounts")) {
-		for _, source := range p.sources(m) {
-			s.touches(at, who, source, dig(m, "readOnly") == true)
-		}
+		_, source, _ := p.volume(text(m, "name"), m)
+		s.touches(at, who, source, dig(m, "readOnly") == true)
 	}
 	p.reach(s, at, who, c)
 	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")))
@@ -184,13 +179,6 @@ func (p pod) container(name string, i int, c any) *Server {
 	}
 	s.told(p.in(), dig(above, "metadata", "annotations"))
 	p.storage(s, i, c)
-	if again := text(p.spec, "restartPolicy"); !slices.Contains([]string{"", "Always", "OnFailure"}, again) {
-		for i, m := range s.mounts { // a pod that ended is made anew, and its volumes with it
-			if len(m.fate.lost)+len(m.fate.doubted) > 0 {
-				s.mounts[i].fate.doubted = append(slices.Clone(m.fate.doubted), settings.Kill)
-			}
-		}
-	}
 	line := s.contained(p.described(s, i, c))
 	s.loadConfig()
 	p.initial(s)
@@ -209,10 +197,7 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
-		switch in.env[name] = text(v, "value"); {
-		case text(v, "valueFrom", "fieldRef", "fieldPath") == "metadata.name" && p.kind == "StatefulSet":
-			in.env[name] = text(p.root, "metadata", "name") + "-0"
-		case dig(v, "valueFrom") != nil:
+		if in.env[name] = text(v, "value"); dig(v, "valueFrom") != nil {
 			in.env[name] = "$" + name
 		}
 	}
@@ -277,26 +262,21 @@ func (p pod) initial(s *Server) {
 			continue
 		}
 		p.reach(s, at, who, c)
-		seen := &Server{}
+		seen := false
 		for _, m := range list(dig(c, "volumeMounts")) {
-			for _, source := range p.sources(m) {
-				s.commands(at, who, source, dig(m, "readOnly") == true)
-				host := slices.ContainsFunc(s.hosts, func(h string) bool { return overlap(h, source) })
-				for _, other := range s.mounts {
-					if (host || overlap(other.source, source)) && dig(m, "readOnly") != true {
-						seen.mounts = append(seen.mounts, other)
-					}
-				}
-			}
+			_, source, _ := p.volume(text(m, "name"), m)
+			s.commands(at, who, source, dig(m, "readOnly") == true)
+			seen = seen || dig(m, "readOnly") != true &&
+				slices.ContainsFunc(s.mounts, func(other mount) bool { return overlap(other.source, source) })
 		}
-		if len(seen.mounts) > 0 || len(all) == 0 {
+		if seen || len(all) == 0 {
 			s.misses(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
 				settings.PowerLoss)
 		}
-		if s.config != nil && s.config.name == "" && seen.mountOf(s.config.path) != nil {
+		if seen && s.config != nil && s.config.name == "" {
 			s.misses(Settings, at, who, "write the settings")
 		}
-		if len(seen.mounts) == 0 && clientImage.MatchString(text(c, "image")) {
+		if !seen && clientImage.MatchString(text(c, "image")) {
 			s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
 		}
 	}
@@ -315,17 +295,9 @@ func number(value any, otherwise int) int {
 
 func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
-	surge := func(key, otherwise string) bool {
-		n := fmt.Sprint(cmp.Or(dig(spec, key, "rollingUpdate", "maxSurge"), any(otherwise)))
-		if n != "0" && n != "0%" {
-			s.lacks(Single, p.at("spec", key),
-				fmt.Sprintf("an update of a %s with maxSurge %s starts the new pod beside the old one: it loads the data while "+
-					"the old one still grants locks: use a StatefulSet", p.kind, n), settings.Shutdown)
-		}
-		return n != "0" && n != "0%"
-	}
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
 	s.several(replicas)
+	surge := fmt.Sprint(cmp.Or(dig(spec, "strategy", "rollingUpdate", "maxSurge"), any("25%")))
 	switch p.kind {
 	case "Pod":
 	case "StatefulSet":
@@ -333,19 +305,19 @@ func (p pod) updates(s *Server) {
 			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server",
 				settings.Shutdown)
 		}
-	case "DaemonSet":
-		if surge("updateStrategy", "0"); !p.pinnedByName() {
-			s.count = -1 // one on each machine
+	case "Deployment": // (kubernetes.io, Deployments, Recreate Deployment)
+		if text(spec, "strategy", "type") != "Recreate" && surge != "0" && surge != "0%" {
+			s.lacks(Single, p.at("spec", "strategy"),
+				fmt.Sprintf("an update of a Deployment with maxSurge %s starts the new pod beside the old one: it loads the data "+
+					"while the old one still grants locks: use a StatefulSet", surge), settings.Shutdown)
+		} else if !p.onePod() {
+			s.lacks(Single, p.at("kind"), "a pod of a Deployment that is deleted or evicted is replaced while it still runs: "+
+				"use a StatefulSet, or a claim of ReadWriteOncePod", settings.Shutdown)
 		}
-	default: // (kubernetes.io, Deployments, Recreate Deployment)
-		if !p.onePod() && (p.kind != "Deployment" || text(spec, "strategy", "type") == "Recreate" ||
-			!surge("strategy", "25%")) {
-			s.lacks(Single, p.at("kind"),
-				fmt.Sprintf("a pod of a %s that is deleted or evicted is replaced while it still runs: use a StatefulSet, or a "+
-					"claim of ReadWriteOncePod", p.kind), settings.Shutdown)
-		}
+	default:
+		s.misses(Single, p.at("kind"), "a server in a "+p.kind, "run beside another one: use a StatefulSet")
 	}
-	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
+	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" {
 		s.lacks(Single, p.at("spec", "replicas"),
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}

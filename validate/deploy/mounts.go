@@ -13,11 +13,9 @@ import (
 // programFolders are those of a container from which programs, libraries and their settings are loaded. A server is
 // known by its place in them, so that nothing elsewhere is run in its place.
 var (
-	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh " +
-		"/redis-stack.conf")
+	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh ")
 	// binaries are where the programs are, so that a mount above one hides it.
-	binaries = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami " +
-		"/opt/redis-stack")
+	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami ")
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
@@ -59,7 +57,7 @@ func (s *Server) covers() {
 // ownConfig reports whether an image reads settings from a place by itself.
 func (s *Server) ownConfig(target string) bool {
 	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/valkey/mounted-etc",
-		"/opt/bitnami/redis/etc", "/redis-stack.conf"} {
+		"/opt/bitnami/redis/etc"} {
 		_, below := within(target, own)
 		_, above := within(own, target)
 		if (below || above && target != "/") && s.config == nil {

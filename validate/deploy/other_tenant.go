@@ -108,7 +108,7 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 		return
 	}
 	s.commands(at, who, source, readOnly)
-	places := slices.Clone(s.hosts)
+	var places []string
 	for _, m := range s.mounts {
 		places = append(places, m.source)
 	}

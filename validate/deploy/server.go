@@ -58,9 +58,8 @@ type Server struct {
 	overrides []settings.Directive
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
-	jobs      []given  // what else runs on its machine
-	hosts     []string // where its claims may lie on their machine
-	rest      fate     // of what is on no mount
+	jobs      []given // what else runs on its machine
+	rest      fate    // of what is on no mount
 	appended  []string
 	count     int // of containers or pods, 0: one
 	unit      *unit
