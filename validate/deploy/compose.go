@@ -90,9 +90,8 @@ func runsClient(entry, args any) bool {
 
 func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
-	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]),
-		"services", name)
-	s.allowed(d, dig(service, "deploy"), "the key deploy.", allowed["compose deploy"], "services", name, "deploy")
+	s.allowed(d.at, service, slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
+	s.allowed(d.at, dig(service, "deploy"), allowed["compose deploy"], "services", name, "deploy")
 	s.told(d.at("services", name, "labels"), dig(service, "labels"))
 	s.told(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
 	s.own(text(service, "image"))
@@ -131,7 +130,7 @@ func (d document) service(name string, service any) *Server {
 	}
 	s.loadConfig()
 	d.restart(s, name, service, line.sleep)
-	d.hooks(s, name, service)
+	d.health(s, name, service)
 	for _, network := range asMap(dig(service, "networks")) {
 		for _, alias := range list(dig(network, "aliases")) {
 			s.aliases = append(s.aliases, fmt.Sprint(alias))
@@ -182,14 +181,7 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 	}
 }
 
-func (d document) hooks(s *Server, name string, service any) {
-	for i, hook := range list(dig(service, "post_start")) {
-		s.beside(d.at("services", name, "post_start", i), "post_start", joined(interpolated(dig(hook, "command"))), Settings)
-	}
-	for i, hook := range list(dig(service, "pre_stop")) {
-		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data,
-			settings.Shutdown)
-	}
+func (d document) health(s *Server, name string, service any) {
 	test := interpolated(dig(service, "healthcheck", "test"))
 	if line, isText := test.(string); isText {
 		test = []any{"CMD-SHELL", line}

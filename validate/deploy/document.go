@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -186,14 +187,24 @@ func plainWords(line string) ([]string, error) {
 	return unitWords(line)
 }
 
-// allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.
-func (s *Server) allowed(d document, value any, what string, list []string, path ...any) {
+// oddKeys are those of a mapping that are not on an allow-list, without those that say no.
+func oddKeys(value any, list []string) []string {
+	return slices.DeleteFunc(keys(value), func(key string) bool {
+		off := dig(value, key) == false && refusals.MatchString(key)
+		return slices.Contains(list, key) || strings.HasPrefix(key, "x-") || dig(value, key) == nil || off
+	})
+}
+
+// refusals are keys by which a container gets nothing where they are false.
+var refusals = regexp.MustCompile(`^(?:host|share|privileged$)`)
+
+// allowed breaks a link for each key of a mapping that is not on an allow-list: it could touch anything.
+func (s *Server) allowed(place func(...any) settings.Place, value any, list []string, path ...any) {
+	at := func(key string) settings.Place { return place(append(slices.Clone(path), key)...) }
+	for _, key := range oddKeys(value, list) {
+		s.misses(Settings, at(key), "the key "+key, "touch data, settings, start or stop")
+	}
 	for _, key := range keys(value) {
-		off := dig(value, key) == false && strings.HasPrefix(key, "host") ||
-			dig(value, key) == false && strings.HasPrefix(key, "share")
-		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil && !off {
-			s.misses(Settings, d.at(append(slices.Clone(path), key)...), what+" "+key, "touch data, settings, start or stop")
-		}
-		s.value(d.at(append(slices.Clone(path), key)...), key, dig(value, key))
+		s.value(at(key), key, dig(value, key))
 	}
 }

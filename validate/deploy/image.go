@@ -78,7 +78,6 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 	if strings.Contains(s.folder, "valkey") {
 		prefix = "VALKEY_"
 	}
-	aof := "yes"
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
 		short, ours := strings.CutPrefix(name, prefix)
@@ -90,9 +89,8 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 		}
 		switch short {
 		case "AOF_ENABLED":
-			if aof = strings.ToLower(value); !slices.Contains([]string{"yes", "no"}, aof) {
-				s.misses(Settings, at, name+" "+value, "be either")
-				aof = "no"
+			if !strings.EqualFold(value, "yes") { // else snapshots are saved by the image's own redis.conf
+				s.misses(Settings, at, name+" "+value, "be any settings of the image's own redis.conf")
 			}
 		case "EXTRA_FLAGS":
 			extraFlags(name)(s, at, env)
@@ -110,11 +108,7 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 			}
 		}
 	}
-	if strings.EqualFold(env[prefix+"AOF_ENABLED"], "no") && !strings.Contains(env[prefix+"EXTRA_FLAGS"], "--save") {
-		s.misses(Settings, at, "which snapshots the image's own redis.conf saves",
-			"be any: give --save in "+prefix+"EXTRA_FLAGS")
-	}
-	s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "appendonly", Args: []string{aof}})
+	s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "appendonly", Args: []string{"yes"}})
 }
 
 // inContainer is what a container's description says, in whatever format it stands.

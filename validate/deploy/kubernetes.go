@@ -33,21 +33,19 @@ func (d document) namespace() string { return text(d.root, "metadata", "namespac
 
 func (p pod) in(steps ...any) settings.Place { return p.at(append(slices.Clone(p.path), steps...)...) }
 
-// object finds an object by kind and name, in the pod's namespace before one that is left open.
-func (p pod) object(kind, name string) (found *document) {
+// object finds an object by kind and name, in the pod's namespace or in one that is left open.
+func (p pod) object(kind, name string) *document {
 	for _, d := range p.all {
-		if text(d.root, "kind") != kind || text(d.root, "metadata", "name") != name {
-			continue
-		}
-		exact := d.namespace() == p.namespace()
-		if exact || found == nil && (d.namespace() == "" || p.namespace() == "") {
-			found = &d
-			if exact {
-				return found
-			}
+		if text(d.root, "kind") == kind && text(d.root, "metadata", "name") == name && d.near(p.document) {
+			return &d
 		}
 	}
-	return found
+	return nil
+}
+
+// near reports whether two objects may be in one namespace.
+func (d document) near(other document) bool {
+	return d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 }
 
 // owned reports whether an object was made by another of the same files, as a StatefulSet makes its pods.
@@ -66,9 +64,8 @@ func (d document) owned(all []document) bool {
 // differs reports whether two documents say different things of one object.
 func (d document) differs(other document) bool {
 	name := text(d.root, "metadata", "name")
-	sameSpace := d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		sameSpace && !reflect.DeepEqual(d.root, other.root)
+		d.near(other) && !reflect.DeepEqual(d.root, other.root)
 }
 
 func podOf(d document, all []document) (p pod, known bool) {
@@ -128,9 +125,7 @@ func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
 	s.provides(d)
-	switch {
-	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
-	default:
+	if kind != "" && !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
 		s.misses(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
 	}
 }
@@ -164,15 +159,13 @@ func (p pod) container(name string, i int, c any) *Server {
 		s.labels = asMap(dig(p.root, "metadata", "labels"))
 	}
 	if p.kind != "Pod" {
-		s.allowed(p.document, p.root["spec"], "the key", allowed["kubernetes workload"], "spec")
+		s.allowed(p.at, p.root["spec"], allowed["kubernetes workload"], "spec")
 	}
-	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
-	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
+	s.allowed(p.in, p.spec, allowed["kubernetes pod"])
+	s.allowed(p.in, c, allowed["kubernetes container"], "containers", i)
 	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
-	at := append(slices.Clone(p.path), "securityContext")
-	s.allowed(p.document, dig(p.spec, "securityContext"), "the key", security, at...)
-	s.allowed(p.document, dig(c, "securityContext"), "the key", security,
-		append(slices.Clone(p.path), "containers", i, "securityContext")...)
+	s.allowed(p.in, dig(p.spec, "securityContext"), security, "securityContext")
+	s.allowed(p.in, dig(c, "securityContext"), security, "containers", i, "securityContext")
 	above := p.root
 	for _, step := range p.path[:len(p.path)-1] {
 		above = asMap(above[step.(string)])
@@ -297,7 +290,6 @@ func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
 	s.several(replicas)
-	surge := fmt.Sprint(cmp.Or(dig(spec, "strategy", "rollingUpdate", "maxSurge"), any("25%")))
 	switch p.kind {
 	case "Pod":
 	case "StatefulSet":
@@ -306,14 +298,8 @@ func (p pod) updates(s *Server) {
 				settings.Shutdown)
 		}
 	case "Deployment": // (kubernetes.io, Deployments, Recreate Deployment)
-		if text(spec, "strategy", "type") != "Recreate" && surge != "0" && surge != "0%" {
-			s.lacks(Single, p.at("spec", "strategy"),
-				fmt.Sprintf("an update of a Deployment with maxSurge %s starts the new pod beside the old one: it loads the data "+
-					"while the old one still grants locks: use a StatefulSet", surge), settings.Shutdown)
-		} else if !p.onePod() {
-			s.lacks(Single, p.at("kind"), "a pod of a Deployment that is deleted or evicted is replaced while it still runs: "+
-				"use a StatefulSet, or a claim of ReadWriteOncePod", settings.Shutdown)
-		}
+		s.lacks(Single, p.at("kind"), "a Deployment may start the new pod beside the old one, at an update or when one is "+
+			"deleted or evicted: it loads the data while the old one still grants locks: use a StatefulSet", settings.Shutdown)
 	default:
 		s.misses(Single, p.at("kind"), "a server in a "+p.kind, "run beside another one: use a StatefulSet")
 	}
@@ -322,13 +308,4 @@ func (p pod) updates(s *Server) {
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
-}
-
-// onePod reports whether the pod has a claim that one pod at a time may use, so that a second one waits.
-func (p pod) onePod() bool {
-	return slices.ContainsFunc(list(dig(p.spec, "volumes")), func(v any) bool {
-		claim := p.object("PersistentVolumeClaim", text(v, "persistentVolumeClaim", "claimName"))
-		modes := list(dig(objectRoot(claim), "spec", "accessModes"))
-		return len(modes) == 1 && modes[0] == "ReadWriteOncePod"
-	})
 }

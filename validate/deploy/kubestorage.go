@@ -27,8 +27,7 @@ func (p pod) storage(s *Server, i int, c any) {
 		if !found {
 			f = doubtful("not understood: the volume %s is not in the pod", text(m, "name"))
 		}
-		s.allowed(p.document, m, "the key", allowed["kubernetes volumeMount"],
-			append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
+		s.allowed(p.in, m, allowed["kubernetes volumeMount"], "containers", i, "volumeMounts", n)
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}

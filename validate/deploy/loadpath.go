@@ -65,16 +65,6 @@ func readUnit(unitFile given, more, others []given) (*unit, error) {
 	return u, u.manager()
 }
 
-// readMount reads a mount unit with its drop-ins.
-func readMount(g given, more, others []given) (*unit, error) {
-	root, folders, inUse := search(g.file)
-	u := &unit{file: g.file, root: root, inUse: inUse}
-	if err := u.read(g.file, g.text); err != nil {
-		return nil, err
-	}
-	return u, u.dropIns(folders, filepath.Base(g.file), more, others)
-}
-
 // dropIns reads those of a name that were given, and then those that lie in some folders: of several of one name, the
 // first that counts. Those of every unit count less than any other, wherever they lie.
 func (u *unit) dropIns(folders []string, base string, more, others []given) error {
@@ -141,11 +131,11 @@ func (u *unit) neighbours(folders []string, base string) {
 	for _, folder := range folders {
 		in := func(pattern string, do func(file, text string)) { eachFile(filepath.Join(folder, pattern), do) }
 		in("*.mount", func(file, text string) {
-			same := func(m *unit) bool { return filepath.Base(m.file) == filepath.Base(file) }
+			same := func(m mounted) bool { return filepath.Base(m.at.File) == filepath.Base(file) }
 			if strings.HasSuffix(folder, "run/systemd/generator") && exists(filepath.Join(u.root, "/etc/fstab")) {
 				return // which is read itself
 			}
-			if m, err := readMount(given{file, text}, nil, nil); err == nil && !slices.ContainsFunc(u.mounts, same) {
+			if m, err := readMount(given{file, text}); err == nil && !slices.ContainsFunc(u.mounts, same) {
 				u.mounts = append(u.mounts, m)
 			}
 		})

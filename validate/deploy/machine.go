@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,35 +54,73 @@ func fileSystem(what, kind, device, options string) fate {
 	return fate{}
 }
 
-// mountUnit takes what a mount unit makes of a folder of the machine.
-func (s *Server) mountUnit(u *unit) {
-	where := u.last("Mount.Where", "")
-	if !s.onMachine() {
-		s.misses(Data, where.at, "a mount of the machine below a container's volumes", "be memory: judge one without the other")
-		return
+// mounted is a file system of the machine, by a line of fstab or by a mount unit.
+type mounted struct {
+	at                         settings.Place
+	what, where, kind, options string
+	early                      bool // local-fs.target waits for it
+}
+
+// readMount reads a mount unit with the drop-ins that lie where systemd looks.
+func readMount(g given) (mounted, error) {
+	_, folders, _ := search(g.file)
+	u := &unit{file: g.file}
+	err := u.read(g.file, g.text)
+	if err == nil {
+		err = u.dropIns(folders, filepath.Base(g.file), nil, nil)
 	}
-	f := fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value,
-		u.last("Mount.Options", "").value)
-	if where.value == "/" && f.why == "" { // what lies in memory below a disk is known by its name
-		return
-	}
+	value := func(key string) string { return u.last("Mount."+key, "").value }
 	early := slices.Concat(u.words("Unit.Before"), u.words("Install.WantedBy"), u.words("Install.RequiredBy"))
+	return mounted{u.last("Mount.Where", "").at, value("What"), value("Where"), value("Type"), value("Options"),
+		slices.Contains(early, "local-fs.target")}, err
+}
+
+// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)).
+func (u *unit) fstab() (all []mounted) {
+	file := filepath.Join(u.root, "/etc/fstab")
+	text, _ := readText(file)
+	for i, line := range strings.Split(text, "\n") {
+		f := append(strings.Fields(line), "", "", "", "")
+		if where := fstabEscapes.Replace(f[1]); !isComment(line) && filepath.IsAbs(where) {
+			all = append(all, mounted{settings.Place{File: file, Line: i + 1}, f[0], where, f[2], f[3],
+				!lateMount.MatchString(f[3])})
+		}
+	}
+	return all
+}
+
+// fstabEscapes are those of fstab(5).
+var fstabEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// lateMount is an option with which a start does not wait for a mount.
+var lateMount = regexp.MustCompile(`(?:^|,)(?:nofail|noauto|_netdev)(?:,|$)`)
+
+// mounted takes what a mount makes of a folder of the machine.
+func (s *Server) mounted(m mounted) {
+	if !s.onMachine() {
+		s.misses(Data, m.at, "a mount of the machine below a container's volumes", "be memory: judge one without the other")
+		return
+	}
+	f := fileSystem(m.where, m.kind, m.what, m.options)
+	if m.where == "/" && f.why == "" { // what lies in memory below a disk is known by its name
+		return
+	}
 	waits := s.unit != nil && slices.ContainsFunc(s.unit.words("Unit.RequiresMountsFor"), func(need string) bool {
-		_, below := within(need, where.value)
+		_, below := within(need, m.where)
 		return below
 	})
-	if !waits && !slices.Contains(early, "local-fs.target") && len(f.lost)+len(f.doubted) == 0 {
+	if !waits && !m.early && len(f.lost)+len(f.doubted) == 0 {
 		f = fate{doubted: []settings.Crash{settings.PowerLoss},
 			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: "+
-				"add RequiresMountsFor=%[1]s to its unit", where.value)}
+				"add RequiresMountsFor=%[1]s to its unit", m.where)}
 	}
-	for i, m := range s.mounts {
-		same := sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line
-		if m.unit && m.target == where.value && !same {
-			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", where.value, m.at, where.at)
+	for i, other := range s.mounts {
+		same := sameFile(other.at.File, m.at.File) && other.at.Line == m.at.Line
+		if other.unit && other.target == m.where && !same {
+			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", m.where, other.at, m.at)
 			s.mounts[i].fate = f
 		}
 	}
 	// what a unit mounts over it counts before it
-	s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f, unit: true})
+	s.mounts = slices.Insert(s.mounts, 0, mount{at: m.at, target: m.where, fate: f, unit: true})
 }

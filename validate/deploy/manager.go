@@ -134,33 +134,3 @@ func (g given) names(base string, places []string) (line int, found bool) {
 }
 
 func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`", r) }
-
-// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)).
-func (u *unit) fstab() (all []*unit) {
-	file := filepath.Join(u.root, "/etc/fstab")
-	text, _ := readText(file)
-	for i, line := range strings.Split(text, "\n") {
-		f := append(strings.Fields(line), "", "", "", "")
-		for i := range f {
-			f[i] = fstabEscapes.Replace(f[i])
-		}
-		if isComment(line) || !filepath.IsAbs(f[1]) {
-			continue
-		}
-		m, at := &unit{file: file}, settings.Place{File: file, Line: i + 1}
-		for i, key := range []string{"What", "Where", "Type", "Options"} {
-			m.lines = append(m.lines, assignment{at, "Mount." + key, f[i]})
-		}
-		if !lateMount.MatchString(f[3]) {
-			m.lines = append(m.lines, assignment{at, "Unit.Before", "local-fs.target"})
-		}
-		all = append(all, m)
-	}
-	return all
-}
-
-// fstabEscapes are those of fstab(5).
-var fstabEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-
-// lateMount is an option with which a start does not wait for a mount.
-var lateMount = regexp.MustCompile(`(?:^|,)(?:nofail|noauto|_netdev)(?:,|$)`)

@@ -13,22 +13,8 @@ import (
 // reaches breaks the link Alone for each key of a container beside the server that is not on an allow-list: what it
 // lets the container do could go beyond its own files, its mounts and its network.
 func (s *Server) reaches(at func(key any) settings.Place, who string, value any, list []string) {
-	for _, key := range keys(value) {
-		switch v := dig(value, key).(type) {
-		case nil:
-			continue
-		case bool:
-			if !v {
-				continue
-			}
-		case []any:
-			if len(v) == 0 {
-				continue
-			}
-		}
-		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") {
-			s.misses(Alone, at(key), "the key "+key+" of "+who, "let it into the server's container")
-		}
+	for _, key := range oddKeys(value, list) {
+		s.misses(Alone, at(key), "the key "+key+" of "+who, "let it into the server's container")
 	}
 }
 

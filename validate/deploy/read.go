@@ -43,7 +43,7 @@ type Deployment struct {
 	reports   []*Report
 	configs   []*settings.Redis
 	units     []*unit
-	mounts    []*unit
+	mounts    []mounted
 	jobs      []given
 	documents []document
 	besides   []func(*Server) // judge what runs beside a server
@@ -53,7 +53,7 @@ type Deployment struct {
 
 // inputs are the files that systemd's units are made of.
 type inputs struct {
-	units, dropIns, starters, mounts []given
+	units, dropIns, starters []given
 }
 
 // Read reads files together, as parts of one deployment.
@@ -73,18 +73,11 @@ func Read(files []string, o Options) (*Deployment, error) {
 			return nil, err
 		}
 	}
-	for _, g := range in.mounts {
-		m, err := readMount(g, in.dropIns, slices.Concat(in.units, in.mounts))
-		if err != nil {
-			return nil, err
-		}
-		d.mounts = append(d.mounts, m)
-	}
 	if len(in.units) == 0 { // a drop-in says a part of what its unit does
 		in.units, in.dropIns = in.dropIns, nil
 	}
 	for _, g := range in.units {
-		u, err := readUnit(g, in.dropIns, slices.Concat(in.units, in.mounts))
+		u, err := readUnit(g, in.dropIns, in.units)
 		if err != nil {
 			return nil, err
 		}
@@ -163,6 +156,7 @@ func open(file string, stdin io.Reader) (g given, err error) {
 var (
 	sectionLine = regexp.MustCompile(`(?m)^\s*\[([A-Za-z][A-Za-z0-9:_-]*)\]\s*$`)
 	yamlKey     = regexp.MustCompile(`(?m)^(?:---|[A-Za-z_"'.-][\w."' /-]*:(?:\s|$)|- [\w"'.]+:(?:\s|$)|\s*[{\[])`)
+	numbered    = regexp.MustCompile(`^\s*1[#)] "`)
 	monitorLine = regexp.MustCompile(`(?m)^\s*sentinel\s+monitor\s`)
 )
 
@@ -187,13 +181,17 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 	case g.isTable():
 		d.jobs = append(d.jobs, g)
 	case sections["Mount"]:
-		in.mounts = append(in.mounts, g)
+		m, err := readMount(g)
+		d.mounts = append(d.mounts, m)
+		return err
 	case sections["Service"] || sections["Container"] || ext == ".service" ||
 		!isYAML && (sections["Unit"] || sections["Install"]):
 		in.units = append(in.units, g)
 	case len(sections) > 0 && !isYAML:
 		unread("a file with the section [%s], which is no systemd unit's; it could start any server with any delay",
 			sectionLine.FindStringSubmatch(g.text)[1])
+	case numbered.MatchString(g.text):
+		unread("what a terminal shows of CONFIG GET; it could be cut off: give redis-cli CONFIG GET '*' | cat")
 	case infoLine.MatchString(g.text):
 		d.reports = append(d.reports, ParseInfo(g.file, g.text))
 	case isYAML || looksLikeYAML(g.text):

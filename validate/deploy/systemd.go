@@ -60,7 +60,7 @@ func readSystemd(u *unit) *Server {
 	sleep := s.before(u)
 	inStart := s.start(u)
 	for _, m := range u.mounts {
-		s.mountUnit(m)
+		s.mounted(m)
 	}
 	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload"} {
 		for _, a := range u.all("Service." + key) {

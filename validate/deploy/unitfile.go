@@ -27,9 +27,9 @@ type unit struct {
 	// values are those of Environment=, and unreadable says that an EnvironmentFile may outrank them.
 	values     map[string]string
 	unreadable bool
-	mounts     []*unit  // that lie beside it
-	starters   []string // timers and the like that start it too
-	beside     []given  // what else runs on the machine: its other services, jobs of cron, and tmpfiles.d
+	mounts     []mounted // that lie beside it
+	starters   []string  // timers and the like that start it too
+	beside     []given   // what else runs on the machine: its other services, jobs of cron, and tmpfiles.d
 }
 
 // last is the value that counts of a key that takes one.
