@@ -102,15 +102,8 @@ func (d document) service(name string, service any) *Server {
 	if dig(service, "command") == nil {
 		c.at = d.at("services", name)
 	}
-	for _, part := range []struct {
-		key  string
-		into *[]string
-	}{{"entrypoint", &c.entry}, {"command", &c.command}} {
-		all, err := words(interpolated(dig(service, part.key)))
-		if *part.into = all; err != nil {
-			s.misses(Program, d.at("services", name, part.key), "a command with "+err.Error(), "be any")
-		}
-	}
+	c.entry = s.words(d.at("services", name, "entrypoint"), interpolated(dig(service, "entrypoint")))
+	c.command = s.words(d.at("services", name, "command"), interpolated(dig(service, "command")))
 	image, plain := interpolate(c.image)
 	if c.image = image; !plain && !strings.Contains(path.Base(image), ":$") {
 		s.misses(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
@@ -122,11 +115,8 @@ func (d document) service(name string, service any) *Server {
 			s.misses(Settings, d.at("networks", network), "a swarm's network", "be that of a server on any machine")
 		}
 	}
-	for _, key := range []string{"extends", "build"} {
-		if dig(service, key) != nil {
-			s.misses(Program, d.at("services", name, key), key+", of which the rest is elsewhere",
-				"bring another program, settings or volumes: give the output of docker compose config")
-		}
+	if dig(service, "build") != nil {
+		s.misses(Program, d.at("services", name, "build"), "build, of which the rest is elsewhere", "bring another program")
 	}
 	s.loadConfig()
 	d.restart(s, name, service, line.sleep)
@@ -143,24 +133,9 @@ func (d document) service(name string, service any) *Server {
 
 func (d document) variables(s *Server, name string, service any, c *inContainer) {
 	c.env = map[string]string{}
-	set := func(key, value string) {
-		v, _ := interpolate(value)
-		c.env[key] = v
-	}
-	switch env := dig(service, "environment").(type) {
-	case map[string]any:
-		for key, value := range env {
-			if set(key, fmt.Sprint(value)); value == nil {
-				c.set(key)
-			}
-		}
-	case []any:
-		for _, pair := range env {
-			if key, value, given := strings.Cut(fmt.Sprint(pair), "="); given {
-				set(key, value)
-			} else {
-				c.set(key)
-			}
+	for key, value := range asMap(keyed(dig(service, "environment"))) {
+		if c.set(key); value != nil {
+			c.env[key], _ = interpolate(fmt.Sprint(value))
 		}
 	}
 	c.fromFiles = map[string]string{}
@@ -216,23 +191,18 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
 	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
-	restart := dig(service, "restart")
-	kind, _, _ := strings.Cut(fmt.Sprint(cmp.Or(restart, any("no"))), ":")
-	if value, known := interpolate(kind); !known || strings.HasPrefix(value, "$") {
-		kind = "always" // the soonest
-	}
-	kill, why := engineBackoff, fmt.Sprintf("restart: %s; compose has no key for a delay", kind)
-	switch kind {
-	case "always", "on-failure", "unless-stopped":
-	case "no", "false":
-		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
-	default:
-		s.misses(Restart, at("restart"), "restart: "+kind, "start it again at any time")
-	}
-	s.returns(kill, sleep, engineReturns(why))
+	policy := dig(service, "restart")
+	s.value(at("restart"), "restart", policy)
+	s.restarted(fmt.Sprint(cmp.Or(policy, any("no"))), sleep)
 }
 
-func engineReturns(kill string) map[settings.Crash]string {
-	return map[settings.Crash]string{settings.Kill: kill, settings.Shutdown: "docker restart brings it back at once",
-		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"}
+// restarted notes how soon an engine starts a container again, by its policy.
+func (s *Server) restarted(policy string, sleep time.Duration) {
+	kill, why := engineBackoff, fmt.Sprintf("restart policy %s brings it back after %s", policy, engineBackoff)
+	if slices.Contains([]string{"", "no", "false"}, policy) {
+		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
+	}
+	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why,
+		settings.Shutdown:  "docker restart brings it back at once",
+		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
 }

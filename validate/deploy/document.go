@@ -165,6 +165,15 @@ func words(value any) ([]string, error) {
 	return nil, fmt.Errorf("it is neither a text nor a list")
 }
 
+// words are those of a command, which breaks the link of the program where it is not understood.
+func (s *Server) words(at settings.Place, value any) []string {
+	all, err := words(value)
+	if err != nil {
+		s.misses(Program, at, "a command with "+err.Error(), "be any")
+	}
+	return all
+}
+
 // joined are the words of an entrypoint and its arguments. Those of a text that is not understood follow a sign by
 // which no program is known.
 func joined(parts ...any) (all []string) {

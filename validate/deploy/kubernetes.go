@@ -203,18 +203,16 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 			in.fromFiles[key] = fmt.Sprint(value)
 		}
 	}
-	for key, into := range map[string]*[]string{"args": &in.command, "command": &in.entry} {
-		all, err := words(dig(c, key))
-		if err != nil {
-			s.misses(Program, p.in("containers", i, key), "a command with "+err.Error(), "be any")
-		}
+	read := func(key string) []string {
+		all := s.words(p.in("containers", i, key), dig(c, key))
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
 			}
 		}
-		*into = expandKubernetes(all, in.env)
+		return expandKubernetes(all, in.env)
 	}
+	in.entry, in.command = read("command"), read("args")
 	for _, key := range []string{"command", "args"} {
 		if dig(c, key) != nil {
 			in.at = p.in("containers", i, key)

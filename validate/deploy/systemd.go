@@ -214,15 +214,6 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	s.returns(kill, sleep,
 		map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "systemctl restart does not wait for RestartSec",
 			settings.PowerLoss: "RestartSec does not hold back a unit at boot"})
-	for crash, r := range s.Returns {
-		if sleep > 0 {
-			r.Why = fmt.Sprintf("the unit sleeps for %s at every start", sleep)
-			if crash == settings.Kill && kill > 0 {
-				r.Why += ", after RestartSec"
-			}
-			s.Returns[crash] = r
-		}
-	}
 	starting, kind := before, u.last("Service.Type", "simple").value
 	if s.forking = kind == "forking"; s.forking || strings.HasPrefix(kind, "notify") {
 		starting = sleep
