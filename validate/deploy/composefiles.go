@@ -11,7 +11,7 @@ import (
 )
 
 // merged is the place of what docker compose merges with a file, where only its own output says what comes of that: a
-// second file of the folder, an override beside it, a variable that names other files, or a tag that takes things back.
+// second file of the folder, an override beside it, or a variable that names other files.
 func (d document) merged(all []document) (at settings.Place, found bool) {
 	for _, other := range all {
 		if !reflect.DeepEqual(other.root, d.root) && filepath.Dir(other.file) == filepath.Dir(d.file) {
@@ -27,7 +27,7 @@ func (d document) merged(all []document) (at settings.Place, found bool) {
 	if (base == "compose" || base == "docker-compose") && len(over) > 0 {
 		return settings.Place{File: over[0]}, true
 	}
-	return d.tagged, d.tagged.File != ""
+	return at, false
 }
 
 // composeFile is the variable by which docker compose finds its files.

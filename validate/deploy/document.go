@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -19,11 +18,10 @@ import (
 
 // document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.
 type document struct {
-	file   string
-	body   ast.Node
-	path   []any // to an item of a List
-	root   map[string]any
-	tagged settings.Place // where it takes back what another file says
+	file string
+	body ast.Node
+	path []any // to an item of a List
+	root map[string]any
 }
 
 func readDocuments(file string, data []byte) (documents []document, err error) {
@@ -36,14 +34,10 @@ func readDocuments(file string, data []byte) (documents []document, err error) {
 		return nil, &settings.Problem{Place: settings.Place{File: file, Line: wrong.Line}, Column: wrong.Column,
 			What: wrong.What, Right: wrong.Right}
 	}
-	tagged := settings.Place{}
-	if at := composeTag.FindIndex(data); at != nil {
-		tagged = settings.Place{File: file, Line: 1 + bytes.Count(data[:at[1]], []byte("\n"))}
-	}
 	for _, d := range read {
 		switch root := d.Value.(type) {
 		case map[string]any:
-			documents = append(documents, document{file: file, body: d.Body, root: root, tagged: tagged}.items()...)
+			documents = append(documents, document{file: file, body: d.Body, root: root}.items()...)
 		case []any: // docker inspect, an Ansible playbook
 			for i, item := range root {
 				if m, ok := item.(map[string]any); ok {

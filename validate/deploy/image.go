@@ -26,28 +26,23 @@ type image struct {
 }
 
 // images are the recognised ones. Sources: docker-library/redis (docker-entrypoint.sh), valkey-io/valkey-container,
-// redis-stack/redis-stack (etc/scripts/entrypoint.sh), bitnami/containers (bitnami/redis, README and libredis.sh).
+// bitnami/containers (bitnami/redis, README and libredis.sh).
 var images = []image{
 	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|` +
 		`public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
 		folder: "/data", free: true},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
 		reads: extraFlags("VALKEY_EXTRA_FLAGS"), flags: "VALKEY_EXTRA_FLAGS"},
-	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|` +
-		`valkey)(?:[:@].*)?$`),
+	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/redis(?:[:@].*)?$`),
 		folder: "/bitnami/redis/data", reads: bitnami, own: true, flags: "REDIS_EXTRA_FLAGS"},
 }
 
 func imageOf(name string) (image, bool) {
-	for _, i := range images {
-		if i.pattern.MatchString(name) {
-			if strings.Contains(name, "bitnami") && strings.Contains(name, "/valkey") {
-				i.folder, i.flags = "/bitnami/valkey/data", "VALKEY_EXTRA_FLAGS"
-			}
-			return i, true
-		}
+	i := slices.IndexFunc(images, func(i image) bool { return i.pattern.MatchString(name) })
+	if i < 0 {
+		return image{}, false
 	}
-	return image{}, false
+	return images[i], true
 }
 
 // plainImages have no entrypoint of their own.
@@ -74,13 +69,9 @@ func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
 
 // bitnami takes the variables of the image (README, Configuration): an append-only file unless it is switched off.
 func bitnami(s *Server, at settings.Place, env map[string]string) {
-	prefix := "REDIS_"
-	if strings.Contains(s.folder, "valkey") {
-		prefix = "VALKEY_"
-	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
-		short, ours := strings.CutPrefix(name, prefix)
+		short, ours := strings.CutPrefix(name, "REDIS_")
 		if !ours {
 			continue
 		}
@@ -101,7 +92,7 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 			}
 		case "REPLICATION_MODE":
 			if value == "slave" || value == "replica" {
-				host := cmp.Or(env[prefix+"MASTER_HOST"], env[prefix+"PRIMARY_HOST"], "another server")
+				host := cmp.Or(env["REDIS_MASTER_HOST"], env["REDIS_PRIMARY_HOST"], "another server")
 				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
 			} else if value != "master" && value != "" {
 				s.misses(Settings, at, name+" "+value, "be a replica's")
@@ -136,14 +127,9 @@ func (c *inContainer) set(pair string) {
 
 func (s *Server) contained(c inContainer) commandLine {
 	known, ok := imageOf(c.image)
-	s.folder = c.folder
-	if ok {
-		s.folder = cmp.Or(c.folder, known.folder)
-		if known.own && !c.hasEntry {
-			s.folder = known.folder
-		} else if known.own {
-			s.folder = c.folder
-		}
+	s.folder = cmp.Or(c.folder, known.folder)
+	if known.own {
+		s.folder = known.folder
 	}
 	s.variables(c, known, ok)
 	line := readCommand(c.at, append(slices.Clone(c.entry), c.command...))
@@ -151,9 +137,9 @@ func (s *Server) contained(c inContainer) commandLine {
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
-	case ok && known.own && !c.hasEntry && len(c.command) > 0 && line.wrong == "":
+	case known.own && (c.hasEntry || len(c.command) > 0) && line.wrong == "":
 		// Its entrypoint may ignore them, or its settings not count.
-		line.wrong = "arguments of this image"
+		line.wrong = "a command for this image"
 	case line.server != "" && !standard(line.server):
 		line.wrong = "the program " + line.server
 	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" &&
@@ -195,7 +181,7 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}
-	if ok && known.reads != nil && !(known.own && c.hasEntry) { // whose settings count for its own entrypoint
+	if known.reads != nil {
 		known.reads(s, c.envAt, c.env)
 		if known.own || len(s.appended) > 0 {
 			s.Flags = known.flags

@@ -154,10 +154,7 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 
 func (p pod) container(name string, i int, c any) *Server {
 	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i),
-		labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
-	if s.Workload = p.kind + " " + text(p.root, "metadata", "name"); p.kind == "Pod" {
-		s.labels = asMap(dig(p.root, "metadata", "labels"))
-	}
+		Workload: p.kind + " " + text(p.root, "metadata", "name")}
 	if p.kind != "Pod" {
 		s.allowed(p.at, p.root["spec"], allowed["kubernetes workload"], "spec")
 	}
@@ -170,6 +167,7 @@ func (p pod) container(name string, i int, c any) *Server {
 	for _, step := range p.path[:len(p.path)-1] {
 		above = asMap(above[step.(string)])
 	}
+	s.labels = asMap(dig(above, "metadata", "labels"))
 	s.told(p.in(), dig(above, "metadata", "annotations"))
 	p.storage(s, i, c)
 	line := s.contained(p.described(s, i, c))

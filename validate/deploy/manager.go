@@ -29,9 +29,9 @@ func (u *unit) manager() error {
 		return nil
 	}
 	all := &unit{}
-	for _, pattern := range []string{"usr/lib/systemd/system.conf", "etc/systemd/system.conf",
-		"usr/lib/systemd/system.conf.d/*.conf", "usr/local/lib/systemd/system.conf.d/*.conf",
-		"run/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf"} {
+	for _, pattern := range strings.Fields("usr/lib/systemd/system.conf etc/systemd/system.conf " +
+		"usr/lib/systemd/system.conf.d/*.conf usr/local/lib/systemd/system.conf.d/*.conf " +
+		"run/systemd/system.conf.d/*.conf etc/systemd/system.conf.d/*.conf") {
 		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
 		for _, file := range found {
 			text, err := readText(file)

@@ -40,10 +40,8 @@ func (s *Server) covers() {
 		machine := s.onMachine()
 		switch {
 		case machine && m.unit:
-		case machine && s.config != nil && hides(s.config.path):
-			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf", "be other settings")
-		case machine && s.program != "" && hides(s.program):
-			s.misses(Program, m.at, "what is mounted at "+target+" over its program", "be another one")
+		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
+			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")
 		case s.ownConfig(target):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
 		case target != "/" && !slices.ContainsFunc(programFolders, inside),
@@ -56,8 +54,7 @@ func (s *Server) covers() {
 
 // ownConfig reports whether an image reads settings from a place by itself.
 func (s *Server) ownConfig(target string) bool {
-	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/valkey/mounted-etc",
-		"/opt/bitnami/redis/etc"} {
+	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/redis/etc"} {
 		_, below := within(target, own)
 		_, above := within(own, target)
 		if (below || above && target != "/") && s.config == nil {

@@ -84,10 +84,6 @@ var (
 // inertRun are parts of /run by which nothing is commanded.
 var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)
 
-// sockets command an engine, which can start, stop and change any container.
-var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock",
-	"/run/crio/crio.sock"}
-
 // touches judges what else sees a folder of the machine or of the engine.
 func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	if source == "" {
@@ -108,18 +104,15 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	}
 }
 
-// commands judges whether a folder of the machine has an engine's socket.
+// commands judges whether a folder of the machine has a socket by which an engine or systemd is commanded: those are
+// below /run.
 func (s *Server) commands(at settings.Place, who, source string, readOnly bool) {
-	for _, socket := range sockets {
-		if _, seen := within(socket, strings.TrimPrefix(source, "/var")); seen || source == "/var" {
-			if !(readOnly && source != socket && source != "/var"+socket) {
-				s.misses(Alone, at, who+", which commands the engine", "start, stop and change this container")
-			}
-			return
-		}
-	}
-	if rest, inRun := within(strings.TrimPrefix(source, "/var"), "/run"); inRun && rest != "" &&
-		!inertRun.MatchString(rest) {
-		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it")
+	below := strings.TrimPrefix(source, "/var")
+	rest, inRun := within(below, "/run")
+	_, above := within("/run", below)
+	switch {
+	case source == "/var" && !readOnly, above && !readOnly, inRun && rest != "" && !inertRun.MatchString(rest):
+		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it, and start, stop and change "+
+			"this container")
 	}
 }

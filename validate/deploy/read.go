@@ -199,7 +199,10 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 		if err == nil && len(documents) == 0 {
 			err = &settings.Problem{Place: settings.Place{File: g.file}, What: "nothing is described here", Right: Wanted}
 		}
-		d.documents = append(d.documents, documents...)
+		if d.documents = append(d.documents, documents...); composeTag.MatchString(g.text) {
+			unread("a tag that takes back what another file says; it could change anything: give the output of docker " +
+				"compose config")
+		}
 		return err
 	case monitorLine.MatchString(g.text):
 		d.sentinels = append(d.sentinels, &configFile{path: g.file, name: g.file, text: g.text})
