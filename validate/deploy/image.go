@@ -15,11 +15,8 @@ import (
 type image struct {
 	pattern *regexp.Regexp
 	folder  string // in which the server starts, and which the image declares as a volume
-	// reads takes the variables that the entrypoint puts into the settings; nil: it reads none.
-	reads func(s *Server, at settings.Place, env map[string]string)
-	// free: variables that nobody has read are no risk, for the entrypoint reads none of those.
-	free bool
-	// flags is the variable by which options are added to the server's own.
+	// flags is the variable by which the entrypoint adds options to the server's own; "": it reads none, so that
+	// variables that nobody has read are no risk.
 	flags string
 	// own: the entrypoint starts a server with settings of its own.
 	own bool
@@ -30,11 +27,11 @@ type image struct {
 var images = []image{
 	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|` +
 		`public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
-		folder: "/data", free: true},
+		folder: "/data"},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
-		reads: extraFlags("VALKEY_EXTRA_FLAGS"), flags: "VALKEY_EXTRA_FLAGS"},
+		flags: "VALKEY_EXTRA_FLAGS"},
 	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/redis(?:[:@].*)?$`),
-		folder: "/bitnami/redis/data", reads: bitnami, own: true, flags: "REDIS_EXTRA_FLAGS"},
+		folder: "/bitnami/redis/data", own: true, flags: "REDIS_EXTRA_FLAGS"},
 }
 
 func imageOf(name string) (image, bool) {
@@ -54,21 +51,18 @@ func runsWords(name string) bool {
 	return known || plainImages.MatchString(name)
 }
 
-func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
-	return func(s *Server, at settings.Place, env map[string]string) {
-		if value, set := env[name]; set {
-			words, err := settings.SplitWords(value)
-			if err != nil || value == "$"+name || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
-				s.misses(Settings, at, name, "add options to the server's command")
-				return
-			}
-			s.appended = append(s.appended, words...)
-		}
+// flags takes the options that a variable adds to the server's own.
+func (s *Server) flags(at settings.Place, name, value string) {
+	words, err := settings.SplitWords(value)
+	if err != nil || value == "$"+name || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
+		s.misses(Settings, at, name, "add options to the server's command")
+		return
 	}
+	s.appended = words
 }
 
 // bitnami takes the variables of the image (README, Configuration): an append-only file unless it is switched off.
-func bitnami(s *Server, at settings.Place, env map[string]string) {
+func (s *Server) bitnami(at settings.Place, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
 		short, ours := strings.CutPrefix(name, "REDIS_")
@@ -83,8 +77,6 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 			if !strings.EqualFold(value, "yes") { // else snapshots are saved by the image's own redis.conf
 				s.misses(Settings, at, name+" "+value, "be any settings of the image's own redis.conf")
 			}
-		case "EXTRA_FLAGS":
-			extraFlags(name)(s, at, env)
 		case "DISABLE_COMMANDS":
 			for _, command := range strings.Split(value, ",") {
 				s.overrides = append(s.overrides,
@@ -111,10 +103,8 @@ type inContainer struct {
 	fromFiles      map[string]string // variables of files, which env outranks
 	used           []string          // variables that the command has taken
 	envAt          settings.Place
-	file           string                 // that relative paths begin beside
-	named          func(name string) fate // what becomes of a named volume
-	unreadEnv      *settings.Place        // variables from somewhere that was not read
-	at             settings.Place         // of the command
+	unreadEnv      *settings.Place // variables from somewhere that was not read
+	at             settings.Place  // of the command
 }
 
 // set takes a variable; one without a value comes from whoever starts the container.
@@ -142,7 +132,7 @@ func (s *Server) contained(c inContainer) commandLine {
 		line.wrong = "a command for this image"
 	case line.server != "" && !standard(line.server):
 		line.wrong = "the program " + line.server
-	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" &&
+	case ok && !c.hasEntry && !known.own && line.server == "" && line.wrong == "" && line.config == "" &&
 		len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
@@ -168,23 +158,26 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 			c.env[name] = c.fromFiles[name]
 		}
 	}
-	if c.unreadEnv != nil && (!ok || !known.free) {
+	switch {
+	case c.unreadEnv == nil:
+	case ok && known.flags == "":
+		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
+	default:
 		s.misses(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
 	}
-	if c.unreadEnv != nil && ok && known.free {
-		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
-	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
-		special := ok && known.reads != nil && (strings.HasSuffix(name, "_EXTRA_FLAGS") || strings.HasSuffix(name, "_ARGS"))
-		if !inert(name) && !special && !(slices.Contains(c.used, name) && plainName(name)) &&
+		if !inert(name) && !(slices.Contains(c.used, name) && plainName(name)) &&
 			name != "ALLOW_EMPTY_PASSWORD" && name != "BITNAMI_DEBUG" {
 			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}
-	if known.reads != nil {
-		known.reads(s, c.envAt, c.env)
-		if known.own || len(s.appended) > 0 {
-			s.Flags = known.flags
-		}
+	if value, set := c.env[known.flags]; set {
+		s.flags(c.envAt, known.flags, value)
+	}
+	if known.own {
+		s.bitnami(c.envAt, c.env)
+	}
+	if known.own || len(s.appended) > 0 {
+		s.Flags = known.flags
 	}
 }

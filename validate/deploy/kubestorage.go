@@ -116,9 +116,6 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 			return f, path.Join(text(v, "hostPath", "path"), text(m, "subPath")), true
 		case "persistentVolumeClaim":
 			return fate{}, p.claimOf(text(v, kind, "claimName")), true
-		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
-			return fate{doubted: moved,
-				why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
 		}
 		return doubtful("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind), own,
 			true

@@ -110,25 +110,18 @@ var memory = []string{"/dev/shm", "/run", "/var/run"}
 
 func onMachine(dir string) fate {
 	dir = path.Clean(dir)
-	for _, folder := range memory {
-		if _, below := within(dir, folder); below {
-			return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is memory", dir)}
-		}
+	below := func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { _, below := within(dir, folder); return below })
 	}
-	for _, folder := range disks {
-		if _, below := within(dir, folder); below {
-			return fate{}
-		}
-	}
-	if dir == "/" {
+	switch {
+	case below(memory):
+		return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is memory", dir)}
+	case dir == "/", below(disks):
 		return fate{}
-	}
-	for _, folder := range mountPoints {
-		if _, below := within(dir, folder); below {
-			return fate{doubted: []settings.Crash{settings.PowerLoss},
-				why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
-					"(systemctl cat), or a folder below /var/lib", dir)}
-		}
+	case below(mountPoints):
+		return fate{doubted: []settings.Crash{settings.PowerLoss},
+			why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
+				"(systemctl cat), or a folder below /var/lib", dir)}
 	}
 	return doubtful("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)
 }
@@ -218,7 +211,7 @@ func (s *Server) keeps() {
 		}
 		s.onDisk(dir, f, at)
 		if s.Redis.AppendOnly {
-			s.apart(dir, f)
+			s.apart(dir)
 		}
 		if s.unit != nil {
 			s.unit.writes(s, dir)
@@ -242,30 +235,31 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	}
 }
 
-// apart breaks the data link where something else is mounted over a part of the append-only file, with another fate.
-func (s *Server) apart(dir string, around fate) {
+// apart breaks the data link where something else lies among the files of the append-only file, or is mounted over a part of it.
+func (s *Server) apart(dir string) {
 	written := []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
 		cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	among := func(other string) bool {
 		return slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in })
 	}
-	if s.unit != nil && among(s.unit.last("Service.PIDFile", "").value) {
-		s.misses(Data, s.unit.last("Service.PIDFile", "").at, "PIDFile= among the data", "be removed at each stop")
-	}
+	others := map[string]settings.Place{}
 	for _, name := range strings.Fields("pidfile logfile unixsocket aclfile") {
-		other := path.Join(dir, s.Redis.Last(name))
-		if path.IsAbs(s.Redis.Last(name)) {
-			other = s.Redis.Last(name)
+		if at, set := s.Redis.At(name); set {
+			others[s.Redis.Last(name)] = at
 		}
-		if at, set := s.Redis.At(name); set && among(other) {
-			s.misses(Data, at, name+" among the data", "overwrite them")
+	}
+	if s.unit != nil {
+		a := s.unit.last("Service.PIDFile", "/")
+		others[a.value] = a.at
+	}
+	for _, other := range sortedKeys(others) {
+		if among(other) || among(path.Join(dir, other)) {
+			s.misses(Data, others[other], other+" among the data", "overwrite or remove them")
 		}
 	}
 	for _, m := range s.mounts {
 		part := slices.ContainsFunc(written, func(name string) bool { return overlap(path.Join(dir, name), m.target) })
-		rest, below := within(m.target, dir)
-		if part && below && rest != "" &&
-			!(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
+		if rest, below := within(m.target, dir); part && below && rest != "" {
 			s.lacks(Data, m.at,
 				fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
 					m.target, dir))
