@@ -15,7 +15,7 @@ import (
 )
 
 // Wanted are the forms that are read.
-const Wanted = "give a redis.conf, a systemd unit or quadlet, a compose file, Kubernetes objects, docker inspect, " +
+const Wanted = "give a redis.conf, a systemd unit, a compose file, Kubernetes objects, docker inspect, " +
 	"or CONFIG GET '*' and INFO " +
 	"of a running server"
 

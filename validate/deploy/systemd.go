@@ -76,7 +76,7 @@ func readSystemd(u *unit) *Server {
 	return s
 }
 
-// userFolder are those of units and quadlets that a user's own manager starts.
+// userFolder are those of units that a user's own manager starts.
 var userFolder = regexp.MustCompile(`/systemd/user/|/\.config/|/containers/systemd/users/`)
 
 // condition are keys that can keep a unit from being started, and no more.
