@@ -78,10 +78,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
 			continue
 		}
-		if f := p.retention(); len(f.doubted) > 0 {
-			return f, own, true
-		}
-		return fate{}, own, true
+		return p.retention(), own, true
 	}
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if text(v, "name") != name {

@@ -78,6 +78,11 @@ func (s *Server) others() {
 	if s.config != nil && s.onMachine() {
 		places = append(places, s.config.path)
 	}
+	for i, place := range places { // as far as a text has it in one word
+		if end := strings.IndexFunc(place, betweenWords); end >= 0 {
+			places[i] = place[:end]
+		}
+	}
 	for _, other := range s.jobs {
 		if other.isTable() && !s.persists() {
 			continue
@@ -94,7 +99,8 @@ var (
 	restricts = regexp.MustCompile(`^\s*(?:(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)|` +
 		`RequiresMountsFor|WantsMountsFor|Documentation|Description|Condition\w+|Assert\w+)\s*=`)
 	// makes is a line of tmpfiles.d that makes a folder or sets rights, and without an age removes nothing.
-	makes     = regexp.MustCompile(`^\s*[dvqQzZaAtThHmxX][!+=~^$-]*\s+\S+(?:(?:\s+\S+){0,3}|(?:\s+\S+){3}\s+-(?:\s.*)?)\s*$`)
+	makes = regexp.MustCompile(`^\s*[dvqQzZaAtThHmxX][!+=~^$-]*\s+[^\s"']+` +
+		`(?:(?:\s+\S+){0,3}|(?:\s+\S+){3}\s+-(?:\s.*)?)\s*$`)
 	directory = regexp.MustCompile(`^\s*(State|Runtime|Cache|Logs|Configuration)Directory\s*=`)
 )
 

@@ -42,7 +42,8 @@ func (s *Server) covers() {
 		case machine && m.unit:
 		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
 			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")
-		case s.ownConfig(target):
+		case s.config == nil && target != "/" &&
+			slices.ContainsFunc(ownConfigs, func(own string) bool { return overlap(target, own) }):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
 		case target != "/" && !slices.ContainsFunc(programFolders, inside),
 			slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
@@ -52,17 +53,8 @@ func (s *Server) covers() {
 	}
 }
 
-// ownConfig reports whether an image reads settings from a place by itself.
-func (s *Server) ownConfig(target string) bool {
-	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/redis/etc"} {
-		_, below := within(target, own)
-		_, above := within(own, target)
-		if (below || above && target != "/") && s.config == nil {
-			return true
-		}
-	}
-	return false
-}
+// ownConfigs are where an image reads settings by itself.
+var ownConfigs = []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/redis/etc"}
 
 // volume is a mount of a container in its short or long form.
 type volume struct {

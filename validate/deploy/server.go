@@ -235,7 +235,7 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	}
 }
 
-// apart breaks the data link where something else lies among the files of the append-only file, or is mounted over a part of it.
+// apart breaks the data link where something else lies among the append-only file's parts, or is mounted over one.
 func (s *Server) apart(dir string) {
 	written := []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
 		cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}

@@ -39,7 +39,10 @@ var sources = []source{
 }
 
 // chartValues are known by their name, and by what any other file of that name has.
-var chartValues, topKey = regexp.MustCompile(`^values.*\.ya?ml$`), regexp.MustCompile(`(?m)^(?:services|kind|apiVersion):`)
+var (
+	chartValues = regexp.MustCompile(`^values.*\.ya?ml$`)
+	topKey      = regexp.MustCompile(`(?m)^(?:services|kind|apiVersion):`)
+)
 
 // sourceOf is the form of a file that another program has to render, nil for any other.
 func sourceOf(g given) *source {

@@ -164,7 +164,8 @@ func (s *Server) start(u *unit) time.Duration {
 		return 0
 	case a.key == "Container.Image" || len(words) > 0 && engines.MatchString(words[0]):
 		s.CommandPlace = a.at
-		s.misses(Program, a.at, "a container that a unit starts", "be any server: give docker inspect, or podman inspect, of it")
+		s.misses(Program, a.at, "a container that a unit starts",
+			"be any server: give docker inspect, or podman inspect, of it")
 		return 0
 	case len(words) == 0 || signs(a.value) != "" || len(u.all("Service.ExecStart")) > 1:
 		s.CommandPlace = a.at
