@@ -192,7 +192,6 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
 	policy := dig(service, "restart")
-	s.value(at("restart"), "restart", policy)
 	s.restarted(fmt.Sprint(cmp.Or(policy, any("no"))), sleep)
 }
 

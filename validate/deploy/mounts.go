@@ -91,6 +91,11 @@ func readVolume(value any) (v volume) {
 			}
 		}
 	case map[string]any:
+		if len(m) == 1 { // the parser takes [./a:/b:ro], in one line, for a mapping
+			for key, rest := range m {
+				return readVolume(fmt.Sprintf("%s:%v", key, rest))
+			}
+		}
 		v = volume{kind: text(m, "type")}
 		v.readOnly, v.plain = truth(m["read_only"])
 		var ok, also bool
