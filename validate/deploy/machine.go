@@ -241,7 +241,7 @@ func (g given) names(base string, places []string) (line int, found bool) {
 				word, _ = of.specified(word)
 			}
 			if folder != "" {
-				word = filepath.Join(folder, strings.Split(word, ":")[0])
+				word = filepath.Join(folder, word)
 			}
 			if open := strings.IndexAny(word, `*?[{%\`); open >= 0 { // any file that begins so
 				word = filepath.Dir(word[:open] + "x")
@@ -255,4 +255,4 @@ func (g given) names(base string, places []string) (line int, found bool) {
 	return 0, false
 }
 
-func betweenWords(r rune) bool { return strings.ContainsRune(" \t;&|()<>=\"'`", r) }
+func betweenWords(r rune) bool { return strings.ContainsRune(" \t;:,&|()<>=\"'`", r) }
