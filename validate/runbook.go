@@ -172,7 +172,7 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 // line is the step that puts a line into the file that has the directive, or into what starts the server.
 func (a *Runner) line(line string) Step {
 	redis := a.Server.Redis
-	name, _, _ := cut(line)
+	name, _, _ := strings.Cut(line, " ")
 	at, set := redis.At(name)
 	switch {
 	case a.Server.Flags != "":
@@ -320,5 +320,3 @@ func (a *Runner) waitForReplicas() candidate {
 }
 
 func wholeSeconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
-
-func cut(line string) (name, value string, ok bool) { return strings.Cut(line, " ") }

@@ -93,7 +93,7 @@ func (s *realServer) do(step Step) {
 		data, err := os.ReadFile(s.conf)
 		require.NoError(s.t, err)
 		lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-		name, _, _ := cut(step.Line)
+		name, _, _ := strings.Cut(step.Line, " ")
 		replaced := false
 		for i, line := range lines {
 			if strings.HasPrefix(line, name+" ") {

@@ -64,7 +64,7 @@ func (p *program) validateCommand() *cobra.Command {
 whether a second client can get the lock. A server is safe only if everything that
 matters is known: what is not understood is in doubt, with file and line.
 
-FILE is a redis.conf, a systemd unit or quadlet, a compose file, Kubernetes objects
+FILE is a redis.conf, a systemd unit, a compose file, Kubernetes objects
 (kubectl get -o yaml, helm template), docker inspect, or redis-cli CONFIG GET '*' and
 INFO; "-" is standard input. Several files are read as parts of one deployment. Of a
 directory, all that is known is judged, one line a finding.

@@ -197,8 +197,8 @@ func TestStandardInputIsRead(t *testing.T) {
 	for text, want := range map[string]int{
 		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n" +
 			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n": 0,
-		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n7) \"dir\"\n8) \"/data\"\n":         1,
-		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`:                                                     1,
+		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n7) \"dir\"\n8) \"/data\"\n":         4,
+		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`:                                                     4,
 		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: ['d:/data']}}\n": 0,
 		`[{"Name":"/lock","Config":{"Image":"redis:7","Entrypoint":["docker-entrypoint.sh"],"Cmd":["redis-server","--appendonly","yes","--appendfsync","always"],"Env":["PATH=/bin","REDIS_DOWNLOAD_SHA=x"],"WorkingDir":"/data"},` +
 			`"HostConfig":{"RestartPolicy":{"Name":"always"}},"Mounts":[{"Type":"volume","Name":"lock","Source":"/var/lib/docker/volumes/lock/_data","Destination":"/data","Driver":"local"}]}]`: 0,

@@ -98,14 +98,13 @@ func program(words []string) effect {
 		d, ok := sleepTime(args)
 		return effect{known: ok, sleep: d, most: d}
 	case "timeout":
-		if args, ok := afterFlags(args, "k: s: kill-after: signal: preserve-status foreground"); ok {
+		if _, ok := sleepTime(args[:min(1, len(args))]); ok {
 			e := program(args[1:])
 			return effect{known: e.known && e.most == 0, forks: e.forks}
 		}
 	case "nc", "ncat":
-		_, ok := afterFlags(args, "z v w: zv vz")
-		return effect{known: ok && slices.ContainsFunc(args,
-			func(a string) bool { return a == "-z" || a == "-zv" || a == "-vz" })}
+		return effect{known: len(args) > 0 && slices.Contains([]string{"-z", "-zv", "-vz"}, args[0]) &&
+			!slices.ContainsFunc(args[1:], func(a string) bool { return strings.HasPrefix(a, "-") })}
 	case "redis-cli", "valkey-cli":
 		return asks(args)
 	case "kill":

@@ -60,48 +60,10 @@ func standard(program string) bool {
 }
 
 var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|` +
-	`^/opt/(?:bitnami/(?:redis|valkey|common)|redis-stack)/bin/[^/]+$`)
+	`^/opt/bitnami/(?:redis|valkey|common)/bin/[^/]+$`)
 
-// wrappers start a command and change neither its settings nor its data. Each takes away its own flags ("x:" with a
-// value), and then so many words. Sources: the manual page of each.
-var wrappers = map[string]struct {
-	flags string
-	own   int
-}{
-	"exec": {}, "env": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "catatonit": {flags: "P"},
-	"tini":      {flags: "v vv vvv g s w"},
-	"dumb-init": {flags: "v c single-child verbose"}, "nice": {flags: "n: adjustment: [0-9]+"},
-	"ionice":  {flags: "c: n: t class: classdata: c[0-3] n[0-7]"},
-	"numactl": {flags: "i: m: N: C: p: l a interleave: membind: cpunodebind: physcpubind: preferred: localalloc all"},
-	"taskset": {flags: "a c ac all-tasks cpu-list", own: 1},
-	"chrt":    {flags: "f r b i o fifo rr batch idle other R reset-on-fork", own: 1},
-	"runuser": {flags: "u: g: G: user: group:"},
-	"setpriv": {flags: "reuid: regid: init-groups clear-groups keep-groups no-new-privs"},
-}
-
-// afterFlags takes away the flags that are named, up to "--" or the first word that is none.
-func afterFlags(w []string, names string) ([]string, bool) {
-	for len(w) > 0 && strings.HasPrefix(w[0], "-") {
-		if w[0] == "--" {
-			return w[1:], len(w) > 1
-		}
-		name, _, joined := strings.Cut(strings.TrimLeft(w[0], "-"), "=")
-		known, takes := false, 0
-		for _, n := range strings.Fields(names) {
-			pattern, value := strings.CutSuffix(n, ":")
-			if regexp.MustCompile("^(?:" + pattern + ")$").MatchString(name) {
-				if known = true; value && !joined {
-					takes = 1
-				}
-			}
-		}
-		if !known || len(w) < 1+takes {
-			return nil, false
-		}
-		w = w[1+takes:]
-	}
-	return w, len(w) > 0
-}
+// wrappers start a command and change neither its settings nor its data, after so many words of their own.
+var wrappers = map[string]int{"exec": 0, "env": 0, "gosu": 1, "su-exec": 1, "tini": 0, "dumb-init": 0}
 
 var serverNames = []string{"redis-server", "valkey-server"}
 
@@ -120,7 +82,7 @@ var shellFlags = regexp.MustCompile(`^-[eux]*c[eux]*$`)
 func readCommand(at settings.Place, words []string) (c commandLine) {
 	for len(words) > 0 {
 		name := filepath.Base(words[0])
-		wrapper, known := wrappers[name]
+		own, known := wrappers[name]
 		switch m := assigns.FindStringSubmatch(words[0]); {
 		case m != nil && !inert(m[1]):
 			return commandLine{wrong: "the variable " + m[1]}
@@ -134,11 +96,13 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 		if !known || !standard(words[0]) {
 			break
 		}
-		rest, ok := afterFlags(words[1:], wrapper.flags)
-		if !ok || len(rest) <= wrapper.own {
+		if words = words[1:]; len(words) > 1 && words[0] == "--" {
+			words = words[1:]
+		}
+		if len(words) <= own || strings.HasPrefix(words[0], "-") {
 			return commandLine{wrong: "these words of " + name}
 		}
-		words = rest[wrapper.own:]
+		words = words[own:]
 	}
 	if len(words) == 0 {
 		return c

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -90,47 +91,37 @@ func runsClient(entry, args any) bool {
 
 func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
-	s.allowed(d, service, "the key", slices.Concat(allowed["compose service"], allowed["compose other service"]),
-		"services", name)
-	s.allowed(d, dig(service, "deploy"), "the key deploy.", allowed["compose deploy"], "services", name, "deploy")
+	s.allowed(d.at, service, slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
+	s.allowed(d.at, dig(service, "deploy"), allowed["compose deploy"], "services", name, "deploy")
 	s.told(d.at("services", name, "labels"), dig(service, "labels"))
 	s.told(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
 	s.own(text(service, "image"))
-	if text(service, "ipc") == "host" {
-		s.see(d.at("services", name, "ipc"), volume{kind: "bind", from: "/dev/shm", to: "/dev/shm", plain: true}, nil)
-	}
 	d.storage(s, name, service)
-	d.swarm(s, name, service)
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
 		hasEntry: dig(service, "entrypoint") != nil,
 		at:       d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
 	if dig(service, "command") == nil {
 		c.at = d.at("services", name)
 	}
-	for _, part := range []struct {
-		key  string
-		into *[]string
-	}{{"entrypoint", &c.entry}, {"command", &c.command}} {
-		all, err := words(interpolated(dig(service, part.key)))
-		if *part.into = all; err != nil {
-			s.misses(Program, d.at("services", name, part.key), "a command with "+err.Error(), "be any")
-		}
-	}
+	c.entry = s.words(d.at("services", name, "entrypoint"), interpolated(dig(service, "entrypoint")))
+	c.command = s.words(d.at("services", name, "command"), interpolated(dig(service, "command")))
 	image, plain := interpolate(c.image)
 	if c.image = image; !plain && !strings.Contains(path.Base(image), ":$") {
 		s.misses(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
 	}
 	d.variables(s, name, service, &c)
 	line := s.contained(c)
-	for _, key := range []string{"extends", "build"} {
-		if dig(service, key) != nil {
-			s.misses(Program, d.at("services", name, key), key+", of which the rest is elsewhere",
-				"bring another program, settings or volumes: give the output of docker compose config")
+	for _, network := range keys(d.root["networks"]) {
+		if text(d.root, "networks", network, "driver") == "overlay" {
+			s.misses(Settings, d.at("networks", network), "a swarm's network", "be that of a server on any machine")
 		}
+	}
+	if dig(service, "build") != nil {
+		s.misses(Program, d.at("services", name, "build"), "build, of which the rest is elsewhere", "bring another program")
 	}
 	s.loadConfig()
 	d.restart(s, name, service, line.sleep)
-	d.hooks(s, name, service)
+	d.health(s, name, service)
 	for _, network := range asMap(dig(service, "networks")) {
 		for _, alias := range list(dig(network, "aliases")) {
 			s.aliases = append(s.aliases, fmt.Sprint(alias))
@@ -141,53 +132,11 @@ func (d document) service(name string, service any) *Server {
 	return s
 }
 
-// swarmKeys are those of deploy that a swarm alone takes into account.
-var swarmKeys = strings.Fields("placement update_config rollback_config endpoint_mode")
-
-func (d document) swarm(s *Server, name string, service any) {
-	deploy := dig(service, "deploy")
-	spans := slices.ContainsFunc(keys(d.root["networks"]), func(network string) bool {
-		return text(d.root, "networks", network, "driver") == "overlay"
-	})
-	if !spans && !slices.ContainsFunc(swarmKeys, func(key string) bool { return dig(deploy, key) != nil }) {
-		return
-	}
-	for _, c := range list(dig(deploy, "placement", "constraints")) {
-		if oneNode.MatchString(fmt.Sprint(c)) {
-			return
-		}
-	}
-	for i, m := range s.mounts {
-		if m.source != "" && len(m.fate.lost)+len(m.fate.doubted) == 0 {
-			s.mounts[i].fate = fate{doubted: moved,
-				why: "a swarm may start the service on another machine, where the volume is empty: pin it by the constraint " +
-					"node.hostname"}
-		}
-	}
-}
-
-var oneNode = regexp.MustCompile(`^node\.(?:hostname|id)\s*==\s*\S+$`)
-
 func (d document) variables(s *Server, name string, service any, c *inContainer) {
 	c.env = map[string]string{}
-	set := func(key, value string) {
-		v, _ := interpolate(value)
-		c.env[key] = v
-	}
-	switch env := dig(service, "environment").(type) {
-	case map[string]any:
-		for key, value := range env {
-			if set(key, fmt.Sprint(value)); value == nil {
-				c.set(key)
-			}
-		}
-	case []any:
-		for _, pair := range env {
-			if key, value, given := strings.Cut(fmt.Sprint(pair), "="); given {
-				set(key, value)
-			} else {
-				c.set(key)
-			}
+	for key, value := range asMap(keyed(dig(service, "environment"))) {
+		if c.set(key); value != nil {
+			c.env[key], _ = interpolate(fmt.Sprint(value))
 		}
 	}
 	c.fromFiles = map[string]string{}
@@ -208,14 +157,7 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 	}
 }
 
-func (d document) hooks(s *Server, name string, service any) {
-	for i, hook := range list(dig(service, "post_start")) {
-		s.beside(d.at("services", name, "post_start", i), "post_start", joined(interpolated(dig(hook, "command"))), Settings)
-	}
-	for i, hook := range list(dig(service, "pre_stop")) {
-		s.beside(d.at("services", name, "pre_stop", i), "pre_stop", joined(interpolated(dig(hook, "command"))), Data,
-			settings.Shutdown)
-	}
+func (d document) health(s *Server, name string, service any) {
 	test := interpolated(dig(service, "healthcheck", "test"))
 	if line, isText := test.(string); isText {
 		test = []any{"CMD-SHELL", line}
@@ -240,13 +182,6 @@ func (s *Server) healthy(at settings.Place, test any) {
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
 func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
 	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
-	for _, key := range []string{"update_config", "rollback_config"} {
-		if order := text(service, "deploy", key, "order"); order != "" && order != "stop-first" {
-			s.misses(Single, at("deploy", key, "order"), "order: "+order,
-				"start a second server, which loads the data while the old one still grants locks",
-				settings.Shutdown)
-		}
-	}
 	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
 			s.several(n)
@@ -257,31 +192,70 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	s.establish(Alone, s.Place, "each key of the service is known, and nothing else here sees its data")
 	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
-	restart, swarm := dig(service, "restart"), dig(service, "deploy", "restart_policy")
-	kind, _, _ := strings.Cut(fmt.Sprint(cmp.Or(restart, any("no"))), ":")
-	if value, known := interpolate(kind); !known || strings.HasPrefix(value, "$") {
-		kind = "always" // the soonest
-	}
-	kill, why := engineBackoff, fmt.Sprintf("restart: %s; compose has no key for a delay", kind)
-	switch kind {
-	case "always", "on-failure", "unless-stopped":
-	case "no", "false":
-		if kill, why = 0, "nothing restarts it: whoever starts it may do so at once"; restart == nil && swarm != nil &&
-			fmt.Sprint(dig(swarm, "condition")) != "none" {
-			kill, why = engineBackoff,
-				"docker compose restarts it after 100ms, by the condition of deploy.restart_policy and without its delay"
-		}
-	default:
-		s.misses(Restart, at("restart"), "restart: "+kind, "start it again at any time")
-	}
-	if dig(swarm, "delay") != nil && restart == nil {
-		s.lacks(Restart, at("deploy", "restart_policy", "delay"),
-			"a swarm would wait for this delay, and docker compose does not: give --restart-delay", settings.Kill)
-	}
-	s.returns(kill, sleep, engineReturns(why))
+	policy := dig(service, "restart")
+	s.restarted(fmt.Sprint(cmp.Or(policy, any("no"))), sleep)
 }
 
-func engineReturns(kill string) map[settings.Crash]string {
-	return map[settings.Crash]string{settings.Kill: kill, settings.Shutdown: "docker restart brings it back at once",
-		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"}
+// restarted notes how soon an engine starts a container again, by its policy.
+func (s *Server) restarted(policy string, sleep time.Duration) {
+	kill, why := engineBackoff, fmt.Sprintf("restart policy %s brings it back after %s", policy, engineBackoff)
+	if slices.Contains([]string{"", "no", "false"}, policy) {
+		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
+	}
+	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why,
+		settings.Shutdown:  "docker restart brings it back at once",
+		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
+}
+
+// merged is the place of what docker compose merges with a file, where only its own output says what comes of that: a
+// second file of the folder, an override beside it, or a variable that names other files.
+func (d document) merged(all []document) (at settings.Place, found bool) {
+	for _, other := range all {
+		if !reflect.DeepEqual(other.root, d.root) && filepath.Dir(other.file) == filepath.Dir(d.file) {
+			return other.at(), true
+		}
+	}
+	env := filepath.Join(filepath.Dir(d.file), ".env")
+	if text, err := readText(env); err == nil && composeFile.MatchString(text) && !isPipe(d.file) {
+		return settings.Place{File: env}, true
+	}
+	base := strings.TrimSuffix(filepath.Base(d.file), filepath.Ext(d.file))
+	over, _ := filepath.Glob(filepath.Join(filepath.Dir(d.file), "*compose.override.y*ml"))
+	if (base == "compose" || base == "docker-compose") && len(over) > 0 {
+		return settings.Place{File: over[0]}, true
+	}
+	return at, false
+}
+
+// composeFile is the variable by which docker compose finds its files.
+var composeFile = regexp.MustCompile(`(?m)^\s*(?:export\s+)?COMPOSE_FILE\s*=`)
+
+// keyed is a mapping that is written as a list of NAME=value.
+func keyed(v any) any {
+	if list(v) == nil {
+		return v
+	}
+	m := map[string]any{}
+	for _, item := range list(v) {
+		name, value, set := strings.Cut(fmt.Sprint(item), "=")
+		if m[name] = any(value); !set {
+			m[name] = nil
+		}
+	}
+	return m
+}
+
+// composeTag takes back what a file before has said.
+var composeTag = regexp.MustCompile(`(?m)(?:^|[\s:,\[-])!(?:reset|override)\b`)
+
+// folder is where the relative paths of a compose file begin: its own folder.
+func (d document) folder() string {
+	if isPipe(d.file) {
+		return "."
+	}
+	folder, err := filepath.Abs(filepath.Dir(d.file))
+	if err != nil {
+		return "."
+	}
+	return folder
 }

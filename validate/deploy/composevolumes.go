@@ -100,7 +100,7 @@ func (d document) named(name string) fate {
 	case (kind == "none" || kind == "" || kind == "bind") && device != "":
 		return besideFile(device, d.beside(device))
 	}
-	return fileSystem("the volume "+name, kind, device, text(options, "o"))
+	return doubtful("not understood: the options of the volume %s; it could be memory, or not do what fsync asks", name)
 }
 
 // composeVariable is what compose puts a value in for (the Compose specification, Interpolation).

@@ -29,12 +29,6 @@ func (d *Deployment) assemble(o Options) error {
 			kubernetes = append(kubernetes, doc)
 		case dig(doc.root, "HostConfig") != nil:
 			d.Servers = append(d.Servers, readInspect(doc))
-		case dig(doc.root, "appendonly") != nil:
-			r := &Report{Place: settings.Place{File: doc.file}, Config: map[string]string{}}
-			for key, value := range doc.root {
-				r.Config[key] = fmt.Sprint(value)
-			}
-			d.reports = append(d.reports, r)
 		default:
 			d.unreadable(doc.at(), "not understood: this document; it could start any server: "+Wanted)
 		}
@@ -221,9 +215,9 @@ func (d *Deployment) link(o Options) error {
 // settle reads a server's settings, and judges what stands beside it.
 func (d *Deployment) settle(s *Server, o Options) (err error) {
 	for _, m := range d.mounts {
-		s.mountUnit(m)
+		s.mounted(m)
 	}
-	s.tmpfiles = append(s.tmpfiles, d.tmpfiles...)
+	s.jobs = append(s.jobs, d.jobs...)
 	switch {
 	case s.Redis == nil:
 		err = s.readSettings(o.Set, o.Ignore)

@@ -1,11 +1,11 @@
 package deploy
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,11 +18,10 @@ import (
 
 // document is one document of a YAML or JSON file, with anchors and merges resolved, or an item of a List in it.
 type document struct {
-	file   string
-	body   ast.Node
-	path   []any // to an item of a List
-	root   map[string]any
-	tagged settings.Place // where it takes back what another file says
+	file string
+	body ast.Node
+	path []any // to an item of a List
+	root map[string]any
 }
 
 func readDocuments(file string, data []byte) (documents []document, err error) {
@@ -35,14 +34,10 @@ func readDocuments(file string, data []byte) (documents []document, err error) {
 		return nil, &settings.Problem{Place: settings.Place{File: file, Line: wrong.Line}, Column: wrong.Column,
 			What: wrong.What, Right: wrong.Right}
 	}
-	tagged := settings.Place{}
-	if at := composeTag.FindIndex(data); at != nil {
-		tagged = settings.Place{File: file, Line: 1 + bytes.Count(data[:at[1]], []byte("\n"))}
-	}
 	for _, d := range read {
 		switch root := d.Value.(type) {
 		case map[string]any:
-			documents = append(documents, document{file: file, body: d.Body, root: root, tagged: tagged}.items()...)
+			documents = append(documents, document{file: file, body: d.Body, root: root}.items()...)
 		case []any: // docker inspect, an Ansible playbook
 			for i, item := range root {
 				if m, ok := item.(map[string]any); ok {
@@ -164,6 +159,15 @@ func words(value any) ([]string, error) {
 	return nil, fmt.Errorf("it is neither a text nor a list")
 }
 
+// words are those of a command, which breaks the link of the program where it is not understood.
+func (s *Server) words(at settings.Place, value any) []string {
+	all, err := words(value)
+	if err != nil {
+		s.misses(Program, at, "a command with "+err.Error(), "be any")
+	}
+	return all
+}
+
 // joined are the words of an entrypoint and its arguments. Those of a text that is not understood follow a sign by
 // which no program is known.
 func joined(parts ...any) (all []string) {
@@ -186,14 +190,24 @@ func plainWords(line string) ([]string, error) {
 	return unitWords(line)
 }
 
-// allowed breaks the link Alone for each key of a mapping that is not on an allow-list: it could touch anything.
-func (s *Server) allowed(d document, value any, what string, list []string, path ...any) {
+// oddKeys are those of a mapping that are not on an allow-list, without those that say no.
+func oddKeys(value any, list []string) []string {
+	return slices.DeleteFunc(keys(value), func(key string) bool {
+		off := dig(value, key) == false && refusals.MatchString(key)
+		return slices.Contains(list, key) || strings.HasPrefix(key, "x-") || dig(value, key) == nil || off
+	})
+}
+
+// refusals are keys by which a container gets nothing where they are false.
+var refusals = regexp.MustCompile(`^(?:host|share|privileged$)`)
+
+// allowed breaks a link for each key of a mapping that is not on an allow-list: it could touch anything.
+func (s *Server) allowed(place func(...any) settings.Place, value any, list []string, path ...any) {
+	at := func(key string) settings.Place { return place(append(slices.Clone(path), key)...) }
+	for _, key := range oddKeys(value, list) {
+		s.misses(Settings, at(key), "the key "+key, "touch data, settings, start or stop")
+	}
 	for _, key := range keys(value) {
-		off := dig(value, key) == false && strings.HasPrefix(key, "host") ||
-			dig(value, key) == false && strings.HasPrefix(key, "share")
-		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") && dig(value, key) != nil && !off {
-			s.misses(Settings, d.at(append(slices.Clone(path), key)...), what+" "+key, "touch data, settings, start or stop")
-		}
-		s.value(d.at(append(slices.Clone(path), key)...), key, dig(value, key))
+		s.value(at(key), key, dig(value, key))
 	}
 }

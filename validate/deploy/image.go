@@ -15,41 +15,31 @@ import (
 type image struct {
 	pattern *regexp.Regexp
 	folder  string // in which the server starts, and which the image declares as a volume
-	// reads takes the variables that the entrypoint puts into the settings; nil: it reads none.
-	reads func(s *Server, at settings.Place, env map[string]string)
-	// free: variables that nobody has read are no risk, for the entrypoint reads none of those.
-	free bool
-	// flags is the variable by which options are added to the server's own.
+	// flags is the variable by which the entrypoint adds options to the server's own; "": it reads none, so that
+	// variables that nobody has read are no risk.
 	flags string
 	// own: the entrypoint starts a server with settings of its own.
 	own bool
 }
 
 // images are the recognised ones. Sources: docker-library/redis (docker-entrypoint.sh), valkey-io/valkey-container,
-// redis-stack/redis-stack (etc/scripts/entrypoint.sh), bitnami/containers (bitnami/redis, README and libredis.sh).
+// bitnami/containers (bitnami/redis, README and libredis.sh).
 var images = []image{
 	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|` +
 		`public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
-		folder: "/data", free: true},
+		folder: "/data"},
 	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
-		reads: extraFlags("VALKEY_EXTRA_FLAGS"), flags: "VALKEY_EXTRA_FLAGS"},
-	{pattern: regexp.MustCompile(`^(?:docker\.io/)?redis/redis-stack(?:-server)?(?:[:@].*)?$`), folder: "/data",
-		reads: stack, own: true, flags: "REDIS_ARGS"},
-	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/(?:redis|` +
-		`valkey)(?:[:@].*)?$`),
-		folder: "/bitnami/redis/data", reads: bitnami, own: true, flags: "REDIS_EXTRA_FLAGS"},
+		flags: "VALKEY_EXTRA_FLAGS"},
+	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/redis(?:[:@].*)?$`),
+		folder: "/bitnami/redis/data", own: true, flags: "REDIS_EXTRA_FLAGS"},
 }
 
 func imageOf(name string) (image, bool) {
-	for _, i := range images {
-		if i.pattern.MatchString(name) {
-			if strings.Contains(name, "bitnami") && strings.Contains(name, "/valkey") {
-				i.folder, i.flags = "/bitnami/valkey/data", "VALKEY_EXTRA_FLAGS"
-			}
-			return i, true
-		}
+	i := slices.IndexFunc(images, func(i image) bool { return i.pattern.MatchString(name) })
+	if i < 0 {
+		return image{}, false
 	}
-	return image{}, false
+	return images[i], true
 }
 
 // plainImages have no entrypoint of their own.
@@ -61,43 +51,21 @@ func runsWords(name string) bool {
 	return known || plainImages.MatchString(name)
 }
 
-func extraFlags(name string) func(*Server, settings.Place, map[string]string) {
-	return func(s *Server, at settings.Place, env map[string]string) {
-		if value, set := env[name]; set {
-			words, err := settings.SplitWords(value)
-			if err != nil || value == "$"+name || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
-				s.misses(Settings, at, name, "add options to the server's command")
-				return
-			}
-			s.appended = append(s.appended, words...)
-		}
+// flags takes the options that a variable adds to the server's own.
+func (s *Server) flags(at settings.Place, name, value string) {
+	words, err := settings.SplitWords(value)
+	if err != nil || value == "$"+name || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
+		s.misses(Settings, at, name, "add options to the server's command")
+		return
 	}
-}
-
-func stack(s *Server, at settings.Place, env map[string]string) {
-	extraFlags("REDIS_ARGS")(s, at, env)
-	if dir := env["REDIS_DATA_DIR"]; dir != "" {
-		s.folder = dir
-	}
-	s.folder = cmp.Or(s.folder, "/data")
-	for _, name := range []string{"REDISEARCH_ARGS", "REDISJSON_ARGS", "REDISTIMESERIES_ARGS", "REDISBLOOM_ARGS",
-		"REDISGEARS_ARGS"} {
-		if strings.Contains(env[name], "--") || strings.Contains(env[name], "$") {
-			s.misses(Settings, at, name, "add options to the server's command")
-		}
-	}
+	s.appended = words
 }
 
 // bitnami takes the variables of the image (README, Configuration): an append-only file unless it is switched off.
-func bitnami(s *Server, at settings.Place, env map[string]string) {
-	prefix := "REDIS_"
-	if strings.Contains(s.folder, "valkey") {
-		prefix = "VALKEY_"
-	}
-	aof := "yes"
+func (s *Server) bitnami(at settings.Place, env map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		value := env[name]
-		short, ours := strings.CutPrefix(name, prefix)
+		short, ours := strings.CutPrefix(name, "REDIS_")
 		if !ours {
 			continue
 		}
@@ -106,12 +74,9 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 		}
 		switch short {
 		case "AOF_ENABLED":
-			if aof = strings.ToLower(value); !slices.Contains([]string{"yes", "no"}, aof) {
-				s.misses(Settings, at, name+" "+value, "be either")
-				aof = "no"
+			if !strings.EqualFold(value, "yes") { // else snapshots are saved by the image's own redis.conf
+				s.misses(Settings, at, name+" "+value, "be any settings of the image's own redis.conf")
 			}
-		case "EXTRA_FLAGS":
-			extraFlags(name)(s, at, env)
 		case "DISABLE_COMMANDS":
 			for _, command := range strings.Split(value, ",") {
 				s.overrides = append(s.overrides,
@@ -119,22 +84,14 @@ func bitnami(s *Server, at settings.Place, env map[string]string) {
 			}
 		case "REPLICATION_MODE":
 			if value == "slave" || value == "replica" {
-				host := cmp.Or(env[prefix+"MASTER_HOST"], env[prefix+"PRIMARY_HOST"], "another server")
+				host := cmp.Or(env["REDIS_MASTER_HOST"], env["REDIS_PRIMARY_HOST"], "another server")
 				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
 			} else if value != "master" && value != "" {
 				s.misses(Settings, at, name+" "+value, "be a replica's")
 			}
-		case "RDB_POLICY", "RDB_POLICY_DISABLED":
-			if aof != "yes" || env[prefix+"AOF_ENABLED"] == "no" {
-				s.misses(Settings, at, name, "change when snapshots are saved")
-			}
 		}
 	}
-	if strings.EqualFold(env[prefix+"AOF_ENABLED"], "no") && !strings.Contains(env[prefix+"EXTRA_FLAGS"], "--save") {
-		s.misses(Settings, at, "which snapshots the image's own redis.conf saves",
-			"be any: give --save in "+prefix+"EXTRA_FLAGS")
-	}
-	s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "appendonly", Args: []string{aof}})
+	s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "appendonly", Args: []string{"yes"}})
 }
 
 // inContainer is what a container's description says, in whatever format it stands.
@@ -146,10 +103,8 @@ type inContainer struct {
 	fromFiles      map[string]string // variables of files, which env outranks
 	used           []string          // variables that the command has taken
 	envAt          settings.Place
-	file           string                 // that relative paths begin beside
-	named          func(name string) fate // what becomes of a named volume
-	unreadEnv      *settings.Place        // variables from somewhere that was not read
-	at             settings.Place         // of the command
+	unreadEnv      *settings.Place // variables from somewhere that was not read
+	at             settings.Place  // of the command
 }
 
 // set takes a variable; one without a value comes from whoever starts the container.
@@ -162,14 +117,9 @@ func (c *inContainer) set(pair string) {
 
 func (s *Server) contained(c inContainer) commandLine {
 	known, ok := imageOf(c.image)
-	s.folder = c.folder
-	if ok {
-		s.folder = cmp.Or(c.folder, known.folder)
-		if known.own && !c.hasEntry {
-			s.folder = known.folder
-		} else if known.own {
-			s.folder = c.folder
-		}
+	s.folder = cmp.Or(c.folder, known.folder)
+	if known.own {
+		s.folder = known.folder
 	}
 	s.variables(c, known, ok)
 	line := readCommand(c.at, append(slices.Clone(c.entry), c.command...))
@@ -177,12 +127,12 @@ func (s *Server) contained(c inContainer) commandLine {
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
-	case ok && known.own && !c.hasEntry && len(c.command) > 0 && line.wrong == "":
+	case known.own && (c.hasEntry || len(c.command) > 0) && line.wrong == "":
 		// Its entrypoint may ignore them, or its settings not count.
-		line.wrong = "arguments of this image"
+		line.wrong = "a command for this image"
 	case line.server != "" && !standard(line.server):
 		line.wrong = "the program " + line.server
-	case ok && !c.hasEntry && known.reads == nil && line.server == "" && line.wrong == "" && line.config == "" &&
+	case ok && !c.hasEntry && !known.own && line.server == "" && line.wrong == "" && line.config == "" &&
 		len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
@@ -208,23 +158,26 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 			c.env[name] = c.fromFiles[name]
 		}
 	}
-	if c.unreadEnv != nil && (!ok || !known.free) {
+	switch {
+	case c.unreadEnv == nil:
+	case ok && known.flags == "":
+		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
+	default:
 		s.misses(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
 	}
-	if c.unreadEnv != nil && ok && known.free {
-		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
-	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
-		special := ok && known.reads != nil && (strings.HasSuffix(name, "_EXTRA_FLAGS") || strings.HasSuffix(name, "_ARGS"))
-		if !inert(name) && !special && !(slices.Contains(c.used, name) && plainName(name)) &&
+		if !inert(name) && !(slices.Contains(c.used, name) && plainName(name)) &&
 			name != "ALLOW_EMPTY_PASSWORD" && name != "BITNAMI_DEBUG" {
 			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}
-	if ok && known.reads != nil && !(known.own && c.hasEntry) { // whose settings count for its own entrypoint
-		known.reads(s, c.envAt, c.env)
-		if known.own || len(s.appended) > 0 {
-			s.Flags = known.flags
-		}
+	if value, set := c.env[known.flags]; set {
+		s.flags(c.envAt, known.flags, value)
+	}
+	if known.own {
+		s.bitnami(c.envAt, c.env)
+	}
+	if known.own || len(s.appended) > 0 {
+		s.Flags = known.flags
 	}
 }

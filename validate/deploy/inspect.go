@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 func readInspect(d document) *Server {
@@ -45,12 +44,7 @@ func readInspect(d document) *Server {
 	}
 	s.assume(Alone, s.Place, "no other container or program sees its volumes, or changes its settings")
 	s.assume(Single, s.Place, "no other container runs on its volumes")
-	restart := text(host, "RestartPolicy", "Name")
-	kill, why := time.Duration(0), "nothing restarts it: whoever starts it may do so at once"
-	if restart != "" && restart != "no" {
-		kill, why = engineBackoff, "restart policy "+restart+" brings it back after 100ms"
-	}
-	s.returns(kill, line.sleep, engineReturns(why))
+	s.restarted(text(host, "RestartPolicy", "Name"), line.sleep)
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"example.org/lockproof/validate/settings"
 )
@@ -33,21 +34,19 @@ func (d document) namespace() string { return text(d.root, "metadata", "namespac
 
 func (p pod) in(steps ...any) settings.Place { return p.at(append(slices.Clone(p.path), steps...)...) }
 
-// object finds an object by kind and name, in the pod's namespace before one that is left open.
-func (p pod) object(kind, name string) (found *document) {
+// object finds an object by kind and name, in the pod's namespace or in one that is left open.
+func (p pod) object(kind, name string) *document {
 	for _, d := range p.all {
-		if text(d.root, "kind") != kind || text(d.root, "metadata", "name") != name {
-			continue
-		}
-		exact := d.namespace() == p.namespace()
-		if exact || found == nil && (d.namespace() == "" || p.namespace() == "") {
-			found = &d
-			if exact {
-				return found
-			}
+		if text(d.root, "kind") == kind && text(d.root, "metadata", "name") == name && d.near(p.document) {
+			return &d
 		}
 	}
-	return found
+	return nil
+}
+
+// near reports whether two objects may be in one namespace.
+func (d document) near(other document) bool {
+	return d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 }
 
 // owned reports whether an object was made by another of the same files, as a StatefulSet makes its pods.
@@ -66,9 +65,8 @@ func (d document) owned(all []document) bool {
 // differs reports whether two documents say different things of one object.
 func (d document) differs(other document) bool {
 	name := text(d.root, "metadata", "name")
-	sameSpace := d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		sameSpace && !reflect.DeepEqual(d.root, other.root)
+		d.near(other) && !reflect.DeepEqual(d.root, other.root)
 }
 
 func podOf(d document, all []document) (p pod, known bool) {
@@ -127,14 +125,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
-	switch {
-	case kind == "" || workload || slices.Contains(allowed["kubernetes kinds"], kind):
-	case kind == "VirtualService" && dig(d.root, "spec", "tcp") == nil && dig(d.root, "spec", "tls") == nil:
-		// of HTTP alone
-	case kind == "HorizontalPodAutoscaler":
-		s.misses(Single, d.at("kind"), "a HorizontalPodAutoscaler",
-			"start a second server: leave it out, or give a workload of its own to each node")
-	default:
+	s.provides(d)
+	if kind != "" && !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
 		s.misses(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
 	}
 }
@@ -142,9 +134,8 @@ func (s *Server) object(d document) {
 // beside judges a container of the same files that is no server.
 func (p pod) beside(s *Server, at settings.Place, who string, c any) {
 	for _, m := range list(dig(c, "volumeMounts")) {
-		for _, source := range p.sources(m) {
-			s.touches(at, who, source, dig(m, "readOnly") == true)
-		}
+		_, source, _ := p.volume(text(m, "name"), m)
+		s.touches(at, who, source, dig(m, "readOnly") == true)
 	}
 	p.reach(s, at, who, c)
 	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")))
@@ -164,33 +155,22 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 
 func (p pod) container(name string, i int, c any) *Server {
 	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i),
-		labels: asMap(dig(p.root, "spec", "template", "metadata", "labels"))}
-	if s.Workload = p.kind + " " + text(p.root, "metadata", "name"); p.kind == "Pod" {
-		s.labels = asMap(dig(p.root, "metadata", "labels"))
-	}
+		Workload: p.kind + " " + text(p.root, "metadata", "name")}
 	if p.kind != "Pod" {
-		s.allowed(p.document, p.root["spec"], "the key", allowed["kubernetes workload"], "spec")
+		s.allowed(p.at, p.root["spec"], allowed["kubernetes workload"], "spec")
 	}
-	s.allowed(p.document, p.spec, "the key", allowed["kubernetes pod"], p.path...)
-	s.allowed(p.document, c, "the key", allowed["kubernetes container"], append(slices.Clone(p.path), "containers", i)...)
+	s.allowed(p.in, p.spec, allowed["kubernetes pod"])
+	s.allowed(p.in, c, allowed["kubernetes container"], "containers", i)
 	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
-	at := append(slices.Clone(p.path), "securityContext")
-	s.allowed(p.document, dig(p.spec, "securityContext"), "the key", security, at...)
-	s.allowed(p.document, dig(c, "securityContext"), "the key", security,
-		append(slices.Clone(p.path), "containers", i, "securityContext")...)
+	s.allowed(p.in, dig(p.spec, "securityContext"), security, "securityContext")
+	s.allowed(p.in, dig(c, "securityContext"), security, "containers", i, "securityContext")
 	above := p.root
 	for _, step := range p.path[:len(p.path)-1] {
 		above = asMap(above[step.(string)])
 	}
+	s.labels = asMap(dig(above, "metadata", "labels"))
 	s.told(p.in(), dig(above, "metadata", "annotations"))
 	p.storage(s, i, c)
-	if again := text(p.spec, "restartPolicy"); !slices.Contains([]string{"", "Always", "OnFailure"}, again) {
-		for i, m := range s.mounts { // a pod that ended is made anew, and its volumes with it
-			if len(m.fate.lost)+len(m.fate.doubted) > 0 {
-				s.mounts[i].fate.doubted = append(slices.Clone(m.fate.doubted), settings.Kill)
-			}
-		}
-	}
 	line := s.contained(p.described(s, i, c))
 	s.loadConfig()
 	p.initial(s)
@@ -209,10 +189,7 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
-		switch in.env[name] = text(v, "value"); {
-		case text(v, "valueFrom", "fieldRef", "fieldPath") == "metadata.name" && p.kind == "StatefulSet":
-			in.env[name] = text(p.root, "metadata", "name") + "-0"
-		case dig(v, "valueFrom") != nil:
+		if in.env[name] = text(v, "value"); dig(v, "valueFrom") != nil {
 			in.env[name] = "$" + name
 		}
 	}
@@ -225,18 +202,16 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 			in.fromFiles[key] = fmt.Sprint(value)
 		}
 	}
-	for key, into := range map[string]*[]string{"args": &in.command, "command": &in.entry} {
-		all, err := words(dig(c, key))
-		if err != nil {
-			s.misses(Program, p.in("containers", i, key), "a command with "+err.Error(), "be any")
-		}
+	read := func(key string) []string {
+		all := s.words(p.in("containers", i, key), dig(c, key))
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
 			}
 		}
-		*into = expandKubernetes(all, in.env)
+		return expandKubernetes(all, in.env)
 	}
+	in.entry, in.command = read("command"), read("args")
 	for _, key := range []string{"command", "args"} {
 		if dig(c, key) != nil {
 			in.at = p.in("containers", i, key)
@@ -277,26 +252,21 @@ func (p pod) initial(s *Server) {
 			continue
 		}
 		p.reach(s, at, who, c)
-		seen := &Server{}
+		seen := false
 		for _, m := range list(dig(c, "volumeMounts")) {
-			for _, source := range p.sources(m) {
-				s.commands(at, who, source, dig(m, "readOnly") == true)
-				host := slices.ContainsFunc(s.hosts, func(h string) bool { return overlap(h, source) })
-				for _, other := range s.mounts {
-					if (host || overlap(other.source, source)) && dig(m, "readOnly") != true {
-						seen.mounts = append(seen.mounts, other)
-					}
-				}
-			}
+			_, source, _ := p.volume(text(m, "name"), m)
+			s.commands(at, who, source, dig(m, "readOnly") == true)
+			seen = seen || dig(m, "readOnly") != true &&
+				slices.ContainsFunc(s.mounts, func(other mount) bool { return overlap(other.source, source) })
 		}
-		if len(seen.mounts) > 0 || len(all) == 0 {
+		if seen || len(all) == 0 {
 			s.misses(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
 				settings.PowerLoss)
 		}
-		if s.config != nil && s.config.name == "" && seen.mountOf(s.config.path) != nil {
+		if seen && s.config != nil && s.config.name == "" {
 			s.misses(Settings, at, who, "write the settings")
 		}
-		if len(seen.mounts) == 0 && clientImage.MatchString(text(c, "image")) {
+		if !seen && clientImage.MatchString(text(c, "image")) {
 			s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
 		}
 	}
@@ -315,15 +285,6 @@ func number(value any, otherwise int) int {
 
 func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
-	surge := func(key, otherwise string) bool {
-		n := fmt.Sprint(cmp.Or(dig(spec, key, "rollingUpdate", "maxSurge"), any(otherwise)))
-		if n != "0" && n != "0%" {
-			s.lacks(Single, p.at("spec", key),
-				fmt.Sprintf("an update of a %s with maxSurge %s starts the new pod beside the old one: it loads the data while "+
-					"the old one still grants locks: use a StatefulSet", p.kind, n), settings.Shutdown)
-		}
-		return n != "0" && n != "0%"
-	}
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
 	s.several(replicas)
 	switch p.kind {
@@ -333,30 +294,62 @@ func (p pod) updates(s *Server) {
 			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server",
 				settings.Shutdown)
 		}
-	case "DaemonSet":
-		if surge("updateStrategy", "0"); !p.pinnedByName() {
-			s.count = -1 // one on each machine
-		}
-	default: // (kubernetes.io, Deployments, Recreate Deployment)
-		if !p.onePod() && (p.kind != "Deployment" || text(spec, "strategy", "type") == "Recreate" ||
-			!surge("strategy", "25%")) {
-			s.lacks(Single, p.at("kind"),
-				fmt.Sprintf("a pod of a %s that is deleted or evicted is replaced while it still runs: use a StatefulSet, or a "+
-					"claim of ReadWriteOncePod", p.kind), settings.Shutdown)
-		}
+	case "Deployment": // (kubernetes.io, Deployments, Recreate Deployment)
+		s.lacks(Single, p.at("kind"), "a Deployment may start the new pod beside the old one, at an update or when one is "+
+			"deleted or evicted: it loads the data while the old one still grants locks: use a StatefulSet", settings.Shutdown)
+	default:
+		s.misses(Single, p.at("kind"), "a server in a "+p.kind, "run beside another one: use a StatefulSet")
 	}
-	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" && p.kind != "DaemonSet" {
+	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" {
 		s.lacks(Single, p.at("spec", "replicas"),
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
 }
 
-// onePod reports whether the pod has a claim that one pod at a time may use, so that a second one waits.
-func (p pod) onePod() bool {
-	return slices.ContainsFunc(list(dig(p.spec, "volumes")), func(v any) bool {
-		claim := p.object("PersistentVolumeClaim", text(v, "persistentVolumeClaim", "claimName"))
-		modes := list(dig(objectRoot(claim), "spec", "accessModes"))
-		return len(modes) == 1 && modes[0] == "ReadWriteOncePod"
-	})
+// probes judges what kubelet runs in the container, and whether it ends a sleep.
+func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
+	at := func(keys ...any) settings.Place { return p.in(append([]any{"containers", i}, keys...)...) }
+	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
+		if command := dig(c, key, "exec", "command"); command != nil {
+			s.beside(at(key), key, joined(command), Settings)
+		}
+	}
+	if limit := probeLimit(c); limit > 0 && sleep >= limit {
+		s.lacks(Restart, at("livenessProbe"),
+			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
+				"give it a startupProbe that waits longer", sleep, limit))
+	}
+	for _, key := range []string{"postStart", "preStop"} {
+		hook := dig(c, "lifecycle", key)
+		command := joined(dig(hook, "exec", "command"))
+		switch {
+		case hook == nil || dig(hook, "sleep") != nil:
+		case dig(hook, "exec") == nil:
+			s.misses(Settings, at("lifecycle", key), key, "change settings or data by a request")
+		case key == "postStart":
+			s.beside(at("lifecycle", key), key, command, Settings)
+		default:
+			s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown)
+		}
+	}
+	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
+		s.lacks(Single, p.in("terminationGracePeriodSeconds"),
+			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start "+
+				"beside it: leave it out", settings.Shutdown)
+	}
+}
+
+// probeLimit is how long a container may say nothing after its start until its liveness probe has it killed
+// (Kubernetes, Configure Probes); 0 where there is none. A startup probe holds it back.
+func probeLimit(c any) time.Duration {
+	probe := dig(c, "livenessProbe")
+	if startup := dig(c, "startupProbe"); startup != nil {
+		probe = startup
+	}
+	if probe == nil {
+		return 0
+	}
+	return time.Duration(number(dig(probe, "initialDelaySeconds"), 0)+
+		number(dig(probe, "periodSeconds"), 10)*number(dig(probe, "failureThreshold"), 3)) * time.Second
 }

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -28,45 +27,14 @@ func (p pod) storage(s *Server, i int, c any) {
 		if !found {
 			f = doubtful("not understood: the volume %s is not in the pod", text(m, "name"))
 		}
-		s.allowed(p.document, m, "the key", allowed["kubernetes volumeMount"],
-			append(slices.Clone(p.path), "containers", i, "volumeMounts", n)...)
-		stable, each := p.named(text(m, "subPathExpr"), c)
-		if !stable {
-			f.doubted, f.why = moved,
-				fmt.Sprintf("subPathExpr %s may be another folder for a pod that is made anew", text(m, "subPathExpr"))
-		}
+		s.allowed(p.in, m, allowed["kubernetes volumeMount"], "containers", i, "volumeMounts", n)
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}
-		s.hosts = append(s.hosts, p.sources(m)[1:]...)
-		own := source == p.ownVolume(text(m, "name")) ||
-			p.kind == "DaemonSet" && strings.HasPrefix(source, "/") && !strings.HasPrefix(source, podVolumes)
 		readOnly, known := truth(dig(m, "readOnly"))
 		s.mounts = append(s.mounts, mount{at: at, target: text(m, "mountPath"), fate: f, source: source,
-			readOnly: readOnly || !known, each: own || each, load: load})
+			readOnly: readOnly || !known, each: source == p.ownVolume(text(m, "name")), load: load})
 	}
-	if log := text(c, "terminationMessagePath"); log != "" && log != "/dev/termination-log" {
-		s.mounts = append(s.mounts, mount{at: p.in("containers", i, "terminationMessagePath"), target: log,
-			fate: gone("the container's message is written over %s", log)})
-	}
-}
-
-// named tells of a folder's name with variables whether a pod that is made anew has the same, and each of several its
-// own: a StatefulSet keeps the names of its pods.
-func (p pod) named(expression string, c any) (stable, each bool) {
-	stable = true
-	for _, found := range kubernetesVariable.FindAllStringSubmatch(expression, -1) {
-		field := ""
-		for _, v := range list(dig(c, "env")) {
-			if text(v, "name") == found[1] {
-				field = text(v, "valueFrom", "fieldRef", "fieldPath")
-			}
-		}
-		pods := field == "metadata.name" && p.kind == "StatefulSet"
-		each = each || pods
-		stable = stable && (pods || field == "metadata.namespace")
-	}
-	return stable, each
 }
 
 // ownVolume names a volume that the pod has for itself, for a comparison with other pods'.
@@ -110,10 +78,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
 			continue
 		}
-		if f := p.retention(); len(f.doubted) > 0 {
-			return f, own, true
-		}
-		return p.bound(name, own), own, true
+		return p.retention(), own, true
 	}
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if text(v, "name") != name {
@@ -147,11 +112,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 			}
 			return f, path.Join(text(v, "hostPath", "path"), text(m, "subPath")), true
 		case "persistentVolumeClaim":
-			claimed := text(v, kind, "claimName")
-			return p.bound(name, p.claimOf(claimed)), p.claimOf(claimed), true
-		case "configMap", "secret", "projected", "downwardAPI", "csi", "image", "gitRepo":
-			return fate{doubted: moved,
-				why: fmt.Sprintf("the volume %s is made with the pod, and may go with it: use a claim", name)}, own, true
+			return fate{}, p.claimOf(text(v, kind, "claimName")), true
 		}
 		return doubtful("not understood: a volume of kind %s; it could lose what is written to it: use a claim", kind), own,
 			true
@@ -168,107 +129,27 @@ var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure
 	`linodebs\.csi\.linode\.com|` +
 	`block\.csi\.vultr\.com|rancher\.io/local-path)$`)
 
-// claims are what may bind a volume of the pod: the claim of its name, those that were made of its template, or that;
-// nil for one that was not given.
-func (p pod) claims(name, source string) (all []any) {
-	for _, v := range list(dig(p.spec, "volumes")) {
-		if of := text(v, "persistentVolumeClaim", "claimName"); text(v, "name") == name && of != "" {
-			all = []any{objectRoot(p.object("PersistentVolumeClaim", of))}
-		}
+// provides judges a class of volumes, or a volume, that was given: any claim of the pod may be bound to it.
+func (s *Server) provides(d document) {
+	name, spec := text(d.root, "metadata", "name"), d.root["spec"]
+	f := fate{}
+	switch text(d.root, "kind") {
+	case "StorageClass":
+		f = madeBy("the class "+name, text(d.root, "provisioner"), d.root["mountOptions"], d.root["parameters"])
+	case "PersistentVolume":
+		f = madeBy("the volume "+name, text(spec, "csi", "driver"), dig(spec, "mountOptions"),
+			dig(spec, "csi", "volumeAttributes"))
 	}
-	for _, template := range list(dig(p.root, "spec", "volumeClaimTemplates")) {
-		if text(template, "metadata", "name") != name {
-			continue
-		}
-		all = nil
-		for _, d := range p.all {
-			if text(d.root, "kind") == "PersistentVolumeClaim" && p.claimOf(text(d.root, "metadata", "name")) == source {
-				all = append(all, d.root)
-			}
-		}
-		if len(all) == 0 {
-			all = []any{template}
-		}
+	if f.why != "" {
+		s.lacks(Data, d.at("metadata"), f.why)
 	}
-	return all
-}
-
-// mayBind reports whether a PersistentVolume may be a claim's: the claim that it names is, or the one that names it, or
-// one of its class.
-func (p pod) mayBind(claim any, source string, volume document) bool {
-	if ref := text(volume.root, "spec", "claimRef", "name"); ref != "" {
-		return p.claimOf(ref) == source
-	}
-	if bound := text(claim, "spec", "volumeName"); bound != "" {
-		return bound == text(volume.root, "metadata", "name")
-	}
-	return claim == nil || classOf(claim) == classOf(volume.root)
-}
-
-// bound judges a volume of the pod by each claim that may bind it.
-func (p pod) bound(name, source string) fate {
-	for _, claim := range p.claims(name, source) {
-		if f := p.claim(claim, source); f.why != "" {
-			return f
-		}
-	}
-	return fate{}
-}
-
-// claim judges the volume that a claim binds to, as far as one that may be it, or the class that makes it, was given.
-func (p pod) claim(object any, source string) fate {
-	class, claim := classOf(object), dig(object, "spec")
-	for _, d := range p.all {
-		name, spec := text(d.root, "metadata", "name"), d.root["spec"]
-		switch text(d.root, "kind") {
-		case "StorageClass":
-			if standard := class == "" && dig(claim, "storageClassName") == nil && isDefault(d); name != class && !standard {
-				continue
-			}
-			if f := madeBy("the class "+name, text(d.root, "provisioner"), d.root["mountOptions"],
-				d.root["parameters"]); f.why != "" {
-				return f
-			}
-		case "PersistentVolume":
-			if !p.mayBind(object, source, d) {
-				continue
-			}
-			host, driver := text(spec, "hostPath", "path")+text(spec, "local", "path"), text(spec, "csi", "driver")
-			if host != "" {
-				driver = onMachineDriver
-			}
-			f := madeBy("the volume "+name, driver, dig(spec, "mountOptions"), dig(spec, "csi", "volumeAttributes"))
-			if host != "" && f.why == "" {
-				f = onMachine(host)
-			}
-			if host != "" && !hostnames(dig(spec, "nodeAffinity", "required", "nodeSelectorTerms")) {
-				f.doubted, f.why = moved,
-					fmt.Sprintf("the volume %s lies on one machine, and nothing pins its pod there: give it a nodeAffinity by "+
-						"kubernetes.io/hostname", name)
-			}
-			if f.why != "" {
-				return f
-			}
-		}
-	}
-	return fate{}
-}
-
-// onMachineDriver is that of a volume that is a folder of a machine.
-const onMachineDriver = "kubernetes.io/no-provisioner"
-
-// isDefault reports whether a class counts for a claim that names none, by its annotation or the older one.
-func isDefault(class document) bool {
-	all := asMap(dig(class.root, "metadata", "annotations"))
-	return slices.ContainsFunc(sortedKeys(all), func(name string) bool {
-		return strings.HasSuffix(name, "/is-default-class") && all[name] == "true"
-	})
 }
 
 // madeBy judges what a driver makes under some options and parameters, of a class or of a volume alike.
 func madeBy(what, driver string, options, parameters any) fate {
 	if !diskDrivers.MatchString(driver) {
-		return doubtful("not understood: the driver %q of %s; it could lose what is written to it", driver, what)
+		return doubtful("not understood: the driver %q of %s; it could lose what is written to it (give the class and the "+
+			"volume of its own claim alone)", driver, what)
 	}
 	if option := oddOption(joined(options)...); option != "" {
 		return doubtful("not understood: the mount option %s of %s; it could undo what fsync promises", option, what)
@@ -281,89 +162,36 @@ func madeBy(what, driver string, options, parameters any) fate {
 	return fate{}
 }
 
-// classOf is the class of a claim or a volume. The annotation outranks the key (Kubernetes, Persistent Volumes).
-func classOf(object any) string {
-	return cmp.Or(text(object, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class"),
-		text(object, "spec", "storageClassName"))
-}
-
-// sources are a mount's own source, and the folders of machines that its claim may be bound to.
-func (p pod) sources(m any) []string {
-	_, source, _ := p.volume(text(m, "name"), m)
-	all, claims := []string{source}, p.claims(text(m, "name"), source)
-	for _, d := range p.all {
-		host := text(d.root, "spec", "hostPath", "path") + text(d.root, "spec", "local", "path")
-		if host != "" && text(d.root, "kind") == "PersistentVolume" &&
-			slices.ContainsFunc(claims, func(claim any) bool { return p.mayBind(claim, source, d) }) {
-			all = append(all, host)
-		}
-	}
-	return all
-}
-
 const hostname = "kubernetes.io/hostname"
 
 // pinned reports whether a pod stays on its machine: by its name, and by no other label, which several may have.
-func (p pod) pinned() bool { return p.kind == "DaemonSet" || p.pinnedByName() }
-
-func (p pod) pinnedByName() bool {
-	return text(p.spec, "nodeName") != "" || text(p.spec, "nodeSelector", hostname) != "" ||
-		hostnames(dig(p.spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
-			"nodeSelectorTerms"))
+func (p pod) pinned() bool {
+	return text(p.spec, "nodeName") != "" || text(p.spec, "nodeSelector", hostname) != ""
 }
 
-// hostnames reports whether the terms of a node's selector leave one machine.
-func hostnames(terms any) bool {
-	all := list(terms)
-	if len(all) != 1 {
-		return false
-	}
-	for _, e := range list(dig(all[0], "matchExpressions")) {
-		if text(e, "key") == hostname && text(e, "operator") == "In" && len(list(dig(e, "values"))) == 1 {
-			return true
-		}
-	}
-	for _, e := range list(dig(all[0], "matchFields")) {
-		if text(e, "key") == "metadata.name" && text(e, "operator") == "In" && len(list(dig(e, "values"))) == 1 {
-			return true
-		}
-	}
-	return false
-}
-
-// fromVolume reads a file of a volume that holds ConfigMaps. Of several sources, the last that may have it counts.
+// fromVolume reads a file of a volume that holds a ConfigMap.
 func (p pod) fromVolume(volume, file string) (content, name, lack string) {
 	for _, v := range list(dig(p.spec, "volumes")) {
-		if text(v, "name") != volume {
+		config := dig(v, "configMap")
+		if text(v, "name") != volume || config == nil {
 			continue
 		}
-		sources := []any{v}
-		if dig(v, "projected") != nil {
-			sources = list(dig(v, "projected", "sources"))
-		}
-		for _, source := range slices.Backward(sources) {
-			config := dig(source, "configMap")
-			of := cmp.Or(config, dig(source, "secret"))
-			key, listed := file, of != nil && dig(of, "items") == nil
-			for _, item := range list(dig(of, "items")) {
-				if text(item, "path") == file {
-					key, listed = text(item, "key"), true
-				}
-			}
-			object := p.object("ConfigMap", text(config, "name"))
-			switch content, has := dig(objectRoot(object), "data", key).(string); {
-			case !listed:
-			case config == nil:
-				return "", "", "the volume " + volume + " may have it from a Secret"
-			case object == nil:
-				return "", "", fmt.Sprintf("the ConfigMap %s is not in what was given", text(config, "name"))
-			case has:
-				return content, fmt.Sprintf("%s, ConfigMap %s, %s", object.file, text(config, "name"), key), ""
+		key := file
+		for _, item := range list(dig(config, "items")) {
+			if key = ""; text(item, "path") == file {
+				key = text(item, "key")
+				break
 			}
 		}
-		return "", "", fmt.Sprintf("the volume %s holds no ConfigMap with it", volume)
+		object := p.object("ConfigMap", text(config, "name"))
+		if object == nil {
+			return "", "", fmt.Sprintf("the ConfigMap %s is not in what was given", text(config, "name"))
+		}
+		if content, has := dig(object.root, "data", key).(string); has {
+			return content, fmt.Sprintf("%s, ConfigMap %s, %s", object.file, text(config, "name"), key), ""
+		}
 	}
-	return "", "", ""
+	return "", "", fmt.Sprintf("the volume %s holds no ConfigMap with it", volume)
 }
 
 func objectRoot(d *document) any {

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,33 +8,23 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// loadPaths are the folders of units and of quadlets below the root of a machine; what the first has replaces what a
-// later one has (systemd.unit(5), Unit File Load Path; podman-systemd.unit(5)).
-var loadPaths = map[string][]string{
-	".service": strings.Fields(`etc/systemd/system.control run/systemd/system.control run/systemd/transient
+// loadPath are the folders of units below the root of a machine; what the first has replaces what a later one has
+// (systemd.unit(5), Unit File Load Path).
+var loadPath = strings.Fields(`etc/systemd/system.control run/systemd/system.control run/systemd/transient
 	run/systemd/generator.early
-		etc/systemd/system etc/systemd/system.attached run/systemd/system run/systemd/system.attached run/systemd/generator
-		usr/local/lib/systemd/system usr/lib/systemd/system lib/systemd/system run/systemd/generator.late`),
-	".container": strings.Fields(`run/containers/systemd etc/containers/systemd usr/share/containers/systemd`),
-}
+	etc/systemd/system etc/systemd/system.attached run/systemd/system run/systemd/system.attached run/systemd/generator
+	usr/local/lib/systemd/system usr/lib/systemd/system lib/systemd/system run/systemd/generator.late`)
 
 // search gives the root of the machine that a unit is on, and the folders that its parts are looked for in, the first
 // that counts before the others. A unit that is in no such folder has its own alone.
 func search(file string) (root string, folders []string, inUse bool) {
 	dir, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		return "", []string{filepath.Dir(file)}, false
-	}
-	all, own := loadPaths[filepath.Ext(file)]
-	if !own {
-		all = loadPaths[".service"]
-	}
-	for _, below := range all {
+	for _, below := range loadPath {
 		prefix, found := strings.CutSuffix(dir, "/"+below)
-		if !found || below == "lib/systemd/system" && strings.HasSuffix(prefix, "/usr") {
+		if err != nil || !found || below == "lib/systemd/system" && strings.HasSuffix(prefix, "/usr") {
 			continue
 		}
-		for _, other := range all {
+		for _, other := range loadPath {
 			folders = append(folders, filepath.Join(prefix+"/", other))
 		}
 		return prefix, folders, true
@@ -73,27 +62,7 @@ func readUnit(unitFile given, more, others []given) (*unit, error) {
 		return nil, err
 	}
 	u.neighbours(folders, base)
-	if err := u.manager(); err != nil {
-		return nil, err
-	}
-	if filepath.Ext(base) == ".container" { // podman makes a service of it, which has drop-ins of its own
-		service := cmp.Or(u.last("Container.ServiceName", "").value, strings.TrimSuffix(base, ".container")) + ".service"
-		if inUse {
-			_, folders, _ = search(filepath.Join(root, "/etc/systemd/system", service))
-		}
-		return u, u.dropIns(folders, service, nil, nil)
-	}
-	return u, nil
-}
-
-// readMount reads a mount unit with its drop-ins.
-func readMount(g given, more, others []given) (*unit, error) {
-	root, folders, inUse := search(g.file)
-	u := &unit{file: g.file, root: root, inUse: inUse}
-	if err := u.read(g.file, g.text); err != nil {
-		return nil, err
-	}
-	return u, u.dropIns(folders, filepath.Base(g.file), more, others)
+	return u, u.manager()
 }
 
 // dropIns reads those of a name that were given, and then those that lie in some folders: of several of one name, the
@@ -107,7 +76,7 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 		if isFor(g, base) {
 			parts[filepath.Base(g.file)] = g
 		} else if !slices.ContainsFunc(others, func(other given) bool { return isFor(g, filepath.Base(other.file)) }) {
-			u.orphans = append(u.orphans, settings.Place{File: g.file})
+			u.orphan(g.file, "")
 		}
 	}
 	last := len(names) - 1
@@ -139,56 +108,57 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 	return nil
 }
 
-// neighbours finds what stands beside a unit and bears on it: mounts, timers that start it, folders of what it wants,
-// drop-ins of its other names, and what systemd-tmpfiles does at boot.
-func (u *unit) neighbours(folders []string, base string) {
-	each := func(folder, pattern string, do func(file, text string)) {
-		found, _ := filepath.Glob(filepath.Join(folder, pattern))
-		for _, file := range found {
-			if text, err := readText(file); err == nil {
-				do(file, text)
-			}
+// orphan is a drop-in for another name of a unit.
+func (u *unit) orphan(file, _ string) {
+	u.lacks(Settings, settings.Place{File: file}, "this drop-in is for another name than that of a unit that was given: "+
+		"systemd applies it if it is one of its own (Alias=)")
+}
+
+// eachFile does something with each file that a pattern finds.
+func eachFile(pattern string, do func(file, text string)) {
+	found, _ := filepath.Glob(pattern)
+	for _, file := range found {
+		if text, err := readText(file); err == nil {
+			do(file, text)
 		}
 	}
+}
+
+// neighbours finds what stands beside a unit and bears on it: mounts, timers that start it, folders of what it wants,
+// and drop-ins of its other names.
+func (u *unit) neighbours(folders []string, base string) {
+	starter := func(file, _ string) { u.starters = append(u.starters, file) }
 	for _, folder := range folders {
-		each(folder, "*.mount", func(file, text string) {
-			same := func(m *unit) bool { return filepath.Base(m.file) == filepath.Base(file) }
+		in := func(pattern string, do func(file, text string)) { eachFile(filepath.Join(folder, pattern), do) }
+		in("*.mount", func(file, text string) {
+			same := func(m mounted) bool { return filepath.Base(m.at.File) == filepath.Base(file) }
 			if strings.HasSuffix(folder, "run/systemd/generator") && exists(filepath.Join(u.root, "/etc/fstab")) {
 				return // which is read itself
 			}
-			if m, err := readMount(given{file, text}, nil, nil); err == nil && !slices.ContainsFunc(u.mounts, same) {
+			if m, err := readMount(given{file, text}); err == nil && !slices.ContainsFunc(u.mounts, same) {
 				u.mounts = append(u.mounts, m)
 			}
 		})
 		if prefix, instance, is := strings.Cut(base, "@"); is && strings.HasPrefix(instance, ".") {
-			each(folder, prefix+"@?*"+instance+".d/*.conf",
-				func(file, _ string) { u.orphans = append(u.orphans, settings.Place{File: file}) })
+			in(prefix+"@?*"+instance+".d/*.conf", u.orphan)
+		}
+		for _, alias := range u.words("Install.Alias") {
+			in(alias+".d/*.conf", u.orphan)
 		}
 		for _, ext := range starterForms {
-			each(folder, strings.TrimSuffix(base, filepath.Ext(base))+ext,
-				func(file, _ string) { u.starters = append(u.starters, file) })
+			in(strings.TrimSuffix(base, filepath.Ext(base))+ext, starter)
 		}
+		in("*.service.*/"+base, starter)
 		for _, pattern := range []string{"*.*", "*.d/*.conf"} { // and those of other names that start it
-			each(folder, pattern, func(file, text string) {
+			in(pattern, func(file, text string) {
 				if filepath.Base(file) != base && filepath.Base(filepath.Dir(file)) != base+".d" {
 					u.other(file, text, base)
 				}
 			})
 		}
-		each(folder, "*.service.*/"+base, func(file, _ string) { u.starters = append(u.starters, file) })
 		for _, key := range []string{"wants", "requires"} {
-			each(folder, base+"."+key+"/*", func(file, _ string) {
+			in(base+"."+key+"/*", func(file, _ string) {
 				u.lines = append(u.lines, assignment{settings.Place{File: file}, "Unit.Wants", filepath.Base(file)})
-			})
-		}
-		for _, alias := range u.words("Install.Alias") {
-			each(folder, alias+".d/*.conf", func(file, _ string) { u.orphans = append(u.orphans, settings.Place{File: file}) })
-		}
-	}
-	for _, folder := range []string{"etc", "run", "usr/local/lib", "usr/lib"} {
-		if u.inUse {
-			each(filepath.Join(u.root, "/", folder, "tmpfiles.d"), "*.conf", func(file, text string) {
-				u.tmpfiles = append(u.tmpfiles, readTmpfiles(file, text)...)
 			})
 		}
 	}
@@ -214,36 +184,6 @@ func (u *unit) other(file, text, base string) {
 // starterForms are units that start another one of their name.
 var starterForms = []string{".timer", ".path", ".socket"}
 
-// tmpfile is a line of tmpfiles.d(5).
-type tmpfile struct {
-	at              settings.Place
-	path, kind, age string
-}
-
-func readTmpfiles(file, text string) (all []tmpfile) {
-	for i, line := range strings.Split(text, "\n") {
-		if f := append(strings.Fields(line), "", "", "", "", "", ""); f[0] != "" && f[0][0] != '#' {
-			all = append(all, tmpfile{settings.Place{File: file, Line: i + 1}, f[1], f[0], f[5]})
-		}
-	}
-	return all
-}
-
-// weigh judges a line that is about the machine's folder that the server writes to: one that makes it or sets its
-// rights, without an age, removes nothing. Of a pattern, what comes before its first sign counts.
-func (t tmpfile) weigh(s *Server, dir string) {
-	begin := t.path[:strings.IndexAny(t.path+"*", "*?[%\"'\\")]
-	_, above := within(dir, t.path)
-	_, below := within(t.path, dir)
-	if begin != t.path {
-		above, below = strings.HasPrefix(dir+"/", begin), strings.HasPrefix(begin, dir+"/")
-	}
-	if (above || below) && (!strings.Contains("dvqQzZaAtThHmxX", t.kind[:1]) ||
-		t.age != "" && t.age != "-") {
-		s.misses(Data, t.at, t.kind+" "+t.path+" of tmpfiles.d", "remove or replace the data at boot, or once a day")
-	}
-}
-
 // dropInFolders are the names of the folders of drop-ins for a unit, the most particular first.
 func dropInFolders(base string) (names []string) {
 	ext := filepath.Ext(base)
@@ -262,8 +202,7 @@ func dropInFolders(base string) (names []string) {
 // isDropIn reports whether a file lies in a folder of drop-ins.
 func isDropIn(file string) bool {
 	dir := filepath.Base(filepath.Dir(file))
-	return filepath.Ext(file) == ".conf" && (strings.HasSuffix(dir, "service.d") ||
-		strings.HasSuffix(dir, "container.d") || strings.HasSuffix(dir, "mount.d"))
+	return filepath.Ext(file) == ".conf" && (strings.HasSuffix(dir, "service.d") || strings.HasSuffix(dir, "mount.d"))
 }
 
 func sameFile(a, b string) bool {

@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -55,57 +54,205 @@ func fileSystem(what, kind, device, options string) fate {
 	return fate{}
 }
 
-// mountUnit takes what a mount unit makes of a folder of the machine.
-func (s *Server) mountUnit(u *unit) {
-	where := u.last("Mount.Where", "")
-	f := fileSystem(where.value, u.last("Mount.Type", "").value, u.last("Mount.What", "").value,
-		u.last("Mount.Options", "").value)
-	if where.value == "/" && f.why == "" { // what lies in memory below a disk is known by its name
-		return
-	}
-	early := slices.Concat(u.words("Unit.Before"), u.words("Install.WantedBy"), u.words("Install.RequiredBy"))
-	waits := slices.ContainsFunc(s.needs, func(need string) bool {
-		_, below := within(need, where.value)
-		return below || need == filepath.Base(u.file)
-	})
-	if !waits && !slices.Contains(early, "local-fs.target") && len(f.lost)+len(f.doubted) == 0 {
-		f = fate{doubted: []settings.Crash{settings.PowerLoss},
-			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: "+
-				"add RequiresMountsFor=%[1]s to its unit", where.value)}
-	}
-	for i, m := range s.mounts {
-		same := sameFile(m.at.File, where.at.File) && m.at.Line == where.at.Line
-		if m.on > 0 && m.source == "" && m.target == where.value && !same {
-			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", where.value, m.at, where.at)
-			s.mounts[i].fate = f
-		}
-	}
-	for i, m := range s.mounts { // what a container or a unit sees of that folder under another path
-		switch _, below := within(m.source, where.value); {
-		case m.source == "" || !below || len(where.value) < m.on:
-		case m.on > 0 || m.fate.why == onMachine(m.source).why:
-			s.mounts[i].fate, s.mounts[i].on = f, len(where.value)
-		default: // which is lost in other ways too
-			s.mounts[i].fate = fate{slices.Concat(m.fate.lost, f.lost), slices.Concat(m.fate.doubted, f.doubted), m.fate.why}
-		}
-	}
-	if s.onMachine() { // and what a unit mounts over it counts before it
-		s.mounts = slices.Insert(s.mounts, 0, mount{at: where.at, target: where.value, fate: f, on: len(where.value)})
-	}
+// mounted is a file system of the machine, by a line of fstab or by a mount unit.
+type mounted struct {
+	at                         settings.Place
+	what, where, kind, options string
+	early                      bool // local-fs.target waits for it
 }
 
-// needed are the folders, and the units by name, without which systemd does not start a unit (systemd.unit(5),
-// RequiresMountsFor; systemd.exec(5), Implicit Dependencies).
-func (u *unit) needed() (all []string) {
-	all = append(u.words("Unit.RequiresMountsFor"), u.words("Service.WorkingDirectory")...)
-	for _, name := range u.words("Service.StateDirectory") {
-		name, _, _ = strings.Cut(name, ":")
-		all = append(all, path.Join(unitFolders["State"], name))
+// readMount reads a mount unit with the drop-ins that lie where systemd looks.
+func readMount(g given) (mounted, error) {
+	_, folders, _ := search(g.file)
+	u := &unit{file: g.file}
+	err := u.read(g.file, g.text)
+	if err == nil {
+		err = u.dropIns(folders, filepath.Base(g.file), nil, nil)
 	}
-	for _, name := range append(u.words("Unit.Requires"), u.words("Unit.BindsTo")...) {
-		if slices.Contains(u.words("Unit.After"), name) {
-			all = append(all, name)
+	value := func(key string) string { return u.last("Mount."+key, "").value }
+	early := slices.Concat(u.words("Unit.Before"), u.words("Install.WantedBy"), u.words("Install.RequiredBy"))
+	return mounted{u.last("Mount.Where", "").at, value("What"), value("Where"), value("Type"), value("Options"),
+		slices.Contains(early, "local-fs.target")}, err
+}
+
+// fstab are the mount units that systemd makes of /etc/fstab (systemd-fstab-generator(8)).
+func (u *unit) fstab() (all []mounted) {
+	file := filepath.Join(u.root, "/etc/fstab")
+	text, _ := readText(file)
+	for i, line := range strings.Split(text, "\n") {
+		f := append(strings.Fields(line), "", "", "", "")
+		if where := fstabEscapes.Replace(f[1]); !isComment(line) && filepath.IsAbs(where) {
+			all = append(all, mounted{settings.Place{File: file, Line: i + 1}, f[0], where, f[2], f[3],
+				!lateMount.MatchString(f[3])})
 		}
 	}
 	return all
 }
+
+// fstabEscapes are those of fstab(5).
+var fstabEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// lateMount is an option with which a start does not wait for a mount.
+var lateMount = regexp.MustCompile(`(?:^|,)(?:nofail|noauto|_netdev)(?:,|$)`)
+
+// mounted takes what a mount makes of a folder of the machine.
+func (s *Server) mounted(m mounted) {
+	if !s.onMachine() {
+		s.misses(Data, m.at, "a mount of the machine below a container's volumes", "be memory: judge one without the other")
+		return
+	}
+	f := fileSystem(m.where, m.kind, m.what, m.options)
+	if m.where == "/" && f.why == "" { // what lies in memory below a disk is known by its name
+		return
+	}
+	waits := s.unit != nil && slices.ContainsFunc(s.unit.words("Unit.RequiresMountsFor"), func(need string) bool {
+		_, below := within(need, m.where)
+		return below
+	})
+	if !waits && !m.early && len(f.lost)+len(f.doubted) == 0 {
+		f = fate{doubted: []settings.Crash{settings.PowerLoss},
+			why: fmt.Sprintf("nothing says that %s is mounted before the server starts at boot, which begins empty without it: "+
+				"add RequiresMountsFor=%[1]s to its unit", m.where)}
+	}
+	for i, other := range s.mounts {
+		same := sameFile(other.at.File, m.at.File) && other.at.Line == m.at.Line
+		if other.unit && other.target == m.where && !same {
+			f = doubtful("%s is mounted by %s and by %s, and which of them counts is not known", m.where, other.at, m.at)
+			s.mounts[i].fate = f
+		}
+	}
+	// what a unit mounts over it counts before it
+	s.mounts = slices.Insert(s.mounts, 0, mount{at: m.at, target: m.where, fate: f, unit: true})
+}
+
+// ordersOnly are keys by which a unit names another one without starting it (systemd.unit(5)).
+var ordersOnly = regexp.MustCompile(`^\s*(?:[#;]|(?:After|Before|PartOf|Conflicts|Requisite|Alias|Also|` +
+	`Description|Documentation)\s*=)`)
+
+// namedBy reports whether a unit or a drop-in names another unit in a line that may start it.
+func namedBy(text, base string) bool {
+	name := regexp.QuoteMeta(strings.TrimSuffix(base, filepath.Ext(base)))
+	starts := regexp.MustCompile(`(?:^|[\s=])` + regexp.QuoteMeta(base) + `(?:$|[\s"'])|` +
+		`systemctl .*\b` + name + `(?:$|[\s"';&|])`)
+	return slices.ContainsFunc(strings.Split(text, "\n"),
+		func(line string) bool { return starts.MatchString(line) && !ordersOnly.MatchString(line) })
+}
+
+// manager takes what systemd and the dynamic loader of the machine give to every service, before the unit's own lines:
+// DefaultX= of system.conf is X= of each (systemd-system.conf(5)), and ld.so.preload is loaded into each (ld.so(8)).
+func (u *unit) manager() error {
+	if !u.inUse {
+		return nil
+	}
+	all := &unit{}
+	for _, pattern := range strings.Fields("usr/lib/systemd/system.conf etc/systemd/system.conf " +
+		"usr/lib/systemd/system.conf.d/*.conf usr/local/lib/systemd/system.conf.d/*.conf " +
+		"run/systemd/system.conf.d/*.conf etc/systemd/system.conf.d/*.conf") {
+		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
+		for _, file := range found {
+			text, err := readText(file)
+			if err == nil {
+				err = all.read(file, text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	var lines []assignment
+	for _, a := range all.lines {
+		if key, is := strings.CutPrefix(a.key, "Manager.Default"); is {
+			lines = append(lines, assignment{a.at, "Service." + key, a.value})
+		}
+	}
+	preload := filepath.Join(u.root, "/etc/ld.so.preload")
+	if text, err := readText(preload); err == nil && strings.TrimSpace(text) != "" {
+		lines = append(lines, assignment{settings.Place{File: preload}, "Service.Environment", "LD_PRELOAD=" + preload})
+	}
+	u.lines = append(lines, u.lines...)
+	u.mounts = append(u.fstab(), u.mounts...)
+	for _, pattern := range jobs {
+		eachFile(filepath.Join(u.root, "/", pattern),
+			func(file, text string) { u.beside = append(u.beside, given{file, text}) })
+	}
+	return nil
+}
+
+// jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8),
+// systemd-rc-local-generator(8), tmpfiles.d(5)).
+var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* " +
+	"var/spool/cron/crontabs/* etc/tmpfiles.d/*.conf run/tmpfiles.d/*.conf usr/local/lib/tmpfiles.d/*.conf " +
+	"usr/lib/tmpfiles.d/*.conf")
+
+// others breaks the link Alone for each unit, job or line of tmpfiles.d of the machine that names the data or the
+// settings.
+func (s *Server) others() {
+	places, unit := []string{s.shared()}, ""
+	if s.unit != nil {
+		places, unit = []string{s.dir()}, filepath.Base(s.unit.file)
+	}
+	if s.config != nil && s.onMachine() {
+		places = append(places, s.config.path)
+	}
+	for i, place := range places { // as far as a text has it in one word
+		if end := strings.IndexFunc(place, betweenWords); end >= 0 {
+			places[i] = place[:end]
+		}
+	}
+	for _, other := range s.jobs {
+		if other.isTable() && !s.persists() {
+			continue
+		}
+		if line, found := other.names(unit, places); found {
+			s.misses(Alone, settings.Place{File: other.file, Line: line},
+				filepath.Base(other.file)+", which runs on the same machine", "change or remove the server's data, or stop it")
+		}
+	}
+}
+
+var (
+	// restricts are keys that only take something away from a service, or let it write where its commands say.
+	restricts = regexp.MustCompile(`^\s*(?:(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)|` +
+		`RequiresMountsFor|WantsMountsFor|Documentation|Description|Condition\w+|Assert\w+)\s*=`)
+	// makes is a line of tmpfiles.d that makes a folder or sets rights, and without an age removes nothing.
+	makes = regexp.MustCompile(`^\s*[dvqQzZaAtThHmxX][!+=~^$-]*\s+[^\s"']+` +
+		`(?:(?:\s+\S+){0,3}|(?:\s+\S+){3}\s+-(?:\s.*)?)\s*$`)
+	directory = regexp.MustCompile(`^\s*(State|Runtime|Cache|Logs|Configuration)Directory\s*=`)
+)
+
+func (g given) isTable() bool { return filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d" }
+
+// names is the first line of what runs on a machine beside a unit that names one of some places, the unit, or a client.
+func (g given) names(base string, places []string) (line int, found bool) {
+	service, table, of := filepath.Ext(g.file) == ".service", g.isTable(), &unit{file: g.file}
+	for i, text := range strings.Split(g.text, "\n") {
+		folder := ""
+		if m := directory.FindStringSubmatch(text); service && m != nil {
+			folder = unitFolders[m[1]]
+		}
+		switch {
+		case isComment(text), service && restricts.MatchString(text), table && makes.MatchString(text):
+			continue
+		case service && talker.MatchString(text), !service && !table && (commander.MatchString(text) || namedBy(text, base)):
+			return i + 1, true
+		}
+		for _, word := range strings.FieldsFunc(text, betweenWords) {
+			if service || table {
+				word, _ = of.specified(word)
+			}
+			if folder != "" {
+				word = filepath.Join(folder, word)
+			}
+			if open := strings.IndexAny(word, `*?[{%\`); open >= 0 { // any file that begins so
+				word = filepath.Dir(word[:open] + "x")
+			}
+			if filepath.IsAbs(word) && filepath.Clean(word) != "/" && slices.ContainsFunc(places,
+				func(place string) bool { return filepath.IsAbs(place) && overlap(place, word) }) {
+				return i + 1, true
+			}
+		}
+	}
+	return 0, false
+}
+
+func betweenWords(r rune) bool { return strings.ContainsRune(" \t;:,&|()<>=\"'`", r) }

@@ -13,11 +13,9 @@ import (
 // programFolders are those of a container from which programs, libraries and their settings are loaded. A server is
 // known by its place in them, so that nothing elsewhere is run in its place.
 var (
-	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh " +
-		"/redis-stack.conf")
+	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh ")
 	// binaries are where the programs are, so that a mount above one hides it.
-	binaries = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami " +
-		"/opt/redis-stack")
+	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami ")
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
@@ -41,12 +39,11 @@ func (s *Server) covers() {
 		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
 		machine := s.onMachine()
 		switch {
-		case machine && (m.on > 0 || path.Clean(m.source) == target):
-		case machine && s.config != nil && hides(s.config.path):
-			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf", "be other settings")
-		case machine && s.program != "" && hides(s.program):
-			s.misses(Program, m.at, "what is mounted at "+target+" over its program", "be another one")
-		case s.ownConfig(target):
+		case machine && m.unit:
+		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
+			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")
+		case s.config == nil && target != "/" &&
+			slices.ContainsFunc(ownConfigs, func(own string) bool { return overlap(target, own) }):
 			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
 		case target != "/" && !slices.ContainsFunc(programFolders, inside),
 			slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
@@ -56,18 +53,8 @@ func (s *Server) covers() {
 	}
 }
 
-// ownConfig reports whether an image reads settings from a place by itself.
-func (s *Server) ownConfig(target string) bool {
-	for _, own := range []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/valkey/mounted-etc",
-		"/opt/bitnami/redis/etc", "/redis-stack.conf"} {
-		_, below := within(target, own)
-		_, above := within(own, target)
-		if (below || above && target != "/") && s.config == nil {
-			return true
-		}
-	}
-	return false
-}
+// ownConfigs are where an image reads settings by itself.
+var ownConfigs = []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/redis/etc"}
 
 // volume is a mount of a container in its short or long form.
 type volume struct {
@@ -212,7 +199,7 @@ func (s *Server) own(name string) {
 // inPlace reports whether the server sees a folder of the machine under its own path, on a mount unit or on none.
 func (s *Server) inPlace(dir string) bool {
 	m := s.mountOf(dir)
-	return s.onMachine() && path.IsAbs(dir) && (m == nil || m.on > 0 && m.source == "")
+	return s.onMachine() && path.IsAbs(dir) && (m == nil || m.unit)
 }
 
 // shared gives the place of the server's folder in a named volume, a claim or a folder of the machine, "" for what no

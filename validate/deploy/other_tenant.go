@@ -13,22 +13,8 @@ import (
 // reaches breaks the link Alone for each key of a container beside the server that is not on an allow-list: what it
 // lets the container do could go beyond its own files, its mounts and its network.
 func (s *Server) reaches(at func(key any) settings.Place, who string, value any, list []string) {
-	for _, key := range keys(value) {
-		switch v := dig(value, key).(type) {
-		case nil:
-			continue
-		case bool:
-			if !v {
-				continue
-			}
-		case []any:
-			if len(v) == 0 {
-				continue
-			}
-		}
-		if !slices.Contains(list, key) && !strings.HasPrefix(key, "x-") {
-			s.misses(Alone, at(key), "the key "+key+" of "+who, "let it into the server's container")
-		}
+	for _, key := range oddKeys(value, list) {
+		s.misses(Alone, at(key), "the key "+key+" of "+who, "let it into the server's container")
 	}
 }
 
@@ -98,17 +84,13 @@ var (
 // inertRun are parts of /run by which nothing is commanded.
 var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)
 
-// sockets command an engine, which can start, stop and change any container.
-var sockets = []string{"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock",
-	"/run/crio/crio.sock"}
-
 // touches judges what else sees a folder of the machine or of the engine.
 func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	if source == "" {
 		return
 	}
 	s.commands(at, who, source, readOnly)
-	places := slices.Clone(s.hosts)
+	var places []string
 	for _, m := range s.mounts {
 		places = append(places, m.source)
 	}
@@ -122,18 +104,15 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	}
 }
 
-// commands judges whether a folder of the machine has an engine's socket.
+// commands judges whether a folder of the machine has a socket by which an engine or systemd is commanded: those are
+// below /run.
 func (s *Server) commands(at settings.Place, who, source string, readOnly bool) {
-	for _, socket := range sockets {
-		if _, seen := within(socket, strings.TrimPrefix(source, "/var")); seen || source == "/var" {
-			if !(readOnly && source != socket && source != "/var"+socket) {
-				s.misses(Alone, at, who+", which commands the engine", "start, stop and change this container")
-			}
-			return
-		}
-	}
-	if rest, inRun := within(strings.TrimPrefix(source, "/var"), "/run"); inRun && rest != "" &&
-		!inertRun.MatchString(rest) {
-		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it")
+	below := strings.TrimPrefix(source, "/var")
+	rest, inRun := within(below, "/run")
+	_, above := within("/run", below)
+	switch {
+	case source == "/var" && !readOnly, above && !readOnly, inRun && rest != "" && !inertRun.MatchString(rest):
+		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it, and start, stop and change "+
+			"this container")
 	}
 }

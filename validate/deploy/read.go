@@ -15,7 +15,7 @@ import (
 )
 
 // Wanted are the forms that are read.
-const Wanted = "give a redis.conf, a systemd unit or quadlet, a compose file, Kubernetes objects, docker inspect, " +
+const Wanted = "give a redis.conf, a systemd unit, a compose file, Kubernetes objects, docker inspect, " +
 	"or CONFIG GET '*' and INFO " +
 	"of a running server"
 
@@ -43,8 +43,8 @@ type Deployment struct {
 	reports   []*Report
 	configs   []*settings.Redis
 	units     []*unit
-	mounts    []*unit
-	tmpfiles  []tmpfile
+	mounts    []mounted
+	jobs      []given
 	documents []document
 	besides   []func(*Server) // judge what runs beside a server
 	// unread are inputs that name no server by themselves, and what would.
@@ -53,8 +53,7 @@ type Deployment struct {
 
 // inputs are the files that systemd's units are made of.
 type inputs struct {
-	units, dropIns, starters, mounts []given
-	tmpfiles                         []tmpfile
+	units, dropIns, starters []given
 }
 
 // Read reads files together, as parts of one deployment.
@@ -74,18 +73,11 @@ func Read(files []string, o Options) (*Deployment, error) {
 			return nil, err
 		}
 	}
-	for _, g := range in.mounts {
-		m, err := readMount(g, in.dropIns, slices.Concat(in.units, in.mounts))
-		if err != nil {
-			return nil, err
-		}
-		d.mounts = append(d.mounts, m)
-	}
 	if len(in.units) == 0 { // a drop-in says a part of what its unit does
 		in.units, in.dropIns = in.dropIns, nil
 	}
 	for _, g := range in.units {
-		u, err := readUnit(g, in.dropIns, slices.Concat(in.units, in.mounts))
+		u, err := readUnit(g, in.dropIns, in.units)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +86,6 @@ func Read(files []string, o Options) (*Deployment, error) {
 		}
 		d.units = append(d.units, u)
 	}
-	d.tmpfiles = in.tmpfiles
 	if o.Config != "" {
 		config, err := settings.ReadRedis(o.Config, o.Set)
 		if err != nil {
@@ -165,6 +156,7 @@ func open(file string, stdin io.Reader) (g given, err error) {
 var (
 	sectionLine = regexp.MustCompile(`(?m)^\s*\[([A-Za-z][A-Za-z0-9:_-]*)\]\s*$`)
 	yamlKey     = regexp.MustCompile(`(?m)^(?:---|[A-Za-z_"'.-][\w."' /-]*:(?:\s|$)|- [\w"'.]+:(?:\s|$)|\s*[{\[])`)
+	numbered    = regexp.MustCompile(`^\s*1[#)] "`)
 	monitorLine = regexp.MustCompile(`(?m)^\s*sentinel\s+monitor\s`)
 )
 
@@ -186,17 +178,20 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 		in.dropIns = append(in.dropIns, g)
 	case slices.Contains(starterForms, ext):
 		in.starters = append(in.starters, g)
-	case filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d":
-		in.tmpfiles = append(in.tmpfiles, readTmpfiles(g.file, g.text)...)
-	case ext == ".volume" || sections["Volume"]: // read for the quadlet that names it
+	case g.isTable():
+		d.jobs = append(d.jobs, g)
 	case sections["Mount"]:
-		in.mounts = append(in.mounts, g)
+		m, err := readMount(g)
+		d.mounts = append(d.mounts, m)
+		return err
 	case sections["Service"] || sections["Container"] || ext == ".service" ||
 		!isYAML && (sections["Unit"] || sections["Install"]):
 		in.units = append(in.units, g)
 	case len(sections) > 0 && !isYAML:
 		unread("a file with the section [%s], which is no systemd unit's; it could start any server with any delay",
 			sectionLine.FindStringSubmatch(g.text)[1])
+	case numbered.MatchString(g.text):
+		unread("what a terminal shows of CONFIG GET; it could be cut off: give redis-cli CONFIG GET '*' | cat")
 	case infoLine.MatchString(g.text):
 		d.reports = append(d.reports, ParseInfo(g.file, g.text))
 	case isYAML || looksLikeYAML(g.text):
@@ -204,7 +199,10 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 		if err == nil && len(documents) == 0 {
 			err = &settings.Problem{Place: settings.Place{File: g.file}, What: "nothing is described here", Right: Wanted}
 		}
-		d.documents = append(d.documents, documents...)
+		if d.documents = append(d.documents, documents...); composeTag.MatchString(g.text) {
+			unread("a tag that takes back what another file says; it could change anything: give the output of docker " +
+				"compose config")
+		}
 		return err
 	case monitorLine.MatchString(g.text):
 		d.sentinels = append(d.sentinels, &configFile{path: g.file, name: g.file, text: g.text})

@@ -20,30 +20,12 @@ type Report struct {
 }
 
 var (
-	numbered = regexp.MustCompile(`^\s*\d+[#)]\s+"(.*)"$`)
-	paired   = regexp.MustCompile(`(?m)^(\s*\d+#\s+".*?") => (".*")$`) // as RESP3 has them
 	infoLine = regexp.MustCompile(`(?m)^(?:redis|valkey)_version:`)
 )
 
-// parseConfigGet reads the output of redis-cli CONFIG GET '*' as it comes: names and values in turn, bare from a pipe,
-// numbered from a terminal.
+// parseConfigGet reads the output of redis-cli CONFIG GET '*' as a pipe has it: names and values in turn.
 func parseConfigGet(file, data string) (*Report, bool) {
-	data = paired.ReplaceAllString(strings.ReplaceAll(data, "\r", ""), "$1\n1# $2")
-	lines := strings.Split(strings.TrimRight(data, "\n"), "\n")
-	var values []string
-	for _, line := range lines {
-		if m := numbered.FindStringSubmatch(line); m != nil {
-			words, err := settings.SplitWords(`"` + m[1] + `"`)
-			if err != nil || len(words) > 1 {
-				return nil, false
-			}
-			line = strings.Join(words, "")
-		}
-		values = append(values, line)
-	}
-	if len(values) == 0 {
-		return nil, false
-	}
+	values := strings.Split(strings.TrimRight(strings.ReplaceAll(data, "\r", ""), "\n"), "\n")
 	if len(values)%2 == 1 { // the last value is empty
 		values = append(values, "")
 	}

@@ -58,10 +58,8 @@ type Server struct {
 	overrides []settings.Directive
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
-	tmpfiles  []tmpfile
-	needs     []string // what systemd starts it after, and not without
-	hosts     []string // where its claims may lie on their machine
-	rest      fate     // of what is on no mount
+	jobs      []given // what else runs on its machine
+	rest      fate    // of what is on no mount
 	appended  []string
 	count     int // of containers or pods, 0: one
 	unit      *unit
@@ -83,7 +81,7 @@ type mount struct {
 	fate     fate
 	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
 	readOnly bool
-	on       int                              // the length of the path of the mount unit that it lies on
+	unit     bool                             // a mount unit made it
 	own      bool                             // the container has it without being told
 	each     bool                             // of several pods, each has its own
 	load     func(c *configFile, file string) // finds a file of it
@@ -112,25 +110,18 @@ var memory = []string{"/dev/shm", "/run", "/var/run"}
 
 func onMachine(dir string) fate {
 	dir = path.Clean(dir)
-	for _, folder := range memory {
-		if _, below := within(dir, folder); below {
-			return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is memory", dir)}
-		}
+	below := func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { _, below := within(dir, folder); return below })
 	}
-	for _, folder := range disks {
-		if _, below := within(dir, folder); below {
-			return fate{}
-		}
-	}
-	if dir == "/" {
+	switch {
+	case below(memory):
+		return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is memory", dir)}
+	case dir == "/", below(disks):
 		return fate{}
-	}
-	for _, folder := range mountPoints {
-		if _, below := within(dir, folder); below {
-			return fate{doubted: []settings.Crash{settings.PowerLoss},
-				why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
-					"(systemctl cat), or a folder below /var/lib", dir)}
-		}
+	case below(mountPoints):
+		return fate{doubted: []settings.Crash{settings.PowerLoss},
+			why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
+				"(systemctl cat), or a folder below /var/lib", dir)}
 	}
 	return doubtful("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)
 }
@@ -175,7 +166,7 @@ func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save
 
 // onMachine reports whether the server sees the machine's own files, and no container's.
 func (s *Server) onMachine() bool {
-	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container && s.rest.why == ""
+	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container
 }
 
 // Changed is the server with changed settings: where it would keep its data then is judged anew.
@@ -190,9 +181,7 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 }
 
 func (s *Server) keeps() {
-	if s.unit != nil {
-		s.unit.others(s)
-	}
+	s.others()
 	s.placed = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
 	dir := s.dir()
 	switch {
@@ -222,15 +211,10 @@ func (s *Server) keeps() {
 		}
 		s.onDisk(dir, f, at)
 		if s.Redis.AppendOnly {
-			s.apart(dir, f)
+			s.apart(dir)
 		}
 		if s.unit != nil {
 			s.unit.writes(s, dir)
-		}
-	}
-	for _, line := range s.tmpfiles {
-		if place := s.shared(); s.persists() && path.IsAbs(place) {
-			line.weigh(s, place)
 		}
 	}
 	if s.persists() && !s.Redis.AppendOnly {
@@ -251,30 +235,31 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	}
 }
 
-// apart breaks the data link where something else is mounted over a part of the append-only file, with another fate.
-func (s *Server) apart(dir string, around fate) {
+// apart breaks the data link where something else lies among the append-only file's parts, or is mounted over one.
+func (s *Server) apart(dir string) {
 	written := []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
 		cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	among := func(other string) bool {
 		return slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in })
 	}
-	if s.unit != nil && among(s.unit.last("Service.PIDFile", "").value) {
-		s.misses(Data, s.unit.last("Service.PIDFile", "").at, "PIDFile= among the data", "be removed at each stop")
-	}
+	others := map[string]settings.Place{}
 	for _, name := range strings.Fields("pidfile logfile unixsocket aclfile") {
-		other := path.Join(dir, s.Redis.Last(name))
-		if path.IsAbs(s.Redis.Last(name)) {
-			other = s.Redis.Last(name)
+		if at, set := s.Redis.At(name); set {
+			others[s.Redis.Last(name)] = at
 		}
-		if at, set := s.Redis.At(name); set && among(other) {
-			s.misses(Data, at, name+" among the data", "overwrite them")
+	}
+	if s.unit != nil {
+		a := s.unit.last("Service.PIDFile", "/")
+		others[a.value] = a.at
+	}
+	for _, other := range sortedKeys(others) {
+		if among(other) || among(path.Join(dir, other)) {
+			s.misses(Data, others[other], other+" among the data", "overwrite or remove them")
 		}
 	}
 	for _, m := range s.mounts {
 		part := slices.ContainsFunc(written, func(name string) bool { return overlap(path.Join(dir, name), m.target) })
-		rest, below := within(m.target, dir)
-		if part && below && rest != "" &&
-			!(slices.Equal(m.fate.lost, around.lost) && slices.Equal(m.fate.doubted, around.doubted)) {
+		if rest, below := within(m.target, dir); part && below && rest != "" {
 			s.lacks(Data, m.at,
 				fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
 					m.target, dir))
@@ -295,8 +280,6 @@ func (s *Server) Client() string {
 		return "kubectl exec POD -c " + s.Name + " -- " + client
 	case s.Kind == Container:
 		return "docker exec " + s.Name + " " + client
-	case s.rest.why != "":
-		return "docker exec CONTAINER " + client
 	}
 	return client
 }

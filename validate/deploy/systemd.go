@@ -26,6 +26,7 @@ var started = regexp.MustCompile(`\.(?:mount|slice)$|` +
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
 		Place: settings.Place{File: u.file}}
+	s.Links, s.unit, s.jobs = u.Links, u, u.beside
 	if userFolder.MatchString(u.file) {
 		s.lacks(Settings, s.Place, "a unit of a user's own manager, of which other files count that were not read: give "+
 			"what systemctl --user cat prints")
@@ -40,16 +41,11 @@ func readSystemd(u *unit) *Server {
 			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
 		s.value(a.at, key, a.value)
-		if _, err := unitWords(a.value); (section == "Service" || section == "Container") && err != nil {
+		if _, err := unitWords(a.value); section == "Service" && err != nil {
 			s.misses(Alone, a.at, key+"=, "+err.Error(), "be any value")
 		} else if _, plain := u.specified(a.value); section == "Service" && !plain && key != "Environment" {
 			s.misses(Alone, a.at, key+"=, a specifier that depends on the machine", "be any value")
 		}
-	}
-	for _, at := range u.orphans {
-		s.lacks(Settings, at,
-			"this drop-in is for another name than that of a unit that was given: systemd applies it if it is one of its "+
-				"own (Alias=)")
 	}
 	for _, a := range slices.Concat(u.all("Unit.Wants"), u.all("Unit.Requires"), u.all("Unit.BindsTo")) {
 		for _, other := range strings.Fields(a.value) {
@@ -61,16 +57,16 @@ func readSystemd(u *unit) *Server {
 	}
 	s.environment(u)
 	s.folders(u)
-	if u.last("Container.Image", "").value == "" {
-		s.unit = u
-	}
-	s.needs, s.tmpfiles = u.needed(), u.tmpfiles
 	sleep := s.before(u)
 	inStart := s.start(u)
 	for _, m := range u.mounts {
-		s.mountUnit(m)
+		s.mounted(m)
 	}
-	s.hooks(u)
+	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload"} {
+		for _, a := range u.all("Service." + key) {
+			s.beside(a.at, key, u.command(a), Settings)
+		}
+	}
 	if s.folder == "" {
 		s.folder = "/" // systemd.exec(5), WorkingDirectory
 	}
@@ -80,7 +76,7 @@ func readSystemd(u *unit) *Server {
 	return s
 }
 
-// userFolder are those of units and quadlets that a user's own manager starts.
+// userFolder are those of units that a user's own manager starts.
 var userFolder = regexp.MustCompile(`/systemd/user/|/\.config/|/containers/systemd/users/`)
 
 // condition are keys that can keep a unit from being started, and no more.
@@ -93,45 +89,21 @@ func signs(command string) string {
 	return command[:len(command)-len(strings.TrimLeft(command, commandPrefixes))]
 }
 
-// commands splits a line into its commands, which a lone semicolon parts, each without its prefixes; nil for one that
-// is not understood.
-func (u *unit) commands(a assignment) (all [][]string) {
+// command is a line's command without its prefixes; nil for one that is not understood.
+func (u *unit) command(a assignment) []string {
 	words, err := unitWords(a.value)
-	if err != nil {
-		return [][]string{nil}
+	// argv[0] stands apart, or a shell reads it, or there are several
+	if err != nil || len(words) == 0 || strings.ContainsAny(signs(words[0]), "@|") || slices.Contains(words, ";") {
+		return nil
 	}
-	for end := 0; len(words) > 0; words = words[min(end+1, len(words)):] {
-		if end = slices.Index(words, ";"); end < 0 {
-			end = len(words)
-		}
-		if end == 0 {
-			continue
-		}
-		first := strings.TrimLeft(words[0], commandPrefixes)
-		if strings.ContainsAny(signs(words[0]), "@|") { // argv[0] stands apart, or a shell reads it
-			all = append(all, nil)
-			continue
-		}
-		one, _ := u.expanded(append([]string{first}, words[1:end]...))
-		all = append(all, one)
-	}
-	return all
-}
-
-func (s *Server) eachBeside(u *unit, what func(a assignment, words []string, e effect), keys ...string) {
-	for _, key := range keys {
-		for _, a := range u.all("Service." + key) {
-			for _, words := range u.commands(a) {
-				if !u.ofContainer(words) {
-					what(a, words, s.beside(a.at, key, words, Settings))
-				}
-			}
-		}
-	}
+	words[0] = strings.TrimLeft(words[0], commandPrefixes)
+	words, _ = u.expanded(words)
+	return words
 }
 
 func (s *Server) before(u *unit) (sum time.Duration) {
-	s.eachBeside(u, func(a assignment, words []string, e effect) {
+	for _, a := range u.all("Service.ExecStartPre") {
+		e := s.beside(a.at, "ExecStartPre", u.command(a), Settings)
 		if e.most > e.sleep {
 			s.lacks(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
 				"give the sleep a line of its own", e.most))
@@ -139,12 +111,8 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 		if sum += e.sleep; e.sleep > 0 && len(u.words("Service.NoExecPaths")) > 0 && !strings.HasPrefix(a.value, "+") {
 			s.lacks(Restart, a.at, "NoExecPaths may keep the sleep from running: write it with a + before it")
 		}
-	}, "ExecCondition", "ExecStartPre")
+	}
 	return sum
-}
-
-func (s *Server) hooks(u *unit) {
-	s.eachBeside(u, func(assignment, []string, effect) {}, "ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload")
 }
 
 // nearest is the length of the longest of the paths that a file lies below.
@@ -164,9 +132,6 @@ var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi 
 // writes judges whether the unit lets its server write to a folder.
 func (u *unit) writes(s *Server, dir string) {
 	protect := u.last("Service.ProtectSystem", "no")
-	if u.yes("Service.DynamicUser") {
-		protect.value = "strict"
-	}
 	no := strings.Fields(readOnlyFolders[strings.ToLower(protect.value)])
 	if strings.EqualFold(u.last("Service.ProtectHome", "").value, "read-only") {
 		no = append(no, "/home", "/root", "/run/user")
@@ -177,12 +142,7 @@ func (u *unit) writes(s *Server, dir string) {
 	yes := append(u.words("Service.ReadWritePaths"), u.words("Service.ReadWriteDirectories")...)
 	for key, folder := range unitFolders {
 		for _, name := range u.words("Service." + key + "Directory") {
-			parts := append(strings.Split(name, ":"), "", "")
-			if made := path.Join(folder, parts[0]); parts[2] == "ro" {
-				no = append(no, made)
-			} else {
-				yes = append(yes, made)
-			}
+			yes = append(yes, path.Join(folder, name))
 		}
 	}
 	if n := nearest(dir, no); n > 0 && n >= nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.inPlace(dir) {
@@ -192,33 +152,27 @@ func (u *unit) writes(s *Server, dir string) {
 }
 
 func (s *Server) start(u *unit) time.Duration {
-	if image := u.last("Container.Image", ""); image.value != "" {
-		s.quadlet(u, image)
-		return 0
-	}
 	a := u.last("Service.ExecStart", "")
-	commands := u.commands(a)
+	if image := u.last("Container.Image", ""); image.value != "" {
+		a = image
+	}
+	words := u.command(a)
 	switch {
 	case a.value == "":
 		s.CommandPlace = s.Place
 		s.lacks(Program, s.Place, "no ExecStart here says which server is started: give the unit too")
 		return 0
-	case len(u.all("Service.ExecStart")) > 1 || len(commands) > 1:
-		s.misses(Program, a.at, "several commands of ExecStart=", "start anything")
-	case len(commands) == 0 || len(commands[0]) == 0:
+	case a.key == "Container.Image" || len(words) > 0 && engines.MatchString(words[0]):
+		s.CommandPlace = a.at
+		s.misses(Program, a.at, "a container that a unit starts",
+			"be any server: give docker inspect, or podman inspect, of it")
+		return 0
+	case len(words) == 0 || signs(a.value) != "" || len(u.all("Service.ExecStart")) > 1:
+		s.CommandPlace = a.at
 		s.misses(Program, a.at, "this ExecStart=", "start anything")
 		return 0
 	}
-	if strings.Contains(signs(a.value), "+") {
-		s.misses(Program, a.at, "ExecStart=+", "see other folders than the unit's")
-	}
-	words := commands[0]
-	if engine := filepath.Base(words[0]); engine == "docker" || engine == "podman" {
-		s.engineRun(u, a, words)
-		return 0
-	}
-	raw, _ := settings.SplitWords(strings.TrimLeft(a.value, commandPrefixes))
-	if _, known := u.expanded(raw); !known {
+	if _, known := u.specified(a.value); !known {
 		s.misses(Settings, a.at, "a specifier in its command", "be any value")
 	}
 	c := readCommand(a.at, words)
@@ -235,8 +189,7 @@ func (s *Server) start(u *unit) time.Duration {
 	return c.sleep
 }
 
-// deadly are signals by which a process is killed, as RestartPreventExitStatus names them.
-var deadly = regexp.MustCompile(`^(?:(?:SIG)?(?:KILL|SEGV|ABRT|BUS)|9|137)$`)
+var engines = regexp.MustCompile(`(?:^|/)(?:docker|podman)$`)
 
 func (s *Server) span(u *unit, key, otherwise string) time.Duration {
 	a := u.last(key, otherwise)
@@ -249,18 +202,11 @@ func (s *Server) span(u *unit, key, otherwise string) time.Duration {
 
 func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	pause, sleep := s.span(u, "Service.RestartSec", "100ms"), before+inStart
-	pause = min(pause, s.span(u, "Service.RestartMaxDelaySec", "infinity")) // which it becomes
 	restart := u.last("Service.Restart", "no").value
-	start := u.last("Service.ExecStart", "").value
 	kill, why := time.Duration(0), "nothing restarts it: whoever starts it may do so at once"
 	switch {
 	case pause == forever:
 		why = "RestartSec=infinity never restarts it, and whoever starts it may do so at once"
-	case slices.ContainsFunc(append(u.words("Service.RestartPreventExitStatus"), u.words("Service.SuccessExitStatus")...),
-		deadly.MatchString):
-		why = "an exit status keeps systemd from restarting it, and whoever starts it may do so at once"
-	case restart != "always" && strings.Contains(signs(start), "-"):
-		why = "ExecStart=- makes of a kill a success, after which whoever starts it may do so at once"
 	case len(u.starters) > 0:
 		why = u.starters[0] + " may start it at once"
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart):
@@ -269,15 +215,6 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	s.returns(kill, sleep,
 		map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "systemctl restart does not wait for RestartSec",
 			settings.PowerLoss: "RestartSec does not hold back a unit at boot"})
-	for crash, r := range s.Returns {
-		if sleep > 0 {
-			r.Why = fmt.Sprintf("the unit sleeps for %s at every start", sleep)
-			if crash == settings.Kill && kill > 0 {
-				r.Why += ", after RestartSec"
-			}
-			s.Returns[crash] = r
-		}
-	}
 	starting, kind := before, u.last("Service.Type", "simple").value
 	if s.forking = kind == "forking"; s.forking || strings.HasPrefix(kind, "notify") {
 		starting = sleep
@@ -295,4 +232,81 @@ func orAt(a, b settings.Place) settings.Place {
 		return b
 	}
 	return a
+}
+
+func (s *Server) environment(u *unit) {
+	u.values = map[string]string{}
+	command := ""
+	for _, a := range append(u.all("Service.ExecStart"), u.all("Service.ExecStartPre")...) {
+		command += a.value + "\n"
+	}
+	set := func(at settings.Place, name, value string) {
+		u.values[name] = value
+		used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name)
+		if !inert(name) && !(used && plainName(name)) {
+			s.misses(Program, at, "the variable "+name, "change what the program does")
+		}
+	}
+	for _, a := range u.all("Service.Environment") {
+		pairs, err := unitWords(a.value)
+		if err != nil {
+			s.misses(Program, a.at, "this Environment=", "change the program")
+		}
+		for _, pair := range pairs {
+			name, value, _ := strings.Cut(pair, "=")
+			if written, known := u.specified(value); known {
+				value = written
+			} else {
+				value = "$" + name
+			}
+			set(a.at, name, value)
+		}
+	}
+	for _, a := range u.all("Service.EnvironmentFile") { // which outranks Environment=
+		file, known := u.specified(strings.TrimPrefix(a.value, "-"))
+		values, err := readEnvironment(u.root+file, false)
+		if err != nil || !known || !u.inUse {
+			u.unreadable = true
+			s.misses(Settings, a.at, "the variables of a file that was not read", "change the program or its options")
+			continue
+		}
+		for _, name := range sortedKeys(values) {
+			set(settings.Place{File: u.root + file}, name, values[name])
+		}
+	}
+}
+
+// unitFolders are where the folders that systemd makes for a unit lie.
+var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cache": "/var/cache", "Logs": "/var/log",
+	"Configuration": "/etc"}
+
+// folders establishes what becomes of a service's folders when it stops (systemd.exec(5)).
+func (s *Server) folders(u *unit) {
+	see := func(key, target string, f fate) {
+		s.mounts = append(s.mounts, mount{at: u.last("Service."+key, "").at, target: target, fate: f})
+	}
+	if a := u.last("Service.WorkingDirectory", ""); a.value != "" {
+		folder, known := u.specified(strings.TrimPrefix(a.value, "-"))
+		if s.folder = folder; !known || !path.IsAbs(folder) {
+			s.misses(Data, a.at, "the folder "+a.value, "be anywhere")
+		}
+	}
+	if u.yes("Service.PrivateTmp") {
+		for _, folder := range []string{"/tmp", "/var/tmp"} {
+			see("PrivateTmp", folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder))
+		}
+	}
+	for _, folder := range []string{"/home", "/root", "/run/user"} {
+		switch strings.ToLower(u.last("Service.ProtectHome", "no").value) {
+		case "no", "false", "off", "0", "read-only":
+		default: // nothing is there to be read
+			see("ProtectHome", folder, doubtful("ProtectHome hides %s", folder))
+		}
+	}
+	for _, name := range u.words("Service.RuntimeDirectory") {
+		for _, folder := range []string{"/run/", "/var/run/"} { // which leads to it
+			see("RuntimeDirectory", folder+name, gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each "+
+				"stop", name))
+		}
+	}
 }

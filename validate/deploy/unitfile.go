@@ -17,20 +17,19 @@ type assignment struct {
 	key, value string // key with its section: "Service.RestartSec"
 }
 
-// unit is what a systemd unit and its drop-ins set, in order.
+// unit is what a systemd unit and its drop-ins set, in order, with what its files leave open.
 type unit struct {
+	Chain
 	file  string
 	root  string // of the machine that it is on
 	inUse bool   // it lies where systemd looks
 	lines []assignment
 	// values are those of Environment=, and unreadable says that an EnvironmentFile may outrank them.
 	values     map[string]string
-	mounts     []*unit          // that lie beside it
-	starters   []string         // timers and the like that start it too
-	orphans    []settings.Place // drop-ins of other names
-	tmpfiles   []tmpfile
 	unreadable bool
-	beside     []given // what else runs on the machine: its other services, and jobs of cron
+	mounts     []mounted // that lie beside it
+	starters   []string  // timers and the like that start it too
+	beside     []given   // what else runs on the machine: its other services, jobs of cron, and tmpfiles.d
 }
 
 // last is the value that counts of a key that takes one.
