@@ -90,8 +90,8 @@ func (a *analysis) interferingFaults(h *keyOwnership) []fault {
 	owner, node, there := h.owner, h.node, h.span()
 	var found []fault
 	for _, f := range a.faults {
-		between := f.link == history.Link{From: owner, To: node} && f.class.DisturbsLink() && !a.far(f) && !a.brief(f, there) &&
-			!f.dropsSetReply()
+		between := f.link == history.Link{From: owner, To: node} && f.class.DisturbsLink() &&
+			!a.far(f) && !a.brief(f, there) && !f.dropsSetReply()
 		stopped := f.target == owner && f.class.StopsClient()
 		sick := f.target == node && f.class.StopsNode() && there.meets(a.sick(f, owner))
 		if sick || (between || stopped) && there.meets([]span{f.possible()}) {
