@@ -84,7 +84,8 @@ func (r *run) setUp(ctx context.Context) error {
 			}
 		}
 		for _, node := range c.FarNodes {
-			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{history.Link{From: c.Name, To: node}.Target()}, Delay: r.duration(c.FarDelay),
+			link := history.Link{From: c.Name, To: node}
+			far := nemesis.Fault{Kind: nemesis.Delay, Targets: []string{link.Target()}, Delay: r.duration(c.FarDelay),
 				Background: true}
 			if _, err := r.nemesis.Apply(ctx, far); err != nil {
 				return err
