@@ -172,12 +172,3 @@ func TestServerThatDoesNotPreload(t *testing.T) {
 	require.Error(t, l.Node("n1").SetClock(t.Context(), time.Second, 1))
 	requireUp(t, l, "n1")
 }
-
-// requireUp looks into a node.
-func requireUp(t *testing.T, l *Cluster, name string) history.Node {
-	t.Helper()
-	seen, err := l.Node(name).Look(t.Context())
-	require.NoError(t, err)
-	require.True(t, seen.Up)
-	return seen
-}

@@ -220,3 +220,12 @@ func TestWhatLaterServersKnow(t *testing.T) {
 		require.Equal(t, knows, program{product: "redis", version: version}.knows("WAITAOF"), version)
 	}
 }
+
+// requireUp looks into a node.
+func requireUp(t *testing.T, l *Cluster, name string) history.Node {
+	t.Helper()
+	seen, err := l.Node(name).Look(t.Context())
+	require.NoError(t, err)
+	require.True(t, seen.Up)
+	return seen
+}
