@@ -173,16 +173,18 @@ func (r *rewriter) binary(n *ast.BinaryExpr) (string, bool) {
 	return "", false
 }
 
-// step is the text of i++ or i--. What lies in a map has no address.
+// step is the text of i++ or i--: one simple statement, as it may stand before a condition. What lies in a map has
+// no address.
 func (r *rewriter) step(n *ast.IncDecStmt) string {
-	to, helper := "--", "mutateInc"
+	sum, helper := arithmetic[token.ADD], "mutateInc"
+	to := "--"
 	if n.Tok == token.DEC {
-		to, helper = "++", "mutateDec"
+		sum, helper, to = arithmetic[token.SUB], "mutateDec", "++"
 	}
 	id := r.next(n.TokPos, r.plain(n), r.plain(n.X)+to)
 	if index, is := n.X.(*ast.IndexExpr); is {
 		if _, is := r.info.TypeOf(index.X).Underlying().(*types.Map); is {
-			return fmt.Sprintf("if mutate(%d) { %s%s } else { %s }", id, r.plain(n.X), to, r.text(n.X)+n.Tok.String())
+			return fmt.Sprintf("%s = %s(%d, %s, 1)", r.plain(n.X), sum.helper, id, r.plain(n.X))
 		}
 	}
 	return fmt.Sprintf("%s(%d, &%s)", helper, id, r.text(n.X))

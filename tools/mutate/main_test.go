@@ -19,7 +19,12 @@ func larger(a, b int) int {
 	return b
 }
 
-func count(words map[string]int, word string) { words[word]++ }
+func count(words map[string]int, word string) bool {
+	if words[word]++; words[word] > 1 {
+		return true
+	}
+	return false
+}
 
 func sum(n int) (s int) {
 	for i := 0; i < n; i++ {
@@ -53,7 +58,7 @@ func TestLarger(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	words := map[string]int{}
-	if count(words, "a"); words["a"] != 1 {
+	if count(words, "a") || words["a"] != 1 {
 		t.Fatal()
 	}
 }
@@ -80,13 +85,13 @@ func TestMutants_Outcomes(t *testing.T) {
 	var out bytes.Buffer
 	c := config{files: regexp.MustCompile("."), tests: regexp.MustCompile("."), page: "known.md", workers: 1, out: &out}
 	require.NoError(t, c.mutate("."))
-	require.Equal(t, `live: sample.go:21:9: n == 0 becomes n != 0
-not reached: sample.go:29:31: -n becomes +n
-.: 9 edits, of which 1 change nothing; 6 noticed, 75.0 % of the others (1 as a test did not end), 1 live, 1 not reached
+	require.Equal(t, `live: sample.go:26:9: n == 0 becomes n != 0
+not reached: sample.go:34:31: -n becomes +n
+.: 11 edits, of which 1 change nothing; 8 noticed, 80.0 % of the others (1 as a test did not end), 1 live, 1 not reached
 `, out.String())
 
 	out.Reset()
-	c.again = "live: sample.go:21:9: n == 0 becomes n != 0\n"
+	c.again = "live: sample.go:26:9: n == 0 becomes n != 0\n"
 	require.NoError(t, c.mutate("."))
 	require.Contains(t, out.String(), ".: 1 edits")
 }
