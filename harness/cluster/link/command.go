@@ -271,6 +271,9 @@ func (c *command) resolve(scripts *Scripts) {
 		return
 	}
 	deed, ok := scripts.rehearsals.Of(body, c.keys, c.args)
+	if ok && deed.Alters && deed.Kind() == "" {
+		return
+	}
 	if !ok || deed.Kind() == "" {
 		if len(c.keys) == 1 { // of several, nobody knows which
 			c.Effect = mainEffect(body)

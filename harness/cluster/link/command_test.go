@@ -117,6 +117,14 @@ func TestWhatAScriptMeans(t *testing.T) {
 	require.True(t, eval("EVAL", "return redis.call('del', 'k1')", "0").unknown, "a key that it does not name")
 	require.True(t, eval("EVAL", "while false do end return redis.call('incr', KEYS[1])", "1", "k1").unknown)
 	require.False(t, eval("EVAL", "return redis.call('pttl', KEYS[1])", "1", "k1").unknown)
+	for _, alters := range []string{
+		`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], '') end return 1`,
+		`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], 'free', 'KEEPTTL') end return 1`,
+	} {
+		c = eval("EVAL", alters, "1", "k1", "a")
+		require.Empty(t, c.Effect, alters)
+		require.True(t, c.unknown, "whose the key is afterwards is not known")
+	}
 	c = eval("EVAL", `redis.call('set', KEYS[1], ARGV[1]) return redis.call('incr', KEYS[3])`, "3", "k1", "fence:k1", "k2", "a")
 	require.Equal(t, []any{history.EffectSet, "k1", []string{"k2"}}, []any{c.Effect, c.Key, c.others})
 	require.Empty(t, eval("EVAL", "return 1", "3", "k1").Effect, "a request that the server refuses")

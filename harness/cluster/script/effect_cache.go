@@ -14,9 +14,11 @@ import (
 type Effect struct {
 	Key string // the one of its keys that it does it to
 	// Takes: the key is there after the call, if it was free before. Extends: it has
-	// another time to live, if it was the caller's own. Removes: it is gone then, or empty:
-	// nobody's.
+	// another time to live, if it was the caller's own. Removes: it is gone then.
 	Takes, Extends, Removes bool
+	// Alters: a key that is there has another value after the call, and none of the above is
+	// known. Whose it is then, a lock's other calls decide.
+	Alters bool
 	// Token is what tells the caller's own key from others': the value, or the field of
 	// a hash; "" if the script does not ask.
 	Token string
@@ -170,19 +172,23 @@ func (r *EffectCache) rehearse(body string, keys, args []string) (d Effect, ok b
 	for _, key := range keys {
 		for i, own := range args {
 			for _, hash := range []bool{false, true} {
-				if found, is := s.changed(key, own, hash, call); is {
-					if !found.Plain {
-						found.stored = i
-					}
-					return found, true
+				found := s.changed(key, own, hash, call)
+				if d.Alters = d.Alters || found.Alters; found.Kind() == "" {
+					continue
 				}
+				if !found.Plain {
+					found.stored = i
+				}
+				return found, true
 			}
 		}
-		if found, is := s.changed(key, another, false, call); is { // it asks for nothing
+		found := s.changed(key, another, false, call) // it asks for nothing
+		if d.Alters = d.Alters || found.Alters; found.Kind() != "" {
 			return found, true
 		}
 	}
-	return Effect{stored: -1}, true
+	d.stored = -1
+	return d, true
 }
 
 // taken tells of a call that has taken a key that was free.
@@ -206,21 +212,27 @@ func (s *sandbox) taken(key string, args []string, answer string, call func() st
 	return d
 }
 
-// changed tells whether a call extends or removes a key that has a value, or a field.
-func (s *sandbox) changed(key, own string, hash bool, call func() string) (Effect, bool) {
+// changed tells whether a call extends, removes or alters a key that has a value, or a field.
+func (s *sandbox) changed(key, own string, hash bool, call func() string) Effect {
 	s.clear()
 	s.put(key, own, hash)
 	answer := call()
-	d := Effect{Key: key, yes: answer, Removes: s.nobodys(key), stored: -1}
+	if strings.HasPrefix(answer, "-") {
+		return Effect{}
+	}
+	if value, isHash := s.value(key); s.has(key) && !isHash && value != own {
+		return Effect{Alters: true}
+	}
+	d := Effect{Key: key, yes: answer, Removes: !s.has(key), stored: -1}
 	if !d.Removes {
 		d.Extends, d.Expiry = s.left(key) != brief, s.left(key)
 	}
-	if strings.HasPrefix(answer, "-") || !d.Removes && !d.Extends {
-		return Effect{}, false
+	if !d.Removes && !d.Extends {
+		return Effect{}
 	}
 	s.clear()
 	s.put(key, another, hash)
 	d.no = call()
-	d.Plain = s.nobodys(key) || s.left(key) != brief
-	return d, true
+	d.Plain = !s.has(key) || s.left(key) != brief
+	return d
 }

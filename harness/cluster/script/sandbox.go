@@ -68,12 +68,6 @@ func (s *sandbox) clear() {
 
 func (s *sandbox) has(key string) bool { return !s.broken && s.server.Exists(key) }
 
-// nobodys says whether a key is gone, or its value is empty.
-func (s *sandbox) nobodys(key string) bool {
-	value, hash := s.value(key)
-	return !s.has(key) || !hash && value == ""
-}
-
 // left is a key's time to live, 0 if it has none.
 func (s *sandbox) left(key string) time.Duration {
 	if s.broken {
