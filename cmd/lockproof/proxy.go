@@ -11,7 +11,6 @@ import (
 // proxyCommand is the network of a compose project, in a container of it. The
 // compose file starts it; it is not for users.
 func (p *program) proxyCommand() *cobra.Command {
-	var ports int
 	var volumes string
 	var check bool
 	cmd := &cobra.Command{
@@ -28,7 +27,7 @@ func (p *program) proxyCommand() *cobra.Command {
 			}
 			ctx, stop := p.interruptible(cmd.Context())
 			defer stop()
-			s, err := proxy.NewServer(proxy.FirstPort, ports, volumes)
+			s, err := proxy.NewServer(volumes)
 			if err != nil {
 				return failed(err)
 			}
@@ -38,7 +37,6 @@ func (p *program) proxyCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&ports, "ports", 30, "how many ports, from 7001 on, links may listen on")
 	cmd.Flags().StringVar(&volumes, "volumes", "/volumes", "folder with the servers' volumes, one each")
 	cmd.Flags().BoolVar(&check, "check", false, "serve nothing, and fail unless one that serves here is well")
 	return cmd

@@ -12,7 +12,6 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
-	"github.com/docker/go-connections/nat"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/docker/proxy"
@@ -37,12 +36,11 @@ type nodeContainer struct {
 	proxy      *proxy.Client
 	service    string // n3
 	id         string
-	direct     bool // the host reaches the containers in their network
 	supervised bool // the engine starts the container again when it has ended
 
-	mu              sync.Mutex
-	outside, inside string // where the host, and other containers, reach it; "": not known
-	started         string // when it was started last, as far as is known
+	mu      sync.Mutex
+	address string // "": not known
+	started string // when it was started last, as far as is known
 }
 
 var _ realcluster.Host = (*nodeContainer)(nil)
@@ -79,39 +77,42 @@ func (b *nodeContainer) Keep(lines string) error {
 	return b.proxy.Keep(context.Background(), proxy.Machine{Server: b.service, Settings: lines})
 }
 
-// forget forgets the container's addresses: the engine chooses them anew at each start.
+// forget forgets the container's address: the engine chooses it anew at each start.
 func (b *nodeContainer) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.outside, b.inside = "", ""
+	b.address = ""
 }
 
-// Addresses asks the engine for them, unless they are known. There are none while it is
-// starting the container.
-func (b *nodeContainer) Addresses(ctx context.Context) (outside, inside string, err error) {
+// Where asks the engine for the container's address, unless it is known. There is none while
+// the engine is starting the container.
+func (b *nodeContainer) Where(ctx context.Context) (address string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.outside != "" && b.inside != "" {
-		return b.outside, b.inside, nil
+	if b.address != "" {
+		return b.address, nil
 	}
 	seen, err := b.inspect(ctx)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	ports, err := published(seen)
-	if err != nil {
-		return "", "", err
+	b.started = seen.State.StartedAt
+	if ip := ipOf(seen); ip != "" {
+		b.address = net.JoinHostPort(ip, strconv.Itoa(redisPort))
 	}
-	b.inside, b.outside, b.started = "", ports[redisPort], seen.State.StartedAt
-	for _, network := range seen.NetworkSettings.Networks {
-		if network.IPAddress != "" {
-			b.inside = net.JoinHostPort(network.IPAddress, strconv.Itoa(redisPort))
+	return b.address, nil
+}
+
+// ipOf is a container's address in the project's network; "" if it is in none.
+func ipOf(seen container.InspectResponse) string {
+	if seen.NetworkSettings != nil {
+		for _, network := range seen.NetworkSettings.Networks {
+			if network.IPAddress != "" {
+				return network.IPAddress
+			}
 		}
 	}
-	if b.direct {
-		b.outside = b.inside
-	}
-	return b.outside, b.inside, nil
+	return ""
 }
 
 // Kill is SIGKILL. It returns once the container is seen to be down, or, if it is supervised,
@@ -209,23 +210,6 @@ func (b *nodeContainer) SetClock(ctx context.Context, jump time.Duration, rate f
 
 func (b *nodeContainer) Disturb(ctx context.Context, d cluster.DiskFaults) (cluster.Disturbed, error) {
 	return b.proxy.Disturb(ctx, proxy.Disk{Server: b.service, DiskFaults: d})
-}
-
-// published gives the host's address for each port of a container.
-func published(seen container.InspectResponse) (map[int]string, error) {
-	ports := map[int]string{}
-	if seen.NetworkSettings == nil {
-		return nil, errors.New("the engine tells nothing of its network")
-	}
-	for port, bindings := range seen.NetworkSettings.Ports {
-		for _, at := range bindings {
-			if ip := net.ParseIP(at.HostIP); !ip.IsLoopback() {
-				return nil, fmt.Errorf("port %s is published on %s, and not only on loopback", port, at.HostIP)
-			}
-			ports[nat.Port(port).Int()] = net.JoinHostPort(at.HostIP, at.HostPort)
-		}
-	}
-	return ports, nil
 }
 
 func (b *nodeContainer) Log(ctx context.Context) string {

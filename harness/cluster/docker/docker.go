@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -48,7 +46,7 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	if err := Fits(nodes, cfg.Sentinels); err != nil {
 		return nil, err
 	}
-	p, err := projects.take(ctx, network.RunOf(cfg).Ports())
+	p, err := projects.take(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +84,10 @@ func (c *Cluster) build(ctx context.Context) error {
 		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
 	}
 	for _, name := range c.cfg.SentinelNames() {
-		outside, inside, err := c.project.boxes[name].Addresses(ctx)
-		if err != nil {
+		var err error
+		if c.Sentinels[name], err = c.project.boxes[name].Where(ctx); err != nil {
 			return fmt.Errorf("docker cluster: %w", err)
 		}
-		c.Sentinels[name] = realcluster.Sentinel{Outside: outside, Inside: inside}
 	}
 	if err := c.Connect(ctx, c.project.version,
 		func(want network.Run) (realcluster.Network, map[network.Path]string, error) {
@@ -113,9 +110,7 @@ func (c *Cluster) open(ctx context.Context, want network.Run) (realcluster.Netwo
 	}
 	address := map[network.Path]string{}
 	for _, l := range listening {
-		if address[l.Path] = c.project.at(l.Port); !slices.Contains(c.cfg.Clients, l.Client) { // it is in a container itself
-			address[l.Path] = net.JoinHostPort(c.project.inside, strconv.Itoa(l.Port))
-		}
+		address[l.Path] = c.project.at(l.Port)
 	}
 	c.network = &remoteNetwork{Client: c.project.proxy, record: c.cfg.Record}
 	c.Go(func() { c.network.follow(c.Life) })

@@ -58,12 +58,12 @@ func TestWhereTheBaseComesFrom(t *testing.T) {
 
 // While a project comes up, nobody begins a trial in another.
 func TestAProjectIsTakenWhenNoneIsComingUp(t *testing.T) {
-	small, large := &project{ports: 10}, &project{ports: 40}
-	p := &Projects{idle: []*project{large, small}}
+	earlier, latest := &project{}, &project{}
+	p := &Projects{idle: []*project{earlier, latest}}
 	p.coming.RLock()
 	taken := make(chan *project)
 	go func() {
-		q, err := p.take(t.Context(), 20)
+		q, err := p.take(t.Context())
 		require.NoError(t, err)
 		taken <- q
 	}()
@@ -73,8 +73,8 @@ func TestAProjectIsTakenWhenNoneIsComingUp(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	p.coming.RUnlock()
-	require.Same(t, large, <-taken)
-	require.Equal(t, []*project{small}, p.idle)
+	require.Same(t, latest, <-taken)
+	require.Equal(t, []*project{earlier}, p.idle)
 }
 
 func TestMoreSentinelsThanThereAre(t *testing.T) {

@@ -94,9 +94,8 @@ func (n *node) Look(ctx context.Context) (seen history.Node, err error) {
 	return n.Node.Look(ctx)
 }
 
-// Disconnect is docker network disconnect: the container runs on, and nobody
-// reaches it, the harness neither, for its published port goes with its address.
-// It returns once the engine says that it is in no network.
+// Disconnect is docker network disconnect: the container runs on, and nobody reaches it, the
+// harness neither. It returns once the engine says that it is in no network.
 func (n *node) Disconnect(ctx context.Context) error {
 	return n.Do(ctx, "disconnect", func(ctx context.Context) error {
 		names, err := n.box.networks(ctx)
@@ -122,9 +121,8 @@ func (n *node) Disconnect(ctx context.Context) error {
 	})
 }
 
-// Connect is docker network connect. The engine gives the container an address
-// and a published port as at a start, which need not be those of before. It
-// returns once the server answers there.
+// Connect is docker network connect. The engine gives the container an address as at a start,
+// which need not be that of before. It returns once the server answers there.
 func (n *node) Connect(ctx context.Context) error {
 	return n.Do(ctx, "connect", func(ctx context.Context) error {
 		for _, name := range n.left {
@@ -139,11 +137,11 @@ func (n *node) Connect(ctx context.Context) error {
 			return err
 		}
 		n.away.Store(false)
-		_, inside, err := n.Addresses(ctx)
+		address, err := n.Where(ctx)
 		if err != nil {
 			return err
 		}
-		return n.cluster.network.Move(ctx, n.Name(), inside)
+		return n.cluster.network.Move(ctx, n.Name(), address)
 	})
 }
 
@@ -159,7 +157,7 @@ func (b *nodeContainer) networks(ctx context.Context) ([]string, error) {
 func (n *node) Connected(ctx context.Context) (networks int, address string, err error) {
 	names, err := n.box.networks(ctx)
 	if err == nil && len(names) > 0 {
-		_, address, err = n.Addresses(ctx)
+		address, err = n.Where(ctx)
 	}
 	return len(names), address, err
 }

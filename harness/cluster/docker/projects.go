@@ -44,10 +44,6 @@ const (
 	serviceLabel = "com.docker.compose.service"
 )
 
-// fewestPorts is how many links a project has room for at least: five clients
-// on five nodes and the store.
-const fewestPorts = 30
-
 // Projects are the compose projects of one harness. Its methods may be called
 // from any goroutine.
 type Projects struct {
@@ -140,13 +136,12 @@ func (p *Projects) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster
 // it is a *cluster.Lost.
 func (p *Projects) Explain(err error) error { return p.engine.lost(err) }
 
-// take gives a project that is idle and has room for so many links, or brings
-// one up. It returns when no other is coming up either: that keeps the machine
-// busy, and would hold the run up.
-func (p *Projects) take(ctx context.Context, links int) (*project, error) {
-	q := p.pick(links)
+// take gives a project that is idle, or brings one up. It returns when no other is coming up
+// either: that keeps the machine busy, and would hold the run up.
+func (p *Projects) take(ctx context.Context) (*project, error) {
+	q := p.pick()
 	if q == nil {
-		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName(), ports: max(links, fewestPorts)}
+		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName()}
 		p.mu.Lock()
 		p.all[q] = true
 		p.mu.Unlock()
@@ -162,18 +157,17 @@ func (p *Projects) take(ctx context.Context, links int) (*project, error) {
 	return q, nil
 }
 
-// pick takes the latest of the idle projects that has room for so many links: it
-// is the least cold.
-func (p *Projects) pick(links int) *project {
+// pick takes the latest of the idle projects, which is the least cold; nil if there is none.
+func (p *Projects) pick() *project {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, q := range slices.Backward(p.idle) {
-		if q.ports >= links {
-			p.idle = append(p.idle[:i:i], p.idle[i+1:]...)
-			return q
-		}
+	last := len(p.idle) - 1
+	if last < 0 {
+		return nil
 	}
-	return nil
+	q := p.idle[last]
+	p.idle = p.idle[:last]
+	return q
 }
 
 // release keeps a project for the next run, or removes one that is not sound.
@@ -196,14 +190,11 @@ func (p *Projects) release(q *project, sound bool) error {
 // project is one compose project.
 type project struct {
 	*Projects
-	name      string
-	ports     int // how many links it has room for
-	version   string
-	boxes     map[string]*nodeContainer
-	proxy     *proxy.Client
-	published map[int]string // of the proxy's ports: where the engine publishes them
-	inside    string         // where the containers reach the proxy, without a port
-	direct    bool           // the host reaches it there, too
+	name    string
+	version string
+	boxes   map[string]*nodeContainer
+	proxy   *proxy.Client
+	address string // the proxy's, without a port
 }
 
 // up brings the project up, and returns once all its servers answer.
@@ -236,7 +227,7 @@ func (q *project) up(ctx context.Context) error {
 	var starting errgroup.Group
 	for _, name := range servers {
 		b := q.boxes[name]
-		b.proxy, b.direct = q.proxy, q.direct
+		b.proxy = q.proxy
 		starting.Go(func() error { return realcluster.AwaitAnswer(ctx, b) })
 	}
 	if err := starting.Wait(); err != nil {
@@ -248,11 +239,11 @@ func (q *project) up(ctx context.Context) error {
 // verify asks one server, which stands for all, for its version, and makes sure
 // that the preload shim is in effect: a power loss could not tell.
 func (q *project) verify(ctx context.Context, b *nodeContainer) error {
-	outside, _, err := b.Addresses(ctx)
+	address, err := b.Where(ctx)
 	if err != nil {
 		return err
 	}
-	info, err := server.Who(ctx, outside)
+	info, err := server.Who(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -264,29 +255,23 @@ func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 	return realcluster.CheckClock(ctx, b, before)
 }
 
-// findProxy finds the proxy's ports, and makes sure that it lives by our clock.
+const elsewhere = "use an engine on this machine, not one that is remote, rootless or in a virtual machine"
+
+// findProxy finds the proxy, and makes sure that it lives by our clock.
 func (q *project) findProxy(ctx context.Context) error {
 	b := q.boxes[proxyService]
 	seen, err := b.inspect(ctx)
 	if err != nil {
 		return err
 	}
-	if q.published, err = published(seen); err != nil {
-		return err
-	}
 	if !seen.State.Running {
 		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.Log(ctx))
 	}
-	for _, network := range seen.NetworkSettings.Networks {
-		q.inside = network.IPAddress
-	}
-	q.proxy = proxy.NewClient(q.published[proxy.APIPort])
+	q.address = ipOf(seen)
+	q.proxy = proxy.NewClient(q.at(proxy.APIPort))
 	if err := q.proxy.Await(ctx); err != nil {
-		return fmt.Errorf("%w; its last words: %s", err, b.Log(context.Background()))
-	}
-	if q.direct = q.within(ctx); q.direct {
-		q.proxy.Close()
-		q.proxy = proxy.NewClient(q.at(proxy.APIPort))
+		return missing(fmt.Sprintf("this machine does not reach its containers in their network: %v; the proxy's last words: %s",
+			err, b.Log(context.Background())), elsewhere)
 	}
 	before := realtime.Monotonic()
 	there, err := q.proxy.Clock(ctx)
@@ -295,33 +280,13 @@ func (q *project) findProxy(ctx context.Context) error {
 	}
 	if there < before || there > realtime.Monotonic() {
 		return missing("its containers do not share this machine's CLOCK_MONOTONIC, on which all events of a run are timed",
-			"use an engine on this machine, not one that is remote or in a virtual machine")
+			elsewhere)
 	}
 	return nil
 }
 
-// routeTimeout bounds the question whether the host is in the containers' network.
-const routeTimeout = 500 * time.Millisecond
-
-// within says whether this host reaches the containers in their network, as the
-// host of an engine does that needs no virtual machine. The ports that the engine
-// publishes lead through a process for each, which would take a seventh of the
-// machine.
-func (q *project) within(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, routeTimeout)
-	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(q.inside, strconv.Itoa(proxy.APIPort)))
-	return err == nil && conn.Close() == nil
-}
-
-// at is where this host reaches a port of the proxy.
-func (q *project) at(port int) string {
-	if q.direct {
-		return net.JoinHostPort(q.inside, strconv.Itoa(port))
-	}
-	return q.published[port]
-}
+// at is where a port of the proxy is, for this host as for the containers.
+func (q *project) at(port int) string { return net.JoinHostPort(q.address, strconv.Itoa(port)) }
 
 // compose runs one command of Compose on the project.
 func (q *project) compose(ctx context.Context, args ...string) error {
@@ -335,7 +300,6 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	cmd.Env = append(cmd.Env,
 		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
 		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
-		"LOCKPROOF_PORTS="+strconv.Itoa(q.ports), "LOCKPROOF_LAST_PORT="+strconv.Itoa(proxy.FirstPort+q.ports-1),
 		"LOCKPROOF_PASSWORD="+server.Password(), "LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,
 	)
 	var out bytes.Buffer

@@ -33,12 +33,12 @@ func (b *nodeContainer) supervise(ctx context.Context, always bool) error {
 // killServer is SIGKILL for the server alone, sent from inside the container,
 // which then ends of itself.
 func (b *nodeContainer) killServer(ctx context.Context) error {
-	outside, _, err := b.Addresses(ctx)
+	address, err := b.Where(ctx)
 	if err != nil {
 		return err
 	}
 	defer b.forget()
-	info, err := server.Who(ctx, outside)
+	info, err := server.Who(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (b *nodeContainer) killServer(ctx context.Context) error {
 	return b.awaitEnd(ctx)
 }
 
-// awaitEnd returns once the container has ended since its addresses were asked for, whether or
+// awaitEnd returns once the container has ended since its address was asked for, whether or
 // not it runs again.
 func (b *nodeContainer) awaitEnd(ctx context.Context) error {
 	err := realtime.Poll(ctx, 4*time.Millisecond, func() (bool, error) {

@@ -95,10 +95,7 @@ func (h *host) settingsFile() string { return filepath.Join(h.dir, "redis.conf")
 
 func (h *host) logFile() string { return filepath.Join(h.dir, "redis.log") }
 
-// Addresses are one: everybody is on this machine.
-func (h *host) Addresses(context.Context) (outside, inside string, err error) {
-	return h.addr, h.addr, nil
-}
+func (h *host) Where(context.Context) (string, error) { return h.addr, nil }
 
 func (h *host) State(context.Context) (realcluster.State, error) {
 	p := h.proc.Load()

@@ -94,7 +94,7 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 		if err != nil {
 			return err
 		}
-		c.Sentinels[name] = realcluster.Sentinel{Outside: h.addr, Inside: h.addr}
+		c.Sentinels[name] = h.addr
 		starting.Go(func() error {
 			err := h.Run(ctx)
 			if err == nil {

@@ -3,6 +3,7 @@ package realcluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	"example.org/lockproof/harness/client"
@@ -28,14 +29,11 @@ type Cluster struct {
 	Workers process.Workers
 
 	Nodes     map[string]*Node        // by name; an alias shares its server's
-	Sentinels map[string]Sentinel     // by name
+	Sentinels map[string]string       // their addresses, by name
 	Paths     map[network.Path]string // where each link waits for its client
 	network   Network                 // nil before Connect
 	ids       map[string]string       // of a Redis Cluster's members, by name
 }
-
-// Sentinel is where a Sentinel is, for this process and for the network.
-type Sentinel struct{ Outside, Inside string }
 
 // New begins a cluster of a kind.
 func New(cfg cluster.Config, kind string) (*Cluster, error) {
@@ -43,7 +41,7 @@ func New(cfg cluster.Config, kind string) (*Cluster, error) {
 		return nil, fmt.Errorf("%s cluster: %w", kind, err)
 	}
 	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{},
-		Sentinels: map[string]Sentinel{},
+		Sentinels: map[string]string{},
 		Paths:     map[network.Path]string{}}
 	c.Life, c.End = context.WithCancel(context.Background())
 	return c, nil
@@ -82,15 +80,13 @@ func (c *Cluster) Connect(ctx context.Context, version string,
 	want := network.RunOf(c.cfg)
 	want.Epoch = c.Epoch()
 	for name := range want.Servers {
-		_, inside, err := c.Nodes[name].Addresses(ctx)
+		address, err := c.Nodes[name].Where(ctx)
 		if err != nil {
 			return err
 		}
-		want.Servers[name] = inside
+		want.Servers[name] = address
 	}
-	for name := range want.Sentinels {
-		want.Sentinels[name] = c.Sentinels[name].Inside
-	}
+	maps.Copy(want.Sentinels, c.Sentinels)
 	opened, address, err := open(want)
 	if err != nil {
 		return fmt.Errorf("%s cluster: %w", c.kind, err)

@@ -11,9 +11,9 @@ import (
 // Host is where one server runs: a process on this machine, or a container. A node calls one
 // method at a time.
 type Host interface {
-	// Addresses are where this process reaches the server, and where the network does;
-	// "" where that is not known yet.
-	Addresses(context.Context) (outside, inside string, err error)
+	// Where is where this process and the network reach the server; "" if that is not known
+	// yet.
+	Where(context.Context) (address string, err error)
 	State(context.Context) (State, error)
 	// Run starts a server. It need not answer yet.
 	Run(context.Context) error

@@ -25,11 +25,11 @@ func (n *Node) SetClock(ctx context.Context, jump time.Duration, rate float64) e
 // CheckClock sees that TIME is what the clock of a server's host shows, which was at or after
 // before when it was asked last.
 func CheckClock(ctx context.Context, h Host, before time.Time) error {
-	outside, _, err := h.Addresses(ctx)
+	address, err := h.Where(ctx)
 	if err != nil {
 		return err
 	}
-	shown, err := server.Time(ctx, outside)
+	shown, err := server.Time(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -47,8 +47,8 @@ func (n *Node) RunID() string { return n.runID }
 
 // Address is where the server listens, past every link.
 func (n *Node) Address() string {
-	outside, _, _ := n.Addresses(context.Background())
-	return outside
+	address, _ := n.Where(context.Background())
+	return address
 }
 
 // Start brings the node back, with its folder, and returns once a new server (by its run id)
@@ -86,11 +86,11 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err := AwaitAnswer(ctx, n.Host); err != nil {
 		return err
 	}
-	outside, inside, err := n.Addresses(ctx)
+	address, err := n.Where(ctx)
 	if err != nil {
 		return err
 	}
-	info, err := server.Who(ctx, outside)
+	info, err := server.Who(ctx, address)
 	if err == nil && info.RunID == n.runID {
 		err = fmt.Errorf("the run id %s is that of the server before it", info.RunID)
 	}
@@ -102,7 +102,7 @@ func (n *Node) Ready(ctx context.Context) error {
 		return err
 	}
 	n.serving, n.wanted, n.restart = true, n.Supervised, nil
-	return n.cluster.move(ctx, n.name, inside)
+	return n.cluster.move(ctx, n.name, address)
 }
 
 // How often a server is asked while it is waited for, and for how long at most; its host is
@@ -117,11 +117,11 @@ const (
 func AwaitAnswer(ctx context.Context, h Host) error {
 	looked := time.Now()
 	err := realtime.Poll(ctx, pollEvery, func() (bool, error) {
-		outside, _, err := h.Addresses(ctx)
+		address, err := h.Where(ctx)
 		if err != nil {
 			return false, err
 		}
-		if outside != "" && answers(ctx, outside) {
+		if address != "" && answers(ctx, address) {
 			return true, nil
 		}
 		if time.Since(looked) <= lookEvery {

@@ -86,11 +86,11 @@ func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
 func (c *Cluster) watch(ctx context.Context) error {
 	var watching errgroup.Group
 	watched := c.cfg.Watched()
-	for name, s := range c.Sentinels {
+	for name, address := range c.Sentinels {
 		watching.Go(func() error {
-			err := server.Watch(ctx, s.Outside, c.Address(cluster.SentinelsName, watched[0]), len(c.Sentinels))
+			err := server.Watch(ctx, address, c.Address(cluster.SentinelsName, watched[0]), len(c.Sentinels))
 			if err == nil {
-				err = server.AwaitWatch(ctx, s.Outside, len(watched)-1)
+				err = server.AwaitWatch(ctx, address, len(watched)-1)
 			}
 			if err != nil {
 				return fmt.Errorf("sentinel %s: %w", name, err)
@@ -106,7 +106,7 @@ func (c *Cluster) Masters(ctx context.Context) ([]string, error) {
 	defer cancel()
 	var names []string
 	for _, sentinel := range c.cfg.SentinelNames() {
-		addr, err := server.Master(ctx, c.Sentinels[sentinel].Outside)
+		addr, err := server.Master(ctx, c.Sentinels[sentinel])
 		if err != nil {
 			return nil, fmt.Errorf("ask %s for the master: %w", sentinel, err)
 		}
@@ -206,7 +206,7 @@ func (c *Cluster) routes(setup *client.Setup) error {
 			return fmt.Errorf("there is no Sentinel %s: there are %v", name, c.cfg.SentinelNames())
 		}
 		setup.Sentinels = append(setup.Sentinels, address)
-		setup.Routes[c.Sentinels[name].Inside] = address
+		setup.Routes[c.Sentinels[name]] = address
 	}
 	if len(asked) > 0 {
 		for _, name := range c.cfg.Watched() {
@@ -228,8 +228,8 @@ func (c *Cluster) Unwatch() error {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()
 	var errs []error
-	for _, s := range c.Sentinels {
-		errs = append(errs, server.Unwatch(ctx, s.Outside))
+	for _, address := range c.Sentinels {
+		errs = append(errs, server.Unwatch(ctx, address))
 	}
 	return errors.Join(errs...)
 }

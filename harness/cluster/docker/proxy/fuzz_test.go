@@ -61,7 +61,7 @@ func fresh(t testing.TB) (s *Server, above string) {
 		require.NoError(t, os.Mkdir(filepath.Join(above, dir), 0o755))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(above, "foreign"), nil, 0o600))
-	s, err := NewServer(0, 2, filepath.Join(above, "volumes"))
+	s, err := NewServer(filepath.Join(above, "volumes"))
 	require.NoError(t, err)
 	return s, above
 }

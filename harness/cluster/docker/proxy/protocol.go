@@ -7,12 +7,8 @@ import (
 	"example.org/lockproof/harness/cluster/network"
 )
 
-// FirstPort is the first port of the container on which links listen, and
-// APIPort the one of the API. docker-compose.yml publishes both.
-const (
-	FirstPort = 7001
-	APIPort   = 8474
-)
+// APIPort is the port of the API.
+const APIPort = 8474
 
 // Moved says where a server is from now on; at "" it is down, and refuses.
 type Moved struct {

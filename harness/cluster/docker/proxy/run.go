@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"sync"
 
 	"example.org/lockproof/harness/cluster"
@@ -22,18 +21,17 @@ type run struct {
 	kept   []func() cluster.Traffic // what reads intercepts and measurements
 }
 
-// openRun opens the links, on consecutive ports.
-func openRun(want network.Run, first, ports int) (*run, error) {
-	if n := want.Ports(); n > ports {
-		return nil, fmt.Errorf("%d clients and %d servers need %d ports, and %d are published",
-			len(want.Clients), len(want.Servers), n, ports)
+// mostPorts bounds what a message can ask for: some 300 clients on every server.
+const mostPorts = 3000
+
+// openRun opens the links, each on a port of its own.
+func openRun(want network.Run) (r *run, err error) {
+	if n := want.Ports(); n > mostPorts {
+		return nil, fmt.Errorf("%d clients and %d servers need %d ports: %d are the most",
+			len(want.Clients), len(want.Servers), n, mostPorts)
 	}
-	r, port := &run{}, first
-	var err error
-	r.Network, err = network.Open(want, func() (net.Listener, error) {
-		port++
-		return net.Listen("tcp", ":"+strconv.Itoa(port-1))
-	}, r.record)
+	r = &run{}
+	r.Network, err = network.Open(want, func() (net.Listener, error) { return net.Listen("tcp", ":0") }, r.record)
 	return r, err
 }
 

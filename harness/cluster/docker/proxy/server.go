@@ -18,21 +18,20 @@ import (
 
 // Server is the proxy in its container.
 type Server struct {
-	first, ports int
-	machines     *machines
+	machines *machines
 
 	mu  sync.Mutex
 	run *run // nil: none so far
 }
 
-// NewServer makes a proxy whose links may listen on so many ports, from first
-// on. The servers' volumes are mounted in a folder, each under its server's name.
-func NewServer(first, ports int, volumes string) (*Server, error) {
+// NewServer makes a proxy. The servers' volumes are mounted in a folder, each under its
+// server's name.
+func NewServer(volumes string) (*Server, error) {
 	m, err := newMachines(volumes)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	return &Server{first: first, ports: ports, machines: m}, nil
+	return &Server{machines: m}, nil
 }
 
 // Serve serves the API on a port until ctx ends.
@@ -128,7 +127,7 @@ func (s *Server) begin(_ context.Context, want network.Run) ([]network.Listening
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, err := openRun(want, s.first, s.ports)
+	r, err := openRun(want)
 	if err != nil {
 		return nil, err
 	}
