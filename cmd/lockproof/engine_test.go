@@ -115,13 +115,14 @@ func TestAnEngineThatDiesInMidRun(t *testing.T) {
 		return string(out)
 	}
 	t.Cleanup(func() { clean() }) // also of a test that fails
-	cmd := v.command("run", "healthy-contention", "--on", "docker", "--trials", "20", "--out", v.out)
+	cmd := v.command("run", "healthy-contention", "--on", "docker", "--parallel", "1", "--trials", "20", "--out", v.out)
 	cmd.Env = append(cmd.Env, "DOCKER_HOST=unix://"+r.Addr().String())
 	var said strings.Builder
 	cmd.Stdout, cmd.Stderr = &said, &said
 	require.NoError(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
+	defer cmd.Process.Kill() // of a test that fails
 	require.Eventually(t, func() bool {
 		histories, _ := filepath.Glob(filepath.Join(v.out, "trials", "*", "*", "history.jsonl"))
 		for _, file := range histories {
