@@ -13,7 +13,7 @@ func (n *Nemesis) link(target string) (cluster.Link, error) {
 	name, _ := history.LinkOf(target)
 	l := n.cluster.Link(name.From, name.To)
 	if l == nil {
-		return nil, fmt.Errorf("unknown link from %q to %q", name.From, name.To)
+		return nil, fmt.Errorf("no link %s: a link is CLIENT-NODE, as in c1-n3", target)
 	}
 	return l, nil
 }

@@ -11,7 +11,9 @@ import (
 const numbers = "123456789abcdefghijklmnopqrstuvwxyz"
 
 // glyphs are how states are drawn, and when the property was violated, in one column each.
-var glyphs = map[State]string{Idle: "·", Asking: "░", Holding: "█", HoldingPaused: "▓", Paused: "┆", Down: "╳"}
+var glyphs = map[State]string{
+	Idle: "·", Asking: "░", Holding: "█", HoldingPaused: "▓", Paused: "┆", Down: "╳",
+}
 
 const brokenGlyph = "▲"
 
