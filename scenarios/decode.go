@@ -179,7 +179,7 @@ func (d *decoder) readAliases(n ast.Node, what string) {
 	d.s.Aliases = map[string]string{}
 	for _, e := range d.entries(n, what, "a mapping of node to node, for example {n2: n1}") {
 		if !slices.Contains(d.s.Nodes, e.key) {
-			d.report(e.at, fmt.Sprintf("aliases: unknown node %q", e.key), suggest(e.key, d.s.Nodes, "the nodes are"))
+			d.report(e.at, fmt.Sprintf("aliases: unknown node %q", e.key), instead(e.key, d.s.Nodes, "the nodes are"))
 			continue
 		}
 		server := oneOf("nodes", d.s.Nodes...)(d, e.value, "the alias "+e.key)
@@ -208,7 +208,7 @@ func (d *decoder) expect(n ast.Node, what string) map[string]string {
 	expect := map[string]string{}
 	for _, e := range d.entries(n, what, "a mapping of properties to verdicts, for example `mutual-exclusion: holds`") {
 		if !slices.Contains(checker.Names(), e.key) {
-			d.report(e.at, fmt.Sprintf("unknown property %q", e.key), suggest(e.key, checker.Names(), "the properties are"))
+			d.report(e.at, fmt.Sprintf("unknown property %q", e.key), instead(e.key, checker.Names(), "the properties are"))
 			continue
 		}
 		expect[e.key] = verdict(d, e.value, e.key)

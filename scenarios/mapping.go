@@ -90,7 +90,7 @@ func (d *decoder) fields(n ast.Node, what string, fields []field) map[string]*to
 	}
 	for _, e := range entries {
 		if places[e.key] == nil {
-			d.report(e.at, fmt.Sprintf("%s has no key %q", what, e.key), suggest(e.key, names, "its keys are"))
+			d.report(e.at, fmt.Sprintf("%s has no key %q", what, e.key), instead(e.key, names, "its keys are"))
 		}
 	}
 	return places

@@ -97,7 +97,7 @@ func oneOf[T ~string](kind string, among ...T) value[T] {
 		if text == "" || slices.Contains(among, T(text)) {
 			return T(text)
 		}
-		d.report(position(n), fmt.Sprintf("%s: unknown value %q", what, text), suggest(text, among, "the "+kind+" are"))
+		d.report(position(n), fmt.Sprintf("%s: unknown value %q", what, text), instead(text, among, "the "+kind+" are"))
 		return ""
 	}
 }

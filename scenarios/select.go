@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.org/lockproof/internal/input"
+	"example.org/lockproof/internal/suggest"
 )
 
 // Select returns the scenarios that a user asks for: names of the catalogue,
@@ -94,8 +95,8 @@ func unknownNameError(arg string, names []string) error {
 	if strings.ContainsAny(arg, "*?[") {
 		return fmt.Errorf("no scenario matches %q; `lockproof list` shows their names", arg)
 	}
-	if near := closestName(arg, names); near != "" {
-		return fmt.Errorf("unknown scenario %q; did you mean %q?", arg, near)
+	if near := suggest.Names(arg, names); len(near) > 0 {
+		return fmt.Errorf("unknown scenario %q; %s", arg, didYouMean(near))
 	}
 	return fmt.Errorf("unknown scenario %q; `lockproof list` shows their names, and a file is given by its path, for "+
 		"example ./my.yaml", arg)

@@ -67,7 +67,7 @@ func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 		d.report(entries[0].at, "the step has no verb", "the verbs are "+strings.Join(verbNames(), ", "))
 	case len(entries) > 0:
 		d.report(entries[0].at, fmt.Sprintf("unknown verb %q", entries[0].key),
-			suggest(entries[0].key, verbNames(), "the verbs are"))
+			instead(entries[0].key, verbNames(), "the verbs are"))
 	case n.Type() == ast.MappingType:
 		d.report(position(n), "the step is empty", "the verbs are "+strings.Join(verbNames(), ", "))
 	}
@@ -107,7 +107,7 @@ func (d *decoder) suggestModifier(key string, targets nemesis.Targets, allowed [
 	if len(allowed) == 0 {
 		return "it accepts " + acceptsText(targets) + " only"
 	}
-	return suggest(key, allowed, "it accepts")
+	return instead(key, allowed, "it accepts")
 }
 
 // examples show modifiers that some verbs need.

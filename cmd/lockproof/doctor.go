@@ -26,7 +26,7 @@ cluster lacks something that it needs; with no name, if any cluster does.`,
 			for _, name := range args {
 				kind, err := kinds.Find(name)
 				if err != nil {
-					return usage("there is no cluster %q: %s", name, suggest(name, cluster.Names()))
+					return usage("there is no cluster %q: %s", name, instead(name, cluster.Names()))
 				}
 				named = append(named, kind)
 			}

@@ -71,7 +71,7 @@ func knownCommand(root *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usage("there is no command %q: %s", args[0], suggest(args[0], names))
+	return usage("there is no command %q: %s", args[0], instead(args[0], names))
 }
 
 // flagError says what is wrong with a flag, and what would be right.
@@ -83,7 +83,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		name := "--" + unknown.GetSpecifiedName()
-		return usage("%s has no flag %s: %s", cmd.CommandPath(), name, suggest(name, names))
+		return usage("%s has no flag %s: %s", cmd.CommandPath(), name, instead(name, names))
 	case errors.As(err, &bad):
 		return usage("--%s %s: %s", bad.GetFlag().Name, bad.GetValue(), argumentsText(bad.GetFlag()))
 	}

@@ -151,9 +151,9 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 	case o.Out == "":
 		return usage("--out is empty: name a folder, as in --out out")
 	case !slices.Contains(cluster.Names(), o.Cluster):
-		return usage("--on %s: there is no such cluster: %s", o.Cluster, suggest(o.Cluster, cluster.Names()))
+		return usage("--on %s: there is no such cluster: %s", o.Cluster, instead(o.Cluster, cluster.Names()))
 	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
-		return usage("--lock %s: there is no such lock: %s", o.Lock, suggest(o.Lock, locks.Names()))
+		return usage("--lock %s: there is no such lock: %s", o.Lock, instead(o.Lock, locks.Names()))
 	}
 	if o.Nodes > 0 && o.Lock == "" {
 		o.Lock = locks.Reference
@@ -182,7 +182,7 @@ func checkServer(o *suite.Options) error {
 	case o.Server != "" && o.Image != "":
 		return usage("--server %s and --image %s: give one of them", o.Server, o.Image)
 	case o.Server != "" && len(kind.Servers) > 0 && !slices.Contains(kind.Servers, o.Server):
-		return usage("--server %s: there is no such server on %s: %s", o.Server, kind.Name, suggest(o.Server, kind.Servers))
+		return usage("--server %s: there is no such server on %s: %s", o.Server, kind.Name, instead(o.Server, kind.Servers))
 	}
 	return nil
 }

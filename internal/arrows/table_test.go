@@ -29,6 +29,7 @@ var table = []allowed{
 	{"internal/needs", ""},
 	{"internal/browser", "internal/needs"},
 	{"internal/plain", ""},
+	{"internal/suggest", ""},
 	{"internal/wording", ""},
 
 	// What everybody agrees on, and who judges it: neither knows where a history
@@ -73,7 +74,7 @@ var table = []allowed{
 
 	// What breaks it, what is to happen, and who runs all that.
 	{"nemesis", "harness/cluster harness/history internal/wording"},
-	{"scenarios", "checker harness/cluster harness/history harness/locks internal/input internal/input/yamlfile nemesis redlock"},
+	{"scenarios", "checker harness/cluster harness/history harness/locks internal/input internal/input/yamlfile internal/suggest nemesis redlock"},
 	{"checker/cause", "harness/history scenarios"},
 	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/interleave harness/locks" +
 		" nemesis scenarios"},
@@ -106,7 +107,7 @@ var table = []allowed{
 	// The programs.
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
-			" harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks harness/overlay harness/suite internal/plain redlock" +
+			" harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks harness/overlay harness/suite internal/plain internal/suggest redlock" +
 			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy validate/settings"},
 	{"site/engine", "harness/suite site"},
 	{"site/front", "checker harness/history harness/suite internal/wording lab reports scenarios site"},
