@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -25,6 +26,7 @@ type keyOwnership struct {
 	from, until int64
 	expires     int64 // when it runs out on the true clock, or never
 	excused     int64 // until when it is an obstacle
+	seen        int64 // when a node last showed it
 	node, key   string
 	owner       string
 	by          string // the client whose command ended it
@@ -32,6 +34,19 @@ type keyOwnership struct {
 	set         int32 // the event that showed it first: the reply to the SET, or a look
 	ender       int32 // the event that ended it; -1 where no event did
 	ended       string
+	unnamed     bool // a script set it, and with which token is not known
+}
+
+// show notes that a node showed a key with a token, which may be this one.
+func (h *keyOwnership) show(token string, now int64) bool {
+	if h.unnamed {
+		h.token, h.unnamed = token, false
+	}
+	if h.token != token {
+		return false
+	}
+	h.seen = now
+	return true
 }
 
 func (h *keyOwnership) span() span { return span{h.from, h.until} }
@@ -103,10 +118,14 @@ func (t *timeline) follow(i int, e *history.Event) {
 	case e.Command != nil && (e.Type == history.TypeCommand || e.Type == history.TypeReply):
 		link, _ := e.Link()
 		client, node := link.From, link.To
-		if !t.nodes[node] || e.Command.Effect == "" || e.Command.Effect == history.EffectRead {
+		if !t.nodes[node] || e.Command.Effect == "" {
 			return
 		}
 		p := place{node, t.record.names.ofCaller(e.Command.Key)}
+		if e.Command.Effect == history.EffectRead {
+			t.read(e, p)
+			return
+		}
 		c := keyCommand{client, e.Command.Token, e.Time, i, e.Command.Serial, e.Command.Expiry, e.Command.Effect}
 		if e.Type == history.TypeCommand {
 			t.unanswered.add(c, p)
@@ -121,6 +140,17 @@ func (t *timeline) follow(i int, e *history.Event) {
 	}
 }
 
+// read follows a command that only reads: it may show a key.
+func (t *timeline) read(e *history.Event, p place) {
+	if e.Type != history.TypeReply || !e.Command.Done || e.Command.Name != "GET" ||
+		strings.HasSuffix(e.Command.Reply, "...") {
+		return
+	}
+	if h := t.alive(p, e.Time); h != nil {
+		h.show(e.Command.Reply, e.Time)
+	}
+}
+
 // alive gives the key's present owner at a node, having let it expire first.
 func (t *timeline) alive(p place, now int64) *keyOwnership {
 	h := t.now[p]
@@ -132,7 +162,7 @@ func (t *timeline) alive(p place, now int64) *keyOwnership {
 }
 
 func (t *timeline) close(h *keyOwnership, now int64, why string, ender int) {
-	h.until, h.ended, h.ender = max(now, h.from), why, int32(ender)
+	h.until, h.ended, h.ender = max(now, h.from, h.seen), why, int32(ender)
 	delete(t.now, place{h.node, h.key})
 }
 
@@ -170,8 +200,7 @@ func (t *timeline) reply(e *history.Event, c keyCommand, p place) {
 		t.set(e, c, p, h)
 	case h == nil:
 	case c.effect == history.EffectExtend:
-		t.ttl(c.event, h, e.Time, t.given(p.node, e))
-		t.record.prolonged[h] = append(t.record.prolonged[h], moment{c.event, e.Time})
+		t.prolong(e, c, h)
 	case c.effect == history.EffectDelete:
 		t.remove(c, h)
 	}
@@ -181,16 +210,41 @@ func (t *timeline) reply(e *history.Event, c keyCommand, p place) {
 // gone in a way that no reply told.
 func (t *timeline) set(e *history.Event, c keyCommand, p place, before *keyOwnership) {
 	if before != nil {
-		if before.token == c.token {
-			// The owner's own token was there already. A SET that is answered OK has set it again.
-			if e.Command.Name == "SET" && e.Command.Reply == "OK" {
-				t.ttl(c.event, before, e.Time, t.given(p.node, e))
+		if before.isOwn(c, t.unnamed(e)) { // it was there already
+			if e.Command.Name == "SET" && e.Command.Reply == "OK" || e.Command.Unconditional || e.Command.Extends {
+				t.prolong(e, c, before)
 			}
 			return
 		}
-		t.gone(c.event, e.Time, before)
+		if e.Command.Unconditional && before.show(e.Command.Reply, e.Time) {
+			t.remove(keyCommand{client: c.client, time: c.time, event: c.event}, before)
+		} else {
+			t.gone(c.event, e.Time, before)
+		}
 	}
-	t.ttl(c.event, t.open(p, e.Time, c.token, c.client, c.event), e.Time, t.given(p.node, e))
+	h := t.open(p, e.Time, c.token, c.client, c.event)
+	h.unnamed = t.unnamed(e)
+	t.ttl(c.event, h, e.Time, t.given(p.node, e))
+}
+
+// unnamed reports whether a script sets a value that is none of its arguments.
+func (t *timeline) unnamed(e *history.Event) bool {
+	return e.Command.Token == "" && strings.HasPrefix(e.Command.Name, "EVAL")
+}
+
+// isOwn reports whether a command that takes the key found it with its own token; of one that
+// nobody knows, whether it was its client's.
+func (h *keyOwnership) isOwn(c keyCommand, unnamed bool) bool {
+	if unnamed || h.unnamed {
+		return h.owner == c.client
+	}
+	return h.token == c.token
+}
+
+// prolong follows what sets a new expiry.
+func (t *timeline) prolong(e *history.Event, c keyCommand, h *keyOwnership) {
+	t.ttl(c.event, h, e.Time, t.given(h.node, e))
+	t.record.prolonged[h] = append(t.record.prolonged[h], moment{c.event, e.Time})
 }
 
 // given is the time to live that a command sets on its node; 0: none.
@@ -312,7 +366,7 @@ func (t *timeline) look(l look) {
 		p := place{l.node, k.name}
 		h := t.alive(p, l.time)
 		seen, present := l.Keys[t.record.names.onServer(k.name)]
-		if h != nil && (!present || seen.Token != h.token) {
+		if h != nil && (!present || !h.show(seen.Token, l.time)) {
 			t.gone(l.event, l.time, h)
 			h = nil
 		}

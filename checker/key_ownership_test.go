@@ -48,3 +48,56 @@ func TestAKilledOwnerExcusesItsKey(t *testing.T) {
 		require.Equal(t, violated, s.violated(t, FaultTolerance), killed)
 	}
 }
+
+// What a takeover replaces was there until then, whatever became of a delete that was not answered.
+func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
+	s := tale()
+	s.sets(5, "c1", "t1", 0, "n1")
+	s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
+	s.command(900, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "t2", Effect: history.EffectSet,
+		Unconditional: true})(900, "t1", true)
+	s.grant("c1", 0, 10, 500)
+	first := nextTenure(s.history(t, 3000))
+	require.Equal(t, 900*ms, first.Until)
+	require.Equal(t, TenureRemoved, first.Ended)
+}
+
+// A key that a GET shows was not deleted before.
+func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
+	s := tale()
+	s.sets(5, "c1", "t1", 0, "n1")
+	s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
+	s.command(700, "c2>n1", history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})(700, "t1", true)
+	s.look(900, "n1", "r1", "", 0)
+	s.grant("c1", 0, 10, 500)
+	require.Equal(t, 700*ms, nextTenure(s.history(t, 3000)).Until)
+}
+
+// A script that takes a free key may extend its own, and then that ends later.
+func TestKeyOwnership_IsExtendedByWhatTookIt(t *testing.T) {
+	for extends, until := range map[bool]int64{false: 1005, true: 1505} {
+		s := tale()
+		s.sets(5, "c1", "t1", 1000, "n1")
+		s.command(505, "c1>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t1", Expiry: 1000 * ms,
+			Effect: history.EffectSet, Extends: extends})(505, "1", true)
+		s.grant("c1", 0, 10, 500)
+		require.Equal(t, until*ms, nextTenure(s.history(t, 3000)).Until)
+	}
+}
+
+// A value that is none of a script's arguments is named by a look: the key is its owner's still.
+func TestKeyOwnership_IsNamedByALook(t *testing.T) {
+	s := tale()
+	s.commands(5, "c1", "EVAL", "", 1000, history.EffectSet, []string{"n1"})
+	s.look(100, "n1", "r1", "locked", 905)
+	s.grant("c1", 0, 10, 500)
+	first := nextTenure(s.history(t, 3000))
+	require.Equal(t, []any{"c1", "locked", 1005 * ms}, []any{first.Owner, first.Token, first.Until})
+}
+
+func nextTenure(h *History) (first Tenure) {
+	for tenure := range h.Tenures() {
+		return tenure
+	}
+	return first
+}

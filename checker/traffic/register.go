@@ -171,16 +171,24 @@ func refined(s state, token string, o *op) state {
 
 func (j registerModel) taken(s state, o *op) []state {
 	unasked := o.unconditional || o.script && j.lenient
-	own := s.is == held && (s.unnamed || s.token == o.token)
+	nameless := o.script && o.token == "" // it sets a value that is none of its arguments
+	own := s.is == held && (s.unnamed || nameless || s.token == o.token)
 	open := j.maybeExpired(s, o) || unasked
+	next := j.set(o.token, o)
+	next.unnamed = nameless
 	switch {
+	case o.answer == yes && o.seen != "" && o.unconditional && !o.script: // a SET GET that replaced what it met
+		if j.maybeOwned(s, o, o.seen) {
+			return []state{next}
+		}
+		return nil
 	case o.answer == yes && o.seen != "": // a SET NX GET that met its own token
 		if j.maybeOwned(s, o, o.token) {
 			return []state{refined(s, o.token, o)}
 		}
 		return nil
 	case o.answer == yes && (open || own && o.script):
-		return []state{j.set(o.token, o)}
+		return []state{next}
 	case o.answer == no && (j.lenient && o.script || o.unconditional && !o.script): // it was for a key that is there: XX
 		return []state{s}
 	case o.answer == no && j.maybeOwned(s, o, o.seen):
@@ -189,7 +197,7 @@ func (j registerModel) taken(s state, o *op) []state {
 		}
 		return []state{refined(s, o.seen, o)}
 	case o.answer == silent && (open || own):
-		return []state{s, j.set(o.token, o)}
+		return []state{s, next}
 	case o.answer == silent:
 		return []state{s}
 	}

@@ -57,6 +57,9 @@ func appendCommand(b []byte, c *Command) []byte {
 	if c.Unconditional {
 		b = append(b, `,"plain":true`...)
 	}
+	if c.Extends {
+		b = append(b, `,"extends":true`...)
+	}
 	b = appendNumber(b, `,"fence":`, c.Fence)
 	b = appendText(b, `,"base":`, c.Base)
 	if len(c.Others) > 0 {

@@ -133,6 +133,8 @@ type Command struct {
 	// Unconditional is set where the command takes the key whether or not it is free: a SET
 	// without NX.
 	Unconditional bool `json:"plain,omitempty"`
+	// Extends is set where a script that takes a free key extends one that has its token already.
+	Extends bool `json:"extends,omitempty"`
 	// Fence and Base are what a script at the store compares: a fencing token with the
 	// highest that it has seen, or a version with the present one.
 	Fence int64  `json:"fence,omitempty"`

@@ -62,6 +62,7 @@ func (p *fastParser) command() *Command {
 		c.Effect = internName(effects, p.quoted())
 	}
 	c.Unconditional = p.consume(`,"plain":true`)
+	c.Extends = p.consume(`,"extends":true`)
 	p.optionalNumber(`,"fence":`, &c.Fence)
 	p.optionalText(`,"base":`, &c.Base)
 	p.optionalText(`,"reply":`, &c.Reply)

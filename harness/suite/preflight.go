@@ -67,12 +67,16 @@ func Preflight(ctx context.Context, o Options, nodes int, extends bool,
 	return found, err
 }
 
+// sentKey is a key that a client set over a link.
+type sentKey struct{ link, key string }
+
 // uncontended goes through the events of a preflight. An error says which call failed that nothing was in the way of;
 // renews says whether the lock extended its key without being asked.
 func uncontended(events []history.Event) (renews bool, err error) {
 	calls := map[history.Op]string{history.OpAcquire: "was not granted", history.OpExtend: "was not extended",
 		history.OpRelease: "was not released"}
 	leases, alone := 0, false // with the second lease
+	set := map[sentKey]bool{} // since the latest acquire began
 	for _, e := range events {
 		switch {
 		case e.Op == history.OpRelease && e.Reason == history.ReasonRefused: // time alone ends its leases
@@ -88,8 +92,13 @@ func uncontended(events []history.Event) (renews bool, err error) {
 			alone = leases == 2
 		case e.Op == history.OpRelease:
 			alone = false
-		case alone && e.Type == history.TypeReply && e.Command != nil && e.Command.Effect == history.EffectExtend:
-			renews = true
+		case e.Op == history.OpAcquire:
+			set = map[sentKey]bool{}
+		case e.Type == history.TypeReply && e.Command != nil:
+			key := sentKey{e.Process, e.Command.Key}
+			again := e.Command.Effect == history.EffectSet && set[key] // what tells others that its client lives
+			renews = renews || alone && (again || e.Command.Effect == history.EffectExtend)
+			set[key] = set[key] || e.Command.Effect == history.EffectSet
 		}
 	}
 	if leases == 0 {

@@ -14,7 +14,9 @@ func TestUncontended(t *testing.T) {
 		return history.Event{Op: op, Type: end, Error: why}
 	}
 	renewal := history.Event{Type: history.TypeReply, Command: &history.Command{Effect: history.EffectExtend}}
-	got, gone := at(history.OpAcquire, history.TypeOK, ""), at(history.OpRelease, history.TypeOK, "")
+	beat := history.Event{Type: history.TypeReply, Process: "c1>n1",
+		Command: &history.Command{Key: "alive:k1", Effect: history.EffectSet}}
+	asked, got, gone := at(history.OpAcquire, history.TypeInvoke, ""), at(history.OpAcquire, history.TypeOK, ""), at(history.OpRelease, history.TypeOK, "")
 	for _, c := range []struct {
 		name   string
 		events []history.Event
@@ -24,6 +26,8 @@ func TestUncontended(t *testing.T) {
 		{"all goes well", []history.Event{got, gone, got, gone}, false, ""},
 		{"a renewal that nobody asked for", []history.Event{got, gone, got, renewal, gone}, true, ""},
 		{"an extension that was asked for", []history.Event{got, renewal, gone, got, gone}, false, ""},
+		{"a heartbeat beside the key", []history.Event{got, gone, got, beat, beat, gone}, true, ""},
+		{"a SET that comes after the majority's", []history.Event{got, beat, gone, asked, got, beat, gone}, false, ""},
 		{"no acquire", []history.Event{at(history.OpAcquire, history.TypeFail, "boom")}, false, "was not granted, .*: boom"},
 		{"no extension", []history.Event{got, at(history.OpExtend, history.TypeInfo, "boom")}, false, "was not extended, .*: boom"},
 		{"no release", []history.Event{got, at(history.OpRelease, history.TypeInfo, "boom")}, false, "was not released, .*: boom"},

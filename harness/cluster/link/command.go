@@ -41,7 +41,8 @@ type command struct {
 // event is the command for a history whose time 0 was epoch.
 func (c command) event(serial int64, epoch time.Time) *history.Command {
 	e := &history.Command{Serial: serial, Name: c.Name, Key: c.Key, Token: c.Token,
-		Expiry: int64(c.Expiry), Effect: c.Effect, Unconditional: c.plain(), Fence: c.fence, Base: c.base, Others: c.others}
+		Expiry: int64(c.Expiry), Effect: c.Effect, Unconditional: c.plain(),
+		Extends: c.deed != nil && c.deed.Takes && c.deed.Extends, Fence: c.fence, Base: c.base, Others: c.others}
 	if c.ends != 0 {
 		e.ExpiresAt = int64(time.UnixMilli(c.ends).Sub(epoch))
 	}
@@ -85,6 +86,8 @@ func (c command) done(r reply) bool {
 		}
 	}
 	switch {
+	case c.Name == "SET" && c.get && c.own: // the old value: none, so there was nothing to set
+		return !r.null
 	case c.Name == "SET" && c.get:
 		// The old value: none, so the key is taken now; or our own token,
 		// which a retry of the same SET meets.

@@ -114,6 +114,13 @@ func TestWhatAScriptMeans(t *testing.T) {
 	require.Equal(t, history.EffectRead, eval("EVAL", `return redis.call("get", KEYS[1])`, "1", "k1").Effect)
 	require.Empty(t, eval("EVAL", `return redis.call('SET',KEYS[1],ARGV[1])`, "1", "fence:k1", "7").Effect, "a fencing counter is no lock")
 	require.False(t, eval("EVAL", "return 1", "0").unknown)
+	const take = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 900) "
+	for script, extends := range map[string]bool{
+		take + "or redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0":                                         false,
+		take + "or redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], 900) then return 1 end return 0": true,
+	} {
+		require.Equal(t, extends, eval("EVAL", script, "1", "k1", "a").event(1, time.Time{}).Extends, script)
+	}
 	require.True(t, eval("EVAL", "return redis.call('del', 'k1')", "0").unknown, "a key that it does not name")
 	require.True(t, eval("EVAL", "while false do end return redis.call('incr', KEYS[1])", "1", "k1").unknown)
 	require.False(t, eval("EVAL", "return redis.call('pttl', KEYS[1])", "1", "k1").unknown)
@@ -193,6 +200,9 @@ func TestWhetherACommandWasDone(t *testing.T) {
 		{"GETDEL k", "$1\r\na\r\n", true},
 		{"GETEX k PX 5", "$1\r\na\r\n", true},
 		{"GETEX k PX 5", "$-1\r\n", false},
+		{"SET k a XX GET", "$1\r\na\r\n", true},
+		{"SET k a XX GET", "$-1\r\n", false},
+		{"SET k a GET", "$-1\r\n", true},
 	} {
 		got := parseCommand(resp(strings.Fields(c.command)...), NewScripts()).done(parseReply([]byte(c.reply)))
 		require.Equal(t, c.want, got, "%s answered %q", c.command, c.reply)

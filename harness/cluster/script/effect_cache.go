@@ -55,6 +55,8 @@ func (d Effect) Done(answer string) (done, known bool) {
 		return true, true
 	case answer == d.no:
 		return false, true
+	case kind(d.no) == "-" && kind(answer) == ":": // it failed on another's value, and with what it declines is not known
+		return false, false
 	case kind(d.yes) != kind(d.no):
 		return kind(answer) == kind(d.yes), true
 	}

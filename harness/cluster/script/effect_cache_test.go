@@ -99,6 +99,11 @@ return redis.call('pexpire', KEYS[1], 500)`,
 	}
 }
 
+// takeOver takes a key whose value, a deadline, has passed.
+const takeOver = `local v = redis.call('GET', KEYS[1])
+if not v or v + 0 < 7 then redis.call('SET', KEYS[1], ARGV[1] + 7) return 1 end
+return 0`
+
 func TestWhatAnAnswerSays(t *testing.T) {
 	for _, c := range []struct {
 		name, body  string
@@ -114,6 +119,8 @@ func TestWhatAnAnswerSays(t *testing.T) {
 		{"nil of RESP3", tryLock, []string{"900", "me"}, "_\r\n", true, true},
 		{"what is left is no", tryLock, []string{"900", "me"}, ":412\r\n", false, true},
 		{"neither", compareAndDelete, []string{"a"}, ":2\r\n", false, false},
+		{"0, if it fails on a value that it cannot read", takeOver, []string{"5"}, ":0\r\n", false, false},
+		{"1, if it fails on a value that it cannot read", takeOver, []string{"5"}, ":1\r\n", true, true},
 		{"it always says the same", `redis.call('DEL', KEYS[1]) return 1`, []string{"a"}, ":1\r\n", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
