@@ -68,7 +68,10 @@ func Preflight(ctx context.Context, o Options, nodes int, extends bool,
 }
 
 // sentKey is a key that a client set over a link.
-type sentKey struct{ link, key string }
+type sentKey struct {
+	history.Link
+	key string
+}
 
 // uncontended goes through the events of a preflight. An error says which call failed that nothing was in the way of;
 // renews says whether the lock extended its key without being asked.
@@ -95,8 +98,10 @@ func uncontended(events []history.Event) (renews bool, err error) {
 		case e.Op == history.OpAcquire:
 			set = map[sentKey]bool{}
 		case e.Type == history.TypeReply && e.Command != nil:
-			key := sentKey{e.Process, e.Command.Key}
-			again := e.Command.Effect == history.EffectSet && set[key] // what tells others that its client lives
+			link, _ := e.Link()
+			key := sentKey{link, e.Command.Key}
+			// What tells others that its client lives; what the store is sent is no part of the lock.
+			again := e.Command.Effect == history.EffectSet && set[key] && link.To != history.StoreName
 			renews = renews || alone && (again || e.Command.Effect == history.EffectExtend)
 			set[key] = set[key] || e.Command.Effect == history.EffectSet
 		}

@@ -16,6 +16,8 @@ func TestUncontended(t *testing.T) {
 	renewal := history.Event{Type: history.TypeReply, Command: &history.Command{Effect: history.EffectExtend}}
 	beat := history.Event{Type: history.TypeReply, Process: "c1>n1",
 		Command: &history.Command{Key: "alive:k1", Effect: history.EffectSet}}
+	write := history.Event{Type: history.TypeReply, Process: "c1>store",
+		Command: &history.Command{Key: "value:k1", Effect: history.EffectSet}}
 	asked, got, gone := at(history.OpAcquire, history.TypeInvoke, ""), at(history.OpAcquire, history.TypeOK, ""), at(history.OpRelease, history.TypeOK, "")
 	for _, c := range []struct {
 		name   string
@@ -27,6 +29,7 @@ func TestUncontended(t *testing.T) {
 		{"a renewal that nobody asked for", []history.Event{got, gone, got, renewal, gone}, true, ""},
 		{"an extension that was asked for", []history.Event{got, renewal, gone, got, gone}, false, ""},
 		{"a heartbeat beside the key", []history.Event{got, gone, got, beat, beat, gone}, true, ""},
+		{"what its client writes to the store", []history.Event{got, gone, got, write, write, gone}, false, ""},
 		{"a SET that comes after the majority's", []history.Event{got, beat, gone, asked, got, beat, gone}, false, ""},
 		{"no acquire", []history.Event{at(history.OpAcquire, history.TypeFail, "boom")}, false, "was not granted, .*: boom"},
 		{"no extension", []history.Event{got, at(history.OpExtend, history.TypeInfo, "boom")}, false, "was not extended, .*: boom"},
