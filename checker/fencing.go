@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // Fencing is the name of a property.
@@ -17,9 +18,33 @@ var _ = declare(Property{
 })
 
 // fencing: fencing tokens grow strictly in grant order (Kleppmann 2016,
-// "Making the lock safe with fencing"). Of grants that were under way at the
-// same time no one can say which came first: their tokens need only differ.
+// "Making the lock safe with fencing"). A grant comes after its acquire was asked for, and
+// after a node received the first command that takes its key. Of two grants of which neither
+// had returned by then, no one can say which came first: their tokens need only differ.
 type fencing struct{ *analysis }
+
+// takingCommand is a command that takes a key, as a node received it.
+type takingCommand struct {
+	client, token string
+	time          int64
+}
+
+// earliest is the time before which an acquire cannot have been granted.
+func (k *keyed) earliest(o *operation) int64 {
+	if o.keyToken == "" {
+		return o.asked
+	}
+	i := sort.Search(len(k.taking), func(i int) bool { return k.taking[i].time >= o.asked })
+	for _, c := range k.taking[i:] {
+		if c.time > o.done {
+			break
+		}
+		if c.client == o.process && c.token == o.keyToken {
+			return c.time
+		}
+	}
+	return o.asked
+}
 
 func (f *fencing) judge() Result {
 	if !f.header.Fencing {
@@ -34,7 +59,7 @@ func (f *fencing) judge() Result {
 		tokens += len(grants)
 		violations = append(violations, f.missing(grants)...)
 		violations = append(violations, f.equal(grants)...)
-		violations = append(violations, f.shrinking(grants)...)
+		violations = append(violations, f.shrinking(k, grants)...)
 	}
 	return newResult(Fencing, violations, map[string]int64{"tokens": int64(tokens)})
 }
@@ -86,16 +111,20 @@ func (f *fencing) equal(grants []*operation) []Violation {
 	return found
 }
 
-// shrinking finds grants that were asked for after a grant with a higher
-// token had returned. For each it is enough to look at the highest one.
-func (f *fencing) shrinking(grants []*operation) []Violation {
-	asked := slices.Clone(grants)
-	slices.SortStableFunc(asked, func(a, b *operation) int { return cmp.Compare(a.asked, b.asked) })
+// shrinking finds grants that came after a grant with a higher token had returned. For each it
+// is enough to look at the highest one.
+func (f *fencing) shrinking(k *keyed, grants []*operation) []Violation {
+	earliest := map[*operation]int64{}
+	for _, o := range grants {
+		earliest[o] = k.earliest(o)
+	}
+	begun := slices.Clone(grants)
+	slices.SortStableFunc(begun, func(a, b *operation) int { return cmp.Compare(earliest[a], earliest[b]) })
 	var found []Violation
 	var highest *operation
 	next := 0
-	for _, o := range asked {
-		for ; grants[next].done < o.asked; next++ { // not beyond its own, which ends later
+	for _, o := range begun {
+		for ; grants[next].done < earliest[o]; next++ { // not beyond its own, which ends later
 			if highest == nil || grants[next].fence > highest.fence {
 				highest = grants[next]
 			}
@@ -103,9 +132,13 @@ func (f *fencing) shrinking(grants []*operation) []Violation {
 		if highest == nil || o.fence <= 0 || o.fence >= highest.fence {
 			continue
 		}
+		what := "asked for"
+		if earliest[o] > o.asked {
+			what = "began to take"
+		}
 		found = append(found, f.violation(highest, o,
-			fmt.Sprintf("%s asked for %q at %s and got token %d, lower than the %d that %s had got at %s",
-				o.process, o.key, formatTime(o.asked), o.fence, highest.fence, highest.process,
+			fmt.Sprintf("%s %s %q at %s and got token %d, lower than the %d that %s had got at %s",
+				o.process, what, o.key, formatTime(earliest[o]), o.fence, highest.fence, highest.process,
 				formatTime(highest.done))))
 	}
 	return found

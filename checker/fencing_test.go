@@ -50,6 +50,36 @@ func TestFencing(t *testing.T) {
 	s.requireVerdict(t, Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
 }
 
+// c1 asks first, and its commands are under way for long.
+func TestAGrantComesAfterTheCommandsThatTakeItsKey(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		set     int64 // when n1 receives c1's SET
+		token   string
+		verdict string
+	}{
+		{"after c2's lease", 50, "t1", history.Violated},
+		{"before c2 was granted it", 29, "t1", history.Holds},
+		{"of an attempt before it", 50, "t0", history.Holds},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := tale()
+			s.header.Fencing = true
+			grant := func(client, token string, asked, done, fence int64) {
+				s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: token,
+					Fence: fence, Validity: 900 * ms})
+			}
+			s.sets(c.set, "c1", c.token, 900, "n1")
+			grant("c1", "t1", 0, 60, 1)
+			grant("c2", "t2", 20, 30, 2)
+			r := s.requireVerdict(t, Fencing, c.verdict, "")
+			if c.verdict == history.Violated {
+				require.Contains(t, r.Violations[0].What, `c1 began to take "k1" at 0.050 s and got token 1, lower than the 2 that c2 had got`)
+			}
+		})
+	}
+}
+
 func TestWhichGrantATokenIsLowerThan(t *testing.T) {
 	s := tale()
 	s.header.Fencing = true

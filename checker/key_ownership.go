@@ -129,6 +129,9 @@ func (t *timeline) follow(i int, e *history.Event) {
 		c := keyCommand{client, e.Command.Token, e.Time, i, e.Command.Serial, e.Command.Expiry, e.Command.Effect}
 		if e.Type == history.TypeCommand {
 			t.unanswered.add(c, p)
+			if k := t.record.key(p.key); t.record.header.Fencing && c.effect == history.EffectSet {
+				k.taking = append(k.taking, takingCommand{c.client, c.token, c.time})
+			}
 		} else {
 			t.unanswered.remove(c, p)
 			t.reply(e, c, p)

@@ -83,6 +83,7 @@ type keyed struct {
 	unseen   []unseenKey
 	setbacks []span          // moments, or stretches, from which on its obstacles may take their time again
 	tenures  []*keyOwnership // in the order of from, but for those that a look found late
+	taking   []takingCommand // of a lock with fencing tokens, in the order of their times
 }
 
 // key gives what was done with a key.

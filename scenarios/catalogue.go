@@ -26,7 +26,7 @@ var order = []string{
 	"client-pause", "client-pause-fenced", "pause-after-check", "delayed-write", "clock-jump-forward",
 	"pause-in-acquire", "slow-acquire", "clock-jump-back", "fast-servers", "slow-client-clock",
 	"slow-client-within-margin", "drift-within-margin", "client-wall-clock", "token-check-and-set", "fencing-needs-order",
-	"fencing-counter-lost", "fencing-counters-diverge", "fencing-store-unaware",
+	"fencing-counter-lost", "fencing-counters-diverge", "fencing-token-too-early", "fencing-store-unaware",
 	// Restarts and disks.
 	"restart-without-persistence", "delayed-restart", "restart-delay-too-short", "restart-delay-mixed-ttls",
 	"supervisor-restarts-at-once", "rolling-restart", "majority-crash-delayed", "aof-everysec-sigkill",

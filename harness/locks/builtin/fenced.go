@@ -26,8 +26,12 @@ type fenced struct {
 // issuer gives the fencing token of a lease on key that owner names.
 type issuer func(f *fenced, ctx context.Context, key, owner string) (int64, error)
 
-// fencedBy registers a lock whose tokens are issued so.
+// fencedBy registers a lock whose tokens are issued so, once it is held.
 func fencedBy(name, doc string, issue issuer) {
+	registerFenced(name, doc, func(f *fenced) locks.Lock { return f }, issue)
+}
+
+func registerFenced(name, doc string, as func(*fenced) locks.Lock, issue issuer) {
 	can := redlockCan
 	can.Fencing = true
 	build := func(env locks.Env) (locks.Lock, error) {
@@ -35,7 +39,7 @@ func fencedBy(name, doc string, issue issuer) {
 		if err != nil {
 			return nil, err
 		}
-		return &fenced{reference: lock, nodes: env.Nodes, timeout: env.NodeTimeout, issue: issue}, nil
+		return as(&fenced{reference: lock, nodes: env.Nodes, timeout: env.NodeTimeout, issue: issue}), nil
 	}
 	locks.Register(locks.Kind{Name: name, Doc: doc, New: build, Abilities: can, Rules: true, Majority: true})
 }
