@@ -29,9 +29,10 @@ type takingCommand struct {
 	time          int64
 }
 
-// earliest is the time before which an acquire cannot have been granted.
-func (k *keyed) earliest(o *operation) int64 {
-	if o.keyToken == "" {
+// earliest is the time before which an acquire cannot have been granted. What took its key is
+// not known where some command may have changed it unseen.
+func (f *fencing) earliest(k *keyed, o *operation) int64 {
+	if o.keyToken == "" || f.unknown.of([]*keyed{k}, &f.names) != "" {
 		return o.asked
 	}
 	i := sort.Search(len(k.taking), func(i int) bool { return k.taking[i].time >= o.asked })
@@ -116,7 +117,7 @@ func (f *fencing) equal(grants []*operation) []Violation {
 func (f *fencing) shrinking(k *keyed, grants []*operation) []Violation {
 	earliest := map[*operation]int64{}
 	for _, o := range grants {
-		earliest[o] = k.earliest(o)
+		earliest[o] = f.earliest(k, o)
 	}
 	begun := slices.Clone(grants)
 	slices.SortStableFunc(begun, func(a, b *operation) int { return cmp.Compare(earliest[a], earliest[b]) })

@@ -56,11 +56,14 @@ func TestAGrantComesAfterTheCommandsThatTakeItsKey(t *testing.T) {
 		name    string
 		set     int64 // when n1 receives c1's SET
 		token   string
+		other   string // the key of a command that is not known, which n1 received earlier
 		verdict string
 	}{
-		{"after c2's lease", 50, "t1", history.Violated},
-		{"before c2 was granted it", 29, "t1", history.Holds},
-		{"of an attempt before it", 50, "t0", history.Holds},
+		{"after c2's lease", 50, "t1", "", history.Violated},
+		{"before c2 was granted it", 29, "t1", "", history.Holds},
+		{"of an attempt before it", 50, "t0", "", history.Holds},
+		{"unless another may have taken it", 50, "t1", "k1", ""},
+		{"and that is of another key", 50, "t1", "k2", history.Violated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := tale()
@@ -69,9 +72,16 @@ func TestAGrantComesAfterTheCommandsThatTakeItsKey(t *testing.T) {
 				s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: token,
 					Fence: fence, Validity: 900 * ms})
 			}
+			if c.other != "" {
+				s.command(10, "c1>n1", history.Command{Name: "COPY", Key: c.other, Others: []string{"elsewhere"}})(11, "1", true)
+			}
 			s.sets(c.set, "c1", c.token, 900, "n1")
 			grant("c1", "t1", 0, 60, 1)
 			grant("c2", "t2", 20, 30, 2)
+			if c.verdict == "" {
+				require.Equal(t, history.Inconclusive, s.judged(t, Fencing).Verdict)
+				return
+			}
 			r := s.requireVerdict(t, Fencing, c.verdict, "")
 			if c.verdict == history.Violated {
 				require.Contains(t, r.Violations[0].What, `c1 began to take "k1" at 0.050 s and got token 1, lower than the 2 that c2 had got`)
