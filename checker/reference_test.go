@@ -17,7 +17,7 @@ type line struct {
 	Time, Fence, Validity     int64
 	ID, Lease                 int
 	Process, Type, Op, Reason string
-	Key, Value, Base          string
+	Key, Value, Base, Token   string
 	Wall                      bool
 	Command                   struct {
 		Serial             int64
@@ -266,15 +266,28 @@ func disordered(lines []line) bool {
 			if a.Type != "ok" || b.Type != "ok" || a.Op != "acquire" || b.Op != "acquire" || a.Key != b.Key {
 				continue
 			}
-			after := func(l line) bool { // b was asked for after a was granted
-				return l.Type == "invoke" && l.Process == b.Process && l.ID == b.ID && l.Time > a.Time
-			}
-			if a.Fence == 0 || i != j && a.Fence == b.Fence || a.Fence > b.Fence && slices.ContainsFunc(lines, after) {
+			if a.Fence == 0 || i != j && a.Fence == b.Fence || a.Fence > b.Fence && earliest(lines, j) > a.Time {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// earliest is when a grant can have been at the earliest: when it was asked for, or when a node received the first command
+// that takes its key.
+func earliest(lines []line, grant int) (time int64) {
+	g, asked := lines[grant], false
+	for _, l := range lines[:grant] {
+		switch {
+		case l.Type == "invoke" && l.Process == g.Process && l.ID == g.ID:
+			time, asked = l.Time, true
+		case asked && g.Token != "" && l.Type == "command" && strings.HasPrefix(l.Process, g.Process+">") &&
+			l.Command.Effect == "set" && l.Command.Key == g.Key && l.Command.Token == g.Token:
+			return l.Time
+		}
+	}
+	return time
 }
 
 // unheeded reports whether an acquire went on for too long, without a pause, after its caller had cancelled it.
