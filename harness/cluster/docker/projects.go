@@ -270,8 +270,8 @@ func (q *project) findProxy(ctx context.Context) error {
 	q.address = ipOf(seen)
 	q.proxy = proxy.NewClient(q.at(proxy.APIPort))
 	if err := q.proxy.Await(ctx); err != nil {
-		return missing(fmt.Sprintf("this machine does not reach its containers in their network: %v; the proxy's last words: %s",
-			err, b.Log(context.Background())), elsewhere)
+		why := "this machine does not reach its containers in their network: %v; the proxy's last words: %s"
+		return missing(fmt.Sprintf(why, err, b.Log(context.Background())), elsewhere)
 	}
 	before := realtime.Monotonic()
 	there, err := q.proxy.Clock(ctx)
