@@ -38,7 +38,7 @@ var order = []string{
 	"slot-moves",
 	// Network, retries, quorums.
 	"partition-during-contention", "holder-partitioned", "node-disconnected", "demoted-nodes", "hung-node", "lost-reply",
-	"resent-set", "late-set", "late-release",
+	"resent-set", "take-retried", "late-set", "late-release",
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
 	"mixed-versions",
 	"cancelled-acquire", "cancelled-wait", "missed-wake-up", "script-busy", "script-blocks", "script-cache-lost",
