@@ -62,15 +62,29 @@ func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
 	require.Equal(t, TenureRemoved, first.Ended)
 }
 
-// A key that a GET shows was not deleted before.
+// A key that a GET shows, or for which somebody is refused, was not deleted before.
 func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
-	s := tale()
-	s.sets(5, "c1", "t1", 0, "n1")
-	s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
-	s.command(700, "c2>n1", history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})(700, "t1", true)
-	s.look(900, "n1", "r1", "", 0)
-	s.grant("c1", 0, 10, 500)
-	require.Equal(t, 700*ms, nextTenure(s.history(t, 3000)).Until)
+	for name, shows := range map[string]func(s *story){
+		"GET": func(s *story) {
+			s.command(700, "c2>n1", history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})(700, "t1", true)
+		},
+		"SET": func(s *story) {
+			s.command(700, "c2>n1", history.Command{Name: "SET", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "nil", false)
+		},
+		"script": func(s *story) {
+			s.command(700, "c2>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "0", false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.sets(5, "c1", "t1", 0, "n1")
+			s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
+			shows(s)
+			s.look(900, "n1", "r1", "", 0)
+			s.grant("c1", 0, 10, 500)
+			require.Equal(t, 700*ms, nextTenure(s.history(t, 3000)).Until)
+		})
+	}
 }
 
 // A script that takes a free key may extend its own, and then that ends later.

@@ -62,8 +62,14 @@ func (u unanswered) deleted(h *keyOwnership) (keyCommand, bool) {
 // SET that a paused node carries out when nobody waits for its answer any more.
 // Who lives on and waits hears of it, or knows that it did not: what it leaves is its own to
 // clear away.
+// If somebody is known to have the key, the refusal shows that it is still there, whatever became
+// of a delete without an answer.
 func (t *timeline) refused(e *history.Event, p place) {
-	if t.alive(p, e.Time) != nil || e.Command.Failed() {
+	if e.Command.Failed() {
+		return
+	}
+	if h := t.alive(p, e.Time); h != nil {
+		h.seen = e.Time
 		return
 	}
 	i := slices.IndexFunc(t.unanswered[p], func(c keyCommand) bool { return t.shownBy(e, c, p) })
