@@ -30,8 +30,8 @@ type Redis struct {
 	Save              []SavePoint `json:"save"`
 	MaxMemory         int64       `json:"maxmemory"` // bytes, 0: no limit
 	MaxMemoryPolicy   string      `json:"maxmemory_policy"`
-	MinReplicas       int         `json:"min_replicas_to_write"`
-	MinLag            int         `json:"min_replicas_max_lag"` // seconds
+	MinReplicas       int         `json:"min_replicas_to_write"` // 0 too where a lag of 0 switches it off
+	MinLag            int         `json:"min_replicas_max_lag"`  // seconds
 	// Directives are all lines in their order, includes in their place.
 	Directives []Directive `json:"-"`
 	// Unknown are lines that this package does not know: whether they matter
@@ -39,8 +39,9 @@ type Redis struct {
 	Unknown []Directive `json:"unknown"`
 	Remarks []Remark    `json:"remarks"`
 
-	at         map[string]Place
-	savesGiven bool
+	at          map[string]Place
+	savesGiven  bool
+	minReplicas int // as written
 }
 
 // fsyncs and policies are the words of two directives.
@@ -112,6 +113,9 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 			r.note(problem)
 		}
 	}
+	if s.MinReplicas = s.minReplicas; s.MinLag == 0 { // checkGoodReplicasStatus in server.c
+		s.MinReplicas = 0
+	}
 	s.Remarks = append(s.Remarks, r.remarks...)
 	if len(r.problems) > 0 {
 		return nil, errors.Join(r.problems...)
@@ -146,7 +150,7 @@ func (s *Redis) set(d Directive) error {
 	case "auto-aof-rewrite-percentage":
 		return d.number(&s.RewritePercentage)
 	case "min-replicas-to-write", "min-slaves-to-write":
-		return d.number(&s.MinReplicas)
+		return d.number(&s.minReplicas)
 	case "min-replicas-max-lag", "min-slaves-max-lag":
 		return d.number(&s.MinLag)
 	case "maxmemory":
