@@ -97,6 +97,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 			whole.unreadable(d.at("metadata"), fmt.Sprintf("a container of %s %s has no image, so that it is a patch: "+
 				"give the rendered objects", p.kind, text(d.root, "metadata", "name")))
 		}
+		serves := len(found)
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")
 			if p.kind == "Job" || p.kind == "CronJob" || !mayServe(text(c, "image"), name, dig(c, "command"), dig(c, "args")) {
@@ -108,6 +109,14 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 				continue
 			}
 			found = append(found, p.container(name, i, c))
+		}
+		for i, c := range list(dig(p.spec, "initContainers")) {
+			if len(found) > serves && dig(c, "restartPolicy") == nil { // which ends before the server starts
+				continue
+			}
+			whole.besides = append(whole.besides, func(s *Server) {
+				p.beside(s, p.in("initContainers", i), "the init container "+text(c, "name"), c)
+			})
 		}
 	}
 	for _, s := range found {
@@ -244,11 +253,8 @@ func (p pod) initial(s *Server) {
 	for i, c := range list(dig(p.spec, "initContainers")) {
 		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"),
 			joined(dig(c, "command"), dig(c, "args"))
-		if dig(c, "restartPolicy") != nil {
-			p.beside(s, at, "the sidecar "+text(c, "name"), c)
-			continue
-		}
-		if e := besides(all); e.known && e.most == 0 && (runsWords(text(c, "image")) || dig(c, "command") != nil) {
+		e, sidecar := besides(all), dig(c, "restartPolicy") != nil
+		if sidecar || e.known && e.most == 0 && (runsWords(text(c, "image")) || dig(c, "command") != nil) {
 			continue
 		}
 		p.reach(s, at, who, c)
