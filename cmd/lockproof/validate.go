@@ -51,8 +51,6 @@ type validateFlags struct {
 const (
 	virtualTrials = 30
 	realTrials    = 3
-	// maxReplicas is how many replicas trials can have.
-	maxReplicas = 9
 )
 
 func (p *program) validateCommand() *cobra.Command {
@@ -296,10 +294,10 @@ func (v *validateFlags) check() error {
 		return usage("--json prints the answer, and --format %s its findings: give one of them", v.format)
 	case v.service != "" && len(v.files) == 0:
 		return usage("--service names a service in a file: give the file")
-	case v.replicas < 0 || v.replicas > maxReplicas:
-		return usage("--replicas %d: give a number from 1 to %d", v.replicas, maxReplicas)
-	case v.wait < 0 || v.wait > maxReplicas:
-		return usage("--wait %d: give a number from 0 to %d", v.wait, maxReplicas)
+	case v.replicas < 0 || v.replicas > deploy.MostReplicas:
+		return usage("--replicas %d: give a number from 1 to %d", v.replicas, deploy.MostReplicas)
+	case v.wait < 0 || v.wait > deploy.MostReplicas:
+		return usage("--wait %d: give a number from 0 to %d", v.wait, deploy.MostReplicas)
 	case given("sentinel") && v.sentinel == "":
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:

@@ -36,10 +36,11 @@ func sleepTime(args []string) (sum time.Duration, ok bool) {
 			return 0, false
 		}
 		n, err := strconv.ParseFloat(m[1], 64)
-		if err != nil || n > 1e6 {
+		one := n * float64(sleepUnits[m[2]])
+		if err != nil || one+float64(sum) > float64(forever) {
 			return 0, false
 		}
-		sum += time.Duration(n * float64(sleepUnits[m[2]]))
+		sum += time.Duration(one)
 	}
 	return sum, len(args) > 0
 }

@@ -29,6 +29,9 @@ type Failover struct {
 	unread bool // a Sentinel's file
 }
 
+// MostReplicas is how many replicas a server has in trials.
+const MostReplicas = 9
+
 // PromotedAtOnce is a failover of which only is known how many replicas there are at the least.
 func PromotedAtOnce(replicas int) *Failover {
 	return &Failover{Replicas: max(replicas, 1), Uncounted: "nothing that was read says how many replicas there are",
@@ -71,6 +74,10 @@ func (d *Deployment) failover() {
 			}
 			f.WithoutAOF = append(f.WithoutAOF, fmt.Sprintf("%s: %s has no append-only file", at, s.Name))
 		}
+	}
+	if f.Replicas > MostReplicas {
+		f.Uncounted = fmt.Sprintf("there are %d, and trials have %d", f.Replicas, MostReplicas)
+		f.Replicas = MostReplicas
 	}
 	f.Never = never && len(d.sentinels) > 0
 	for _, c := range d.sentinels {
@@ -135,7 +142,8 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 		case command == "monitor" && !set:
 			waits[d.Args[1]], at[d.Args[1]] = downAfterDefault, d.Place
 		case command == "down-after-milliseconds" && err == nil && ms >= 0:
-			waits[d.Args[1]], at[d.Args[1]] = time.Duration(ms)*time.Millisecond, d.Place
+			waits[d.Args[1]] = time.Duration(min(ms, int(forever.Milliseconds()))) * time.Millisecond
+			at[d.Args[1]] = d.Place
 		}
 	}
 	if len(waits) == 0 {

@@ -153,8 +153,8 @@ var (
 
 var errSpan = errors.New("this is not a time span")
 
-// forever is what infinity means to a service that is to start.
-const forever = 1000 * time.Hour
+// forever is what infinity means. A trial waits for as long as it is told, so that a longer time is not understood.
+const forever = 24 * time.Hour
 
 func parseTimeSpan(text string) (sum time.Duration, err error) {
 	if text == "infinity" {
@@ -173,7 +173,7 @@ func parseTimeSpan(text string) (sum time.Duration, err error) {
 		sum += time.Duration(n * float64(unit))
 		rest = rest[len(m[0]):]
 	}
-	if text == "" || sum > forever {
+	if text == "" || sum >= forever {
 		return 0, errSpan
 	}
 	return sum, nil
