@@ -310,8 +310,11 @@ func (a *Runner) waitAOF() candidate {
 func (a *Runner) waitForReplicas() candidate {
 	counted := *a.Failover
 	counted.Uncounted = ""
-	n := counted.Replicas
-	return candidate{Runbook: Runbook{Name: fmt.Sprintf("WAIT for all %d replicas", n), Against: "takeovers",
+	n, all := counted.Replicas, "the replica"
+	if n > 1 {
+		all = fmt.Sprintf("all %d replicas", n)
+	}
+	return candidate{Runbook: Runbook{Name: "WAIT for " + all, Against: "takeovers",
 		Check: fmt.Sprintf("WAIT %d 1000 answers %[1]d", n),
 		Price: "each lock waits for the replicas, and nobody gets one while a replica is away",
 		Steps: byHand(fmt.Sprintf("WAIT %d 1000 on the connection of the SET; give the lock up if fewer answer", n)),

@@ -277,7 +277,7 @@ func (d *Deployment) together(named bool) {
 	for _, other := range d.Servers {
 		master, _ := other.Redis.Follows()
 		if master == "" {
-			masters++
+			masters += max(1, other.count)
 		}
 		if other == s {
 			continue

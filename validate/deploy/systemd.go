@@ -71,6 +71,7 @@ func readSystemd(u *unit) *Server {
 		s.folder = "/" // systemd.exec(5), WorkingDirectory
 	}
 	s.establish(Alone, s.Place, "each key of the unit is known")
+	s.assume(Alone, s.Place, "no other program of the machine changes its data or settings")
 	s.establish(Single, s.Place, "systemd runs one process of a unit")
 	s.restarts(u, sleep, inStart)
 	return s
