@@ -3,7 +3,6 @@ package validate
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -15,11 +14,11 @@ import (
 )
 
 // Ask asks a running server for its settings and its state. It reads, and changes nothing.
-func Ask(ctx context.Context, address, user, password string) ([]*deploy.Report, error) {
+func Ask(ctx context.Context, address, password string) ([]*deploy.Report, error) {
 	if !strings.Contains(address, ":") {
 		address += ":6379"
 	}
-	client := redis.NewClient(&redis.Options{Addr: address, Username: user, Password: password, MaxRetries: -1,
+	client := redis.NewClient(&redis.Options{Addr: address, Password: password, MaxRetries: -1,
 		DialTimeout:              5 * time.Second,
 		ContextTimeoutEnabled:    true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
@@ -35,13 +34,5 @@ func Ask(ctx context.Context, address, user, password string) ([]*deploy.Report,
 	if err != nil {
 		return nil, fmt.Errorf("%s: INFO: %w", address, err)
 	}
-	state := deploy.ParseInfo(address, info)
-	if state.Info["cluster_enabled"] == "1" {
-		cluster, err := client.ClusterInfo(ctx).Result()
-		if err != nil {
-			return nil, fmt.Errorf("%s: CLUSTER INFO: %w", address, err)
-		}
-		maps.Copy(state.Info, deploy.ParseInfo(address, cluster).Info)
-	}
-	return []*deploy.Report{{Place: at, Config: values}, state}, nil
+	return []*deploy.Report{{Place: at, Config: values}, deploy.ParseInfo(address, info)}, nil
 }

@@ -84,7 +84,7 @@ func TestAServerInAContainer(t *testing.T) {
 
 	read := func(files ...string) *deploy.Deployment {
 		t.Helper()
-		reports, err := Ask(t.Context(), address, "", "")
+		reports, err := Ask(t.Context(), address, "")
 		require.NoError(t, err)
 		d, err := deploy.Read(files, deploy.Options{Running: reports})
 		require.NoError(t, err)

@@ -218,7 +218,7 @@ func TestARestartWithAppendonlyAloneLosesAllKeys(t *testing.T) {
 // A running server says what it runs with; where its file says something else, that is a finding.
 func TestARunningServerIsAsked(t *testing.T) {
 	s := startReal(t, "save \"\"\nappendonly yes\nappendfsync always")
-	reports, err := Ask(t.Context(), s.address, "", "")
+	reports, err := Ask(t.Context(), s.address, "")
 	require.NoError(t, err)
 	d, err := deploy.Read(nil, deploy.Options{Running: reports})
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestARunningServerIsAsked(t *testing.T) {
 	require.Empty(t, d.Server.Redis.Unknown)
 
 	require.NoError(t, s.client.ConfigSet(t.Context(), "appendfsync", "everysec").Err())
-	reports, err = Ask(t.Context(), s.address, "", "")
+	reports, err = Ask(t.Context(), s.address, "")
 	require.NoError(t, err)
 	d, err = deploy.Read([]string{s.conf}, deploy.Options{Running: reports})
 	require.NoError(t, err)
@@ -244,7 +244,7 @@ func TestARunningServerIsAsked(t *testing.T) {
 // A node of a cluster says so itself, with how many masters there are.
 func TestARunningNodeOfAClusterIsInDoubt(t *testing.T) {
 	s := startReal(t, "cluster-enabled yes\nappendonly yes\nappendfsync always")
-	reports, err := Ask(t.Context(), s.address, "", "")
+	reports, err := Ask(t.Context(), s.address, "")
 	require.NoError(t, err)
 	d, err := deploy.Read(nil, deploy.Options{Running: reports})
 	require.NoError(t, err)

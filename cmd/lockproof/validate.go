@@ -137,7 +137,7 @@ func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Repo
 	var running []*deploy.Report
 	if v.redis != "" {
 		var err error
-		if running, err = validate.Ask(ctx, v.redis, "", os.Getenv("REDISCLI_AUTH")); err != nil {
+		if running, err = validate.Ask(ctx, v.redis, os.Getenv("REDISCLI_AUTH")); err != nil {
 			return nil, usage("--redis %w", err)
 		}
 	}

@@ -17,11 +17,8 @@ type effect struct {
 	forks bool          // it lets the server fork a child
 }
 
-// reading are the commands of redis-cli that change neither data that a lock has nor settings; forking also start a
-// child.
-var (
-	forking = strings.Fields("save bgsave bgrewriteaof")
-)
+// forking are commands of redis-cli that may start a child.
+var forking = strings.Fields("save bgsave bgrewriteaof")
 
 // besides recognises a command that runs before, after or beside a server: programs that make folders and set
 // rights, sleep, ask the server or stop it. A shell is recognised only around such commands.
@@ -30,10 +27,7 @@ func besides(words []string) effect {
 	if !ok {
 		return program(words)
 	}
-	text = strings.ReplaceAll(strings.TrimSpace(nowhere.ReplaceAllString(text, "")), "$(hostname)", "localhost")
-	if hugePages.MatchString(text) {
-		return effect{known: true}
-	}
+	text = strings.TrimSpace(nowhere.ReplaceAllString(text, ""))
 	if m := comparison.FindStringSubmatch(text); m != nil {
 		text = m[1]
 	}
@@ -108,7 +102,7 @@ func program(words []string) effect {
 	case "redis-cli", "valkey-cli":
 		return asks(args)
 	case "kill":
-		return effect{known: kills(args)}
+		return effect{known: kills.MatchString(strings.Join(args, " "))}
 	case "redis-shutdown", "valkey-shutdown": // redis-cli shutdown, of Fedora's and RHEL's redis.rpm
 		return effect{known: true}
 	}
@@ -128,9 +122,6 @@ var (
 	loneAnd = regexp.MustCompile(`(?:^|[^&])&(?:[^&]|$)`)
 	// comparison compares what a command prints with a word.
 	comparison = regexp.MustCompile(`^(?:\[|test) "?\$\((.+)\)"? ==? ['"]?\w+['"]?(?: \])?(?:\s*\|\|\s*exit \d+)?$`)
-	// hugePages are switched off as Redis's own start asks for.
-	hugePages = regexp.MustCompile(`^echo (?:never|madvise) > /sys/kernel/mm/transparent_hugepage/(?:enabled|defrag)$`)
-	// cliFlags of redis-cli (redis-cli --help), those with a value first.
 )
 
 func asks(args []string) effect {
@@ -162,19 +153,8 @@ func asks(args []string) effect {
 	return effect{}
 }
 
-// kills reports whether a command sends a signal to a process by its number: it is a stop, or a kill.
-func kills(args []string) bool {
-	targets := args
-	switch {
-	case len(args) > 2 && (args[0] == "-s" || args[0] == "--signal"):
-		targets = args[2:]
-	case len(args) > 1 && strings.HasPrefix(args[0], "-"):
-		targets = args[1:]
-	}
-	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t string) bool { return !pid.MatchString(t) })
-}
-
-var pid = regexp.MustCompile(`^(?:\$\{?MAINPID\}?|1|[0-9]+)$`)
+// kills is a signal to processes by their numbers: it is a stop, or a kill.
+var kills = regexp.MustCompile(`^(?:(?:-s|--signal) \S+ |-\S+ )?(?:(?:\$\{?MAINPID\}?|[0-9]+) ?)+$`)
 
 // beside judges a command that runs beside the server at some crashes; what it could do without being known.
 func (s *Server) beside(at settings.Place, what string, words []string, name LinkName,

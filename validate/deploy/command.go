@@ -60,8 +60,7 @@ func standard(program string) bool {
 	return !strings.Contains(program, "/") || ownPrograms.MatchString(program)
 }
 
-var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$|` +
-	`^/opt/bitnami/(?:redis|valkey|common)/bin/[^/]+$`)
+var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$`)
 
 // wrappers start a command and change neither its settings nor its data, after so many words of their own.
 var wrappers = map[string]int{"exec": 0, "env": 0, "gosu": 1, "su-exec": 1, "tini": 0, "dumb-init": 0}

@@ -10,29 +10,23 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// image is what is known of a container image: which program its entrypoint starts, from which folder, and which
-// variables of the environment it reads.
+// image is what is known of a container image.
 type image struct {
 	pattern *regexp.Regexp
-	folder  string // in which the server starts, and which the image declares as a volume
 	// flags is the variable by which the entrypoint adds options to the server's own; "": it reads none, so that
 	// variables that nobody has read are no risk.
 	flags string
-	// own: the entrypoint starts a server with settings of its own.
-	own bool
 }
 
-// images are the recognised ones. Sources: docker-library/redis (docker-entrypoint.sh), valkey-io/valkey-container,
-// bitnami/containers (bitnami/redis, README and libredis.sh).
+// images are the recognised ones. Sources: docker-library/redis (docker-entrypoint.sh), valkey-io/valkey-container.
 var images = []image{
 	{pattern: regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|` +
-		`public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`),
-		folder: "/data"},
-	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), folder: "/data",
-		flags: "VALKEY_EXTRA_FLAGS"},
-	{pattern: regexp.MustCompile(`^(?:(?:docker|registry-1\.docker)\.io/)?bitnami(?:legacy)?/redis(?:[:@].*)?$`),
-		folder: "/bitnami/redis/data", own: true, flags: "REDIS_EXTRA_FLAGS"},
+		`public\.ecr\.aws/docker/)?(?:library/)?redis(?:[:@].*)?$`)},
+	{pattern: regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`), flags: "VALKEY_EXTRA_FLAGS"},
 }
+
+// imageFolder is where the server of an image starts, which each of them declares as a volume.
+const imageFolder = "/data"
 
 func imageOf(name string) (image, bool) {
 	i := slices.IndexFunc(images, func(i image) bool { return i.pattern.MatchString(name) })
@@ -61,39 +55,6 @@ func (s *Server) flags(at settings.Place, name, value string) {
 	s.appended = words
 }
 
-// bitnami takes the variables of the image (README, Configuration): an append-only file unless it is switched off.
-func (s *Server) bitnami(at settings.Place, env map[string]string) {
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		value := env[name]
-		short, ours := strings.CutPrefix(name, "REDIS_")
-		if !ours {
-			continue
-		}
-		if !slices.Contains(allowed["bitnami variables"], short) {
-			s.misses(Settings, at, "the variable "+name, "change the settings")
-		}
-		switch short {
-		case "AOF_ENABLED":
-			if !strings.EqualFold(value, "yes") { // else snapshots are saved by the image's own redis.conf
-				s.misses(Settings, at, name+" "+value, "be any settings of the image's own redis.conf")
-			}
-		case "DISABLE_COMMANDS":
-			for _, command := range strings.Split(value, ",") {
-				s.overrides = append(s.overrides,
-					settings.Directive{Place: at, Name: "rename-command", Args: []string{command, ""}})
-			}
-		case "REPLICATION_MODE":
-			if value == "slave" || value == "replica" {
-				host := cmp.Or(env["REDIS_MASTER_HOST"], env["REDIS_PRIMARY_HOST"], "another server")
-				s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "replicaof", Args: []string{host, "6379"}})
-			} else if value != "master" && value != "" {
-				s.misses(Settings, at, name+" "+value, "be a replica's")
-			}
-		}
-	}
-	s.overrides = append(s.overrides, settings.Directive{Place: at, Name: "appendonly", Args: []string{"yes"}})
-}
-
 // inContainer is what a container's description says, in whatever format it stands.
 type inContainer struct {
 	image, folder  string
@@ -117,9 +78,8 @@ func (c *inContainer) set(pair string) {
 
 func (s *Server) contained(c inContainer) commandLine {
 	known, ok := imageOf(c.image)
-	s.folder = cmp.Or(c.folder, known.folder)
-	if known.own {
-		s.folder = known.folder
+	if s.folder = c.folder; ok {
+		s.folder = cmp.Or(c.folder, imageFolder)
 	}
 	s.variables(c, known, ok)
 	line := readCommand(c.at, append(slices.Clone(c.entry), c.command...))
@@ -127,12 +87,9 @@ func (s *Server) contained(c inContainer) commandLine {
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
-	case known.own && (c.hasEntry || len(c.command) > 0) && line.wrong == "":
-		// Its entrypoint may ignore them, or its settings not count.
-		line.wrong = "a command for this image"
 	case line.server != "" && !standard(line.server):
 		line.wrong = "the program " + line.server
-	case ok && !c.hasEntry && !known.own && line.server == "" && line.wrong == "" && line.config == "" &&
+	case ok && !c.hasEntry && line.server == "" && line.wrong == "" && line.config == "" &&
 		len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
 	case c.hasEntry && len(c.entry) > 0 && line.server == "" && line.wrong == "" && !line.usesImage:
@@ -166,18 +123,14 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 		s.misses(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
-		if !inert(name) && !(slices.Contains(c.used, name) && plainName(name)) &&
-			name != "ALLOW_EMPTY_PASSWORD" && name != "BITNAMI_DEBUG" {
+		if !inert(name) && !(slices.Contains(c.used, name) && plainName(name)) {
 			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}
 	if value, set := c.env[known.flags]; set {
 		s.flags(c.envAt, known.flags, value)
 	}
-	if known.own {
-		s.bitnami(c.envAt, c.env)
-	}
-	if known.own || len(s.appended) > 0 {
+	if len(s.appended) > 0 {
 		s.Flags = known.flags
 	}
 }

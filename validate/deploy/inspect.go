@@ -22,9 +22,6 @@ func readInspect(d document) *Server {
 		s.misses(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
 	}
 	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
-	if known, ok := imageOf(c.image); ok && known.own {
-		c.hasEntry, c.entry, c.command = false, nil, nil
-	}
 	for _, pair := range list(dig(config, "Env")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
 		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" ||
@@ -99,7 +96,7 @@ func zero(value any) bool {
 }
 
 // plainPath looks for programs where the system's own are.
-var plainPath = regexp.MustCompile(`^(?::?(?:/opt/[a-z-]+(?:/[a-z-]+)*|/usr/local|/usr)?/s?bin)+$`)
+var plainPath = regexp.MustCompile(`^(?::?(?:/usr/local|/usr)?/s?bin)+$`)
 
 // anonymous is the name of a volume that nobody named.
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)

@@ -134,8 +134,10 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
-	s.provides(d)
-	if kind != "" && !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
+	if kind == "StorageClass" || kind == "PersistentVolume" {
+		s.lacks(Data, d.at("kind"), "not understood: what a "+kind+" makes of the server's claim; it could lose what is "+
+			"written to it: leave it out, and see that the claim is on a disk")
+	} else if kind != "" && !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
 		s.misses(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
 	}
 }
@@ -167,6 +169,8 @@ func (p pod) container(name string, i int, c any) *Server {
 		Workload: p.kind + " " + text(p.root, "metadata", "name")}
 	if p.kind != "Pod" {
 		s.allowed(p.at, p.root["spec"], allowed["kubernetes workload"], "spec")
+		const retention = "persistentVolumeClaimRetentionPolicy"
+		s.allowed(p.at, dig(p.root, "spec", retention), allowed[retention], "spec", retention)
 	}
 	s.allowed(p.in, p.spec, allowed["kubernetes pod"])
 	s.allowed(p.in, c, allowed["kubernetes container"], "containers", i)

@@ -3,7 +3,6 @@ package deploy
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,18 +58,6 @@ func (p pod) claimOf(name string) string {
 	return path.Join(podVolumes, fmt.Sprintf("claim %s %s", p.namespace(), name))
 }
 
-// retention is what a StatefulSet's policy lets become of its claims.
-func (p pod) retention() fate {
-	policy := dig(p.root, "spec", "persistentVolumeClaimRetentionPolicy")
-	for _, key := range keys(policy) {
-		if value := text(policy, key); value != "Retain" {
-			return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf("%s: %s may remove a pod's claim, "+
-				"with its data, when the StatefulSet is scaled down or made anew", key, value)}
-		}
-	}
-	return fate{}
-}
-
 // volume is what becomes of a volume of a pod, and what it is a part of.
 func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 	own := p.ownVolume(name)
@@ -78,7 +65,7 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 		if p.kind != "StatefulSet" || text(template, "metadata", "name") != name {
 			continue
 		}
-		return p.retention(), own, true
+		return fate{}, own, true
 	}
 	for _, v := range list(dig(p.spec, "volumes")) {
 		if text(v, "name") != name {
@@ -118,48 +105,6 @@ func (p pod) volume(name string, m any) (f fate, source string, found bool) {
 			true
 	}
 	return fate{}, "", false
-}
-
-// diskDrivers make volumes on disks that outlive a pod and its machine, or pin the pod to its machine.
-var diskDrivers = regexp.MustCompile(`^(?:kubernetes\.io/(?:aws-ebs|gce-pd|azure-disk|no-provisioner)|(?:ebs|` +
-	`efs)\.csi\.aws\.com|` +
-	`(?:pd|filestore)\.csi\.storage\.gke\.io|(?:disk|file)\.csi\.azure\.com|dobs\.csi\.digitalocean\.com|` +
-	`csi\.hetzner\.cloud|driver\.longhorn\.io|` +
-	`(?:[a-z-]+\.)?(?:rbd|cephfs)\.csi\.ceph\.com|csi\.vsphere\.vmware\.com|cinder\.csi\.openstack\.org|` +
-	`linodebs\.csi\.linode\.com|` +
-	`block\.csi\.vultr\.com|rancher\.io/local-path)$`)
-
-// provides judges a class of volumes, or a volume, that was given: any claim of the pod may be bound to it.
-func (s *Server) provides(d document) {
-	name, spec := text(d.root, "metadata", "name"), d.root["spec"]
-	f := fate{}
-	switch text(d.root, "kind") {
-	case "StorageClass":
-		f = madeBy("the class "+name, text(d.root, "provisioner"), d.root["mountOptions"], d.root["parameters"])
-	case "PersistentVolume":
-		f = madeBy("the volume "+name, text(spec, "csi", "driver"), dig(spec, "mountOptions"),
-			dig(spec, "csi", "volumeAttributes"))
-	}
-	if f.why != "" {
-		s.lacks(Data, d.at("metadata"), f.why)
-	}
-}
-
-// madeBy judges what a driver makes under some options and parameters, of a class or of a volume alike.
-func madeBy(what, driver string, options, parameters any) fate {
-	if !diskDrivers.MatchString(driver) {
-		return doubtful("not understood: the driver %q of %s; it could lose what is written to it (give the class and the "+
-			"volume of its own claim alone)", driver, what)
-	}
-	if option := oddOption(joined(options)...); option != "" {
-		return doubtful("not understood: the mount option %s of %s; it could undo what fsync promises", option, what)
-	}
-	for _, key := range keys(parameters) {
-		if !slices.Contains(allowed["kubernetes class parameters"], key) {
-			return doubtful("not understood: the parameter %s of %s; it could be a place in memory", key, what)
-		}
-	}
-	return fate{}
 }
 
 const hostname = "kubernetes.io/hostname"

@@ -23,10 +23,9 @@ var (
 		`barrier=1|acl|user_xattr|seclabel|ssd|space_cache=v2|inode64|attr2|noquota|logbufs=\d+|logbsize=\w+|)$`)
 )
 
-// oddOption is the first of the options of mount(8) that may undo what fsync promises, "" for none. Each item may hold
-// several, parted by commas.
-func oddOption(items ...string) string {
-	for _, option := range strings.Split(strings.Join(items, ","), ",") {
+// oddOption is the first of the options of mount(8) that may undo what fsync promises, "" for none.
+func oddOption(options string) string {
+	for _, option := range strings.Split(options, ",") {
 		if option = strings.TrimSpace(option); !mountOptions.MatchString(option) {
 			return option
 		}

@@ -15,7 +15,7 @@ import (
 var (
 	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh ")
 	// binaries are where the programs are, so that a mount above one hides it.
-	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache /opt/bitnami ")
+	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache ")
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
@@ -42,9 +42,6 @@ func (s *Server) covers() {
 		case machine && m.unit:
 		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
 			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")
-		case s.config == nil && target != "/" &&
-			slices.ContainsFunc(ownConfigs, func(own string) bool { return overlap(target, own) }):
-			s.misses(Settings, m.at, "what is mounted at "+target, "be settings that the image's entrypoint reads")
 		case target != "/" && !slices.ContainsFunc(programFolders, inside),
 			slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
 		case !holds || slices.ContainsFunc(binaries, hides) || slices.ContainsFunc(binaries, inside) && !inside(dir):
@@ -52,9 +49,6 @@ func (s *Server) covers() {
 		}
 	}
 }
-
-// ownConfigs are where an image reads settings by itself.
-var ownConfigs = []string{"/opt/bitnami/redis/mounted-etc", "/opt/bitnami/redis/etc"}
 
 // volume is a mount of a container in its short or long form.
 type volume struct {
@@ -191,8 +185,8 @@ func (s *Server) own(name string) {
 	for _, run := range []string{"/run", "/var/run"} {
 		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.rest})
 	}
-	if i, ok := imageOf(name); ok {
-		s.rest = anew("no volume is named for %s", i.folder)
+	if _, ok := imageOf(name); ok {
+		s.rest = anew("no volume is named for " + imageFolder)
 	}
 }
 

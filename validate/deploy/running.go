@@ -19,9 +19,7 @@ type Report struct {
 	Info   map[string]string
 }
 
-var (
-	infoLine = regexp.MustCompile(`(?m)^(?:redis|valkey)_version:`)
-)
+var infoLine = regexp.MustCompile(`(?m)^(?:redis|valkey)_version:`)
 
 // parseConfigGet reads the output of redis-cli CONFIG GET '*' as a pipe has it: names and values in turn.
 func parseConfigGet(file, data string) (*Report, bool) {
@@ -145,7 +143,9 @@ func (r *Report) state(s *Server) {
 				fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, cmp.Or(ours, "none")))
 		}
 	}
-	differs("aof_enabled", map[bool]string{true: "1", false: "0"}[s.Redis.AppendOnly])
+	number := map[bool]string{true: "1", false: "0"}
+	differs("aof_enabled", number[s.Redis.AppendOnly])
+	differs("cluster_enabled", number[s.Redis.Last("cluster-enabled") == "yes"])
 	differs("maxmemory", fmt.Sprint(s.Redis.MaxMemory))
 	if s.Kind != Running && s.Kind != ConfigOnly && (s.ConfigPath == "" || path.IsAbs(s.ConfigPath)) {
 		differs("config_file", s.ConfigPath)
@@ -162,12 +162,6 @@ func (r *Report) state(s *Server) {
 		s.lacks(Takeover, r.Place,
 			n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
 				"and --sentinel or --wait")
-	}
-	if r.Info["cluster_enabled"] == "1" {
-		s.lacks(Takeover, r.Place,
-			fmt.Sprintf("this server is a node of a Redis Cluster (%s masters, cluster_state %s), where a replica that may "+
-				"lack the lock takes over",
-				cmp.Or(r.Info["cluster_size"], "several"), cmp.Or(r.Info["cluster_state"], "unknown")))
 	}
 	for _, key := range sortedKeys(r.Info) {
 		value := r.Info[key]
