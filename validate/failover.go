@@ -60,7 +60,7 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 			}
 			for n := range a.Trials {
 				job := a.takeover(row, n)
-				trials, err := a.run(ctx, []suite.Job{job}, a.Seed+uint64(n), a.On, true)
+				trials, err := a.run(ctx, []suite.Job{job}, n)
 				if err != nil {
 					return err
 				}

@@ -104,19 +104,13 @@ func (a *Runner) stage(format string, args ...any) {
 	}
 }
 
-// run runs jobs on the question's cluster, or in virtual time, without keeping
-// histories unless keep says so.
-func (a *Runner) run(ctx context.Context, jobs []suite.Job, seed uint64, on string, keep bool) ([]suite.Result, error) {
+// run runs the nth trial of jobs.
+func (a *Runner) run(ctx context.Context, jobs []suite.Job, n int) ([]suite.Result, error) {
 	if len(jobs) == 0 || ctx.Err() != nil {
 		return nil, nil
 	}
-	o := suite.Options{Cluster: on, Trials: 1, Seed: seed, Retries: suite.DefaultRetries}
-	if on == a.On {
-		o.Parallel = a.Parallel
-	}
-	if keep {
-		o.Out = a.Out
-	}
+	o := suite.Options{Cluster: a.On, Trials: 1, Seed: a.Seed + uint64(n), Retries: suite.DefaultRetries,
+		Parallel: a.Parallel, Out: a.Out}
 	observe := a.Observe
 	if observe == nil {
 		observe = func(suite.Result) {}

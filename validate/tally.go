@@ -75,11 +75,10 @@ func (t *Tally) count(trial suite.Result, property string) {
 	t.Why = cmp.Or(t.Why, "the trial was cut short")
 }
 
-// tally runs the nth to the last trial of each point, all points side by side,
-// and counts. Keep keeps the histories of violations.
-func (a *Runner) tally(ctx context.Context, points []Point, from, until int, on string, keep bool) ([]Tally, error) {
+// tally runs the trials of each point, all points side by side, and counts.
+func (a *Runner) tally(ctx context.Context, points []Point) ([]Tally, error) {
 	counts := make([]Tally, len(points))
-	for n := from; n < until && ctx.Err() == nil; n++ {
+	for n := 0; n < a.Trials && ctx.Err() == nil; n++ {
 		jobs, places := make([]suite.Job, len(points)), map[string]int{}
 		for i, p := range points {
 			name := fmt.Sprintf("%s-%s-ttl-%s-back-after-%s-%d", p.Persistence, p.Crash, p.TTL, p.Delay, n)
@@ -89,7 +88,7 @@ func (a *Runner) tally(ctx context.Context, points []Point, from, until int, on 
 			}
 			jobs[i], places[name] = job, i
 		}
-		trials, err := a.run(ctx, jobs, a.Seed+uint64(n), on, keep)
+		trials, err := a.run(ctx, jobs, n)
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
 	if err := a.judgeTakeovers(ctx, answer); err != nil {
 		return err
 	}
-	tallies, err := a.tally(ctx, points, 0, a.Trials, a.On, true)
+	tallies, err := a.tally(ctx, points)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario 
 		job.Scenario.Redis = map[string]string{"maxmemory": "4mb", "maxmemory-policy": a.Server.Redis.MaxMemoryPolicy}
 	}
 	for n := range hazardTrials {
-		trials, err := a.run(ctx, []suite.Job{job}, a.Seed+uint64(n), a.On, n == 0)
+		trials, err := a.run(ctx, []suite.Job{job}, n)
 		if err != nil {
 			return err
 		}

@@ -38,21 +38,12 @@ func (t *writer) clip(prefix, text string, most int) {
 	}
 }
 
-// The lines of an answer that is not verbose, for a screen of 100 columns: an operator reads it once.
+// The lines of an answer that is not verbose: an operator reads it once, on one screen.
 const (
-	mostLines   = 15
-	mostRows    = 7
-	mostAdvice  = 3
-	wideColumns = 100
+	mostLines  = 15
+	mostRows   = 7
+	mostAdvice = 3
 )
-
-// lines is how many lines of this screen are as much as so many of a wide one.
-func (t *writer) lines(n int) int {
-	if t.Width >= wideColumns || t.Width <= 0 {
-		return n
-	}
-	return (n*wideColumns + t.Width - 1) / t.Width
-}
 
 // Text is the answer for a reader: what holds, what to do, and what it rests on. verbose adds the rest.
 func (v *Report) Text(screen terminal.Screen, verbose bool) string {
@@ -114,39 +105,17 @@ func (t *writer) grouped() (all []textRow) {
 	return all
 }
 
-func (t *writer) prefix(name string, verdict validate.Verdict) string {
-	return fmt.Sprintf("  %-10s %s  ", name, verdictOn(verdict, t.Screen))
-}
-
-// shares is how many lines each answer may have: as many as it takes, or where that is too many, the longest fewer.
-func (t *writer) shares(all []textRow) (most []int) {
-	left := t.lines(mostLines) - 6 // the first line, the last, the assumptions, and a heading
-	left -= min(mostAdvice, len(t.Runbooks))
-	for _, r := range all {
-		most = append(most,
-			len(terminal.Hanging(t.prefix(strings.Join(r.names, ", "), r.verdict), terminal.Clean(r.text), t.Width)))
-		left -= most[len(most)-1]
-	}
-	for ; left < 0; left++ {
-		longest := slices.Index(most, slices.Max(most))
-		if most[longest] == 1 {
-			break
-		}
-		most[longest]--
-	}
-	return most
-}
-
 // rows writes the answers.
 func (t *writer) rows(verbose bool) {
 	all := t.grouped()
-	most := t.shares(all)
+	// Beside the first line, the last, the assumptions, a heading and the advice, each answer has as much room.
+	most := max(1, (mostLines-6-min(mostAdvice, len(t.Runbooks)))/max(1, min(mostRows, len(all))))
 	for i, r := range all {
 		name := strings.Join(r.names, ", ")
 		if len(r.names) == len(t.Rows) && len(r.names) > 1 {
 			name = "every crash"
 		}
-		prefix := t.prefix(name, r.verdict)
+		prefix := fmt.Sprintf("  %-10s %s  ", name, verdictOn(r.verdict, t.Screen))
 		if verbose {
 			t.Hang(prefix, r.text)
 			continue
@@ -155,7 +124,7 @@ func (t *writer) rows(verbose bool) {
 			t.Line(fmt.Sprintf("  and %d more: --verbose shows them", len(all)-i))
 			break
 		}
-		t.clip(prefix, r.text, most[i])
+		t.clip(prefix, r.text, most)
 	}
 	for _, r := range t.Rows {
 		if len(r.Tally.Histories) > 0 && t.Question.Out != "" {
@@ -184,11 +153,11 @@ func (t *writer) advice(verbose bool) {
 			for _, other := range t.Runbooks[i:] {
 				names = append(names, other.Name)
 			}
-			t.clip("  also: ", strings.Join(names, "; "), t.lines(1))
+			t.clip("  also: ", strings.Join(names, "; "), 1)
 			break
 		}
 		if !verbose {
-			t.clip(fmt.Sprintf("  %d. ", i+1), name+": "+r.Price, t.lines(1))
+			t.clip(fmt.Sprintf("  %d. ", i+1), name+": "+r.Price, 1)
 			continue
 		}
 		t.Hang(fmt.Sprintf("  %d. ", i+1), name)
@@ -248,7 +217,7 @@ func (t *writer) assumptions(verbose bool) {
 		return
 	}
 	used := strings.Count(t.String(), "\n") + 1 // with the last line
-	t.clip("Safe only while: ", strings.Join(all, "; ")+".", max(1, t.lines(mostLines)-used))
+	t.clip("Safe only while: ", strings.Join(all, "; ")+".", max(1, mostLines-used))
 }
 
 // rest is what an operator needs to follow the verdict.

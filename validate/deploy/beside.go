@@ -96,9 +96,6 @@ func program(words []string) effect {
 			e := program(args[1:])
 			return effect{known: e.known && e.most == 0, forks: e.forks}
 		}
-	case "nc", "ncat":
-		return effect{known: len(args) > 0 && slices.Contains([]string{"-z", "-zv", "-vz"}, args[0]) &&
-			!slices.ContainsFunc(args[1:], func(a string) bool { return strings.HasPrefix(a, "-") })}
 	case "redis-cli", "valkey-cli":
 		return asks(args)
 	case "kill":

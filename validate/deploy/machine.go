@@ -213,9 +213,6 @@ var (
 	// restricts are keys that only take something away from a service, or let it write where its commands say.
 	restricts = regexp.MustCompile(`^\s*(?:(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)|` +
 		`RequiresMountsFor|WantsMountsFor|Documentation|Description|Condition\w+|Assert\w+)\s*=`)
-	// makes is a line of tmpfiles.d that makes a folder or sets rights, and without an age removes nothing.
-	makes = regexp.MustCompile(`^\s*[dvqQzZaAtThHmxX][!+=~^$-]*\s+[^\s"']+` +
-		`(?:(?:\s+\S+){0,3}|(?:\s+\S+){3}\s+-(?:\s.*)?)\s*$`)
 	directory = regexp.MustCompile(`^\s*(State|Runtime|Cache|Logs|Configuration)Directory\s*=`)
 )
 
@@ -230,7 +227,7 @@ func (g given) names(base string, places []string) (line int, found bool) {
 			folder = unitFolders[m[1]]
 		}
 		switch {
-		case isComment(text), service && restricts.MatchString(text), table && makes.MatchString(text):
+		case isComment(text), service && restricts.MatchString(text):
 			continue
 		case service && talker.MatchString(text), !service && !table && (commander.MatchString(text) || namedBy(text, base)):
 			return i + 1, true

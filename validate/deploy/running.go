@@ -196,24 +196,19 @@ var (
 
 func readRunning(config, info *Report) (*Server, error) {
 	at := config.Place
-	s := &Server{Name: "server", Kind: Running, Place: at, CommandPlace: at}
+	s := alone(at)
+	s.Kind = Running
 	if err := config.apply(s); err != nil {
 		return nil, err
 	}
-	switch {
-	case info != nil && (info.Info["redis_version"] != "" || info.Info["valkey_version"] != ""):
+	if info != nil && (info.Info["redis_version"] != "" || info.Info["valkey_version"] != "") {
 		s.establish(Program, info.Place, "Redis or Valkey, by INFO server")
 		info.state(s)
 		if file, said := info.Info["config_file"]; said && file == "" {
 			s.assume(Settings, info.Place,
 				"what starts it gives it these settings as options: it has no redis.conf to keep them in")
 		}
-	default:
-		s.assume(Program, at, "a Redis or Valkey said this")
 	}
-	s.assume(Alone, at, "nothing else touches its data or settings, and no hook runs at a start or a stop")
-	s.assume(Single, at, "no second server runs on its data or address")
-	s.atOnce("nothing that was given keeps it away: --restart-delay, or the file of what starts it")
 	return s, nil
 }
 

@@ -12,16 +12,10 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// started are units that start nothing of their own: mounts, slices, the system's own targets and services (those of
-// systemd.special(7) and of its packages), and the engines of containers.
+// started are units that start nothing of their own: mounts, slices, and the system's own targets (systemd.special(7)).
 var started = regexp.MustCompile(`\.(?:mount|slice)$|` +
 	`^(?:basic|default|getty|graphical|local-fs(?:-pre)?|multi-user|network(?:-online|-pre)?|nss-lookup|` +
-	`nss-user-lookup|paths|remote-fs(?:-pre)?|` +
-	`rpcbind|sockets|swap|sysinit|syslog|time-set|time-sync|timers)\.target$|` +
-	`^(?:docker|containerd|podman|NetworkManager(?:-wait-online)?|network-manager|systemd-(?:journald|logind|` +
-	`modules-load|networkd(?:-wait-online)?|` +
-	`remount-fs|resolved|sysctl|sysusers|time-wait-sync|timesyncd|tmpfiles-setup|udev-settle|udevd|` +
-	`user-sessions))\.(?:service|socket)$`)
+	`nss-user-lookup|paths|remote-fs(?:-pre)?|rpcbind|sockets|swap|sysinit|syslog|time-set|time-sync|timers)\.target$`)
 
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
@@ -98,8 +92,7 @@ func (u *unit) command(a assignment) []string {
 		return nil
 	}
 	words[0] = strings.TrimLeft(words[0], commandPrefixes)
-	words, _ = u.expanded(words)
-	return words
+	return u.expanded(words)
 }
 
 func (s *Server) before(u *unit) (sum time.Duration) {

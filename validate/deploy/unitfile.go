@@ -202,36 +202,25 @@ func (u *unit) specified(word string) (written string, known bool) {
 	}), known
 }
 
-// unitVariable is a variable in a unit's command (systemd.service(5), Command Lines).
-var (
-	unitVariable  = regexp.MustCompile(`\$\$|\$\{([A-Za-z_]\w*)\}`)
-	shellVariable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_]\w*)\}?`)
-)
-
-// expanded is a command with its specifiers and variables written out: $NAME as a word of its own is several words, and
-// inside a word only a shell takes it for a variable.
-func (u *unit) expanded(words []string) (all []string, known bool) {
-	known = true
-	variable := unitVariable
-	if _, shell := script(words); shell {
-		variable = shellVariable
-	}
+// expanded is a command with its specifiers written out, and a word that is a variable of the unit: $NAME is several
+// words, and ${NAME} one (systemd.service(5), Command Lines). Any other variable stays, and is not known.
+func (u *unit) expanded(words []string) (all []string) {
 	for _, word := range words {
-		word, ok := u.specified(word)
-		known = known && ok
+		word, _ = u.specified(word)
 		name, alone := strings.CutPrefix(word, "$")
-		if value, set := u.values[name]; alone && set && !u.unreadable {
-			if several, err := unitWords(value); err == nil {
-				all = append(all, several...)
-				continue
-			}
+		braced := strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}")
+		if braced {
+			name = name[1 : len(name)-1]
 		}
-		all = append(all, variable.ReplaceAllStringFunc(word, func(found string) string {
-			if value, set := u.values[strings.Trim(found, "${}")]; set && !u.unreadable {
-				return value
-			}
-			return found
-		}))
+		value, set := u.values[name]
+		switch several, err := unitWords(value); {
+		case !alone || !set || u.unreadable || !braced && err != nil:
+			all = append(all, word)
+		case braced:
+			all = append(all, value)
+		default:
+			all = append(all, several...)
+		}
 	}
-	return all, known
+	return all
 }
