@@ -3,8 +3,6 @@ package locks
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"example.org/lockproof/harness/history"
@@ -53,62 +51,28 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// check refuses options that no lock could work with.
-func (o Options) check() error {
-	switch {
-	case o.TTL < time.Millisecond:
-		return RefusalError("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", o.TTL)
-	case o.NodeTimeout < 0:
-		return RefusalError("a node timeout of %s: it must be above 0", o.NodeTimeout)
-	case o.Drift < 0 || o.Drift >= 1:
-		return RefusalError("a drift factor of %g: it is a part of the TTL, from 0 to below 1", o.Drift)
-	case o.Tries < 0:
-		return RefusalError("%d tries: 0 tries until the context ends, 1 or more is a limit", o.Tries)
-	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
-		return RefusalError("a retry delay from %s to %s: the first must not be below 0 nor above the second", o.RetryMin,
-			o.RetryMax)
-	case o.MaxExtensions < 0:
-		return RefusalError("%d extensions at most: it must be above 0", o.MaxExtensions)
-	case o.Resends < 0:
-		return RefusalError("%d resends of a command: it must be 0 or more", o.Resends)
-	case o.Pool < 0:
-		return RefusalError("a pool of %d connections: it must be 0 or more", o.Pool)
-	case o.Wait < 0:
-		return RefusalError("a wait for %d replicas: it must be 0 or more", o.Wait)
-	case !slices.Contains([]Connection{"", ConnectionOne, ConnectionPool}, o.Connection):
-		return RefusalError("there is no connection %q: there are %s and %s", o.Connection, ConnectionOne, ConnectionPool)
-	}
-	return nil
-}
-
 // requireValidOptions makes of a lock's constructor one that fills in the defaults and
 // refuses what every lock must refuse.
 func requireValidOptions(k Kind) func(Env) (Lock, error) {
 	build := k.New
 	return func(env Env) (Lock, error) {
 		env.Options = env.Options.WithDefaults()
-		if err := env.Options.check(); err != nil {
-			return nil, err
+		if env.TTL < time.Millisecond {
+			return nil, RefusalError("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", env.TTL)
+		}
+		if env.RetryMax < env.RetryMin { // of spans that are not both in TTLs
+			return nil, RefusalError("a retry delay from %s to %s: the first must not be above the second", env.RetryMin, env.RetryMax)
 		}
 		if len(env.Nodes) == 0 {
 			return nil, RefusalError("no nodes: the lock %s needs at least one", k.Name)
 		}
-		if len(env.Without) > 0 && !k.Rules {
-			return nil, RefusalError("the lock %s has no rules to switch off (asked: %s); those with rules: %s",
-				k.Name, strings.Join(env.Without, ", "), strings.Join(withRules(), ", "))
+		for _, rule := range env.Without {
+			if err := k.CheckRule(rule); err != nil {
+				return nil, &Error{Reason: history.ReasonRefused, Err: err}
+			}
 		}
 		return build(env)
 	}
-}
-
-func withRules() []string {
-	var names []string
-	for _, n := range Names() {
-		if k, err := Find(n); err == nil && k.Rules {
-			names = append(names, n)
-		}
-	}
-	return names
 }
 
 // RefusalError is why a lock does not take a setup.

@@ -3,9 +3,7 @@ package builtin
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -24,30 +22,6 @@ func (n *node) before(command string, do func(p *server.Peer, args []string) (an
 		}
 		done = true
 		return do(p, args)
-	})
-}
-
-func TestGetThenDel_DeletesNewOwnersKey(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, w *world) {
-		lease, err := w.lock("get-then-del", locks.Options{}).Acquire(t.Context(), "k1")
-		require.NoError(t, err)
-		w.nodes[0].before("DEL", func(*server.Peer, []string) bool {
-			require.NoError(t, w.nodes[0].Set("k1", "another's"))
-			return false
-		})
-		require.NoError(t, lease.Release(t.Context()))
-		require.False(t, w.nodes[0].Exists("k1"))
-	})
-}
-
-func TestSetnxExpire_CrashLeavesKeyForever(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, w *world) {
-		w.nodes[0].before("PEXPIRE", func(p *server.Peer, _ []string) bool { p.Close(); return true })
-		_, err := w.lock("setnx-expire", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
-		require.Error(t, err)
-		time.Sleep(100 * ttl)
-		_, err = w.lock("setnx-expire", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
-		require.Equal(t, history.ReasonHeld, locks.Reason(err), err)
 	})
 }
 
@@ -101,23 +75,6 @@ func TestAClaimedTokenIsNotClaimedAgain(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, claim.claimed, ok, claim.token)
 		}
-	})
-}
-
-func TestGuessableTokensAreTheSameWithinASecond(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, w *world) {
-		var tokens []string
-		for range 2 {
-			lease, err := w.lock("redlock-guessable", locks.Options{}).Acquire(t.Context(), "k1")
-			require.NoError(t, err)
-			tokens = append(tokens, lease.Token())
-			require.NoError(t, lease.Release(t.Context()))
-		}
-		require.Equal(t, tokens[0], tokens[1])
-		time.Sleep(time.Second)
-		lease, err := w.lock("redlock-guessable", locks.Options{}).Acquire(t.Context(), "k1")
-		require.NoError(t, err)
-		require.NotEqual(t, tokens[0], lease.Token())
 	})
 }
 
@@ -191,59 +148,4 @@ func TestWaitCountsOnTheConnectionThatWrote(t *testing.T) {
 			})
 		})
 	}
-}
-
-// tokens lets clients get the lock one after another, each from the nodes that
-// are listed, and gives their fencing tokens.
-func (w *world) tokens(lock string, nodes ...[]int) []int64 {
-	var tokens []int64
-	for _, reached := range nodes {
-		for i, n := range w.nodes {
-			n.down.Store(!slices.Contains(reached, i))
-		}
-		lease, err := w.lock(lock, locks.Options{}).Acquire(w.t.Context(), "k1")
-		require.NoError(w.t, err)
-		tokens = append(tokens, lease.Fence())
-		require.NoError(w.t, lease.Release(w.t.Context()))
-		synctest.Wait() // what nobody waits for any more must not reach a node that is up again
-	}
-	return tokens
-}
-
-var all = []int{0, 1, 2, 3, 4}
-
-func TestALockTokenHasNoOrder(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, w *world) {
-		tokens := w.tokens("redlock-fenced-by-lock-token", slices.Repeat([][]int{all}, 12)...)
-		require.False(t, slices.IsSorted(tokens), "%v", tokens)
-		for _, token := range tokens {
-			require.Positive(t, token)
-			require.LessOrEqual(t, token, int64(1)<<48, "a script's number holds it exactly")
-		}
-	})
-}
-
-func TestACounterOnOneNodeIsLostWithIt(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, w *world) {
-		require.Equal(t, []int64{1, 2}, w.tokens("redlock-fenced-by-one-node", all, all))
-		w.nodes[0].FlushAll()
-		require.Equal(t, []int64{1}, w.tokens("redlock-fenced-by-one-node", all))
-		w.nodes[0].down.Store(true)
-		_, err := w.lock("redlock-fenced-by-one-node", locks.Options{Tries: 1}).Acquire(t.Context(), "k1")
-		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
-		require.ErrorContains(t, err, "count fence:k1")
-	})
-}
-
-// The same grants under the lock that writes a token back to a majority.
-func TestCountsThatAreNotWrittenBackDiverge(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, w *world) {
-		first, second, third := []int{0, 1, 2}, []int{0, 3, 4}, []int{1, 2, 3}
-		grants := [][]int{first, second, first, second, third}
-		require.Equal(t, []int64{1, 2, 3, 4, 3}, w.tokens("redlock-fenced-by-highest", grants...))
-		for _, n := range w.nodes {
-			n.FlushAll()
-		}
-		require.Equal(t, []int64{1, 2, 3, 4, 5}, w.tokens("redlock-fenced", grants...))
-	})
 }

@@ -21,11 +21,9 @@ type nodeCall func(ctx context.Context, key, token string) (bool, error)
 // nodeLock is what the locks on a single node have in common: they differ in
 // how they take the key and in how they give it back.
 type nodeLock struct {
-	env     locks.Env
-	node    redis.UniversalClient
-	conn    *redis.Client // the node, for WAIT, which is about one server's connection; nil without
-	pool    *redis.Client // for WAIT on a pool; nil before its first use
-	filling sync.Mutex
+	env  locks.Env
+	node redis.UniversalClient
+	conn *redis.Client // the node, for WAIT, which is about one server's connection; nil without
 	// acquire sets key to token if it is free, and gives it an expiry.
 	acquire nodeCall
 	// release gives the key back and reports whether it was still ours, as far
@@ -134,9 +132,6 @@ func (l *nodeLock) token() (string, error) {
 
 func (l *nodeLock) Close() error {
 	l.pending.Wait()
-	if l.pool != nil {
-		return l.pool.Close()
-	}
 	return nil
 }
 

@@ -18,19 +18,10 @@ import (
 )
 
 func init() {
-	const library = "go-redsync/redsync v4.18.0, unmodified, "
 	locks.Register(locks.Kind{
 		Name:      "redsync",
-		Doc:       library + "with its own timeout for a node: a twentieth of the TTL",
-		New:       func(env locks.Env) (locks.Lock, error) { return newRedsync(env, nil) },
-		Abilities: locks.Abilities{Extends: true}, Majority: true,
-	})
-	locks.Register(locks.Kind{
-		Name: "redsync-node-timeout",
-		Doc:  library + "with the scenario's timeout for a node, by WithTimeoutFactor",
-		New: func(env locks.Env) (locks.Lock, error) {
-			return newRedsync(env, redsync.WithTimeoutFactor(float64(env.NodeTimeout)/float64(env.TTL)))
-		},
+		Doc:       "go-redsync/redsync v4.18.0, unmodified, with its own timeout for a node: a twentieth of the TTL",
+		New:       newRedsync,
 		Abilities: locks.Abilities{Extends: true}, Majority: true,
 	})
 }
@@ -39,17 +30,16 @@ func init() {
 // randomness are given, so that a run in virtual time repeats itself. It reads
 // Go's own clock: a client's skew does not reach it.
 type redsyncLock struct {
-	env     locks.Env
-	sync    *redsync.Redsync
-	timeout redsync.Option // for a node; nil: the library's default, which is what users have
+	env  locks.Env
+	sync *redsync.Redsync
 }
 
-func newRedsync(env locks.Env, timeout redsync.Option) (locks.Lock, error) {
+func newRedsync(env locks.Env) (locks.Lock, error) {
 	pools := make([]redsyncredis.Pool, len(env.Nodes))
 	for i, n := range env.Nodes {
 		pools[i] = goredis.NewPool(n)
 	}
-	return &redsyncLock{env: env, sync: redsync.New(pools...), timeout: timeout}, nil
+	return &redsyncLock{env: env, sync: redsync.New(pools...)}, nil
 }
 
 func (l *redsyncLock) Acquire(ctx context.Context, key string) (locks.Lease, error) {
@@ -57,17 +47,8 @@ func (l *redsyncLock) Acquire(ctx context.Context, key string) (locks.Lease, err
 	if tries == 0 {
 		tries = math.MaxInt // until ctx ends
 	}
-	options := []redsync.Option{
-		redsync.WithExpiry(l.env.TTL),
-		redsync.WithTries(tries),
-		redsync.WithDriftFactor(l.env.Drift),
-		redsync.WithRetryDelayFunc(l.delay),
-		redsync.WithGenValueFunc(l.value),
-	}
-	if l.timeout != nil {
-		options = append(options, l.timeout)
-	}
-	mutex := l.sync.NewMutex(key, options...)
+	mutex := l.sync.NewMutex(key, redsync.WithExpiry(l.env.TTL), redsync.WithTries(tries),
+		redsync.WithDriftFactor(l.env.Drift), redsync.WithRetryDelayFunc(l.delay), redsync.WithGenValueFunc(l.value))
 	if err := mutex.LockContext(ctx); err != nil {
 		return nil, redsyncError(ctx, err, history.ReasonHeld)
 	}

@@ -36,12 +36,7 @@ func newSingle(env locks.Env) (locks.Lock, error) {
 		if l.conn, one = l.node.(*redis.Client); !one {
 			return nil, locks.RefusalError("WAIT and WAITAOF are about a connection to one server, and %T has many", l.node)
 		}
-	}
-	switch {
-	case env.WaitsForReplicas() && env.Connection == locks.ConnectionPool:
-		l.acquire = l.waitOnPool
-	case env.WaitsForReplicas():
-		l.acquire = l.waitOnOne
+		l.acquire = l.takeAndWait
 	}
 	return l, nil
 }
