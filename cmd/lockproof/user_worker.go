@@ -34,18 +34,10 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 // preflight has the lock of a program taken and given back with nothing in its way, before any row: what fails there is
 // the program's mistake, and would be judged in every row.
 func (p *program) preflight(ctx context.Context, o suite.Options) error {
-	kind, err := locks.Find(o.Lock)
-	if err != nil {
-		return usage("%w", err)
-	}
 	ctx, stop := p.interruptible(ctx)
 	defer stop()
 	o.Out, o.Notices = "", p.err
-	nodes := suite.PreflightNodes
-	if kind.SingleNode {
-		nodes = 1
-	}
-	found, err := suite.Preflight(ctx, o, nodes, kind.Extends, p.suite.One)
+	found, err := suite.Preflight(ctx, o, p.suite.One)
 	switch {
 	case ctx.Err() != nil:
 		return failed(err)
@@ -54,7 +46,8 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	case !found.Renews:
 		return nil
 	}
-	if kind, err = external.Kind(ctx, o.Worker, true); err != nil {
+	kind, err := external.Kind(ctx, o.Worker, true)
+	if err != nil {
 		return usage("--worker: %w", err)
 	}
 	locks.Register(kind)

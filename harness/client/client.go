@@ -2,12 +2,9 @@ package client
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
@@ -33,9 +30,6 @@ type Env struct {
 	// own; nil otherwise.
 	Scheduler *scheduler.Scheduler
 	Pause     *Hold
-	// Rand is where the lock's tokens and jitter come from; nil: derived from
-	// the setup's seed and index.
-	Rand io.Reader
 }
 
 // queueLength is how many commands may wait.
@@ -72,12 +66,13 @@ type Client struct {
 	ended   chan struct{}
 	err     error // of closing; read after ended
 
-	mu        sync.Mutex
-	threads   map[string]*thread // by the names that commands give
-	made      []*redis.Client    // by the lock, with options of its own
-	stop      chan struct{}      // ends the loops that were commanded so far
-	written   int                // writes so far
-	described bool               // the harness knows what the lock can do
+	describing sync.Once // says what the lock can do
+
+	mu      sync.Mutex
+	threads map[string]*thread // by the names that commands give
+	made    []*redis.Client    // by the lock, with options of its own
+	stop    chan struct{}      // ends the loops that were commanded so far
+	written int                // writes so far
 }
 
 // New makes a client and its lock. emit takes what it says, one call at a
@@ -104,10 +99,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	c.late = NewHold(c.scheduler)
 	c.net = newNetwork(env.Dial, env.Pause, setup.Password, setup.key)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	if env.Rand == nil {
-		env.Rand = seeded(setup.Seed, setup.Index)
-	}
-	if err := c.connect(kind, &lockedReader{source: env.Rand}); err != nil {
+	if err := c.connect(kind); err != nil {
 		err = errors.Join(err, c.disconnect(), c.hosts.Close())
 		c.endScheduler()
 		return nil, err
@@ -116,7 +108,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	return c, nil
 }
 
-func (c *Client) connect(kind locks.Kind, random io.Reader) error {
+func (c *Client) connect(kind locks.Kind) error {
 	addresses := slices.Clone(c.setup.Nodes)
 	if len(c.setup.Sentinels) > 0 {
 		c.redis = append(c.redis, redis.NewFailoverClient(
@@ -139,7 +131,7 @@ func (c *Client) connect(kind locks.Kind, random io.Reader) error {
 		Nodes:        c.redis[:nodes:nodes],
 		Network:      c.network(addresses),
 		Clock:        &lockClock{c.clock, c.late},
-		Rand:         random,
+		Rand:         locks.Seeded(c.setup.Seed, uint64(c.setup.Index)), // one seed, the same bytes in each run
 		NoPipelining: c.virtual,
 		Options:      c.setup.Options,
 	})
@@ -365,24 +357,4 @@ func (c *Client) stopLoops() error {
 	close(c.stop)
 	c.stop = nil
 	return nil
-}
-
-// seeded gives each client of a run its own bytes, the same in each run.
-func seeded(seed uint64, index int) io.Reader {
-	var key [32]byte
-	binary.LittleEndian.PutUint64(key[:], seed)
-	binary.LittleEndian.PutUint64(key[8:], uint64(index))
-	return rand.NewChaCha8(key)
-}
-
-// lockedReader lets the lock draw from several goroutines.
-type lockedReader struct {
-	mu     sync.Mutex
-	source io.Reader
-}
-
-func (r *lockedReader) Read(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.source.Read(b)
 }

@@ -131,20 +131,10 @@ func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) 
 	if l, ok := lease.(locks.Watchable); ok {
 		c.watchLoss(t, l.Context())
 	}
-	c.describe()
-	return outcome, nil
-}
-
-// describe says what the lock can do, once.
-func (c *Client) describe() {
-	l, ok := c.lock.(locks.Described)
-	c.mu.Lock()
-	first := ok && !c.described
-	c.described = c.described || first
-	c.mu.Unlock()
-	if first {
-		c.send(Message{Lock: l.Describe()})
+	if l, ok := c.lock.(locks.Described); ok {
+		c.describing.Do(func() { c.send(Message{Lock: l.Describe()}) })
 	}
+	return outcome, nil
 }
 
 // version names the next write.

@@ -17,30 +17,6 @@ import (
 var commands = []Do{DoAcquire, DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch,
 	DoLoop, DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}
 
-// parseSetup reads a worker's first line. Its error says what would be right.
-func parseSetup(line []byte) (Setup, error) {
-	var s Setup
-	if err := strict(line, &s); err != nil {
-		return Setup{}, fmt.Errorf("setup: %w", err)
-	}
-	if _, err := s.check(); err != nil {
-		return Setup{}, err
-	}
-	return s, nil
-}
-
-// parseCommand reads a worker's later lines. Its error says what would be right.
-func parseCommand(line []byte) (Command, error) {
-	var cmd Command
-	if err := strict(line, &cmd); err != nil {
-		return Command{}, fmt.Errorf("command: %w", err)
-	}
-	if err := cmd.check(); err != nil {
-		return Command{}, err
-	}
-	return cmd, nil
-}
-
 // strict decodes one JSON object and nothing beside it: a field that is
 // misspelt must not be lost in silence.
 func strict(line []byte, into any) error {

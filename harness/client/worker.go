@@ -49,9 +49,9 @@ func (w *workerProcess) serve() error {
 	if line == nil {
 		return errors.New("line 1: the input ended before the setup")
 	}
-	setup, err := parseSetup(line)
-	if err != nil {
-		return w.wrong(line, err)
+	var setup Setup
+	if err := strict(line, &setup); err != nil {
+		return w.wrong(line, fmt.Errorf("setup: %w", err))
 	}
 	if runtime.GOOS != "linux" { // only its CLOCK_MONOTONIC has been tried
 		return fmt.Errorf("workers need Linux, and this is %s: run the scenario --on virtual", runtime.GOOS)
@@ -74,8 +74,8 @@ func (w *workerProcess) readCommands(c *Client) error {
 		if line == nil || err != nil {
 			return err
 		}
-		cmd, err := parseCommand(line)
-		if err == nil {
+		var cmd Command
+		if err = strict(line, &cmd); err == nil {
 			err = c.Send(cmd)
 		}
 		if err != nil {

@@ -182,6 +182,14 @@ func TestAWorkerThatIsNotHeardSaysSo(t *testing.T) {
 	require.ErrorContains(t, err, "broken pipe")
 }
 
+// parse reads a command as a worker does.
+func parse(line []byte) (cmd Command, err error) {
+	if err = strict(line, &cmd); err == nil {
+		err = cmd.check()
+	}
+	return cmd, err
+}
+
 // FuzzParseCommand requires that no line makes the parser panic, that what it
 // takes is a command that it knows, and that it reads again what it would write.
 func FuzzParseCommand(f *testing.F) {
@@ -198,8 +206,8 @@ func FuzzParseCommand(f *testing.F) {
 		var cmd Command
 		var err error
 		inputtest.Bounded(t, len(line), func() {
-			parseSetup(line) // a worker's first line
-			cmd, err = parseCommand(line)
+			_ = strict(line, &Setup{}) // a worker's first line
+			cmd, err = parse(line)
 		})
 		if err != nil {
 			require.NotEmpty(t, err.Error())
@@ -208,7 +216,7 @@ func FuzzParseCommand(f *testing.F) {
 		require.Contains(t, commands, cmd.Do)
 		again, err := json.Marshal(cmd)
 		require.NoError(t, err)
-		reread, err := parseCommand(again)
+		reread, err := parse(again)
 		require.NoError(t, err)
 		require.Equal(t, cmd, reread)
 	})
@@ -229,11 +237,13 @@ func TestExamplesOfTheDocument(t *testing.T) {
 	for line := range strings.Lines(documentation(t)) {
 		switch {
 		case strings.HasPrefix(line, `{"name":`):
-			_, err := parseSetup([]byte(line))
+			var s Setup
+			require.NoError(t, strict([]byte(line), &s), line)
+			_, err := s.check()
 			require.NoError(t, err, line)
 			setups++
 		case strings.HasPrefix(line, `{"do":`):
-			cmd, err := parseCommand([]byte(line))
+			cmd, err := parse([]byte(line))
 			require.NoError(t, err, line)
 			seen[cmd.Do] = true
 		case strings.HasPrefix(line, "{"):

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	"example.org/lockproof/harness/history"
@@ -50,6 +52,25 @@ func Sleep(ctx context.Context, env Env, d time.Duration) bool {
 func cancelled(ctx context.Context, last error) error {
 	return &Error{Reason: history.ReasonCancelled,
 		Err: fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)}
+}
+
+// Seeded gives the bytes that follow from two numbers, to several goroutines.
+func Seeded(seed, index uint64) io.Reader {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], seed)
+	binary.LittleEndian.PutUint64(key[8:], index)
+	return &seededReader{source: rand.NewChaCha8(key)}
+}
+
+type seededReader struct {
+	mu     sync.Mutex
+	source *rand.ChaCha8
+}
+
+func (r *seededReader) Read(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.source.Read(b)
 }
 
 // RandomBetween draws uniformly from the durations low to high.

@@ -2,7 +2,6 @@ package locktest
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,12 +12,6 @@ import (
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/scenarios"
 )
-
-// artifactsKept says whether go test keeps what tests leave.
-func artifactsKept() bool {
-	f := flag.Lookup("test.artifacts")
-	return f != nil && f.Value.String() == "true"
-}
 
 // schedulesFolder has the schedules that have broken a lock.
 var schedulesFolder = filepath.Join("testdata", "lockproof")

@@ -9,12 +9,13 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// firstLease has the lock granted with nothing in its way, and says what it can do. An error says what failed: then
-// there is no use in anything else.
-func (r *run) firstLease(ctx context.Context) (*locks.Abilities, error) {
-	found, err := r.preflight(ctx, cmp.Or(r.nodes, suite.PreflightNodes), false)
+// introduce has the lock granted with nothing in its way, and then extended, if its first lease shows that it can be; it
+// lets the processes that are started from now on know what the lock can do. An error says what failed: then there is no
+// use in anything else.
+func (r *run) introduce(ctx context.Context, k locks.Kind, build New) error {
+	found, err := r.preflight(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	found.Servers = cmp.Or(r.nodes, found.Servers)
 	if found.Renews && r.belief == "" && !found.Watches {
@@ -23,22 +24,14 @@ func (r *run) firstLease(ctx context.Context) (*locks.Abilities, error) {
 			"the lock renews its key by itself, but declares no belief: add Believes(locktest.UntilReleased), or give "+
 				"the lease a Context()")
 	}
-	return found, nil
-}
-
-// firstExtension has a lease prolonged likewise, of a lock that has shown that it can.
-func (r *run) firstExtension(ctx context.Context) error {
-	if !r.about.Extends {
-		return nil
+	k.Abilities, r.about = *found, found
+	register(k, build, r.settings)
+	if err = r.restartChildren(found); err == nil && found.Extends {
+		_, err = r.preflight(ctx)
 	}
-	nodes := cmp.Or(r.about.Servers, suite.PreflightNodes)
-	if r.about.SingleNode {
-		nodes = 1
-	}
-	_, err := r.preflight(ctx, nodes, true)
 	return err
 }
 
-func (r *run) preflight(ctx context.Context, nodes int, extends bool) (*locks.Abilities, error) {
-	return suite.Preflight(ctx, r.options(r.seed, filepath.Join(r.folder, "first-lease")), nodes, extends, r.runTrial)
+func (r *run) preflight(ctx context.Context) (*locks.Abilities, error) {
+	return suite.Preflight(ctx, r.options(r.seed, filepath.Join(r.folder, "first-lease")), r.runTrial)
 }

@@ -301,13 +301,6 @@ func TestOnRealRedis(t *testing.T) {
 	r.says(t, "--- PASS: TestVictims/real-time/client-pause")
 }
 
-func TestHistoriesAreWhereGoKeepsArtifacts(t *testing.T) {
-	folder := t.TempDir()
-	r := inProcess(t, folder, "TestVictims/from-return/slow-acquire/seed=7", "-test.artifacts", "-test.outputdir="+folder)
-	require.False(t, r.passed)
-	r.says(t, "history:  "+filepath.Join(folder, "_artifacts"))
-}
-
 func TestALockThatPanicsFailsItsSubtest(t *testing.T) {
 	r := victim(t, "panics")
 	r.failed(t, "TestVictims/panics", "restart-without-persistence")
@@ -315,29 +308,10 @@ func TestALockThatPanicsFailsItsSubtest(t *testing.T) {
 		"--- PASS: TestVictims/panics/healthy-contention")
 }
 
-func TestALockThatPanicsInTheBackgroundFailsItsSubtest(t *testing.T) {
-	r := victim(t, "panics-in-the-background")
-	r.failed(t, "TestVictims/panics-in-the-background", "restart-without-persistence")
-	r.says(t, "panic: nobody thought of this", "--- PASS: TestVictims/panics-in-the-background/healthy-contention")
-}
-
 func TestALockThatSpinsFailsItsSubtest(t *testing.T) {
 	r := victim(t, "spins")
 	r.failed(t, "TestVictims/spins", "restart-without-persistence")
 	r.says(t, "no progress in 1s of real time", "--- PASS: TestVictims/spins/healthy-contention")
-}
-
-func TestALockThatBlocksFailsItsSubtest(t *testing.T) {
-	r := victim(t, "blocks")
-	r.failed(t, "TestVictims/blocks", "restart-without-persistence")
-	r.says(t, "deadlock in virtual time: all goroutines in bubble are blocked",
-		"--- PASS: TestVictims/blocks/healthy-contention")
-}
-
-func TestALockThatEndsTheProcessFailsItsSubtest(t *testing.T) {
-	r := victim(t, "exits")
-	r.failed(t, "TestVictims/exits", "restart-without-persistence")
-	r.says(t, "its process ended in the middle of the trial", "exit status 3", "--- PASS: TestVictims/exits/healthy-contention")
 }
 
 func TestALockThatNeverWorksIsToldOnce(t *testing.T) {
@@ -362,7 +336,6 @@ func TestMistakesAreRefused(t *testing.T) {
 		"no-such-scenario": `unknown scenario "late-relase"; did you mean "late-release"?`,
 		"no-such-property": `there is no "exclusion": there are mutual-exclusion`,
 		"no-such-cluster":  `unknown cluster "moon": want one of virtual, local`,
-		"in-no-time":       "the lock works in real time only",
 		"taken-name":       "redsync is a lock of Lockproof's own",
 		"nothing-fits":     "none of the scenarios chosen can be run with this lock",
 	} {

@@ -25,7 +25,6 @@ type settings struct {
 	seed            uint64
 	ttl             time.Duration
 	on              string
-	realTime        bool
 	dialsItself     bool
 	leavesBehind    []string // packages
 	belief          Belief
@@ -69,7 +68,7 @@ func On(cluster string) Option { return func(s *settings) { s.on = cluster } }
 
 // RealTime says that the lock works in real time only: it needs a socket, say, or
 // waits for something outside. It is run on the local cluster.
-func RealTime() Option { return func(s *settings) { s.realTime = true } }
+func RealTime() Option { return On(suite.Local) }
 
 // DialsItself says that the lock makes its connections by net.Dial and not by Env.Dial. With lockproof test it is in
 // virtual time all the same; with go test it is run on the local cluster.
@@ -131,11 +130,8 @@ func settle(name string, options []Option) (settings, error) {
 	}
 	if s.on == "" {
 		s.on = suite.Virtual
-		if s.realTime || s.dialsItself && !overlay.BuiltIn() {
-			s.on = suite.Local
-		}
-		if s.dialsItself && s.on == suite.Local {
-			s.explore = 0
+		if s.dialsItself && !overlay.BuiltIn() {
+			s.on, s.explore = suite.Local, 0
 		}
 	}
 	for _, p := range s.properties {
@@ -150,9 +146,6 @@ func settle(name string, options []Option) (settings, error) {
 		return s, s.mistake
 	case !slices.Contains(clusters, s.on):
 		return s, fmt.Errorf("On: unknown cluster %q: want one of %s", s.on, strings.Join(clusters, ", "))
-	case s.realTime && !kinds.RealTime(s.on):
-		return s, fmt.Errorf("On: the lock works in real time only, and the %s cluster is in virtual time: On(%q) is "+
-			"right", s.on, suite.Local)
 	case s.dialsItself && s.on == suite.Virtual && !overlay.BuiltIn():
 		return s, errors.New("DialsItself: only lockproof test brings the lock into virtual time: use it, or leave out On")
 	case slices.Contains(s.leavesBehind, ""):

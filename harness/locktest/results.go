@@ -26,7 +26,6 @@ const ResultsVariable = "LOCKPROOF_RESULTS"
 type resultFiles struct {
 	folder       string
 	shown        string // the folder as messages name it
-	named        bool   // by ResultsVariable
 	started      time.Time
 	trials       []suite.Result
 	scenarios    []*scenarios.Scenario
@@ -51,8 +50,7 @@ const resultsRoot = "lockproof"
 func openResults(call childRole) (*resultFiles, error) {
 	k := &resultFiles{started: time.Now()}
 	root := os.Getenv(ResultsVariable)
-	k.named = root != ""
-	if !k.named {
+	if root == "" {
 		root = resultsRoot
 		err := os.MkdirAll(root, 0o755)
 		if err == nil { // what is in it is nobody's source

@@ -48,37 +48,25 @@ func Run(t *testing.T, build New, options ...Option) {
 		}
 	}
 	k := kind(s.name, build, s.belief, s.leavesBehind)
-	if role != nil {
-		if role.Abilities != nil {
-			k.Abilities = *role.Abilities
-		}
-		register(k, build, s)
-		role.serve()
+	k.Servers = s.nodes
+	if role != nil && role.Abilities != nil {
+		k.Abilities = *role.Abilities
 	}
 	register(k, build, s)
-	r, err := newRun(s, call)
-	if r != nil {
-		r.place = callerOfRun()
+	if role != nil {
+		role.serve()
 	}
+	r, err := newRun(s, call)
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
+	r.place = callerOfRun()
 	t.Cleanup(func() {
 		if err := r.close(); err != nil {
 			t.Errorf("locktest: %v", err)
 		}
 	})
-	found, err := r.firstLease(t.Context())
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	k.Abilities = *found
-	register(k, build, s)
-	if err := r.restartChildren(found); err != nil {
-		t.Fatalf("locktest: %v", err)
-	}
-	r.about = found
-	if err := r.firstExtension(t.Context()); err != nil {
+	if err := r.introduce(t.Context(), k, build); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	r.runReplays(t)
@@ -264,7 +252,7 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 	if r.hung >= maxHung {
 		t.Skipf("not run: %d trials have hung", r.hung)
 	}
-	out := r.artifactFolder(t)
+	out := filepath.Join(r.folder, filepath.FromSlash(strings.TrimPrefix(t.Name(), r.call.Test+"/")))
 	done, err := r.runTrial(t.Context(), job, r.options(seed, out))
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
@@ -283,14 +271,6 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 		}
 	}
 	r.show(t, job, done, out, record)
-}
-
-// artifactFolder is the folder for what a subtest leaves: Go's own where it keeps that.
-func (r *run) artifactFolder(t *testing.T) string {
-	if !r.results.named && artifactsKept() {
-		return t.ArtifactDir()
-	}
-	return filepath.Join(r.folder, filepath.FromSlash(strings.TrimPrefix(t.Name(), r.call.Test+"/")))
 }
 
 // filterProperties leaves the properties that were chosen.

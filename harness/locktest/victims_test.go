@@ -350,9 +350,6 @@ func TestVictims(t *testing.T) {
 		"panics": func(t *testing.T) {
 			locktest.Run(t, misbehaving(func() { panic("nobody thought of this") }), few)
 		},
-		"panics-in-the-background": func(t *testing.T) {
-			locktest.Run(t, misbehaving(func() { go panic("nobody thought of this") }), few)
-		},
 		"spins": func(t *testing.T) {
 			var turns atomic.Int64
 			spin := func() {
@@ -362,10 +359,6 @@ func TestVictims(t *testing.T) {
 			}
 			locktest.Run(t, misbehaving(spin), few, locktest.ProgressTimeout(time.Second))
 		},
-		"blocks": func(t *testing.T) {
-			locktest.Run(t, misbehaving(func() { <-make(chan int) }), few)
-		},
-		"exits": func(t *testing.T) { locktest.Run(t, misbehaving(func() { os.Exit(3) }), few) },
 		"always-panics": func(t *testing.T) {
 			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) {
 				return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) { panic("always") }), nil
@@ -388,7 +381,6 @@ func TestVictims(t *testing.T) {
 		"no-such-scenario": func(t *testing.T) { locktest.Run(t, majority, locktest.Scenarios("late-relase")) },
 		"no-such-property": func(t *testing.T) { locktest.Run(t, majority, locktest.Properties("exclusion")) },
 		"no-such-cluster":  func(t *testing.T) { locktest.Run(t, majority, locktest.On("moon")) },
-		"in-no-time":       func(t *testing.T) { locktest.Run(t, majority, locktest.RealTime(), locktest.On("virtual")) },
 		"taken-name":       func(t *testing.T) { locktest.Run(t, majority, locktest.Named("redsync")) },
 		"nothing-fits":     func(t *testing.T) { locktest.Run(t, majority, locktest.Scenarios("extend-too-late")) },
 	} {

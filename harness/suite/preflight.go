@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,17 +33,24 @@ script:
 expect: {mutual-exclusion: holds}
 `
 
-// PreflightNodes is how many servers there are where nothing else is known.
-const PreflightNodes = 5
+// preflightNodes is how many servers there are where nothing else is known.
+const preflightNodes = 5
 
 const preflightExtend = "  - extend: c1\n"
 
-// Preflight has the lock of the options taken and given back, and says what it can do as far as its leases show it. An
-// error says what failed: then no row can tell anything. run runs the trial.
-func Preflight(ctx context.Context, o Options, nodes int, extends bool,
+// Preflight has the lock of the options taken and given back, and extended if it is known to, and says what it can do as
+// far as its leases show it. An error says what failed: then no row can tell anything. run runs the trial.
+func Preflight(ctx context.Context, o Options,
 	run func(context.Context, Job, Options) (Result, error)) (*locks.Abilities, error) {
-	extend := ""
-	if extends {
+	kind, err := locks.Find(o.Lock)
+	if err != nil {
+		return nil, err
+	}
+	nodes, extend := cmp.Or(kind.Servers, preflightNodes), ""
+	if kind.SingleNode {
+		nodes = 1
+	}
+	if kind.Extends {
 		extend = preflightExtend
 	}
 	s, err := scenarios.Parse("", fmt.Appendf(nil, preflight, nodes, extend))

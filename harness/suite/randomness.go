@@ -3,11 +3,10 @@ package suite
 import (
 	"crypto/rand"
 	mathrand "math/rand"
-	randv2 "math/rand/v2"
 	"os"
 	"strings"
-	"sync"
 
+	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/overlay"
 )
 
@@ -27,22 +26,6 @@ func childGODEBUG() string {
 func seedRandomness(seed uint64) {
 	//lint:ignore SA1019 nothing else seeds what other packages draw from math/rand
 	mathrand.Seed(int64(seed))
-	var key [32]byte
-	for i := range 8 {
-		key[i] = byte(seed >> (8 * i))
-	}
-	rand.Reader = &seededReader{source: randv2.NewChaCha8(key)}
+	rand.Reader = locks.Seeded(seed, 0)
 	overlay.Seed(seed + 1) // 0 would be none
-}
-
-// seededReader may be read from several goroutines.
-type seededReader struct {
-	mu     sync.Mutex
-	source *randv2.ChaCha8
-}
-
-func (r *seededReader) Read(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.source.Read(b)
 }

@@ -61,7 +61,7 @@ func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
 	answers, err := f.queryMajority(ctx, "read "+counter,
 		func(ctx context.Context, node redis.UniversalClient) (int64, error) {
-			n, err := process(ctx, node, redis.NewStringCmd(ctx, "get", counter)).Int64()
+			n, err := node.Get(ctx, counter).Int64()
 			if errors.Is(err, redis.Nil) {
 				return 0, nil
 			}

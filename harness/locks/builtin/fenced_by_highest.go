@@ -22,7 +22,7 @@ func (f *fenced) countOnEach(ctx context.Context, key, _ string) (int64, error) 
 	counter := counterKey(key)
 	counts, err := f.queryMajority(ctx, "count "+counter,
 		func(ctx context.Context, node redis.UniversalClient) (int64, error) {
-			return process(ctx, node, redis.NewIntCmd(ctx, "incr", counter)).Result()
+			return node.Incr(ctx, counter).Result()
 		})
 	if err != nil {
 		return 0, err

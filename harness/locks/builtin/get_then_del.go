@@ -16,7 +16,7 @@ func init() {
 // getThenDelete is the mistake: the key can expire and be taken by another
 // after the GET and before the DEL.
 func (l *nodeLock) getThenDelete(ctx context.Context, key, token string) (bool, error) {
-	owner, err := process(ctx, l.node, redis.NewStringCmd(ctx, "get", key)).Result()
+	owner, err := l.node.Get(ctx, key).Result()
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}

@@ -2,8 +2,6 @@ package builtin
 
 import (
 	"context"
-
-	"github.com/redis/go-redis/v9"
 )
 
 func init() {
@@ -16,7 +14,7 @@ func init() {
 // a key that never expires. SETNX's own page advised it before Redis 2.6.12
 // brought SET NX PX.
 func (l *nodeLock) setThenExpire(ctx context.Context, key, token string) (bool, error) {
-	taken, err := process(ctx, l.node, redis.NewCmd(ctx, "setnx", key, token)).Bool()
+	taken, err := l.node.SetNX(ctx, key, token, 0).Result()
 	if err != nil || !taken {
 		return false, err
 	}
