@@ -28,11 +28,7 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	var anew []string // what is removed before a new search
-	if before.Next == 0 {
-		anew = []string{explore.ResultsFile}
-	}
-	folder, err := p.takeFolder(x.out, anew...)
+	folder, err := takeFolder(x.out, before.Next > 0)
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,8 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// folder takes an output folder and removes an earlier run's or search's results from it.
-func (p *program) folder(out string) (*reports.Folder, error) {
-	return p.takeFolder(out, explore.ResultsFile)
-}
-
-// takeFolder takes an output folder and removes an earlier run's results from it, and
-// the files that are named.
-func (p *program) takeFolder(out string, also ...string) (*reports.Folder, error) {
+// takeFolder takes an output folder and removes an earlier run's results from it, and a search's unless it goes on.
+func takeFolder(out string, goesOn bool) (*reports.Folder, error) {
 	folder, err := reports.OpenFolder(out)
 	switch {
 	case errors.Is(err, reports.ErrBusy):
@@ -24,7 +18,12 @@ func (p *program) takeFolder(out string, also ...string) (*reports.Folder, error
 	case err != nil:
 		return nil, failed(err)
 	}
-	if err := folder.Clear(also...); err != nil {
+	if goesOn {
+		err = folder.Clear()
+	} else {
+		err = folder.Clear(explore.ResultsFile)
+	}
+	if err != nil {
 		return nil, failed(errors.Join(err, folder.Close()))
 	}
 	return folder, nil

@@ -66,7 +66,7 @@ func (p *program) merge(folders []string, out string) error {
 	if err != nil {
 		return failed(err)
 	}
-	folder, err := p.folder(out)
+	folder, err := takeFolder(out, false)
 	if err != nil {
 		return err
 	}

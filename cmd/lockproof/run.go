@@ -247,7 +247,7 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 		run.Lock = reports.AboutLock(o.Lock)
 		run.Lock.Servers = cmp.Or(o.Nodes, run.Lock.Servers)
 	}
-	folder, err := p.folder(o.Out)
+	folder, err := takeFolder(o.Out, false)
 	if err != nil {
 		return err
 	}

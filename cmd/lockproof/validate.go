@@ -146,7 +146,7 @@ func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Repo
 		return nil, err
 	}
 	if v.out != "" {
-		folder, err := p.folder(v.out)
+		folder, err := takeFolder(v.out, false)
 		if err != nil {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/lockproof/harness/history"
@@ -58,8 +59,8 @@ type adapter struct {
 	declaredBelief Belief
 	renews         bool // it keeps its leases extended by itself
 
+	asked      atomic.Bool // Acquire was called
 	mu         sync.Mutex
-	asked      bool  // Acquire was called
 	refusal    error // of its latest attempt
 	firstLease Lease // that was granted
 	adapterErr error // in what the test gave, not in what the lock does
@@ -80,12 +81,17 @@ func (a *adapter) Acquire(ctx context.Context, key string) (locks.Lease, error) 
 func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) {
 	called := a.now()
 	if ctx.Err() == nil {
-		a.noteAsked()
+		a.asked.Store(true)
 	}
 	a.lastSent(key) // looks out for it
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
-	a.noteRefusal(err)
+	a.mu.Lock()
+	a.refusal = err
+	if err == nil && a.firstLease == nil {
+		a.firstLease = granted
+	}
+	a.mu.Unlock()
 	if err != nil {
 		return nil, withReason(ctx, err)
 	}
@@ -97,13 +103,8 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 			a.adapterError(errors.New("the belief is declared to be as the lease tells, and the lease has neither " +
 				"Validity nor Until"))
 	}
-	a.mu.Lock()
-	if a.firstLease == nil {
-		a.firstLease = granted
-	}
-	a.mu.Unlock()
 	l := &lease{Lease: granted, by: a, belief: a.belief(granted)}
-	l.until = l.belief.end(span{a.requestTime(key, called), returned, a.env.TTL})
+	l.until = l.belief.end(a.requestTime(key, called), returned, a.env.TTL)
 	return l, nil
 }
 
@@ -118,7 +119,7 @@ func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 
 // requestTime is when the lock asked for the key that it has now, in a call that began then.
 func (a *adapter) requestTime(key string, called time.Duration) time.Duration {
-	if a.env.used.read().servers() == 1 {
+	if a.env.used.servers() == 1 {
 		return max(called, a.lastSent(key))
 	}
 	return called
@@ -196,7 +197,7 @@ func (a *adapter) Describe() *locks.Abilities {
 	a.mu.Lock()
 	first := a.firstLease
 	a.mu.Unlock()
-	used := a.env.used.read()
+	used := a.env.used
 	_, extends := first.(Extender)
 	_, watches := first.(Contextual)
 	_, fencing := first.(Fenced)
@@ -205,23 +206,11 @@ func (a *adapter) Describe() *locks.Abilities {
 		some = 0 // it uses all
 	}
 	return &locks.Abilities{
-		Fencing: fencing, OwnClock: used.ownClock, Extends: extends, Watches: watches, SingleNode: used.servers() == 1,
+		Fencing: fencing, OwnClock: used.ownClock.Load(), Extends: extends, Watches: watches, SingleNode: used.servers() == 1,
 		Servers: some,
 		Belief:  a.beliefText(first), Keys: a.names(locks.KeyPlaceholder),
 		Notices: append(used.notices(), strangers()...),
 	}
-}
-
-func (a *adapter) noteAsked() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.asked = true
-}
-
-func (a *adapter) noteRefusal(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.refusal = err
 }
 
 // errShared: each client stands for a process, and reaches the servers over links of its own.
@@ -235,7 +224,7 @@ func (a *adapter) Close() error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.asked || a.env.env.Dialled() {
+	if !a.asked.Load() || a.env.env.Dialled() {
 		return err
 	}
 	if a.refusal != nil {
@@ -269,15 +258,11 @@ func (l *lease) Fence() int64 {
 }
 
 func (l *lease) Validity() time.Duration {
-	switch told := l.Lease.(type) {
-	case Valid:
-		if l.belief == ByLease {
-			return told.Validity()
+	if l.belief == ByLease {
+		if v, ok := l.Lease.(Valid); ok {
+			return v.Validity()
 		}
-	case Expiring:
-		if l.belief == ByLease {
-			return time.Until(told.Until())
-		}
+		return time.Until(l.Lease.(Expiring).Until())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -295,7 +280,7 @@ func (l *lease) Extend(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.until = l.belief.end(span{called, l.by.now(), l.by.env.TTL})
+	l.until = l.belief.end(called, l.by.now(), l.by.env.TTL)
 	return nil
 }
 

@@ -46,18 +46,13 @@ const (
 	contextSuffix  = " or until the lease's context ends"
 )
 
-// span is from when on, and for how long, a client believes.
-type span struct {
-	called, returned, ttl time.Duration
-}
-
 // end is when the belief ends, on the client's clock; not for ByLease.
-func (b Belief) end(s span) time.Duration {
+func (b Belief) end(called, returned, ttl time.Duration) time.Duration {
 	switch b {
 	case FromReturn:
-		return s.returned + s.ttl
+		return returned + ttl
 	case UntilReleased:
 		return unlimited
 	}
-	return s.called + s.ttl
+	return called + ttl
 }

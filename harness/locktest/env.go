@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -31,7 +32,7 @@ type Env struct {
 	Rand io.Reader
 
 	env  locks.Env
-	used *usageNotes
+	used *usage
 }
 
 // Server is one of the lock's servers, as this client reaches it.
@@ -67,7 +68,7 @@ func (e Env) Client(i int, options ...func(*redis.Options)) *redis.Client {
 	e.used.server(i)
 	client := e.env.Redis(i, options...)
 	if !client.Options().ContextTimeoutEnabled {
-		e.used.note(func(u *serverUsage) { u.noDeadlines = true })
+		e.used.noDeadlines.Store(true)
 	}
 	return client
 }
@@ -84,64 +85,54 @@ func (e Env) Clients(options ...func(*redis.Options)) []*redis.Client {
 // Clock gives the client's own clock, for a lock that takes one. Scenarios that set
 // the clock of one client are only for locks that have asked for it.
 func (e Env) Clock() Clock {
-	e.used.note(func(u *serverUsage) { u.ownClock = true })
+	e.used.ownClock.Store(true)
 	return e.env.Clock
 }
 
 // Context ends with the client: for what a lock does in the background.
 func (e Env) Context() context.Context { return e.env.Context }
 
-// serverUsage is what a lock has asked for when it was made.
-type serverUsage struct {
+// usage is what a lock has asked for when it was made; several goroutines note it.
+type usage struct {
 	given    int // servers
-	highest  int // of those that were asked for
-	ownClock bool
+	ownClock atomic.Bool
 	// noDeadlines: a client of go-redis waits for longer than its caller's context lasts.
-	noDeadlines bool
+	noDeadlines atomic.Bool
+
+	mu   sync.Mutex
+	uses int // of the servers, the first so many
 }
 
-// servers is how many of them the lock uses.
-func (u serverUsage) servers() int { return u.highest + 1 }
+// server notes that a server was asked for.
+func (u *usage) server(i int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.uses = max(u.uses, i+1)
+}
+
+// servers is how many of them the lock uses: one at least, whatever it asks for.
+func (u *usage) servers() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return max(1, u.uses)
+}
 
 // notices are for the lock's user.
-func (u serverUsage) notices() []string {
+func (u *usage) notices() []string {
 	var all []string
-	if u.highest > 0 && u.servers() < u.given {
+	if uses := u.servers(); uses > 1 && uses < u.given {
 		all = append(all, fmt.Sprintf("it uses %d of the %d servers that it is given: "+
-			"the situations are those of %[1]d servers", u.servers(), u.given))
+			"the situations are those of %[1]d servers", uses, u.given))
 	}
-	if u.noDeadlines {
+	if u.noDeadlines.Load() {
 		all = append(all, "go-redis ignores the deadline of its caller's context: set ContextTimeoutEnabled")
 	}
 	return all
 }
 
-// usageNotes is a serverUsage that several goroutines note.
-type usageNotes struct {
-	mu   sync.Mutex
-	seen serverUsage
-}
-
-func (n *usageNotes) note(what func(*serverUsage)) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	what(&n.seen)
-}
-
-// server notes that a server was asked for.
-func (n *usageNotes) server(i int) {
-	n.note(func(u *serverUsage) { u.highest = max(u.highest, i) })
-}
-
-func (n *usageNotes) read() serverUsage {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.seen
-}
-
 func newEnv(env locks.Env) Env {
 	return Env{
 		TTL: env.TTL, RetryMin: env.RetryMin, RetryMax: env.RetryMax, NodeTimeout: env.NodeTimeout, Tries: env.Tries,
-		Drift: env.Drift, Rand: env.Rand, env: env, used: &usageNotes{seen: serverUsage{given: len(env.Servers)}},
+		Drift: env.Drift, Rand: env.Rand, env: env, used: &usage{given: len(env.Servers)},
 	}
 }

@@ -204,8 +204,6 @@ func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
 	for name, failing := range map[string][]string{
 		"plain-del": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
 			"shared-lock-object", "slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
-		"same-token": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
-			"shared-lock-object", "slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
 		"on-one-from-return": {"slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
 	} {
 		t.Run(name, func(t *testing.T) { victim(t, name).failed(t, "TestVictims/"+name, failing...) })

@@ -283,7 +283,6 @@ func TestVictims(t *testing.T) {
 		"shares-a-pool": func(t *testing.T) {
 			locktest.Run(t, sharing(&sync.Once{}), locktest.Scenarios("holder-crashes"))
 		},
-		"same-token": func(t *testing.T) { locktest.Run(t, onOne(func() string { return "me" }, owned), safety) },
 		"on-one-from-return": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))
 		},

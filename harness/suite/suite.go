@@ -59,15 +59,6 @@ type attempted struct {
 	result Result
 }
 
-// attempt runs a trial of a row for the first time.
-func (o Options) attempt(ctx context.Context, t ticket, j Job, run runTask) attempted {
-	a, ready := attempted{ticket: t}, false
-	if a.task, a.result, ready = o.newTask(j, t.trial); ready {
-		a.result = run(ctx, a.task)
-	}
-	return a
-}
-
 // settle adds to a trial what is known of its lock's class, unless it proves nothing, and how it is repeated.
 func (a *attempted) settle(ctx context.Context, o Options, j Job, run runTask, provesNothing bool) {
 	if !provesNothing {
@@ -111,7 +102,8 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 	for range o.parallel() {
 		wg.Go(func() {
 			for t, more := next(); more; t, more = next() {
-				a := o.attempt(ctx, t, jobs[t.row], run)
+				a := attempted{ticket: t, task: o.newTask(jobs[t.row], t.trial)}
+				a.result = a.task.run(ctx, run)
 				if again := a.result.provesNothing(o); !again || ctx.Err() != nil {
 					end(a, again)
 					continue

@@ -35,34 +35,34 @@ type task struct {
 // runTask runs a task in a process of its choice.
 type runTask func(context.Context, task) Result
 
-// newTask plans one trial of a row. It is not ready if the result says already that the trial has failed or been
-// skipped.
-func (o Options) newTask(j Job, number int) (t task, result Result, ready bool) {
-	result = Result{
+// newTask plans one trial of a row. Its result may say already that the trial has failed or been skipped.
+func (o Options) newTask(j Job, number int) task {
+	result := Result{
 		Scenario: j.Scenario.Name, Variant: j.Variant, Cluster: o.Cluster, Trial: number,
 		Seed: o.Seed + uint64(number), AllowBetter: j.AllowBetter,
 	}
 	p, err := o.Plan(j)
 	if err != nil {
 		result.Failure = err.Error()
-		return t, result, false
+		return task{Result: result}
 	}
 	result.Lock, result.Without, result.Expect = p.Lock.Name, p.Without, p.Expect
-	if result.Skipped = p.Skip(); result.Skipped != "" {
-		result.Hint = p.Hint()
-		return t, result, false
-	}
+	result.Skipped, result.Hint = p.Skip(), p.Hint()
 	path := filepath.Join("trials", folderOf(j), fmt.Sprintf("%03d", number), "history.jsonl")
-	return task{p, result, o.Out, path, o.Events, o.VerdictsOnly}, result, true
+	return task{p, result, o.Out, path, o.Events, o.VerdictsOnly}
+}
+
+// run runs a task, unless its result says all there is to say.
+func (t task) run(ctx context.Context, run runTask) Result {
+	if t.Result.Failure != "" || t.Result.Skipped != "" {
+		return t.Result
+	}
+	return run(ctx, t)
 }
 
 // runFirst runs the first trial of a row.
 func (o Options) runFirst(ctx context.Context, j Job, run runTask) Result {
-	t, result, ready := o.newTask(j, 0)
-	if !ready {
-		return result
-	}
-	return run(ctx, t)
+	return o.newTask(j, 0).run(ctx, run)
 }
 
 // runner runs tasks in this process, on clusters of one kind.

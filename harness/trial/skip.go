@@ -11,64 +11,61 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Skip says why a plan cannot be run on its cluster, or "".
-func (p *Plan) Skip() string { return p.obstacle().why }
-
 // Hint says what the user can do so that a plan that is skipped is run, "" where nothing helps.
-func (p *Plan) Hint() string { return p.obstacle().hint }
+func (p *Plan) Hint() string {
+	if p.Lock.External && p.Skip() == p.systemClock() {
+		return "needs a lock that reads env.Clock()"
+	}
+	return ""
+}
 
-// obstacle is what keeps a plan from being run.
-type obstacle struct{ why, hint string }
-
-func because(format string, args ...any) obstacle { return obstacle{why: fmt.Sprintf(format, args...)} }
-
-// obstacle is the first there is.
-func (p *Plan) obstacle() obstacle {
+// Skip says why a plan cannot be run on its cluster: the first obstacle there is; or "".
+func (p *Plan) Skip() string {
 	if p.Job.Unfit != "" {
-		return obstacle{why: p.Job.Unfit}
+		return p.Job.Unfit
 	}
 	for _, ability := range p.Needs() {
 		if err := p.Settings.On.Can(ability); err != nil {
-			return obstacle{why: err.Error()}
+			return err.Error()
 		}
 	}
 	for _, command := range p.commands() {
 		if knows := p.Settings.On.Knows; knows != nil {
 			if err := knows(p.Settings.Choice, command); err != nil {
-				return obstacle{why: err.Error()}
+				return err.Error()
 			}
 		}
 	}
 	if !slices.Contains(p.On, p.Settings.On.Name) {
-		return because("it runs on %s only", strings.Join(p.On, " and "))
+		return fmt.Sprintf("it runs on %s only", strings.Join(p.On, " and "))
 	}
 	if p.TTL < p.MinTTL {
-		return because("it shows nothing at a TTL of %v: it needs at least %v", p.TTL, p.MinTTL)
+		return fmt.Sprintf("it shows nothing at a TTL of %v: it needs at least %v", p.TTL, p.MinTTL)
 	}
 	if p.Settings.On.Fits != nil {
 		if err := p.Settings.On.Fits(p.Servers(), p.Sentinels); err != nil {
-			return obstacle{why: err.Error()}
+			return err.Error()
 		}
 	}
 	return p.lockUnsuitable()
 }
 
 // lockUnsuitable says what the lock lacks for this scenario, or "".
-func (p *Plan) lockUnsuitable() obstacle {
+func (p *Plan) lockUnsuitable() string {
 	k := p.Lock
 	uses := func(v scenarios.Verb) bool {
 		return slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Verb == v })
 	}
 	// lacks prefers the lock's own words to ours.
-	lacks := func(what locks.Feature, ours string) obstacle {
+	lacks := func(what locks.Feature, ours string) string {
 		if own := k.Unsupported[what]; own != "" {
-			return because("%s: %s", k.Name, own)
+			return fmt.Sprintf("%s: %s", k.Name, own)
 		}
-		return because("%s %s", k.Name, ours)
+		return fmt.Sprintf("%s %s", k.Name, ours)
 	}
 	for _, rule := range p.Without {
 		if err := k.CheckRule(rule); err != nil {
-			return obstacle{why: err.Error()}
+			return err.Error()
 		}
 	}
 	switch {
@@ -77,14 +74,14 @@ func (p *Plan) lockUnsuitable() obstacle {
 		if why == "" {
 			why = fmt.Sprintf("the scenario uses %d nodes and has no single-node variant", p.VotingNodes())
 		}
-		return because("%s is a lock on one node: %s", k.Name, why)
+		return fmt.Sprintf("%s is a lock on one node: %s", k.Name, why)
 	case k.External && p.Sentinels > 0:
-		return because("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
+		return fmt.Sprintf("%s connects to servers that it is given, and does not ask Sentinels", k.Name)
 	case k.External && p.RedisCluster != nil:
-		return because("%s connects to servers that it is given, and does not ask a Redis Cluster which has a key",
+		return fmt.Sprintf("%s connects to servers that it is given, and does not ask a Redis Cluster which has a key",
 			k.Name)
 	case k.RestartGuard && p.RedisCluster != nil:
-		return because("the restart guard of %s asks each server for how long it has been up, and a client of a Redis "+
+		return fmt.Sprintf("the restart guard of %s asks each server for how long it has been up, and a client of a Redis "+
 			"Cluster has many", k.Name)
 	case p.Store.Fenced() && !k.Fencing:
 		return lacks(locks.FeatureFence, "issues no fencing tokens, which this scenario's store checks")
@@ -97,22 +94,22 @@ func (p *Plan) lockUnsuitable() obstacle {
 	case p.HasClass(history.ClientClock) && !k.OwnClock && k.Program:
 		return lacks(locks.FeatureClock, "reads a clock that cannot be set for one client")
 	case p.asksSystemClock():
-		return systemClock(k)
+		return p.systemClock()
 	case p.HasClass(history.ClientStarved) && k.Program:
-		return because("%s sets timers of its own, which cannot be made late for one client", k.Name)
+		return fmt.Sprintf("%s sets timers of its own, which cannot be made late for one client", k.Name)
 	case p.needsThreads() && k.Program && !k.Threads:
 		return lacks(locks.FeatureThreads,
 			"does not say that its client carries out two operations at once, which this scenario asks for")
 	case p.Scenario.Lock.Pool > 0 && k.External:
-		return because("%s makes its own connections, and this scenario is about how many there are", k.Name)
+		return fmt.Sprintf("%s makes its own connections, and this scenario is about how many there are", k.Name)
 	case p.needsWait() && !k.Waits:
-		return because("%s does not wait for replicas, which this scenario is about", k.Name)
+		return fmt.Sprintf("%s does not wait for replicas, which this scenario is about", k.Name)
 	case p.givesReplicas() && !k.Failover:
-		return because("%s does not choose between a master and its replicas, which this scenario is about", k.Name)
+		return fmt.Sprintf("%s does not choose between a master and its replicas, which this scenario is about", k.Name)
 	case uses(scenarios.VerbCancel) && k.Unsupported[locks.FeatureCancel] != "":
 		return lacks(locks.FeatureCancel, "")
 	}
-	return obstacle{}
+	return ""
 }
 
 // needsThreads says whether a client does two things at once.
@@ -155,10 +152,6 @@ func (p *Plan) asksSystemClock() bool {
 }
 
 // systemClock keeps a lock of Go's from a scenario that sets the clock or the timers of one client.
-func systemClock(k locks.Kind) obstacle {
-	found := because("%s reads Go's own clock, which cannot be set for one client", k.Name)
-	if k.External {
-		found.hint = "needs a lock that reads env.Clock()"
-	}
-	return found
+func (p *Plan) systemClock() string {
+	return fmt.Sprintf("%s reads Go's own clock, which cannot be set for one client", p.Lock.Name)
 }
