@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/checker/cause"
@@ -83,17 +82,6 @@ func (r *Row) collectFindings() (all []Finding) {
 		all = append(all, f)
 	}
 	return all
-}
-
-// chooseFindings settles whether the words tell of a row: of one that is not as
-// expected; and of the scenarios that the user named, where they are few, of one that
-// shows the violation which was expected.
-func (r *Report) chooseFindings(row *Row) {
-	_, violated := row.FirstViolated()
-	shown := violated && r.Named && len(r.BySeverity()) <= maxShown
-	if row.Standing != suite.Skipped && (row.Standing != suite.AsExpected || shown) {
-		row.findings = sync.OnceValue(row.collectFindings)
-	}
 }
 
 // History reads the history of one of the row's trials, nil if it was not kept.

@@ -47,9 +47,9 @@ type AnswerGroup struct {
 	Answer suite.Answer `json:"answer"`
 	Rows   []string     `json:"rows"`
 	// Reasons say why, each once, with the rows it is of: of those that are undecided or not applicable.
-	Reasons []Skip `json:"reasons,omitempty"`
+	Reasons Skips `json:"reasons,omitempty"`
 	// Remedies say what removes a limit, with the rows in which the reference then keeps what it violated.
-	Remedies []Skip `json:"remedies,omitempty"`
+	Remedies Skips `json:"remedies,omitempty"`
 }
 
 // UnderTest reports whether the run is about a lock under test: its rows have answers, and no expectations.
@@ -61,7 +61,6 @@ func (r *Row) underTest() bool { return len(r.Trials) > 0 && r.Trials[0].AllowBe
 
 // Answers groups the rows by their answers, those that hold first and then the gravest.
 func (r *Report) Answers() []AnswerGroup {
-	order := slices.Concat([]suite.Answer{suite.Holds}, suite.Answers)
 	groups := map[suite.Answer]*AnswerGroup{}
 	for _, row := range r.Rows {
 		answer, why := row.First().Answer()
@@ -73,29 +72,24 @@ func (r *Report) Answers() []AnswerGroup {
 		g.Rows = append(g.Rows, row.Scenario)
 		switch answer {
 		case suite.Undecided:
-			g.Reasons = addReason(g.Reasons, row.undecidedReason(why), row.Scenario)
+			g.Reasons.add(row.undecidedReason(why), row.Scenario)
 		case suite.NotApplicable, suite.Failed:
-			g.Reasons = addReason(g.Reasons, why, row.Scenario)
+			g.Reasons.add(why, row.Scenario)
 		case suite.Limit:
 			for _, remedy := range row.First().Remedies {
-				g.Remedies = addReason(g.Remedies, remedy, row.Scenario)
+				g.Remedies.add(remedy, row.Scenario)
 			}
 		}
 	}
 	var all []AnswerGroup
-	for _, answer := range order {
-		if g := groups[answer]; g != nil {
+	for _, answer := range suite.Answers {
+		if g := groups[answer]; g != nil && answer == suite.Holds {
+			all = slices.Insert(all, 0, *g)
+		} else if g != nil {
 			all = append(all, *g)
-			delete(groups, answer)
 		}
 	}
 	return all
-}
-
-func addReason(all []Skip, why, name string) []Skip {
-	s := skipGroups(all)
-	s.add(why, name)
-	return s
 }
 
 // undecidedReason is the checker's own reason, where it has one.
@@ -155,10 +149,7 @@ func (r *Report) lockText() string {
 
 func serversText(n int) string {
 	words := map[int]string{1: "one server", 3: "three servers", 5: "five servers"}
-	if text, ok := words[n]; ok {
-		return text
-	}
-	return Plural(n, "server")
+	return cmp.Or(words[n], Plural(n, "server"))
 }
 
 // onServers says on how many servers a lock is, where that is known.

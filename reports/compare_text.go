@@ -140,7 +140,7 @@ func (c Comparison) marks(screen terminal.Screen) string {
 // skipped says of each run what it skipped, and why.
 func (c Comparison) skipped(p *terminal.Page) {
 	for i, run := range c.Runs {
-		var skips skipGroups
+		var skips Skips
 		for _, row := range c.Rows {
 			if cell := row.Cells[i]; cell != nil && cell.Standing == suite.Skipped {
 				skips.add(cell.Why, row.Name())

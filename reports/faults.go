@@ -55,26 +55,30 @@ func bands(events []history.Event, end int64) []Band {
 
 // settings say who reaches whom and who is far away, as the scenario begins.
 func settings(events []history.Event, header history.Header) []string {
-	type kind struct{ client, kind, direction, by string }
-	var order []kind
-	nodes := map[kind][]string{}
+	type group struct {
+		client string
+		fault  history.Fault
+		nodes  []string
+	}
+	var groups []*group
+	known := map[string]*group{}
 	for _, e := range events {
 		if e.Type != history.TypeFault || e.Fault == nil || !e.Fault.Background || e.Fault.Phase == history.PhaseEnd {
 			continue
 		}
 		for _, target := range e.Fault.Targets {
 			link, _ := history.LinkOf(target)
-			k := kind{link.From, e.Fault.Kind, e.Fault.Requested["direction"], e.Fault.Requested["by"]}
-			if nodes[k] == nil {
-				order = append(order, k)
+			id := link.From + " " + sameFault(*e.Fault)
+			if known[id] == nil {
+				known[id] = &group{client: link.From, fault: *e.Fault}
+				groups = append(groups, known[id])
 			}
-			nodes[k] = append(nodes[k], link.To)
+			known[id].nodes = append(known[id].nodes, link.To)
 		}
 	}
 	var texts []string
-	for _, k := range order {
-		asked := map[string]string{"direction": k.direction, "by": k.by}
-		texts = append(texts, nemesis.BackgroundText(k.client, nodes[k], history.Fault{Kind: k.kind, Requested: asked}))
+	for _, g := range groups {
+		texts = append(texts, nemesis.BackgroundText(g.client, g.nodes, g.fault))
 	}
 	if header.BeliefText != "" {
 		texts = append(texts, "clients believe in a lease "+header.BeliefText)
@@ -84,11 +88,7 @@ func settings(events []history.Event, header history.Header) []string {
 
 // sameFault is what faults have in common that are told in one sentence.
 func sameFault(f history.Fault) string {
-	var asked []string
-	for _, name := range slices.Sorted(maps.Keys(f.Requested)) {
-		asked = append(asked, name+"="+f.Requested[name])
-	}
-	return fmt.Sprint(f.Kind, f.Phase, f.Effective, asked)
+	return fmt.Sprint(f.Kind, f.Phase, f.Effective, f.Requested)
 }
 
 // faultText says what a fault did to its targets.

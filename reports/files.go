@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"example.org/lockproof/harness/suite"
@@ -65,33 +64,28 @@ const trialsFolder = "trials"
 // a run that is killed does not leave another's results; and files of other names
 // that are named. It touches nothing else.
 func (f *Folder) Clear(also ...string) error {
-	whole := []string{ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile}
-	whole = append(whole, also...)
-	for _, name := range slices.Clone(whole) {
-		begun, err := fs.Glob(f.root.FS(), unfinished(name))
+	names := append(also, ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile)
+	var patterns []string
+	for _, name := range names {
+		patterns = append(patterns, unfinished(name))
+	}
+	for _, name := range []string{TimelineFile, unfinished(TimelineFile), "history.jsonl", "history.jsonl" + suite.NewSuffix} {
+		patterns = append(patterns, trialsFolder+"/*/*/"+name)
+	}
+	for _, pattern := range patterns {
+		found, err := fs.Glob(f.root.FS(), pattern)
 		if err != nil {
 			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)
 		}
-		whole = append(whole, begun...)
+		names = append(names, found...)
 	}
-	var trials []string
-	for _, name := range []string{TimelineFile, "history.jsonl", "history.jsonl" + suite.NewSuffix,
-		unfinished(TimelineFile)} {
-		found, err := fs.Glob(f.root.FS(), trialsFolder+"/*/*/"+name)
-		if err != nil {
-			return fmt.Errorf("cannot use the output folder %s: %w", f.name, err)
-		}
-		trials = append(trials, found...)
-	}
-	for _, name := range append(whole, trials...) {
+	for _, name := range names {
 		if err := f.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot remove an earlier run's file from %s: %w", f.name, err)
 		}
-	}
-	for _, name := range trials {
-		trial := path.Dir(name)
-		f.root.Remove(filepath.FromSlash(trial)) // folders that hold more than ours stay
-		f.root.Remove(filepath.FromSlash(path.Dir(trial)))
+		for dir := path.Dir(name); dir != "." && dir != trialsFolder; dir = path.Dir(dir) {
+			f.root.Remove(filepath.FromSlash(dir)) // folders that hold more than ours stay
+		}
 	}
 	return nil
 }

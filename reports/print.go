@@ -23,8 +23,12 @@ const maxShown = 6
 // expectedViolations tells of the violations that were expected, where the user named a few
 // scenarios: they were run to be looked at.
 func (r *Report) expectedViolations(p *terminal.Page) {
-	for _, row := range r.BySeverity() {
-		if row.Standing != suite.AsExpected || row.findings == nil {
+	rows := r.BySeverity()
+	if !r.Named || len(rows) > maxShown {
+		return
+	}
+	for _, row := range rows {
+		if _, violated := row.FirstViolated(); row.Standing != suite.AsExpected || !violated {
 			continue
 		}
 		p.Line(p.Style(terminal.Clean(row.Name()), terminal.Bold))

@@ -1,8 +1,6 @@
 package reports
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +12,7 @@ import (
 
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/filelock"
+	"example.org/lockproof/internal/input"
 )
 
 // ProgressFile is in the output folder of a run that has not ended: a line for
@@ -74,18 +73,9 @@ func (p *Progress) Observe(t suite.Result) {
 	if standing != suite.AsExpected {
 		done.Why = why
 	}
-	p.write(progressLine{Trial: &done})
-}
-
-func (p *Progress) write(line progressLine) error {
-	data, err := json.Marshal(line)
-	if err != nil {
-		return err
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err = p.file.Write(append(data, '\n'))
-	return err
+	json.NewEncoder(p.file).Encode(progressLine{Trial: &done}) // a line in one write
 }
 
 // End removes the file: the report has been written.
@@ -101,9 +91,6 @@ type RunInProgress struct {
 	Alive bool
 }
 
-// longestLine bounds the first line of a progress file.
-const longestLine = 64 << 10
-
 // ReadProgress reads how far the run in a folder below root is: a line for the run, and then
 // one for each trial that has finished.
 func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
@@ -112,8 +99,8 @@ func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 		return nil, err
 	}
 	defer file.Close()
-	lines := bufio.NewReaderSize(file, longestLine)
-	data, err := lines.ReadSlice('\n')
+	lines := input.NewLines(file)
+	data, err := lines.Next()
 	var line progressLine
 	if err == nil {
 		err = json.Unmarshal(data, &line)
@@ -125,13 +112,11 @@ func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 		return nil, fmt.Errorf("%s:1: %w", ProgressFile, err)
 	}
 	u := &RunInProgress{RunStart: *line.Begun, Alive: held(root, filepath.Join(dir, MarkFile))}
-	buffer := make([]byte, longestLine)
 	for {
-		n, err := lines.Read(buffer)
-		u.Done += bytes.Count(buffer[:n], []byte("\n"))
-		if err != nil { // at the end, or as far as can be read
+		if _, err := lines.Next(); err != nil { // at the end, or as far as can be read
 			return u, nil
 		}
+		u.Done++
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"example.org/lockproof/checker"
@@ -76,9 +77,8 @@ type Row struct {
 	Simulated time.Duration `json:"simulated"`
 	Trials    []Trial       `json:"trials"`
 
-	out string // the folder that has the histories
-	// findings are what the report tells in words, in several files; nil: nothing is told.
-	findings func() []Finding
+	out      string           // the folder that has the histories
+	findings func() []Finding // what is told of it in words, in several files
 }
 
 // Trial is one trial with its standing.
@@ -144,9 +144,7 @@ func New(trials []suite.Result, run Run) *Report {
 	}
 	for _, row := range report.Rows {
 		row.sum()
-	}
-	for _, row := range report.Rows {
-		report.chooseFindings(row)
+		row.findings = sync.OnceValue(row.collectFindings)
 	}
 	return report
 }

@@ -14,16 +14,18 @@ type Skip struct {
 	Names []string `json:"names"`
 }
 
-// Skips gathers the rows that were skipped by their reasons, in the order in
-// which these come first.
-func (r *Report) Skips() []Skip {
+// Skips are reasons, each once, in the order in which they come first.
+type Skips []Skip
+
+// Skips gathers the rows that were skipped by their reasons.
+func (r *Report) Skips() Skips {
 	return r.grouped(func(row *Row) bool { return row.Standing == suite.Skipped })
 }
 
 // preconditionSkips gathers the rows of locks with which a scenario's setting did not come about.
-func (r *Report) preconditionSkips() skipGroups { return r.grouped((*Row).preconditionFailed) }
+func (r *Report) preconditionSkips() Skips { return r.grouped((*Row).preconditionFailed) }
 
-func (r *Report) grouped(are func(*Row) bool) (rows skipGroups) {
+func (r *Report) grouped(are func(*Row) bool) (rows Skips) {
 	for _, row := range r.Rows {
 		if are(row) {
 			rows.add(row.Why, row.Name())
@@ -36,9 +38,7 @@ func (r *Row) preconditionFailed() bool {
 	return r.Standing == suite.Inconclusive && r.First().PreconditionFailed() != ""
 }
 
-type skipGroups []Skip
-
-func (s *skipGroups) add(why, name string) {
+func (s *Skips) add(why, name string) {
 	for i := range *s {
 		if (*s)[i].Why == why {
 			(*s)[i].Names = append((*s)[i].Names, name)
@@ -50,7 +50,7 @@ func (s *skipGroups) add(why, name string) {
 
 // print tells each reason once, behind a word or two, and below it its rows, or behind
 // it how many they are.
-func (s skipGroups) print(p *terminal.Page, heading string, named bool) {
+func (s Skips) print(p *terminal.Page, heading string, named bool) {
 	for _, skip := range s {
 		if !named {
 			p.Hang(heading, fmt.Sprintf("%s (%s)", skip.Why, Plural(len(skip.Names), "row")))

@@ -72,7 +72,7 @@ func (r *Report) print(p *terminal.Page) {
 		p.Line(r.table(rows, p.Screen))
 		p.Line(p.Style(key(p.Screen, "trials: as expected/all"), terminal.Faint) + "\n")
 	}
-	skipGroups(r.Skips()).print(p, "skipped: ", whole)
+	r.Skips().print(p, "skipped: ", whole)
 	r.expectedViolations(p)
 	r.preconditionSkips().print(p, "not applicable: ", whole)
 	if r.UnderTest() {

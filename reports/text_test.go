@@ -93,7 +93,7 @@ func TestSkips_ListEachReasonOnce(t *testing.T) {
 		trial("flushall", "", 1, history.Holds, history.Holds),
 		because("failover-wait", "", none), because("failover-wait", "two replicas", none),
 	}, Run{})
-	require.Equal(t, []Skip{
+	require.Equal(t, Skips{
 		{none, []string{"failover-lock", "failover-wait", "failover-wait (two replicas)"}}, {"it has no disk", []string{"disk-full"}},
 	}, r.Skips())
 
