@@ -63,12 +63,12 @@ func (t *teller) belief(l checker.Lease, grant history.Event) string {
 		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
 	})
 	if time.Duration(grant.Validity) >= withoutEnd {
-		return validity(grant.Validity) + " (its own view)"
+		return "until it is released (its own view)"
 	}
 	if l.Ended == checker.EndedDeadline && !extended {
 		return "until " + Moment(l.Until) + " (its own view)"
 	}
-	return "for " + Duration(time.Duration(grant.Validity)) + " (by its own clock)"
+	return "for " + at(grant.Validity) + " (by its own clock)"
 }
 
 // meanwhile names who holds the same key as a lease begins, and until when both
@@ -186,41 +186,13 @@ func (t *teller) access(i int, e history.Event) {
 		if !t.acknowledged(i, e.Value) {
 			t.add(i, e, essential, "at the end, the store has %s", e.Value)
 		}
-	case e.Type == history.TypeOK && e.Op == history.OpRead:
-		t.add(i, e, detail, "%s reads %s from the store", e.Process, checker.VersionName(e.Value))
-	case e.Type == history.TypeOK && t.lost.has(e.Value):
-		t.add(i, e, weight, "the store accepts %s's write %s", e.Process, e.Value)
-	case e.Type == history.TypeOK:
-		text := fmt.Sprintf("the store accepts %s's write %s", e.Process, e.Value)
-		if victim := t.lost.to(e.Value); victim != "" {
-			text += fmt.Sprintf(", and %s is lost: both were derived from %s", victim, checker.VersionName(e.Base))
-		}
-		t.add(i, e, weight, "%s", text)
-	case e.Type == history.TypeFail:
-		why := map[string]string{
-			history.ReasonStale:   ": it has seen a newer token or version",
-			history.ReasonExpired: ": its lease is over",
-		}[e.Reason]
-		verb := "the store rejects %s's write %s%s"
-		if e.Reason == history.ReasonExpired {
-			verb = "%s does not send its write %s%s"
-		}
-		if e.Op == history.OpWrite {
-			t.add(i, e, weight, verb, e.Process, e.Value, why)
-		}
+	case e.Type == history.TypeOK, e.Type == history.TypeFail && e.Op == history.OpWrite:
+		t.add(i, e, weight, "%s", t.storePoint(e).Text)
 	}
 }
 
 // withoutEnd is a validity that no TTL gives: that of a lock that keeps itself extended.
 const withoutEnd = 24 * time.Hour
-
-// validity says for how long a lease is valid as it is granted.
-func validity(d int64) string {
-	if time.Duration(d) >= withoutEnd {
-		return "until it is released"
-	}
-	return "for " + at(d)
-}
 
 // lasting says how long something lasts that may have no end.
 func lasting(d int64) string {

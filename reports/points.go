@@ -97,7 +97,7 @@ func (t *teller) storeLane() *Lane {
 	lane := &Lane{Name: "store", Stretches: t.calls(Using, access)}
 	for _, e := range t.Events {
 		if access(e) && e.Type != history.TypeInvoke {
-			lane.Points = append(lane.Points, storePoint(e, t.lost))
+			lane.Points = append(lane.Points, t.storePoint(e))
 		}
 	}
 	if len(lane.Stretches)+len(lane.Points) == 0 {
@@ -106,40 +106,31 @@ func (t *teller) storeLane() *Lane {
 	return lane
 }
 
-func storePoint(e history.Event, lost lostUpdates) Point {
+// storePoint says what became of an access to the store.
+func (t *teller) storePoint(e history.Event) Point {
 	p := Point{Time: e.Time, Owner: e.Process}
+	by := slices.IndexFunc(t.lost, func(u checker.LostUpdate) bool { return u.By == e.Value })
 	switch {
 	case e.Op == history.OpRead:
-		p.Kind, p.Text = PointRead, fmt.Sprintf("%s reads %s", e.Process, checker.VersionName(e.Value))
+		p.Kind, p.Text = PointRead, fmt.Sprintf("%s reads %s from the store", e.Process, checker.VersionName(e.Value))
+	case e.Type == history.TypeFail && e.Reason == history.ReasonExpired:
+		p.Kind, p.Text = PointRejected, fmt.Sprintf("%s does not send its write %s: its lease is over", e.Process, e.Value)
 	case e.Type == history.TypeFail:
-		p.Kind, p.Text = PointRejected, fmt.Sprintf("%s's write %s is rejected", e.Process, e.Value)
+		p.Kind, p.Text = PointRejected, fmt.Sprintf("the store rejects %s's write %s", e.Process, e.Value)
+		if e.Reason == history.ReasonStale {
+			p.Text += ": it has seen a newer token or version"
+		}
 	case e.Type == history.TypeInfo:
 		p.Kind, p.Text = PointUnknown, fmt.Sprintf("nobody knows what became of %s's write %s", e.Process, e.Value)
-	case lost.has(e.Value):
-		p.Kind, p.Text = PointUndone, fmt.Sprintf("%s's write %s is accepted, and lost later", e.Process, e.Value)
-	case lost.to(e.Value) != "":
-		p.Kind, p.Text = PointUndoing,
-			fmt.Sprintf("%s's write %s is accepted, and overwrites %s", e.Process, e.Value, lost.to(e.Value))
-		p.Victim = lost[slices.IndexFunc(lost, func(u checker.LostUpdate) bool { return u.By == e.Value })].Client
 	default:
-		p.Kind, p.Text = PointAccepted, fmt.Sprintf("%s's write %s is accepted", e.Process, e.Value)
+		p.Kind, p.Text = PointAccepted, fmt.Sprintf("the store accepts %s's write %s", e.Process, e.Value)
+		if slices.ContainsFunc(t.lost, func(u checker.LostUpdate) bool { return u.Value == e.Value }) {
+			p.Kind = PointUndone
+		} else if by >= 0 {
+			p.Kind, p.Victim = PointUndoing, t.lost[by].Client
+			p.Text += fmt.Sprintf(", and %s's %s is lost: both were derived from %s", p.Victim, t.lost[by].Value,
+				checker.VersionName(e.Base))
+		}
 	}
 	return p
-}
-
-// lostUpdates are those of the story's key.
-type lostUpdates []checker.LostUpdate
-
-// has reports whether a version is lost.
-func (l lostUpdates) has(version string) bool {
-	return slices.ContainsFunc(l, func(u checker.LostUpdate) bool { return u.Value == version })
-}
-
-// to names the write that was lost to a version, "" if none was.
-func (l lostUpdates) to(version string) string {
-	i := slices.IndexFunc(l, func(u checker.LostUpdate) bool { return u.By == version })
-	if i < 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s's %s", l[i].Client, l[i].Value)
 }

@@ -107,7 +107,7 @@ type teller struct {
 	*Story
 	*History
 	violation *checker.Violation // nil: the whole history is told
-	lost      lostUpdates
+	lost      []checker.LostUpdate
 	found     []turn
 }
 

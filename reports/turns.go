@@ -138,31 +138,29 @@ func (t *teller) forgotten(e history.Event) string {
 
 // ends tells what time alone did: keys that ran out, and beliefs.
 func (t *teller) ends() {
-	expired := map[string]*turn{}
+	var expired []*turn
+	known := map[string]*turn{}
 	for _, held := range t.tenures {
 		if held.Key != t.Key || held.Ended != checker.TenureExpired || held.Owner == "" || held.Until < t.From ||
 			held.Until > t.Until {
 			continue
 		}
 		id := held.Owner + held.Token
-		if told := expired[id]; told != nil {
-			told.targets = append(told.targets, held.Node)
-			continue
+		if known[id] == nil {
+			known[id] = &turn{importance: detail,
+				Mark: Mark{Time: held.Until, Event: NoEvent, Process: held.Node, Text: held.Owner}}
+			expired = append(expired, known[id])
 		}
-		expired[id] = &turn{importance: detail, targets: []string{held.Node},
-			Mark: Mark{Time: held.Until, Event: NoEvent, Process: held.Node, Text: held.Owner}}
+		known[id].targets = append(known[id].targets, held.Node)
 	}
 	for _, told := range expired {
 		slices.Sort(told.targets)
-		where := list(told.targets)
+		told.Text = fmt.Sprintf("%s's key expires on %s", told.Text, list(told.targets))
 		if len(told.targets) > 1 {
-			where += ", one after the other"
+			told.Text += ", one after the other"
 		}
-		told.Text = fmt.Sprintf("%s's key expires on %s", told.Text, where)
 		t.found = append(t.found, *told)
 	}
-	slices.SortFunc(t.found,
-		func(a, b turn) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Event, b.Event)) })
 	for _, l := range t.leases {
 		if l.Key == t.Key && l.Ended == checker.EndedDeadline && l.Until >= t.From && l.Until <= t.Until {
 			e := history.Event{Time: l.Until, Process: l.Client}
