@@ -18,7 +18,7 @@ var agreementSigns = map[Agreement]string{Disagree: "≠", Incomplete: "?"}
 func (c Comparison) Text(screen terminal.Screen) string {
 	p := &terminal.Page{Screen: screen}
 	for _, run := range c.Runs {
-		p.Hang(screen.Style(terminal.Clean(run.Options.Out)+": ", terminal.Bold), run.compared())
+		p.Hang(screen.Style(terminal.Clean(run.Options.Out)+": ", terminal.Bold), run.Setting()+" "+run.Summary())
 	}
 	if len(c.Rows) > 0 {
 		p.Line("\n" + c.table(screen))
@@ -28,18 +28,6 @@ func (c Comparison) Text(screen terminal.Screen) string {
 	c.accounts(p)
 	p.Hang("", c.Summary())
 	return p.String()
-}
-
-// compared says what a run is, and what came of it.
-func (r *Report) compared() string {
-	o := r.Options
-	parts := []string{o.Cluster + " cluster"}
-	if servers := r.servers(); len(servers) > 0 {
-		parts = append(parts, list(servers))
-	}
-	parts = append(parts, lockParts(o)...)
-	parts = append(parts, Plural(o.Trials, "trial")+" each", "lockproof "+r.Version)
-	return strings.Join(parts, ", ") + ": " + r.Summary()
 }
 
 // Summary says in one sentence what came of the comparison.

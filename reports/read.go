@@ -28,18 +28,9 @@ func Read(dir string) (*Report, error) {
 	if err := results.check(trials); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	options := results.Options
-	options.Out = dir
-	lock := LockUnderTest{}
-	if results.Lock != nil {
-		lock = *results.Lock
-	}
-	return New(trials, Run{
-		Lock:    lock,
-		Version: results.Tool.Version, Go: results.Tool.Go, Started: results.Started, Elapsed: results.Elapsed,
-		Options: options, Planned: results.Planned, Interrupted: results.Interrupted, Slice: results.Slice,
-		Incomplete: results.Incomplete,
-	}), nil
+	run := results.Run
+	run.Version, run.Go, run.Options.Out = results.Tool.Version, results.Tool.Go, dir
+	return New(trials, run), nil
 }
 
 // check refuses results that this version cannot read, names of files that lead

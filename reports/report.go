@@ -20,25 +20,25 @@ const (
 	ExitFailed       = 3
 )
 
-// Run is what is known of a run besides its trials.
+// Run is what is known of a run besides its trials; results.json has it as it is.
 type Run struct {
-	Version string // of lockproof
-	Go      string // Go's version
-	Started time.Time
-	Elapsed time.Duration
-	Options suite.Options
-	// Named says that the scenarios were named one by one, and not the whole
-	// catalogue run: what they show is told although it was expected.
-	Named bool
+	Version string        `json:"-"` // of lockproof
+	Go      string        `json:"-"` // Go's version
+	Started time.Time     `json:"started"`
+	Elapsed time.Duration `json:"elapsed"`
 	// Planned is how many trials were to be run. Interrupted says that the run
 	// was cut short, so that fewer may have been.
-	Planned     int
-	Interrupted bool
-	Slice       *Slice // nil: the whole suite
-	// Lock is the lock under test, if there is one.
-	Lock LockUnderTest
+	Planned     int           `json:"planned"`
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Options     suite.Options `json:"options"`
+	Slice       *Slice        `json:"slice,omitempty"` // nil: the whole suite
 	// Incomplete: what it was merged of was not all; nil: it was, or the run was not merged.
-	Incomplete *MissingSlices
+	Incomplete *MissingSlices `json:"incomplete,omitempty"`
+	// Lock is the lock under test, if there is one.
+	Lock LockUnderTest `json:"lock,omitzero"`
+	// Named says that the scenarios were named one by one, and not the whole
+	// catalogue run: what they show is told although it was expected.
+	Named bool `json:"-"`
 }
 
 // Slice says which part of which suite a run was.

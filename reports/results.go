@@ -3,7 +3,6 @@ package reports
 import (
 	"encoding/json"
 	"io"
-	"time"
 
 	"example.org/lockproof/harness/suite"
 )
@@ -14,22 +13,15 @@ const ResultsVersion = 2
 
 // Results is results.json. Durations are in nanoseconds.
 type Results struct {
-	Version     int                   `json:"version"`
-	Tool        Tool                  `json:"tool"`
-	Started     time.Time             `json:"started"`
-	Elapsed     time.Duration         `json:"elapsed"`
-	Interrupted bool                  `json:"interrupted,omitempty"`
-	Planned     int                   `json:"planned"`
-	ExitCode    int                   `json:"exit_code"`
-	Summary     string                `json:"summary"`
-	Options     suite.Options         `json:"options"`
-	Slice       *Slice                `json:"slice,omitempty"`
-	Incomplete  *MissingSlices        `json:"incomplete,omitempty"`
-	Totals      map[suite.Outcome]int `json:"totals"`
-	// Lock is the lock under test, and Answers what the run says of it; empty where there is none.
-	Lock      *LockUnderTest `json:"lock,omitempty"`
-	Answers   []AnswerGroup  `json:"answers,omitempty"`
-	Scenarios []*Row         `json:"scenarios"`
+	Version int  `json:"version"`
+	Tool    Tool `json:"tool"`
+	Run
+	ExitCode int                   `json:"exit_code"`
+	Summary  string                `json:"summary"`
+	Totals   map[suite.Outcome]int `json:"totals"`
+	// Answers are what the run says of the lock under test; empty where there is none.
+	Answers   []AnswerGroup `json:"answers,omitempty"`
+	Scenarios []*Row        `json:"scenarios"`
 }
 
 // Tool is what wrote the results.
@@ -42,18 +34,14 @@ type Tool struct {
 // Results gives the content of results.json.
 func (r *Report) Results() Results {
 	results := Results{
-		Version: ResultsVersion,
-		Tool:    Tool{Name: "lockproof", Version: r.Version, Go: r.Go},
-		Started: r.Started.UTC(), Elapsed: r.Elapsed,
-		Interrupted: r.Interrupted, Planned: r.Planned,
-		ExitCode: r.ExitCode(), Summary: r.Summary(),
-		Options: r.Options,
-		Slice:   r.Slice, Incomplete: r.Incomplete,
-		Totals:    r.Totals(),
-		Scenarios: append([]*Row{}, r.Rows...),
+		Version: ResultsVersion, Tool: Tool{Name: "lockproof", Version: r.Run.Version, Go: r.Go}, Run: r.Run,
+		ExitCode: r.ExitCode(), Summary: r.Summary(), Totals: r.Totals(), Scenarios: append([]*Row{}, r.Rows...),
 	}
+	results.Started = r.Started.UTC()
 	if r.UnderTest() {
-		results.Lock, results.Answers = &r.Lock, r.Answers()
+		results.Answers = r.Answers()
+	} else {
+		results.Lock = LockUnderTest{}
 	}
 	return results
 }

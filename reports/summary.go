@@ -87,12 +87,6 @@ func (r *Report) Setting() string {
 	if o.TTL > 0 {
 		parts = append(parts, "TTL "+Duration(o.TTL))
 	}
-	parts = append(parts, lockParts(o)...)
-	return fmt.Sprintf("Lockproof %s, %s: %s.", r.Version, r.Go, strings.Join(parts, ", "))
-}
-
-// lockParts say with which lock the run was, where that was chosen.
-func lockParts(o suite.Options) (parts []string) {
 	if o.Lock != "" {
 		parts = append(parts, "lock "+o.Lock)
 	}
@@ -102,7 +96,7 @@ func lockParts(o suite.Options) (parts []string) {
 	if len(o.Without) > 0 {
 		parts = append(parts, "without "+list(o.Without))
 	}
-	return parts
+	return fmt.Sprintf("Lockproof %s, %s: %s.", r.Version, r.Go, strings.Join(parts, ", "))
 }
 
 func markdownRow(row *Row) string {
