@@ -2,7 +2,6 @@ package html
 
 import (
 	"fmt"
-	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -159,37 +158,17 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	return a
 }
 
-// show fills in what the history of one trial shows.
+// show fills in what the history of one trial shows, and draws it beside the history.
 func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
 	all := Accounts(a.ID, trial, h)
 	if len(all) == 0 {
 		return
 	}
-	file, err := b.picture(a.History, all[0])
-	if a.Drawing, a.Headline = file, all[0].What; err != nil {
-		a.Trouble = err.Error() // the page can do without, but says so
+	a.Headline, a.Drawing = all[0].What, path.Dir(a.History)+"/"+reports.TimelineFile
+	if err := reports.WriteFile(b.report.Options.Out, reports.File{Name: a.Drawing, Write: all[0].SVG}); err != nil {
+		a.Drawing, a.Trouble = "", err.Error() // the page can do without, but says so
 	}
 	if all[0].Property != "" && a.Finding() { // all else is loaded when somebody opens it
 		a.Accounts = all
 	}
-}
-
-// picture writes the timeline of an account beside its history, in the same
-// way.
-func (b *builder) picture(name string, a *Account) (string, error) {
-	svg, err := a.SVG()
-	if err != nil {
-		return "", err
-	}
-	return b.beside(name, reports.TimelineFile, svg)
-}
-
-// beside writes a file beside a history, and gives its path.
-func (b *builder) beside(history, name string, data []byte) (string, error) {
-	file := path.Dir(history) + "/" + name
-	write := func(w io.Writer) error { _, err := w.Write(data); return err }
-	if err := reports.WriteFile(b.report.Options.Out, reports.File{Name: file, Write: write}); err != nil {
-		return "", err
-	}
-	return file, nil
 }

@@ -15,11 +15,9 @@ import (
 
 // A picture that cannot be written beside its history is no picture without a reason.
 func TestAPictureThatCannotBeWrittenIsAnError(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "a-file")
-	require.NoError(t, os.WriteFile(out, nil, 0o600))
-	b := builder{report: &reports.Report{Run: reports.Run{Options: suite.Options{Out: out}}}}
-	_, err := b.beside("trials/it/000/history.jsonl", reports.TimelineFile, []byte("<svg/>"))
-	require.ErrorContains(t, err, "a-file")
+	report, catalogue := words{}.report(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(report.Options.Out, "trials/fine/000", reports.TimelineFile), 0o755))
+	require.Regexp(t, "No picture: cannot write .*timeline.svg", written(t, report, catalogue))
 }
 
 // A limit of all locks of a class is yellow, and is no finding; what differs is red.

@@ -65,7 +65,6 @@ type view struct {
 	Groups   []*group
 	Findings []*article // the rows that are neither as expected nor a limit: they come first
 	Folded   bool       // there are others
-	Bad      []link     // leads to the findings
 	Plain    bool       // a row is of a scenario as it stands
 	Changed  bool       // a row is of one with something changed
 	Skipped  []reports.Skip
@@ -130,22 +129,15 @@ func (b *builder) groups(v *view) {
 		v.Changed = v.Changed || article.Setting != ""
 	}
 	for _, g := range v.Groups {
+		g.Alone = len(b.report.Rows) == 1
 		for _, a := range g.Articles {
-			g.Alone = len(b.report.Rows) == 1
-			text := g.Name
-			if len(g.Articles) > 1 && a.Setting != "" {
-				text += ", " + a.Setting
-			}
 			if a.Finding() {
-				v.Bad, v.Findings = append(v.Bad, link{a.ID, text}), append(v.Findings, a)
+				v.Findings = append(v.Findings, a)
 			}
 		}
 		v.Folded = v.Folded || len(g.Folded()) > 0
 	}
 }
-
-// link leads to an article.
-type link struct{ ID, Text string }
 
 // unique keeps two names with one slug apart.
 func (b *builder) unique(id string) string {

@@ -1,8 +1,8 @@
 package html
 
 import (
-	"bytes"
 	"html/template"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,8 +40,8 @@ type told struct {
 	Class, Text string
 }
 
-// SVG draws the account into a file of its own.
-func (a *Account) SVG() ([]byte, error) {
+// SVG draws the account as a file of its own.
+func (a *Account) SVG(w io.Writer) error {
 	t := a.Picture
 	p := picture{
 		Title: t.Title, Head: a.What, Timeline: t,
@@ -61,9 +61,5 @@ func (a *Account) SVG() ([]byte, error) {
 		}
 	}
 	p.Height = y
-	var b bytes.Buffer
-	if err := page.ExecuteTemplate(&b, "picture.gohtml", p); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return page.ExecuteTemplate(w, "picture.gohtml", p)
 }

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -92,15 +93,7 @@ func (s scale) tells(turns []int64) bool {
 // x is the place of a time of the history; times outside are at the ends.
 func (s scale) x(t int64) float64 {
 	t -= s.from
-	i, found := slices.BinarySearchFunc(s.knots, t, func(k knot, t int64) int {
-		switch {
-		case k.T < t:
-			return -1
-		case k.T > t:
-			return 1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(s.knots, t, func(k knot, t int64) int { return cmp.Compare(k.T, t) })
 	switch {
 	case found:
 		return s.knots[i].X
