@@ -126,21 +126,20 @@ func (e *enumeration) faults(work []Step) [][]Step {
 		for _, lasts := range e.lasting(w.Verb) {
 			span := scenarios.Span{Fixed: lasts}
 			for count := 1; count <= 2; count++ {
-				links := linksOf(who, count)
-				for _, of := range []string{cluster.Take, cluster.Extend, cluster.Release} {
-					if slices.Contains(sends[w.Verb], of) {
-						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of,
-							Part: cluster.PartCommand, Times: 1, For: span})
-						add(w.At-early, scenarios.Step{Verb: nemesis.Hold, Targets: links, Of: of,
-							Part: cluster.PartReply, Times: 1, For: span})
-					}
+				for _, held := range intercepts(w, nemesis.Hold, count, lasts) {
+					add(w.At-early, held)
 				}
-				add(w.At-early, scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: cluster.Both, For: span})
+				add(w.At-early, scenarios.Step{Verb: nemesis.Cut, Targets: linksOf(who, count), Direction: cluster.Both, For: span})
 			}
 			add(w.At+early/2, scenarios.Step{Verb: nemesis.Pause, Targets: []string{who}, For: span})
 		}
-		for _, lost := range e.lost(w) {
-			add(w.At-early, lost)
+		// A command is lost, which its connection does not outlive either, or the connection is dropped.
+		for count := 1; count <= 2; count++ {
+			for _, verb := range []scenarios.Verb{nemesis.Lose, nemesis.Drop} {
+				for _, lost := range intercepts(w, verb, count, e.space.TTL*3/2) {
+					add(w.At-early, lost)
+				}
+			}
 		}
 		add(w.At+early/2, scenarios.Step{Verb: nemesis.Kill, Targets: []string{who}})
 		down := scenarios.Span{Fixed: e.limits.nodeTimeout}
@@ -158,21 +157,14 @@ func (e *enumeration) faults(work []Step) [][]Step {
 	return append(all, e.partitions()...)
 }
 
-// lost are the faults that take a command of an operation, or its reply, off one link or
-// a majority: lost, which its connection does not outlive either, or the connection is
-// dropped.
-func (e *enumeration) lost(of Step) []scenarios.Step {
+// intercepts are the faults of a kind on a command of an operation, or its reply, on so many links.
+func intercepts(of Step, verb scenarios.Verb, count int, lasts time.Duration) []scenarios.Step {
 	var all []scenarios.Step
-	for count := 1; count <= 2; count++ {
-		for _, command := range []string{cluster.Take, cluster.Extend, cluster.Release} {
-			if !slices.Contains(sends[of.Verb], command) {
-				continue
-			}
-			for _, verb := range []scenarios.Verb{nemesis.Lose, nemesis.Drop} {
-				for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
-					all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(of.Targets[0], count), Of: command, Part: part,
-						Times: 1, For: scenarios.Span{Fixed: e.space.TTL * 3 / 2}})
-				}
+	for _, command := range []string{cluster.Take, cluster.Extend, cluster.Release} {
+		for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+			if slices.Contains(sends[of.Verb], command) {
+				all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(of.Targets[0], count), Of: command, Part: part,
+					Times: 1, For: scenarios.Span{Fixed: lasts}})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"example.org/lockproof/harness/history"
@@ -12,18 +13,13 @@ import (
 )
 
 // Name is that of the scenario of a find: the property, the lock, and the number of
-// the schedule that showed it, in words joined by hyphens.
+// the schedule that showed it, in words joined by single hyphens.
 func (s *Search) Name(f Find) string {
-	return strings.Join([]string{f.Property, "of", slug(s.Space.Lock), fmt.Sprint(f.Number)}, "-")
+	lock := strings.Trim(notWords.ReplaceAllString(strings.ToLower(s.Space.Lock), "-"), "-")
+	return fmt.Sprintf("%s-of-%s-%d", f.Property, lock, f.Number)
 }
 
-// slug makes of a name what a scenario's may be made of: words with one hyphen between them.
-func slug(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
-	})
-	return strings.Join(words, "-")
-}
+var notWords = regexp.MustCompile(`[^a-z0-9]+`)
 
 // About is what the scenario file of a find says of it: a lock that is right keeps the
 // property.

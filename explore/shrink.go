@@ -78,33 +78,31 @@ func (k *shrinker) nodes()   { k.members(func(s *Schedule) *int { return &s.Node
 func (k *shrinker) members(count func(*Schedule) *int, least int, name func(int) string) {
 	for i := *count(k.best) - 1; i >= 0 && *count(k.best) > least; i-- {
 		k.try(func(s *Schedule) {
+			called := map[string]string{name(i): ""}
+			for j := i + 1; j < *count(s); j++ {
+				called[name(j)] = name(j - 1)
+			}
 			*count(s)--
-			s.Steps = without(s.Steps, name(i), *count(s)-i, name, i)
+			s.Steps = renamed(s.Steps, called)
 		})
 	}
 }
 
-// without takes a client or node out of the targets of steps, and steps without targets
-// away; the behind that come after it are called by the name before theirs.
-func without(steps []Step, gone string, behind int, name func(int) string, at int) []Step {
-	renamed := map[string]string{}
-	for i := range behind {
-		renamed[name(at+i+1)] = name(at + i)
-	}
+// renamed gives the targets of steps new names; those called "" are taken away, and steps that have no others.
+func renamed(steps []Step, called map[string]string) []Step {
 	var kept []Step
 	for _, step := range steps {
 		var targets []string
 		for _, t := range step.Targets {
-			parts := strings.Split(t, "-")
-			if slices.Contains(parts, gone) {
-				continue
-			}
-			for i, p := range parts {
-				if to := renamed[p]; to != "" {
-					parts[i] = to
+			ends := strings.Split(t, "-")
+			for i, end := range ends {
+				if to, is := called[end]; is {
+					ends[i] = to
 				}
 			}
-			targets = append(targets, strings.Join(parts, "-"))
+			if !slices.Contains(ends, "") {
+				targets = append(targets, strings.Join(ends, "-"))
+			}
 		}
 		if len(targets) > 0 {
 			step.Targets = targets

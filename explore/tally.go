@@ -35,8 +35,10 @@ func (t Tally) Line() string {
 // drawn, and of those that were judged; no more.
 func (s *Search) Summary(t Tally) string {
 	var b strings.Builder
-	lock := strings.Join(append([]string{s.Space.Lock}, off(s.Space.Without)...), " ")
-	of := ""
+	lock, of := s.Space.Lock, ""
+	if len(s.Space.Without) > 0 {
+		lock += " without " + strings.Join(s.Space.Without, ", ")
+	}
 	if s.Space.Exhaust {
 		of = fmt.Sprintf(" of the %d of a small scope", s.Schedules)
 	}
@@ -78,13 +80,6 @@ func (s *Search) Tested(t Tally) bool {
 func (t Tally) Judged(property string) int {
 	counts := t.Verdicts[property]
 	return counts[history.Violated] + counts[history.Holds]
-}
-
-func off(rules []string) []string {
-	if len(rules) == 0 {
-		return nil
-	}
-	return []string{"without " + strings.Join(rules, ", ")}
 }
 
 func percent(p float64) string {
