@@ -20,11 +20,8 @@ var _ = declare(&Declaration{
 		Begin:       passiveText("blocked by another user's command, and answers nothing"),
 		End:         occupyEndText, Past: "was blocked by a command",
 	},
-	apply: (*Nemesis).block, endsWithProcess: "lasted",
+	apply: func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error) {
+		return n.occupy(ctx, f, target, false)
+	},
+	endsWithProcess: "lasted",
 })
-
-// block lets a node sleep amid a command. The proof is that it answers nothing, and
-// something after the command's end.
-func (n *Nemesis) block(ctx context.Context, f Fault, target string) (*Active, error) {
-	return n.occupy(ctx, f, target, false)
-}

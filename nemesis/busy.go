@@ -21,11 +21,8 @@ var _ = declare(&Declaration{
 		Begin:       passiveText("busy with another user's script, and answers BUSY"),
 		End:         occupyEndText, Past: "was busy with a script",
 	},
-	apply: (*Nemesis).busy, endsWithProcess: "lasted",
+	apply: func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error) {
+		return n.occupy(ctx, f, target, true)
+	},
+	endsWithProcess: "lasted",
 })
-
-// busy keeps a node busy with a script until SCRIPT KILL ends it. The proof is that
-// it answers BUSY, and after the end something else.
-func (n *Nemesis) busy(ctx context.Context, f Fault, target string) (*Active, error) {
-	return n.occupy(ctx, f, target, true)
-}

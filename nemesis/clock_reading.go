@@ -104,53 +104,45 @@ type (
 	setClock  func(ctx context.Context, jump time.Duration, rate float64) error
 )
 
+// clockAccess gives the ways to read and to set the clock of a client or a node.
 func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
 	if n.clientNames[target] {
-		read, set := n.clientClockAccess(target)
+		read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, target, 0, 0) }
+		set := func(ctx context.Context, jump time.Duration, rate float64) error {
+			_, err := n.clients.SetClock(ctx, target, jump, rate)
+			return err
+		}
 		return read, set, nil
 	}
 	node, err := n.node(target)
 	if err != nil {
 		return nil, nil, err
 	}
-	read, set := n.nodeClockAccess(node, target)
-	return read, set, nil
-}
-
-func (n *Nemesis) clientClockAccess(name string) (readClock, setClock) {
-	read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, name, 0, 0) }
-	set := func(ctx context.Context, jump time.Duration, rate float64) error {
-		_, err := n.clients.SetClock(ctx, name, jump, rate)
-		return err
-	}
-	return read, set
-}
-
-// nodeClockAccess reads a node's clock between two readings of the true one.
-func (n *Nemesis) nodeClockAccess(node cluster.Node, name string) (readClock, setClock) {
-	read := func(ctx context.Context) (best Reading, err error) {
-		for i := range clockSamples {
-			began := n.cluster.Now()
-			wall, err := node.Clock(ctx)
-			if err != nil {
-				return Reading{}, fmt.Errorf("read its clock: %w", err)
-			}
-			ended := n.cluster.Now()
-			r := Reading{True: (began + ended) / 2, Wall: wall, Rate: n.rate(name, 0), Uncertainty: (ended - began) / 2}
-			if i == 0 || r.Uncertainty < best.Uncertainty {
-				best = r
-			}
-		}
-		return best, nil
-	}
 	set := func(ctx context.Context, jump time.Duration, rate float64) error {
 		err := node.SetClock(ctx, jump, rate)
 		if err == nil {
-			n.rate(name, rate)
+			n.rate(target, rate)
 		}
 		return err
 	}
-	return read, set
+	return func(ctx context.Context) (Reading, error) { return n.readNodeClock(ctx, node) }, set, nil
+}
+
+// readNodeClock reads a node's clock between two readings of the true one.
+func (n *Nemesis) readNodeClock(ctx context.Context, node cluster.Node) (best Reading, err error) {
+	for i := range clockSamples {
+		began := n.cluster.Now()
+		wall, err := node.Clock(ctx)
+		if err != nil {
+			return Reading{}, fmt.Errorf("read its clock: %w", err)
+		}
+		ended := n.cluster.Now()
+		r := Reading{True: (began + ended) / 2, Wall: wall, Rate: n.rate(node.Name(), 0), Uncertainty: (ended - began) / 2}
+		if i == 0 || r.Uncertainty < best.Uncertainty {
+			best = r
+		}
+	}
+	return best, nil
 }
 
 // rate remembers the rate of a node's clock, and gives it; 0 asks only.

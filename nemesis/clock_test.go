@@ -185,9 +185,8 @@ func (s *slowClock) Clock(context.Context) (int64, error) {
 func TestClockReading_UsesQuickestSample(t *testing.T) {
 	for want, took := range map[int64][]time.Duration{1: {2, 2, 6}, 2: {4, 2, 6}, 3: {4, 6, 2}} {
 		onVirtual(t, func(t *testing.T, r *rig) {
-			node := &slowClock{take: func(i int) { r.sleep(took[i] * time.Millisecond) }}
-			read, _ := r.nemesis.nodeClockAccess(node, "n1")
-			best, err := read(ctx)
+			node := &slowClock{Node: r.cluster.Node("n1"), take: func(i int) { r.sleep(took[i] * time.Millisecond) }}
+			best, err := r.nemesis.readNodeClock(ctx, node)
 			require.NoError(t, err)
 			require.Equal(t, want, best.Wall)
 			require.Equal(t, int64(time.Millisecond), best.Uncertainty, "half of what it took")

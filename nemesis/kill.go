@@ -41,12 +41,7 @@ func (n *Nemesis) kill(ctx context.Context, f Fault, target string) (*Active, er
 	if n.clientNames[target] {
 		return nil, n.killClient(f, target)
 	}
-	earlier, err := n.stopOrStart(ctx, f, target,
-		func(node cluster.Node, _ map[string]string) error { return node.Kill(ctx) })
-	if err != nil {
-		return nil, err
-	}
-	return nil, n.awaitSupervisor(ctx, target, earlier)
+	return nil, n.stop(ctx, f, target, cluster.Node.Kill)
 }
 
 func (n *Nemesis) killClient(f Fault, name string) error {

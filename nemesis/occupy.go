@@ -11,7 +11,7 @@ import (
 )
 
 // occupy lets another user's script run on a node, which answers BUSY meanwhile, or
-// nothing.
+// nothing. The proof is that it does, and answers something else after the end.
 func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bool) (*Active, error) {
 	node, err := n.node(target)
 	if err != nil {

@@ -21,14 +21,8 @@ var _ = declare(&Declaration{
 		Instruction: instructionFor("shut %s down cleanly (SHUTDOWN)"), Begin: passiveText("shut down cleanly"),
 		Past: "was shut down",
 	},
-	apply: (*Nemesis).shutdown, undo: (*Nemesis).restartNodes,
+	apply: func(n *Nemesis, ctx context.Context, f Fault, target string) (*Active, error) {
+		return nil, n.stop(ctx, f, target, cluster.Node.Shutdown)
+	},
+	undo: (*Nemesis).restartNodes,
 })
-
-func (n *Nemesis) shutdown(ctx context.Context, f Fault, target string) (*Active, error) {
-	earlier, err := n.stopOrStart(ctx, f, target,
-		func(node cluster.Node, _ map[string]string) error { return node.Shutdown(ctx) })
-	if err != nil {
-		return nil, err
-	}
-	return nil, n.awaitSupervisor(ctx, target, earlier)
-}

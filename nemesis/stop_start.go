@@ -59,6 +59,17 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 	return earlier, nil
 }
 
+// stop takes a node down, and waits for its supervisor, if it has one.
+func (n *Nemesis) stop(ctx context.Context, f Fault, target string,
+	how func(cluster.Node, context.Context) error) error {
+	earlier, err := n.stopOrStart(ctx, f, target,
+		func(node cluster.Node, _ map[string]string) error { return how(node, ctx) })
+	if err != nil {
+		return err
+	}
+	return n.awaitSupervisor(ctx, target, earlier)
+}
+
 // paused lists the faults under which a target stands still.
 func (n *Nemesis) paused(target string) []*Active {
 	return n.activeWhere(func(a *Active) bool { return a.Target == target && n.class(a.fault.Kind, target).Pauses() })
