@@ -1,12 +1,6 @@
 package scenarios
 
-import (
-	"embed"
-	"errors"
-	"io/fs"
-	"slices"
-	"strings"
-)
+import "embed"
 
 // files are the catalogue's.
 //
@@ -16,9 +10,8 @@ var files embed.FS
 // catalogueFolder begins the names of the catalogue's files.
 const catalogueFolder = "scenarios/"
 
-// order is the catalogue's: from the healthy cluster to the operator's
-// mistakes, related failures side by side. Files that it does not name come
-// last, by name.
+// order is the catalogue, each scenario by the name of its file: from the healthy
+// cluster to the operator's mistakes, related failures side by side.
 var order = []string{
 	// Healthy.
 	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "opposite-order",
@@ -51,59 +44,24 @@ var order = []string{
 	"starved-watchdog", "single-instance-down",
 	// Memory and operators.
 	"eviction", "out-of-memory", "flushall", "reaper", "maintenance-restart",
+	// Redis Cluster, and a guard against restarts.
+	"redis-cluster-failover", "redis-cluster-one-slot", "redis-cluster-slots", "restart-guard",
 }
 
 // Catalogue returns every scenario of the catalogue, in its order. Each call
 // reads them anew, so that a caller may change what it gets.
-func Catalogue() ([]*Scenario, error) { return catalogue(files) }
-
-func catalogue(files fs.FS) ([]*Scenario, error) {
-	names, err := fs.Glob(files, "*.yaml")
-	if err != nil {
-		return nil, err
-	}
+func Catalogue() ([]*Scenario, error) {
 	var all []*Scenario
-	var problems []error
-	for _, name := range names {
-		s, err := parseEmbedded(files, name)
+	for _, name := range order {
+		text, err := files.ReadFile(name + ".yaml")
 		if err != nil {
-			problems = append(problems, err)
-			continue
+			return nil, err
+		}
+		s, err := Parse(catalogueFolder+name+".yaml", text)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, s)
 	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
-	}
-	slices.SortStableFunc(all, func(a, b *Scenario) int { return compareInCatalogue(a.Name, b.Name) })
 	return all, nil
-}
-
-// parseEmbedded reads one file of the catalogue, in which the name must also be
-// the file's.
-func parseEmbedded(files fs.FS, name string) (*Scenario, error) {
-	data, err := fs.ReadFile(files, name)
-	if err != nil {
-		return nil, err
-	}
-	d := &decoder{file: catalogueFolder + name}
-	if root := d.parse(data); root != nil {
-		d.scenario(root)
-		d.checkFileName()
-	}
-	return d.s, d.joinErrors()
-}
-
-// compareInCatalogue puts names in the catalogue's order.
-func compareInCatalogue(a, b string) int {
-	i, j := slices.Index(order, a), slices.Index(order, b)
-	switch {
-	case i >= 0 && j >= 0:
-		return i - j
-	case i >= 0:
-		return -1
-	case j >= 0:
-		return 1
-	}
-	return strings.Compare(a, b)
 }

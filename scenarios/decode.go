@@ -3,10 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -122,22 +120,13 @@ var scenarioName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 func (d *decoder) readName(n ast.Node, what string) {
 	name := d.text(n, what)
-	d.s.Name, d.name = name, position(n)
+	d.s.Name = name
 	if name != "" && !scenarioName.MatchString(name) {
 		d.report(position(n), fmt.Sprintf("invalid scenario name %q", name),
 			"want words in lower case joined by hyphens, for example client-pause")
 	}
 	if len(name) > maxNameLength {
 		d.report(position(n), fmt.Sprintf("the name has %d bytes", len(name)), fmt.Sprintf("want at most %d", maxNameLength))
-	}
-}
-
-// checkFileName holds a scenario of the catalogue to the name of its file.
-func (d *decoder) checkFileName() {
-	base := strings.TrimSuffix(path.Base(d.file), ".yaml")
-	if d.s != nil && d.s.Name != "" && d.s.Name != base {
-		d.report(d.name, fmt.Sprintf("the name is %q in a file named %s.yaml", d.s.Name, base),
-			"in the catalogue both are the same")
 	}
 }
 

@@ -39,7 +39,6 @@ type decoder struct {
 	file     string
 	problems []*Problem
 	s        *Scenario
-	name     *token.Position // of the scenario's name
 	// unresolved is set when the nodes or clients are broken: unknown names are not reported then.
 	unresolved bool
 }
