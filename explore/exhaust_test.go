@@ -25,8 +25,9 @@ func TestExhaust_CoversSmallScope(t *testing.T) {
 			seen[string(text)] = true
 			require.True(t, i == 0 || len(all[i-1].Steps) <= len(schedule.Steps), "%d has fewer steps than the one before", i)
 			if i%97 == 0 {
-				file := schedule.Text(About{Name: "small", Title: "t", Source: "s", Lesson: "l"}, "")
-				_, err := scenarios.Parse("small.yaml", append(file, "  mutual-exclusion: holds\n"...))
+				file := schedule.Text(About{Name: "small", Title: "t", Source: "s", Lesson: "l",
+					Expect: map[string]string{"mutual-exclusion": "holds"}})
+				_, err := scenarios.Parse("small.yaml", file)
 				require.NoError(t, err, string(file))
 			}
 		}

@@ -43,13 +43,14 @@ func TestSchedule_ReadsBackAsScenario(t *testing.T) {
 	s := space(t, everything)
 	rapid.Check(t, func(rt *rapid.T) {
 		drawn := s.Draw(rapid.Uint64().Draw(rt, "seed"))
-		text := drawn.Text(About{Name: "drawn", Title: "it's", Source: "s", Lesson: "l",
+		text := drawn.Text(About{Name: "drawn", Title: "it's: a \"test\"", Source: "- s", Lesson: "# l",
 			Expect: map[string]string{"mutual-exclusion": "holds"}})
 		if len(drawn.Steps) == 0 {
 			return
 		}
 		read, err := scenarios.Parse("drawn.yaml", text)
 		require.NoError(rt, err, string(text))
+		require.Equal(rt, []string{`it's: a "test"`, "- s", "# l"}, []string{read.Title, read.Source[0], read.Lesson})
 		want := drawn.Scenario("drawn", nil).Script
 		require.Len(rt, read.Script, len(want))
 		for i, step := range read.Script {
