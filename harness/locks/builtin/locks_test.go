@@ -107,8 +107,7 @@ func TestEveryKindIsDocumented(t *testing.T) {
 	require.Equal(t, []string{"get-then-del", "plain-del", "redlock", "redlock-fenced",
 		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-fenced-too-early",
 		"redlock-guarded", "redlock-guessable", "redlock-renewing", "redlock-sequential", "redsync", "setnx-expire", "single",
-		"single-asks-again", "single-evalsha", "single-fail-open", "single-missed-wake-up", "single-one-release",
-		"single-primary",
+		"single-evalsha", "single-fail-open", "single-missed-wake-up", "single-one-release", "single-primary",
 		"single-process-token", "single-reentrant", "single-renew-by-set", "single-stale-primary", "single-subscribed", "single-two-level"}, locks.Names())
 	for _, name := range locks.Names() {
 		kind, err := locks.Find(name)

@@ -78,10 +78,6 @@ func (l *nodeLock) attempt(ctx context.Context, key string) (locks.Lease, error)
 	if err != nil {
 		return nil, err
 	}
-	return l.attemptWith(ctx, key, token)
-}
-
-func (l *nodeLock) attemptWith(ctx context.Context, key, token string) (locks.Lease, error) {
 	start := l.env.Clock.Now()
 	taken, err := l.call(ctx, key, token, l.acquire)
 	if err != nil {
