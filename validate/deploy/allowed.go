@@ -51,7 +51,7 @@ func (s *Server) value(at settings.Place, key string, value any) {
 	v, counts := valued[key]
 	for _, word := range valueWords(value) {
 		if counts && !v.plain.MatchString(word) {
-			s.misses(v.link, at, key+" "+word, "undo what the server's settings promise")
+			s.unknown(v.link, at, key+" "+word, "undo what the server's settings promise")
 			return
 		}
 	}

@@ -20,9 +20,9 @@ type effect struct {
 // forking are commands of redis-cli that may start a child.
 var forking = strings.Fields("save bgsave bgrewriteaof")
 
-// besides recognises a command that runs before, after or beside a server: programs that make folders and set
+// effectOf recognises a command that runs before, after or beside a server: programs that make folders and set
 // rights, sleep, ask the server or stop it. A shell is recognised only around such commands.
-func besides(words []string) effect {
+func effectOf(words []string) effect {
 	text, ok := script(words)
 	if !ok {
 		return program(words)
@@ -153,10 +153,10 @@ func asks(args []string) effect {
 // kills is a signal to processes by their numbers: it is a stop, or a kill.
 var kills = regexp.MustCompile(`^(?:(?:-s|--signal) \S+ |-\S+ )?(?:(?:\$\{?MAINPID\}?|[0-9]+) ?)+$`)
 
-// beside judges a command that runs beside the server at some crashes; what it could do without being known.
-func (s *Server) beside(at settings.Place, what string, words []string, name LinkName,
+// hook judges a command that runs beside the server at some crashes; what it could do without being known.
+func (s *Server) hook(at settings.Place, what string, words []string, name LinkName,
 	crashes ...settings.Crash) effect {
-	e := besides(words)
+	e := effectOf(words)
 	switch {
 	case !e.known:
 		program := ""
@@ -166,7 +166,7 @@ func (s *Server) beside(at settings.Place, what string, words []string, name Lin
 				program = ""
 			}
 		}
-		s.misses(name, at, what+program, "change settings, remove data, or start and stop servers", crashes...)
+		s.unknown(name, at, what+program, "change settings, remove data, or start and stop servers", crashes...)
 	case e.forks:
 		s.Forks = &Link{Place: at, What: what + " lets the server fork a child"}
 	}

@@ -84,13 +84,13 @@ func (c *Chain) assume(name LinkName, at settings.Place, format string, args ...
 	c.add(name, Assumed, at, nil, fmt.Sprintf(format, args...))
 }
 
-// misses breaks a link: what was not understood, and what it could do.
-func (c *Chain) misses(name LinkName, at settings.Place, what, could string, crashes ...settings.Crash) {
+// unknown breaks a link: what was not understood, and what it could do.
+func (c *Chain) unknown(name LinkName, at settings.Place, what, could string, crashes ...settings.Crash) {
 	c.add(name, Broken, at, crashes, fmt.Sprintf("not understood: %s; it could %s", what, could))
 }
 
-// lacks breaks a link for want of a fact.
-func (c *Chain) lacks(name LinkName, at settings.Place, what string, crashes ...settings.Crash) {
+// doubt breaks a link for want of a fact.
+func (c *Chain) doubt(name LinkName, at settings.Place, what string, crashes ...settings.Crash) {
 	c.add(name, Broken, at, crashes, what)
 }
 
@@ -143,7 +143,7 @@ func (c *Chain) complete(at settings.Place) {
 	}
 	for _, name := range chain {
 		if !slices.ContainsFunc(c.Links, func(l Link) bool { return l.Name == name }) {
-			c.lacks(name, at, fmt.Sprintf("nothing that was read establishes the link %q", name))
+			c.doubt(name, at, fmt.Sprintf("nothing that was read establishes the link %q", name))
 		}
 	}
 }

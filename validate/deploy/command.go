@@ -234,12 +234,12 @@ func (s *Server) run(at settings.Place, c commandLine) {
 	s.CommandPlace, s.overrides = at, append(s.overrides, c.options...)
 	switch {
 	case c.wrong != "":
-		s.misses(Program, at, c.wrong, "start the server with other settings, wait, or touch its data")
+		s.unknown(Program, at, c.wrong, "start the server with other settings, wait, or touch its data")
 	default:
 		s.establish(Program, at, "it is started as %s", orServer(c.server))
 	}
 	if c.open != "" {
-		s.misses(Settings, at, c.open, "be any value")
+		s.unknown(Settings, at, c.open, "be any value")
 	}
 	if c.config != "" {
 		s.config = &configFile{place: at, path: c.config}

@@ -38,23 +38,23 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 	}
 	for _, s := range found {
 		if at, several := d.merged(files); several {
-			s.misses(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
+			s.unknown(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
 				"compose config")
 		}
 		for _, key := range keys(any(d.root)) {
 			if !slices.Contains(allowed["compose"], key) && !strings.HasPrefix(key, "x-") {
-				s.misses(Settings, d.at(key), "the section "+key, "bring in other services or settings")
+				s.unknown(Settings, d.at(key), "the section "+key, "bring in other services or settings")
 			}
 		}
 	}
 	for _, name := range rest {
-		all.besides = append(all.besides, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
+		all.tenants = append(all.tenants, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
 	}
 	return found
 }
 
-// others are words of images beside a Redis that are none.
-var others = regexp.MustCompile(`(?i)export|metrics|commander|insight|proxy|backup|operator|admin|\bui\b`)
+// companions are words of images beside a Redis that are none.
+var companions = regexp.MustCompile(`(?i)export|metrics|commander|insight|proxy|backup|operator|admin|\bui\b`)
 
 // mayServe tells what may run a server of Redis from what does not: by the last part of its image, and by what it is
 // told to run there.
@@ -70,7 +70,7 @@ func mayServe(image, name string, entry, args any) bool {
 	}
 	return server ||
 		(strings.Contains(base, "redis") || strings.Contains(base, "valkey") || strings.Contains(base, "keydb") ||
-			strings.Contains(base, "dragonfly")) && !others.MatchString(base)
+			strings.Contains(base, "dragonfly")) && !companions.MatchString(base)
 }
 
 // isSentinel tells a Sentinel by its command, or by the name of its image.
@@ -86,16 +86,16 @@ var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|
 func runsClient(entry, args any) bool {
 	all := joined(entry, args)
 	return len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) ||
-		besides(all).known)
+		effectOf(all).known)
 }
 
 func (d document) service(name string, service any) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
 	s.allowed(d.at, service, slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
 	s.allowed(d.at, dig(service, "deploy"), allowed["compose deploy"], "services", name, "deploy")
-	s.told(d.at("services", name, "labels"), dig(service, "labels"))
-	s.told(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
-	s.own(text(service, "image"))
+	s.judgeLabels(d.at("services", name, "labels"), dig(service, "labels"))
+	s.judgeLabels(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
+	s.addDefaults(text(service, "image"))
 	d.storage(s, name, service)
 	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
 		hasEntry: dig(service, "entrypoint") != nil,
@@ -107,17 +107,17 @@ func (d document) service(name string, service any) *Server {
 	c.command = s.words(d.at("services", name, "command"), interpolated(dig(service, "command")))
 	image, plain := interpolate(c.image)
 	if c.image = image; !plain && !strings.Contains(path.Base(image), ":$") {
-		s.misses(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
+		s.unknown(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
 	}
 	d.variables(s, name, service, &c)
 	line := s.contained(c)
 	for _, network := range keys(d.root["networks"]) {
 		if text(d.root, "networks", network, "driver") == "overlay" {
-			s.misses(Settings, d.at("networks", network), "a swarm's network", "be that of a server on any machine")
+			s.unknown(Settings, d.at("networks", network), "a swarm's network", "be that of a server on any machine")
 		}
 	}
 	if dig(service, "build") != nil {
-		s.misses(Program, d.at("services", name, "build"), "build, of which the rest is elsewhere", "bring another program")
+		s.unknown(Program, d.at("services", name, "build"), "build, of which the rest is elsewhere", "bring another program")
 	}
 	s.loadConfig()
 	d.restart(s, name, service, line.sleep)
@@ -176,7 +176,7 @@ func (s *Server) healthy(at settings.Place, test any) {
 	case all[0] == "CMD-SHELL" && len(all) == 2:
 		all = []string{"sh", "-c", all[1]}
 	}
-	s.beside(at, "the health check", all, Settings)
+	s.hook(at, "the health check", all, Settings)
 }
 
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.
@@ -185,7 +185,7 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
 			s.several(n)
-			s.lacks(Single, at(), n+" containers of "+name+
+			s.doubt(Single, at(), n+" containers of "+name+
 				" write to the same volume, or serve the same address: give each node a service and a volume of its own")
 		}
 	}

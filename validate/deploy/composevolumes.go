@@ -18,10 +18,10 @@ func (d document) storage(s *Server, name string, service any) {
 	}
 	for _, t := range tmpfs {
 		target, _, _ := strings.Cut(fmt.Sprint(t), ":")
-		s.see(d.at("services", name, "tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
+		s.addVolume(d.at("services", name, "tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
 	for i, v := range list(dig(service, "volumes")) {
-		s.see(d.at("services", name, "volumes", i), d.volume(v), d.named)
+		s.addVolume(d.at("services", name, "volumes", i), d.volume(v), d.named)
 	}
 	for key, folder := range map[string]string{"configs": "/", "secrets": "/run/secrets"} {
 		for i, use := range list(dig(service, key)) {
@@ -44,7 +44,7 @@ func (d document) fromConfig(config any) func(*configFile, string) {
 		case isText:
 			c.text, c.name = content, d.file+", configs"
 		case text(config, "file") != "":
-			c.beside(d.file, text(config, "file"))
+			c.findBeside(d.file, text(config, "file"))
 		}
 	}
 }
@@ -66,13 +66,13 @@ func (d document) volume(value any) volume {
 	}
 	v.shows = path.Join(engineVolumes, cmp.Or(text(named, "name"), name), v.subpath)
 	if device := text(named, "driver_opts", "device"); device != "" && text(named, "driver_opts", "type") != "tmpfs" {
-		v.shows = path.Join(d.beside(device), v.subpath)
+		v.shows = path.Join(d.folderOf(device), v.subpath)
 	}
 	return v
 }
 
-// beside is a folder that the file names, whose relative paths begin in the file's own.
-func (d document) beside(folder string) string {
+// folderOf is a folder that the file names, whose relative paths begin in the file's own.
+func (d document) folderOf(folder string) string {
 	if path.IsAbs(folder) {
 		return path.Clean(folder)
 	}
@@ -98,7 +98,7 @@ func (d document) named(name string) fate {
 	case options == nil || len(keys(options)) == 0:
 		return fate{}
 	case (kind == "none" || kind == "" || kind == "bind") && device != "":
-		return besideFile(device, d.beside(device))
+		return besideFile(device, d.folderOf(device))
 	}
 	return doubtful("not understood: the options of the volume %s; it could be memory, or not do what fsync asks", name)
 }

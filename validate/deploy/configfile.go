@@ -23,8 +23,8 @@ type configFile struct {
 	lack       string         // why it cannot be read
 }
 
-// beside finds a file on this machine that a compose file names.
-func (c *configFile) beside(policy, file string) {
+// findBeside finds a file on this machine that a compose file names.
+func (c *configFile) findBeside(policy, file string) {
 	switch {
 	case strings.ContainsAny(file, "$~"):
 		c.lack = fmt.Sprintf("it is %s, which depends on who starts it", file)
@@ -73,7 +73,7 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 			if c.lack != "" {
 				because = " (" + c.lack + ")"
 			}
-			s.lacks(Settings, c.place,
+			s.doubt(Settings, c.place,
 				fmt.Sprintf("the server is started with %s, which was not read%s: give it too", c.path, because))
 		} else {
 			s.establish(Settings, settings.Place{File: c.file}, "%s", c.file)
@@ -85,15 +85,15 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 	if err := s.Redis.Apply(s.overrides); err != nil {
 		return err
 	}
-	s.weigh(s.Redis, ignore)
+	s.judgeDirectives(s.Redis, ignore)
 	return nil
 }
 
-// weigh breaks the links that lines of some settings leave open.
-func (s *Server) weigh(redis *settings.Redis, ignore []string) {
+// judgeDirectives breaks the links that lines of some settings leave open.
+func (s *Server) judgeDirectives(redis *settings.Redis, ignore []string) {
 	for _, d := range redis.Unknown {
 		if !slices.Contains(ignore, d.Name) {
-			s.misses(Settings, d.Place, "the directive "+d.Name,
+			s.unknown(Settings, d.Place, "the directive "+d.Name,
 				"change what a lock needs (--ignore "+d.Name+" if you know that it does not)")
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Server) weigh(redis *settings.Redis, ignore []string) {
 		if r.Data {
 			link = Data
 		}
-		s.lacks(link, r.Place, r.What)
+		s.doubt(link, r.Place, r.What)
 	}
 }
 

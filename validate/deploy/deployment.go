@@ -119,7 +119,7 @@ func (s *Server) foreground() {
 	if !set {
 		at = s.CommandPlace
 	}
-	s.lacks(Restart, at,
+	s.doubt(Restart, at,
 		"the server goes into the background where what starts it waits for one in the foreground, or the other way "+
 			"round (daemonize): "+
 			"when it is started again is not known")
@@ -135,22 +135,22 @@ func alone(place settings.Place) *Server {
 	return s
 }
 
-// given finds the redis.conf for each server among those that were given: the one that its command names. One that
-// no command names is no server's, and that is said.
-func (d *Deployment) given(o Options) {
+// matchConfigs finds each server's redis.conf among those that were given: the one that its command names. One that no
+// command names is no server's, and that is said.
+func (d *Deployment) matchConfigs(o Options) {
 	used := map[*settings.Redis]bool{}
 	for _, s := range d.Servers {
 		for _, c := range d.configs {
 			switch {
 			case s.given != nil || s.Kind == Running || s.Redis != nil:
 			case s.config == nil && o.Config != "":
-				s.lacks(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
+				s.doubt(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
 			case o.Config == "" && s.config.file != "" && sameFile(s.config.file, c.File): // which is read for the server
 				used[c] = true
 			case o.Config == "" && s.config.name+s.config.file != "" &&
 				path.Base(s.config.path) == filepath.Base(c.File):
-				s.lacks(Settings, s.CommandPlace,
+				s.doubt(Settings, s.CommandPlace,
 					fmt.Sprintf("it is started with %s, and not with %s: leave that out, or name it by --config",
 						cmp.Or(s.config.name, s.config.file), c.File))
 			case o.Config != "", path.Base(s.config.path) == filepath.Base(c.File), len(d.configs) == 1 && isPipe(c.File):
@@ -162,7 +162,7 @@ func (d *Deployment) given(o Options) {
 	for _, c := range d.configs {
 		if !used[c] && o.Config == "" {
 			for _, s := range d.Servers {
-				s.lacks(Settings, settings.Place{File: c.File},
+				s.doubt(Settings, settings.Place{File: c.File},
 					"no command that was read names this file: name it by --config if the server is started with it")
 			}
 		}
@@ -171,7 +171,7 @@ func (d *Deployment) given(o Options) {
 
 // link reads each server's settings and judges the servers together.
 func (d *Deployment) link(o Options) error {
-	d.given(o)
+	d.matchConfigs(o)
 	for _, s := range d.Servers {
 		if err := d.settle(s, o); err != nil {
 			return err
@@ -190,9 +190,9 @@ func (d *Deployment) link(o Options) error {
 		}
 	}
 	for _, each := range d.Servers {
-		each.covers()
+		each.judgeMounts()
 		if !each.Unread || each.persists() {
-			each.keeps()
+			each.judgeData()
 		}
 	}
 	d.failover()
@@ -223,17 +223,17 @@ func (d *Deployment) settle(s *Server, o Options) (err error) {
 		err = s.readSettings(o.Set, o.Ignore)
 	case s.Kind == Running:
 		err = s.Redis.Apply(setLines(o.Set))
-		s.weigh(s.Redis, o.Ignore)
+		s.judgeDirectives(s.Redis, o.Ignore)
 	}
 	if err != nil {
 		return err
 	}
 	s.foreground()
-	for _, judge := range d.besides {
+	for _, judge := range d.tenants {
 		judge(s)
 	}
 	if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && (s.count > 1 || s.count < 0) && s.persists() {
-		s.lacks(Single, m.at,
+		s.doubt(Single, m.at,
 			fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates",
 				s.Workload, shown(m.source)))
 	}
@@ -283,7 +283,7 @@ func (d *Deployment) together(named bool) {
 			continue
 		}
 		if here := s.shared(); here != "" && here == other.shared() && !(s.Kind == Systemd && other.Kind == Systemd) {
-			s.lacks(Single, other.Place,
+			s.doubt(Single, other.Place,
 				fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume "+
 					"of its own",
 					other.Name, shown(here)))
@@ -294,20 +294,20 @@ func (d *Deployment) together(named bool) {
 		for _, name := range s.aliases {
 			// of one project
 			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) {
-				s.lacks(Single, other.Place,
+				s.doubt(Single, other.Place,
 					fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", other.Name,
 						name))
 			}
 		}
 		if s.overwrites(other) {
-			s.lacks(Single, other.Place,
+			s.doubt(Single, other.Place,
 				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: "+
 					"give each a "+
 					"dir of its own", other.Name, s.dir()))
 		}
 		if master == "" && (!named || other.Name == s.Name) &&
 			other.shape() != s.shape() {
-			s.lacks(Settings, other.Place,
+			s.doubt(Settings, other.Place,
 				fmt.Sprintf("%s is not set as %s, which is judged: judge each with --service", other.Name, s.Name))
 		}
 	}
@@ -352,7 +352,7 @@ func (d *Deployment) addressed() {
 			}
 		}
 		if pods > 1 {
-			d.Server.lacks(Single, doc.at("spec"),
+			d.Server.doubt(Single, doc.at("spec"),
 				fmt.Sprintf("the Service %s leads to any of %d pods, and each has locks of its own: give each pod an address "+
 					"(clusterIP: None)", text(doc.root, "metadata", "name"), pods))
 		}

@@ -163,7 +163,7 @@ func words(value any) ([]string, error) {
 func (s *Server) words(at settings.Place, value any) []string {
 	all, err := words(value)
 	if err != nil {
-		s.misses(Program, at, "a command with "+err.Error(), "be any")
+		s.unknown(Program, at, "a command with "+err.Error(), "be any")
 	}
 	return all
 }
@@ -205,7 +205,7 @@ var refusals = regexp.MustCompile(`^(?:host|share|privileged$)`)
 func (s *Server) allowed(place func(...any) settings.Place, value any, list []string, path ...any) {
 	at := func(key string) settings.Place { return place(append(slices.Clone(path), key)...) }
 	for _, key := range oddKeys(value, list) {
-		s.misses(Settings, at(key), "the key "+key, "touch data, settings, start or stop")
+		s.unknown(Settings, at(key), "the key "+key, "touch data, settings, start or stop")
 	}
 	for _, key := range keys(value) {
 		s.value(at(key), key, dig(value, key))

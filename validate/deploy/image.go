@@ -49,7 +49,7 @@ func runsWords(name string) bool {
 func (s *Server) flags(at settings.Place, name, value string) {
 	words, err := settings.SplitWords(value)
 	if err != nil || value == "$"+name || len(words) > 0 && !strings.HasPrefix(words[0], "--") {
-		s.misses(Settings, at, name, "add options to the server's command")
+		s.unknown(Settings, at, name, "add options to the server's command")
 		return
 	}
 	s.appended = words
@@ -120,11 +120,11 @@ func (s *Server) variables(c inContainer, known image, ok bool) {
 	case ok && known.flags == "":
 		s.assume(Program, *c.unreadEnv, "the variables that were not read load no other library into the server")
 	default:
-		s.misses(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
+		s.unknown(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		if !inert(name) && !(slices.Contains(c.used, name) && plainName(name)) {
-			s.misses(Program, c.envAt, "the variable "+name, "change what the program does")
+			s.unknown(Program, c.envAt, "the variable "+name, "change what the program does")
 		}
 	}
 	if value, set := c.env[known.flags]; set {

@@ -19,7 +19,7 @@ func readInspect(d document) *Server {
 	c.command, _ = words(dig(config, "Cmd"))
 	ran := joined(d.root["Path"], d.root["Args"])
 	if len(ran) > 0 && !slices.Equal(ran, slices.Concat(c.entry, c.command)) {
-		s.misses(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
+		s.unknown(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
 	}
 	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
 	for _, pair := range list(dig(config, "Env")) {
@@ -31,12 +31,12 @@ func readInspect(d document) *Server {
 		c.env[name] = value
 	}
 	s.inspected(d, c.image)
-	s.told(d.at("Config", "Labels"), dig(config, "Labels"))
+	s.judgeLabels(d.at("Config", "Labels"), dig(config, "Labels"))
 	s.healthy(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test"))
 	line := s.contained(c)
 	s.loadConfig()
 	if dig(host, "AutoRemove") == true {
-		s.lacks(Data, d.at("HostConfig", "AutoRemove"),
+		s.doubt(Data, d.at("HostConfig", "AutoRemove"),
 			"the container is removed when it ends, with its volumes that have no name")
 	}
 	s.assume(Alone, s.Place, "no other container or program sees its volumes, or changes its settings")
@@ -47,8 +47,9 @@ func readInspect(d document) *Server {
 
 func (s *Server) inspected(d document, image string) {
 	host := d.root["HostConfig"]
-	if s.own(image); d.root["Mounts"] == nil {
-		s.misses(Data, d.at("HostConfig"), "a container without Mounts", "have its data anywhere: give all of docker inspect")
+	if s.addDefaults(image); d.root["Mounts"] == nil {
+		s.unknown(Data, d.at("HostConfig"), "a container without Mounts",
+			"have its data anywhere: give all of docker inspect")
 	}
 	for i, m := range list(d.root["Mounts"]) {
 		v := volume{kind: text(m, "Type"), from: text(m, "Source"), to: text(m, "Destination"), plain: true,
@@ -67,24 +68,24 @@ func (s *Server) inspected(d document, image string) {
 				v.plain = false
 			}
 		}
-		s.see(d.at("Mounts", i), v, func(string) fate { return fate{} })
+		s.addVolume(d.at("Mounts", i), v, func(string) fate { return fate{} })
 	}
 	for section, value := range map[string]any{"": d.root, "Config": d.root["Config"], "HostConfig": host} {
 		for _, key := range keys(value) {
 			path := slices.DeleteFunc([]any{section, key}, func(step any) bool { return step == "" })
 			if !zero(dig(value, key)) && !slices.Contains(allowed["inspect "+section], key) {
-				s.misses(Data, d.at(path...), "the key "+key+" of docker inspect", "change the program or its volumes")
+				s.unknown(Data, d.at(path...), "the key "+key+" of docker inspect", "change the program or its volumes")
 			}
 			s.value(d.at(path...), key, dig(value, key))
 		}
 	}
 	for i, m := range list(dig(host, "Mounts")) {
 		if !zero(dig(m, "VolumeOptions", "DriverConfig")) {
-			s.misses(Data, d.at("HostConfig", "Mounts", i), "a volume with a driver or options of its own", "be memory")
+			s.unknown(Data, d.at("HostConfig", "Mounts", i), "a volume with a driver or options of its own", "be memory")
 		}
 	}
 	for target := range asMap(dig(host, "Tmpfs")) {
-		s.see(d.at("HostConfig", "Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
+		s.addVolume(d.at("HostConfig", "Tmpfs"), volume{kind: "tmpfs", to: target, plain: true}, nil)
 	}
 }
 

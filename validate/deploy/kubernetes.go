@@ -104,8 +104,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 				if entry, args := dig(c, "command"), dig(c, "args"); isSentinel(text(c, "image"), entry, args) {
 					whole.sentinel(p.in("containers", i), entry, args, func(s *Server) { p.storage(s, i, c) })
 				}
-				whole.besides = append(whole.besides,
-					func(s *Server) { p.beside(s, p.in("containers", i), "the container "+name, c) })
+				whole.tenants = append(whole.tenants,
+					func(s *Server) { p.otherTenant(s, p.in("containers", i), "the container "+name, c) })
 				continue
 			}
 			found = append(found, p.container(name, i, c))
@@ -114,8 +114,8 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 			if len(found) > serves && dig(c, "restartPolicy") == nil { // which ends before the server starts
 				continue
 			}
-			whole.besides = append(whole.besides, func(s *Server) {
-				p.beside(s, p.in("initContainers", i), "the init container "+text(c, "name"), c)
+			whole.tenants = append(whole.tenants, func(s *Server) {
+				p.otherTenant(s, p.in("initContainers", i), "the init container "+text(c, "name"), c)
 			})
 		}
 	}
@@ -123,7 +123,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 		for i, d := range all {
 			s.object(d)
 			if slices.ContainsFunc(all[:i], d.differs) {
-				s.misses(Settings, d.at("metadata"), fmt.Sprintf("a second %s %s, or a patch of it", text(d.root, "kind"),
+				s.unknown(Settings, d.at("metadata"), fmt.Sprintf("a second %s %s, or a patch of it", text(d.root, "kind"),
 					text(d.root, "metadata", "name")), "be the one that counts: give the rendered objects")
 			}
 		}
@@ -135,15 +135,15 @@ func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
 	_, workload := podPaths[kind]
 	if kind == "StorageClass" || kind == "PersistentVolume" {
-		s.lacks(Data, d.at("kind"), "not understood: what a "+kind+" makes of the server's claim; it could lose what is "+
+		s.doubt(Data, d.at("kind"), "not understood: what a "+kind+" makes of the server's claim; it could lose what is "+
 			"written to it: leave it out, and see that the claim is on a disk")
 	} else if kind != "" && !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
-		s.misses(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
+		s.unknown(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
 	}
 }
 
-// beside judges a container of the same files that is no server.
-func (p pod) beside(s *Server, at settings.Place, who string, c any) {
+// otherTenant judges a container of the same files that is no server.
+func (p pod) otherTenant(s *Server, at settings.Place, who string, c any) {
 	for _, m := range list(dig(c, "volumeMounts")) {
 		_, source, _ := p.volume(text(m, "name"), m)
 		s.touches(at, who, source, dig(m, "readOnly") == true)
@@ -160,7 +160,7 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
 	s.reaches(inContainer, who, dig(c, "securityContext"), allowed["kubernetes securityContext"])
 	if add := list(dig(c, "securityContext", "capabilities", "add")); len(add) > 0 {
-		s.misses(Alone, at, "the capabilities that "+who+" adds", "let it into the server's container")
+		s.unknown(Alone, at, "the capabilities that "+who+" adds", "let it into the server's container")
 	}
 }
 
@@ -182,7 +182,7 @@ func (p pod) container(name string, i int, c any) *Server {
 		above = asMap(above[step.(string)])
 	}
 	s.labels = asMap(dig(above, "metadata", "labels"))
-	s.told(p.in(), dig(above, "metadata", "annotations"))
+	s.judgeLabels(p.in(), dig(above, "metadata", "annotations"))
 	p.storage(s, i, c)
 	line := s.contained(p.described(s, i, c))
 	s.loadConfig()
@@ -257,7 +257,7 @@ func (p pod) initial(s *Server) {
 	for i, c := range list(dig(p.spec, "initContainers")) {
 		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"),
 			joined(dig(c, "command"), dig(c, "args"))
-		e, sidecar := besides(all), dig(c, "restartPolicy") != nil
+		e, sidecar := effectOf(all), dig(c, "restartPolicy") != nil
 		if sidecar || e.known && e.most == 0 && (runsWords(text(c, "image")) || dig(c, "command") != nil) {
 			continue
 		}
@@ -270,14 +270,14 @@ func (p pod) initial(s *Server) {
 				slices.ContainsFunc(s.mounts, func(other mount) bool { return overlap(other.source, source) })
 		}
 		if seen || len(all) == 0 {
-			s.misses(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
+			s.unknown(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
 				settings.PowerLoss)
 		}
 		if seen && s.config != nil && s.config.name == "" {
-			s.misses(Settings, at, who, "write the settings")
+			s.unknown(Settings, at, who, "write the settings")
 		}
 		if !seen && clientImage.MatchString(text(c, "image")) {
-			s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
+			s.unknown(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
 		}
 	}
 }
@@ -301,17 +301,17 @@ func (p pod) updates(s *Server) {
 	case "Pod":
 	case "StatefulSet":
 		if kind := text(spec, "updateStrategy", "type"); !slices.Contains([]string{"", "RollingUpdate", "OnDelete"}, kind) {
-			s.misses(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server",
+			s.unknown(Single, p.at("spec", "updateStrategy"), "the updateStrategy "+kind, "start a second server",
 				settings.Shutdown)
 		}
 	case "Deployment": // (kubernetes.io, Deployments, Recreate Deployment)
-		s.lacks(Single, p.at("kind"), "a Deployment may start the new pod beside the old one, at an update or when one is "+
+		s.doubt(Single, p.at("kind"), "a Deployment may start the new pod beside the old one, at an update or when one is "+
 			"deleted or evicted: it loads the data while the old one still grants locks: use a StatefulSet", settings.Shutdown)
 	default:
-		s.misses(Single, p.at("kind"), "a server in a "+p.kind, "run beside another one: use a StatefulSet")
+		s.unknown(Single, p.at("kind"), "a server in a "+p.kind, "run beside another one: use a StatefulSet")
 	}
 	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" {
-		s.lacks(Single, p.at("spec", "replicas"),
+		s.doubt(Single, p.at("spec", "replicas"),
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
@@ -322,11 +322,11 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 	at := func(keys ...any) settings.Place { return p.in(append([]any{"containers", i}, keys...)...) }
 	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
 		if command := dig(c, key, "exec", "command"); command != nil {
-			s.beside(at(key), key, joined(command), Settings)
+			s.hook(at(key), key, joined(command), Settings)
 		}
 	}
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
-		s.lacks(Restart, at("livenessProbe"),
+		s.doubt(Restart, at("livenessProbe"),
 			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 				"give it a startupProbe that waits longer", sleep, limit))
 	}
@@ -336,15 +336,15 @@ func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
 		switch {
 		case hook == nil || dig(hook, "sleep") != nil:
 		case dig(hook, "exec") == nil:
-			s.misses(Settings, at("lifecycle", key), key, "change settings or data by a request")
+			s.unknown(Settings, at("lifecycle", key), key, "change settings or data by a request")
 		case key == "postStart":
-			s.beside(at("lifecycle", key), key, command, Settings)
+			s.hook(at("lifecycle", key), key, command, Settings)
 		default:
-			s.beside(at("lifecycle", key), key, command, Data, settings.Shutdown)
+			s.hook(at("lifecycle", key), key, command, Data, settings.Shutdown)
 		}
 	}
 	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
-		s.lacks(Single, p.in("terminationGracePeriodSeconds"),
+		s.doubt(Single, p.in("terminationGracePeriodSeconds"),
 			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start "+
 				"beside it: leave it out", settings.Shutdown)
 	}

@@ -19,7 +19,7 @@ var moved = []settings.Crash{settings.Shutdown, settings.PowerLoss}
 // storage reads where a container of a pod keeps its data (Kubernetes, Volumes): what is on no volume goes with the
 // container, which kubelet makes anew.
 func (p pod) storage(s *Server, i int, c any) {
-	s.rest = gone("the data are on no volume of the pod, and kubelet makes the container anew")
+	s.unmounted = gone("the data are on no volume of the pod, and kubelet makes the container anew")
 	for n, m := range list(dig(c, "volumeMounts")) {
 		at := p.in("containers", i, "volumeMounts", n)
 		f, source, found := p.volume(text(m, "name"), m)

@@ -110,7 +110,7 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 
 // orphan is a drop-in for another name of a unit.
 func (u *unit) orphan(file, _ string) {
-	u.lacks(Settings, settings.Place{File: file}, "this drop-in is for another name than that of a unit that was given: "+
+	u.doubt(Settings, settings.Place{File: file}, "this drop-in is for another name than that of a unit that was given: "+
 		"systemd applies it if it is one of its own (Alias=)")
 }
 

@@ -97,7 +97,7 @@ var lateMount = regexp.MustCompile(`(?:^|,)(?:nofail|noauto|_netdev)(?:,|$)`)
 // mounted takes what a mount makes of a folder of the machine.
 func (s *Server) mounted(m mounted) {
 	if !s.onMachine() {
-		s.misses(Data, m.at, "a mount of the machine below a container's volumes", "be memory: judge one without the other")
+		s.unknown(Data, m.at, "a mount of the machine below a container's volumes", "be memory: judge one without the other")
 		return
 	}
 	f := fileSystem(m.where, m.kind, m.what, m.options)
@@ -183,9 +183,9 @@ var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* 
 	"var/spool/cron/crontabs/* etc/tmpfiles.d/*.conf run/tmpfiles.d/*.conf usr/local/lib/tmpfiles.d/*.conf " +
 	"usr/lib/tmpfiles.d/*.conf")
 
-// others breaks the link Alone for each unit, job or line of tmpfiles.d of the machine that names the data or the
-// settings.
-func (s *Server) others() {
+// otherPrograms breaks the link Alone for each unit, job or line of tmpfiles.d of the machine that names the data or
+// the settings.
+func (s *Server) otherPrograms() {
 	places, unit := []string{s.shared()}, ""
 	if s.unit != nil {
 		places, unit = []string{s.dir()}, filepath.Base(s.unit.file)
@@ -203,7 +203,7 @@ func (s *Server) others() {
 			continue
 		}
 		if line, found := other.names(unit, places); found {
-			s.misses(Alone, settings.Place{File: other.file, Line: line},
+			s.unknown(Alone, settings.Place{File: other.file, Line: line},
 				filepath.Base(other.file)+", which runs on the same machine", "change or remove the server's data, or stop it")
 		}
 	}

@@ -19,20 +19,17 @@ var (
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
-// covers judges what is mounted over the files that a container or a unit would have: its redis.conf, its program, and
-// what that loads. Mount units are the machine's own, and leave what was given as it is. A mount among its programs
-// could be another program, unless it is of the data, of the settings, or of a place that no server runs anything from.
-func (s *Server) covers() {
-	dir := s.folder
-	if s.Redis != nil {
-		dir = s.dir()
-	}
+// judgeMounts judges what is mounted over a server's redis.conf, its program, and what that loads. Mount units are the
+// machine's own, and leave what was given as it is. A mount among its programs could be another program, unless it is
+// of the data, of the settings, or of a place that no server runs anything from.
+func (s *Server) judgeMounts() {
+	dir := s.dir()
 	for i, m := range s.mounts {
 		target := path.Clean(m.target)
 		if !s.onMachine() && slices.ContainsFunc(s.mounts[:i], func(other mount) bool {
 			return path.Clean(other.target) == target && !other.own
 		}) {
-			s.misses(Data, m.at, "two mounts at "+target, "be the one that counts")
+			s.unknown(Data, m.at, "two mounts at "+target, "be the one that counts")
 		}
 		inside := func(p string) bool { _, below := within(target, p); return below }
 		hides := func(p string) bool { _, below := within(p, target); return below }
@@ -41,11 +38,11 @@ func (s *Server) covers() {
 		switch {
 		case machine && m.unit:
 		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
-			s.misses(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")
+			s.unknown(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")
 		case target != "/" && !slices.ContainsFunc(programFolders, inside),
 			slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
 		case !holds || slices.ContainsFunc(binaries, hides) || slices.ContainsFunc(binaries, inside) && !inside(dir):
-			s.misses(Program, m.at, "what is mounted at "+target, "be another program or its settings")
+			s.unknown(Program, m.at, "what is mounted at "+target, "be another program or its settings")
 		}
 	}
 }
@@ -132,11 +129,11 @@ func shown(source string) string {
 	return source
 }
 
-// see adds a mount of a container to the server: named tells what becomes of a named volume.
-func (s *Server) see(at settings.Place, v volume, named func(name string) fate) {
+// addVolume adds a mount of a container to the server: named tells what becomes of a named volume.
+func (s *Server) addVolume(at settings.Place, v volume, named func(name string) fate) {
 	m := mount{at: at, target: v.to, source: v.source(), readOnly: v.readOnly}
 	if v.kind == "bind" && (v.file != "" || path.IsAbs(v.from)) {
-		m.load = func(c *configFile, file string) { c.beside(v.file, path.Join(v.from, file)) }
+		m.load = func(c *configFile, file string) { c.findBeside(v.file, path.Join(v.from, file)) }
 	}
 	switch {
 	case !v.plain || v.variable:
@@ -175,18 +172,18 @@ func anew(format string, args ...any) fate {
 		": a container that is made anew, as by docker compose down and up, begins empty"}
 }
 
-// own adds what a container has without being told: its own /dev and /run. What is on no mount of its own goes when
-// it is made anew, as a volume does that its image declares.
-func (s *Server) own(name string) {
-	s.rest = anew("the data are on no volume")
+// addDefaults adds what each container has: its own /dev and /run. What is on no mount of its own goes when it is made
+// anew, as a volume does that its image declares.
+func (s *Server) addDefaults(name string) {
+	s.unmounted = anew("the data are on no volume")
 	s.mounts = append(s.mounts,
 		mount{own: true, at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with " +
 			"the container")})
 	for _, run := range []string{"/run", "/var/run"} {
-		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.rest})
+		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.unmounted})
 	}
 	if _, ok := imageOf(name); ok {
-		s.rest = anew("no volume is named for " + imageFolder)
+		s.unmounted = anew("no volume is named for " + imageFolder)
 	}
 }
 

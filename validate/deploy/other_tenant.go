@@ -14,7 +14,7 @@ import (
 // lets the container do could go beyond its own files, its mounts and its network.
 func (s *Server) reaches(at func(key any) settings.Place, who string, value any, list []string) {
 	for _, key := range oddKeys(value, list) {
-		s.misses(Alone, at(key), "the key "+key+" of "+who, "let it into the server's container")
+		s.unknown(Alone, at(key), "the key "+key+" of "+who, "let it into the server's container")
 	}
 }
 
@@ -23,14 +23,14 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 func (d document) otherTenant(s *Server, name string, service any) {
 	at, who := d.at("services", name), "the service "+name
 	command := joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command")))
-	harmless := besides(command).known && (runsWords(text(service, "image")) || dig(service, "entrypoint") != nil)
+	harmless := effectOf(command).known && (runsWords(text(service, "image")) || dig(service, "entrypoint") != nil)
 	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service,
 		allowed["compose other service"])
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
 		s.touches(at, who, v.source(), v.readOnly || harmless)
 		if v.variable && !v.readOnly && !harmless && s.onFolder() {
-			s.misses(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
+			s.unknown(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
 		}
 	}
 	s.clientOf(at, who, text(service, "image"), command)
@@ -48,24 +48,24 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 	base, all := path.Base(image), strings.Join(command, " ")
 	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) ||
 		strings.HasPrefix(base, "kubectl")
-	if !client || others.MatchString(base) || isSentinel(image, command, nil) {
+	if !client || companions.MatchString(base) || isSentinel(image, command, nil) {
 		return
 	}
-	switch e := besides(command); {
+	switch e := effectOf(command); {
 	case !e.known:
-		s.misses(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
+		s.unknown(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
 	case e.forks:
 		s.Forks = &Link{Place: at, What: who + " lets the server fork a child"}
 	}
 }
 
-// told breaks the link Alone for a label or an annotation that may hold a command: programs beside the server read
-// commands there that they run in its container.
-func (s *Server) told(at settings.Place, labels any) {
+// judgeLabels breaks the link Alone for a label or an annotation that may hold a command: programs beside the server
+// read commands there that they run in its container.
+func (s *Server) judgeLabels(at settings.Place, labels any) {
 	all := asMap(keyed(labels))
 	for _, name := range keys(all) {
 		if !plainLabel.MatchString(fmt.Sprint(name, "=", all[name])) {
-			s.misses(Alone, at, "the label "+name, "tell a program to run a command in the container")
+			s.unknown(Alone, at, "the label "+name, "tell a program to run a command in the container")
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	}
 	for _, place := range places {
 		if overlap(place, source) && !readOnly {
-			s.misses(Alone, at, who+", which sees "+shown(place)+" too", "change or remove what the server has there")
+			s.unknown(Alone, at, who+", which sees "+shown(place)+" too", "change or remove what the server has there")
 		}
 	}
 }
@@ -112,7 +112,7 @@ func (s *Server) commands(at settings.Place, who, source string, readOnly bool) 
 	_, above := within("/run", below)
 	switch {
 	case source == "/var" && !readOnly, above && !readOnly, inRun && rest != "" && !inertRun.MatchString(rest):
-		s.misses(Alone, at, who+", which reaches "+source, "command an engine or systemd by it, and start, stop and change "+
+		s.unknown(Alone, at, who+", which reaches "+source, "command an engine or systemd by it, and start, stop and change "+
 			"this container")
 	}
 }

@@ -46,7 +46,7 @@ type Deployment struct {
 	mounts    []mounted
 	jobs      []given
 	documents []document
-	besides   []func(*Server) // judge what runs beside a server
+	tenants   []func(*Server) // judge what runs beside a server
 	// unread are inputs that name no server by themselves, and what would.
 	unread []Link
 }

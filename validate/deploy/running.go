@@ -73,7 +73,7 @@ func (r *Report) apply(s *Server) (err error) {
 			link = Alone
 		}
 		if _, said := r.Config[name]; !said {
-			s.lacks(link, r.Place, "it says nothing of "+name+": give all of CONFIG GET '*'")
+			s.doubt(link, r.Place, "it says nothing of "+name+": give all of CONFIG GET '*'")
 		}
 	}
 	s.assume(Settings, r.Place, "its redis.conf says the same, so that it runs so after a restart (CONFIG REWRITE)")
@@ -93,7 +93,7 @@ func (r *Report) compare(s *Server, ignore []string) error {
 	if err != nil {
 		return err
 	}
-	s.weigh(running, ignore)
+	s.judgeDirectives(running, ignore)
 	files, now := byName(s.Redis.Lines()), byName(running.Lines())
 	switch dir := running.Dir(); {
 	case dir != "" && path.IsAbs(s.dir()):
@@ -111,7 +111,7 @@ func (r *Report) compare(s *Server, ignore []string) error {
 			if !set {
 				at = r.Place
 			}
-			s.lacks(Settings, at,
+			s.doubt(Settings, at,
 				fmt.Sprintf("the file says %s, and the running server (%s) has %s: a restart brings the file's back",
 					valueOf(name, ours), r.Place, valueOf(name, theirs)))
 		}
@@ -139,7 +139,7 @@ func byName(lines []string) map[string]string {
 func (r *Report) state(s *Server) {
 	differs := func(key, ours string) {
 		if theirs, said := r.Info[key]; said && theirs != ours && !s.Unread {
-			s.lacks(Settings, r.Place,
+			s.doubt(Settings, r.Place,
 				fmt.Sprintf("the running server says %s:%s, and by what was read it is %s", key, theirs, cmp.Or(ours, "none")))
 		}
 	}
@@ -151,15 +151,15 @@ func (r *Report) state(s *Server) {
 		differs("config_file", s.ConfigPath)
 	}
 	if executable := r.Info["executable"]; len(r.Info) > 0 && !slices.Contains(serverNames, path.Base(executable)) {
-		s.lacks(Program, r.Place,
+		s.doubt(Program, r.Place,
 			fmt.Sprintf("not understood: the executable %q, which INFO names; it could be a server that writes otherwise",
 				executable))
 	}
 	if role := r.Info["role"]; role != "" && role != "master" {
-		s.lacks(Settings, r.Place, "this server is a replica, which takes no locks: ask its master")
+		s.doubt(Settings, r.Place, "this server is a replica, which takes no locks: ask its master")
 	}
 	if n := r.Info["connected_slaves"]; n != "" && n != "0" {
-		s.lacks(Takeover, r.Place,
+		s.doubt(Takeover, r.Place,
 			n+" replicas are connected, and one of them may be made the master before it has the lock: give --replicas, "+
 				"and --sentinel or --wait")
 	}
@@ -167,23 +167,23 @@ func (r *Report) state(s *Server) {
 		value := r.Info[key]
 		switch {
 		case lastStatus.MatchString(key) && value != "ok":
-			s.lacks(Data, r.Place, fmt.Sprintf("the server could not write its data: INFO persistence says %s:%s", key, value))
+			s.doubt(Data, r.Place, fmt.Sprintf("the server could not write its data: INFO persistence says %s:%s", key, value))
 		case strings.HasSuffix(key, "_version") && !ownVersions.MatchString(key):
-			s.misses(Program, r.Place, key+" of INFO", "be that of another server than Redis or Valkey")
+			s.unknown(Program, r.Place, key+" of INFO", "be that of another server than Redis or Valkey")
 		case strings.HasPrefix(key, "module:") && !ownModules.MatchString(key):
-			s.misses(Program, r.Place, "the module of INFO, "+key, "do anything to keys")
+			s.unknown(Program, r.Place, "the module of INFO, "+key, "do anything to keys")
 		}
 	}
 	if r.Info["process_id"] == "1" && (s.Kind == Running || s.Kind == ConfigOnly) {
-		s.lacks(Data, r.Place, "the server is the first process of a container, with which its data may go: give what "+
+		s.doubt(Data, r.Place, "the server is the first process of a container, with which its data may go: give what "+
 			"runs it (docker inspect, or kubectl get -o yaml)")
 	}
 	if n := r.Info["aof_delayed_fsync"]; n != "" && n != "0" && s.Redis.AppendOnly && s.Redis.AppendFsync == "everysec" {
-		s.lacks(Data, r.Place, "fsyncs have taken for longer than 2 s (INFO says aof_delayed_fsync:"+n+"), in which Redis "+
+		s.doubt(Data, r.Place, "fsyncs have taken for longer than 2 s (INFO says aof_delayed_fsync:"+n+"), in which Redis "+
 			"answers before it writes: a kill then loses the lock", settings.Kill, settings.Shutdown)
 	}
 	if r.Info["loading"] == "1" {
-		s.lacks(Data, r.Place, "the server is loading its data: ask again")
+		s.doubt(Data, r.Place, "the server is loading its data: ask again")
 	}
 }
 

@@ -59,7 +59,7 @@ type Server struct {
 	folder    string // that it starts in, "" if nobody says so
 	mounts    []mount
 	jobs      []given // what else runs on its machine
-	rest      fate    // of what is on no mount
+	unmounted fate    // of what is on no mount
 	appended  []string
 	count     int // of containers or pods, 0: one
 	unit      *unit
@@ -176,12 +176,13 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 	changed.Redis = &redis
 	changed.Links = slices.Concat(slices.DeleteFunc(slices.Clone(s.Links),
 		func(l Link) bool { return l.Name == Data }), s.placed)
-	changed.keeps()
+	changed.judgeData()
 	return &changed
 }
 
-func (s *Server) keeps() {
-	s.others()
+// judgeData says what becomes of the server's data in each crash, by its settings and the folder that it writes to.
+func (s *Server) judgeData() {
+	s.otherPrograms()
 	s.placed = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
 	dir := s.dir()
 	switch {
@@ -195,37 +196,37 @@ func (s *Server) keeps() {
 		s.assume(Data, s.Place, "the server runs in no container, with which its data would go")
 		s.onDisk(dir, f, s.Place)
 	case !path.IsAbs(dir):
-		s.misses(Data, s.Place, "which folder the server writes to: its image says, and is not known",
+		s.unknown(Data, s.Place, "which folder the server writes to: its image says, and is not known",
 			"be on no volume: set dir")
 	default:
-		f, at := s.rest, s.Place
+		f, at := s.unmounted, s.Place
 		if m := s.mountOf(dir); m != nil {
 			if f, at = m.fate, m.at; s.inPlace(dir) && len(onMachine(dir).lost) > 0 && len(onMachine(m.target).lost) == 0 {
 				f = onMachine(dir) // /var/run, below a mount of /var, leads to memory
 			}
 			if m.readOnly {
-				s.lacks(Data, at, dir+" is read-only, so that nothing can be saved there")
+				s.doubt(Data, at, dir+" is read-only, so that nothing can be saved there")
 			}
 		} else if s.onMachine() {
 			f = onMachine(dir)
 		}
 		s.onDisk(dir, f, at)
 		if s.Redis.AppendOnly {
-			s.apart(dir)
+			s.judgeParts(dir)
 		}
 		if s.unit != nil {
 			s.unit.writes(s, dir)
 		}
 	}
 	if s.persists() && !s.Redis.AppendOnly {
-		s.lacks(Data, s.Place, "a stop saves a snapshot only if it has the time, and nothing says how long that takes: "+
+		s.doubt(Data, s.Place, "a stop saves a snapshot only if it has the time, and nothing says how long that takes: "+
 			"run redis-cli SHUTDOWN SAVE first, and see that it ends", settings.Shutdown)
 	}
 }
 
 func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	if len(f.doubted) > 0 {
-		s.lacks(Data, at, f.why, f.doubted...)
+		s.doubt(Data, at, f.why, f.doubted...)
 	}
 	if len(f.lost) > 0 {
 		s.add(Data, Contradicted, at, f.lost, f.why)
@@ -235,8 +236,8 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	}
 }
 
-// apart breaks the data link where something else lies among the append-only file's parts, or is mounted over one.
-func (s *Server) apart(dir string) {
+// judgeParts breaks the data link where something else lies among the append-only file's parts, or is mounted over one.
+func (s *Server) judgeParts(dir string) {
 	written := []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
 		cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	among := func(other string) bool {
@@ -254,13 +255,13 @@ func (s *Server) apart(dir string) {
 	}
 	for _, other := range sortedKeys(others) {
 		if among(other) || among(path.Join(dir, other)) {
-			s.misses(Data, others[other], other+" among the data", "overwrite or remove them")
+			s.unknown(Data, others[other], other+" among the data", "overwrite or remove them")
 		}
 	}
 	for _, m := range s.mounts {
 		part := slices.ContainsFunc(written, func(name string) bool { return overlap(path.Join(dir, name), m.target) })
 		if rest, below := within(m.target, dir); part && below && rest != "" {
-			s.lacks(Data, m.at,
+			s.doubt(Data, m.at,
 				fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
 					m.target, dir))
 		}

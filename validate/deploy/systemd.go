@@ -22,29 +22,29 @@ func readSystemd(u *unit) *Server {
 		Place: settings.Place{File: u.file}}
 	s.Links, s.unit, s.jobs = u.Links, u, u.beside
 	if userFolder.MatchString(u.file) {
-		s.lacks(Settings, s.Place, "a unit of a user's own manager, of which other files count that were not read: give "+
+		s.doubt(Settings, s.Place, "a unit of a user's own manager, of which other files count that were not read: give "+
 			"what systemctl --user cat prints")
 	}
 	if len(u.lines) == 0 {
-		s.lacks(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
+		s.doubt(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
 	}
 	for _, a := range u.lines {
 		section, key, _ := strings.Cut(a.key, ".")
 		known := slices.Contains(allowed[section], key)
 		if !known && !strings.HasPrefix(key, "X-") && !strings.HasPrefix(section, "X-") && !condition.MatchString(key) {
-			s.misses(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
+			s.unknown(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
 		s.value(a.at, key, a.value)
 		if _, err := unitWords(a.value); section == "Service" && err != nil {
-			s.misses(Alone, a.at, key+"=, "+err.Error(), "be any value")
+			s.unknown(Alone, a.at, key+"=, "+err.Error(), "be any value")
 		} else if _, plain := u.specified(a.value); section == "Service" && !plain && key != "Environment" {
-			s.misses(Alone, a.at, key+"=, a specifier that depends on the machine", "be any value")
+			s.unknown(Alone, a.at, key+"=, a specifier that depends on the machine", "be any value")
 		}
 	}
 	for _, a := range slices.Concat(u.all("Unit.Wants"), u.all("Unit.Requires"), u.all("Unit.BindsTo")) {
 		for _, other := range strings.Fields(a.value) {
 			if !started.MatchString(other) {
-				s.misses(Alone, a.at, "the unit "+other+", which is started too",
+				s.unknown(Alone, a.at, "the unit "+other+", which is started too",
 					"touch data or settings: leave it out, or judge it")
 			}
 		}
@@ -58,7 +58,7 @@ func readSystemd(u *unit) *Server {
 	}
 	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload"} {
 		for _, a := range u.all("Service." + key) {
-			s.beside(a.at, key, u.command(a), Settings)
+			s.hook(a.at, key, u.command(a), Settings)
 		}
 	}
 	if s.folder == "" {
@@ -97,13 +97,13 @@ func (u *unit) command(a assignment) []string {
 
 func (s *Server) before(u *unit) (sum time.Duration) {
 	for _, a := range u.all("Service.ExecStartPre") {
-		e := s.beside(a.at, "ExecStartPre", u.command(a), Settings)
+		e := s.hook(a.at, "ExecStartPre", u.command(a), Settings)
 		if e.most > e.sleep {
-			s.lacks(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
+			s.doubt(Restart, a.at, fmt.Sprintf("it sleeps for up to %s before the start, if what comes before lets it: "+
 				"give the sleep a line of its own", e.most))
 		}
 		if sum += e.sleep; e.sleep > 0 && len(u.words("Service.NoExecPaths")) > 0 && !strings.HasPrefix(a.value, "+") {
-			s.lacks(Restart, a.at, "NoExecPaths may keep the sleep from running: write it with a + before it")
+			s.doubt(Restart, a.at, "NoExecPaths may keep the sleep from running: write it with a + before it")
 		}
 	}
 	return sum
@@ -140,7 +140,7 @@ func (u *unit) writes(s *Server, dir string) {
 		}
 	}
 	if n := nearest(dir, no); n > 0 && n >= nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.inPlace(dir) {
-		s.lacks(Data, orAt(protect.at, s.Place),
+		s.doubt(Data, orAt(protect.at, s.Place),
 			dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
 	}
 }
@@ -154,20 +154,20 @@ func (s *Server) start(u *unit) time.Duration {
 	switch {
 	case a.value == "":
 		s.CommandPlace = s.Place
-		s.lacks(Program, s.Place, "no ExecStart here says which server is started: give the unit too")
+		s.doubt(Program, s.Place, "no ExecStart here says which server is started: give the unit too")
 		return 0
 	case a.key == "Container.Image" || len(words) > 0 && engines.MatchString(words[0]):
 		s.CommandPlace = a.at
-		s.misses(Program, a.at, "a container that a unit starts",
+		s.unknown(Program, a.at, "a container that a unit starts",
 			"be any server: give docker inspect, or podman inspect, of it")
 		return 0
 	case len(words) == 0 || signs(a.value) != "" || len(u.all("Service.ExecStart")) > 1:
 		s.CommandPlace = a.at
-		s.misses(Program, a.at, "this ExecStart=", "start anything")
+		s.unknown(Program, a.at, "this ExecStart=", "start anything")
 		return 0
 	}
 	if _, known := u.specified(a.value); !known {
-		s.misses(Settings, a.at, "a specifier in its command", "be any value")
+		s.unknown(Settings, a.at, "a specifier in its command", "be any value")
 	}
 	c := readCommand(a.at, words)
 	switch {
@@ -189,7 +189,7 @@ func (s *Server) span(u *unit, key, otherwise string) time.Duration {
 	a := u.last(key, otherwise)
 	d, err := parseTimeSpan(a.value)
 	if err != nil {
-		s.misses(Restart, a.at, strings.TrimPrefix(key, "Service.")+"="+a.value, "be any time")
+		s.unknown(Restart, a.at, strings.TrimPrefix(key, "Service.")+"="+a.value, "be any time")
 	}
 	return d
 }
@@ -215,7 +215,7 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	}
 	timeout := s.span(u, "Service.TimeoutStartSec", "90s")
 	if at := u.last("Service.TimeoutStartSec", "").at; timeout > 0 && sleep > 0 && starting >= timeout {
-		s.lacks(Restart, orAt(at, s.CommandPlace),
+		s.doubt(Restart, orAt(at, s.CommandPlace),
 			fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
 				starting, timeout))
 	}
@@ -238,13 +238,13 @@ func (s *Server) environment(u *unit) {
 		u.values[name] = value
 		used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name)
 		if !inert(name) && !(used && plainName(name)) {
-			s.misses(Program, at, "the variable "+name, "change what the program does")
+			s.unknown(Program, at, "the variable "+name, "change what the program does")
 		}
 	}
 	for _, a := range u.all("Service.Environment") {
 		pairs, err := unitWords(a.value)
 		if err != nil {
-			s.misses(Program, a.at, "this Environment=", "change the program")
+			s.unknown(Program, a.at, "this Environment=", "change the program")
 		}
 		for _, pair := range pairs {
 			name, value, _ := strings.Cut(pair, "=")
@@ -261,7 +261,7 @@ func (s *Server) environment(u *unit) {
 		values, err := readEnvironment(u.root+file, false)
 		if err != nil || !known || !u.inUse {
 			u.unreadable = true
-			s.misses(Settings, a.at, "the variables of a file that was not read", "change the program or its options")
+			s.unknown(Settings, a.at, "the variables of a file that was not read", "change the program or its options")
 			continue
 		}
 		for _, name := range sortedKeys(values) {
@@ -282,7 +282,7 @@ func (s *Server) folders(u *unit) {
 	if a := u.last("Service.WorkingDirectory", ""); a.value != "" {
 		folder, known := u.specified(strings.TrimPrefix(a.value, "-"))
 		if s.folder = folder; !known || !path.IsAbs(folder) {
-			s.misses(Data, a.at, "the folder "+a.value, "be anywhere")
+			s.unknown(Data, a.at, "the folder "+a.value, "be anywhere")
 		}
 	}
 	if u.yes("Service.PrivateTmp") {
