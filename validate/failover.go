@@ -75,18 +75,17 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 }
 
 func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
-	t := r.Tally
+	t, unsettled := r.Tally, a.Server.Unsettled(settings.Kill)
 	r.Verdict = Inconclusive
 	switch {
-	case t.Violated > 0 && len(a.Server.Unsettled(settings.Kill)) > 0 && r.Takeover == TwoMasters:
-		// min-replicas-to-write might help.
-		r.Reason = "unsafe by what was read, but " + a.Server.Unsettled(settings.Kill)[0].String()
+	case t.Violated > 0 && len(unsettled) > 0 && r.Takeover == TwoMasters: // min-replicas-to-write might help
+		r.Reason = "unsafe by what was read, but " + unsettled[0].String()
 	case t.Violated > 0:
 		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
 	case t.undecided(a.Trials) != "":
 		r.Reason = t.undecided(a.Trials)
-	case len(a.Server.Unsettled(settings.Kill)) > 0:
-		r.Reason = a.Server.Unsettled(settings.Kill)[0].String()
+	case len(unsettled) > 0:
+		r.Reason = unsettled[0].String()
 	case a.countsOnReplicas(r) && a.Failover.Uncounted != "":
 		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas",
 			a.Failover.Replicas, a.Failover.Uncounted)

@@ -24,25 +24,17 @@ type commandLine struct {
 	shell     bool   // a shell starts it, which passes on no words behind its script
 }
 
-var sleepArgument = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)([smhd]?)$`)
-
-var sleepUnits = map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute, "h": time.Hour,
-	"d": 24 * time.Hour}
+// sleepArgument is a time as sleep takes it, which systemd reads alike.
+var sleepArgument = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?[smhd]?$`)
 
 func sleepTime(args []string) (sum time.Duration, ok bool) {
 	for _, arg := range args {
-		m := sleepArgument.FindStringSubmatch(arg)
-		if m == nil {
+		one, err := parseTimeSpan(arg)
+		if sum += one; err != nil || !sleepArgument.MatchString(arg) {
 			return 0, false
 		}
-		n, err := strconv.ParseFloat(m[1], 64)
-		one := n * float64(sleepUnits[m[2]])
-		if err != nil || one+float64(sum) > float64(forever) {
-			return 0, false
-		}
-		sum += time.Duration(one)
 	}
-	return sum, len(args) > 0
+	return sum, len(args) > 0 && sum < forever
 }
 
 var (

@@ -135,7 +135,7 @@ func (d document) service(name string, service any) *Server {
 func (d document) variables(s *Server, name string, service any, c *inContainer) {
 	c.env = map[string]string{}
 	for key, value := range asMap(keyed(dig(service, "environment"))) {
-		if c.set(key); value != nil {
+		if c.env[key] = "$" + key; value != nil { // else it comes from whoever starts the container
 			c.env[key], _ = interpolate(fmt.Sprint(value))
 		}
 	}

@@ -232,7 +232,7 @@ func (d *Deployment) settle(s *Server, o Options) (err error) {
 	for _, judge := range d.tenants {
 		judge(s)
 	}
-	if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && (s.count > 1 || s.count < 0) && s.persists() {
+	if m := s.mountOf(s.dir()); m != nil && m.source != "" && !m.each && s.Several() && s.persists() {
 		s.doubt(Single, m.at,
 			fmt.Sprintf("each pod of %s writes to the same %s: give each one of its own, as by volumeClaimTemplates",
 				s.Workload, shown(m.source)))

@@ -154,16 +154,19 @@ func words(value any) ([]string, error) {
 		for _, word := range v {
 			all = append(all, fmt.Sprint(word))
 		}
+		if slices.Contains(v, nil) {
+			return nil, errors.New("an empty item, which needs quotes")
+		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("it is neither a text nor a list")
+	return nil, errors.New("a value that is neither a text nor a list")
 }
 
 // words are those of a command, which breaks the link of the program where it is not understood.
 func (s *Server) words(at settings.Place, value any) []string {
 	all, err := words(value)
 	if err != nil {
-		s.unknown(Program, at, "a command with "+err.Error(), "be any")
+		s.unknown(Program, at, "a command: "+err.Error(), "be any")
 	}
 	return all
 }

@@ -63,7 +63,7 @@ func (d *Deployment) failover() {
 	}
 	for _, s := range followers {
 		f.Replicas += max(s.count, 1)
-		if s.count > 1 || s.count < 0 {
+		if s.Several() {
 			f.Uncounted = fmt.Sprintf("%s: it is not known how many of %s run", s.Place, s.Name)
 		}
 		never = never && (s.Redis.Last("replica-priority") == "0" || s.Redis.Last("slave-priority") == "0")

@@ -68,14 +68,6 @@ type inContainer struct {
 	at             settings.Place  // of the command
 }
 
-// set takes a variable; one without a value comes from whoever starts the container.
-func (c *inContainer) set(pair string) {
-	name, value, set := strings.Cut(pair, "=")
-	if c.env[name] = value; !set {
-		c.env[name] = "$" + name
-	}
-}
-
 func (s *Server) contained(c inContainer) commandLine {
 	known, ok := imageOf(c.image)
 	if s.folder = c.folder; ok {

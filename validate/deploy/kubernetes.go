@@ -310,7 +310,7 @@ func (p pod) updates(s *Server) {
 	default:
 		s.unknown(Single, p.at("kind"), "a server in a "+p.kind, "run beside another one: use a StatefulSet")
 	}
-	if s.count != 0 && s.count != 1 && p.kind != "StatefulSet" {
+	if s.Several() && p.kind != "StatefulSet" {
 		s.doubt(Single, p.at("spec", "replicas"),
 			replicas+" pods serve one address, or write to the same claim: give each one of its own, as by volumeClaimTemplates")
 	}
