@@ -274,13 +274,13 @@ func (s *Server) Client() string {
 	host, port, err := net.SplitHostPort(s.Place.File)
 	switch {
 	case s.Kind == Running && err == nil: // as it was reached
-		return fmt.Sprintf("redis-cli -h %s -p %s", host, port)
+		return strings.TrimSuffix(fmt.Sprintf("redis-cli -h %s -p %s %s", host, port, s.Redis.Login()), " ")
 	case s.Kind == Compose:
 		return "docker compose exec " + s.Name + " " + client
 	case s.Kind == Kubernetes:
-		return "kubectl exec POD -c " + s.Name + " -- " + client
+		return "kubectl exec -it POD -c " + s.Name + " -- " + client
 	case s.Kind == Container:
-		return "docker exec " + s.Name + " " + client
+		return "docker exec -it " + s.Name + " " + client
 	}
 	return client
 }

@@ -5,10 +5,13 @@ import (
 	"strings"
 )
 
-// Client is redis-cli with the flags that reach this server and no other: its port or its socket, TLS, and its address
-// where it does not listen on 127.0.0.1.
+// Client is redis-cli with the flags that reach this server and no other: its port or its socket, TLS, its address where
+// it does not listen on 127.0.0.1, and a question for its password.
 func (s *Redis) Client() string {
 	words := []string{"redis-cli"}
+	if login := s.Login(); login != "" {
+		words = append(words, login)
+	}
 	listens := s.last("bind").Args
 	local := func(address string) bool {
 		return slices.Contains([]string{"127.0.0.1", "0.0.0.0", "*", ""}, strings.TrimPrefix(address, "-"))
@@ -29,6 +32,14 @@ func (s *Redis) Client() string {
 		words = append(words, "-p", port)
 	}
 	return strings.Join(words, " ")
+}
+
+// Login is the flag by which redis-cli asks for a password, "" where the server wants none.
+func (s *Redis) Login() string {
+	if s.Last("requirepass") == "" {
+		return ""
+	}
+	return "--askpass"
 }
 
 // Renames reports whether a command has another name, or none.

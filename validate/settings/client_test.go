@@ -11,6 +11,8 @@ func TestClientReachesThisServer(t *testing.T) {
 	for lines, want := range map[string]string{
 		"":                                     "redis-cli",
 		"bind * -::*":                          "redis-cli",
+		"requirepass \"\"":                     "redis-cli",
+		"requirepass secret\nport 7000":        "redis-cli --askpass -p 7000",
 		"bind 10.0.0.5 127.0.0.1\nport 6380":   "redis-cli -p 6380",
 		"bind 10.0.0.5":                        "redis-cli -h 10.0.0.5",
 		"port 0\nunixsocket /run/redis/r.sock": "redis-cli -s /run/redis/r.sock",
