@@ -25,8 +25,6 @@ type bench struct {
 	record  *process.Record
 	workers process.Workers
 	renews  bool // the lock was seen to renew its key by itself
-	ends    chan struct{}
-	ticking sync.WaitGroup
 }
 
 // password is what the bench's servers ask for, as those of a run may.
@@ -44,7 +42,7 @@ const benchTTL = 30 * time.Second
 
 func newBench(command []string) (b *bench, err error) {
 	b = &bench{clock: realtime.Start(),
-		options: locks.Options{TTL: benchTTL, NodeTimeout: 2 * time.Second}.WithDefaults(), ends: make(chan struct{})}
+		options: locks.Options{TTL: benchTTL, NodeTimeout: 2 * time.Second}.WithDefaults()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.close())
@@ -56,10 +54,10 @@ func newBench(command []string) (b *bench, err error) {
 			return nil, fmt.Errorf("cannot open a server on loopback: %w", err)
 		}
 		server.RequireAuth(password)
+		server.ClockTTL(true)
 		b.nodes = append(b.nodes, server)
 	}
 	b.nodes, b.store = b.nodes[:benchNodes], b.nodes[benchNodes]
-	b.ticking.Go(b.tick)
 	if b.record, err = process.NewRecord(); err != nil {
 		return nil, err
 	}
@@ -67,30 +65,10 @@ func newBench(command []string) (b *bench, err error) {
 	return b, nil
 }
 
-// tick lets the servers' keys expire in real time.
-func (b *bench) tick() {
-	const every = 10 * time.Millisecond
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for before := time.Now(); ; {
-		select {
-		case <-b.ends:
-			return
-		case now := <-ticker.C:
-			for _, n := range b.nodes {
-				n.FastForward(now.Sub(before))
-			}
-			before = now
-		}
-	}
-}
-
 // kill ends the workers at once.
 func (b *bench) kill() { _ = b.workers.Close() }
 
 func (b *bench) close() error {
-	close(b.ends)
-	b.ticking.Wait()
 	err := b.workers.Close()
 	for _, server := range append(b.nodes, b.store) {
 		if server != nil {

@@ -53,8 +53,7 @@ func (r *run) search(t *testing.T) {
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}
-	r.results.tally = s.Summary(tally)
-	t.Log(r.results.tally)
+	t.Log(s.Summary(tally))
 	switch {
 	case len(tally.Finds) > 0:
 		f := tally.Finds[0]

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"example.org/lockproof/harness/suite"
@@ -29,15 +31,12 @@ type resultFiles struct {
 	started      time.Time
 	trials       []suite.Result
 	scenarios    []*scenarios.Scenario
-	tally        string // of what was explored
 	lockedFolder *reports.Folder
 }
 
 const (
 	// histories has the trials' folders in that of the results.
 	histories = "histories"
-	// exploreFile says of how many schedules Explore has drawn, if it has, and what came of them.
-	exploreFile = "explore.txt"
 	// answersFile has the summary that ends the test.
 	answersFile = "summary.txt"
 )
@@ -74,26 +73,23 @@ func openResults(call childRole) (*resultFiles, error) {
 	if k.lockedFolder, err = reports.OpenFolder(k.folder); err != nil {
 		return nil, fmt.Errorf("%s: %w", ResultsVariable, err)
 	}
-	err = errors.Join(k.lockedFolder.Clear(exploreFile, answersFile), os.RemoveAll(filepath.Join(k.folder, histories)))
+	err = errors.Join(k.lockedFolder.Clear(answersFile), os.RemoveAll(filepath.Join(k.folder, histories)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ResultsVariable, errors.Join(err, k.lockedFolder.Close()))
 	}
 	return k, nil
 }
 
-// add adds a trial whose history, if any, is in a folder.
+// add adds a trial whose history, if any, is in a folder below.
 func (k *resultFiles) add(job suite.Job, done suite.Result, out string) {
 	if done.History != "" {
-		below, err := filepath.Rel(k.folder, filepath.Join(out, filepath.FromSlash(done.History)))
-		if err != nil || !filepath.IsLocal(below) {
-			below = ""
-		}
-		done.History = filepath.ToSlash(below)
+		below := strings.TrimPrefix(filepath.ToSlash(out), filepath.ToSlash(k.folder)+"/")
+		done.History = path.Join(below, done.History)
 	}
 	done.Trial = 0
 	for _, t := range k.trials {
 		if t.Name() == done.Name() {
-			done.Trial = max(done.Trial, t.Trial+1)
+			done.Trial++
 		}
 	}
 	k.trials = append(k.trials, done)
@@ -113,19 +109,12 @@ func (k *resultFiles) report(o suite.Options) *reports.Report {
 
 // write leaves the files, and gives the folder back.
 func (k *resultFiles) write(report *reports.Report) error {
-	text := func(content string) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, err := io.WriteString(w, content)
-			return err
-		}
+	page := func(w io.Writer) error { return html.Write(w, report, k.scenarios) }
+	answers := func(w io.Writer) error {
+		_, err := io.WriteString(w, report.AnswersText(screen))
+		return err
 	}
-	files := []reports.File{
-		{Name: reports.PageFile, Write: func(w io.Writer) error { return html.Write(w, report, k.scenarios) }},
-		{Name: answersFile, Write: text(report.AnswersText(screen))},
-	}
-	if k.tally != "" {
-		files = append(files, reports.File{Name: exploreFile, Write: text(k.tally + "\n")})
-	}
-	_, err := report.WriteFiles(files...)
+	_, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page},
+		reports.File{Name: answersFile, Write: answers})
 	return errors.Join(err, k.lockedFolder.Close())
 }

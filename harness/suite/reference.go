@@ -95,67 +95,31 @@ func (t Result) violated() []string {
 	return names
 }
 
-// The remedies: what may remove a limit of a class.
-const (
-	remedyPersistence = "persistence (appendfsync always)"
-	remedyServers     = "a lock on five servers"
-	remedyFencing     = "a fencing token that the store checks"
-)
-
 // remedies runs the reference again with one thing changed, and names the changes with which nothing is violated.
-func remedies(ctx context.Context, run runTask, j Job, o Options, violated []string) []string {
-	var found []string
-	for _, change := range []struct {
-		name string
-		job  func(Job) (Job, bool)
-	}{
-		{remedyPersistence, withPersistence},
-		{remedyServers, withServers},
-		{remedyFencing, func(j Job) (Job, bool) { return withFencing(j, violated) }},
-	} {
-		changed, differs := change.job(j)
-		if !differs {
-			continue
-		}
+func remedies(ctx context.Context, run runTask, j Job, o Options, violated []string) (found []string) {
+	try := func(remedy string, changed Job, kept ...string) {
 		done := o.runFirst(ctx, changed, run)
-		keeps := func(property string) bool { return done.verdict(property) == history.Holds }
-		if change.name == remedyFencing { // leases still overlap: the data are safe all the same
-			if keeps(checker.ProtectedData) {
-				found = append(found, change.name)
-			}
-			continue
+		if !slices.ContainsFunc(kept, func(p string) bool { return done.verdict(p) != history.Holds }) {
+			found = append(found, remedy)
 		}
-		if !slices.ContainsFunc(violated, func(p string) bool { return !keeps(p) }) {
-			found = append(found, change.name)
-		}
+	}
+	if s := *j.Scenario; s.Persistence != cluster.PersistAlways {
+		s.Persistence = cluster.PersistAlways
+		changed := j
+		changed.Scenario = &s
+		try("persistence (appendfsync always)", changed, violated...)
+	}
+	if j.Variant != "" && j.Variant == j.Scenario.OneNode() {
+		changed := j
+		changed.Variant = "" // as the scenario stands
+		try("a lock on five servers", changed, violated...)
+	}
+	if s := *j.Scenario; slices.Contains(violated, checker.ProtectedData) && !s.Store.Fenced() {
+		s.Store = scenarios.CheckFence
+		changed := j
+		changed.Scenario, changed.Lock = &s, locks.Fenced
+		// Leases still overlap: the data are safe all the same.
+		try("a fencing token that the store checks", changed, checker.ProtectedData)
 	}
 	return found
-}
-
-func withPersistence(j Job) (Job, bool) {
-	s := *j.Scenario
-	s.Persistence = cluster.PersistAlways
-	before := j.Scenario.Persistence
-	j.Scenario = &s
-	return j, before != cluster.PersistAlways
-}
-
-// withServers is the row as it stands, of a row in its form for one server.
-func withServers(j Job) (Job, bool) {
-	if j.Variant == "" || j.Variant != j.Scenario.OneNode() {
-		return j, false
-	}
-	j.Variant = ""
-	return j, true
-}
-
-// withFencing lets the store refuse what is older than what it has seen: where data were lost.
-func withFencing(j Job, violated []string) (Job, bool) {
-	if !slices.Contains(violated, checker.ProtectedData) || j.Scenario.Store.Fenced() {
-		return j, false
-	}
-	s := *j.Scenario
-	s.Store = scenarios.CheckFence
-	j.Scenario, j.Lock = &s, locks.Fenced
-	return j, true
 }

@@ -87,8 +87,8 @@ func (o Options) tickets(jobs []Job) ([]ticket, error) {
 		}
 	}
 	if len(all) < o.Slice.Count {
-		return nil, fmt.Errorf("%s to run cannot be split into %d slices: ask for more --trials, or for fewer slices",
-			trials(len(all)), o.Slice.Count)
+		return nil, fmt.Errorf("trials to run: %d, which cannot be split into %d slices: ask for more --trials, or for "+
+			"fewer slices", len(all), o.Slice.Count)
 	}
 	var mine []ticket
 	for dealt, t := range append(all, skipped...) {
@@ -128,11 +128,4 @@ func Fingerprint(jobs []Job) (string, error) {
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func trials(n int) string {
-	if n == 1 {
-		return "1 trial"
-	}
-	return strconv.Itoa(n) + " trials"
 }

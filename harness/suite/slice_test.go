@@ -61,7 +61,7 @@ func TestMoreSlicesThanTrialsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	o.Slice = Slice{1, 2}
 	_, err = o.Planned(jobs)
-	require.EqualError(t, err, "1 trial to run cannot be split into 2 slices: ask for more --trials, or for fewer slices")
+	require.EqualError(t, err, "trials to run: 1, which cannot be split into 2 slices: ask for more --trials, or for fewer slices")
 	o.Slice = Slice{1, 1}
 	planned, err := o.Planned(jobs)
 	require.NoError(t, err)
