@@ -52,25 +52,37 @@ func Compare(runs []*Report) Comparison {
 	c := Comparison{Runs: runs}
 	compared := 0
 	for _, id := range rowsOfAll(runs) {
-		row := ComparedRow{Scenario: id.scenario, Setting: id.setting}
+		row := ComparedRow{Scenario: id.scenario, Setting: id.setting, Agreement: Agree}
 		ran, could := 0, 0
 		for _, r := range runs {
 			cell := find(r, id)
 			row.Cells = append(row.Cells, cell)
-			if cell != nil && cell.undecided() == "" {
-				ran++
+			if cell == nil && id.setting != "" && r.chosen() {
+				continue // it could not have the row
 			}
-			if id.setting == "" || !r.chosen() {
-				could++
+			could++
+			switch {
+			case cell == nil:
+				row.Agreement = Incomplete
+			case cell.undecided() == "":
+				ran++
+			case cell.Standing != suite.Skipped:
+				row.Agreement = Incomplete
+				row.Why = append(row.Why, r.Options.Out+": "+cell.undecided())
 			}
 		}
 		if could == 1 && len(runs) > 1 {
 			c.Alone++
 			continue
 		}
-		c.judge(&row)
 		if ran > 1 {
 			compared++
+		}
+		for _, property := range row.properties() {
+			if why := c.disagreement(row.Cells, property); why != "" {
+				row.Agreement = Disagree
+				row.Why = append(row.Why, why)
+			}
 		}
 		switch row.Agreement {
 		case Disagree:
@@ -152,25 +164,6 @@ func (r *Row) undecided() string {
 		}
 	}
 	return ""
-}
-
-// judge fills in whether the runs agree on a row.
-func (c *Comparison) judge(row *ComparedRow) {
-	row.Agreement = Agree
-	for i, cell := range row.Cells {
-		if cell == nil && (row.Setting == "" || !c.Runs[i].chosen()) { // else it could not have the row
-			row.Agreement = Incomplete
-		} else if cell != nil && cell.Standing != suite.Skipped && cell.undecided() != "" {
-			row.Agreement = Incomplete
-			row.Why = append(row.Why, c.Runs[i].Options.Out+": "+cell.undecided())
-		}
-	}
-	for _, property := range row.properties() {
-		if why := c.disagreement(row.Cells, property); why != "" {
-			row.Agreement = Disagree
-			row.Why = append(row.Why, why)
-		}
-	}
 }
 
 // properties are those that a reader asks about: the scenario names them, or a

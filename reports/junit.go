@@ -2,7 +2,6 @@ package reports
 
 import (
 	"encoding/xml"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -133,11 +132,11 @@ func (r *Report) junitCase(row *Row) junitCase {
 func rates(row *Row) string {
 	var lines []string
 	for _, p := range row.Shown() {
-		if p.Rate.Trials == 0 {
-			lines = append(lines, terminal.Clean(p.Name)+": no trial decided")
-			continue
+		text := p.Rate.String()
+		if p.Rate.Trials > 0 {
+			text = "violated in " + text
 		}
-		lines = append(lines, fmt.Sprintf("%s: violated in %s", terminal.Clean(p.Name), p.Rate))
+		lines = append(lines, terminal.Clean(p.Name)+": "+text)
 	}
 	return strings.Join(lines, "\n")
 }

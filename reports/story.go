@@ -221,25 +221,19 @@ func (t *teller) nodeLane(name string) Lane {
 // which it was paused: a look at a paused node says that it is not up, and the
 // pause is the better word.
 func (t *teller) faultsOn(name string) []Stretch {
-	looked := func(e history.Event, up bool) bool {
-		return e.Type == history.TypeNode && e.Process == name && e.Node != nil && e.Node.Up == up
-	}
-	down := t.between(Down,
-		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseBegin, history.NodeDown, history.ClientKilled) || looked(e, false)
-		},
-		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseEnd, history.NodeDown, history.ClientKilled) ||
-				isFault(e, name, history.PhaseBegin, history.NodeUp) || looked(e, true)
-		})
-	paused := t.between(Paused,
-		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseBegin, history.NodePaused, history.ClientPaused)
-		},
-		func(e history.Event) bool {
-			return isFault(e, name, history.PhaseEnd, history.NodePaused, history.ClientPaused) ||
+	down := t.between(Down, func(e history.Event) (begins, ends bool) {
+		if e.Type == history.TypeNode && e.Process == name && e.Node != nil {
+			return !e.Node.Up, e.Node.Up
+		}
+		return isFault(e, name, history.PhaseBegin, history.NodeDown, history.ClientKilled),
+			isFault(e, name, history.PhaseEnd, history.NodeDown, history.ClientKilled) ||
+				isFault(e, name, history.PhaseBegin, history.NodeUp)
+	})
+	paused := t.between(Paused, func(e history.Event) (begins, ends bool) {
+		return isFault(e, name, history.PhaseBegin, history.NodePaused, history.ClientPaused),
+			isFault(e, name, history.PhaseEnd, history.NodePaused, history.ClientPaused) ||
 				isFault(e, name, history.PhaseBegin, history.Resumed)
-		})
+	})
 	return append(down, paused...)
 }
 
@@ -257,15 +251,15 @@ func isFault(e history.Event, process string, phase history.Phase, classes ...hi
 }
 
 // between are the stretches from each event that begins to the next that ends.
-func (t *teller) between(state State, begins, ends func(history.Event) bool) []Stretch {
+func (t *teller) between(state State, turn func(history.Event) (begins, ends bool)) []Stretch {
 	var all []Stretch
 	open := false
 	for _, e := range t.Events {
-		switch {
-		case !open && begins(e):
+		switch begins, ends := turn(e); {
+		case !open && begins:
 			all = append(all, Stretch{From: e.Time, Until: t.Until, State: state})
 			open = true
-		case open && ends(e):
+		case open && ends:
 			all[len(all)-1].Until = e.Time
 			open = false
 		}

@@ -12,9 +12,9 @@ import (
 const maxFaultRows = 5
 
 // faults are stacked, so that none covers another.
-func (t *timeline) faults(s *reports.Story) {
+func (t *timeline) faults() {
 	var shown []reports.Band
-	for _, f := range s.Faults {
+	for _, f := range t.story.Faults {
 		if t.shown(f.From, f.Until) {
 			shown = append(shown, f)
 		}
@@ -60,9 +60,9 @@ func fromTo(from, until int64) string {
 }
 
 // client draws who asks, holds, is paused or gone, and where beliefs end.
-func (t *timeline) client(c reports.Lane, s *reports.Story) {
+func (t *timeline) client(c reports.Lane) {
 	l := t.lane(c.Name, "client", clientHeight)
-	own := ownerClass(c.Name, s)
+	own := t.ownerClass(c.Name)
 	words := map[reports.State][2]string{
 		reports.Asking: {"asking " + own, "asks"}, reports.Holding: {"holding " + own, "holds"},
 		reports.Paused: {"paused", "asleep"}, reports.Down: {"down", "gone"},
@@ -91,11 +91,11 @@ func (t *timeline) client(c reports.Lane, s *reports.Story) {
 		}
 		t.Bars = append(t.Bars, b)
 	}
-	t.points(c.Points, l, own, s)
+	t.points(c.Points, l, own)
 }
 
 // node draws whose key it holds from when to when, and when it is away.
-func (t *timeline) node(n reports.Lane, s *reports.Story) {
+func (t *timeline) node(n reports.Lane) {
 	l := t.lane(n.Name, "node", nodeHeight)
 	for _, stretch := range n.Stretches {
 		if !t.shown(stretch.From, stretch.Until) {
@@ -105,26 +105,26 @@ func (t *timeline) node(n reports.Lane, s *reports.Story) {
 		switch stretch.State {
 		case reports.Owned:
 			label = cmp.Or(stretch.Owner, "?")
-			class, text = "key "+ownerClass(stretch.Owner, s),
+			class, text = "key "+t.ownerClass(stretch.Owner),
 				n.Name+" holds the key of "+cmp.Or(stretch.Owner, "somebody unknown")
 		case reports.Down:
 			class, label, text = "down", "down", n.Name+" is down"
 		}
 		until := stretch.Until
-		if until >= s.Until && stretch.State == reports.Owned {
-			until = max(until, believed(stretch.Owner, s)) // the history ends before the key does
+		if until >= t.story.Until && stretch.State == reports.Owned {
+			until = max(until, t.believed(stretch.Owner)) // the history ends before the key does
 		}
 		b := t.bar(class, stretch.From, until, l.Y+3, l.H-6, label)
 		b.Text = text + fromTo(stretch.From, stretch.Until)
 		t.Bars = append(t.Bars, b)
 	}
-	t.points(n.Points, l, "", s)
+	t.points(n.Points, l, "")
 }
 
 // believed is until when a client believes in its last lease.
-func believed(client string, s *reports.Story) int64 {
+func (t *timeline) believed(client string) int64 {
 	last := int64(0)
-	for _, c := range s.Clients {
+	for _, c := range t.story.Clients {
 		for _, stretch := range c.Stretches {
 			if c.Name == client && stretch.State == reports.Holding {
 				last = max(last, stretch.Until)
@@ -134,7 +134,8 @@ func believed(client string, s *reports.Story) int64 {
 	return last
 }
 
-func (t *timeline) store(s *reports.Story) {
+func (t *timeline) store() {
+	s := t.story
 	if s.Store == nil {
 		return
 	}
@@ -142,12 +143,12 @@ func (t *timeline) store(s *reports.Story) {
 	l := t.lane("store", "store", storeHeight)
 	for _, stretch := range s.Store.Stretches {
 		if t.shown(stretch.From, stretch.Until) {
-			b := t.bar("using "+ownerClass(stretch.Owner, s), stretch.From, stretch.Until, l.Y+l.H/2-2, 4, "")
+			b := t.bar("using "+t.ownerClass(stretch.Owner), stretch.From, stretch.Until, l.Y+l.H/2-2, 4, "")
 			b.Text = stretch.Owner + " uses the store" + fromTo(stretch.From, stretch.Until)
 			t.Bars = append(t.Bars, b)
 		}
 	}
-	t.points(s.Store.Points, l, "", s)
+	t.points(s.Store.Points, l, "")
 }
 
 // reach is how far above a point of the store the client stands whose write overwrote an update;
@@ -161,14 +162,14 @@ func (t *timeline) reach(p reports.Point, at lane) float64 {
 	return 0
 }
 
-func (t *timeline) points(points []reports.Point, l lane, class string, s *reports.Story) {
+func (t *timeline) points(points []reports.Point, l lane, class string) {
 	for _, p := range points {
 		if !t.shown(p.Time, p.Time) {
 			continue
 		}
 		own := class
 		if p.Owner != "" {
-			own = ownerClass(p.Owner, s)
+			own = t.ownerClass(p.Owner)
 		}
 		t.Points = append(t.Points,
 			point{Reach: t.reach(p, l), Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,

@@ -56,9 +56,11 @@ type timeline struct {
 	LanesHeight   float64 // of all lanes together
 	AxisY         float64
 
-	scale scale
-	until int64
-	y     float64
+	story     *reports.Story
+	violation *checker.Violation // nil: of a story without one
+	scale     scale
+	until     int64
+	y         float64
 }
 
 type lane struct {
@@ -114,26 +116,26 @@ type tick struct {
 
 // draw makes the picture of a story.
 func draw(id string, s *reports.Story, v *checker.Violation, property string, end int64) *timeline {
-	until := lastOf(s, v)
-	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, until: until,
-		scale: newScale(s.From, until, edges(s, v), turns(s))}
+	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, story: s, violation: v}
+	t.until = t.lastTime()
+	t.scale = newScale(s.From, t.until, t.edges(), t.turns())
 	t.Even = t.scale.even
-	t.Title = fmt.Sprintf("Timeline of %q from %s to %s: %s", s.Key, reports.Moment(s.From), reports.Moment(until),
+	t.Title = fmt.Sprintf("Timeline of %q from %s to %s: %s", s.Key, reports.Moment(s.From), reports.Moment(t.until),
 		laneNames(s))
 	knots, _ := json.Marshal(t.scale.knots) // numbers alone always marshal
 	t.Knots = string(knots)
-	t.marks(s)
+	t.marks()
 	t.LanesTop = t.y
-	t.broken(v, property)
-	t.faults(s)
+	t.broken(property)
+	t.faults()
 	for _, c := range s.Clients {
-		t.client(c, s)
+		t.client(c)
 	}
 	t.y += gapHeight
 	for _, n := range s.Nodes {
-		t.node(n, s)
+		t.node(n)
 	}
-	t.store(s)
+	t.store()
 	t.LanesBottom, t.LanesHeight = t.y, t.y-t.LanesTop
 	if t.Broken != nil {
 		t.Broken.H = t.LanesBottom - t.Broken.Y
@@ -141,14 +143,14 @@ func draw(id string, s *reports.Story, v *checker.Violation, property string, en
 	for i := range t.Bands {
 		t.Bands[i].Y, t.Bands[i].H = t.LanesTop, t.LanesBottom-t.LanesTop
 	}
-	if end < until {
-		b := t.bar("beyond", max(end, s.From), until, t.LanesTop, t.LanesBottom-t.LanesTop, "")
+	if end < t.until {
+		b := t.bar("beyond", max(end, s.From), t.until, t.LanesTop, t.LanesBottom-t.LanesTop, "")
 		b.Text = "The history ends at " + reports.Moment(end) + ": from here on it is what the clients go on to believe"
 		t.Ending = &b
 	}
 	t.AxisY = t.y
 	t.Height = t.y + axisHeight
-	t.ticks(s)
+	t.ticks()
 	return t
 }
 
@@ -160,11 +162,11 @@ func laneNames(s *reports.Story) string {
 	return text
 }
 
-// lastOf is until when the picture goes: as the story, and on to the end of the
+// lastTime is until when the picture goes: as the story, and on to the end of the
 // beliefs that clash, if the history was over before.
-func lastOf(s *reports.Story, v *checker.Violation) int64 {
-	until := s.Until
-	if v != nil {
+func (t *timeline) lastTime() int64 {
+	s, until := t.story, t.story.Until
+	if v := t.violation; v != nil {
 		until = max(until, v.Until)
 		for _, l := range v.Leases {
 			until = max(until, l.Until)
@@ -177,11 +179,11 @@ func lastOf(s *reports.Story, v *checker.Violation) int64 {
 }
 
 // edges are the times at which something on the picture begins or ends.
-func edges(s *reports.Story, v *checker.Violation) []int64 {
+func (t *timeline) edges() []int64 {
 	var all []int64
-	lanes := append(slices.Clone(s.Clients), s.Nodes...)
-	if s.Store != nil {
-		lanes = append(lanes, *s.Store)
+	lanes := slices.Concat(t.story.Clients, t.story.Nodes)
+	if t.story.Store != nil {
+		lanes = append(lanes, *t.story.Store)
 	}
 	for _, l := range lanes {
 		for _, stretch := range l.Stretches {
@@ -191,10 +193,10 @@ func edges(s *reports.Story, v *checker.Violation) []int64 {
 			all = append(all, p.Time)
 		}
 	}
-	for _, f := range s.Faults {
+	for _, f := range t.story.Faults {
 		all = append(all, f.From, f.Until)
 	}
-	if v != nil {
+	if v := t.violation; v != nil {
 		all = append(all, v.From, v.Until)
 	}
 	// Hundreds of edges are the traffic of a workload: they need no room.
@@ -204,12 +206,11 @@ func edges(s *reports.Story, v *checker.Violation) []int64 {
 	return all
 }
 
-func turns(s *reports.Story) []int64 {
-	var all []int64
-	for _, m := range s.Marks {
-		all = append(all, m.Time)
+func (t *timeline) turns() (times []int64) {
+	for _, m := range t.story.Marks {
+		times = append(times, m.Time)
 	}
-	return all
+	return times
 }
 
 // bar is a stretch of time on the picture.
@@ -226,7 +227,8 @@ func (t *timeline) shown(from, until int64) bool { return until >= t.From && fro
 
 // marks are the numbered turns, in two rows. One that would cover another moves
 // aside, and a stem leads from it to its moment.
-func (t *timeline) marks(s *reports.Story) {
+func (t *timeline) marks() {
+	s := t.story
 	last := [2]float64{-roomy, -roomy}
 	rows := make([]int, len(s.Marks))
 	for i, m := range s.Marks {
@@ -264,7 +266,8 @@ func sentenceCase(text string) string {
 	return text
 }
 
-func (t *timeline) broken(v *checker.Violation, property string) {
+func (t *timeline) broken(property string) {
+	v := t.violation
 	if v == nil {
 		return
 	}
@@ -297,8 +300,8 @@ func (t *timeline) lane(name, kind string, height float64) lane {
 }
 
 // ownerClass gives a client its colour and pattern: six, then from the first.
-func ownerClass(client string, s *reports.Story) string {
-	i := slices.Index(s.Everyone, client)
+func (t *timeline) ownerClass(client string) string {
+	i := slices.Index(t.story.Everyone, client)
 	if i < 0 {
 		return "nobody"
 	}
@@ -309,7 +312,7 @@ func ownerClass(client string, s *reports.Story) string {
 const owners = 6
 
 // ticks label the turns of a story where there is room, or else round times.
-func (t *timeline) ticks(s *reports.Story) {
+func (t *timeline) ticks() {
 	var times []int64
 	if t.Even {
 		step := reports.RoundStep(float64(t.until-t.From) * tickRoom * 1.4 / plotWidth)
@@ -317,7 +320,7 @@ func (t *timeline) ticks(s *reports.Story) {
 			times = append(times, at)
 		}
 	} else {
-		times = append(turns(s), t.until)
+		times = append(t.turns(), t.until)
 	}
 	last := -tickRoom * 1.0
 	for _, at := range times {
