@@ -56,7 +56,7 @@ func (s *Space) Draw(seed uint64) *Schedule {
 	return d.out
 }
 
-// generator has drawn who there is and which faults there may be, and nothing else yet.
+// drawer has drawn who there is and which faults there may be, and nothing else yet.
 func (s *Space) drawer(seed uint64) *generator {
 	d := &generator{Rand: rand.New(rand.NewPCG(seed, 0x10c4)), space: s}
 	d.setting()

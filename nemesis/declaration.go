@@ -139,7 +139,7 @@ func (d *Declaration) Targets() Targets {
 	return t
 }
 
-// Random is what a schedule can aim the fault at.
+// RandomTargets is what a schedule can aim the fault at.
 func (d *Declaration) RandomTargets() Targets { return cmp.Or(d.Draw.Targets, d.Targets()) }
 
 // EffectOn is what the fault does to a target of a run on these servers, nil if it cannot
@@ -167,7 +167,7 @@ func (d *Declaration) HasClass(class history.Class) bool {
 	return slices.ContainsFunc(d.effects(), func(e *Effect) bool { return e.Class == class })
 }
 
-// IsFault reports whether the fault breaks something, and does not only end what
+// Breaks reports whether the fault breaks something, and does not only end what
 // others did.
 func (d *Declaration) Breaks() bool { return d.effects()[0].Class.IsFault() }
 

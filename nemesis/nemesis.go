@@ -28,7 +28,7 @@ type Fault struct {
 	Part      cluster.Part      // hold, lose, drop
 	Count     int               // hold, lose, drop
 	Duration  time.Duration     // rewrite
-	// Setting marks a fault as part of the scenario's setting.
+	// Background marks a fault as part of the scenario's setting.
 	Background bool
 
 	random       bool  // by a schedule

@@ -17,7 +17,7 @@ type Words struct {
 	Begin       func(history.Fault) string // what happens: "n1 is killed (SIGKILL)"
 	End         func(history.Fault) string // what its end is, of a fault that has one: "n1 runs on"
 	Past        string                     // what had happened to one target: "was killed"
-	// Setting is how a scenario's setting is told of one client's links to nodes,
+	// Background is how a scenario's setting is told of one client's links to nodes,
 	// of faults that can be part of it: "c1 cannot reach n2".
 	Background func(client, nodes string, f history.Fault) string
 }
@@ -35,7 +35,7 @@ type Instruction struct {
 	Count     int
 }
 
-// Instruction says what a kind of fault is to do, and whether there is such a kind.
+// InstructionText says what a kind of fault is to do, and whether there is such a kind.
 func InstructionText(kind string, o Instruction) (text string, known bool) {
 	d := Find(kind)
 	if d == nil {
@@ -44,7 +44,7 @@ func InstructionText(kind string, o Instruction) (text string, known bool) {
 	return d.Words.Instruction(o) + directionText(o.Direction), true
 }
 
-// Begin says what a fault did to its targets when it began.
+// BeginText says what a fault did to its targets when it began.
 func BeginText(f history.Fault) string {
 	if d := Find(f.Kind); d != nil {
 		return d.Words.Begin(f) + directionText(cluster.Direction(f.Requested["direction"]))
@@ -57,7 +57,7 @@ func BeginText(f history.Fault) string {
 	return strings.TrimSpace(f.Kind+" "+targetList(f)) + wording.Prefix(": ", strings.Join(measured, ", "))
 }
 
-// End says what the end of a fault is.
+// EndText says what the end of a fault is.
 func EndText(f history.Fault) string {
 	if d := Find(f.Kind); d != nil && d.Words.End != nil {
 		return d.Words.End(f)
@@ -104,7 +104,7 @@ func targetText(sentence string) func(history.Fault) string {
 // targetList names a fault's targets.
 func targetList(f history.Fault) string { return wording.List(f.Targets) }
 
-// isOrAre agrees with a fault's targets, and s is the ending of their verb.
+// isOrAre agrees with a fault's targets, and verbEnding is that of their verb.
 func isOrAre(f history.Fault) string {
 	if len(f.Targets) > 1 {
 		return "are"

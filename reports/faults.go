@@ -13,7 +13,6 @@ import (
 // ends where it begins.
 type Band struct {
 	From, Until int64
-	Event       int // that began it
 	Kind        string
 	Targets     []string
 	Text        string
@@ -29,16 +28,15 @@ func bands(events []history.Event, end int64) []Band {
 			ends[e.Fault.ID] = e.Time
 		}
 	}
-	for i, e := range events {
+	for _, e := range events {
 		if e.Type != history.TypeFault || e.Fault == nil || e.Fault.Background || e.Fault.Phase == history.PhaseEnd {
 			continue
 		}
-		b := Band{From: e.Time, Until: e.Time, Event: i, Kind: e.Fault.Kind, Targets: slices.Clone(e.Fault.Targets)}
+		b := Band{From: e.Time, Until: e.Time, Kind: e.Fault.Kind, Targets: slices.Clone(e.Fault.Targets)}
 		if e.Fault.Phase == history.PhaseBegin {
+			b.Until = max(end, e.Time)
 			if until, ended := ends[e.Fault.ID]; ended {
 				b.Until = until
-			} else {
-				b.Until = max(end, e.Time)
 			}
 		}
 		if n := len(all); n > 0 && all[n-1].Kind == b.Kind && all[n-1].From == b.From && all[n-1].Until == b.Until {

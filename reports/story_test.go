@@ -112,37 +112,23 @@ func TestSettingsAreToldOnceAndTogether(t *testing.T) {
 	}}).Tell(nil)
 	require.Equal(t, []string{"c1 cannot reach n4 and n5"}, story.Settings)
 	require.Equal(t, []Mark{{Time: 5, Event: 2, Process: "c2-n1", Text: "the links c2-n1 and c2-n2 are cut"}}, story.Marks)
-	band := Band{From: 5, Until: 5, Event: 2, Kind: "cut", Targets: []string{"c2-n1", "c2-n2"}, Text: "cut c2-n1 and c2-n2"}
+	band := Band{From: 5, Until: 5, Kind: "cut", Targets: []string{"c2-n1", "c2-n2"}, Text: "cut c2-n1 and c2-n2"}
 	require.Equal(t, []Band{band}, story.Faults)
 }
 
+// What package nemesis says of faults is told here where it did not take effect, and of a kind that it does not know.
 func TestFaultText(t *testing.T) {
-	tests := []struct {
-		fault history.Fault
-		want  string
-	}{
-		{history.Fault{Kind: "kill", Targets: []string{"n1", "n2", "n3"}, Effective: true}, "n1, n2 and n3 are killed (SIGKILL)"},
-		{history.Fault{Kind: "power-loss", Targets: []string{"n3"}, Effective: true, Measured: map[string]string{"lost": "97 bytes"}},
-			"the power of n3 fails: lost 97 bytes"},
-		{history.Fault{Kind: "clock", Targets: []string{"n3"}, Effective: true,
-			Requested: map[string]string{"jump": "1s"}, Measured: map[string]string{"rate": "1", "jump": "1.01s"}},
-			"the clock of n3 jumps forward by 1.01 s"},
-		{history.Fault{Kind: "clock", Targets: []string{"n1", "n2"}, Effective: true,
-			Requested: map[string]string{"jump": "-2s", "rate": "1.2"}},
-			"the clocks of n1 and n2 jump back by 2 s and run at 1.2 times the true rate"},
-		{history.Fault{Kind: "pause", Targets: []string{"c1"}}, "c1 is paused (SIGSTOP), but it did not take effect"},
-		{history.Fault{Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd, Effective: true,
-			Measured: map[string]string{"stopped for": "1.02359s"}}, "c1 resumes after a pause of 1.02 s"},
-		{history.Fault{Kind: "hold", Targets: []string{"c1-n1"}, Effective: true,
-			Requested: map[string]string{"command": "SET", "part": "reply", "times": "1"}},
-			"on the link c1-n1 the reply to the next SET will be held back"},
-		{history.Fault{Kind: "delay", Targets: []string{"c1-n1"}, Effective: true,
-			Requested: map[string]string{"by": "40ms", "direction": "to-node"}}, "the link c1-n1 is delayed by 40 ms, towards the node only"},
-		{history.Fault{Kind: "full-disk", Targets: []string{"n1"}, Effective: true, Measured: map[string]string{"free": "0 bytes"}},
-			"full-disk n1: free 0 bytes"},
-	}
-	for _, tt := range tests {
-		require.Equal(t, tt.want, faultText(tt.fault, tt.fault.Targets))
+	for want, fault := range map[string]history.Fault{
+		"n1, n2 and n3 are killed (SIGKILL)":                 {Kind: "kill", Targets: []string{"n1", "n2", "n3"}, Effective: true},
+		"c1 is paused (SIGSTOP), but it did not take effect": {Kind: "pause", Targets: []string{"c1"}},
+		"c1 resumes after a pause of 1.02 s": {Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd, Effective: true,
+			Measured: map[string]string{"stopped for": "1.02359s"}},
+		"the link c1-n1 is delayed by 40 ms, towards the node only": {Kind: "delay", Targets: []string{"c1-n1"}, Effective: true,
+			Requested: map[string]string{"by": "40ms", "direction": "to-node"}},
+		"full-disk n1: free 0 bytes": {Kind: "full-disk", Targets: []string{"n1"}, Effective: true,
+			Measured: map[string]string{"free": "0 bytes"}},
+	} {
+		require.Equal(t, want, faultText(fault, fault.Targets))
 	}
 }
 

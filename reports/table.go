@@ -30,20 +30,20 @@ var answerStyles = map[suite.Answer]terminal.Style{
 	suite.NotApplicable: terminal.Faint,
 }
 
-// verdictSigns are how verdicts are abbreviated.
-var verdictSigns = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
+// VerdictSigns are how verdicts are abbreviated; none is told by its colour alone.
+var VerdictSigns = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
 
 var verdictStyles = map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red,
 	history.Inconclusive: terminal.Yellow}
 
 func colouredSign(verdict string, screen terminal.Screen) string {
-	return screen.Style(verdictSigns[verdict], verdictStyles[verdict])
+	return screen.Style(VerdictSigns[verdict], verdictStyles[verdict])
 }
 
 // key explains a table's signs, and what more there is in it.
 func key(screen terminal.Screen, more string) string {
 	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   %s",
-		verdictSigns[history.Holds], verdictSigns[history.Violated], verdictSigns[history.Inconclusive], more)
+		VerdictSigns[history.Holds], VerdictSigns[history.Violated], VerdictSigns[history.Inconclusive], more)
 	return strings.Join(terminal.Hanging("", text, screen.Width), "\n")
 }
 
@@ -210,7 +210,7 @@ func verdictCell(row *Row, screen terminal.Screen) string {
 	case row.Standing == suite.HarnessError:
 		return "none: the harness failed"
 	}
-	return verdictSigns[row.noneViolated()] + " nothing violated"
+	return VerdictSigns[row.noneViolated()] + " nothing violated"
 }
 
 // noneViolated is the verdict to show of a row that names no property and

@@ -3,7 +3,6 @@ package reports
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,15 +32,12 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 2}
+	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 2, Events: true}
 	jobs, err := o.Jobs(all)
 	if err != nil {
 		return nil, err
 	}
 	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !breaks(j) })
-	if o.Out, err = temporary(); err != nil {
-		return nil, err
-	}
 	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	if err != nil {
 		return nil, err
@@ -51,7 +47,7 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 		if t.Skipped != "" {
 			continue
 		}
-		h, err := OpenHistory(filepath.Join(o.Out, t.History))
+		h, err := NewHistory(t.Events)
 		if err != nil {
 			return nil, err
 		}

@@ -60,7 +60,7 @@ func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
 	}
-	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", verdictSigns[j.Got], terminal.Clean(j.Property), j.Got,
+	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", VerdictSigns[j.Got], terminal.Clean(j.Property), j.Got,
 		expected), style))
 	if r.Reason != "" {
 		p.Hang("    ", r.Reason)
@@ -73,7 +73,7 @@ func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
 // maxFindings is how many of the traffic's findings are told.
 const maxFindings = 3
 
-// traffic tells what the raw events on the links show: see package checker/traffic.
+// printTraffic tells what the raw events on the links show: see package checker/traffic.
 func printTraffic(p *terminal.Page, t *traffic.Report) {
 	if t.Judged+t.Unjudged == 0 {
 		return
@@ -86,7 +86,7 @@ func printTraffic(p *terminal.Page, t *traffic.Report) {
 	if t.Count > 0 {
 		told = Plural(t.Count, "finding")
 	}
-	p.Line(verdictSigns[mark] + " traffic: " + told)
+	p.Line(VerdictSigns[mark] + " traffic: " + told)
 	figures := fmt.Sprintf("%s judged, %s compared with the replies", fmt.Sprint(t.Judged, " commands and looks"),
 		fmt.Sprint(t.Believed, " grants and extensions"))
 	if t.Unjudged > 0 {

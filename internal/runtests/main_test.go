@@ -172,19 +172,6 @@ func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
 	}
 }
 
-func TestPackagesThatWaitInRealTime(t *testing.T) {
-	waiting, busy := part([]string{
-		"example.org/lockproof/checker", "example.org/lockproof/cmd/lockproof", "example.org/lockproof/harness/cluster/docker", "example.org/lockproof/harness/cluster/local",
-		"example.org/lockproof/harness/cluster/virtual/bubble", "example.org/lockproof/harness/history", "example.org/lockproof/harness/suite", "example.org/lockproof/nemesiser",
-	})
-	require.Equal(t, []string{
-		"example.org/lockproof/harness/cluster/docker", "example.org/lockproof/cmd/lockproof", "example.org/lockproof/harness/cluster/local", "example.org/lockproof/harness/suite",
-	}, waiting, "the one that makes the image is the first")
-	require.Equal(t, []string{
-		"example.org/lockproof/checker", "example.org/lockproof/harness/cluster/virtual/bubble", "example.org/lockproof/harness/history", "example.org/lockproof/nemesiser",
-	}, busy)
-}
-
 // What keeps processors busy in a package that waits is a call of its own, and each
 // test is in one of the two; not where the caller chooses the tests.
 func TestBusyTestsOfPackagesThatWait(t *testing.T) {

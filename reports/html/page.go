@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"example.org/lockproof/checker"
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports"
 	"example.org/lockproof/scenarios"
@@ -20,7 +19,7 @@ import (
 var files embed.FS
 
 var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
-	"sign": func(verdict string) string { return signs[verdict] },
+	"sign": func(verdict string) string { return reports.VerdictSigns[verdict] },
 	"half": func(x float64) float64 { return x / 2 },
 	"add":  func(a, b float64) float64 { return a + b },
 
@@ -45,11 +44,6 @@ func asset(name string) []byte {
 		panic(err) // it is embedded
 	}
 	return data
-}
-
-// signs go with each verdict, which is never told by its colour alone.
-var signs = map[string]string{
-	history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?",
 }
 
 // view is what the page shows.
