@@ -96,11 +96,7 @@ func (r *Report) Answers() []AnswerGroup {
 func (r *Row) undecidedReason(why string) string {
 	for _, result := range r.First().Results {
 		if result.Verdict == history.Inconclusive && result.Reason != "" && r.First().Expect[result.Property] != "" {
-			reason := strings.TrimPrefix(result.Reason, string(result.Cause)+": ")
-			if _, unmet, step := strings.Cut(reason, ": unmet: "); step { // the same in another step is the same
-				return unmet
-			}
-			return reason
+			return strings.TrimPrefix(result.Reason, string(result.Cause)+": ")
 		}
 	}
 	return why

@@ -184,7 +184,7 @@ func (c *clientGroup) handleTimeout(name, what string, limit time.Duration) erro
 	if err := c.Kill(name); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s, whose caller had given up, had not returned after %v", errPrecondition, name, limit)
+	return preconditionErrorf("%s, whose caller had given up, had not returned after %v", name, limit)
 }
 
 // firstFailure gives the first error of a client that is none of its lock's.

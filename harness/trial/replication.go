@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,7 +28,7 @@ func (r *run) awaitSync(ctx context.Context, replica string, within time.Duratio
 		r.recordNode(replica, behind)
 		return true, nil
 	}, func() error {
-		return fmt.Errorf("%w: %s had not every write of %s within %v", errPrecondition, replica, master, within)
+		return preconditionErrorf("%s had not every write of %s within %v", replica, master, within)
 	})
 }
 
@@ -51,8 +50,11 @@ func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Du
 		}
 		return known, err
 	}, func() error {
-		return errors.Join(fmt.Errorf("%w: %s had not been made the master within %v", errPrecondition, replica, within),
-			lookErr)
+		text := fmt.Sprintf("%s had not been made the master within %v", replica, within)
+		if lookErr != nil {
+			text += ": " + lookErr.Error()
+		}
+		return preconditionError(text)
 	})
 }
 

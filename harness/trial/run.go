@@ -62,11 +62,12 @@ func (r *run) notePrecondition(err error) error {
 	if errors.Is(err, errClientFailed) {
 		return nil
 	}
-	if !errors.Is(err, errPrecondition) {
+	unmet, is := errors.AsType[preconditionError](err)
+	if !is {
 		return err
 	}
 	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote,
-		Reason: history.ReasonPreconditionFailed, Text: err.Error()})
+		Reason: history.ReasonPreconditionFailed, Text: string(unmet)})
 	return nil
 }
 

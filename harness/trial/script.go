@@ -2,7 +2,6 @@ package trial
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,9 +14,15 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// errPrecondition says that a step did not come out as the scenario needs it: the run
-// shows nothing, but nothing is broken.
-var errPrecondition = errors.New("unmet")
+// preconditionError says what of a step did not come out as the scenario needs it: the run
+// shows nothing, but nothing is broken. The same in another step is the same.
+type preconditionError string
+
+func (e preconditionError) Error() string { return string(e) }
+
+func preconditionErrorf(format string, args ...any) error {
+	return preconditionError(fmt.Sprintf(format, args...))
+}
 
 // pending is a client operation that the script has not waited for.
 type pending struct {
@@ -164,7 +169,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 			want = must
 		}
 		if want != "" && string(msg.Outcome) != want {
-			return fmt.Errorf("%w: %s's %s had to %s, and %s", errPrecondition, name, p.step.Verb,
+			return preconditionErrorf("%s's %s had to %s, and %s", name, p.step.Verb,
 				outcomes[history.Type(want)].had, outcomes[msg.Outcome].did)
 		}
 	}
@@ -249,7 +254,7 @@ func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
 			received, answered := r.cluster.Link(link.From, link.To).Count(command)
 			return s.Has == "answered" && answered > before[1] || s.Has == "received" && received > before[0], nil
 		}, func() error {
-			return fmt.Errorf("%w: %s had not %s %s's %s within %v", errPrecondition, link.To, s.Has, link.From, command, within)
+			return preconditionErrorf("%s had not %s %s's %s within %v", link.To, s.Has, link.From, command, within)
 		})
 		if err != nil {
 			return err
