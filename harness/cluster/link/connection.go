@@ -2,7 +2,6 @@ package link
 
 import (
 	"net"
-	"sync"
 )
 
 // Indices of the directions.
@@ -17,9 +16,8 @@ type connection struct {
 	number         int
 	client, server net.Conn
 	flows          [2]*flow
-	ends           int // directions not over yet; the link's lock guards it
+	ends           int // directions not over yet
 
-	mu           sync.Mutex
 	awaiting     []*exchange // commands that the node has got and not answered
 	queued       []*exchange // those of a transaction
 	clientClosed bool        // the client has closed its end
@@ -51,8 +49,6 @@ func (c *connection) closeBoth() {
 
 // asked notes that a command was passed on to the node.
 func (c *connection) asked(x *exchange) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.awaiting = append(c.awaiting, x)
 	c.subscribed = c.subscribed || subscribes(x.command.Name)
 }
@@ -60,8 +56,6 @@ func (c *connection) asked(x *exchange) {
 // answered gives the command that a message from the node is the reply to: Redis answers the
 // commands of one connection in order. It is nil if it answers none.
 func (c *connection) answered(data []byte) *exchange {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if len(c.awaiting) == 0 {
 		return nil
 	}
@@ -79,8 +73,6 @@ func (c *connection) answered(data []byte) *exchange {
 // over notes that a side has closed its end. A node that does so before the client
 // may be gone, and comes back without its scripts.
 func (c *connection) over(direction int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if direction == toNode {
 		c.clientClosed = true
 	} else if !c.clientClosed {

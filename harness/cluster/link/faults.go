@@ -18,59 +18,54 @@ func ways(d cluster.Direction) []int {
 	return []int{toNode, toClient}
 }
 
+// each does something to the flows of a direction; what is due then goes on.
+func (l *Link) each(way int, do func(*flow)) {
+	for _, c := range l.inOrder() {
+		do(c.flows[way])
+		c.flows[way].schedule()
+	}
+}
+
 // Cut holds all traffic of a direction until Heal. Under TCP a partition does
 // not lose bytes: what was sent into it is sent again, and arrives after it.
 // Cuts add up: a link that was cut twice wants to be healed twice.
 func (l *Link) Cut(d cluster.Direction) error {
-	l.faults.Lock()
-	defer l.faults.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, way := range ways(d) {
-		if l.cuts[way]++; l.cuts[way] == 1 {
-			l.each(way, func(f *flow) { f.hold(true) })
-		}
+		l.cuts[way]++
 	}
 	return nil
 }
 
 // Heal ends a Cut; what was held goes on at once.
 func (l *Link) Heal(d cluster.Direction) error {
-	l.faults.Lock()
-	defer l.faults.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, way := range ways(d) {
 		if l.cuts[way] == 0 {
 			return fmt.Errorf("link %s is not cut", l.Name())
 		}
-		if l.cuts[way]--; l.cuts[way] == 0 {
-			l.each(way, func(f *flow) { f.hold(false) })
-		}
+		l.cuts[way]--
+		l.each(way, func(*flow) {})
 	}
 	return nil
 }
 
 // Delay adds a one-way delay, in whole milliseconds; 0 removes it.
 func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
-	by = max(0, by.Truncate(time.Millisecond))
-	l.faults.Lock()
-	defer l.faults.Unlock()
-	for _, way := range ways(d) {
-		if l.delays[way] != by {
-			l.delays[way] = by
-			l.each(way, func(f *flow) { f.slow(by) })
-		}
-	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.setDelay(d, max(0, by.Truncate(time.Millisecond)))
 	return nil
 }
 
-// reset ends every fault, so that connections can end.
-func (l *Link) reset() {
-	l.faults.Lock()
-	l.cuts, l.delays = [2]int{}, [2]time.Duration{}
-	for _, way := range ways(cluster.Both) {
-		l.each(way, func(f *flow) {
-			f.hold(false)
-			f.slow(0)
-		})
+// setDelay sets the delay of messages that set out from now on; those that one delayed go on at once.
+func (l *Link) setDelay(d cluster.Direction, by time.Duration) {
+	for _, way := range ways(d) {
+		if l.delays[way] != by {
+			l.delays[way] = by
+			l.each(way, (*flow).hurry)
+		}
 	}
-	l.faults.Unlock()
-	l.LetGo()
 }

@@ -3,7 +3,6 @@ package link
 import (
 	"bytes"
 	"net"
-	"sync"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -21,7 +20,6 @@ type flow struct {
 	timer     *scheduler.Timer // in memory: passes on what falls due
 	wake      chan struct{}    // over TCP: something has changed
 
-	mu       sync.Mutex
 	raw      bool // not RESP, or not ours: passed on as it is
 	partial  []byte
 	messages int
@@ -30,8 +28,6 @@ type flow struct {
 	dead     bool // a message was lost here, and with it all that follow
 	ended    bool // nothing more will come in
 
-	cut   bool
-	delay time.Duration
 	under []chunk // under way: recorded, and not arrived
 	over  bool    // the last of them is the end of the stream
 }
@@ -53,11 +49,10 @@ type chunk struct {
 	counted bool
 }
 
-// newFlow makes a flow of a connection to one end, with the faults that its link has. The link's faults are locked.
+// newFlow makes a flow of a connection to one end.
 func newFlow(c *connection, direction int, to net.Conn) *flow {
 	l := c.link
-	f := &flow{conn: c, direction: direction, raw: l.cfg.Opaque, cut: l.cuts[direction] > 0, delay: l.delays[direction],
-		wake: make(chan struct{}, 1)}
+	f := &flow{conn: c, direction: direction, raw: l.cfg.Opaque, wake: make(chan struct{}, 1)}
 	f.to = end{to, f}
 	if l.cfg.Direct != nil {
 		f.timer = l.cfg.Direct.NewTimer(scheduler.Key{Class: scheduler.Arrival, A: l.cfg.Order, B: c.number,
@@ -73,8 +68,8 @@ var _ Sink = (*flow)(nil)
 
 // change changes something, and sees to it that what is due then goes on.
 func (f *flow) change(what func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.conn.link.mu.Lock()
+	defer f.conn.link.mu.Unlock()
 	what()
 	f.schedule()
 }
@@ -152,11 +147,11 @@ func (f *flow) command(m *message) {
 	f.admit(m, l.match(m.ask, cluster.PartCommand))
 }
 
-// admit queues a message and does to it what an intercept has ordered, unless all was let go in the meantime.
-func (f *flow) admit(m *message, o order) {
-	if o.of != nil && o.letGoes == f.conn.link.releases.Load() {
-		o.of.affected.add()
-		switch o.of.Action {
+// admit queues a message and does to it what an intercept has ordered, if one has.
+func (f *flow) admit(m *message, i *intercept) {
+	if i != nil {
+		i.affected = append(i.affected, time.Now())
+		switch i.Action {
 		case cluster.Hold:
 			m.held = true
 		case cluster.Lose:
@@ -175,33 +170,14 @@ func (f *flow) push(m *message) {
 	}
 }
 
-// letGo frees what an intercept holds and says how many messages that were.
-func (f *flow) letGo() (held int) {
-	f.change(func() {
-		for _, m := range f.queue {
-			if m.held {
-				m.held, m.due = false, time.Now()
-				held++
-			}
-		}
-	})
-	return held
+// hurry lets what a delay holds go on at once.
+func (f *flow) hurry() {
+	for i := range f.under {
+		f.under[i].due = time.Now()
+	}
 }
 
-// hold begins a cut, or ends it: what it held goes on at once.
-func (f *flow) hold(on bool) {
-	f.change(func() { f.cut = on })
-}
-
-// slow sets the delay of messages that set out from now on; those that one delayed go on at once.
-func (f *flow) slow(by time.Duration) {
-	f.change(func() {
-		for i := range f.under {
-			f.under[i].due = time.Now()
-		}
-		f.delay = by
-	})
-}
+func (f *flow) isCut() bool { return f.conn.link.cuts[f.direction] > 0 }
 
 // due is when something goes on next, as far as that is known.
 func (f *flow) due() (at time.Time, known bool) {
@@ -211,7 +187,7 @@ func (f *flow) due() (at time.Time, known bool) {
 	if f.drained() {
 		at, known = time.Now(), true
 	}
-	if len(f.under) > 0 && !f.cut && (!known || f.under[0].due.Before(at)) {
+	if len(f.under) > 0 && !f.isCut() && (!known || f.under[0].due.Before(at)) {
 		at, known = f.under[0].due, true
 	}
 	return at, known
@@ -234,16 +210,16 @@ func (f *flow) schedule() {
 
 // pass lets what is due go on, and one message arrive.
 func (f *flow) pass() {
-	f.change(func() {
-		c, arrives := f.next()
-		switch {
-		case !arrives:
-		case c.data == nil:
-			_ = f.to.Close() // it has no error
-		default:
-			_, _ = f.to.Write(c.data) // nor has this
-		}
-	})
+	var c chunk
+	var arrives bool
+	f.change(func() { c, arrives = f.next() })
+	switch {
+	case !arrives:
+	case c.data == nil:
+		_ = f.to.Close() // it has no error
+	default:
+		_, _ = f.to.Write(c.data) // nor has this
+	}
 }
 
 // next lets what is due set out, and gives what arrives, if something does.
@@ -252,9 +228,11 @@ func (f *flow) next() (c chunk, arrives bool) {
 	for len(f.queue) > 0 && !f.queue[0].held && time.Until(f.queue[0].due) <= 0 {
 		m, now := f.queue[0], time.Now()
 		f.queue = f.queue[1:]
-		f.under = append(f.under, chunk{data: m.data, due: now.Add(f.delay), left: now, counted: !m.end})
+		f.under = append(f.under, chunk{data: m.data, due: now.Add(l.delays[f.direction]), left: now, counted: !m.end})
 		if !m.end {
-			l.gauges[f.direction].setOut()
+			for _, m := range l.meters[f.direction] {
+				m.setOut()
+			}
 		}
 		if m.ask != nil {
 			l.reached(m.ask)
@@ -265,12 +243,14 @@ func (f *flow) next() (c chunk, arrives bool) {
 		f.over = true
 		f.under = append(f.under, chunk{due: time.Now()})
 	}
-	if len(f.under) == 0 || f.cut || time.Until(f.under[0].due) > 0 {
+	if len(f.under) == 0 || f.isCut() || time.Until(f.under[0].due) > 0 {
 		return chunk{}, false
 	}
 	c, f.under = f.under[0], f.under[1:]
 	if c.counted {
-		l.gauges[f.direction].passed(c.left)
+		for _, m := range l.meters[f.direction] {
+			m.passed(c.left)
+		}
 	}
 	return c, true
 }

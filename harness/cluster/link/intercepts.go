@@ -3,7 +3,6 @@ package link
 import (
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -15,41 +14,7 @@ type intercept struct {
 	cluster.Intercept
 	number   int // of all on the link, from 0
 	left     int
-	letGoes  int64 // how often all had been let go before it
-	affected affectedMessages
-}
-
-// affectedMessages are the messages that an intercept has been done to.
-type affectedMessages struct {
-	mu    sync.Mutex
-	times []time.Time
-}
-
-// add notes one that has set out now.
-func (e *affectedMessages) add() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.times = append(e.times, time.Now())
-}
-
-// removeLast forgets the last one. There is none if all was let go before the message was queued.
-func (e *affectedMessages) removeLast() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.times = e.times[:max(0, len(e.times)-1)]
-}
-
-func (e *affectedMessages) read() cluster.Traffic {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return cluster.Traffic{Messages: len(e.times), First: slices.Clone(e.times[:min(len(e.times), cluster.FirstMessages)])}
-}
-
-// order is what an intercept does to one message; of none, nothing. All may be let go
-// between that and when the message is queued: then the order is void.
-type order struct {
-	of      *intercept
-	letGoes int64 // how often all was let go before
+	affected []time.Time // when the messages set out that it has been done to
 }
 
 // Intercept does something to the next commands that match; the function that it
@@ -61,53 +26,59 @@ func (l *Link) Intercept(i cluster.Intercept) (met func() cluster.Traffic, err e
 	i.Command = canonical(i.Command)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := &intercept{Intercept: i, number: l.placed, left: max(i.Times, 1), letGoes: l.releases.Load()}
+	one := &intercept{Intercept: i, number: l.placed, left: max(i.Times, 1)}
 	l.placed++
 	l.intercepts = append(l.intercepts, one)
-	return one.affected.read, nil
+	return func() cluster.Traffic {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		count := len(one.affected)
+		return cluster.Traffic{Messages: count, First: slices.Clone(one.affected[:min(count, cluster.FirstMessages)])}
+	}, nil
 }
 
 // LetGo passes on what is being held and forgets every intercept.
 func (l *Link) LetGo() (held int, err error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.letGo(), nil
+}
+
+func (l *Link) letGo() (held int) {
 	l.intercepts = nil
-	l.releases.Add(1) // before a flow is looked at: what it gets from now on is not held
-	open := l.inOrder()
-	l.mu.Unlock()
-	for _, c := range open {
-		for _, f := range c.flows {
-			held += f.letGo()
-		}
+	for _, way := range ways(cluster.Both) {
+		l.each(way, func(f *flow) {
+			for _, m := range f.queue {
+				if m.held {
+					m.held, m.due = false, time.Now()
+					held++
+				}
+			}
+		})
 	}
-	return held, nil
+	return held
 }
 
 // match finds what is to be done to a part of an exchange, and counts it off. What was
 // placed after the command had set out is not about it.
-func (l *Link) match(x *exchange, part cluster.Part) order {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for n, i := range l.intercepts {
+func (l *Link) match(x *exchange, part cluster.Part) *intercept {
+	for _, i := range l.intercepts {
 		named, done := i.Command == canonical(x.command.Name), x.deed != "" && i.Command == x.deed
-		if i.Part != part || i.number >= x.placed || !named && !done {
+		if i.left == 0 || i.Part != part || i.number >= x.placed || !named && !done {
 			continue
 		}
-		if i.left--; i.left == 0 {
-			l.intercepts = append(l.intercepts[:n:n], l.intercepts[n+1:]...)
-		}
+		i.left--
 		if done && part == cluster.PartCommand {
 			x.met = i
 		}
-		return order{i, l.releases.Load()}
+		return i
 	}
-	return order{}
+	return nil
 }
 
 // matchEffect tells what a command that sets out is to do. Of one that names a script
 // nobody knows that before the node is known to have it.
 func (l *Link) matchEffect(x *exchange) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	x.placed = l.placed
 	c := &x.command
 	if c.Name != "EVALSHA" || l.cfg.Scripts.knows(l.cfg.Node, c.digest) {
@@ -115,8 +86,7 @@ func (l *Link) matchEffect(x *exchange) {
 	}
 }
 
-// owns says whether a key was last given to the client with that token. The caller
-// holds the lock.
+// owns says whether a key was last given to the client with that token.
 func (l *Link) owns(key, token string) bool {
 	own, found := l.own[key]
 	return found && own == token
@@ -125,14 +95,12 @@ func (l *Link) owns(key, token string) bool {
 // reached counts and records a command as it is handed to the node.
 func (l *Link) reached(x *exchange) {
 	x.command.resolve(l.cfg.Scripts)
-	l.mu.Lock()
 	l.serial++
 	x.serial = l.serial
 	l.counter(canonical(x.command.Name)).received++
 	if x.deed != "" {
 		l.counter(x.deed).received++
 	}
-	l.mu.Unlock()
 	l.recorded(x, nil)
 }
 
@@ -149,8 +117,6 @@ func (l *Link) replied(x *exchange, r reply) {
 	if c.Effect == history.EffectDelete && c.digest == "" && r.integer > 0 && r.integer <= int64(len(c.others)) {
 		c.unmodelled(append([]string{c.Key}, c.others...))
 	}
-	done := c.done(r)
-	l.mu.Lock()
 	l.counter(canonical(c.Name)).answered++
 	if r.unknownScript() {
 		l.undo(x)
@@ -164,30 +130,26 @@ func (l *Link) replied(x *exchange, r reply) {
 			l.counter(x.deed).answered++
 		}
 	}
-	if done {
+	if c.done(r) {
 		l.changed(c)
 	}
-	l.mu.Unlock()
 	l.recorded(x, &r)
 }
 
 // undo takes back what was said of a command that the node did not know: the one that
-// follows it is meant. The caller holds the lock.
+// follows it is meant.
 func (l *Link) undo(x *exchange) {
 	if x.deed != "" {
 		l.counter(x.deed).received--
 		x.deed = ""
 	}
-	if x.met == nil {
-		return
-	}
-	x.met.affected.removeLast()
-	if x.met.left++; x.met.left == 1 && x.met.letGoes == l.releases.Load() {
-		l.intercepts = append(l.intercepts, x.met)
+	if i := x.met; i != nil {
+		i.left++
+		i.affected = i.affected[:len(i.affected)-1]
 	}
 }
 
-// changed notes whose a key is, as a node has said. The caller holds the lock.
+// changed notes whose a key is, as a node has said.
 func (l *Link) changed(c *command) {
 	switch c.does(l.owns) {
 	case cluster.Take, cluster.Extend:

@@ -5,7 +5,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -41,16 +40,13 @@ type Link struct {
 	cfg  Config
 	name string
 
-	// A flow takes mu to count: it is never held while a flow is changed.
-	faults sync.Mutex
-	cuts   [2]int // how many cuts are in effect, by direction
-	delays [2]time.Duration
-
-	gauges      [2]gauge
-	releases    atomic.Int64
-	connections atomic.Int64 // so far
-
+	// The lock guards all that follows, and the connections with their flows. It is not held while a message arrives:
+	// whoever receives it may answer at once.
 	mu         sync.Mutex
+	cuts       [2]int // how many cuts are in effect, by direction
+	delays     [2]time.Duration
+	meters     [2][]*meter
+	joined     int // connections so far
 	open       map[*connection]bool
 	intercepts []*intercept
 	placed     int               // how many intercepts there have been
@@ -102,30 +98,19 @@ func (l *Link) Join(client, server net.Conn) {
 
 // connect makes a connection of two ends; nil if the link is closed.
 func (l *Link) connect(client, server net.Conn) *connection {
-	l.faults.Lock() // so that no fault begins or ends between its looking for flows and their looking for faults
-	defer l.faults.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil
 	}
-	c := newConnection(l, int(l.connections.Add(1)-1), client, server)
+	c := newConnection(l, l.joined, client, server)
+	l.joined++
 	l.open[c] = true
 	return c
 }
 
-// each does something to the flows of a direction.
-func (l *Link) each(direction int, do func(*flow)) {
-	l.mu.Lock()
-	open := l.inOrder()
-	l.mu.Unlock()
-	for _, c := range open {
-		do(c.flows[direction])
-	}
-}
-
 // inOrder lists the open connections in the order in which they came: what happens to all
-// of them at one instant happens in the same order each time. The caller holds the lock.
+// of them at one instant happens in the same order each time.
 func (l *Link) inOrder() []*connection {
 	return slices.SortedFunc(maps.Keys(l.open), func(a, b *connection) int { return a.number - b.number })
 }
@@ -133,18 +118,17 @@ func (l *Link) inOrder() []*connection {
 // Close heals the link, ends its connections and waits until they have ended.
 func (l *Link) Close() error {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.closed = true
-	l.mu.Unlock()
-
-	l.reset()
-	l.mu.Lock()
+	l.cuts = [2]int{}
+	l.setDelay(cluster.Both, 0)
+	l.letGo()
 	for _, c := range l.inOrder() {
 		c.closeBoth()
 	}
 	for len(l.open) > 0 {
 		l.idle.Wait()
 	}
-	l.mu.Unlock()
 	return nil
 }
 
@@ -159,7 +143,7 @@ func (l *Link) Count(command string) (received, answered int) {
 	return 0, 0
 }
 
-// counter gives the count of a command. The caller holds the lock.
+// counter gives the count of a command.
 func (l *Link) counter(name string) *count {
 	c := l.counts[name]
 	if c == nil {

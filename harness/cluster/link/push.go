@@ -20,7 +20,7 @@ var messages = []string{"message", "pmessage", "smessage"}
 func subscribes(name string) bool { return strings.HasSuffix(name, "SUBSCRIBE") }
 
 // answers says whether a message from the node answers the command that waits longest, and
-// whether it is the last that does. The caller holds the connection's lock.
+// whether it is the last that does.
 func (c *connection) answers(data []byte) (is, last bool) {
 	x := c.awaiting[0]
 	if len(data) == 0 || data[0] == '|' {

@@ -89,8 +89,8 @@ func (t *RespToxic) Pipe(stub *toxics.ToxicStub) {
 
 // await gives what arrives now, or when to look again; nil: only once something has changed.
 func (f *flow) await() (c chunk, arrives bool, wait <-chan time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.conn.link.mu.Lock()
+	defer f.conn.link.mu.Unlock()
 	if c, arrives = f.next(); arrives {
 		return c, true, nil
 	}

@@ -12,8 +12,6 @@ import (
 // answersQueued gives what a message from the node answers beside the command that it is the reply to. later: it
 // answers not even that, which was queued.
 func (c *connection) answersQueued(x *exchange, data []byte) (queued []answer, later bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	switch {
 	case string(data) == "+QUEUED\r\n":
 		c.queued = append(c.queued, x)
@@ -69,12 +67,12 @@ func (f *flow) reply(m *message) {
 		return
 	}
 	l := f.conn.link
-	var ordered order
+	var affects *intercept
 	for _, a := range append(queued, answer{x, parseReply(m.data)}) {
 		l.replied(a.exchange, a.reply)
-		if ordered.of == nil {
-			ordered = l.match(a.exchange, cluster.PartReply)
+		if affects == nil {
+			affects = l.match(a.exchange, cluster.PartReply)
 		}
 	}
-	f.admit(m, ordered)
+	f.admit(m, affects)
 }

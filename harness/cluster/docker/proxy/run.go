@@ -104,9 +104,10 @@ func (r *run) keep(reads func() cluster.Traffic) int {
 // read reads the one of that number.
 func (r *run) read(n int) (cluster.Traffic, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if n < 1 || n > len(r.kept) {
+	kept := r.kept
+	r.mu.Unlock() // a link that records waits for it, and what is read for the link
+	if n < 1 || n > len(kept) {
 		return cluster.Traffic{}, fmt.Errorf("no intercept or measurement has the number %d", n)
 	}
-	return r.kept[n-1](), nil
+	return kept[n-1](), nil
 }
