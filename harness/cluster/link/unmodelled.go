@@ -4,7 +4,7 @@ import "strings"
 
 // harmless are the commands that change no key, but for those that command.go reads. What is
 // not among them may change any key that it names.
-var harmless = wordsOf(`
+var harmless = Commands(`
 	AUTH HELLO PING ECHO QUIT RESET SELECT CLIENT COMMAND READONLY READWRITE ASKING
 	INFO CONFIG TIME DBSIZE ROLE WAIT WAITAOF CLUSTER ACL MEMORY LATENCY SLOWLOG OBJECT MODULE FUNCTION LASTSAVE SAVE
 	BGSAVE BGREWRITEAOF MONITOR SCRIPT
@@ -14,7 +14,11 @@ var harmless = wordsOf(`
 	HGET HMGET HGETALL HEXISTS HKEYS HVALS HLEN SCARD SISMEMBER SMEMBERS LLEN LINDEX LRANGE
 	ZCARD ZCOUNT ZRANGE ZRANGEBYSCORE ZRANK ZSCORE XLEN XRANGE`)
 
-func wordsOf(list string) map[string]bool {
+// ChangesNoKey says whether a command, in capitals, is one of those.
+func ChangesNoKey(name string) bool { return harmless[name] }
+
+// Commands is a set of commands.
+func Commands(list string) map[string]bool {
 	words := map[string]bool{}
 	for _, word := range strings.Fields(list) {
 		words[word] = true

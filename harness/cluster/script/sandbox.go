@@ -1,7 +1,6 @@
 package script
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -17,13 +16,7 @@ type sandbox struct {
 }
 
 func newSandbox() *sandbox {
-	s := &sandbox{server: miniredis.NewMiniRedis()}
-	// As in a virtual node, the first connection makes it ready.
-	c, err := s.server.Dial()
-	if err != nil {
-		panic(fmt.Sprintf("miniredis cannot start in memory: %v", err)) // no code path of v2.40.0
-	}
-	c.Close()
+	s := &sandbox{server: NewServer()}
 	s.console = NewConsole(s.server)
 	s.server.Server().SetPreHook(s.count)
 	return s

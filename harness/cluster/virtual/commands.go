@@ -5,47 +5,23 @@ import (
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
-)
 
-// effect says whether a command can change keys.
-type effect int
-
-const (
-	reads effect = iota + 1
-	writes
+	"example.org/lockproof/harness/cluster/link"
 )
 
 // modelled are the commands that a node answers. It keeps strings only, in
 // database 0, since that is what its persistence models; no command may wait,
 // since the whole node would wait with it. Subscriptions are a connection's: pubSub has them.
-var modelled = map[string]effect{
-	"PING": reads, "ECHO": reads, "HELLO": reads, "AUTH": reads, "QUIT": reads, "CLIENT": reads, "COMMAND": reads,
-	"SELECT": reads, "TIME": reads, "INFO": reads, "DBSIZE": reads, "SCRIPT": reads, "PUBLISH": reads,
+var modelled = link.Commands(`
+	PING ECHO HELLO AUTH QUIT CLIENT COMMAND SELECT TIME INFO DBSIZE SCRIPT PUBLISH
+	GET MGET STRLEN GETRANGE EXISTS TYPE TOUCH TTL PTTL EXPIRETIME PEXPIRETIME KEYS SCAN
+	SET SETNX SETEX PSETEX GETSET GETDEL GETEX MSET MSETNX APPEND SETRANGE INCR INCRBY INCRBYFLOAT DECR DECRBY
+	DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST RENAME RENAMENX FLUSHALL FLUSHDB
+	EVAL EVALSHA EVAL_RO EVALSHA_RO DELEX DELIFEQ MULTI EXEC DISCARD WATCH UNWATCH`)
 
-	"GET": reads, "MGET": reads, "STRLEN": reads, "GETRANGE": reads, "EXISTS": reads, "TYPE": reads, "TOUCH": reads,
-	"TTL": reads, "PTTL": reads, "EXPIRETIME": reads, "PEXPIRETIME": reads, "KEYS": reads, "SCAN": reads,
-
-	"SET": writes, "SETNX": writes, "SETEX": writes, "PSETEX": writes, "GETSET": writes, "GETDEL": writes, "GETEX": writes,
-	"MSET": writes, "MSETNX": writes, "APPEND": writes, "SETRANGE": writes,
-	"INCR": writes, "INCRBY": writes, "INCRBYFLOAT": writes, "DECR": writes, "DECRBY": writes,
-	"DEL": writes, "UNLINK": writes, "EXPIRE": writes, "PEXPIRE": writes, "EXPIREAT": writes, "PEXPIREAT": writes,
-	"PERSIST": writes, "RENAME": writes, "RENAMENX": writes, "FLUSHALL": writes, "FLUSHDB": writes,
-
-	"EVAL": writes, "EVALSHA": writes, "EVAL_RO": reads, "EVALSHA_RO": reads,
-	"DELEX": writes, "DELIFEQ": writes,
-
-	"MULTI": reads, "EXEC": writes, "DISCARD": reads, "WATCH": reads, "UNWATCH": reads,
-}
-
-// changes gives the key that a command may change, where it is the only one.
-func changes(args []string) (key string, only bool) {
-	switch strings.ToUpper(args[0]) {
-	case "SET", "SETNX", "PEXPIRE", "DELEX", "DELIFEQ":
-		return args[min(1, len(args)-1)], true
-	case "DEL":
-		return args[min(1, len(args)-1)], len(args) == 2
-	}
-	return "", false
+// writes says whether a command changes keys itself: a script and a transaction change what others in them do.
+func writes(name string) bool {
+	return modelled[name] && !link.ChangesNoKey(name) && name != "EVAL" && name != "EVALSHA"
 }
 
 // screen is miniredis's hook before every command, those of scripts included.
@@ -61,7 +37,7 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 		peer.WriteError(unknown)
 	case n.refuses(name):
 		peer.WriteError(n.refusal())
-	case modelled[name] == 0:
+	case !modelled[name]:
 		if name != waitAOF && !n.server.Server().IsRegisteredCommand(name) {
 			return false // miniredis says that there is no such command
 		}

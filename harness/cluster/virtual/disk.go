@@ -30,7 +30,7 @@ type record struct {
 // That is one legal outcome of a power loss, the worst one: a kernel may have
 // written more. What the model leaves out is that everysec can postpone its
 // write while an fsync is slow, and that a rewrite can suspend always; the
-// clusters with real servers show those. differential_test.go holds the model
+// clusters with real servers show those. replication_test.go holds the model
 // against redis-server.
 type disk struct {
 	setting cluster.Persistence

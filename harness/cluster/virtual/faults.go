@@ -50,13 +50,11 @@ func (n *Node) stop(what string, disk func()) error {
 		n.advance()
 	}
 	disk()
-	gone := n.server
 	n.server, n.keys, n.queue, n.waiting, n.paused, n.closing, n.script = nil, nil, nil, nil, false, false, unoccupied
 	conns := n.conns
 	n.conns = map[*conn]bool{}
 	n.mu.Unlock()
 
-	returnServer(gone)
 	for k := range conns {
 		k.Conn.Close()
 	}

@@ -66,7 +66,7 @@ func (p *pair) do(t require.TestingT, args ...string) string {
 	p.toLua.reply.Reset()
 	p.lua.server.Server().Dispatch(p.toLua.peer, args)
 	p.toLua.peer.Flush()
-	p.lua.journalAll()
+	p.lua.journal()
 	require.Equal(t, p.toLua.reply.String(), got, "%q", args)
 	p.alike(t)
 	return got

@@ -94,7 +94,7 @@ func (n *Node) start() {
 
 // boot takes a miniredis and gives it these keys. The caller holds the lock.
 func (n *Node) boot(keys map[string]record) {
-	m := borrowServer()
+	m := script.NewServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
 	n.server, n.inner = m, script.NewConsole(m)
@@ -147,29 +147,6 @@ func (n *Node) changed(key string, is *record) {
 	n.rep.feedKey(key, is)
 }
 
-// journal writes to the disk what a command has changed.
-func (n *Node) journal(args []string) {
-	if key, only := changes(args); only {
-		n.journalKey(key)
-		return
-	}
-	n.journalAll()
-}
-
-// journalKey writes what has become of a key.
-func (n *Node) journalKey(key string) {
-	old, was := n.keys[key]
-	r, is := n.record(key)
-	switch {
-	case is && (!was || old != r):
-		n.keys[key] = r
-		n.changed(key, &r)
-	case was && !is:
-		delete(n.keys, key)
-		n.changed(key, nil)
-	}
-}
-
 // record reads a key as it is; there is false if it is not there.
 func (n *Node) record(key string) (r record, there bool) {
 	value, err := n.server.Get(key)
@@ -183,8 +160,8 @@ func (n *Node) record(key string) (r record, there bool) {
 	return r, true
 }
 
-// journalAll writes what has become of every key.
-func (n *Node) journalAll() {
+// journal writes what a command has made of every key, to the disk and to the replicas.
+func (n *Node) journal() {
 	left := make(map[string]record, len(n.keys))
 	for _, key := range n.server.Keys() { // sorted
 		r, there := n.record(key)

@@ -21,12 +21,9 @@ func (n *Node) refusal() string {
 	return ""
 }
 
-// runsScript are the commands that write only what others in them do.
-var runsScript = map[string]bool{"EVAL": true, "EVALSHA": true, "EXEC": true}
-
 // refuses says whether the node refuses a command.
 func (n *Node) refuses(name string) bool {
-	return modelled[name] == writes && !runsScript[name] && n.refusal() != ""
+	return writes(name) && n.refusal() != ""
 }
 
 // refusedScript is the reply to a script, in Redis's words if it failed since the node

@@ -17,7 +17,7 @@ type release struct {
 	compares bool
 }
 
-// releases are those that can be chosen, the default first. differential_test.go holds
+// releases are those that can be chosen, the default first. replication_test.go holds
 // it against that release of Redis; compare_test.go the others' commands against theirs,
 // where there is one.
 var releases = []release{

@@ -199,8 +199,8 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		return fmt.Appendf(nil, "-ERR miniredis gave up on %s: %v\r\n", args[0], what)
 	}
 	k.peer.Flush()
-	if modelled[name] == writes && !n.rep.replica() {
-		n.journal(args)
+	if !n.rep.replica() {
+		n.journal()
 		if n.disk.written == written && overwrites(name, k.reply.String()) {
 			if !n.release.lacks(waitAOF) { // which waits for it
 				n.disk.rewritten(n.now())
@@ -212,8 +212,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		n.disk.flushed(n.now())
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
-	k.queuesWrites = k.transacts && (k.queuesWrites ||
-		modelled[name] == writes && !runsScript[name] && k.reply.String() == "+QUEUED\r\n")
+	k.queuesWrites = k.transacts && (k.queuesWrites || writes(name) && k.reply.String() == "+QUEUED\r\n")
 	n.noteWritten(k, offset, written)
 	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
 }
