@@ -69,7 +69,7 @@ type Kind struct {
 	// come back, on a busy machine.
 	Restart time.Duration
 	// Clean removes what harnesses have left that died, and says what it did, one
-	// line each. Sweep does as much of it as a run can do in passing.
+	// line each. Sweep does as much of it as a run can do in passing; nil: Clean does.
 	Clean func(context.Context) (done []string, err error)
 	Sweep func(context.Context) error
 }
@@ -93,7 +93,7 @@ type Choice struct {
 	// Worker is the command line of a client's process; empty: this program with the
 	// argument "worker".
 	Worker []string
-	// Stranger: that program is not ours, and what it says is checked.
+	// External: that program is not ours, and what it says is checked.
 	External bool
 }
 

@@ -50,8 +50,11 @@ func sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	for _, k := range cluster.Kinds {
-		if k.Sweep != nil {
+		switch {
+		case k.Sweep != nil:
 			_ = k.Sweep(ctx)
+		case k.Clean != nil:
+			_, _ = k.Clean(ctx)
 		}
 	}
 }

@@ -26,8 +26,7 @@ type Cluster struct {
 	projects *Projects
 	project  *project
 	folder   string
-	nodes    map[string]*node // by name; an alias shares its server's
-	network  *remoteNetwork   // nil before there is one
+	network  *remoteNetwork // nil before there is one
 
 	closing func() error // close, once
 }
@@ -38,7 +37,7 @@ var _ cluster.Real = (*Cluster)(nil)
 // when all servers answer and remember nothing. ctx bounds the start, not the
 // cluster's life; Close ends that.
 func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster, error) {
-	base, err := realcluster.New(cfg, cluster.Docker)
+	base, err := realcluster.New(cfg, cluster.Docker, projects.choice)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +49,9 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Cluster: base, cfg: cfg, projects: projects, project: p, nodes: map[string]*node{}}
+	c := &Cluster{Cluster: base, cfg: cfg, projects: projects, project: p}
 	c.closing = sync.OnceValue(c.close)
-	c.Workers.Command, c.Workers.Stranger, c.Workers.Record =
-		projects.choice.Worker, projects.choice.External, projects.record
+	c.Workers.Record = projects.record
 	if err := c.build(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -74,14 +72,11 @@ func (c *Cluster) build(ctx context.Context) error {
 	for _, name := range c.cfg.Servers() {
 		box := c.project.boxes[name]
 		n := &node{Node: c.Add(name, box), box: box, cluster: c}
-		c.nodes[name] = n
+		n.As = n
 		renewing.Go(func() error { return n.renew(ctx) })
 	}
 	if err := renewing.Wait(); err != nil {
 		return err
-	}
-	for name := range c.cfg.Aliases {
-		c.nodes[name] = c.nodes[c.cfg.Resolve(name)]
 	}
 	for _, name := range c.cfg.SentinelNames() {
 		var err error
@@ -129,14 +124,6 @@ func Fits(nodes []string, wanted int) error {
 			return &cluster.Unsupported{Cluster: cluster.Docker, Fault: "a run on " + name,
 				Why: "its nodes are n1 to n5, and its replica is r1", How: "name the nodes so, or use another cluster"}
 		}
-	}
-	return nil
-}
-
-// Node returns the node of that name, or the store; nil if there is none.
-func (c *Cluster) Node(name string) cluster.Node {
-	if n := c.nodes[name]; n != nil {
-		return n
 	}
 	return nil
 }

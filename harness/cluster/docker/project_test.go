@@ -84,7 +84,7 @@ func buildByHand(t *testing.T, projects *Projects, name string) {
 func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	always := func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }
 	l := start(t, 1, always)
-	n, db := l.nodes["n1"], over(t, l, "c1", "n1")
+	n, db := l.Node("n1").(*node), over(t, l, "c1", "n1")
 	before, began, project := n.RunID(), startedAt(t, n), l.project.name
 	for _, command := range [][]any{
 		{"SET", "k1", "token"},
@@ -105,7 +105,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 
 	l = start(t, 1, always)
 	require.Equal(t, project, l.project.name)
-	n, db = l.nodes["n1"], over(t, l, "c1", "n1")
+	n, db = l.Node("n1").(*node), over(t, l, "c1", "n1")
 	require.Equal(t, began, startedAt(t, n), "the container did not live on, and starting one takes long")
 	require.NotEqual(t, before, n.RunID())
 	ctx := within(t, 5*time.Second)
@@ -126,7 +126,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	require.NoError(t, l.Close())
 
 	l = start(t, 1, nil)
-	out, err := exec.Command("docker", "exec", l.nodes["n1"].box.id, "ls", "-A", "/machine/disk").CombinedOutput()
+	out, err := exec.Command("docker", "exec", l.Node("n1").(*node).box.id, "ls", "-A", "/machine/disk").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Empty(t, string(out), "a file of the run before")
 }
@@ -135,7 +135,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 // be told to end.
 func TestAServerThatDoesNotObeyIsReplaced(t *testing.T) {
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
-	n, db := l.nodes["n1"], over(t, l, "c1", "n1")
+	n, db := l.Node("n1").(*node), over(t, l, "c1", "n1")
 	began, project := startedAt(t, n), l.project.name
 	_, err := n.Disturb(func(d *cluster.DiskFaults) { d.Slow = still })
 	require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestAServerThatDoesNotObeyIsReplaced(t *testing.T) {
 
 	l = start(t, 1, nil)
 	require.Equal(t, project, l.project.name)
-	require.NotEqual(t, began, startedAt(t, l.nodes["n1"]))
+	require.NotEqual(t, began, startedAt(t, l.Node("n1").(*node)))
 	require.NoError(t, over(t, l, "c1", "n1").Ping(t.Context()).Err())
 }
 

@@ -34,10 +34,6 @@ var Kind = cluster.Kind{
 	Open:     open,
 	Parallel: func() int { return parallel },
 	Clean:    func(context.Context) ([]string, error) { return process.Clean() },
-	Sweep: func(context.Context) error {
-		_, err := process.Clean()
-		return err
-	},
 }
 
 func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker, error) {

@@ -43,7 +43,7 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	if err != nil {
 		return nil, err
 	}
-	base, err := realcluster.New(cfg, cluster.Local)
+	base, err := realcluster.New(cfg, cluster.Local, choice)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,6 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	c.closing = sync.OnceValue(c.close)
 	// Without a shim some faults cannot be done; can tells why.
 	c.library, _ = shim.Build("")
-	c.Workers.Command, c.Workers.Stranger = choice.Worker, choice.External
 	if err := c.build(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -49,9 +49,9 @@ type Workers struct {
 	// of package client on its stdin and stdout. Empty means this program with
 	// the argument "worker".
 	Command []string
-	// Stranger: Command is a program of others. It begins with its hello, what it says
+	// External: Command is a program of others. It begins with its hello, what it says
 	// is checked, and one that breaks the protocol is killed and has failed.
-	Stranger bool
+	External bool
 	Folder   string // takes what they say on stderr
 	Record   *Record
 	// Settle returns once what has passed over their links has been recorded; nil: it has.
@@ -122,7 +122,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	}
 	name := setup.Name
 	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{}), settle: s.Settle}
-	if s.Stranger {
+	if s.External {
 		w.guard = newGuard(setup)
 	}
 	log, err := os.OpenFile(w.stderr, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -146,7 +146,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	if w.guard != nil {
 		cmd.Stderr, cmd.WaitDelay = &headWriter{file: w.stderr, left: stderrAtMost}, endWithin
 	}
-	if w.proc, err = launch("worker "+name, cmd, s.Record, s.Stranger); err != nil {
+	if w.proc, err = launch("worker "+name, cmd, s.Record, s.External); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	w.in = in

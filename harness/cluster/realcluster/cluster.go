@@ -36,13 +36,14 @@ type Cluster struct {
 }
 
 // New begins a cluster of a kind.
-func New(cfg cluster.Config, kind string) (*Cluster, error) {
+func New(cfg cluster.Config, kind string, choice cluster.Choice) (*Cluster, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("%s cluster: %w", kind, err)
 	}
 	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{},
 		Sentinels: map[string]string{},
 		Paths:     map[network.Path]string{}}
+	c.Workers.Command, c.Workers.External = choice.Worker, choice.External
 	c.Life, c.End = context.WithCancel(context.Background())
 	return c, nil
 }
@@ -63,7 +64,7 @@ func (c *Cluster) Settings(name string, bus int) string {
 // Add adds a server, under all of its names.
 func (c *Cluster) Add(name string, host Host) *Node {
 	n := &Node{Host: host, cluster: c, name: name, Supervised: c.cfg.Supervised && name != history.StoreName}
-	c.Nodes[name] = n
+	n.As, c.Nodes[name] = n, n
 	for alias := range c.cfg.Aliases {
 		if c.cfg.Resolve(alias) == name {
 			c.Nodes[alias] = n
@@ -121,7 +122,7 @@ func (c *Cluster) Server() string { return c.version }
 
 func (c *Cluster) Node(name string) cluster.Node {
 	if n := c.Nodes[name]; n != nil {
-		return n
+		return n.As
 	}
 	return nil
 }

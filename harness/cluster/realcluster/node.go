@@ -27,7 +27,8 @@ type Node struct {
 	Host
 	cluster    *Cluster
 	name       string
-	Supervised bool // it has a supervisor
+	Supervised bool           // it has a supervisor
+	As         cluster.Server // what it is as a node of the cluster, where its kind adds to it
 
 	op    sync.Mutex         // one fault at a time; it guards the rest
 	disk  cluster.DiskFaults // in effect

@@ -8,16 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Synced tells how long each file was when the last fsync of it that succeeded
+// synced tells how long each file was when the last fsync of it that succeeded
 // began. Files that were never synced are not in it.
-func (c *Control) Synced() (synced map[File]int64, err error) {
-	err = c.with(func(l *layout) error {
-		synced, err = l.synced()
-		return err
-	})
-	return synced, err
-}
-
 func (l *layout) synced() (map[File]int64, error) {
 	if lost := atomic.LoadUint64(&l.syncsLost); lost > 0 {
 		return nil, fmt.Errorf("the shim could not note %d fsyncs: it keeps %d files, and needs the statx system call",

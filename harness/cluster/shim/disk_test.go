@@ -18,7 +18,7 @@ import (
 func (p *probe) synced(file string) int64 {
 	name, _, err := identify(file)
 	require.NoError(p.t, err)
-	all, err := p.Synced()
+	all, err := p.l.synced()
 	require.NoError(p.t, err)
 	return all[name]
 }

@@ -110,25 +110,14 @@ func (r *replication) countGood() {
 	}
 }
 
-// acknowledgedBy counts the replicas that have everything up to an offset.
-func (r *replication) acknowledgedBy(offset int64) (count int) {
-	if r != nil {
-		for _, a := range r.replicas {
-			if a.online && a.acked >= offset {
-				count++
-			}
-		}
+// having counts the replicas that have all that a connection waits for, by their word.
+func (r *replication) having(w *waiting) (count int) {
+	if r == nil {
+		return 0
 	}
-	return count
-}
-
-// keptBy counts the replicas that have everything up to an offset on their disks.
-func (r *replication) keptBy(offset int64) (count int) {
-	if r != nil {
-		for _, a := range r.replicas {
-			if a.online && a.kept >= offset {
-				count++
-			}
+	for _, a := range r.replicas {
+		if a.online && (!w.disks && a.acked >= w.offset || w.disks && a.kept >= w.offset) {
+			count++
 		}
 	}
 	return count

@@ -24,11 +24,16 @@ func (n *Node) subscribe(k *conn, channels []string) {
 		if !slices.Contains(k.channels, channel) {
 			k.channels = append(k.channels, channel)
 		}
-		k.peer.WritePushLen(3)
-		k.peer.WriteBulk("subscribe")
-		k.peer.WriteBulk(channel)
-		k.peer.WriteInt(len(k.channels))
+		k.confirm("subscribe", channel)
 	}
+}
+
+// confirm tells of what a connection has subscribed to, or no longer.
+func (k *conn) confirm(what, channel string) {
+	k.peer.WritePushLen(3)
+	k.peer.WriteBulk(what)
+	k.peer.WriteBulk(channel)
+	k.peer.WriteInt(len(k.channels))
 }
 
 // unsubscribe is UNSUBSCRIBE, of all channels if none is named.
@@ -38,10 +43,7 @@ func (n *Node) unsubscribe(k *conn, channels []string) {
 	}
 	for _, channel := range channels {
 		k.channels = slices.DeleteFunc(k.channels, func(has string) bool { return has == channel })
-		k.peer.WritePushLen(3)
-		k.peer.WriteBulk("unsubscribe")
-		k.peer.WriteBulk(channel)
-		k.peer.WriteInt(len(k.channels))
+		k.confirm("unsubscribe", channel)
 	}
 	if len(channels) == 0 {
 		k.peer.WritePushLen(3)
@@ -69,12 +71,11 @@ func (n *Node) deliver(channel, message string) (receivers int) {
 			continue
 		}
 		receivers++
-		kind := '*'
+		said := encode([]string{"message", channel, message})
 		if k.peer.Resp3 {
-			kind = '>'
+			said[0] = '>'
 		}
-		fmt.Fprintf(k, "%c3\r\n$7\r\nmessage\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", kind, len(channel), channel, len(message),
-			message)
+		k.Write(said)
 	}
 	return receivers
 }

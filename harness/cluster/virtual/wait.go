@@ -116,18 +116,15 @@ func (n *Node) block(k *conn, w *waiting, timeout int64) (reply []byte) {
 
 // satisfies says whether a connection has what it waits for.
 func (n *Node) satisfies(w *waiting) bool {
-	if !w.disks {
-		return n.rep.acknowledgedBy(w.offset) >= w.count
-	}
-	return n.synced(w) >= w.local && n.rep.keptBy(w.offset) >= w.count
+	return n.synced(w) >= w.local && n.rep.having(w) >= w.count
 }
 
 // waitReply is the answer to WAIT or WAITAOF.
 func (n *Node) waitReply(w *waiting) []byte {
 	if !w.disks {
-		return integer(n.rep.acknowledgedBy(w.offset))
+		return integer(n.rep.having(w))
 	}
-	return fmt.Appendf(nil, "*2\r\n%s%s", integer(n.synced(w)), integer(n.rep.keptBy(w.offset)))
+	return fmt.Appendf(nil, "*2\r\n%s%s", integer(n.synced(w)), integer(n.rep.having(w)))
 }
 
 // synced is 1 if what a connection has written is on the node's own disk.

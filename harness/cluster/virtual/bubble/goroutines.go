@@ -13,9 +13,9 @@ import (
 type Goroutine struct {
 	// Owner is the function that started it, with its package's path, and Place its file and line.
 	Owner, Place string
-	// Waits is the function that it waits in.
-	Waits string
-	Stack string // as Go prints it
+	// Waits is the function that it waits in, and line that function's file and line.
+	Waits, line string
+	Stack       string // as Go prints it
 }
 
 // BelongsTo reports whether it was started by a function of a package, or of one below, or waits in one.
@@ -49,8 +49,8 @@ var (
 	inBubble = regexp.MustCompile(`synctest bubble \d+`)
 	// frame is a function on a stack with its place, or the one that started the goroutine.
 	frame = regexp.MustCompile(`(?m)^(created by )?(\S+?)(?:\([^()\n]*\))?(?: in goroutine \d+)?\n\t(\S+:\d+)`)
-	// starters start goroutines for others.
-	starters = regexp.MustCompile(`^(context|sync|time)\.`)
+	// starters start goroutines for others, or wait for them.
+	starters = regexp.MustCompile(`^(context|sync|time|runtime|internal/sync)\.`)
 )
 
 func bubbleName(stack []byte) string { return inBubble.FindString(firstLine(string(stack))) }
@@ -81,11 +81,11 @@ func goroutinesOf(bubble, stacks string) []Goroutine {
 func parse(stack string) Goroutine {
 	g := Goroutine{Stack: stack}
 	for _, f := range frame.FindAllStringSubmatch(stack, -1) {
-		if starters.MatchString(f[2]) || strings.HasPrefix(f[2], "runtime.") {
+		if starters.MatchString(f[2]) {
 			continue
 		}
 		if g.Waits == "" && f[1] == "" {
-			g.Waits = f[2]
+			g.Waits, g.line = f[2], path.Base(f[3])
 		}
 		g.Owner, g.Place = f[2], path.Base(f[3])
 	}
