@@ -23,30 +23,20 @@ type flow struct {
 	raw      bool // not RESP, or not ours: passed on as it is
 	partial  []byte
 	messages int
-	last     time.Time // when the message before falls due
-	queue    []*message
-	dead     bool // a message was lost here, and with it all that follow
-	ended    bool // nothing more will come in
-
-	under []chunk // under way: recorded, and not arrived
-	over  bool    // the last of them is the end of the stream
+	last     time.Time  // when the message before falls due
+	queue    []*message // they travel, and have not been recorded
+	under    []*message // recorded, and kept by cuts and delays at most
+	dead     bool       // a message was lost here, and with it all that follow but the end of the stream
 }
 
 // message is one RESP value on its way.
 type message struct {
 	data []byte
 	due  time.Time
+	left time.Time // when it was recorded
 	held bool
 	end  bool      // no message, but the end of the stream
 	ask  *exchange // set on a command
-}
-
-// chunk is a message that has set out, or the end of the stream, which has no data.
-type chunk struct {
-	data    []byte
-	due     time.Time
-	left    time.Time
-	counted bool
 }
 
 // newFlow makes a flow of a connection to one end.
@@ -84,10 +74,8 @@ func (f *flow) Feed(data []byte) {
 // message, too.
 func (f *flow) Close() {
 	f.change(func() {
-		f.ended = true
 		f.conn.over(f.direction)
-		f.push(&message{data: []byte{}, due: f.arrival(), end: true})
-		f.messages++
+		f.queue = append(f.queue, &message{due: f.arrival(), end: true})
 	})
 }
 
@@ -184,17 +172,11 @@ func (f *flow) due() (at time.Time, known bool) {
 	if len(f.queue) > 0 && !f.queue[0].held {
 		at, known = f.queue[0].due, true
 	}
-	if f.drained() {
-		at, known = time.Now(), true
-	}
 	if len(f.under) > 0 && !f.isCut() && (!known || f.under[0].due.Before(at)) {
 		at, known = f.under[0].due, true
 	}
 	return at, known
 }
-
-// drained says that nothing is left to set out, now or later, but the end of the stream.
-func (f *flow) drained() bool { return f.ended && len(f.queue) == 0 && !f.over }
 
 // schedule sees to it that what is due next goes on then.
 func (f *flow) schedule() {
@@ -210,25 +192,25 @@ func (f *flow) schedule() {
 
 // pass lets what is due go on, and one message arrive.
 func (f *flow) pass() {
-	var c chunk
-	var arrives bool
-	f.change(func() { c, arrives = f.next() })
+	var m *message
+	f.change(func() { m = f.next() })
 	switch {
-	case !arrives:
-	case c.data == nil:
+	case m == nil:
+	case m.end:
 		_ = f.to.Close() // it has no error
 	default:
-		_, _ = f.to.Write(c.data) // nor has this
+		_, _ = f.to.Write(m.data) // nor has this
 	}
 }
 
-// next lets what is due set out, and gives what arrives, if something does.
-func (f *flow) next() (c chunk, arrives bool) {
+// next lets what is due set out, and gives what arrives; nil: nothing does.
+func (f *flow) next() *message {
 	l := f.conn.link
 	for len(f.queue) > 0 && !f.queue[0].held && time.Until(f.queue[0].due) <= 0 {
 		m, now := f.queue[0], time.Now()
 		f.queue = f.queue[1:]
-		f.under = append(f.under, chunk{data: m.data, due: now.Add(l.delays[f.direction]), left: now, counted: !m.end})
+		m.left, m.due = now, now.Add(l.delays[f.direction])
+		f.under = append(f.under, m)
 		if !m.end {
 			for _, m := range l.meters[f.direction] {
 				m.setOut()
@@ -239,20 +221,17 @@ func (f *flow) next() (c chunk, arrives bool) {
 			f.conn.asked(m.ask)
 		}
 	}
-	if f.drained() {
-		f.over = true
-		f.under = append(f.under, chunk{due: time.Now()})
-	}
 	if len(f.under) == 0 || f.isCut() || time.Until(f.under[0].due) > 0 {
-		return chunk{}, false
+		return nil
 	}
-	c, f.under = f.under[0], f.under[1:]
-	if c.counted {
+	arrives := f.under[0]
+	f.under = f.under[1:]
+	if !arrives.end {
 		for _, m := range l.meters[f.direction] {
-			m.passed(c.left)
+			m.passed(arrives.left)
 		}
 	}
-	return c, true
+	return arrives
 }
 
 // recorded records a command, or its reply if there is one.

@@ -64,13 +64,13 @@ func (t *RespToxic) NewState() any {
 func (t *RespToxic) Pipe(stub *toxics.ToxicStub) {
 	f := stub.State.(*flow)
 	for input := stub.Input; ; {
-		c, arrives, wait := f.await()
+		m, wait := f.await()
 		switch {
-		case arrives && c.data == nil:
+		case m != nil && m.end:
 			stub.Close()
 			return
-		case arrives:
-			stub.Output <- &stream.StreamChunk{Data: c.data, Timestamp: time.Now()}
+		case m != nil:
+			stub.Output <- &stream.StreamChunk{Data: m.data, Timestamp: time.Now()}
 			continue
 		}
 		select {
@@ -88,14 +88,14 @@ func (t *RespToxic) Pipe(stub *toxics.ToxicStub) {
 }
 
 // await gives what arrives now, or when to look again; nil: only once something has changed.
-func (f *flow) await() (c chunk, arrives bool, wait <-chan time.Time) {
+func (f *flow) await() (m *message, wait <-chan time.Time) {
 	f.conn.link.mu.Lock()
 	defer f.conn.link.mu.Unlock()
-	if c, arrives = f.next(); arrives {
-		return c, true, nil
+	if m = f.next(); m != nil {
+		return m, nil
 	}
 	if due, known := f.due(); known {
 		wait = time.After(time.Until(due))
 	}
-	return c, false, wait
+	return nil, wait
 }
