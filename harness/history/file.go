@@ -60,8 +60,9 @@ func OpenFile(name string) (*File, error) {
 // timeOf reads the time of a line as Writer writes it, without the rest.
 func timeOf(line []byte) (int64, bool) {
 	digits, ok := bytes.CutPrefix(line, []byte(`{"time":`))
-	if !ok {
-		return decodeTime(line)
+	if !ok { // it was written in some other way
+		e, err := parseLine(line)
+		return e.Time, err == nil
 	}
 	n := 0
 	for n < len(digits) && digits[n] >= '0' && digits[n] <= '9' {
@@ -69,12 +70,6 @@ func timeOf(line []byte) (int64, bool) {
 	}
 	t, err := strconv.ParseInt(string(digits[:n]), 10, 64)
 	return t, err == nil
-}
-
-// decodeTime reads the time of a line that was written in some other way.
-func decodeTime(line []byte) (int64, bool) {
-	e, err := parseLine(line)
-	return e.Time, err == nil
 }
 
 // Each hands every event to visit: the header, then the others in the order of

@@ -115,18 +115,6 @@ func checkHeaderPosition(e *Event, number int) error {
 // parseLine decodes and checks one line. A line that ends too early gives an
 // error that is io.ErrUnexpectedEOF.
 func parseLine(line []byte) (Event, error) {
-	e, plain := parseFast(line)
-	if !plain {
-		var err error
-		if e, err = parseJSON(line); err != nil {
-			return e, err
-		}
-	}
-	return e, validate(&e)
-}
-
-// parseJSON decodes one line, however it is written.
-func parseJSON(line []byte) (Event, error) {
 	var e Event
 	if len(bytes.TrimSpace(line)) == 0 {
 		return e, errors.New("the line is empty; each line holds one event, a JSON object")
@@ -140,5 +128,5 @@ func parseJSON(line []byte) (Event, error) {
 		return e, fmt.Errorf("column %d: there is more after the event; each line holds one JSON object and no more",
 			dec.InputOffset()+1)
 	}
-	return e, nil
+	return e, validate(&e)
 }

@@ -22,11 +22,9 @@ func TestMakeText_EventEqualsWhatIsReadBack(t *testing.T) {
 		{Process: "c1>n1", Type: TypeReply, Key: "k1", Command: shared},
 		{Process: "n1", Type: TypeNode, Node: &Node{Up: true, Keys: map[string]KeyState{"k1": {Token: "\xff\x01", TTL: 1}}}},
 	}
-	var line []byte
 	for _, e := range events {
 		e.MakeText()
-		var err error
-		line, err = appendEvent(line[:0], &e)
+		line, err := lineOf(&e)
 		require.NoError(t, err)
 		require.False(t, bytes.Contains(line, []byte("\\ufffd")) || bytes.Contains(line, []byte("\xef\xbf\xbd")), "%s", line)
 		require.Contains(t, string(line), "bytes:ff")

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +17,7 @@ type Writer struct {
 	mu     sync.Mutex
 	out    io.Writer
 	closed bool
-	err    error  // the first failure; nothing is written after it
-	line   []byte // the latest
+	err    error // the first failure; nothing is written after it
 }
 
 // NewWriter returns a Writer on w, which it does not close.
@@ -31,12 +32,11 @@ func (w *Writer) Write(e Event) {
 	if w.closed || w.err != nil {
 		return
 	}
-	line, err := appendEvent(w.line[:0], &e)
+	line, err := lineOf(&e)
 	if err != nil {
 		w.err = fmt.Errorf("the event of %s at %d ns cannot be written: %w", e.Process, e.Time, err)
 		return
 	}
-	w.line = line
 	n, err := w.out.Write(line)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
@@ -44,6 +44,15 @@ func (w *Writer) Write(e Event) {
 	if err != nil {
 		w.err = fmt.Errorf("the history cannot be written: %w", err)
 	}
+}
+
+// lineOf gives an event as one line, newline included. Scripts and keys are easier to read without HTML escapes.
+func lineOf(e *Event) ([]byte, error) {
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(e)
+	return line.Bytes(), err
 }
 
 // ErrClosed is what a second Close returns.
