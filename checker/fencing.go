@@ -115,32 +115,51 @@ func (f *fencing) equal(grants []*operation) []Violation {
 // shrinking finds grants that came after a grant with a higher token had returned. For each it
 // is enough to look at the highest one.
 func (f *fencing) shrinking(k *keyed, grants []*operation) []Violation {
-	earliest := map[*operation]int64{}
-	for _, o := range grants {
-		earliest[o] = f.earliest(k, o)
+	uses := make([]tokenUse[*operation], len(grants))
+	for i, o := range grants {
+		uses[i] = tokenUse[*operation]{f.earliest(k, o), o.done, o.fence, o}
 	}
-	begun := slices.Clone(grants)
-	slices.SortStableFunc(begun, func(a, b *operation) int { return cmp.Compare(earliest[a], earliest[b]) })
 	var found []Violation
-	var highest *operation
-	next := 0
-	for _, o := range begun {
-		for ; grants[next].done < earliest[o]; next++ { // not beyond its own, which ends later
-			if highest == nil || grants[next].fence > highest.fence {
-				highest = grants[next]
-			}
-		}
-		if highest == nil || o.fence <= 0 || o.fence >= highest.fence {
-			continue
-		}
-		what := "asked for"
-		if earliest[o] > o.asked {
+	for _, pair := range outdated(uses) {
+		highest, o, what := pair.newest.of, pair.old.of, "asked for"
+		if pair.old.from > o.asked {
 			what = "began to take"
 		}
 		found = append(found, f.violation(highest, o,
 			fmt.Sprintf("%s %s %q at %s and got token %d, lower than the %d that %s had got at %s",
-				o.process, what, o.key, formatTime(earliest[o]), o.fence, highest.fence, highest.process,
+				o.process, what, o.key, formatTime(pair.old.from), o.fence, highest.fence, highest.process,
 				formatTime(highest.done))))
+	}
+	return found
+}
+
+// tokenUse is the use of a fencing token at some time in [from, until]: a grant that issues it, or an access
+// at the store that shows it.
+type tokenUse[T any] struct {
+	from, until int64
+	fence       int64 // 0: none
+	of          T
+}
+
+// newerToken is the use of a token after that of a newer one was over, the newest of all such.
+type newerToken[T any] struct{ newest, old tokenUse[T] }
+
+// outdated finds all uses of tokens after a newer one, in the order of their beginnings.
+func outdated[T any](uses []tokenUse[T]) (found []newerToken[T]) {
+	ended := slices.Clone(uses)
+	slices.SortStableFunc(ended, func(a, b tokenUse[T]) int { return cmp.Compare(a.until, b.until) })
+	begun := slices.Clone(uses)
+	slices.SortStableFunc(begun, func(a, b tokenUse[T]) int { return cmp.Compare(a.from, b.from) })
+	var newest tokenUse[T]
+	for _, u := range begun {
+		for ; len(ended) > 0 && ended[0].until < u.from; ended = ended[1:] {
+			if ended[0].fence > newest.fence {
+				newest = ended[0]
+			}
+		}
+		if 0 < u.fence && u.fence < newest.fence {
+			found = append(found, newerToken[T]{newest, u})
+		}
 	}
 	return found
 }

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,27 +90,14 @@ func keysOf[V any](m map[string]V) []string {
 
 // stale finds the writes that were accepted although the store had accepted a newer token
 // than theirs before they reached it. The pairs are (newer, stale).
-func stale(accesses []access) []contradiction {
-	claims := make([]access, 0, len(accesses)) // in the order in which the store was done with them
-	for _, a := range accesses {
-		if a.accepted != never {
-			claims = append(claims, a)
-		}
+func stale(accesses []access) (found []contradiction) {
+	uses := make([]tokenUse[access], len(accesses))
+	for i, a := range accesses {
+		uses[i] = tokenUse[access]{a.call, a.accepted, a.op.fence, a}
 	}
-	slices.SortStableFunc(claims, func(a, b access) int { return cmp.Compare(a.accepted, b.accepted) })
-	reached := slices.Clone(accesses)
-	slices.SortStableFunc(reached, func(a, b access) int { return cmp.Compare(a.call, b.call) })
-	var newest access
-	var found []contradiction
-	next := 0
-	for _, w := range reached {
-		for ; next < len(claims) && claims[next].accepted < w.call; next++ {
-			if newest.op == nil || claims[next].op.fence > newest.op.fence {
-				newest = claims[next]
-			}
-		}
-		if w.write && w.op.fence > 0 && newest.op != nil && w.op.fence < newest.op.fence {
-			found = append(found, contradiction{early: newest, late: w})
+	for _, pair := range outdated(uses) {
+		if pair.old.of.write {
+			found = append(found, contradiction{early: pair.newest.of, late: pair.old.of})
 		}
 	}
 	return found
