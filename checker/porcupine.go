@@ -17,32 +17,48 @@ const searchLimit = 10 * time.Second
 // cost grows with the square of a piece.
 const pieceSize = 64
 
-// mutexOp is an operation of the owned-mutex model: a lease is taken or given back.
-// It stands for the number of the lease in its piece, twice, plus 1 to give it
-// back. A number below 256 is an interface value that Go need not allocate.
-type mutexOp uint64
-
-func lockOp(lease int) mutexOp   { return mutexOp(2 * lease) }
-func unlockOp(lease int) mutexOp { return mutexOp(2*lease + 1) }
-
-// free is the state of a mutex that nobody owns; else it is the mutexOp that gives
-// it back.
-const free = mutexOp(0)
-
-// ownedMutexModel is a mutex that knows its owner: it can be taken when it is
-// free, and given back by its owner only.
-var ownedMutexModel = porcupine.Model{
-	Init: func() any { return free },
-	Step: func(state, input, _ any) (bool, any) {
-		owner, op := state.(mutexOp), input.(mutexOp)
-		if op%2 == 0 {
-			return owner == free, op + 1
+// inPieces has porcupine judge operations by a model whose state at a quiescent point is known: after gives it
+// from that before a legal piece.
+func inPieces[S any](all []porcupine.Operation, state S, model func(S) porcupine.Model,
+	after func(S, []porcupine.Operation) S) porcupine.CheckResult {
+	slices.SortStableFunc(all, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	var latest int64
+	from := 0
+	for i, o := range all {
+		if o.Call > latest && i-from >= pieceSize {
+			piece := all[from:i]
+			if answer := porcupine.CheckOperationsTimeout(model(state), piece, searchLimit); answer != porcupine.Ok {
+				return answer
+			}
+			state, from = after(state, piece), i
 		}
-		return owner == op, free
-	},
+		latest = max(latest, o.Return)
+	}
+	return porcupine.CheckOperationsTimeout(model(state), all[from:], searchLimit)
 }
 
-// ownedMutexOracle is the second oracle for mutual exclusion, on one key's leases in the order of from.
+// mutexOp is an operation of the owned-mutex model: a lease, by its number from 1, is taken or given back.
+type mutexOp struct {
+	lease int
+	given bool
+}
+
+// ownedMutexModel is a mutex that knows its owner, 0 if it has none: it can be taken when it is
+// free, and given back by its owner only.
+func ownedMutexModel(owner int) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return owner },
+		Step: func(state, input, _ any) (bool, any) {
+			owner, op := state.(int), input.(mutexOp)
+			if op.given {
+				return owner == op.lease, 0
+			}
+			return owner == 0, op.lease
+		},
+	}
+}
+
+// ownedMutexOracle is the second oracle for mutual exclusion, on one key's leases.
 //
 // A lease is two operations, and each is a point: the lease is taken exactly
 // at From and given back exactly at Until. One might let the taking stretch
@@ -50,38 +66,31 @@ var ownedMutexModel = porcupine.Model{
 // history, as far as the client could tell. The answer would be the same: the
 // taking must be over by From and the giving back cannot come before Until, so
 // two overlapping leases leave no legal order, and leases that do not overlap
-// have one. But points leave porcupine nothing to search, and no operation is
-// ever open at a quiescent point.
+// have one. But points leave porcupine nothing to search.
 //
 // porcupine's intervals are closed, so [a, b) and [b, c) would meet at b. Times
 // are doubled, and a lease is given back at 2*Until-1: after everything before
 // Until, and before all that happens at Until.
 func ownedMutexOracle(leases []lease) porcupine.CheckResult {
-	var piece []porcupine.Operation
-	var latest int64
-	for i := range leases {
-		l := &leases[i]
+	var all []porcupine.Operation
+	for i, l := range leases {
 		if l.until <= l.from {
 			continue
 		}
-		if l.from >= latest && len(piece) >= pieceSize {
-			if answer := judge(ownedMutexModel, piece); answer != porcupine.Ok {
-				return answer
-			}
-			piece = piece[:0]
-		}
-		latest = max(latest, l.until)
-		number := len(piece) / 2
 		taken, given := 2*l.from, 2*l.until-1
-		piece = append(piece,
-			porcupine.Operation{Input: lockOp(number), Call: taken, Return: taken},
-			porcupine.Operation{Input: unlockOp(number), Call: given, Return: given})
+		all = append(all,
+			porcupine.Operation{Input: mutexOp{i + 1, false}, Call: taken, Return: taken},
+			porcupine.Operation{Input: mutexOp{i + 1, true}, Call: given, Return: given})
 	}
-	return judge(ownedMutexModel, piece)
+	return inPieces(all, 0, ownedMutexModel, ownerAfter)
 }
 
-func judge(model porcupine.Model, piece []porcupine.Operation) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model, piece, searchLimit)
+// ownerAfter gives who owns the mutex after a legal piece.
+func ownerAfter(_ int, piece []porcupine.Operation) int {
+	if last := piece[len(piece)-1].Input.(mutexOp); !last.given {
+		return last.lease
+	}
+	return 0
 }
 
 // derivedRegisterModel is a register whose writes are derived from what they
@@ -103,29 +112,18 @@ func derivedRegisterModel(initial string) porcupine.Model {
 	}
 }
 
-// derivedRegisterOracle is the second oracle for the store, on one key's accesses. At a quiescent point of a legal
-// piece the register holds the one version that no write of the piece was derived from.
+// derivedRegisterOracle is the second oracle for the store, on one key's accesses.
 func derivedRegisterOracle(accesses []access) porcupine.CheckResult {
-	var piece []porcupine.Operation
-	var latest int64
-	state := ""
-	byCall := func(a, b access) int { return cmp.Compare(a.call, b.call) }
-	for _, a := range slices.SortedStableFunc(slices.Values(accesses), byCall) {
-		if a.call > latest && len(piece) >= pieceSize {
-			if answer := judge(derivedRegisterModel(state), piece); answer != porcupine.Ok {
-				return answer
-			}
-			state = outcome(state, piece)
-			piece = piece[:0]
-		}
-		latest = max(latest, a.ret)
-		piece = append(piece, porcupine.Operation{Input: a, Call: a.call, Return: a.ret})
+	all := make([]porcupine.Operation, len(accesses))
+	for i, a := range accesses {
+		all[i] = porcupine.Operation{Input: a, Call: a.call, Return: a.ret}
 	}
-	return judge(derivedRegisterModel(state), piece)
+	return inPieces(all, "", derivedRegisterModel, versionAfter)
 }
 
-// outcome follows the chain of a legal piece's writes to its last version.
-func outcome(state string, piece []porcupine.Operation) string {
+// versionAfter follows the chain of a legal piece's writes to its last version: the register then holds the one
+// version that no write of the piece was derived from.
+func versionAfter(state string, piece []porcupine.Operation) string {
 	next := map[string]string{}
 	for _, op := range piece {
 		if a := op.Input.(access); a.write && !a.unseen {
