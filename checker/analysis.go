@@ -32,7 +32,7 @@ func analyse(r *record) (*analysis, error) {
 	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[string][]span{},
 		excused: map[string][]span{}}
 	for _, k := range r.keys {
-		k.held, k.waits = spansOf(k.leases), k.waitPeriods(a.patience())
+		k.held, k.waits = spansOf(k.leases), k.waitPeriods(cmp.Or(r.header.Bounds.Grant, r.header.Bounds.Free))
 		a.findObstacles(k)
 		for _, o := range k.acquires {
 			if _, known := a.unreachable[o.process]; !known {
@@ -135,6 +135,3 @@ func (k *keyed) tellTokens() {
 func (a *analysis) bounded(bound int64, client string, during span) int64 {
 	return int64(float64(bound) * a.clocks.stretched(client, during))
 }
-
-// patience is the bound by which short pauses of a client that asks are known.
-func (a *analysis) patience() int64 { return cmp.Or(a.header.Bounds.Grant, a.header.Bounds.Free) }

@@ -42,7 +42,8 @@ func (k *keyed) contended() int {
 	claims := k.claims(true)
 	n := 0
 	for _, o := range k.acquires {
-		if !o.refused && claims.ofOthers(o.process, span{o.asked, o.done}.inside()) {
+		inside := span{o.asked + 1, o.done - 1} // what shares but an end with it is no contention
+		if !o.refused && claims.ofOthers(o.process, inside) {
 			n++
 		}
 	}

@@ -49,7 +49,6 @@ func (f *faultTolerance) judge() Result {
 	violations = append(violations, (&releaseBound{f.analysis}).violations()...)
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
-	measured["longest_gap"] = f.operations.longestGap().length()
 	result := newResult(FaultTolerance, violations, measured)
 	switch {
 	case result.Verdict != history.Holds:

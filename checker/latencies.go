@@ -8,13 +8,13 @@ import (
 
 // latencies gives the number of grants and how long acquires took.
 func (os *operations) latencies() map[string]int64 {
-	took := make([]int64, 0, len(os.grants))
+	var took []int64
 	for _, o := range os.kept {
 		if o.leased {
 			took = append(took, o.done-o.asked)
 		}
 	}
-	measured := map[string]int64{"grants": int64(len(took))}
+	measured := map[string]int64{"grants": int64(len(took)), "longest_gap": os.longestGap().length()}
 	if len(took) > 0 {
 		slices.Sort(took)
 		measured["acquire_p50"] = took[(len(took)-1)*50/100]
@@ -26,25 +26,18 @@ func (os *operations) latencies() map[string]int64 {
 // longestGap is the longest stretch without a grant of any key while somebody
 // was waiting for one.
 func (os *operations) longestGap() span {
-	grants := os.grants
-	var waiting, best span
-	gap := func() { // of the merged waits that are over
-		for len(grants) > 0 && grants[0] < waiting.until {
-			best = longest([]span{best, {waiting.from, grants[0]}})
-			waiting.from, grants = max(waiting.from, grants[0]), grants[1:]
+	var asked, grants, gaps []span
+	for _, o := range os.kept {
+		if o.op == history.OpAcquire {
+			asked = append(asked, span{o.asked, o.done})
 		}
-		best = longest([]span{best, waiting})
-	}
-	for _, o := range os.kept { // in the order of asked
-		switch {
-		case o.op != history.OpAcquire:
-		case o.asked <= waiting.until:
-			waiting.until = max(waiting.until, o.done)
-		default:
-			gap()
-			waiting = span{o.asked, o.done}
+		if o.leased {
+			grants = append(grants, span{o.done, o.done})
 		}
 	}
-	gap()
-	return best
+	grants = union(grants)
+	for _, s := range union(asked) {
+		gaps = append(gaps, s.without(grants)...)
+	}
+	return longest(gaps)
 }

@@ -91,12 +91,6 @@ func (b *leaseBuilder) end() error {
 		}
 		slices.SortStableFunc(k.leases, byFrom)
 	}
-	for _, o := range b.operations.kept {
-		if o.leased {
-			b.operations.grants = append(b.operations.grants, o.done)
-		}
-	}
-	slices.Sort(b.operations.grants)
 	return nil
 }
 

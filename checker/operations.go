@@ -90,9 +90,8 @@ func (o *operation) rewritten(e *history.Event) bool {
 
 // operations joins invokes to their outcomes.
 type operations struct {
-	kept   []*operation // in the order of their invokes
-	byID   map[operationID]*operation
-	grants []int64 // the times of all grants of a lease, in order
+	kept []*operation // in the order of their invokes
+	byID map[operationID]*operation
 }
 
 // operationID names an operation: IDs count up within a process.

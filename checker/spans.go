@@ -40,28 +40,39 @@ func merge(merged []span, s span) []span {
 
 // covered gives the stretches in which at least k of the sets cover the time.
 func covered(k int, sets [][]span) []span {
-	type step struct {
-		time int64
-		by   int
-	}
-	var steps []step
+	var all []weighted
 	for _, set := range sets {
 		for _, s := range union(set) {
-			steps = append(steps, step{s.from, 1}, step{s.until, -1})
+			all = append(all, weighted{s, 1})
 		}
+	}
+	return weighing(int64(k), all)
+}
+
+// weighted is a span with a weight of more than 0.
+type weighted struct {
+	span
+	weight int64
+}
+
+// weighing gives the stretches in which the spans that are there weigh at least so much together, more than 0.
+func weighing(least int64, all []weighted) []span {
+	type step struct{ time, by int64 }
+	var steps []step
+	for _, s := range all {
+		steps = append(steps, step{s.from, s.weight}, step{s.until, -s.weight})
 	}
 	// What ends at a moment ends before what begins then: two that only touch are not there at once.
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by)) })
 	var out []span
-	var from int64
-	depth := 0
+	var from, sum int64
 	for _, s := range steps {
-		before := depth
-		depth += s.by
+		before := sum
+		sum += s.by
 		switch {
-		case before < k && depth >= k:
+		case before < least && sum >= least:
 			from = s.time
-		case before >= k && depth < k:
+		case before >= least && sum < least:
 			out = merge(out, span{from, s.time})
 		}
 	}
@@ -94,9 +105,6 @@ func (s span) meets(spans []span) bool {
 	i := reaching(spans, s.from)
 	return i < len(spans) && spans[i].from <= s.until
 }
-
-// inside is a span without its ends: what meets that shares more than an end with the span.
-func (s span) inside() span { return span{s.from + 1, s.until - 1} }
 
 // reaching gives the index of the first of the disjoint, ordered spans that
 // lasts to a time.
