@@ -35,19 +35,12 @@ type deadlockFreedom struct{ *analysis }
 
 func (d *deadlockFreedom) judge() Result {
 	var violations []Violation
-	measured := map[string]int64{}
+	measured := map[string]int64{"waited": 0, "handovers": 0, "longest_wait": 0, "longest_free": 0}
 	tested := make([]int64, len(d.keys)) // when the last grant of each key put the property to the test
 	for i, k := range d.keys {
-		w := d.waits(k)
-		tested[i] = w.tested
-		for _, l := range w.late {
-			violations = append(violations, d.waitViolation(l.wait, l.free))
-		}
+		violations = append(violations, d.stoodFree(k, measured)...)
 		violations = append(violations, d.tooLongHeld(k)...)
-		measured["waited"] += int64(w.waited)
-		measured["handovers"] += int64(w.handovers)
-		measured["longest_wait"] = max(measured["longest_wait"], w.longestWait)
-		measured["longest_free"] = max(measured["longest_free"], w.longestFree)
+		tested[i] = d.earned(k, measured)
 	}
 	slices.SortStableFunc(violations, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
 	result := newResult(DeadlockFreedom, violations, measured)
@@ -68,59 +61,29 @@ func (d *deadlockFreedom) judge() Result {
 	return result
 }
 
-// waits are the waits for one key.
-type waits struct {
-	longestWait int64 // from the call of a granted acquire to its grant
-	longestFree int64 // for which the lock stood free while somebody waited
-	late        []freeWait
-	// waited are the grants that had to wait behind a lease, a majority out of
-	// reach, or another's key that lingered on the nodes; handovers are those of a lock
-	// that another client had held, or tried for, at most Bounds.Free before.
-	waited, handovers int
-	tested            int64 // when the last of these was granted
-}
-
-// freeWait is a wait during which the lock stood free for longer than Bounds.Free.
-type freeWait struct {
-	wait *waitPeriod
-	free span
-}
-
-func (d *deadlockFreedom) waits(k *keyed) waits {
-	var w waits
-	w.stoodFree(d.analysis, k)
-	w.earned(d, k)
-	for _, o := range k.acquires {
-		if o.leased {
-			w.longestWait = max(w.longestWait, o.done-o.asked)
-		}
-	}
-	return w
-}
-
-// stoodFree finds the stretches for which the lock stood free during a wait:
-// between the leases and the stretches in which it may need its time again.
-func (w *waits) stoodFree(a *analysis, k *keyed) {
-	bound := a.header.Bounds.Free
+// stoodFree finds the waits during which the lock stood free for longer than Bounds.Free: between the leases and
+// the stretches in which it may need its time again. It measures for how long it stood free at most.
+func (d *deadlockFreedom) stoodFree(k *keyed, measured map[string]int64) (late []Violation) {
 	interruptions := perClient{}
 	for _, wait := range k.waits {
 		interrupted := interruptions.of(wait.client, func() []span {
-			return union(k.setbacksOf(wait.client), a.excused[wait.client])
+			return union(k.setbacksOf(wait.client), d.excused[wait.client])
 		})
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))
-				limit := a.bounded(bound, wait.client, free)
+				limit := d.bounded(d.header.Bounds.Free, wait.client, free)
 				if limit > 0 && free.length() > limit {
 					free = longest(free.without(k.taken(free, wait.client)))
 				}
-				w.longestFree = max(w.longestFree, free.length())
+				measured["longest_free"] = max(measured["longest_free"], free.length())
 				if limit > 0 && free.length() > limit {
-					w.late = append(w.late, freeWait{wait, free})
+					late = append(late, d.waitViolation(wait, free))
 				}
 			}
 		}
 	}
+	return late
 }
 
 // waitViolation tells of a wait during which the lock stood free for too long.
@@ -140,8 +103,10 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 	}
 }
 
-// earned counts the grants that show something.
-func (w *waits) earned(d *deadlockFreedom, k *keyed) {
+// earned counts the grants that show something, and says when the last of them was. Those that waited had to wait
+// behind a lease, a majority out of reach, or another's key that lingered on the nodes; handovers are those of a
+// lock that another client had held, or tried for, at most Bounds.Free before.
+func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int64) {
 	obstacles := perClient{}
 	claims := k.claims(false)
 	for _, waited := range k.waits {
@@ -149,20 +114,22 @@ func (w *waits) earned(d *deadlockFreedom, k *keyed) {
 		if !o.leased {
 			continue
 		}
+		measured["longest_wait"] = max(measured["longest_wait"], o.done-o.asked)
 		inTheWay := obstacles.of(o.process, func() []span {
 			return union(d.lingering(k, o.process), d.unreachable[o.process])
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}
 		if wait.meets(k.held) || wait.meets(inTheWay) {
-			w.waited++
-			w.tested = max(w.tested, o.done)
+			measured["waited"]++
+			last = max(last, o.done)
 		}
 		if claims.ofOthers(o.process, span{o.asked - d.header.Bounds.Free, o.done - 1}) {
-			w.handovers++
-			w.tested = max(w.tested, o.done)
+			measured["handovers"]++
+			last = max(last, o.done)
 		}
 	}
+	return last
 }
 
 // tenure is for how long one client kept a key from all others: from a grant on, by

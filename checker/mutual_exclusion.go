@@ -36,6 +36,7 @@ type mutualExclusion struct{ *analysis }
 func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Result, error) {
 	var violations []Violation
 	var leases int
+	var lasting int64
 	unknown := ""
 	for _, k := range m.keys {
 		overlaps, answer := sweep(k.leases), second(k.leases)
@@ -46,13 +47,16 @@ func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Res
 			unknown = k.name
 		}
 		leases += len(k.leases)
+		for _, l := range k.leases {
+			lasting = max(lasting, l.until-l.from)
+		}
 		for _, o := range overlaps {
 			violations = append(violations, m.violation(o))
 		}
 	}
 	result := newResult(MutualExclusion, violations, map[string]int64{
 		"grants": int64(m.counts.grants), "leases": int64(leases),
-		"contended": int64(m.counts.contended), "longest_lease": m.longestLease(),
+		"contended": int64(m.counts.contended), "longest_lease": lasting,
 	})
 	if result.Verdict == history.Holds && unknown != "" {
 		result.Undecide(Unknown, "porcupine did not finish with key %q", unknown)
@@ -75,25 +79,17 @@ func (o overlap) shared() span {
 // one overlap. Ends are exclusive: leases that touch do not overlap.
 func sweep(leases []lease) []overlap {
 	byBeginning := func(a, b lease) int {
-		if a.from != b.from {
-			return cmp.Compare(a.from, b.from)
-		}
-		return cmp.Or(cmp.Compare(a.until, b.until), cmp.Compare(a.client, b.client),
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.until, b.until), cmp.Compare(a.client, b.client),
 			cmp.Compare(a.grant.id, b.grant.id))
 	}
-	if !slices.IsSortedFunc(leases, byBeginning) {
-		leases = slices.Clone(leases)
-		slices.SortFunc(leases, byBeginning)
-	}
 	var found []overlap
-	lasting := new(lease)
-	for i := range leases {
-		l := &leases[i]
+	var lasting lease
+	for _, l := range slices.SortedFunc(slices.Values(leases), byBeginning) {
 		if l.until <= l.from {
 			continue
 		}
 		if l.from < lasting.until {
-			found = append(found, overlap{*lasting, *l})
+			found = append(found, overlap{lasting, l})
 		}
 		if l.until > lasting.until {
 			lasting = l
@@ -114,15 +110,4 @@ func (m *mutualExclusion) violation(o overlap) Violation {
 		Leases: []Lease{first, second},
 		facts:  func() []Fact { return m.overlapFacts(o) },
 	}
-}
-
-// longestLease is the longest time for which one lease was held.
-func (m *mutualExclusion) longestLease() int64 {
-	var best int64
-	for _, k := range m.keys {
-		for _, l := range k.leases {
-			best = max(best, l.until-l.from)
-		}
-	}
-	return best
 }
