@@ -12,7 +12,7 @@ import (
 //     a lease that the client believes in;
 //   - a wrong clock of a node meets a key of a lock there, for it decides when that expires;
 //   - a clock that jumps and then runs on at its rate is wrong at that moment alone: what is
-//     timed from then on is timed right (see astray);
+//     timed from then on is timed right;
 //   - a node that is down, that nobody reaches, or whose memory or disk is disturbed meets such
 //     a key, or a client that asks, has the node or its replica in its list and is not cut
 //     off from it for all that time; one that is paused, such a client;
@@ -91,6 +91,33 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 // intersectAny reports whether one of some spans meets one of the disjoint, ordered ones.
 func intersectAny(some, spans []span) bool {
 	return slices.ContainsFunc(some, func(s span) bool { return s.meets(spans) })
+}
+
+// clockErrorSpans gives when a clock that a fault set led astray what goes by it: at the moment of a
+// jump, and for as long as it runs at a wrong rate. Where the history does not tell how it was
+// set, that is as long as the fault lasted.
+func (e *faultImpact) clockErrorSpans(f fault) (spans []span) {
+	known := false
+	for _, c := range []clock{e.clocks.wall[f.target], e.clocks.monotonic[f.target]} {
+		for i, s := range c {
+			if s.from < f.since || s.from > f.from { // a clock is set, and read, before the fault is told of
+				continue
+			}
+			known = true
+			before := c.setting(i - 1)
+			jump := s.reading - before.read(s.from)
+			switch {
+			case s.rate != 1 || before.rate != 1: // it runs wrong, or is put right
+				spans = append(spans, f.possible())
+			case jump > precision || jump < -precision:
+				spans = append(spans, span{f.since, s.from})
+			}
+		}
+	}
+	if !known {
+		return []span{f.possible()}
+	}
+	return spans
 }
 
 // affectedKey reports whether a lock's key was on the node while the fault was in effect. A

@@ -91,12 +91,15 @@ func readTimeline(r *record) error {
 		t.nodes[node] = true
 	}
 	r.answers = newAnswers(r.faults)
-	err := r.source.each(func(i int, e *history.Event) {
+	i := 0
+	err := r.source(func(e *history.Event) error {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
 			t.lookAround()
 		}
 		t.follow(i, e)
 		r.answers.follow(e)
+		i++
+		return nil
 	})
 	if err != nil {
 		return err
@@ -122,19 +125,20 @@ func (t *timeline) follow(i int, e *history.Event) {
 			return
 		}
 		p := place{node, t.record.names.ofCaller(e.Command.Key)}
-		if e.Command.Effect == history.EffectRead {
-			t.read(e, p)
-			return
-		}
-		c := keyCommand{client, e.Command.Token, e.Time, i, e.Command.Serial, e.Command.Expiry, e.Command.Effect}
-		if e.Type == history.TypeCommand {
-			t.unanswered.add(c, p)
-			if k := t.record.key(p.key); t.record.header.Fencing && c.effect == history.EffectSet {
-				k.taking = append(k.taking, takingCommand{c.client, c.token, c.time})
+		c := keyCommand{e.Command, client, e.Time, i}
+		switch {
+		case c.Effect == history.EffectRead:
+			if e.Type == history.TypeReply {
+				t.read(c, p)
 			}
-		} else {
+		case e.Type == history.TypeReply:
 			t.unanswered.remove(c, p)
-			t.reply(e, c, p)
+			t.reply(c, p)
+		default:
+			t.unanswered.add(c, p)
+			if k := t.record.key(p.key); t.record.header.Fencing && c.Effect == history.EffectSet {
+				k.taking = append(k.taking, takingCommand{c.client, c.Token, c.time})
+			}
 		}
 	case e.Type == history.TypeFault:
 		t.fault(i, e)
@@ -143,14 +147,13 @@ func (t *timeline) follow(i int, e *history.Event) {
 	}
 }
 
-// read follows a command that only reads: it may show a key.
-func (t *timeline) read(e *history.Event, p place) {
-	if e.Type != history.TypeReply || !e.Command.Done || e.Command.Name != "GET" ||
-		strings.HasSuffix(e.Command.Reply, "...") {
+// read follows the answer to a command that only reads: it may show a key.
+func (t *timeline) read(c keyCommand, p place) {
+	if !c.Done || c.Name != "GET" || strings.HasSuffix(c.Reply, "...") {
 		return
 	}
-	if h := t.alive(p, e.Time); h != nil {
-		h.show(e.Command.Reply, e.Time)
+	if h := t.alive(p, c.time); h != nil {
+		h.show(c.Reply, c.time)
 	}
 }
 
@@ -190,82 +193,86 @@ func (t *timeline) ttl(i int, h *keyOwnership, now, d int64) {
 }
 
 // reply follows a command that was answered, if it took effect.
-func (t *timeline) reply(e *history.Event, c keyCommand, p place) {
-	if !e.Command.Done {
-		if c.effect == history.EffectSet {
-			t.refused(e, p)
+func (t *timeline) reply(c keyCommand, p place) {
+	if !c.Done {
+		if c.Effect == history.EffectSet {
+			t.refused(c, p)
 		}
 		return
 	}
-	h := t.alive(p, e.Time)
+	h := t.alive(p, c.time)
 	switch {
-	case c.effect == history.EffectSet:
-		t.set(e, c, p, h)
+	case c.Effect == history.EffectSet:
+		t.set(c, p, h)
 	case h == nil:
-	case c.effect == history.EffectExtend:
-		t.prolong(e, c, h)
-	case c.effect == history.EffectDelete:
-		t.remove(c, h)
+	case c.Effect == history.EffectExtend:
+		t.prolong(c, h)
+	case c.Effect == history.EffectDelete:
+		t.remove(c, h, c.ofOwner(h))
 	}
 }
 
 // set follows a SET that took the key. If we thought it taken, its owner is
 // gone in a way that no reply told.
-func (t *timeline) set(e *history.Event, c keyCommand, p place, before *keyOwnership) {
+func (t *timeline) set(c keyCommand, p place, before *keyOwnership) {
 	if before != nil {
-		if before.isOwn(c, t.unnamed(e)) { // it was there already
-			if e.Command.Name == "SET" && e.Command.Reply == "OK" || e.Command.Unconditional || e.Command.Extends {
-				t.prolong(e, c, before)
+		if before.isOwn(c) { // it was there already
+			if c.Name == "SET" && c.Reply == "OK" || c.Unconditional || c.Extends {
+				t.prolong(c, before)
 			}
 			return
 		}
-		if e.Command.Unconditional && before.show(e.Command.Reply, e.Time) {
-			t.remove(keyCommand{client: c.client, time: c.time, event: c.event}, before)
+		if c.Unconditional && before.show(c.Reply, c.time) {
+			t.remove(c, before, c.client == before.owner)
 		} else {
-			t.gone(c.event, e.Time, before)
+			t.gone(c.event, c.time, before)
 		}
 	}
-	h := t.open(p, e.Time, c.token, c.client, c.event)
-	h.unnamed = t.unnamed(e)
-	t.ttl(c.event, h, e.Time, t.given(p.node, e))
+	h := t.open(p, c.time, c.Token, c.client, c.event)
+	h.unnamed = c.unnamed()
+	t.expire(c, h)
 }
 
 // unnamed reports whether a script sets a value that is none of its arguments.
-func (t *timeline) unnamed(e *history.Event) bool {
-	return e.Command.Token == "" && strings.HasPrefix(e.Command.Name, "EVAL")
-}
+func (c keyCommand) unnamed() bool { return c.Token == "" && strings.HasPrefix(c.Name, "EVAL") }
 
 // isOwn reports whether a command that takes the key found it with its own token; of one that
 // nobody knows, whether it was its client's.
-func (h *keyOwnership) isOwn(c keyCommand, unnamed bool) bool {
-	if unnamed || h.unnamed {
+func (h *keyOwnership) isOwn(c keyCommand) bool {
+	if c.unnamed() || h.unnamed {
 		return h.owner == c.client
 	}
-	return h.token == c.token
+	return h.token == c.Token
 }
 
 // prolong follows what sets a new expiry.
-func (t *timeline) prolong(e *history.Event, c keyCommand, h *keyOwnership) {
-	t.ttl(c.event, h, e.Time, t.given(h.node, e))
-	t.record.prolonged[h] = append(t.record.prolonged[h], moment{c.event, e.Time})
+func (t *timeline) prolong(c keyCommand, h *keyOwnership) {
+	t.expire(c, h)
+	t.record.prolonged[h] = append(t.record.prolonged[h], moment{c.event, c.time})
 }
 
-// given is the time to live that a command sets on its node; 0: none.
-func (t *timeline) given(node string, e *history.Event) int64 {
-	if e.Command.ExpiresAt == 0 {
-		return e.Command.Expiry
+// expire sets the time to live that a command gives a key on its node.
+func (t *timeline) expire(c keyCommand, h *keyOwnership) {
+	ttl := c.Expiry
+	if c.ExpiresAt != 0 {
+		ttl = max(c.ExpiresAt-t.record.clocks.wall[h.node].at(c.time), 1)
 	}
-	return max(e.Command.ExpiresAt-t.record.clocks.wall[node].at(e.Time), 1)
+	t.ttl(c.event, h, c.time, ttl)
 }
 
-// remove follows a delete, by the owner or by somebody else.
-func (t *timeline) remove(d keyCommand, h *keyOwnership) {
-	h.by = d.client
-	why := TenureDeleted
-	if d.client != h.owner || d.token != "" && d.token != h.token {
-		why = TenureRemoved
+// remove ends a holding by a command, of its owner or of somebody else.
+func (t *timeline) remove(c keyCommand, h *keyOwnership, own bool) {
+	h.by = c.client
+	why := TenureRemoved
+	if own {
+		why = TenureDeleted
 	}
-	t.close(h, d.time, why, d.event)
+	t.close(h, c.time, why, c.event)
+}
+
+// ofOwner reports whether a delete is that of a holding by its owner.
+func (c keyCommand) ofOwner(h *keyOwnership) bool {
+	return c.client == h.owner && (c.Token == "" || c.Token == h.token)
 }
 
 // gone ends a holding that turned out to be gone.
@@ -278,7 +285,7 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	case fell && down.time >= h.from:
 		t.close(h, down.time, TenureForgotten, down.event)
 	case sent:
-		t.remove(deletion, h)
+		t.remove(deletion, h, deletion.ofOwner(h))
 	case h.expires-now <= precision:
 		t.close(h, now, TenureExpired, -1)
 	case slot && moving.time >= h.from:

@@ -19,13 +19,3 @@ func InMemory(events []history.Event) Source {
 		return nil
 	}
 }
-
-// each hands every event with its index to f.
-func (s Source) each(f func(index int, e *history.Event)) error {
-	index := -1
-	return s(func(e *history.Event) error {
-		index++
-		f(index, e)
-		return nil
-	})
-}

@@ -6,14 +6,12 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// keyCommand is a command that changes a key and has reached its node.
+// keyCommand is a command that changes a key, as it reached its node or was answered.
 type keyCommand struct {
-	client, token string
-	time          int64
-	event         int
-	serial        int64
-	expiry        int64
-	effect        history.Effect
+	*history.Command
+	client string
+	time   int64
+	event  int
 }
 
 // unanswered are those that have no answer yet, by place: their clients may be gone, but the node
@@ -21,7 +19,7 @@ type keyCommand struct {
 type unanswered map[place][]keyCommand
 
 func (u unanswered) add(c keyCommand, p place) {
-	if c.effect == history.EffectDelete {
+	if c.Effect == history.EffectDelete {
 		u.removeDeletes(p)
 	}
 	u[p] = append(u[p], c)
@@ -29,26 +27,26 @@ func (u unanswered) add(c keyCommand, p place) {
 
 // remove forgets the one that a reply answers.
 func (u unanswered) remove(answered keyCommand, p place) {
-	if answered.effect == history.EffectDelete {
+	if answered.Effect == history.EffectDelete {
 		u.removeDeletes(p)
 		return
 	}
 	i := slices.IndexFunc(u[p],
-		func(c keyCommand) bool { return c.client == answered.client && c.serial == answered.serial })
+		func(c keyCommand) bool { return c.client == answered.client && c.Serial == answered.Serial })
 	if i >= 0 {
 		u[p] = slices.Delete(u[p], i, i+1)
 	}
 }
 
 func (u unanswered) removeDeletes(p place) {
-	u[p] = slices.DeleteFunc(u[p], func(c keyCommand) bool { return c.effect == history.EffectDelete })
+	u[p] = slices.DeleteFunc(u[p], func(c keyCommand) bool { return c.Effect == history.EffectDelete })
 }
 
 // deleted gives the delete that may have ended a holding: it came while the key was there, and
 // names no other token (a compare-and-delete does).
 func (u unanswered) deleted(h *keyOwnership) (keyCommand, bool) {
 	for _, c := range u[place{h.node, h.key}] {
-		if c.effect == history.EffectDelete && c.time >= h.from && (c.token == "" || c.token == h.token) {
+		if c.Effect == history.EffectDelete && c.time >= h.from && (c.Token == "" || c.Token == h.token) {
 			return c, true
 		}
 	}
@@ -64,15 +62,15 @@ func (u unanswered) deleted(h *keyOwnership) (keyCommand, bool) {
 // clear away.
 // If somebody is known to have the key, the refusal shows that it is still there, whatever became
 // of a delete without an answer.
-func (t *timeline) refused(e *history.Event, p place) {
-	if e.Command.Failed() {
+func (t *timeline) refused(refusal keyCommand, p place) {
+	if refusal.Failed() {
 		return
 	}
-	if h := t.alive(p, e.Time); h != nil {
-		h.seen = e.Time
+	if h := t.alive(p, refusal.time); h != nil {
+		h.seen = refusal.time
 		return
 	}
-	i := slices.IndexFunc(t.unanswered[p], func(c keyCommand) bool { return t.shownBy(e, c, p) })
+	i := slices.IndexFunc(t.unanswered[p], func(c keyCommand) bool { return t.shownBy(refusal, c, p) })
 	if i < 0 {
 		return
 	}
@@ -80,27 +78,27 @@ func (t *timeline) refused(e *history.Event, p place) {
 	t.unanswered[p] = slices.Delete(t.unanswered[p], i, i+1)
 	when := t.record.awake(p.node, t.record.through(c.client, p.node, c.time))
 	from := when
-	if c.effect == history.EffectExtend { // what it prolonged was there until now
+	if c.Effect == history.EffectExtend { // what it prolonged was there until now
 		from = max(from, t.last[p].until)
 	}
-	t.ttl(c.event, t.open(p, from, c.token, c.client, c.event), when, c.expiry)
+	t.ttl(c.event, t.open(p, from, c.Token, c.client, c.event), when, c.Expiry)
 }
 
 // shownBy reports whether a refused SET shows a command to have been carried out: the refusal
 // names its token, or, where a lock does not ask for that, it was the first that can be. Of a
 // client that lives on it has to be named, and late.
-func (t *timeline) shownBy(refusal *history.Event, c keyCommand, p place) bool {
-	named := refusal.Command.Reply == c.token
-	if c.effect == history.EffectDelete || c.time >= refusal.Time || !named && refusal.Command.Reply != "nil" {
+func (t *timeline) shownBy(refusal, c keyCommand, p place) bool {
+	named := refusal.Reply == c.Token
+	if c.Effect == history.EffectDelete || c.time >= refusal.time || !named && refusal.Reply != "nil" {
 		return false
 	}
-	if c.effect == history.EffectExtend { // is there a key that it can have prolonged?
-		if last := t.last[p]; last == nil || last.token != c.token || last.from > c.time || last.until <= c.time {
+	if c.Effect == history.EffectExtend { // is there a key that it can have prolonged?
+		if last := t.last[p]; last == nil || last.token != c.Token || last.from > c.time || last.until <= c.time {
 			return false
 		}
 	}
 	_, killed := t.record.kills.first(c.client, 0)
-	return killed || t.record.heldTooLong(c.client, p.node, c.time) || named && t.late(c, p, refusal.Time)
+	return killed || t.record.heldTooLong(c.client, p.node, c.time) || named && t.late(c, p, refusal.time)
 }
 
 // late reports whether a SET reached a node that was paused, and has not been answered
@@ -108,5 +106,5 @@ func (t *timeline) shownBy(refusal *history.Event, c keyCommand, p place) bool {
 // (An extension is its client's own to take back, whatever became of it.)
 func (t *timeline) late(c keyCommand, p place, now int64) bool {
 	awake := t.record.awake(p.node, c.time)
-	return c.effect == history.EffectSet && awake > c.time && now > awake+t.record.prompt()
+	return c.Effect == history.EffectSet && awake > c.time && now > awake+t.record.prompt()
 }
