@@ -9,45 +9,55 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// confirm makes the experiments of a cause with all seeds, and says so if they show none.
-func (f *Finder) confirm(ctx context.Context, c *Cause, whole Variation, needed []part, rules []string) {
-	experiments := []Experiment{}
-	var variations []Variation
-	add := func(e Experiment, v Variation) {
-		experiments, variations = append(experiments, e), append(variations, v)
+// change is an experiment that is under way: with what it is made, and what it leaves out or has on again.
+type change struct {
+	Experiment
+	variation Variation
+	part      *part
+	rule      string
+}
+
+// changes are the experiments on a cause: without each needed part, with each rule, with other settings of the
+// client library, and without all that is not needed.
+func (f *Finder) changes(whole Variation, needed []part, rules []string) (all []change) {
+	add := func(c change, vary func(*Variation)) {
+		c.variation, c.Holds = whole, true
+		vary(&c.variation)
+		all = append(all, c)
 	}
-	for _, p := range needed {
-		v := whole
-		v.Scenario = without(whole.Scenario, []part{p})
-		add(Experiment{Change: "without " + p.words}, v)
+	for i, p := range needed {
+		add(change{Experiment: Experiment{Change: "without " + p.words}, part: &needed[i]},
+			func(v *Variation) { v.Scenario = without(v.Scenario, []part{p}) })
 	}
 	for _, rule := range rules {
-		add(Experiment{Change: "with " + rule + " on"}, f.with(whole, rule))
+		add(change{Experiment: Experiment{Change: "with " + rule + " on"}, rule: rule},
+			func(v *Variation) { *v = f.with(*v, rule) })
+	}
+	option := func(what string, vary func(*Variation)) {
+		add(change{Experiment: Experiment{Change: "with " + what, Option: true}}, vary)
 	}
 	if f.Options {
-		v := whole
-		v.ContextTimeouts = true
-		add(Experiment{Change: "with ContextTimeoutEnabled: true", Option: true}, v)
-		v = whole
-		v.NoRetries = true
-		add(Experiment{Change: "with MaxRetries: -1", Option: true}, v)
+		option("ContextTimeoutEnabled: true", func(v *Variation) { v.ContextTimeouts = true })
+		option("MaxRetries: -1", func(v *Variation) { v.NoRetries = true })
 	}
 	if whole.Scenario.Lock.Pool > 0 {
-		v := whole
-		enough := *whole.Scenario
-		enough.Lock.Pool = 0
-		v.Scenario = &enough
-		add(Experiment{Change: "with a larger connection pool", Option: true}, v)
+		option("a larger connection pool", func(v *Variation) {
+			enough := *v.Scenario
+			enough.Lock.Pool = 0
+			v.Scenario = &enough
+		})
 	}
-	if others := rest(faults(whole.Scenario), needed); len(others) > 0 && len(c.Kinds) > 0 {
-		v := whole
-		v.Scenario = without(whole.Scenario, others)
-		add(Experiment{Change: "without the rest of the schedule", Rest: true}, v)
+	if others := rest(faults(whole.Scenario), needed); len(others) > 0 && len(kinds(needed)) > 0 {
+		add(change{Experiment: Experiment{Change: "without the rest of the schedule", Rest: true}},
+			func(v *Variation) { v.Scenario = without(v.Scenario, others) })
 	}
+	return all
+}
+
+// confirm makes the experiments of a cause with all seeds, and says so if they show none.
+func (f *Finder) confirm(ctx context.Context, c *Cause, whole Variation, needed []part, rules []string) {
+	all := f.changes(whole, needed, rules)
 	c.Violated, c.Seeds = 0, 0
-	for i := range experiments {
-		experiments[i].Holds = true
-	}
 	for n := range max(1, f.Seeds) {
 		if n > 0 && f.spent() {
 			break
@@ -57,11 +67,11 @@ func (f *Finder) confirm(ctx context.Context, c *Cause, whole Variation, needed 
 		if n == 0 || f.try(ctx, whole, seed).Verdict == history.Violated {
 			c.Violated++
 		}
-		for i, v := range variations {
-			experiments[i].add(f.try(ctx, v, seed).Verdict)
+		for i := range all {
+			all[i].add(f.try(ctx, all[i].variation, seed).Verdict)
 		}
 	}
-	c.conclude(experiments, needed, rules)
+	c.conclude(all)
 }
 
 func (e *Experiment) add(verdict string) {
@@ -72,29 +82,25 @@ func (e *Experiment) add(verdict string) {
 	e.Holds = e.Holds && verdict != history.Inconclusive && verdict != ""
 }
 
-// conclude keeps the experiments that show something, and what they show is the cause: the needed parts, whose
-// experiments come first, without which no seed is violated, and the rules, which come next, with which none is.
-func (c *Cause) conclude(experiments []Experiment, needed []part, rules []string) {
+// conclude keeps the experiments that show something, and what they show is the cause: the parts without which,
+// and the rules with which, no seed is violated.
+func (c *Cause) conclude(all []change) {
 	shown, fails := 0, false
 	var always []part
-	for i, e := range experiments {
-		switch rule := i - len(needed); {
-		case e.Averts < e.Seeds:
-		case rule < 0:
-			always = append(always, needed[i])
-		case rule < len(rules):
-			c.Rules = append(c.Rules, rules[rule])
-		}
+	for _, e := range all {
+		averts := e.Averts == e.Seeds
 		switch {
-		case e.Option || e.Rest:
-			if e.Option && e.Averts == e.Seeds || e.Rest && e.Averts < e.Seeds {
-				c.Experiments = append(c.Experiments, e)
-			}
-		default:
-			shown++
-			fails = fails || e.Averts < e.Seeds
-			c.Experiments = append(c.Experiments, e)
+		case e.Option && !averts, e.Rest && averts:
+			continue
+		case e.part != nil && averts:
+			always = append(always, *e.part)
+		case e.rule != "" && averts:
+			c.Rules = append(c.Rules, e.rule)
 		}
+		if !e.Option && !e.Rest {
+			shown, fails = shown+1, fails || !averts
+		}
+		c.Experiments = append(c.Experiments, e.Experiment)
 	}
 	c.Necessary, c.Kinds = wordsOf(always), kinds(always)
 	switch {

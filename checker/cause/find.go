@@ -83,9 +83,7 @@ func (f *Finder) Find(ctx context.Context) Cause {
 			whole = bare
 		}
 	}
-	c.Necessary, c.Kinds = wordsOf(needed), kinds(needed)
-	rules := f.rules(ctx, whole)
-	f.confirm(ctx, &c, whole, needed, rules)
+	f.confirm(ctx, &c, whole, needed, f.rules(ctx, whole))
 	if c.NotFound == "" && len(c.Kinds) > 0 {
 		f.bisect(ctx, &c, whole, needed, first.At)
 	}

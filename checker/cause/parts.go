@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.org/lockproof/scenarios"
 )
@@ -135,7 +134,7 @@ func kinds(parts []part) []string {
 			all = append(all, p.kind)
 		}
 	}
-	slices.SortFunc(all, strings.Compare)
+	slices.Sort(all)
 	return all
 }
 
