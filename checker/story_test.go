@@ -45,19 +45,27 @@ func (s *story) add(t int64, e history.Event) {
 
 // op adds an operation with its outcome; outcome "" leaves it under way.
 func (s *story) op(asked, done int64, outcome history.Type, e history.Event) int {
-	s.ids[e.Process]++
-	e.ID = s.ids[e.Process]
-	invoke := history.Event{Process: e.Process, Type: history.TypeInvoke, Op: e.Op, ID: e.ID, Key: e.Key,
-		Lease: e.Lease, Value: e.Value, Base: e.Base}
-	if e.Op == history.OpRead {
-		invoke.Value = ""
-	}
-	s.add(asked, invoke)
+	e.ID = s.invoke(asked, e)
 	if outcome != "" {
 		e.Type = outcome
 		s.add(done, e)
 	}
 	return e.ID
+}
+
+// invoke adds the call of an operation, and gives its ID.
+func (s *story) invoke(t int64, e history.Event) int {
+	s.ids[e.Process]++
+	call := history.Event{Process: e.Process, Type: history.TypeInvoke, Op: e.Op, ID: s.ids[e.Process], Key: e.Key,
+		Lease: e.Lease, Value: e.Value, Base: e.Base}
+	switch e.Op {
+	case history.OpRead:
+		call.Value, call.Fence = "", e.Fence
+	case history.OpWrite:
+		call.Fence = e.Fence
+	}
+	s.add(t, call)
+	return call.ID
 }
 
 // grant is an acquire of k1 that is granted, with its validity.

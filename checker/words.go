@@ -14,13 +14,12 @@ func formatDuration(d int64) string {
 	switch {
 	case d >= unlimited:
 		return "an unlimited time"
-	case d >= 1e9 || d <= -1e9:
+	case d >= 1e9:
 		return formatTime(d)
-	case d >= 1e6 || d <= -1e6:
+	case d >= 1e6:
 		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e6), ".0") + " ms"
-	}
-	if text := strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e3), ".0"); text != "0" && text != "-0" || d == 0 {
-		return text + " µs"
+	case d >= 50 || d == 0:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(d)/1e3), ".0") + " µs"
 	}
 	return fmt.Sprintf("%d ns", d)
 }

@@ -21,9 +21,8 @@ func TestALeaseWithoutAnEndIsToldSo(t *testing.T) {
 
 func TestDurationsAreShort(t *testing.T) {
 	for d, text := range map[int64]string{
-		0: "0 µs", 1: "1 ns", -49: "-49 ns", 50: "0.1 µs", 1500: "1.5 µs", -999_000: "-999 µs", 999_000: "999 µs", ms: "1 ms", -ms: "-1 ms", 131 * ms: "131 ms",
-		1_500_000: "1.5 ms", -1_500_000: "-1.5 ms", 1000 * ms: "1.000 s", -1000 * ms: "-1.000 s", 1203 * ms: "1.203 s",
-		-2000 * ms: "-2.000 s",
+		0: "0 µs", 1: "1 ns", 50: "0.1 µs", 1500: "1.5 µs", 999_000: "999 µs", ms: "1 ms", 131 * ms: "131 ms",
+		1_500_000: "1.5 ms", 1000 * ms: "1.000 s", 1203 * ms: "1.203 s",
 	} {
 		require.Equal(t, text, formatDuration(d))
 	}

@@ -97,7 +97,7 @@ func (g *register) finish(r *Reader) {
 	g.ops = nil
 }
 
-// registerModel looks for an order of a piece that a register allows.
+// judge looks for an order of a piece that a register allows.
 func (g *register) judge(r *Reader, piece []*op) {
 	if len(piece) == 0 {
 		return

@@ -25,7 +25,7 @@ func (b *quorumCheck) votes(a clientKey) *votes {
 	v := b.asking[a]
 	if v == nil {
 		v = &votes{taken: map[string]map[string]bool{}, extended: map[string]map[string]bool{}}
-		b.asking[clientKey{a.client, a.key}] = v
+		b.asking[a] = v
 	}
 	return v
 }

@@ -131,12 +131,11 @@ func (r *Reader) channel(process string) *channel {
 	c := r.links[process]
 	if c == nil {
 		client, name, _ := strings.Cut(process, ">")
-		c = &channel{name: process, node: r.nodes[name], open: map[int64]sent{}}
-		if name == storeName {
+		c = &channel{name: process, client: client, node: r.nodes[name], open: map[int64]sent{}}
+		if name == history.StoreName {
 			c.node, r.toStore = r.store, true
 		}
-		c.client = c.name[:len(client)]
-		r.links[c.name] = c
+		r.links[process] = c
 	}
 	return c
 }
@@ -359,7 +358,7 @@ func (n *node) register(r *Reader, key string) *register {
 	g := n.keys[key]
 	if g == nil {
 		g = &register{node: n, key: key}
-		n.keys[g.key] = g
+		n.keys[key] = g
 		if n.looked && !n.others[key] {
 			shown := n.lookedAt
 			g.add(r, &shown)

@@ -61,7 +61,7 @@ const (
 type op struct {
 	action action
 	answer answer
-	// free: it asks for nothing first, as a SET without NX. script: it is a script, of
+	// unconditional: it asks for nothing first, as a SET without NX. script: it is a script, of
 	// which we know what it does, and guess what it asks for first.
 	unconditional, script bool
 	evicting              bool // the node's memory was full: the key may go at any time
@@ -119,7 +119,7 @@ func (j registerModel) step(s state, o *op) []state {
 	return j.changed(s, o)
 }
 
-// gone: it may have run out by the time that the operation met it.
+// maybeExpired: it may have run out by the time that the operation met it.
 func (j registerModel) maybeExpired(s state, o *op) bool {
 	switch {
 	case s.is != held:
@@ -133,12 +133,12 @@ func (j registerModel) maybeExpired(s state, o *op) bool {
 	return latest+j.slack >= s.first
 }
 
-// there: it may not have run out yet.
+// maybePresent: it may not have run out yet.
 func (j registerModel) maybePresent(s state, o *op) bool {
 	return s.is != absent && (s.is == unknown || s.last == never || o.from-j.slack <= s.last)
 }
 
-// owned: it may be there with that token; "" is any.
+// maybeOwned: it may be there with that token; "" is any.
 func (j registerModel) maybeOwned(s state, o *op, token string) bool {
 	return j.maybePresent(s, o) && (s.is == unknown || s.unnamed || token == "" || s.token == token)
 }

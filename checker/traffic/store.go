@@ -12,9 +12,6 @@ import (
 // store has seen of fencing tokens, and what one that compares lets pass, is as
 // docs/client-protocol.md says ("The store").
 
-// storeName is the store's in the names of links.
-const storeName = "store"
-
 // storeActionOf are what commands do there.
 var storeActionOf = map[history.Effect]action{history.EffectSet: put, history.EffectRead: get}
 
@@ -28,8 +25,8 @@ const (
 )
 
 func newStore() *node {
-	n := &node{name: storeName, keys: map[string]*register{}, looked: true}
-	n.lookedAt = op{action: put, answer: yes, process: storeName} // the initial version is there from the start
+	n := &node{name: history.StoreName, keys: map[string]*register{}, looked: true}
+	n.lookedAt = op{action: put, answer: yes, process: history.StoreName} // the initial version is there from the start
 	return n
 }
 
@@ -44,7 +41,7 @@ func (r *Reader) checks(c *history.Command) check {
 	return compared
 }
 
-// admitted: the store lets an operation pass.
+// accepted: the store lets an operation pass.
 func (o *op) accepted(s state) bool {
 	switch o.check {
 	case fenced:

@@ -3,7 +3,6 @@ package history
 import (
 	"encoding/hex"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -23,40 +22,29 @@ func Text(s string) string {
 // MakeText makes every string of an event one that a file holds as it is. What is judged
 // in memory is then what the file says.
 func (e *Event) MakeText() {
-	for _, s := range []*string{&e.Key, &e.Token, &e.Value, &e.Base, &e.Error, &e.Text} {
-		*s = Text(*s)
-	}
-	if c := e.Command; c != nil && !c.isText() {
-		text := *c // others may hold the command
-		for _, s := range []*string{&text.Name, &text.Key, &text.Token, &text.Base, &text.Reply} {
-			*s = Text(*s)
-		}
-		text.Others = slices.Clone(c.Others)
-		for i, word := range text.Others {
-			text.Others[i] = Text(word)
+	makeText(&e.Key, &e.Token, &e.Value, &e.Base, &e.Error, &e.Text)
+	if e.Command != nil {
+		text := *e.Command // others may hold the command
+		makeText(&text.Name, &text.Key, &text.Token, &text.Base, &text.Reply)
+		text.Others = slices.Clone(text.Others)
+		for i := range text.Others {
+			makeText(&text.Others[i])
 		}
 		e.Command = &text
 	}
-	if n := e.Node; n != nil && !n.isText() {
-		text := *n
+	if e.Node != nil && len(e.Node.Keys) > 0 {
+		text := *e.Node
 		text.Keys = map[string]KeyState{}
-		for key, state := range n.Keys {
-			text.Keys[Text(key)] = KeyState{Token: Text(state.Token), TTL: state.TTL}
+		for key, state := range e.Node.Keys {
+			makeText(&key, &state.Token)
+			text.Keys[key] = state
 		}
 		e.Node = &text
 	}
 }
 
-func (c *Command) isText() bool {
-	return utf8.ValidString(c.Name) && utf8.ValidString(c.Key) && utf8.ValidString(c.Token) &&
-		utf8.ValidString(c.Base) && utf8.ValidString(c.Reply) && utf8.ValidString(strings.Join(c.Others, ""))
-}
-
-func (n *Node) isText() bool {
-	for key, state := range n.Keys {
-		if !utf8.ValidString(key) || !utf8.ValidString(state.Token) {
-			return false
-		}
+func makeText(all ...*string) {
+	for _, s := range all {
+		*s = Text(*s)
 	}
-	return true
 }
