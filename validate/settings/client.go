@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Client is redis-cli with the flags that reach this server and no other: its port or its socket, TLS, its address where
-// it does not listen on 127.0.0.1, and a question for its password.
+// Client is redis-cli with the flags that reach this server and no other: its port or its socket, TLS, its address
+// where it does not listen on 127.0.0.1, and a question for its password.
 func (s *Redis) Client() string {
 	words := []string{"redis-cli"}
 	if login := s.Login(); login != "" {
