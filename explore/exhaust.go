@@ -129,7 +129,8 @@ func (e *enumeration) faults(work []Step) [][]Step {
 				for _, held := range intercepts(w, nemesis.Hold, count, lasts) {
 					add(w.At-early, held)
 				}
-				add(w.At-early, scenarios.Step{Verb: nemesis.Cut, Targets: linksOf(who, count), Direction: cluster.Both, For: span})
+				add(w.At-early,
+					scenarios.Step{Verb: nemesis.Cut, Targets: linksOf(who, count), Direction: cluster.Both, For: span})
 			}
 			add(w.At+early/2, scenarios.Step{Verb: nemesis.Pause, Targets: []string{who}, For: span})
 		}
@@ -163,8 +164,8 @@ func intercepts(of Step, verb scenarios.Verb, count int, lasts time.Duration) []
 	for _, command := range []string{cluster.Take, cluster.Extend, cluster.Release} {
 		for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
 			if slices.Contains(sends[of.Verb], command) {
-				all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(of.Targets[0], count), Of: command, Part: part,
-					Times: 1, For: scenarios.Span{Fixed: lasts}})
+				all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(of.Targets[0], count), Of: command,
+					Part: part, Times: 1, For: scenarios.Span{Fixed: lasts}})
 			}
 		}
 	}
