@@ -85,7 +85,7 @@ func (c *Cluster) build(ctx context.Context) error {
 		}
 	}
 	if err := c.Connect(ctx, c.project.version,
-		func(want network.Run) (realcluster.Network, map[network.Path]string, error) {
+		func(want network.Run) (realcluster.Network, string, []network.Listening, error) {
 			return c.open(ctx, want)
 		}); err != nil {
 		return err
@@ -94,22 +94,18 @@ func (c *Cluster) build(ctx context.Context) error {
 }
 
 // open opens the links in the proxy, and follows what passes over them.
-func (c *Cluster) open(ctx context.Context, want network.Run) (realcluster.Network, map[network.Path]string, error) {
+func (c *Cluster) open(ctx context.Context, want network.Run) (_ realcluster.Network, host string,
+	listening []network.Listening, err error) {
 	want.StallLimit = c.cfg.StallLimit
 	for name := range want.Members {
 		want.Members[name] = busPort
 	}
-	listening, err := c.project.proxy.Begin(ctx, want)
-	if err != nil {
-		return nil, nil, err
-	}
-	address := map[network.Path]string{}
-	for _, l := range listening {
-		address[l.Path] = c.project.at(l.Port)
+	if listening, err = c.project.proxy.Begin(ctx, want); err != nil {
+		return nil, "", nil, err
 	}
 	c.network = &remoteNetwork{Client: c.project.proxy, record: c.cfg.Record}
 	c.Go(func() { c.network.follow(c.Life) })
-	return c.network, address, nil
+	return c.network, c.project.address, listening, nil
 }
 
 // Fits says whether the compose project has all these nodes, and so many

@@ -268,7 +268,7 @@ func (q *project) findProxy(ctx context.Context) error {
 		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.Log(ctx))
 	}
 	q.address = ipOf(seen)
-	q.proxy = proxy.NewClient(q.at(proxy.APIPort))
+	q.proxy = proxy.NewClient(net.JoinHostPort(q.address, strconv.Itoa(proxy.APIPort)))
 	if err := q.proxy.Await(ctx); err != nil {
 		why := "this machine does not reach its containers in their network: %v; the proxy's last words: %s"
 		return missing(fmt.Sprintf(why, err, b.Log(context.Background())), elsewhere)
@@ -284,9 +284,6 @@ func (q *project) findProxy(ctx context.Context) error {
 	}
 	return nil
 }
-
-// at is where a port of the proxy is, for this host as for the containers.
-func (q *project) at(port int) string { return net.JoinHostPort(q.address, strconv.Itoa(port)) }
 
 // compose runs one command of Compose on the project.
 func (q *project) compose(ctx context.Context, args ...string) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -106,21 +105,16 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 }
 
 // open opens the links, each on a port of loopback.
-func (c *Cluster) open(want network.Run) (realcluster.Network, map[network.Path]string, error) {
+func (c *Cluster) open(want network.Run) (_ realcluster.Network, at string, _ []network.Listening, err error) {
 	for name := range want.Members {
 		want.Members[name] = c.Nodes[name].Host.(*host).bus.number
 	}
-	var err error
 	c.links, err = network.Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
 		c.cfg.Record)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
-	address := map[network.Path]string{}
-	for _, l := range c.links.Listening() {
-		address[l.Path] = net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port))
-	}
-	return c.links, address, nil
+	return c.links, "127.0.0.1", c.links.Listening(), nil
 }
 
 // Close ends every process, heals every link and removes every file. It may be

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
+	"strconv"
 	"sync"
 
 	"example.org/lockproof/harness/client"
@@ -73,10 +75,10 @@ func (c *Cluster) Add(name string, host Host) *Node {
 	return n
 }
 
-// Connect has a network opened, which says where each of its links waits for its client. The
+// Connect has a network opened, which says on which port of which host each link waits for its client. The
 // run begins here: to make the servers can take seconds, which are none of the run's.
 func (c *Cluster) Connect(ctx context.Context, version string,
-	open func(network.Run) (Network, map[network.Path]string, error)) error {
+	open func(network.Run) (opened Network, host string, listening []network.Listening, err error)) error {
 	c.version, c.Clock = version, realtime.Start()
 	want := network.RunOf(c.cfg)
 	want.Epoch = c.Epoch()
@@ -88,11 +90,14 @@ func (c *Cluster) Connect(ctx context.Context, version string,
 		want.Servers[name] = address
 	}
 	maps.Copy(want.Sentinels, c.Sentinels)
-	opened, address, err := open(want)
+	opened, host, listening, err := open(want)
 	if err != nil {
 		return fmt.Errorf("%s cluster: %w", c.kind, err)
 	}
-	c.network, c.Paths, c.Workers.Settle = opened, address, opened.Settle
+	c.network, c.Workers.Settle = opened, opened.Settle
+	for _, l := range listening {
+		c.Paths[l.Path] = net.JoinHostPort(host, strconv.Itoa(l.Port))
+	}
 	if c.cfg.StallLimit > 0 {
 		c.busy.Go(func() { c.Watch(c.Life, "harness", c.cfg.StallLimit, c.cfg.Record) })
 	}
