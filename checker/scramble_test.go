@@ -14,22 +14,19 @@ type scrambled struct {
 	*rand.Rand
 	now      int64
 	held     map[string]history.Event // what a client's latest acquire gave it
-	dead     map[string]bool
-	versions map[string][]string // by key
+	gone     map[string]bool          // who is dead, or has something under way
+	versions map[string][]string      // by key
 	tokens   int64
 }
 
 // Scramble makes up a history, for the second checker, which sees the first from outside.
 func Scramble(seed uint64) []history.Event {
 	m := &scrambled{story: tale(), Rand: rand.New(rand.NewPCG(seed, 16)), held: map[string]history.Event{},
-		dead: map[string]bool{}, versions: map[string][]string{"k1": {""}, "k2": {""}}}
+		gone: map[string]bool{}, versions: map[string][]string{"k1": {""}, "k2": {""}}}
 	m.header.TTL, m.header.Bounds = 10*ms, history.Bounds{Cancel: 2 * ms}
 	m.header.Fencing, m.header.FencedStore = m.one(2), m.one(2)
 	for range 3 + m.IntN(16) {
-		m.later(4)
-		if client := fmt.Sprintf("c%d", 1+m.IntN(3)); !m.dead[client] {
-			m.step(client)
-		}
+		m.turn()
 	}
 	return m.end(m.now + 1)
 }
@@ -38,6 +35,14 @@ func (m *scrambled) one(in int) bool { return m.IntN(in) == 0 }
 
 // later lets some time pass, less than so much.
 func (m *scrambled) later(than int) { m.now += int64(m.IntN(than)) }
+
+// turn is that of some client.
+func (m *scrambled) turn() {
+	m.later(4)
+	if client := fmt.Sprintf("c%d", 1+m.IntN(3)); !m.gone[client] {
+		m.step(client)
+	}
+}
 
 // step has one thing happen to a client.
 func (m *scrambled) step(client string) {
@@ -49,7 +54,7 @@ func (m *scrambled) step(client string) {
 	case m.one(9):
 		m.clock(m.now, client, m.now+int64(m.IntN(17)-8), []float64{1, 0.5, 2}[m.IntN(3)], m.one(2))
 	case m.one(20):
-		m.dead[client] = true
+		m.gone[client] = true
 		m.instant(m.now, "kill", client)
 	case held && m.one(4):
 		about.Op = history.OpExtend
@@ -74,9 +79,17 @@ func (m *scrambled) step(client string) {
 // operation is one with its outcome, which may be missing, and what happens in between.
 func (m *scrambled) operation(e history.Event, outcome history.Type, between ...func()) (answered bool) {
 	e.ID = m.invoke(m.now, e)
+	m.gone[e.Process] = true
+	if m.one(3) {
+		m.turn()
+	}
 	for _, happens := range between {
 		happens()
 	}
+	if m.one(3) {
+		m.turn()
+	}
+	delete(m.gone, e.Process)
 	m.giveUp(e.Process)
 	if m.one(12) {
 		return false
@@ -139,7 +152,7 @@ func (m *scrambled) access(client string, l history.Event) {
 	e.Op, e.Value, e.Base = history.OpWrite, fmt.Sprintf("%s-%d", client, m.ids[client]+1), latest
 	m.operation(e, outcome, func() { m.reaches(e, outcome == history.TypeOK || m.one(2)) })
 	if outcome == history.TypeOK || outcome == history.TypeInfo && m.one(2) {
-		m.versions[e.Key] = append(known, e.Value)
+		m.versions[e.Key] = append(m.versions[e.Key], e.Value)
 	}
 }
 
