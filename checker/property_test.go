@@ -60,12 +60,3 @@ func TestAPropertyIsDeclaredOnce(t *testing.T) {
 	_, err = h.Verdict()
 	require.ErrorIs(t, err, broken)
 }
-
-func TestWilson_ExactAtZeroAndAll(t *testing.T) {
-	for n := 1; n <= 2000; n++ {
-		low, _ := Wilson(0, n)
-		_, high := Wilson(n, n)
-		require.Zero(t, low)
-		require.Equal(t, 1.0, high)
-	}
-}

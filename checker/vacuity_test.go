@@ -206,25 +206,6 @@ func TestContended_AgreesWithBruteForce(t *testing.T) {
 	})
 }
 
-func TestWilson(t *testing.T) {
-	tests := []struct {
-		violated, trials int
-		low, high        float64
-	}{
-		{0, 0, 0, 1},
-		{0, 300, 0, 0.01264},
-		{300, 300, 0.98736, 1},
-		{0, 1, 0, 0.79345},
-		{1, 10, 0.01788, 0.40415},
-		{50, 100, 0.40383, 0.59617},
-	}
-	for _, test := range tests {
-		low, high := Wilson(test.violated, test.trials)
-		require.InDelta(t, test.low, low, 5e-5, "%v", test)
-		require.InDelta(t, test.high, high, 5e-5, "%v", test)
-	}
-}
-
 // covered and without agree with a look at every moment.
 func TestSpans_AgreeWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

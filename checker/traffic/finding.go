@@ -48,12 +48,10 @@ func (r *Report) About(what About) *Finding {
 	return nil
 }
 
-// add counts a finding, and keeps it with what tell makes of it if it is one of the
-// first.
-func (r *Report) add(f Finding, tell func() string) {
+// add counts a finding, and keeps it if it is one of the first.
+func (r *Report) add(f Finding) {
 	r.Count++
 	if len(r.Findings) < maxFindings {
-		f.What = tell()
 		r.Findings = append(r.Findings, f)
 	}
 }

@@ -119,9 +119,8 @@ func (g *register) judge(r *Reader, piece []*op) {
 		about, judge = Lock, strict
 	}
 	at := judge.firstImpossible(piece)
-	r.report.add(Finding{
-		About: about, Time: at.call, Process: g.node.name, Key: g.key, Event: at.event,
-	}, func() string { return g.describe(about, piece, at) + r.scriptCaveat(about, g) })
+	r.report.add(Finding{About: about, Time: at.call, Process: g.node.name, Key: g.key, Event: at.event,
+		What: g.describe(about, piece, at) + r.scriptCaveat(about, g)})
 }
 
 // linearizable asks porcupine whether a piece is linearizable.

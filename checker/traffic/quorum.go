@@ -15,16 +15,16 @@ type quorumCheck struct {
 // clientKey is a client with the key that it wants or has.
 type clientKey struct{ client, key string }
 
-// votes are the nodes that said yes to one client about one key since it began to ask.
-type votes struct {
-	taken    map[string]map[string]bool // by token
-	extended map[string]map[string]bool // since the extension was invoked, by token
-}
+// votes are those for one client about one key since it began to ask, and since it began to extend its lease.
+type votes struct{ taken, extended map[vote]bool }
+
+// vote is the yes of a node to a token.
+type vote struct{ token, node string }
 
 func (b *quorumCheck) votes(a clientKey) *votes {
 	v := b.asking[a]
 	if v == nil {
-		v = &votes{taken: map[string]map[string]bool{}, extended: map[string]map[string]bool{}}
+		v = &votes{map[vote]bool{}, map[vote]bool{}}
 		b.asking[a] = v
 	}
 	return v
@@ -32,24 +32,14 @@ func (b *quorumCheck) votes(a clientKey) *votes {
 
 // answered counts a node's yes.
 func (b *quorumCheck) answered(client, node string, o *op, e *history.Event) {
-	if b.quorum == 0 || o.answer != yes {
+	if b.quorum == 0 || o.answer != yes || o.action != take && o.action != extend {
 		return
 	}
 	v := b.votes(clientKey{client, e.Command.Key})
-	switch o.action {
-	case take:
-		count(v.taken, node, o)
-		count(v.extended, node, o) // a lock may extend by setting the key anew
-	case extend:
-		count(v.extended, node, o)
+	v.extended[vote{o.token, node}] = true // a lock may extend by setting the key anew
+	if o.action == take {
+		v.taken[vote{o.token, node}] = true
 	}
-}
-
-func count(ballots map[string]map[string]bool, node string, o *op) {
-	if ballots[o.token] == nil {
-		ballots[o.token] = map[string]bool{}
-	}
-	ballots[o.token][node] = true
 }
 
 // operation follows what a client says. Who believes needs the yes of enough nodes.
@@ -75,13 +65,16 @@ func (b *quorumCheck) checkGrant(r *Reader, i int, e *history.Event, v *votes) {
 		ballots, did = v.extended, "extended"
 	}
 	r.report.Believed++
-	said := len(ballots[e.Token])
+	said := 0
+	for v := range ballots {
+		if v.token == e.Token {
+			said++
+		}
+	}
 	if said >= b.quorum {
 		return
 	}
-	f := Finding{About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i}
-	r.report.add(f, func() string {
-		return fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d",
-			when(e.Time), did, e.Key, said, len(r.nodes), b.quorum)
-	})
+	r.report.add(Finding{About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
+		What: fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d",
+			when(e.Time), did, e.Key, said, len(r.nodes), b.quorum)})
 }

@@ -129,7 +129,6 @@ func (r *Reader) stored(i int, e *history.Event) {
 	default:
 		return
 	}
-	f := Finding{About: Cluster, Time: e.Time, Process: e.Process, Key: e.Key, Event: i}
-	r.report.add(f,
-		func() string { return fmt.Sprintf("at %s, its write %s of %q %s", when(e.Time), e.Value, e.Key, said) })
+	r.report.add(Finding{About: Cluster, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
+		What: fmt.Sprintf("at %s, its write %s of %q %s", when(e.Time), e.Value, e.Key, said)})
 }
