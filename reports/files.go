@@ -69,7 +69,9 @@ func (f *Folder) Clear(also ...string) error {
 	for _, name := range names {
 		patterns = append(patterns, unfinished(name))
 	}
-	for _, name := range []string{TimelineFile, unfinished(TimelineFile), "history.jsonl", "history.jsonl" + suite.NewSuffix} {
+	for _, name := range []string{
+		TimelineFile, unfinished(TimelineFile), "history.jsonl", "history.jsonl" + suite.NewSuffix,
+	} {
 		patterns = append(patterns, trialsFolder+"/*/*/"+name)
 	}
 	for _, pattern := range patterns {

@@ -37,8 +37,8 @@ func (p *printer) Write(text []byte) (int, error) {
 // brokenPipe has the errors of a write to a pipe that nobody reads: on Unix, and the two of Windows.
 var brokenPipe = []error{syscall.EPIPE, syscall.Errno(109), syscall.Errno(232)}
 
-// ignoreBrokenPipe keeps the program from ending with the reader of what it prints: by itself, Go ends a program so that
-// writes to its output. The signal is not ignored, for then the programs that are started would ignore it as well.
+// ignoreBrokenPipe keeps the program from ending with the reader of what it prints: by itself, Go ends a program
+// that writes to its output then. The signal is not ignored: the programs that are started would ignore it as well.
 func (p *program) ignoreBrokenPipe() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	p.out = &printer{to: p.out}

@@ -61,7 +61,8 @@ func requireValidOptions(k Kind) func(Env) (Lock, error) {
 			return nil, RefusalError("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", env.TTL)
 		}
 		if env.RetryMax < env.RetryMin { // of spans that are not both in TTLs
-			return nil, RefusalError("a retry delay from %s to %s: the first must not be above the second", env.RetryMin, env.RetryMax)
+			return nil, RefusalError("a retry delay from %s to %s: the first must not be above the second",
+				env.RetryMin, env.RetryMax)
 		}
 		if len(env.Nodes) == 0 {
 			return nil, RefusalError("no nodes: the lock %s needs at least one", k.Name)

@@ -9,9 +9,9 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// introduce has the lock granted with nothing in its way, and then extended, if its first lease shows that it can be; it
-// lets the processes that are started from now on know what the lock can do. An error says what failed: then there is no
-// use in anything else.
+// introduce has the lock granted with nothing in its way, and then extended, if its first lease shows that it can
+// be; it lets the processes that are started from now on know what the lock can do. An error says what failed: then
+// there is no use in anything else.
 func (r *run) introduce(ctx context.Context, k locks.Kind, build New) error {
 	found, err := r.preflight(ctx)
 	if err != nil {

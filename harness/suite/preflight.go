@@ -38,8 +38,9 @@ const preflightNodes = 5
 
 const preflightExtend = "  - extend: c1\n"
 
-// Preflight has the lock of the options taken and given back, and extended if it is known to, and says what it can do as
-// far as its leases show it. An error says what failed: then no row can tell anything. run runs the trial.
+// Preflight has the lock of the options taken and given back, and extended if it is known to be extended, and says
+// what it can do as far as its leases show it. An error says what failed: then no row can tell anything. run runs
+// the trial.
 func Preflight(ctx context.Context, o Options,
 	run func(context.Context, Job, Options) (Result, error)) (*locks.Abilities, error) {
 	kind, err := locks.Find(o.Lock)
