@@ -84,10 +84,14 @@ const (
 	goOn       = "CONTINUE"   // the sequence, whose rest follows from where the replica left off
 )
 
-// replicaLimits reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds.
+// replicaLimits reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds. If one is 0, both are off
+// (Redis, checkGoodReplicasStatus).
 func replicaLimits(cfg cluster.Config) (replicas, lag int, err error) {
 	replicas, err = count(cluster.MinReplicas, cmp.Or(cfg.Settings[cluster.MinReplicas], "0"))
 	lag, wrong := count(cluster.MinLag, cmp.Or(cfg.Settings[cluster.MinLag], defaultMostLag))
+	if lag == 0 {
+		replicas = 0
+	}
 	return replicas, lag, errors.Join(err, wrong)
 }
 

@@ -307,6 +307,8 @@ func TestVirtualMastersRefuseAsRedisDoes(t *testing.T) {
 			[]deed{settle, tries, cut, tries, wait(late), tries, heal, wait(late), tries}},
 		"in a transaction": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1"}, []deed{settle, caughtOut, tries}},
 		"too few":          {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2"}, []deed{settle, tries}},
+		"without a lag": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2", "min-replicas-max-lag": "0"},
+			[]deed{settle, tries}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
