@@ -1,14 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"slices"
 	"sync"
-	"syscall"
 )
 
 // printer is where a command prints. Once its reader has left, as head does, it
@@ -27,20 +22,16 @@ func (p *printer) Write(text []byte) (int, error) {
 		return len(text), nil
 	}
 	n, err := p.to.Write(text)
-	if slices.ContainsFunc(brokenPipe, func(e error) bool { return errors.Is(err, e) }) {
+	if isBrokenPipe(err) {
 		p.closed = true
 		return len(text), nil
 	}
 	return n, err
 }
 
-// brokenPipe has the errors of a write to a pipe that nobody reads: on Unix, and the two of Windows.
-var brokenPipe = []error{syscall.EPIPE, syscall.Errno(109), syscall.Errno(232)}
-
-// ignoreBrokenPipe keeps the program from ending with the reader of what it prints: by itself, Go ends a program
-// that writes to its output then. The signal is not ignored: the programs that are started would ignore it as well.
+// ignoreBrokenPipe keeps the program from ending with the reader of what it prints.
 func (p *program) ignoreBrokenPipe() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	surviveBrokenPipes()
 	p.out = &printer{to: p.out}
 }
 
