@@ -89,3 +89,14 @@ func TestClientExit_IsFailure(t *testing.T) {
 	p.say(client.Message{Error: "exit status 3"})
 	require.EqualError(t, c.firstFailure(), "client c1: exit status 3")
 }
+
+// A worker may say that it is done, and not say what it was asked for.
+func TestAReplyWithoutWhatWasAskedForIsAnError(t *testing.T) {
+	c, p := started(t)
+	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
+	_, err := c.SetClock(context.Background(), "c1", 0, 2)
+	require.EqualError(t, err, "client c1 has not read its clocks")
+	require.NoError(t, c.Starve(context.Background(), "c1"))
+	_, err = c.Feed(context.Background(), "c1")
+	require.EqualError(t, err, "client c1 has not told what was late")
+}
