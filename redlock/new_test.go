@@ -93,6 +93,13 @@ func TestAnAttemptErrorNamesEveryCause(t *testing.T) {
 		`at the last of 7 attempts; node 2 (n3:6379): connection refused; cut short: context canceled`)
 }
 
+// A nil error among the causes is invalid, and whoever walks through them may panic (package errors).
+func TestAnAttemptErrorHasNoCauseThatIsNil(t *testing.T) {
+	for _, err := range []*redlock.AttemptError{{}, {Reason: redlock.ErrHeld}, {Ended: context.Canceled}} {
+		require.NotContains(t, err.Unwrap(), nil)
+	}
+}
+
 func TestTheSystemClockGoesOn(t *testing.T) {
 	c := redlock.SystemClock()
 	began := c.Now()

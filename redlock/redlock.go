@@ -195,8 +195,11 @@ func (e *AttemptError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns all causes; errors.Is passes over nil.
-func (e *AttemptError) Unwrap() []error { return append([]error{e.Reason, e.Ended}, e.Nodes...) }
+// Unwrap returns all causes.
+func (e *AttemptError) Unwrap() []error {
+	all := append([]error{e.Reason, e.Ended}, e.Nodes...)
+	return slices.DeleteFunc(all, func(err error) bool { return err == nil }) // invalid there (package errors)
+}
 
 // ended is why an operation was cut short: its context's error, with the cause that its owner gave; or Close.
 func (r *Redlock) ended(ctx context.Context) error {
