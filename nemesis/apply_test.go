@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	_ "example.org/lockproof/harness/cluster/docker"
 	"example.org/lockproof/harness/history"
 )
 
@@ -56,6 +57,31 @@ func TestApply_RefusesInvalidFaults(t *testing.T) {
 	})
 }
 
+// The conformance suite and the catalogue leave out what a kind has not: one that loses an ability would lose its tests.
+func TestWhichKindCanDoWhichFault(t *testing.T) {
+	real := []string{cluster.Local, cluster.Docker}
+	only := map[Kind][]string{Fill: real, Rewrite: real, MigrateSlot: real, SlowFsync: real, FailFsync: real, FillDisk: real,
+		Disconnect: {cluster.Docker}}
+	for _, d := range Declarations() {
+		if d.Node == nil || d.Node.Needs == nil {
+			require.NotContains(t, only, d.Kind)
+			continue
+		}
+		var can []string
+		for _, kind := range cluster.Kinds {
+			kind.Lacks = nil // what a machine lacks is another matter
+			if kind.Can(d.Node.Needs) == nil {
+				can = append(can, kind.Name)
+			}
+		}
+		want := only[d.Kind]
+		if want == nil {
+			want = []string{cluster.Virtual, cluster.Local, cluster.Docker}
+		}
+		require.ElementsMatch(t, want, can, d.Kind)
+	}
+}
+
 // A fault that not every cluster can do says so in its declaration: scenarios are skipped by that.
 func TestFaultsNameTheAbilityThatTheyNeed(t *testing.T) {
 	for _, d := range Declarations() {
@@ -67,8 +93,8 @@ func TestFaultsNameTheAbilityThatTheyNeed(t *testing.T) {
 				begun, err := r.nemesis.Apply(ctx, Fault{Kind: d.Kind, Targets: []string{"n2"}, To: "n3",
 					Key: "k1", Delay: time.Second, Jump: time.Second, Duration: 100 * time.Millisecond})
 				lack, refused := errors.AsType[*cluster.Unsupported](err)
-				declared := d.Node.Needs != "" && r.can(d.Node.Needs) != nil
-				require.Equal(t, declared, refused, "needs %q, and got %v", d.Node.Needs, err)
+				declared := d.Node.Needs != nil && r.can(d.Node.Needs) != nil
+				require.Equal(t, declared, refused, "needs %v, and got %v", d.Node.Needs, err)
 				if refused {
 					require.NotEmpty(t, lack.Needs)
 				}

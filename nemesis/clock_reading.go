@@ -114,7 +114,7 @@ func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
 		}
 		return read, set, nil
 	}
-	node, err := n.node(target)
+	node, err := nodeAs[cluster.Clocked](n, target, cluster.AbilityClock)
 	if err != nil {
 		return nil, nil, err
 	}

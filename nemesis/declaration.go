@@ -59,8 +59,8 @@ type Declaration struct {
 // Effect is what a fault does to one kind of target.
 type Effect struct {
 	Class history.Class
-	// Needs is the ability that a cluster must have for it; "": every cluster can do it.
-	Needs cluster.Ability
+	// Needs is the ability that a cluster must have for it; nil: every cluster can do it.
+	Needs *cluster.Ability
 }
 
 // Draw says what a fault takes in a schedule, beside its targets, their number

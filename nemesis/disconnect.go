@@ -11,9 +11,23 @@ import (
 // Disconnect takes a node out of its network.
 const Disconnect = "disconnect"
 
+// networked is a node in a network that it can be taken out of.
+type networked interface {
+	cluster.Node
+	// Disconnect takes the node out of its network: it runs on, and nobody
+	// reaches it. Connect puts it back, where it need not have the address that
+	// it had.
+	Disconnect(ctx context.Context) error
+	Connect(ctx context.Context) error
+	// Connected says in how many networks it is, and at which address.
+	Connected(ctx context.Context) (networks int, address string, err error)
+}
+
+var ownNetwork = cluster.NewAbility[networked]("nodes in a network of their own")
+
 var _ = declare(&Declaration{
 	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
-	Node:        &Effect{Class: history.NodeUnreachable, Needs: cluster.AbilityNetwork},
+	Node:        &Effect{Class: history.NodeUnreachable, Needs: ownNetwork},
 	Optional:    []string{"for"},
 	AffectedDoc: "not counted: the checker looks for a key that was there, or a client that asked meanwhile",
 	Words: Words{
@@ -35,7 +49,7 @@ var _ = declare(&Declaration{
 // proof is that it is in no network and does not answer, and that it is the same
 // server afterwards.
 func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Active, error) {
-	node, err := nodeAs[cluster.Networked](n, target, cluster.AbilityNetwork)
+	node, err := nodeAs[networked](n, target, ownNetwork)
 	if err != nil {
 		return nil, err
 	}

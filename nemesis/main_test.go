@@ -121,7 +121,7 @@ func (r *rig) use(c cluster.Cluster, clients ClientControl) {
 
 // needShim skips a test of an ability that a cluster has not: all of them have
 // all that is tested, but for the local one without the preload shim.
-func needShim(t *testing.T, r *rig, a cluster.Ability) {
+func needShim(t *testing.T, r *rig, a *cluster.Ability) {
 	t.Helper()
 	if lack := r.can(a); lack != nil {
 		needs.PlainTemp(t)
@@ -130,7 +130,7 @@ func needShim(t *testing.T, r *rig, a cluster.Ability) {
 }
 
 // can says whether the cluster has an ability.
-func (r *rig) can(a cluster.Ability) error {
+func (r *rig) can(a *cluster.Ability) error {
 	kind, err := kinds.Find(r.cluster.Kind())
 	if err != nil {
 		return err

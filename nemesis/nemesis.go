@@ -159,7 +159,7 @@ func (n *Nemesis) node(target string) (cluster.Node, error) {
 }
 
 // nodeAs finds the node that a target names, which has to be one that not every cluster has.
-func nodeAs[T cluster.Node](n *Nemesis, target string, needs cluster.Ability) (able T, err error) {
+func nodeAs[T cluster.Node](n *Nemesis, target string, needs *cluster.Ability) (able T, err error) {
 	node, err := n.node(target)
 	if err != nil {
 		return able, err

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"slices"
 
 	"example.org/lockproof/harness/cluster"
@@ -54,8 +55,8 @@ func (s *Scenario) HasClass(class history.Class) bool {
 }
 
 // Needs lists the abilities that a cluster must have for the scenario.
-func (s *Scenario) Needs() []cluster.Ability {
-	var needs []cluster.Ability
+func (s *Scenario) Needs() []*cluster.Ability {
+	var needs []*cluster.Ability
 	real := s.Restart == RestartAlways || s.Sentinels > 0 || s.RedisCluster != nil
 	for name := range s.Redis {
 		real = real || name != cluster.MinReplicas && name != cluster.MinLag // which every kind models
@@ -64,10 +65,10 @@ func (s *Scenario) Needs() []cluster.Ability {
 		needs = append(needs, cluster.AbilityServer)
 	}
 	for _, e := range s.effects() {
-		if e.Needs != "" {
+		if e.Needs != nil {
 			needs = append(needs, e.Needs)
 		}
 	}
-	slices.Sort(needs)
+	slices.SortFunc(needs, func(a, b *cluster.Ability) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.Compact(needs)
 }

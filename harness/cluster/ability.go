@@ -7,21 +7,31 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Ability is what some faults and settings need and not every kind of cluster has, in words that go after "needs".
-type Ability string
+// Ability is what some faults and settings need and not every kind of cluster has: methods
+// of its nodes.
+type Ability struct {
+	words string // that go after "needs"
+	has   func(Node) bool
+}
 
-// The abilities. All else that stands in Cluster, Node and Link every kind has.
-const (
-	AbilityPowerLoss Ability = "a disk that loses what was not synced"   // Node.PowerLoss
-	AbilityClock     Ability = "servers whose clocks can be set"         // Node.SetClock
-	AbilityServer    Ability = "real Redis servers"                      // Server and Real
-	AbilityDisk      Ability = "a disk that can stall, fail and be full" // Server.Disturb
-	AbilityNetwork   Ability = "nodes in a network of their own"         // Networked
+// NewAbility is that of nodes which are a T, in words that go after "needs".
+func NewAbility[T Node](words string) *Ability {
+	return &Ability{words, func(n Node) bool { _, is := n.(T); return is }}
+}
+
+func (a *Ability) String() string { return a.words }
+
+// The abilities that more than one fault or room speaks of. Any other stands with its fault.
+var (
+	AbilityPowerLoss = NewAbility[PowerLosing]("a disk that loses what was not synced")
+	AbilityClock     = NewAbility[Clocked]("servers whose clocks can be set")
+	AbilityServer    = NewAbility[Server]("real Redis servers")
+	AbilityDisk      = NewAbility[Disk]("a disk that can stall, fail and be full")
 )
 
 // Can says whether clusters of the kind have an ability: nil, or an *Unsupported that names the kinds which do.
-func (k Kind) Can(a Ability) error {
-	if slices.Contains(k.Has, a) {
+func (k Kind) Can(a *Ability) error {
+	if a.has(k.Node) {
 		if k.Lacks == nil {
 			return nil
 		}
@@ -30,7 +40,7 @@ func (k Kind) Can(a Ability) error {
 	lack := &Unsupported{Cluster: k.Name, Needs: a}
 	var others []string
 	for _, name := range Names() {
-		if slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Name == name && slices.Contains(k.Has, a) }) {
+		if slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Name == name && a.has(k.Node) }) {
 			others = append(others, name)
 		}
 	}
@@ -46,13 +56,13 @@ func (k Kind) Can(a Ability) error {
 // Unsupported says that a cluster cannot do something, or has not an ability, why, and how to get it.
 type Unsupported struct {
 	Cluster, Fault string
-	Needs          Ability // in place of Fault
-	Why, How       string  // "": nothing is to be said
+	Needs          *Ability // in place of Fault
+	Why, How       string   // "": nothing is to be said
 }
 
 func (u *Unsupported) Error() string {
 	s := fmt.Sprintf("the %s cluster cannot do %s", u.Cluster, u.Fault)
-	if u.Needs != "" {
+	if u.Needs != nil {
 		s = fmt.Sprintf("needs %s, which the %s cluster does not have", u.Needs, u.Cluster)
 	}
 	sign := ": "

@@ -84,20 +84,14 @@ type Cluster interface {
 // Node is one server. Faults return once they have been seen to be in effect.
 type Node interface {
 	Name() string
-	// Kill is SIGKILL; Shutdown is the SHUTDOWN command; PowerLoss is a kill
-	// after which what had not been synced is gone, and says how many bytes.
+	// Kill is SIGKILL; Shutdown is the SHUTDOWN command.
 	Kill(ctx context.Context) error
 	Shutdown(ctx context.Context) error
-	PowerLoss(ctx context.Context) (lost int64, err error)
 	// Start brings the node back and returns once it answers.
 	Start(ctx context.Context) error
 	// Pause and Resume are SIGSTOP and SIGCONT.
 	Pause(ctx context.Context) error
 	Resume(ctx context.Context) error
-	// SetClock lets the wall clock jump and run at another rate (0: as before). It
-	// is the machine's: that of a node that is down is set too, and a node that
-	// comes back has it.
-	SetClock(ctx context.Context, jump time.Duration, rate float64) error
 	// Flush is an operator's FLUSHALL.
 	Flush(ctx context.Context) error
 	// Command sends an operator's command, as words on a line, past every link, and
@@ -120,6 +114,20 @@ type Node interface {
 	Promote(ctx context.Context) error
 }
 
+// PowerLosing is a Node whose machine can lose its power: a kill after which what had not been
+// synced is gone, which says how many bytes.
+type PowerLosing interface {
+	Node
+	PowerLoss(ctx context.Context) (lost int64, err error)
+}
+
+// Clocked is a Node whose wall clock can jump and run at another rate (0: as before). It is
+// the machine's: that of a node that is down is set too, and a node that comes back has it.
+type Clocked interface {
+	Node
+	SetClock(ctx context.Context, jump time.Duration, rate float64) error
+}
+
 // DiskFaults are the faults that a server's disk has, also for a process of it that
 // starts later.
 type DiskFaults struct {
@@ -139,9 +147,6 @@ type Disturbed struct {
 // Server is a Node that is a real Redis server.
 type Server interface {
 	Node
-	// Disturb changes the faults of its disk, unless change is nil, and counts what they have
-	// done so far.
-	Disturb(change func(*DiskFaults)) (Disturbed, error)
 	// AwaitRestart returns once the supervisor has brought the node back that was
 	// killed or shut down; false at once if it has none.
 	AwaitRestart(ctx context.Context) (bool, error)
@@ -156,16 +161,11 @@ type Server interface {
 	Rewrite(ctx context.Context, d time.Duration) error
 }
 
-// Networked is a Node in a network that it can be taken out of.
-type Networked interface {
-	Node
-	// Disconnect takes the node out of its network: it runs on, and nobody
-	// reaches it. Connect puts it back, where it need not have the address that
-	// it had.
-	Disconnect(ctx context.Context) error
-	Connect(ctx context.Context) error
-	// Connected says in how many networks it is, and at which address.
-	Connected(ctx context.Context) (networks int, address string, err error)
+// Disk is a Server whose disk can have faults.
+type Disk interface {
+	Server
+	// Disturb changes the faults, unless change is nil, and counts what they have done so far.
+	Disturb(change func(*DiskFaults)) (Disturbed, error)
 }
 
 // Real is a Cluster of real servers, which Sentinels may watch, or which may be the members

@@ -40,10 +40,10 @@ type Kind struct {
 	Name string
 	// Needs are what it needs of the machine.
 	Needs []Need
-	// Has are its abilities. Lacks says of one of them what this machine lacks for it: nil,
-	// or an *Unsupported.
-	Has   []Ability
-	Lacks func(Ability) error
+	// Node is of the type of its nodes: their methods are its abilities. Lacks says of one of
+	// them what this machine lacks for it: nil, or an *Unsupported.
+	Node  Node
+	Lacks func(*Ability) error
 	// Fits says whether it can have these servers, and so many Sentinels: nil, or
 	// an *Unsupported.
 	Fits func(servers []string, sentinels int) error

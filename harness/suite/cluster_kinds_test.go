@@ -36,7 +36,7 @@ func declareToy(t *testing.T) *toyMaker {
 	m := &toyMaker{}
 	toy := virtual.Kind
 	toy.Name = "toy"
-	toy.Has = nil
+	toy.Node = struct{ cluster.Node }{}
 	toy.Open = func(ctx context.Context, choice cluster.Choice, notices io.Writer) (_ cluster.Maker, err error) {
 		m.choice = choice // what servers there are is the kind's own affair
 		m.Maker, err = virtual.Kind.Open(ctx, cluster.Choice{}, notices)

@@ -137,7 +137,7 @@ func TestSkip_Reasons(t *testing.T) {
 }
 
 // lacking is what a cluster says of an ability that it has not; "" if it has.
-func lacking(kind cluster.Kind, a cluster.Ability) string {
+func lacking(kind cluster.Kind, a *cluster.Ability) string {
 	if err := kind.Can(a); err != nil {
 		return err.Error()
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/docker/docker/api/types/network"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/server"
@@ -25,8 +24,6 @@ type node struct {
 	away    atomic.Bool // it was taken out of its networks
 	left    []string    // which those were; the lock of Do guards it
 }
-
-var _ cluster.Networked = (*node)(nil)
 
 // renew gives the node a new server with the run's settings, on an empty disk and
 // with a right clock: nothing of the run before can be left in it. The container

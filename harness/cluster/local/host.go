@@ -211,7 +211,7 @@ func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Di
 func (h *host) Log(context.Context) string { return process.Tail(h.logFile()) }
 
 // needShim is the error of a fault that cannot be done for want of the shim.
-func (h *host) needShim(a cluster.Ability) error {
+func (h *host) needShim(a *cluster.Ability) error {
 	if h.shim == nil {
 		return lacks(a)
 	}

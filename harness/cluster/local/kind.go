@@ -12,6 +12,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/shim"
 )
 
@@ -26,7 +27,7 @@ var Kind = cluster.Kind{
 		{Name: "redis-server", Find: findRedis},
 		{Name: "C compiler", Find: findCompiler, Optional: "clock and disk faults"},
 	},
-	Has:      append([]cluster.Ability{cluster.AbilityServer}, shimmed...),
+	Node:     (*realcluster.Node)(nil),
 	Lacks:    lacks,
 	Server:   "the path of a redis-server or valkey-server",
 	Serves:   Available,
@@ -84,10 +85,10 @@ func version(ctx context.Context, program string) (string, error) {
 }
 
 // shimmed are the abilities that the preload shim gives.
-var shimmed = []cluster.Ability{cluster.AbilityPowerLoss, cluster.AbilityClock, cluster.AbilityDisk}
+var shimmed = []*cluster.Ability{cluster.AbilityPowerLoss, cluster.AbilityClock, cluster.AbilityDisk}
 
 // lacks says of an ability that the preload shim gives why the shim cannot be had.
-func lacks(a cluster.Ability) error {
+func lacks(a *cluster.Ability) error {
 	if !slices.Contains(shimmed, a) {
 		return nil
 	}

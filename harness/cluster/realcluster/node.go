@@ -39,8 +39,6 @@ type Node struct {
 	restart         error // why a supervisor could not
 }
 
-var _ cluster.Server = (*Node)(nil)
-
 func (n *Node) Name() string { return n.name }
 
 // RunID is that of the latest server.

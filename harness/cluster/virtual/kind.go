@@ -16,7 +16,7 @@ var Kind = cluster.Kind{
 	Needs: []cluster.Need{{
 		Name: "Go", Find: func(context.Context) (string, error) { return runtime.Version() + ", built in", nil },
 	}},
-	Has:     []cluster.Ability{cluster.AbilityPowerLoss, cluster.AbilityClock},
+	Node:    (*Node)(nil),
 	Server:  strings.Join(ServerNames(), ", ") + ": whose commands they know (default: the first)",
 	Servers: ServerNames(),
 	Knows:   knows,

@@ -142,7 +142,7 @@ var (
 
 // jump lets a server's clock jump.
 func jump(name string, by time.Duration) deed {
-	return act(fmt.Sprint("jump ", name, " by ", by), func(p pair) error { return p.Node(name).SetClock(ctx, by, 0) })
+	return act(fmt.Sprint("jump ", name, " by ", by), func(p pair) error { return p.Node(name).(cluster.Clocked).SetClock(ctx, by, 0) })
 }
 
 // everything reads what a server has.

@@ -42,7 +42,7 @@ func TestWaitAOFAnswersWhenItIsOnTheDisks(t *testing.T) {
 func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
 	power := func(name string) deed {
 		return act("power loss of "+name, func(p pair) error {
-			_, err := p.Node(name).PowerLoss(ctx)
+			_, err := p.Node(name).(cluster.PowerLosing).PowerLoss(ctx)
 			return err
 		})
 	}
