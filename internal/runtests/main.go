@@ -43,7 +43,7 @@ func main() {
 }
 
 // realTime are the packages, with those below them, whose tests wait in real
-// time for what others do: they must not hold each other up.
+// time for what others do: more than two of them would hold each other up.
 var realTime = []string{"bench", "cmd", "harness", "nemesis", "redlock", "validate"}
 
 // root is how the path of each package begins.
@@ -57,9 +57,8 @@ func splitRealTime(name string) bool {
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
 
-// imageFirst is the package that makes the docker cluster's image, which the others
-// find then: it takes a minute or two.
-const imageFirst = root + "harness/cluster/docker"
+// withEngine are the packages that wait most of their time for a Docker engine.
+var withEngine = []string{root + "harness/cluster/docker", root + "cmd/lockproof"}
 
 // busyTests match the tests of a package that waits in real time which do not wait
 // themselves, but keep processors busy: they run with the packages that do.
@@ -77,29 +76,37 @@ type call struct {
 	part            string
 }
 
-// shareOut gives the calls for the packages that wait and for those that keep
-// processors busy. Flags that choose tests themselves are left alone.
-func shareOut(waiting, busy, flags []string) (first, beside []call) {
+// shareOut gives the calls for the packages that wait for an engine, for the others that wait,
+// and for those that keep processors busy. Flags that choose tests themselves are left alone.
+func shareOut(packages, flags []string) (engine, others, beside []call) {
 	chosen := slices.ContainsFunc(flags, func(f string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		return name == "run" || name == "skip"
 	})
-	first, beside = []call{{}}, []call{{packages: busy}}
-	for _, name := range waiting {
+	engine, others, beside = []call{{}}, []call{{}}, []call{{}}
+	for _, name := range packages {
+		lane := &others
+		switch {
+		case !splitRealTime(name):
+			lane = &beside
+		case slices.Contains(withEngine, name):
+			lane = &engine
+		}
 		tests := busyTests[name]
 		if tests == "" || chosen {
-			first[0].packages = append(first[0].packages, name)
+			(*lane)[0].packages = append((*lane)[0].packages, name)
 			continue
 		}
-		first = append(first, call{[]string{"-skip", tests}, []string{name}, ""})
+		*lane = append(*lane, call{[]string{"-skip", tests}, []string{name}, ""})
 		beside = append(beside, call{[]string{"-run", tests}, []string{name}, ", the busy ones"})
 	}
-	return first, beside
+	return engine, others, beside
 }
 
 // runAll runs the tests of one part of the packages that the patterns name. The error is
-// that of go test. Packages that wait in real time run one by one, and those that keep
-// processors busy beside them, on what they leave. With -short none waits, and all run side by side.
+// that of go test. Packages that wait in real time run two at a time, one of them with an
+// engine, and those that keep processors busy beside them, on what they leave. With -short
+// none waits, and all run side by side.
 func runAll(r *report, flags []string, share string, patterns []string) error {
 	list := exec.Command("go", append([]string{"list"}, patterns...)...)
 	list.Stderr = os.Stderr
@@ -115,18 +122,18 @@ func runAll(r *report, flags []string, share string, patterns []string) error {
 	if slices.Contains(flags, "-short") {
 		return runSome(r, nil, runtime.GOMAXPROCS(0), flags, call{packages: packages})
 	}
-	waiting, busy := part(packages)
 	var lanes sync.WaitGroup
-	var ended [2]error
-	first, beside := shareOut(waiting, busy, flags)
+	var ended [3]error
+	engine, others, beside := shareOut(packages, flags)
 	run := func(before []string, atOnce int, calls []call) (err error) {
 		for _, c := range calls {
 			err = errors.Join(err, runSome(r, before, atOnce, flags, c))
 		}
 		return err
 	}
-	lanes.Go(func() { ended[0] = run(nil, 1, first) })
-	lanes.Go(func() { ended[1] = run(lowPriority(), runtime.GOMAXPROCS(0), beside) })
+	lanes.Go(func() { ended[0] = run(nil, 1, engine) })
+	lanes.Go(func() { ended[1] = run(nil, 1, others) })
+	lanes.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), beside) })
 	lanes.Wait()
 	return errors.Join(ended[:]...)
 }
@@ -144,22 +151,6 @@ func selectPart(packages []string, share string) ([]string, error) {
 		}
 	}
 	return selected, nil
-}
-
-// part parts packages into those that wait in real time, in the order in which
-// they run, and the others.
-func part(packages []string) (waiting, busy []string) {
-	for _, name := range packages {
-		switch {
-		case name == imageFirst:
-			waiting = slices.Insert(waiting, 0, name)
-		case splitRealTime(name):
-			waiting = append(waiting, name)
-		default:
-			busy = append(busy, name)
-		}
-	}
-	return waiting, busy
 }
 
 // lowPriority is the beginning of a command that leaves the processors to others

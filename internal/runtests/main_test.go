@@ -175,18 +175,20 @@ func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
 // What keeps processors busy in a package that waits is a call of its own, and each
 // test is in one of the two; not where the caller chooses the tests.
 func TestBusyTestsOfPackagesThatWait(t *testing.T) {
-	waiting := []string{imageFirst, "example.org/lockproof/harness/suite", "example.org/lockproof/nemesis"}
-	busy := []string{"example.org/lockproof/checker"}
-	first, beside := shareOut(waiting, busy, []string{"-short"})
-	tests := busyTests["example.org/lockproof/harness/suite"]
-	require.Equal(t, []call{{packages: []string{imageFirst, "example.org/lockproof/nemesis"}},
-		{flags: []string{"-skip", tests}, packages: []string{"example.org/lockproof/harness/suite"}}}, first)
-	require.Equal(t, []call{{packages: busy},
-		{flags: []string{"-run", tests}, packages: []string{"example.org/lockproof/harness/suite"}, part: ", the busy ones"}}, beside)
+	const docker, suite = root + "harness/cluster/docker", root + "harness/suite"
+	const nemesis, checker = root + "nemesis", root + "checker"
+	packages := []string{checker, docker, suite, nemesis}
+	engine, others, beside := shareOut(packages, []string{"-short"})
+	require.Equal(t, []call{{packages: []string{docker}}}, engine)
+	require.Equal(t, []call{{packages: []string{nemesis}},
+		{flags: []string{"-skip", busyTests[suite]}, packages: []string{suite}}}, others)
+	require.Equal(t, []call{{packages: []string{checker}},
+		{flags: []string{"-run", busyTests[suite]}, packages: []string{suite}, part: ", the busy ones"}}, beside)
 	for _, flag := range []string{"-run=X", "--run", "-skip"} {
-		first, beside = shareOut(waiting, busy, []string{flag})
-		require.Equal(t, []call{{packages: waiting}}, first)
-		require.Equal(t, []call{{packages: busy}}, beside)
+		engine, others, beside = shareOut(packages, []string{flag})
+		require.Equal(t, []call{{packages: []string{docker}}}, engine)
+		require.Equal(t, []call{{packages: []string{suite, nemesis}}}, others)
+		require.Equal(t, []call{{packages: []string{checker}}}, beside)
 	}
 }
 
