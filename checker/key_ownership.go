@@ -315,7 +315,7 @@ func (t *timeline) masterFell(h *keyOwnership) bool {
 // fault follows crashes, flushes and full memories.
 func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Class == history.SlotMoves { // its end moves keys too
-		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Requested["to"]) {
+		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Asked.To) {
 			t.moved[node] = moment{i, e.Time}
 		}
 	}
@@ -330,7 +330,7 @@ func (t *timeline) fault(i int, e *history.Event) {
 		case history.NodeMemory:
 			t.full[node] = moment{i, e.Time}
 		case history.NodeForgets:
-			only := e.Fault.Requested["key"] // "": every key
+			only := e.Fault.Asked.Key // "": every key
 			for _, k := range t.record.keys {
 				if only != "" && k.name != only {
 					continue

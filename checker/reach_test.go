@@ -93,14 +93,14 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 // One that loses the answer to a SET is spent when the node has given it: a lock that waits for it for ever has nobody to blame.
 func TestALostAnswerHindersNoLonger(t *testing.T) {
 	for _, test := range []struct {
-		asked map[string]string
+		asked history.Asked
 		until int64
 	}{
-		{map[string]string{"command": "take", "part": "reply"}, 220}, {map[string]string{"command": "SET", "part": "reply"}, 220},
-		{map[string]string{"command": "take", "part": "command"}, 500}, {map[string]string{"command": "release", "part": "reply"}, 500},
+		{history.Asked{Command: "take", Part: "reply"}, 220}, {history.Asked{Command: "SET", Part: "reply"}, 220},
+		{history.Asked{Command: "take", Part: "command"}, 500}, {history.Asked{Command: "release", Part: "reply"}, 500},
 	} {
 		s := tale()
-		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Requested: test.asked})
+		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Asked: test.asked})
 		s.silent(150, "c1", "t1", "n1")(170, "OK", true)
 		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
 	}

@@ -69,7 +69,7 @@ func TestTimeline(t *testing.T) {
 		{"moved with its slot", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.add(100, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "migrate-slot",
-				Class: history.SlotMoves, Phase: history.PhaseBegin, Targets: []string{"n2"}, Requested: map[string]string{"to": "n1"}}})
+				Class: history.SlotMoves, Phase: history.PhaseBegin, Targets: []string{"n2"}, Asked: history.Asked{To: "n1"}}})
 			s.look(500, "n1", "r1", "", 0)
 		}, []want{{"c1", "t1", 10, 100, TenureMoved}}},
 		{"resynced from a master that went down", func(s *story) {

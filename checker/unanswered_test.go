@@ -13,10 +13,10 @@ import (
 func TestUnansweredSets(t *testing.T) {
 	const nobody = "" // is killed
 	pause := func(s *story, node string) { s.lasting(1, 2900, "pause", node) }
-	cut := func(client, direction string) func(*story, string) {
+	cut := func(client string, direction history.Direction) func(*story, string) {
 		return func(s *story, node string) {
 			s.during(1, 900, history.Fault{Kind: "cut", Targets: []string{client + "-" + node},
-				Requested: map[string]string{"direction": direction}})
+				Asked: history.Asked{Direction: direction}})
 		}
 	}
 	for _, c := range []struct {

@@ -133,8 +133,8 @@ func TestFaultIDsAreSequential(t *testing.T) {
 		}
 		require.Equal(t, []int{1, 2, 3, 4}, ids)
 		require.Equal(t, []int64{0, int64(5 * time.Millisecond), 0, 0}, by)
-		require.Equal(t, string(cluster.ToNode), r.faults()[2].Requested["direction"])
-		require.Equal(t, string(cluster.Both), r.faults()[3].Requested["direction"])
+		require.Equal(t, cluster.ToNode, r.faults()[2].Asked.Direction)
+		require.Equal(t, cluster.Both, r.faults()[3].Asked.Direction)
 	})
 }
 
@@ -181,15 +181,15 @@ func TestInstructionText(t *testing.T) {
 func TestBeginAndEndText(t *testing.T) {
 	both, one := []string{"n1", "n2"}, []string{"n1"}
 	link, links := []string{"c1-n1"}, []string{"c1-n1", "c1-n2"}
-	jump := func(by string) map[string]string { return map[string]string{"jump": by} }
-	rate := func(is string) map[string]string { return map[string]string{"rate": is} }
+	jump := func(by time.Duration) history.Asked { return history.Asked{Jump: history.Duration(by)} }
+	rate := func(is float64) history.Asked { return history.Asked{Rate: is} }
 	for text, f := range map[string]history.Fault{
-		"the clock of n1 jumps back by 1 s":           {Kind: string(Clock), Targets: one, Requested: jump("-1s")},
-		"the clocks of n1 and n2 jump forward by 1 s": {Kind: string(Clock), Targets: both, Requested: jump("1s")},
-		"the clock of n1 jumps forward by 2 s": {Kind: string(Clock), Targets: one, Requested: jump("1s"),
+		"the clock of n1 jumps back by 1 s":           {Kind: string(Clock), Targets: one, Asked: jump(-time.Second)},
+		"the clocks of n1 and n2 jump forward by 1 s": {Kind: string(Clock), Targets: both, Asked: jump(time.Second)},
+		"the clock of n1 jumps forward by 2 s": {Kind: string(Clock), Targets: one, Asked: jump(time.Second),
 			Measured: map[string]string{"jump": "2s", "rate": "1"}},
-		"the clock of n1 runs at 1 times the true rate":                    {Kind: string(Clock), Targets: one, Measured: rate("1")},
-		"the clocks of n1 and n2 run at 2 times the true rate":             {Kind: string(Clock), Targets: both, Measured: rate("2")},
+		"the clock of n1 runs at 1 times the true rate":                    {Kind: string(Clock), Targets: one, Asked: rate(1)},
+		"the clocks of n1 and n2 run at 2 times the true rate":             {Kind: string(Clock), Targets: both, Asked: rate(2)},
 		"n1 is starved of timers: the work goes on, and renewals are late": {Kind: string(Starve), Targets: one},
 		"n1: the clock is set":                                        {Kind: string(Clock), Targets: one},
 		"n1 is taken out of the network: nobody reaches it":           {Kind: string(Disconnect), Targets: one},
@@ -205,12 +205,12 @@ func TestBeginAndEndText(t *testing.T) {
 }
 
 func TestInterceptText(t *testing.T) {
-	for n, text := range map[string]string{"": "next SET", "0": "next SET", "1": "next SET", "2": "next 2 SET"} {
+	for n, text := range []string{"next SET", "next SET", "next 2 SET"} {
 		require.Equal(t, text, nextMessages("SET", n))
 	}
-	require.Equal(t, "next 2 commands to take a key", nextMessages(cluster.Take, "2"))
+	require.Equal(t, "next 2 commands to take a key", nextMessages(cluster.Take, 2))
 	for part, message := range map[cluster.Part]string{cluster.PartCommand: "the next SET", cluster.PartReply: "the reply to the next SET"} {
-		f := history.Fault{Targets: []string{"c1-n1"}, Requested: map[string]string{"command": "SET", "part": string(part)}}
+		f := history.Fault{Targets: []string{"c1-n1"}, Asked: history.Asked{Command: "SET", Part: part}}
 		require.Equal(t, "on the link c1-n1 "+message+" will be lost", interceptBegin("lost")(f))
 		require.Equal(t, "hold "+message+" on c1-n1", interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: part}))
 	}

@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -72,17 +73,16 @@ func clockBeginText(f history.Fault) string {
 	if len(f.Targets) > 1 {
 		clocks = "the clocks of " + targetList(f)
 	}
-	q := f.Measured
-	if len(q) == 0 {
-		q = f.Requested
-	}
 	var parts []string
-	if jump := q["jump"]; strings.HasPrefix(jump, "-") {
-		parts = append(parts, "jump"+verbEnding(f)+" back by "+wording.Readable(jump[1:]))
-	} else if jump != "" {
-		parts = append(parts, "jump"+verbEnding(f)+" forward by "+wording.Readable(jump))
+	if f.Asked.Jump != 0 {
+		way, jump := " forward by ", cmp.Or(f.Measured["jump"], f.Asked.Jump.String())
+		if f.Asked.Jump < 0 {
+			way, jump = " back by ", strings.TrimPrefix(jump, "-")
+		}
+		parts = append(parts, "jump"+verbEnding(f)+way+wording.Readable(jump))
 	}
-	if rate := q["rate"]; rate != "" && (rate != "1" || len(parts) == 0) {
+	if f.Asked.Rate != 0 && (f.Asked.Rate != 1 || len(parts) == 0) {
+		rate := cmp.Or(f.Measured["rate"], formatRate(f.Asked.Rate))
 		parts = append(parts, "run"+verbEnding(f)+" at "+rate+" times the true rate")
 	}
 	if len(parts) == 0 {
@@ -109,10 +109,10 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) (*Active, e
 	if err != nil {
 		return nil, err
 	}
-	asked, measured, effective := map[string]string{}, map[string]string{}, true
+	asked, measured, effective := history.Asked{Jump: history.Duration(f.Jump)}, map[string]string{}, true
 	if f.Jump != 0 {
 		jump := time.Duration((after.Wall - before.Wall) - (after.True - before.True))
-		asked["jump"], measured["jump"] = f.Jump.String(), jump.String()
+		measured["jump"] = jump.String()
 		effective = (jump - f.Jump).Abs() <= jumpSlack
 	}
 	if f.Rate != 0 {
@@ -120,7 +120,7 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) (*Active, e
 		if err != nil {
 			return nil, err
 		}
-		asked["rate"], measured["rate"] = formatRate(f.Rate), formatRate(rate)
+		asked.Rate, measured["rate"] = roundRate(f.Rate), formatRate(rate)
 		effective = effective && rateMatches(rate, f.Rate, before.Rate)
 	}
 	n.recordInstant(f, target, asked, proof{measured: measured, effective: effective})

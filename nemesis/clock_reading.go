@@ -97,7 +97,10 @@ func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading,
 	}
 }
 
-func formatRate(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
+// roundRate is a rate to a millionth, and formatRate writes it.
+func roundRate(x float64) float64 { return math.Round(x*1e6) / 1e6 }
+
+func formatRate(x float64) string { return strconv.FormatFloat(roundRate(x), 'f', -1, 64) }
 
 type (
 	readClock func(context.Context) (Reading, error)

@@ -27,12 +27,12 @@ func TestClock_JumpsAndRunsAsRequested(t *testing.T) {
 					require.True(t, done.Effective)
 					require.Equal(t, history.PhaseInstant, done.Phase)
 					if f.Rate == 0 {
-						require.Equal(t, f.Jump.String(), done.Requested["jump"])
+						require.Equal(t, f.Jump, time.Duration(done.Asked.Jump))
 						require.InDelta(t, f.Jump, duration(t, done.Measured, "jump"), float64(jumpSlack))
 						require.InDelta(t, f.Jump, r.ahead(t, target)-before, float64(jumpSlack))
 						return
 					}
-					require.Equal(t, formatRate(f.Rate), done.Requested["rate"])
+					require.Equal(t, f.Rate, done.Asked.Rate)
 					measured, err := strconv.ParseFloat(done.Measured["rate"], 64)
 					require.NoError(t, err)
 					require.InDelta(t, f.Rate, measured, 0.02)

@@ -52,6 +52,6 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 		measured := map[string]string{"messages passed": strconv.Itoa(p.Messages), "messages held": strconv.Itoa(held)}
 		return proof{measured: measured, effective: p.Messages == 0, affected: &held, sentAt: n.sendTimes(sent().First)}, nil
 	}
-	a := &Active{Target: target, fault: f, asked: map[string]string{"direction": string(d)}, end: end}
+	a := &Active{Target: target, fault: f, asked: history.Asked{Direction: d}, end: end}
 	return n.begin(a, proof{effective: true}), nil
 }

@@ -31,12 +31,12 @@ var _ = declare(&Declaration{
 			return fmt.Sprintf("delay %s by %s one way", o.Targets, o.Delay)
 		},
 		Begin: func(f history.Fault) string {
-			return linkList(f) + " " + isOrAre(f) + " delayed" + wording.Prefix(" by ", wording.Readable(f.Requested["by"]))
+			return linkList(f) + " " + isOrAre(f) + " delayed" + wording.Prefix(" by ", readable(f.Asked.By))
 		},
 		End:  func(f history.Fault) string { return linkList(f) + " lose the delay" },
 		Past: "was delayed",
 		Background: func(client, nodes string, f history.Fault) string {
-			return fmt.Sprintf("%s is %s away from %s", client, wording.Readable(f.Requested["by"]), nodes)
+			return fmt.Sprintf("%s is %s away from %s", client, readable(f.Asked.By), nodes)
 		},
 	},
 	apply: (*Nemesis).delay,
@@ -89,6 +89,6 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 			affected: &p.SetOut}, nil
 	}
 	a := &Active{Target: target, fault: f, end: end,
-		asked: map[string]string{"by": f.Delay.String(), "direction": string(d)}}
+		asked: history.Asked{By: history.Duration(f.Delay), Direction: d}}
 	return n.begin(a, proof{effective: true}), nil
 }

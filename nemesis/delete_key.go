@@ -19,7 +19,7 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: instructionFor("delete the lock's key on %s, whoever has it"),
 		Begin: func(f history.Fault) string {
-			return "a third party deletes " + f.Requested["key"] + " on " + targetList(f)
+			return "a third party deletes " + f.Asked.Key + " on " + targetList(f)
 		},
 		Past: "lost the key to a third party",
 	},
@@ -41,7 +41,7 @@ func (n *Nemesis) deleteKey(ctx context.Context, f Fault, target string) (*Activ
 		deleted = 1
 	}
 	measured := map[string]string{"reply": reply}
-	n.recordInstant(f, target, map[string]string{"key": f.Key},
+	n.recordInstant(f, target, history.Asked{Key: f.Key},
 		proof{measured: measured, effective: deleted == 1, affected: &deleted})
 	n.recordNode(target, after)
 	return nil, nil

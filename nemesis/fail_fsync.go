@@ -19,12 +19,12 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: instructionFor("let each fsync of %s fail (EIO)"),
 		Begin: func(f history.Fault) string {
-			return "each fsync of " + targetList(f) + " fails from here on" + wording.Prefix(" with ", f.Requested["error"])
+			return "each fsync of " + targetList(f) + " fails from here on" + wording.Prefix(" with ", f.Asked.Error)
 		},
 		End: fsyncEndText,
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
-		return n.fsync(f, target, map[string]string{"error": "EIO"}, fsyncFault{
+		return n.fsync(f, target, history.Asked{Error: "EIO"}, fsyncFault{
 			set:   func(d *cluster.DiskFaults, on bool) { d.Fail = on },
 			count: func(done cluster.Disturbed) int { return done.Failed },
 		})

@@ -71,7 +71,7 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	measured := after.measured()
 	measured["used_memory before"] = strconv.Itoa(before.used)
 	measured["evicted_keys"] = strconv.Itoa(after.evicted - before.evicted)
-	a := &Active{Target: target, fault: f, asked: map[string]string{"maxmemory": strconv.Itoa(after.limit)}}
+	a := &Active{Target: target, fault: f, asked: history.Asked{MaxMemory: after.limit}}
 	a.end = func(ctx context.Context) (proof, error) { return endFill(ctx, server, after) }
 	n.begin(a, proof{measured: measured,
 		effective: after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})

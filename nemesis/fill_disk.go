@@ -22,7 +22,7 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: instructionFor("fill the disk of %s (ENOSPC)"),
 		Begin: func(f history.Fault) string {
-			return "the disk of " + targetList(f) + " is full" + wording.Prefix(": writes fail with ", f.Requested["error"])
+			return "the disk of " + targetList(f) + " is full" + wording.Prefix(": writes fail with ", f.Asked.Error)
 		},
 		End: func(f history.Fault) string {
 			return "the disk of " + targetList(f) + " has room again" +
@@ -67,6 +67,6 @@ func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active
 		measured["refused writes"] = strconv.Itoa(refused)
 		return proof{measured: measured, effective: refused > 0, affected: &refused}, err
 	}
-	a := &Active{Target: target, fault: f, asked: map[string]string{"error": "ENOSPC"}, end: end}
+	a := &Active{Target: target, fault: f, asked: history.Asked{Error: "ENOSPC"}, end: end}
 	return n.begin(a, proof{effective: true}), nil
 }

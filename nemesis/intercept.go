@@ -2,10 +2,10 @@ package nemesis
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // intercept holds, loses or drops single commands or their replies. The proof
@@ -30,7 +30,7 @@ func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Act
 		// intercepts too.
 		return proof, n.endFaults(ctx, n.activeOn(target, kindsEndedBy(LetGo)...))
 	}
-	asked := map[string]string{"command": f.Command, "part": string(f.Part), "times": fmt.Sprint(max(f.Count, 1))}
+	asked := history.Asked{Command: f.Command, Part: f.Part, Times: max(f.Count, 1)}
 	a := &Active{Target: target, fault: f, asked: asked, end: end}
 	return n.begin(a, proof{effective: true}), nil
 }

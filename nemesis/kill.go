@@ -49,6 +49,6 @@ func (n *Nemesis) killClient(f Fault, name string) error {
 		return err
 	}
 	n.endWithProcess(name, f.Kind)
-	n.recordInstant(f, name, nil, proof{measured: map[string]string{"state": "gone"}, effective: true})
+	n.recordInstant(f, name, history.Asked{}, proof{measured: map[string]string{"state": "gone"}, effective: true})
 	return nil
 }

@@ -35,16 +35,16 @@ var _ = declare(&Declaration{
 		Instruction: instructionFor("move the slot of the lock's key from %s to another master (CLUSTER SETSLOT, MIGRATE)"),
 		Begin: func(f history.Fault) string {
 			did := "is moved to "
-			if f.Requested["mistake"] == slotAssignedEarly {
+			if f.Asked.Mistake == slotAssignedEarly {
 				did = "is opened, and its keys are not moved, to "
 			}
-			return "the slot of " + f.Requested["key"] + " on " + targetList(f) + " " + did + f.Requested["to"]
+			return "the slot of " + f.Asked.Key + " on " + targetList(f) + " " + did + f.Asked.To
 		},
 		End: func(f history.Fault) string {
-			if f.Requested["mistake"] == slotCancelled {
+			if f.Asked.Mistake == slotCancelled {
 				return fmt.Sprintf("the slot stays with %s (SETSLOT STABLE), and its key does not", targetList(f))
 			}
-			return "the slot belongs to " + f.Requested["to"] + " (SETSLOT NODE)"
+			return "the slot belongs to " + f.Asked.To + " (SETSLOT NODE)"
 		},
 		Past: "began to give a slot away",
 	},
@@ -88,10 +88,7 @@ func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Act
 	if err != nil {
 		return nil, err
 	}
-	asked := map[string]string{"key": f.Key, "to": f.To}
-	if f.Mistake != "" {
-		asked["mistake"] = f.Mistake
-	}
+	asked := history.Asked{Key: f.Key, To: f.To, Mistake: f.Mistake}
 	a := &Active{Target: target, fault: f, asked: asked, ended: m.look}
 	a.end = func(ctx context.Context) (proof, error) { return m.close(ctx, a) }
 	n.begin(a, p)

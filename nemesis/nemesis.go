@@ -84,7 +84,7 @@ type Active struct {
 	id     int
 	began  int64
 	fault  Fault
-	asked  map[string]string
+	asked  history.Asked
 	// end undoes it and proves what it did.
 	end func(ctx context.Context) (proof, error)
 	// ended looks into what its end has changed, if that needs a look.
@@ -189,7 +189,7 @@ func (n *Nemesis) begin(a *Active, p proof) *Active {
 }
 
 // recordInstant records a fault that has no duration.
-func (n *Nemesis) recordInstant(f Fault, target string, asked map[string]string, p proof) {
+func (n *Nemesis) recordInstant(f Fault, target string, asked history.Asked, p proof) {
 	n.mu.Lock()
 	n.nextID++
 	id := n.nextID
@@ -197,11 +197,11 @@ func (n *Nemesis) recordInstant(f Fault, target string, asked map[string]string,
 	n.recordFault(id, f, history.PhaseInstant, target, asked, p)
 }
 
-func (n *Nemesis) recordFault(id int, f Fault, phase history.Phase, target string, asked map[string]string, p proof) {
+func (n *Nemesis) recordFault(id int, f Fault, phase history.Phase, target string, asked history.Asked, p proof) {
 	now := n.cluster.Now()
 	fault := &history.Fault{
 		ID: id, Kind: string(f.Kind), Class: n.class(f.Kind, target), Phase: phase, Targets: []string{target},
-		Requested: asked, Measured: p.measured, Effective: p.effective, Affected: p.affected, SentAt: p.sentAt,
+		Asked: asked, Measured: p.measured, Effective: p.effective, Affected: p.affected, SentAt: p.sentAt,
 		Count: f.Count, Background: f.Background, Random: f.random, Since: p.since,
 	}
 	if fault.Class == history.LinkSlow {

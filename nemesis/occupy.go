@@ -25,7 +25,7 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 	if err != nil {
 		return nil, err
 	}
-	a := &Active{Target: target, fault: f, asked: map[string]string{"lasts": f.Duration.String()}}
+	a := &Active{Target: target, fault: f, asked: history.Asked{Lasts: history.Duration(f.Duration)}}
 	a.end = func(ctx context.Context) (proof, error) {
 		met := sent()
 		err := end(ctx)

@@ -57,7 +57,7 @@ func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active,
 		effective = before.Replication.Role == history.RoleReplica && now.Role == history.RoleMaster &&
 			after.RunID == before.RunID
 	}
-	n.recordInstant(f, target, nil, proof{measured: measured, effective: effective})
+	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: effective})
 	n.recordNode(target, after)
 	return nil, nil
 }

@@ -42,7 +42,7 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 	if err != nil {
 		return nil, err
 	}
-	a := &Active{Target: target, fault: f, asked: map[string]string{"lasts": f.Duration.String()}}
+	a := &Active{Target: target, fault: f, asked: history.Asked{Lasts: history.Duration(f.Duration)}}
 	a.end = func(ctx context.Context) (proof, error) {
 		measured := map[string]string{"lasted": time.Duration(n.cluster.Now() - a.began).String()}
 		going, err := rewriteInProgress(ctx, server)

@@ -44,6 +44,6 @@ func (n *Nemesis) scriptFlush(ctx context.Context, f Fault, target string) (*Act
 	}
 	before, after := replies[1], replies[3]
 	measured := map[string]string{"known before": before, "after": after}
-	n.recordInstant(f, target, nil, proof{measured: measured, effective: before == "*0" && after != before})
+	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: before == "*0" && after != before})
 	return nil, nil
 }

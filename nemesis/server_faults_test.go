@@ -29,7 +29,7 @@ func TestFill_RefusesWritesOrEvictsKeys(t *testing.T) {
 				require.Equal(t, history.PhaseBegin, f.Phase)
 				require.True(t, f.Effective, f.Measured)
 				require.Less(t, number(t, f.Measured, "used_memory before"), number(t, f.Measured, "used_memory"))
-				require.Equal(t, 4<<20, number(t, f.Requested, "maxmemory"))
+				require.Equal(t, 4<<20, f.Asked.MaxMemory)
 				keys := r.look(t, "n2").Keys
 				if policy == "noeviction" {
 					require.Len(t, keys, 1, "the lock is there, and the other tenant's keys are no locks")
@@ -82,7 +82,7 @@ func TestFillDisk_ServerStopsOrReportsError(t *testing.T) {
 			setting{change: func(c *cluster.Config) { c.Persistence = persistence }}.onLocal(t, func(t *testing.T, r *rig) {
 				needShim(t, r, cluster.AbilityDisk)
 				begun := r.apply(t, Fault{Kind: FillDisk, Targets: []string{"n2"}})
-				require.Equal(t, map[string]string{"error": "ENOSPC"}, r.last(t).Requested)
+				require.Equal(t, history.Asked{Error: "ENOSPC"}, r.last(t).Asked)
 				r.hold(t, "k1")
 				end := r.end(t, begun)
 				require.True(t, end.Effective)
@@ -107,11 +107,11 @@ func TestFillDisk_ServerStopsOrReportsError(t *testing.T) {
 
 func TestFsyncFaults_TakeEffectAndEnd(t *testing.T) {
 	for _, c := range []struct {
-		fault     Fault
-		requested map[string]string
+		fault Fault
+		asked history.Asked
 	}{
-		{Fault{Kind: SlowFsync, Delay: 300 * time.Millisecond}, map[string]string{"by": "300ms"}},
-		{Fault{Kind: FailFsync}, map[string]string{"error": "EIO"}},
+		{Fault{Kind: SlowFsync, Delay: 300 * time.Millisecond}, history.Asked{By: history.Duration(300 * time.Millisecond)}},
+		{Fault{Kind: FailFsync}, history.Asked{Error: "EIO"}},
 	} {
 		t.Run(string(c.fault.Kind), func(t *testing.T) {
 			setting{}.onLocal(t, func(t *testing.T, r *rig) {
@@ -119,7 +119,7 @@ func TestFsyncFaults_TakeEffectAndEnd(t *testing.T) {
 				c.fault.Targets = []string{"n2"}
 				begun := r.apply(t, c.fault)
 				require.Equal(t, history.PhaseBegin, r.last(t).Phase)
-				require.Equal(t, c.requested, r.last(t).Requested)
+				require.Equal(t, c.asked, r.last(t).Asked)
 				r.hold(t, "k1")
 				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}}) // which syncs
 				end := r.end(t, begun)
@@ -141,7 +141,7 @@ func TestRewrite_LastsAsRequested(t *testing.T) {
 	setting{}.onLocal(t, func(t *testing.T, r *rig) {
 		begun := r.apply(t, Fault{Kind: Rewrite, Targets: []string{"n2"}, Duration: 300 * time.Millisecond})
 		require.True(t, r.last(t).Effective)
-		require.Equal(t, "300ms", r.last(t).Requested["lasts"])
+		require.Equal(t, "300ms", r.last(t).Asked.Lasts.String())
 		require.Equal(t, "1", r.last(t).Measured["aof_rewrite_in_progress"])
 
 		n2 := r.cluster.Node("n2").(cluster.Server)

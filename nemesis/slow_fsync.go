@@ -25,13 +25,13 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: func(o Instruction) string { return "slow each fsync of " + o.Targets + " by " + o.Delay },
 		Begin: func(f history.Fault) string {
-			return "each fsync of " + targetList(f) + " takes" + wording.Prefix(" ", wording.Readable(f.Requested["by"])) +
+			return "each fsync of " + targetList(f) + " takes" + wording.Prefix(" ", readable(f.Asked.By)) +
 				" longer from here on"
 		},
 		End: fsyncEndText,
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
-		return n.fsync(f, target, map[string]string{"by": f.Delay.String()}, fsyncFault{
+		return n.fsync(f, target, history.Asked{By: history.Duration(f.Delay)}, fsyncFault{
 			set: func(d *cluster.DiskFaults, on bool) {
 				if d.Slow = 0; on {
 					d.Slow = f.Delay

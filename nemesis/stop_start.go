@@ -54,7 +54,7 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 	}
 	another := after.Up && after.RunID != earlier
 	// What went down may be up again: a supervisor can be quicker than a look.
-	n.recordInstant(f, target, nil, proof{measured: measured, effective: another && kept || !after.Up && !starts})
+	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: another && kept || !after.Up && !starts})
 	n.recordNode(target, after)
 	return earlier, nil
 }
@@ -108,7 +108,7 @@ func (n *Nemesis) awaitSupervisor(ctx context.Context, target, earlier string) e
 	}
 	measured := map[string]string{"by": "its supervisor", "back after": time.Duration(n.cluster.Now() - began).String(),
 		"state": stateName(seen.Up), "run id": seen.RunID, "keys": strconv.Itoa(len(seen.Keys))}
-	n.recordInstant(Fault{Kind: Start, startedAfter: began}, node.Name(), nil,
+	n.recordInstant(Fault{Kind: Start, startedAfter: began}, node.Name(), history.Asked{},
 		proof{measured: measured, effective: seen.Up && seen.RunID != earlier})
 	n.recordNode(node.Name(), seen)
 	return nil

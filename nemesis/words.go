@@ -47,7 +47,7 @@ func InstructionText(kind string, o Instruction) (text string, known bool) {
 // BeginText says what a fault did to its targets when it began.
 func BeginText(f history.Fault) string {
 	if d := Find(f.Kind); d != nil {
-		return d.Words.Begin(f) + directionText(cluster.Direction(f.Requested["direction"]))
+		return d.Words.Begin(f) + directionText(f.Asked.Direction)
 	}
 	var measured []string
 	for name, value := range f.Measured {
@@ -69,10 +69,10 @@ func EndText(f history.Fault) string {
 // a scenario's setting.
 func BackgroundText(client string, nodes []string, f history.Fault) string {
 	if d := Find(f.Kind); d != nil && d.Words.Background != nil {
-		return d.Words.Background(client, wording.List(nodes), f) + directionText(cluster.Direction(f.Requested["direction"]))
+		return d.Words.Background(client, wording.List(nodes), f) + directionText(f.Asked.Direction)
 	}
 	return fmt.Sprintf("%s: %s of %s", client, f.Kind, wording.List(nodes)) +
-		directionText(cluster.Direction(f.Requested["direction"]))
+		directionText(f.Asked.Direction)
 }
 
 // directionText says in which direction a fault on a link works, if only in one.
@@ -127,6 +127,14 @@ func linkList(f history.Fault) string {
 	return "the links " + targetList(f)
 }
 
+// readable is a span of time for readers; "" for none.
+func readable(d history.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return wording.Readable(d.String())
+}
+
 // keysText says whether a node has keys, by their number.
 func keysText(n string) string {
 	switch n {
@@ -139,11 +147,11 @@ func keysText(n string) string {
 }
 
 // nextMessages counts messages: "next SET", "next 2 SET", "next 2 commands to take a key".
-func nextMessages(of, n string) string {
-	if n == "" || n == "0" || n == "1" {
+func nextMessages(of string, n int) string {
+	if n <= 1 {
 		return "next " + CommandText(of)
 	}
-	return "next " + n + " " + strings.Replace(CommandText(of), "command ", "commands ", 1)
+	return "next " + strconv.Itoa(n) + " " + strings.Replace(CommandText(of), "command ", "commands ", 1)
 }
 
 // CommandText names the commands that a step is about: by their name, or by what they are
@@ -159,7 +167,7 @@ func CommandText(of string) string {
 // interceptInstruction says what is to be done to messages of a link.
 func interceptInstruction(verb string) func(Instruction) string {
 	return func(o Instruction) string {
-		next := nextMessages(o.Command, strconv.Itoa(o.Count))
+		next := nextMessages(o.Command, o.Count)
 		if o.Part == cluster.PartReply {
 			next = "reply to the " + next
 		}
@@ -170,8 +178,8 @@ func interceptInstruction(verb string) func(Instruction) string {
 // interceptBegin says what will be done to messages of a link.
 func interceptBegin(done string) func(history.Fault) string {
 	return func(f history.Fault) string {
-		next := "the " + nextMessages(f.Requested["command"], f.Requested["times"])
-		if f.Requested["part"] == string(cluster.PartReply) {
+		next := "the " + nextMessages(f.Asked.Command, f.Asked.Times)
+		if f.Asked.Part == cluster.PartReply {
 			next = "the reply to " + next
 		}
 		return fmt.Sprintf("on %s %s will be %s", linkList(f), next, done)

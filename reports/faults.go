@@ -86,7 +86,7 @@ func settings(events []history.Event, header history.Header) []string {
 
 // sameFault is what faults have in common that are told in one sentence.
 func sameFault(f history.Fault) string {
-	return fmt.Sprint(f.Kind, f.Phase, f.Effective, f.Requested)
+	return fmt.Sprint(f.Kind, f.Phase, f.Effective, f.Asked)
 }
 
 // faultText says what a fault did to its targets.

@@ -103,7 +103,7 @@ func TestSettingsAreToldOnceAndTogether(t *testing.T) {
 	cut := func(target string, phase history.Phase, setting bool) history.Event {
 		return history.Event{Time: 5, Type: history.TypeFault, Fault: &history.Fault{
 			Kind: "cut", Targets: []string{target}, Phase: phase, Effective: true, Background: setting,
-			Requested: map[string]string{"direction": "both"}}}
+			Asked: history.Asked{Direction: history.Both}}}
 	}
 	story := (&History{Events: []history.Event{
 		cut("c1-n4", history.PhaseBegin, true), cut("c1-n5", history.PhaseBegin, true),
@@ -124,7 +124,7 @@ func TestFaultText(t *testing.T) {
 		"c1 resumes after a pause of 1.02 s": {Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd, Effective: true,
 			Measured: map[string]string{"stopped for": "1.02359s"}},
 		"the link c1-n1 is delayed by 40 ms, towards the node only": {Kind: "delay", Targets: []string{"c1-n1"}, Effective: true,
-			Requested: map[string]string{"by": "40ms", "direction": "to-node"}},
+			Asked: history.Asked{By: history.Duration(40 * ms), Direction: history.ToNode}},
 		"full-disk n1: free 0 bytes": {Kind: "full-disk", Targets: []string{"n1"}, Effective: true,
 			Measured: map[string]string{"free": "0 bytes"}},
 	} {

@@ -314,7 +314,7 @@ func (r *Reader) server(e *history.Event) *node {
 func (r *Reader) fault(i int, e *history.Event) {
 	targets := e.Fault.Targets
 	if e.Fault.Class == history.SlotMoves {
-		targets = append(slices.Clone(targets), e.Fault.Requested["to"])
+		targets = append(slices.Clone(targets), e.Fault.Asked.To)
 	}
 	for _, target := range targets {
 		n := r.nodes[target]

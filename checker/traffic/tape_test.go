@@ -153,7 +153,7 @@ func newTapeWith(f func(*tape)) *tape {
 func (t *tape) slotMoves(at int64, from, to string) *tape {
 	t.fault(at, history.SlotMoves, from)
 	f := t.events[len(t.events)-1].Fault
-	f.Phase, f.Requested = history.PhaseEnd, map[string]string{"to": to}
+	f.Phase, f.Asked = history.PhaseEnd, history.Asked{To: to}
 	return t
 }
 

@@ -189,14 +189,20 @@ type Real interface {
 // SentinelsName is the name of all Sentinels together, as one end of links.
 const SentinelsName = "sentinel"
 
-// Direction is a way over a link.
-type Direction string
+type (
+	Direction = history.Direction
+	Part      = history.Part
+)
 
-// The directions: from the client to the node, and back.
 const (
-	Both     Direction = "both"
-	ToNode   Direction = "to-node"
-	ToClient Direction = "to-client"
+	Both        = history.Both
+	ToNode      = history.ToNode
+	ToClient    = history.ToClient
+	PartCommand = history.PartCommand
+	PartReply   = history.PartReply
+	Take        = history.Take
+	Extend      = history.Extend
+	Release     = history.Release
 )
 
 // Link is the network between one client and one node.
@@ -244,24 +250,6 @@ type Intercept struct {
 	// Times is how many matching commands it is done to; 0 means 1.
 	Times int
 }
-
-// The deeds: what a command is to do to a lock's key. Take it if it is free, give it
-// another time to live, remove it. What a script is to do shows when it is rehearsed.
-// A command that is answered NOSCRIPT does nothing and is none of them.
-const (
-	Take    = "take"
-	Extend  = "extend"
-	Release = "release"
-)
-
-// Part of an exchange that an intercept is about.
-type Part string
-
-// The parts.
-const (
-	PartCommand Part = "command"
-	PartReply   Part = "reply"
-)
 
 // Action is what an intercept does.
 type Action string

@@ -173,10 +173,9 @@ type Fault struct {
 	Class   Class    `json:"class"`
 	Phase   Phase    `json:"phase"`
 	Targets []string `json:"targets"`
-	// Requested and Measured give quantities by name:
-	// {"jump": "1s"} and {"jump": "1.000021s"}.
-	Requested map[string]string `json:"asked,omitempty"`
-	Measured  map[string]string `json:"measured,omitempty"`
+	Asked   Asked    `json:"asked,omitzero"`
+	// Measured is the proof that it took effect, by name: {"jump": "1.000021s"}.
+	Measured map[string]string `json:"measured,omitempty"`
 	// Effective is whether the measurement shows the fault that was asked for.
 	Effective bool `json:"effective"`
 	// Delay is how much longer each message takes on a slow link, one way, in nanoseconds.
@@ -204,11 +203,11 @@ type Fault struct {
 }
 
 // ToClient reports whether it is on what nodes send alone: what clients send goes through.
-func (f *Fault) ToClient() bool { return f.Requested["direction"] == "to-client" }
+func (f *Fault) ToClient() bool { return f.Asked.Direction == ToClient }
 
 // OnSetReplies reports whether it is on the replies to SETs.
 func (f *Fault) OnSetReplies() bool {
-	return f.Requested["part"] == "reply" && (f.Requested["command"] == "take" || f.Requested["command"] == "SET")
+	return f.Asked.Part == PartReply && (f.Asked.Command == Take || f.Asked.Command == "SET")
 }
 
 // Phase of a fault. A fault that has no duration (kill, flush, jump) is an

@@ -59,7 +59,7 @@ func (w words) overlapping() []history.Event {
 		{Time: 12 * ms, Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: w.word("fault kind"),
 			Class: history.NodeClock, Past: w.word("fault was"), Phase: history.PhaseInstant,
 			Targets: []string{w.word("fault target")}, Effective: true,
-			Requested: map[string]string{"how": w.word("asked")}, Measured: map[string]string{"so": w.word("measured")}}},
+			Asked: history.Asked{Command: w.word("asked")}, Measured: map[string]string{"so": w.word("measured")}}},
 		{Time: 13 * ms, Process: node, Type: history.TypeNode, Node: &history.Node{Up: true,
 			Keys: map[string]history.KeyState{key: {Token: w.word("found token"), TTL: 5 * ms}}}},
 		{Time: 14 * ms, Process: "harness", Type: history.TypeNote, Text: w.word("note")},

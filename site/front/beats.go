@@ -92,7 +92,7 @@ func (t *teller) fault(e history.Event) {
 		t.add(e.Time, who+" is back, and has forgotten all keys.")
 	case e.Fault.Class == history.NodeClock:
 		t.add(e.Time, fmt.Sprintf("The clock of %s jumps forward by %s: an administrator set it, say.", who,
-			e.Fault.Requested["jump"]))
+			e.Fault.Asked.Jump))
 	}
 }
 
