@@ -32,7 +32,8 @@ func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, e
 	}
 	went, left := len(gone), len(before.Keys)-len(gone)
 	measured := map[string]string{"keys before": strconv.Itoa(len(before.Keys)), "keys left": strconv.Itoa(left)}
-	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: after.Up && left == 0, affected: &went})
+	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: after.Up && left == 0,
+		affected: &went})
 	n.recordNode(target, after)
 	return nil, nil
 }
