@@ -54,8 +54,8 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 	}
 	another := after.Up && after.RunID != earlier
 	// What went down may be up again: a supervisor can be quicker than a look.
-	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: another && kept || !after.Up &&
-		!starts})
+	shown := another && kept || !after.Up && !starts
+	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: shown})
 	n.recordNode(target, after)
 	return earlier, nil
 }
