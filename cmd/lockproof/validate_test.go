@@ -143,6 +143,9 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 		"units/redis.service.d/10.conf": "[Service]\nExecStopPost=/opt/redis/tidy\n",
 		"objects/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', --appendfsync, always],\n" +
 			"  volumeMounts: [{name: d, mountPath: /data}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n",
+		"kustomized/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', --appendfsync, always],\n" +
+			"  volumeMounts: [{name: d, mountPath: /data}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n",
+		"kustomized/kustomization.yaml": "resources: [lock.yaml]\npatches: [{target: {kind: Pod}, patch: '[{op: remove, path: /spec/containers/0/args}]'}]\n",
 		"objects/tidy.yaml": "kind: Job\nspec: {template: {spec: {containers: [{name: tidy, image: alpine,\n" +
 			"  volumeMounts: [{name: d, mountPath: /d}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}}}\n",
 	} {
@@ -153,10 +156,11 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 		code int
 		says string
 	}{
-		"conf":    {1, "LP004 unsafe: failover: "},
-		"app":     {4, "app/compose.override.yaml: LP012 in doubt: not understood: what docker compose merges"},
-		"objects": {4, "objects/tidy.yaml:2: LP015 in doubt: not understood: the container tidy, which sees claim d too"},
-		"units":   {4, "units/redis.service.d/10.conf:2: LP012 in doubt: not understood: ExecStopPost (tidy)"},
+		"conf":       {1, "LP004 unsafe: failover: "},
+		"app":        {4, "app/compose.override.yaml: LP012 in doubt: not understood: what docker compose merges"},
+		"objects":    {4, "objects/tidy.yaml:2: LP015 in doubt: not understood: the container tidy, which sees claim d too"},
+		"kustomized": {4, "kustomized/kustomization.yaml:1: LP011 in doubt: not understood: a kustomization"},
+		"units":      {4, "units/redis.service.d/10.conf:2: LP012 in doubt: not understood: ExecStopPost (tidy)"},
 	} {
 		p := fake(expected)
 		p.suite = predicted

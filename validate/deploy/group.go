@@ -32,7 +32,8 @@ func Group(folder string) (groups [][]string, err error) {
 			return nil
 		}
 		data, err := readText(file)
-		mentioned, object := mentions.MatchString(data), objectLine.MatchString(data)
+		mentioned := mentions.MatchString(data)
+		object := objectLine.MatchString(data) || strings.HasPrefix(name, "kustomization.") // which changes objects
 		if err != nil || !mentioned && !object {
 			return nil
 		}
