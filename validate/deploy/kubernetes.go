@@ -265,7 +265,7 @@ func (p pod) initial(s *Server) {
 		seen := false
 		for _, m := range list(dig(c, "volumeMounts")) {
 			_, source, _ := p.volume(text(m, "name"), m)
-			s.commands(at, who, source, dig(m, "readOnly") == true)
+			s.commands(at, who, source)
 			seen = seen || dig(m, "readOnly") != true &&
 				slices.ContainsFunc(s.mounts, func(other mount) bool { return overlap(other.source, source) })
 		}

@@ -89,7 +89,7 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 	if source == "" {
 		return
 	}
-	s.commands(at, who, source, readOnly)
+	s.commands(at, who, source)
 	var places []string
 	for _, m := range s.mounts {
 		places = append(places, m.source)
@@ -105,13 +105,10 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 }
 
 // commands judges whether a folder of the machine has a socket by which an engine or systemd is commanded: those are
-// below /run.
-func (s *Server) commands(at settings.Place, who, source string, readOnly bool) {
-	below := strings.TrimPrefix(source, "/var")
-	rest, inRun := within(below, "/run")
-	_, above := within("/run", below)
-	switch {
-	case source == "/var" && !readOnly, above && !readOnly, inRun && rest != "" && !inertRun.MatchString(rest):
+// below /run. A mount that is read-only lets whoever sees one connect.
+func (s *Server) commands(at settings.Place, who, source string) {
+	rest, inRun := within(strings.TrimPrefix(source, "/var"), "/run")
+	if source == "/" || source == "/var" || inRun && !inertRun.MatchString(rest) {
 		s.unknown(Alone, at, who+", which reaches "+source, "command an engine or systemd by it, and start, stop and change "+
 			"this container")
 	}
