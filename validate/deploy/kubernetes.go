@@ -21,6 +21,13 @@ var podPaths = map[string][]any{
 	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
 }
 
+// foreign reports whether an object is of no API group of Kubernetes' own: the name of any other has a dot. A kind of the
+// same name is another thing there, as Knative's Service.
+func (d document) foreign() bool {
+	group, _, _ := strings.Cut(text(d.root, "apiVersion"), "/")
+	return strings.Contains(group, ".")
+}
+
 // pod is a workload's pod with all that was given beside it.
 type pod struct {
 	document
@@ -71,7 +78,7 @@ func (d document) differs(other document) bool {
 
 func podOf(d document, all []document) (p pod, known bool) {
 	p = pod{document: d, all: all, kind: text(d.root, "kind")}
-	if p.path, known = podPaths[p.kind]; !known {
+	if p.path, known = podPaths[p.kind]; !known || d.foreign() {
 		return p, false
 	}
 	p.spec = any(d.root)
@@ -133,12 +140,16 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 
 func (s *Server) object(d document) {
 	kind := text(d.root, "kind")
-	_, workload := podPaths[kind]
+	_, workload := podOf(d, nil)
 	if kind == "StorageClass" || kind == "PersistentVolume" {
 		s.doubt(Data, d.at("kind"), "not understood: what a "+kind+" makes of the server's claim; it could lose what is "+
 			"written to it: leave it out, and see that the claim is on a disk")
-	} else if kind != "" && !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
-		s.unknown(Alone, d.at("kind"), "the kind "+kind, "lead clients to another server, or change, start or stop this one")
+		return
+	}
+	harmless := slices.Contains(allowed["kubernetes kinds"], kind) && !(kind == "Service" && d.foreign())
+	if kind != "" && !workload && !harmless {
+		s.unknown(Alone, d.at("kind"), strings.TrimSpace("the kind "+kind+" "+text(d.root, "apiVersion")), "lead "+
+			"clients to another server, or change, start or stop this one")
 	}
 }
 
