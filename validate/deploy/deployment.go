@@ -203,13 +203,26 @@ func (d *Deployment) link(o Options) error {
 	if !(s.Kind == ConfigOnly && s.Unread) { // whose links they are
 		s.Links = append(s.Links, d.unread...)
 	}
+	d.takeover()
+	s.complete(s.Place)
+	return nil
+}
+
+// takeover says what is known of a replica that may take the server's place: another server of which the program or the
+// settings are not known may be one.
+func (d *Deployment) takeover() {
+	s := d.Server
+	for _, other := range d.Servers {
+		if other != s && slices.ContainsFunc(other.Unsettled(settings.Kill), func(l Link) bool { return l.Name != Restart }) {
+			s.doubt(Takeover, other.Place, other.Name+" may be a replica of it, and be promoted: its program or its settings "+
+				"are not known")
+		}
+	}
 	if d.Failover != nil {
 		s.establish(Takeover, s.Place, "replicas that were read: their takeovers are judged")
 	} else {
 		s.assume(Takeover, s.Place, "no replica is promoted in its place")
 	}
-	s.complete(s.Place)
-	return nil
 }
 
 // settle reads a server's settings, and judges what stands beside it.
