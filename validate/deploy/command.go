@@ -106,8 +106,10 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 	}
 	name := filepath.Base(words[0])
 	switch {
-	case slices.Contains(serverNames, name):
+	case slices.Contains(serverNames, name) && standard(words[0]):
 		c.server, words = words[0], words[1:]
+	case slices.Contains(serverNames, name):
+		return commandLine{wrong: "the program " + words[0] + ", which is in none of the system's folders"}
 	case strings.HasPrefix(words[0], "-") || strings.HasSuffix(words[0], ".conf"):
 	default:
 		c.wrong = "the command " + name

@@ -79,8 +79,6 @@ func (s *Server) contained(c inContainer) commandLine {
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
 			", which is none that is known (if it is a copy of one, judge it under that name)"
-	case line.server != "" && !standard(line.server):
-		line.wrong = "the program " + line.server
 	case ok && !c.hasEntry && line.server == "" && line.wrong == "" && line.config == "" &&
 		len(c.command) > 0 && len(line.options) == 0:
 		line.wrong = "its command"
