@@ -40,10 +40,11 @@ func readDocuments(file string, data []byte) (documents []document, err error) {
 			documents = append(documents, document{file: file, body: d.Body, root: root}.items()...)
 		case []any: // docker inspect, an Ansible playbook
 			for i, item := range root {
-				if m, ok := item.(map[string]any); ok {
-					documents = append(documents, document{file: file, body: d.Body, path: []any{i}, root: m})
-				}
+				documents = append(documents, document{file: file, body: d.Body, path: []any{i}, root: asMap(item)})
 			}
+		case nil: // remarks alone
+		default:
+			documents = append(documents, document{file: file, body: d.Body})
 		}
 	}
 	return documents, nil
@@ -57,10 +58,8 @@ func (d document) items() (all []document) {
 		return []document{d}
 	}
 	for i, item := range items {
-		if root, ok := item.(map[string]any); ok {
-			all = append(all, document{file: d.file, body: d.body, path: slices.Concat(d.path, []any{"items", i}),
-				root: root}.items()...)
-		}
+		all = append(all, document{file: d.file, body: d.body, path: slices.Concat(d.path, []any{"items", i}),
+			root: asMap(item)}.items()...)
 	}
 	return all
 }

@@ -157,6 +157,10 @@ func (s *Redis) set(d Directive) error {
 		return d.memory(&s.MaxMemory)
 	case "save":
 		return s.save(d)
+	case "dir":
+		if _, err := d.one(); err != nil {
+			return err
+		}
 	case "appendfilename", "appenddirname", "dbfilename": // each isValid... in config.c
 		if name, err := d.one(); err != nil || strings.ContainsAny(name, `/\`) {
 			return cmp.Or(err,
