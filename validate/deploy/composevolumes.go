@@ -38,8 +38,10 @@ func (d document) storage(s *Server, name string, service any) {
 
 func (d document) fromConfig(config any) func(*configFile, string) {
 	return func(c *configFile, _ string) {
-		switch content, isText := dig(config, "content").(string); {
-		case isText && strings.Contains(content, "${"):
+		content, isText := dig(config, "content").(string)
+		content, plain := interpolate(content)
+		switch {
+		case !plain:
 			c.lack = "it has variables"
 		case isText:
 			c.text, c.name = content, d.file+", configs"
@@ -89,7 +91,11 @@ func (d document) named(name string) fate {
 	options := dig(v, "driver_opts")
 	driver := text(v, "driver")
 	kind, device := text(options, "type"), text(options, "device")
+	_, plain := interpolate(fmt.Sprint(driver, options))
 	switch {
+	case !plain:
+		return doubtful("a variable among the options of the volume %s; it could be memory: give the output of docker "+
+			"compose config", name)
 	case driver != "" && driver != "local":
 		return doubtful("not understood: the driver %s of the volume %s; it could lose data", driver, name)
 	case kind == "tmpfs" || kind == "ramfs": // empty once nothing mounts it

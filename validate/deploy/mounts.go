@@ -36,6 +36,8 @@ func (s *Server) judgeMounts() {
 		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
 		machine := s.onMachine()
 		switch {
+		case !path.IsAbs(m.target) || strings.Contains(m.target, "$"):
+			s.unknown(Program, m.at, "the place of a mount, "+m.target, "lie over the data, the settings or the program")
 		case machine && m.unit:
 		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
 			s.unknown(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")

@@ -70,10 +70,10 @@ func (s *Server) judgeLabels(at settings.Place, labels any) {
 	}
 }
 
-// plainLabel is of a program that runs no commands, or one word.
+// plainLabel is of a program that runs no commands, or one word that is no variable.
 var plainLabel = regexp.MustCompile(`^(?:org\.opencontainers\.|org\.label-schema\.|com\.docker\.|traefik\.|` +
 	`homepage\.|prometheus\.io/|` +
-	`kubectl\.kubernetes\.io/|kubernetes\.io/).*|=[^\s/\[]*$`)
+	`kubectl\.kubernetes\.io/|kubernetes\.io/).*|^[^=]*=[^\s/\[$]*$`)
 
 // commander are clients that change what runs, and talker those of a server alone.
 var (

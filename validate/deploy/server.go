@@ -195,8 +195,8 @@ func (s *Server) judgeData() {
 		}
 		s.assume(Data, s.Place, "the server runs in no container, with which its data would go")
 		s.onDisk(dir, f, s.Place)
-	case !path.IsAbs(dir):
-		s.unknown(Data, s.Place, "which folder the server writes to: its image says, and is not known",
+	case !path.IsAbs(dir) || strings.Contains(dir, "$"):
+		s.unknown(Data, s.Place, "which folder the server writes to, which its image or a variable says",
 			"be on no volume: set dir")
 	default:
 		f, at := s.unmounted, s.Place
@@ -244,9 +244,9 @@ func (s *Server) judgeParts(dir string) {
 		return slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in })
 	}
 	others := map[string]settings.Place{}
-	for _, name := range strings.Fields("pidfile logfile unixsocket aclfile") {
-		if at, set := s.Redis.At(name); set {
-			others[s.Redis.Last(name)] = at
+	for _, d := range s.Redis.Directives {
+		if d.Name != "appenddirname" && d.Name != "appendfilename" && len(d.Args) == 1 && !d.Secret() {
+			others[d.Args[0]] = d.Place
 		}
 	}
 	if s.unit != nil {
