@@ -157,10 +157,7 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 			all = append(all, a.setting("sync each lock", "each lock waits for an fsync", "appendfsync",
 				"always", func(r *settings.Redis) { r.AppendFsync = "always" }), a.waitAOF())
 		}
-		if a.Server.Flags == "" { // else a command of one's own takes its image's settings away
-			all = append(all, a.sleep())
-		}
-		all = append(all, a.shorter(), a.guarded())
+		all = append(all, a.sleep(), a.shorter(), a.guarded())
 	}
 	if slices.ContainsFunc(answer.Takeovers, func(r TakeoverRow) bool { return r.Verdict == Unsafe }) &&
 		a.Wait < a.Failover.Replicas {
@@ -175,8 +172,6 @@ func (a *Runner) line(line string) Step {
 	name, _, _ := strings.Cut(line, " ")
 	at, set := redis.At(name)
 	switch {
-	case a.Server.Flags != "":
-		return Step{Line: "--" + line + " to " + a.Server.Flags, Place: a.Server.CommandPlace, Cost: a.Server.Remade()}
 	case set && at.Line > 0:
 		return Step{Line: line, Place: at, Was: redis.Line(name), Cost: a.Server.Remade()}
 	case redis.File != "" && len(redis.Files) > 0:

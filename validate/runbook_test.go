@@ -180,9 +180,6 @@ func TestRunbookCommandsReachTheServer(t *testing.T) {
 		{"a container", "compose.yaml", fmt.Sprintf(compose, "redis", "    volumes: [data:/data]\nvolumes: {data: }"),
 			"docker compose exec locks redis-cli CONFIG", "EMPTY"},
 		{"a container without a volume", "compose.yaml", fmt.Sprintf(compose, "redis", ""), "it may begin EMPTY", "- redis-cli"},
-		{"an image's own options", "compose.yaml", fmt.Sprintf(compose, "valkey/valkey", "    volumes: [data:/data]\n"+
-			"    environment: {VALKEY_EXTRA_FLAGS: --appendonly yes}\nvolumes: {data: }"),
-			"--appendfsync always to VALKEY_EXTRA_FLAGS", "sleep"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), tt.file)

@@ -21,7 +21,6 @@ type commandLine struct {
 	wrong     string // what was not understood, "" for a recognised command
 	open      string // an option whose value is a variable that nothing sets
 	usesImage bool   // it goes through the official entrypoint
-	shell     bool   // a shell starts it, which passes on no words behind its script
 }
 
 // sleepArgument is a time as sleep takes it, which systemd reads alike.
@@ -100,9 +99,7 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 		return c
 	}
 	if text, ok := script(words); ok {
-		inner := c.script(at, text)
-		inner.shell = true
-		return inner
+		return c.script(at, text)
 	}
 	name := filepath.Base(words[0])
 	switch {

@@ -184,7 +184,7 @@ func (s *Server) addDefaults(name string) {
 	for _, run := range []string{"/run", "/var/run"} {
 		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.unmounted})
 	}
-	if _, ok := imageOf(name); ok {
+	if knownImage(name) {
 		s.unmounted = anew("no volume is named for " + imageFolder)
 	}
 }

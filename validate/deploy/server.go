@@ -43,8 +43,6 @@ type Server struct {
 	// CommandPlace and ConfigPath are where its options and its file are, for advice.
 	CommandPlace settings.Place `json:"-"`
 	ConfigPath   string         `json:"-"`
-	// Flags is the variable by which its image adds options to its own command, "" where the command has them all.
-	Flags string `json:"-"`
 
 	placed []Link // about its data, but for what its settings make of them
 
@@ -60,8 +58,7 @@ type Server struct {
 	mounts    []mount
 	jobs      []given // what else runs on its machine
 	unmounted fate    // of what is on no mount
-	appended  []string
-	count     int // of containers or pods, 0: one
+	count     int     // of containers or pods, 0: one
 	unit      *unit
 	aliases   []string // names by which others find it
 	forking   bool     // what starts it waits until it has gone into the background
