@@ -208,23 +208,6 @@ func (d *Deployment) link(o Options) error {
 	return nil
 }
 
-// takeover says what is known of a replica that may take the server's place: another server of which the program or the
-// settings are not known may be one.
-func (d *Deployment) takeover() {
-	s := d.Server
-	for _, other := range d.Servers {
-		if other != s && slices.ContainsFunc(other.Unsettled(settings.Kill), func(l Link) bool { return l.Name != Restart }) {
-			s.doubt(Takeover, other.Place, other.Name+" may be a replica of it, and be promoted: its program or its settings "+
-				"are not known")
-		}
-	}
-	if d.Failover != nil {
-		s.establish(Takeover, s.Place, "replicas that were read: their takeovers are judged")
-	} else {
-		s.assume(Takeover, s.Place, "no replica is promoted in its place")
-	}
-}
-
 // settle reads a server's settings, and judges what stands beside it.
 func (d *Deployment) settle(s *Server, o Options) (err error) {
 	for _, m := range d.mounts {
@@ -383,16 +366,4 @@ func (s *Server) shape() string {
 	}
 	fmt.Fprintln(&b, s.Redis.Lines())
 	return b.String()
-}
-
-func (d *Deployment) sentinel(at settings.Place, entry, args any, storage func(*Server)) {
-	c := sentinelFile(at, entry, args)
-	s := &Server{config: c}
-	storage(s)
-	s.loadConfig()
-	if !slices.ContainsFunc(d.sentinels, func(given *configFile) bool {
-		return given.place.File == "" && path.Base(given.path) == path.Base(c.path)
-	}) {
-		d.sentinels = append(d.sentinels, c)
-	}
 }

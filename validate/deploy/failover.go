@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,6 +85,29 @@ func (d *Deployment) failover() {
 		f.watched(c)
 	}
 	d.Failover = f
+}
+
+// takeover says what is known of a replica that may take the server's place: another server of which the program or the
+// settings are not known may be one.
+func (d *Deployment) takeover() {
+	s := d.Server
+	for _, other := range d.Servers {
+		if other != s && slices.ContainsFunc(other.Unsettled(settings.Kill), func(l Link) bool { return l.Name != Restart }) {
+			s.doubt(Takeover, other.Place, other.Name+" may be a replica of it, and be promoted: its program or its settings "+
+				"are not known")
+		}
+	}
+	if d.Failover != nil {
+		s.establish(Takeover, s.Place, "replicas that were read: their takeovers are judged")
+	} else {
+		s.assume(Takeover, s.Place, "no replica is promoted in its place")
+	}
+}
+
+// JudgesTakeovers notes that replicas are judged by trials, where nothing was known of them.
+func (s *Server) JudgesTakeovers() {
+	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Takeover })
+	s.establish(Takeover, s.Place, "its replicas' takeovers are judged")
 }
 
 // watched takes what a Sentinel's own file says. Of several Sentinels, the one that waits for the least counts, and
@@ -173,4 +197,16 @@ func sentinelFile(at settings.Place, entry, args any) *configFile {
 		}
 	}
 	return c
+}
+
+func (d *Deployment) sentinel(at settings.Place, entry, args any, storage func(*Server)) {
+	c := sentinelFile(at, entry, args)
+	s := &Server{config: c}
+	storage(s)
+	s.loadConfig()
+	if !slices.ContainsFunc(d.sentinels, func(given *configFile) bool {
+		return given.place.File == "" && path.Base(given.path) == path.Base(c.path)
+	}) {
+		d.sentinels = append(d.sentinels, c)
+	}
 }

@@ -82,9 +82,3 @@ func candidateName(name string) bool {
 	return slices.Contains([]string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"},
 		filepath.Ext(name))
 }
-
-// JudgesTakeovers notes that replicas are judged by trials, where nothing was known of them.
-func (s *Server) JudgesTakeovers() {
-	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Takeover })
-	s.establish(Takeover, s.Place, "its replicas' takeovers are judged")
-}

@@ -21,8 +21,8 @@ var podPaths = map[string][]any{
 	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
 }
 
-// foreign reports whether an object is of no API group of Kubernetes' own: the name of any other has a dot. A kind of the
-// same name is another thing there, as Knative's Service.
+// foreign reports whether an object is of another API group than Kubernetes' own: the name of such a group has a dot. A
+// kind of the same name is another thing there, as Knative's Service.
 func (d document) foreign() bool {
 	group, _, _ := strings.Cut(text(d.root, "apiVersion"), "/")
 	return strings.Contains(group, ".")
