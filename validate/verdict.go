@@ -170,19 +170,12 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 	}
 	// Redis skips the fsync while any child is at work, a snapshot's and that of a replica's full sync too
 	// (flushAppendOnlyFile in aof.c).
-	forks := redis.RewritePercentage > 0 || len(redis.Save) > 0 || a.Failover != nil || a.Server.Forks != nil
 	if PersistenceOf(redis) != cluster.PersistAlways || !redis.NoFsyncOnRewrite ||
 		!slices.Contains(a.Crashes, settings.PowerLoss) ||
 		a.Server.Returns[settings.PowerLoss].After >= Boundary(a.Longest(), a.Drift) {
 		return nil
 	}
 	at, _ := redis.At("no-appendfsync-on-rewrite")
-	if !forks {
-		answer.Assumptions = append(answer.Assumptions, deploy.Link{Name: deploy.Takeover, State: deploy.Assumed, Place: at,
-			What: "no replica connects, and nobody runs BGSAVE or BGREWRITEAOF: each forks a child, while which " +
-				"no-appendfsync-on-rewrite suspends the fsync"})
-		return nil
-	}
 	h := Hazard{Name: RewriteHazard, ID: "LP006", Place: at,
 		Reason: "with no-appendfsync-on-rewrite yes, appendfsync always does not sync while the file is " +
 			"rewritten, a snapshot saved or a replica synchronised"}

@@ -14,11 +14,7 @@ type effect struct {
 	known bool
 	sleep time.Duration // for which it does nothing, at least
 	most  time.Duration // that it sleeps, if what comes before lets it
-	forks bool          // it lets the server fork a child
 }
-
-// forking are commands of redis-cli that may start a child.
-var forking = strings.Fields("save bgsave bgrewriteaof")
 
 // effectOf recognises a command that runs before, after or beside a server: programs that make folders and set
 // rights, sleep, ask the server or stop it. A shell is recognised only around such commands.
@@ -41,7 +37,7 @@ func effectOf(words []string) effect {
 		if i > 0 {
 			e.sleep = 0
 		}
-		whole = effect{true, whole.sleep + e.sleep, whole.most + e.most, whole.forks || e.forks}
+		whole = effect{true, whole.sleep + e.sleep, whole.most + e.most}
 	}
 	return whole
 }
@@ -94,7 +90,7 @@ func program(words []string) effect {
 	case "timeout":
 		if _, ok := sleepTime(args[:min(1, len(args))]); ok {
 			e := program(args[1:])
-			return effect{known: e.known && e.most == 0, forks: e.forks}
+			return effect{known: e.known && e.most == 0}
 		}
 	case "redis-cli", "valkey-cli":
 		return asks(args)
@@ -137,8 +133,6 @@ func asks(args []string) effect {
 	switch command := strings.ToLower(args[0]); {
 	case slices.Contains(allowed["redis-cli commands"], command):
 		return effect{known: true}
-	case slices.Contains(forking, command):
-		return effect{known: true, forks: true}
 	case command == "config" && len(args) > 1 && strings.EqualFold(args[1], "get"):
 		return effect{known: true}
 	case command == "cluster" && len(args) == 2 && slices.Contains([]string{"info", "nodes", "slots"},
@@ -157,18 +151,12 @@ var kills = regexp.MustCompile(`^(?:(?:-s|--signal) \S+ |-\S+ )?(?:(?:\$\{?MAINP
 func (s *Server) hook(at settings.Place, what string, words []string, name LinkName,
 	crashes ...settings.Crash) effect {
 	e := effectOf(words)
-	switch {
-	case !e.known:
+	if !e.known {
 		program := ""
-		if len(words) > 0 {
-			program = " (" + filepath.Base(assigns.ReplaceAllString(words[0], "")) + ")"
-			if assigns.MatchString(words[0]) {
-				program = ""
-			}
+		if len(words) > 0 && !assigns.MatchString(words[0]) {
+			program = " (" + filepath.Base(words[0]) + ")"
 		}
 		s.unknown(name, at, what+program, "change settings, remove data, or start and stop servers", crashes...)
-	case e.forks:
-		s.Forks = &Link{Place: at, What: what + " lets the server fork a child"}
 	}
 	return e
 }

@@ -51,11 +51,8 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 	if !client || companions.MatchString(base) || isSentinel(image, command, nil) {
 		return
 	}
-	switch e := effectOf(command); {
-	case !e.known:
+	if !effectOf(command).known {
 		s.unknown(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
-	case e.forks:
-		s.Forks = &Link{Place: at, What: who + " lets the server fork a child"}
 	}
 }
 

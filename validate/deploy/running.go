@@ -66,8 +66,7 @@ func (r *Report) apply(s *Server) (err error) {
 	s.Links = slices.DeleteFunc(s.Links,
 		func(l Link) bool { return l.Name == Settings && strings.Contains(l.What, "which was not read") })
 	s.establish(Settings, r.Place, "what the running server says")
-	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite " +
-		"auto-aof-rewrite-percentage maxmemory") {
+	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite maxmemory") {
 		link := Settings
 		if i > 3 { // which makes nothing safer
 			link = Alone

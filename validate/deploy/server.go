@@ -46,9 +46,6 @@ type Server struct {
 
 	placed []Link // about its data, but for what its settings make of them
 
-	// Forks is what runs beside it that lets it fork a child: a snapshot or a rewrite.
-	Forks *Link `json:"-"`
-
 	config    *configFile
 	program   string          // by its path, "" where its image supplies it
 	given     *settings.Redis // the redis.conf that was given for it

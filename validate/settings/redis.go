@@ -21,17 +21,16 @@ type SavePoint struct {
 
 // Redis is what redis.conf says on all that a lock's survival depends on.
 type Redis struct {
-	File              string      `json:"-"` // that was named
-	Files             []string    `json:"files,omitempty"`
-	AppendOnly        bool        `json:"appendonly"`
-	AppendFsync       string      `json:"appendfsync"` // always, everysec, no
-	NoFsyncOnRewrite  bool        `json:"no_appendfsync_on_rewrite"`
-	RewritePercentage int         `json:"auto_aof_rewrite_percentage"` // 0: only when told
-	Save              []SavePoint `json:"save"`
-	MaxMemory         int64       `json:"maxmemory"` // bytes, 0: no limit
-	MaxMemoryPolicy   string      `json:"maxmemory_policy"`
-	MinReplicas       int         `json:"min_replicas_to_write"` // 0 too where a lag of 0 switches it off
-	MinLag            int         `json:"min_replicas_max_lag"`  // seconds
+	File             string      `json:"-"` // that was named
+	Files            []string    `json:"files,omitempty"`
+	AppendOnly       bool        `json:"appendonly"`
+	AppendFsync      string      `json:"appendfsync"` // always, everysec, no
+	NoFsyncOnRewrite bool        `json:"no_appendfsync_on_rewrite"`
+	Save             []SavePoint `json:"save"`
+	MaxMemory        int64       `json:"maxmemory"` // bytes, 0: no limit
+	MaxMemoryPolicy  string      `json:"maxmemory_policy"`
+	MinReplicas      int         `json:"min_replicas_to_write"` // 0 too where a lag of 0 switches it off
+	MinLag           int         `json:"min_replicas_max_lag"`  // seconds
 	// Directives are all lines in their order, includes in their place.
 	Directives []Directive `json:"-"`
 	// Unknown are lines that this package does not know: whether they matter
@@ -56,7 +55,7 @@ var (
 // Default are the settings of a Redis that is started without a file.
 func Default() *Redis {
 	return &Redis{
-		AppendFsync: "everysec", RewritePercentage: 100, MaxMemoryPolicy: "noeviction", MinLag: 10, at: map[string]Place{},
+		AppendFsync: "everysec", MaxMemoryPolicy: "noeviction", MinLag: 10, at: map[string]Place{},
 		Save: []SavePoint{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}},
 	}
 }
@@ -124,8 +123,7 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 }
 
 // decisive are the directives that set takes itself.
-var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync auto-aof-rewrite-percentage
-	maxmemory-policy
+var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync maxmemory-policy
 	min-replicas-to-write min-slaves-to-write min-replicas-max-lag min-slaves-max-lag maxmemory save dir include`)
 
 // Known reports whether a directive is one of Redis's.
@@ -147,8 +145,6 @@ func (s *Redis) set(d Directive) error {
 		return d.word(&s.AppendFsync, fsyncs)
 	case "maxmemory-policy":
 		return d.word(&s.MaxMemoryPolicy, policies)
-	case "auto-aof-rewrite-percentage":
-		return d.number(&s.RewritePercentage)
 	case "min-replicas-to-write", "min-slaves-to-write":
 		return d.number(&s.minReplicas)
 	case "min-replicas-max-lag", "min-slaves-max-lag":
@@ -224,8 +220,7 @@ func (s *Redis) Lines() []string {
 		}
 	}
 	lines := []string{saves, "appendonly " + yesNo(s.AppendOnly), "appendfsync " + s.AppendFsync,
-		"no-appendfsync-on-rewrite " + yesNo(s.NoFsyncOnRewrite),
-		fmt.Sprintf("auto-aof-rewrite-percentage %d", s.RewritePercentage)}
+		"no-appendfsync-on-rewrite " + yesNo(s.NoFsyncOnRewrite)}
 	if s.MaxMemory > 0 {
 		lines = append(lines, fmt.Sprintf("maxmemory %d", s.MaxMemory), "maxmemory-policy "+s.MaxMemoryPolicy)
 	}

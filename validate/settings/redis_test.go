@@ -106,7 +106,7 @@ func TestProblemsOfRedis(t *testing.T) {
 		{"maxmemory 10zb", "maxmemory 10zb: this is not an amount of memory; write it as in 100mb or 2gb"},
 		{"maxmemory 99999999999gb", "not an amount of memory"},
 		{"maxmemory-policy lru", "there are noeviction"},
-		{"auto-aof-rewrite-percentage -1", "give a whole number"},
+		{"min-replicas-max-lag -1", "give a whole number"},
 		{`requirepass "open`, "x.conf:1:1: the quotes are not balanced; close each quote"},
 		{`requirepass "a"b`, "the quotes are not balanced"},
 		{"a\x00b", "x.conf:1:1: there is a zero byte"},

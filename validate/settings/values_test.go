@@ -27,10 +27,10 @@ func TestSizes(t *testing.T) {
 
 func TestWholeNumbers(t *testing.T) {
 	for text, right := range map[string]bool{"0": true, "1": true, "-1": false, "1.5": false, "x": false} {
-		r, err := ParseRedis("x", "auto-aof-rewrite-percentage "+text)
+		r, err := ParseRedis("x", "min-replicas-max-lag "+text)
 		require.Equal(t, right, err == nil, text)
 		if right {
-			require.Equal(t, text, fmt.Sprint(r.RewritePercentage))
+			require.Equal(t, text, fmt.Sprint(r.MinLag))
 		}
 	}
 }
