@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 
 	"example.org/lockproof/harness/history"
@@ -27,6 +28,10 @@ func (p *Plan) withCallerKeys(record func(history.Event)) func(history.Event) {
 		case e.Command != nil:
 			c := *e.Command
 			c.Key = called(c.Key)
+			c.Others = slices.Clone(c.Others)
+			for i, word := range c.Others {
+				c.Others[i] = called(word)
+			}
 			e.Key, e.Command = c.Key, &c
 		case e.Node != nil && len(e.Node.Keys) > 0:
 			n := *e.Node
