@@ -36,7 +36,7 @@ type Experiment struct {
 	Change string `json:"change"` // "without the pause of c1"
 	Averts int    `json:"averts"` // in how many of the seeds it is not violated
 	Seeds  int    `json:"seeds"`
-	// Holds: in all of them it was put to the test, and holds.
+	// Holds: wherever it is not violated, it was put to the test and holds.
 	Holds bool `json:"holds,omitempty"`
 	// Rest: all that is not necessary was left out; it is still violated in the others.
 	Rest bool `json:"rest,omitempty"`
@@ -46,11 +46,13 @@ type Experiment struct {
 
 // String is the experiment in words: "without the pause of c1: holds, 5 of 5 seeds".
 func (e Experiment) String() string {
-	verdict := "not violated"
-	if e.Holds {
-		verdict = "holds"
+	switch {
+	case e.Averts == 0:
+		return fmt.Sprintf("%s: still violated, %d of %s", e.Change, e.Seeds, seeds(e.Seeds))
+	case e.Holds:
+		return fmt.Sprintf("%s: holds, %d of %s", e.Change, e.Averts, seeds(e.Seeds))
 	}
-	return fmt.Sprintf("%s: %s, %d of %s", e.Change, verdict, e.Averts, seeds(e.Seeds))
+	return fmt.Sprintf("%s: not violated, %d of %s", e.Change, e.Averts, seeds(e.Seeds))
 }
 
 func seeds(n int) string {

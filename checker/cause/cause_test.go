@@ -53,6 +53,12 @@ func TestFind(t *testing.T) {
 		{"two faults are needed together", []string{"pause", "kill", "clock"}, nil,
 			func(verbs []string, _ Variation, _ uint64) bool { return has(verbs, "pause", "clock") },
 			"cause: the pause of c1 and the clock of c1 (without any of them: holds, 5 of 5 seeds; the rest of the schedule can be left out)"},
+		{"one fault, and either of two others", []string{"pause", "kill", "clock"}, nil,
+			func(verbs []string, _ Variation, _ uint64) bool {
+				return has(verbs, "pause") && (has(verbs, "kill") || has(verbs, "clock"))
+			},
+			"cause: the pause of c1 (without the pause of c1: holds, 5 of 5 seeds; " +
+				"without the kill of c1: still violated, 5 of 5 seeds; the rest of the schedule can be left out)"},
 		{"the last moment at which it helps to end the faults", []string{"pause"}, nil,
 			func(verbs []string, v Variation, _ uint64) bool {
 				return has(verbs, "pause") && (v.FaultsUntil == 0 || v.FaultsUntil > 640*time.Millisecond)
