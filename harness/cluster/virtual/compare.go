@@ -101,9 +101,8 @@ func (n *Node) aside(peer *server.Peer, args ...string) string {
 }
 
 // refuseToQueue answers a command that compares in a transaction, where miniredis would
-// carry out its parts later. The transaction is aborted, as by any other error.
-func (n *Node) refuseToQueue(peer *server.Peer, name string) {
-	n.aside(peer, "GET") // with too few arguments
+// carry out its parts later.
+func refuseToQueue(peer *server.Peer, name string) {
 	peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
 		"docker cluster", name))
 }

@@ -77,6 +77,19 @@ func TestWhatComparesCannotQueue(t *testing.T) {
 	})
 }
 
+// An error while a transaction is queued aborts it, also where the node answers in miniredis's place.
+func TestTransaction_UnmodelledCommandAborts(t *testing.T) {
+	on(t, "", clustertest.Config(1, nil), func(b clustertest.Bench) {
+		conn := b.Over("c1", "n1").Conn()
+		defer conn.Close()
+		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"ZADD z 1 a", "not modelled"}, {"EXEC", "EXECABORT"},
+			{"EXISTS k", "0 "}, {"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"MULTI", "nested"}, {"EXEC", "[OK]"}} {
+			v, err := conn.Do(ctx, words(c[0])...).Result()
+			require.Contains(t, fmt.Sprint(v, " ", err), c[1])
+		}
+	})
+}
+
 func TestReleasesTellTheirVersion(t *testing.T) {
 	for release, want := range map[string]string{
 		"": "redis_version:7.0.15", "redis-8.4": "redis_version:8.4.0", "valkey-9.0": "valkey_version:9.0.0",

@@ -199,6 +199,9 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		return fmt.Appendf(nil, "-ERR miniredis gave up on %s: %v\r\n", args[0], what)
 	}
 	k.peer.Flush()
+	if k.transacts && queues(name) && bytes.HasPrefix(k.reply.Bytes(), []byte("-")) {
+		n.aside(k.peer, "GET") // with too few arguments: miniredis aborts for its own errors alone
+	}
 	if !n.rep.replica() {
 		n.journal()
 		if n.disk.written == written && overwrites(name, k.reply.String()) {
@@ -251,14 +254,16 @@ func (n *Node) replace(last *conn) {
 func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
 	if k.transacts && (name == "PUBLISH" || n.compares(name, args[1:])) {
-		n.refuseToQueue(k.peer, name)
-	} else if k.transacts && n.refuses(name) {
-		n.aside(k.peer, "GET") // with too few arguments: the transaction is aborted
-		k.peer.WriteError(n.refusal())
+		refuseToQueue(k.peer, name)
 	} else if !n.native(k, args) {
 		n.server.Server().Dispatch(k.peer, args)
 	}
 	return nil
+}
+
+// queues says whether a transaction queues a command, and so is aborted by its error.
+func queues(name string) bool {
+	return !slices.Contains([]string{"MULTI", "EXEC", "DISCARD", "WATCH"}, name)
 }
 
 // endsTransaction says whether a command ends the transaction that it is given in.
