@@ -45,12 +45,16 @@ func (f *faultTolerance) judge() Result {
 		n, last := f.grantedInTime(k)
 		inTime, tested[i] = inTime+n, last
 	}
-	violations = append(violations, (&releaseBound{f.analysis}).violations()...)
+	releases := &releaseBound{f.analysis}
+	violations = append(violations, releases.violations()...)
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	result := newResult(FaultTolerance, violations, measured)
+	doubt := releases.doubt()
 	switch {
 	case result.Verdict != history.Holds:
+	case doubt != "":
+		result.Undecide(Unknown, "%s", doubt)
 	case f.header.Bounds.Grant <= 0:
 		result.Undecide(Vacuous, "the run states no bound for a grant")
 	case inTime == 0:

@@ -13,28 +13,35 @@ import (
 // key only was sent for that key.
 type keyNames struct {
 	acquiring map[string][]string    // by client, the keys of its acquires that are under way
+	releasing map[string][]string    // likewise of its releases
 	sent      map[sentCommand]string // of commands without an answer, the key that their client acquired
 	taken     map[string][]string    // by caller's key, the servers' keys that were taken for it
 	touched   map[string][]string    // likewise those to which something unknown may have happened
+	released  map[string]string      // by caller's key, what a release sent of which it is not known what it does
 	// The outcome: the names of keys that have another one on the servers, and one only.
 	onServers, ofCallers map[string]string
 }
 
 func newKeyNames() keyNames {
-	return keyNames{acquiring: map[string][]string{}, sent: map[sentCommand]string{}, taken: map[string][]string{},
+	return keyNames{acquiring: map[string][]string{}, releasing: map[string][]string{}, released: map[string]string{},
+		sent: map[sentCommand]string{}, taken: map[string][]string{},
 		touched: map[string][]string{}, onServers: map[string]string{}, ofCallers: map[string]string{}}
 }
 
-// operation follows a client's acquires.
+// operation follows a client's acquires and releases.
 func (n *keyNames) operation(o *operation, begins bool) {
-	if o == nil || o.op != history.OpAcquire {
+	if o == nil || o.op != history.OpAcquire && o.op != history.OpRelease {
 		return
 	}
-	open := n.acquiring[o.process]
+	all := n.acquiring
+	if o.op == history.OpRelease {
+		all = n.releasing
+	}
+	open := all[o.process]
 	if begins {
-		n.acquiring[o.process] = append(open, o.key)
+		all[o.process] = append(open, o.key)
 	} else if i := slices.Index(open, o.key); i >= 0 {
-		n.acquiring[o.process] = slices.Delete(open, i, i+1)
+		all[o.process] = slices.Delete(open, i, i+1)
 	}
 }
 
@@ -51,6 +58,12 @@ func (n *keyNames) command(e *history.Event) {
 			n.sent[sent] = open[0]
 		}
 		return
+	}
+	if c.MayChange() && !c.Failed() {
+		for _, key := range n.releasing[link.From] {
+			n.released[key] = fmt.Sprintf("%s released %q by %s of %q, and what that does is not known",
+				link.From, key, c.Name, c.Key)
+		}
 	}
 	key, known := n.sent[sent]
 	delete(n.sent, sent)

@@ -67,6 +67,26 @@ func TestKeyNames_DoNotExcuseAKeyThatIsLeft(t *testing.T) {
 	}
 }
 
+// A release may free the lock by another key than the one it leaves, such as a version in the key's name.
+func TestKeyNames_AReleaseByAnUnknownCommandMayHaveFreedTheLock(t *testing.T) {
+	for name, c := range map[string]struct{ reply, verdict, reason string }{
+		"it was carried out": {"1", history.Inconclusive, `unknown: c1 released "k1" by INCR of "k1:version"`},
+		"it failed":          {"error: ERR value is not an integer", history.Violated, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.header.Bounds.Release = 300 * ms
+			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			renamed(s, func(*history.Command) string { return "k1:v0" })
+			s.release("c1", 1, 20, 30, history.TypeOK)
+			s.command(25, "c1>n1", history.Command{Name: "INCR", Key: "k1:version"})(25, c.reply, true)
+			s.grant("c2", 1100, 1110, 900)
+			s.requireVerdict(t, FaultTolerance, c.verdict, c.reason)
+		})
+	}
+}
+
 // One key on the servers may stand for several: whom it keeps out is then not known, nor is it while a client
 // acquires two keys at once.
 func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {

@@ -30,6 +30,9 @@ func (b *releaseBound) violations() []Violation {
 		}
 	}
 	for _, k := range b.keys {
+		if b.names.released[k.name] != "" {
+			continue
+		}
 		for _, l := range b.undone(k) {
 			found = append(found, b.left(k, l))
 		}
@@ -38,6 +41,16 @@ func (b *releaseBound) violations() []Violation {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Until, b.Until))
 	})
 	return found
+}
+
+// doubt tells of a release that left its key, and may have freed the lock by other means; "": there is none.
+func (b *releaseBound) doubt() string {
+	for _, k := range b.keys {
+		if what := b.names.released[k.name]; what != "" && len(b.undone(k)) > 0 {
+			return what
+		}
+	}
+	return ""
 }
 
 func (b *releaseBound) late(o *operation, clear span) Violation {
