@@ -50,10 +50,17 @@ func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
 		require.Zero(t, network.OnSend("k1"), "a PING is about no key")
 		time.Sleep(time.Second)
 		require.ErrorIs(t, made.Get(t.Context(), "lock:k1").Err(), redis.Nil)
+		require.Zero(t, network.OnSend("k1"), "a GET takes no key")
+		_, err := made.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+			p.Get(t.Context(), "lock:k1")
+			p.Del(t.Context(), "lock:k1")
+			return nil
+		})
+		require.ErrorIs(t, err, redis.Nil)
 		require.Equal(t, c.clock.Now().Milliseconds(), network.OnSend("k1").Milliseconds())
 		require.NoError(t, made.Close(), "whoever made it may close it")
 
-		_, err := network.Dial(t.Context(), "tcp", "127.0.0.1:6379")
+		_, err = network.Dial(t.Context(), "tcp", "127.0.0.1:6379")
 		require.ErrorContains(t, err, "not one of the lock's servers")
 		w.sites[c.setup.Nodes[0]].set(func(s *site) { s.down = true })
 		_, err = network.Dial(t.Context(), "tcp", network.Servers[0].Addr)

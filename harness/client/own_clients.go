@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/overlay"
 )
@@ -26,7 +29,7 @@ type ownClients struct {
 	dialled   atomic.Bool     // the lock has tried to connect
 
 	mu   sync.Mutex
-	sent map[string]time.Duration // when a command with that key was last sent; of those asked for
+	sent map[string]time.Duration // when a command that may change that key was last sent; of those asked for
 }
 
 // open gives a lock its servers at these addresses.
@@ -98,7 +101,7 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 	return made
 }
 
-// lastSent gives when a command with a key was last sent, and looks out for such from
+// lastSent gives when a command that may change a key was last sent, and looks out for such from
 // its first call on.
 func (o *ownClients) lastSent(key string) time.Duration {
 	o.mu.Lock()
@@ -114,11 +117,37 @@ func (o *ownClients) noteSent(b []byte) {
 	now := o.client.clock.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for key := range o.sent {
-		if bytes.Contains(b, []byte(key+"\r\n")) {
-			o.sent[key] = now
+	for len(b) > 0 {
+		name, size := firstCommand(b)
+		for key := range o.sent {
+			if !cluster.ChangesNoKey(name) && bytes.Contains(b[:size], []byte(key+"\r\n")) {
+				o.sent[key] = now
+			}
 		}
+		b = b[size:]
 	}
+}
+
+// firstCommand gives the name, in capitals, of the first of some commands, and its size in bytes; no name and all
+// of them if they are part of one.
+func firstCommand(b []byte) (name string, size int) {
+	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
+	words, err := strconv.Atoi(strings.TrimPrefix(string(line), "*"))
+	if err != nil {
+		return "", len(b)
+	}
+	for i := range words {
+		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
+		length, err := strconv.Atoi(strings.TrimPrefix(string(line), "$"))
+		if err != nil || length < 0 || len(rest) < length+2 {
+			return "", len(b)
+		}
+		if i == 0 {
+			name = strings.ToUpper(string(rest[:length]))
+		}
+		rest = rest[length+2:]
+	}
+	return name, len(b) - len(rest)
 }
 
 // sentConn notes when what is sent.

@@ -163,7 +163,7 @@ func parseCommand(data []byte, scripts *Scripts) command {
 	case "FLUSHALL", "FLUSHDB", "SWAPDB":
 		c.unmodelled(nil)
 	default:
-		if !harmless[c.Name] {
+		if !cluster.ChangesNoKey(c.Name) {
 			c.unmodelled(args)
 		}
 	}

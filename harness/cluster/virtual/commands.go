@@ -6,13 +6,13 @@ import (
 
 	"github.com/alicebob/miniredis/v2/server"
 
-	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster"
 )
 
 // modelled are the commands that a node answers. It keeps strings only, in
 // database 0, since that is what its persistence models; no command may wait,
 // since the whole node would wait with it. Subscriptions are a connection's: pubSub has them.
-var modelled = link.Commands(`
+var modelled = cluster.Commands(`
 	PING ECHO HELLO AUTH QUIT CLIENT COMMAND SELECT TIME INFO DBSIZE SCRIPT PUBLISH
 	GET MGET STRLEN GETRANGE EXISTS TYPE TOUCH TTL PTTL EXPIRETIME PEXPIRETIME KEYS SCAN
 	SET SETNX SETEX PSETEX GETSET GETDEL GETEX MSET MSETNX APPEND SETRANGE INCR INCRBY INCRBYFLOAT DECR DECRBY
@@ -21,7 +21,7 @@ var modelled = link.Commands(`
 
 // writes says whether a command changes keys itself: a script and a transaction change what others in them do.
 func writes(name string) bool {
-	return modelled[name] && !link.ChangesNoKey(name) && name != "EVAL" && name != "EVALSHA"
+	return modelled[name] && !cluster.ChangesNoKey(name) && name != "EVAL" && name != "EVALSHA"
 }
 
 // screen is miniredis's hook before every command, those of scripts included.
