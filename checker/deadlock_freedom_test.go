@@ -72,6 +72,13 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.attempt("c3", 1050, 0, "")
 			s.instant(1150, "kill", "c3")
 		}, history.Inconclusive, "vacuous: nobody"},
+		{"whoever waits prolongs the keys of one that was killed", func(s *story) {
+			s.killedHolder()
+			for t := int64(200); t < 2300; t += 100 {
+				s.attempt("c2", t, t+20, history.TypeFail)
+				s.extends(t+10, "c2", "c1.1", 1000, "n1", "n2", "n3")
+			}
+		}, history.Violated, ""},
 		{"an attempt that goes on and on is no excuse", func(s *story) {
 			s.attempt("c1", 0, 5000, history.TypeFail)
 			s.grant("c2", 10, 2000, 900)

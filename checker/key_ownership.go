@@ -245,10 +245,16 @@ func (h *keyOwnership) isOwn(c keyCommand) bool {
 	return h.token == c.Token
 }
 
+// extension is one of a key, by its owner or by somebody else.
+type extension struct {
+	moment
+	own bool
+}
+
 // prolong follows what sets a new expiry.
 func (t *timeline) prolong(c keyCommand, h *keyOwnership) {
 	t.expire(c, h)
-	t.record.prolonged[h] = append(t.record.prolonged[h], moment{c.event, c.time})
+	t.record.prolonged[h] = append(t.record.prolonged[h], extension{moment{c.event, c.time}, c.client == h.owner})
 }
 
 // expire sets the time to live that a command gives a key on its node.

@@ -104,7 +104,7 @@ func (a *analysis) interferingFaults(h *keyOwnership) []fault {
 // renewals gives the stretches of an obstacle in which it may stay beyond the TTL of the scenario; a
 // point, if its own TTL is no longer: from then on it may take a TTL. One begins as the key is set,
 // with each extension that others have to put up with (its client had the lease then, or a fault
-// brought the command later), and as its node's clock is set, by which it has another time to live.
+// brought its own command later), and as its node's clock is set, by which it has another time to live.
 // And a lease that runs out leaves its key until that expires: a bound that is shorter than a TTL has no time for that.
 func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
 	found := []span{a.beyondTTL(h, h.from, int(h.set))}
@@ -113,7 +113,7 @@ func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
 	}
 	for _, p := range a.prolonged[h] {
 		then := span{p.time, p.time}
-		if then.meets(l.held) || slices.ContainsFunc(a.interferingFaults(h),
+		if then.meets(l.held) || p.own && slices.ContainsFunc(a.interferingFaults(h),
 			func(f fault) bool { return then.meets([]span{f.possible()}) }) {
 			found = append(found, a.beyondTTL(h, p.time, p.event))
 		}
@@ -131,7 +131,7 @@ func (a *analysis) expiryKnownAt(h *keyOwnership, t int64) int64 {
 	last := moment{int(h.set), h.from}
 	for _, p := range a.prolonged[h] {
 		if p.time <= t {
-			last = p
+			last = p.moment
 		}
 	}
 	return a.clocks.wall[h.node].when(a.ownTTL(h.owner), last.time, last.event)

@@ -24,7 +24,7 @@ type record struct {
 
 	extensions map[*operation][]*operation            // of each grant, those that succeeded, in the order of their ends
 	held       []*keyOwnership                        // who owned which key on which node
-	prolonged  map[*keyOwnership][]moment             // the extensions that took effect
+	prolonged  map[*keyOwnership][]extension          // those that took effect
 	cancels    []cancel                               // in the order of the history
 	stalls     []stall                                // in the same order
 	unknown    unmodelled                             // the commands of which it is not known what they did
@@ -42,7 +42,7 @@ func newRecord(source Source) *record {
 		byName:     map[string]*keyed{},
 		operations: operations{byID: map[operationID]*operation{}},
 		kills:      kills{},
-		prolonged:  map[*keyOwnership][]moment{}, extensions: map[*operation][]*operation{},
+		prolonged:  map[*keyOwnership][]extension{}, extensions: map[*operation][]*operation{},
 		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}}, names: newKeyNames(),
 	}
 }
