@@ -84,6 +84,10 @@ func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
 	if !utf8.Valid(line) {
 		return m, errors.New("which is not a message: it is not UTF-8")
 	}
+	if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
+		return m, errors.New("which is not a message: standard output has JSON objects alone, and all else goes to " +
+			"standard error")
+	}
 	if err := strict(bytes.TrimSuffix(line, []byte("\n")), &m); err != nil {
 		return m, fmt.Errorf("which is not a message: %w", err)
 	}

@@ -24,7 +24,7 @@ var bad = map[string]struct {
 	first, then func(setup client.Setup)
 	want        string
 }{
-	"babbles":                 {first: says("hello there"), want: `wrote "hello there", which is not a message`},
+	"babbles":                 {first: says("hello there"), want: `wrote "hello there", which is not a message: standard output has JSON objects alone`},
 	"begins with events":      {first: says(`{"done":1}`), want: "though its first message is to be its hello"},
 	"a key's name without it": {first: says(`{"lock":{"keys":["lock"]}}`), want: `is named with {key} in the key's place`},
 	"lacks what nobody needs": {first: says(`{"lock":{"lacks":{"luck":"none"}}}`), want: `though there is no "luck" to lack`},

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -279,6 +280,31 @@ func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
 			require.Equal(t, adapter.at, m.events[len(m.events)-1].Error)
 		})
 	}
+}
+
+// What an adapter raises outside an operation of the lock makes the command impossible: the error says where.
+func TestPythonKit_SaysWhereValidityFails(t *testing.T) {
+	folder := t.TempDir()
+	kit, err := os.ReadFile("../../tools/kits/python/lockproof_worker.py")
+	require.NoError(t, err)
+	file := filepath.Join(folder, "failing.py")
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "lockproof_worker.py"), kit, 0o644))
+	require.NoError(t, os.WriteFile(file, []byte(`import lockproof_worker
+class Lease:
+    def release(self): pass
+    def validity(self): return {}["until"]
+class Lock:
+    def __init__(self, env): pass
+    def acquire(self, key): return Lease()
+lockproof_worker.serve(Lock, Lease)
+`), 0o644))
+	command := []string{kits["redis-py"].probe[0], file}
+	if _, err := exec.LookPath(command[0]); err != nil {
+		needs.Check(t, kits["redis-py"].need, err)
+	}
+	var out bytes.Buffer
+	require.ErrorIs(t, Check(t.Context(), command, &out), ErrWrong)
+	require.Contains(t, out.String(), "KeyError: 'until' (failing.py:4)")
 }
 
 // A run tells a bad worker what worker-check does, in a row that has failed, and shows nothing of any lock.

@@ -304,7 +304,7 @@ class Client {
       if (this.ending) break;
       const command = line.queue.shift();
       [line.busy, line.cancelled] = [true, false];
-      const done = await this.operate(line, command).then((outcome) => ({ outcome }), (e) => ({ error: String(e) }));
+      const done = await this.operate(line, command).then((outcome) => ({ outcome }), (e) => ({ error: String(e) + place(e) }));
       line.busy = false;
       say(filled({ done: command.serial, ...done }));
     }

@@ -414,7 +414,7 @@ class Client:
             try:
                 done = {"outcome": self.operate(**command)}
             except Exception as e:
-                done = {"error": str(e)}
+                done = {"error": "%s: %s%s" % (type(e).__name__, e, place(e))}
             with line.queued:
                 line.under_way = False
             self.say(filled(done=command["serial"], **done))

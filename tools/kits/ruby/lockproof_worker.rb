@@ -366,7 +366,7 @@ module Lockproof
         begin
           ended = { outcome: operate(line, command) }
         rescue StandardError => e
-          ended = { error: e.message }
+          ended = { error: "#{e.class}: #{e.message}#{Lockproof.place(e)}" }
         end
         line.under_way = false
         say(Lockproof.filled({ done: command['serial'], **ended }))
