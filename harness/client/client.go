@@ -26,10 +26,8 @@ type Env struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the true clock: nanoseconds since the run began.
 	Now func() int64
-	// Scheduler is virtual time's, and Pause pauses a client that has no process of its
-	// own; nil otherwise.
+	// Scheduler is virtual time's, in which a client has no process of its own; nil: real time.
 	Scheduler *scheduler.Scheduler
-	Pause     *Hold
 }
 
 // queueLength is how many commands may wait.
@@ -43,7 +41,7 @@ var errClosing = errors.New("the client is closing")
 type Client struct {
 	setup Setup
 	clock *clock
-	late  *Hold // makes the lock's timers late
+	late  *hold // makes the lock's timers late
 	// probe was due when they began to be late, at starved; nil: they are not. They are runControl's.
 	probe   *timer
 	starved time.Time
@@ -75,6 +73,8 @@ type Client struct {
 	written int                // writes so far
 }
 
+var _ Worker = (*Client)(nil)
+
 // New makes a client and its lock. emit takes what it says, one call at a
 // time. An error says what in the setup is not right.
 func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
@@ -83,9 +83,13 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	var pause *hold
+	if env.Scheduler != nil {
+		pause = newHold(env.Scheduler)
+	}
 	c := &Client{
 		setup: setup,
-		recorder: &recorder{process: setup.Name, now: env.Now, pause: env.Pause, key: setup.key(orderThreads, 0),
+		recorder: &recorder{process: setup.Name, now: env.Now, pause: pause, key: setup.key(orderThreads, 0),
 			emit: emit}, control: make(chan *Command, queueLength),
 		ended:   make(chan struct{}),
 		threads: map[string]*thread{},
@@ -95,9 +99,9 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	if !c.virtual {
 		c.scheduler = scheduler.RealTime()
 	}
-	c.clock = newClock(env.Now, c.scheduler, env.Pause, setup.key)
-	c.late = NewHold(c.scheduler)
-	c.net = newNetwork(env.Dial, env.Pause, setup.Password, setup.key)
+	c.clock = newClock(env.Now, c.scheduler, pause, setup.key)
+	c.late = newHold(c.scheduler)
+	c.net = newNetwork(env.Dial, pause, setup.Password, setup.key)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if err := c.connect(kind); err != nil {
 		err = errors.Join(err, c.disconnect(), c.hosts.Close())
@@ -200,10 +204,28 @@ func (c *Client) Close() error {
 // Kill ends the client without a chance to clean up, as SIGKILL does a
 // process: from now on it says nothing and nothing of it reaches a server.
 // Close then waits for the remains.
-func (c *Client) Kill() {
+func (c *Client) Kill() error {
 	c.silence()
 	c.net.end()
 	c.close(0)
+	return nil
+}
+
+// Pause stops a client in virtual time where it stands, Resume carries it on.
+func (c *Client) Pause() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return fmt.Errorf("pause %s: %w", c.setup.Name, errClosing)
+	}
+	c.pause.begin()
+	return nil
+}
+
+// Resume ends a pause.
+func (c *Client) Resume() error {
+	c.pause.end()
+	return nil
 }
 
 // close begins the client's end, for an exit command if serial is not 0, and
@@ -214,8 +236,8 @@ func (c *Client) close(serial int) (first bool) {
 		c.mu.Lock() // no command is taken from here on
 		c.cancel(errClosing)
 		c.mu.Unlock()
-		c.pause.End()
-		c.late.End()
+		c.pause.end()
+		c.late.end()
 		go c.finish(serial)
 	})
 	return first
@@ -283,7 +305,7 @@ func (c *Client) runControl() {
 	for c.ctx.Err() == nil {
 		select {
 		case cmd := <-c.control:
-			c.pause.Wait(c.setup.key(orderControl, 0))
+			c.pause.wait(c.setup.key(orderControl, 0))
 			starved, err := c.execute(*cmd)
 			m := reply(cmd.Serial, "", err)
 			m.Starved = starved

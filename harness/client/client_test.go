@@ -166,7 +166,7 @@ func TestAKilledClientSaysAndDoesNothingMore(t *testing.T) {
 		time.Sleep(ttl)
 		before := len(c.heard())
 		require.Greater(t, before, 10)
-		c.Kill()
+		require.NoError(t, c.Kill())
 		commands := w.sites["n1"].count("SET") + w.sites["n1"].count("EVALSHA")
 		require.NoError(t, c.Close())
 		time.Sleep(ttl)

@@ -16,7 +16,7 @@ import (
 type clock struct {
 	now       func() int64 // the true clock
 	scheduler *scheduler.Scheduler
-	pause     *Hold
+	pause     *hold
 	key       func(kind, number int) scheduler.Key
 
 	mu   sync.Mutex
@@ -30,7 +30,7 @@ type clock struct {
 
 var _ redlock.Clock = (*clock)(nil)
 
-func newClock(now func() int64, s *scheduler.Scheduler, pause *Hold,
+func newClock(now func() int64, s *scheduler.Scheduler, pause *hold,
 	key func(kind, number int) scheduler.Key) *clock {
 	t := now()
 	return &clock{now: now, scheduler: s, pause: pause, key: key, rate: 1, since: t, mono: t, wall: t,
@@ -99,12 +99,12 @@ func (c *clock) reading(wall bool) (int64, float64) {
 func (c *clock) NewTimer(d time.Duration) redlock.Timer { return c.newTimer(d, nil) }
 
 // newTimer makes a timer that late may hold, nil if nothing may but a pause.
-func (c *clock) newTimer(d time.Duration, late *Hold) *timer {
+func (c *clock) newTimer(d time.Duration, late *hold) *timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &timer{clock: c, due: c.mono + c.passed() + int64(d), key: c.key(orderTimers, c.made),
 		fired: make(chan time.Time, 1)}
-	t.inner = c.scheduler.NewTimer(t.key, func() { c.pause.Do(t.key, func() { late.Do(t.key, t.fire) }) })
+	t.inner = c.scheduler.NewTimer(t.key, func() { c.pause.do(t.key, func() { late.do(t.key, t.fire) }) })
 	c.made++
 	c.timers[t] = struct{}{}
 	t.arm()

@@ -7,13 +7,13 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// Hold keeps what is due from being done while it is on. One pauses a client that has no process to stop: events, the
+// hold keeps what is due from being done while it is on. One pauses a client that has no process to stop: events, the
 // beginnings of commands, the returns of its connections' reads and writes, and the firing of its timers all wait. The
 // clock and the network go on, as they do around a process that was sent SIGSTOP. Another makes the timers of a
 // client's lock late, as work does that blocks the loop on which they run.
 //
 // A nil one is off: a client with a process of its own needs none.
-type Hold struct {
+type hold struct {
 	scheduler *scheduler.Scheduler
 
 	mu      sync.Mutex
@@ -28,18 +28,18 @@ type step struct {
 	due time.Time
 }
 
-// NewHold makes one that is off.
-func NewHold(s *scheduler.Scheduler) *Hold { return &Hold{scheduler: s} }
+// newHold makes one that is off.
+func newHold(s *scheduler.Scheduler) *hold { return &hold{scheduler: s} }
 
-// Begin begins a hold. What was between two steps stops at the next one.
-func (h *Hold) Begin() {
+// begin begins a hold. What was between two steps stops at the next one.
+func (h *hold) begin() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.on = true
 }
 
-// End ends it for all that wait, which it gives: each goes on by an event of its own.
-func (h *Hold) End() (held []step) {
+// end ends it for all that wait, which it gives: each goes on by an event of its own.
+func (h *hold) end() (held []step) {
 	if h == nil {
 		return nil
 	}
@@ -47,20 +47,20 @@ func (h *Hold) End() (held []step) {
 	defer h.mu.Unlock()
 	held, h.on, h.waiting = h.waiting, false, nil
 	for _, s := range held {
-		h.scheduler.After(0, s.key, func() { h.Do(s.key, s.do) })
+		h.scheduler.After(0, s.key, func() { h.do(s.key, s.do) })
 	}
 	return held
 }
 
-// Do does something now, or once no hold is on. It does not wait.
-func (h *Hold) Do(key scheduler.Key, do func()) {
+// do does something now, or once no hold is on. It does not wait.
+func (h *hold) do(key scheduler.Key, do func()) {
 	if h == nil || !h.keep(key, do) {
 		do()
 	}
 }
 
-// Wait returns once no hold is on.
-func (h *Hold) Wait(key scheduler.Key) {
+// wait returns once no hold is on.
+func (h *hold) wait(key scheduler.Key) {
 	if h == nil {
 		return
 	}
@@ -71,7 +71,7 @@ func (h *Hold) Wait(key scheduler.Key) {
 }
 
 // keep keeps a step until the end of the hold, if one is on.
-func (h *Hold) keep(key scheduler.Key, do func()) bool {
+func (h *hold) keep(key scheduler.Key, do func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.on {

@@ -19,13 +19,13 @@ func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			events := scheduler.New()
 			defer events.End()
-			p := NewHold(events)
-			p.Begin()
+			p := newHold(events)
+			p.begin()
 			var mu sync.Mutex
 			var done []int
 			for _, i := range []int{2, 0, 3, 1} {
 				go func() {
-					p.Wait(Setup{}.key(orderConnections, i))
+					p.wait(Setup{}.key(orderConnections, i))
 					mu.Lock()
 					defer mu.Unlock()
 					done = append(done, i)
@@ -33,11 +33,11 @@ func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			require.Empty(t, done)
-			p.End()
-			p.Begin() // nobody goes on between the two
+			p.end()
+			p.begin() // nobody goes on between the two
 			time.Sleep(time.Second)
 			require.Empty(t, done)
-			p.End()
+			p.end()
 			time.Sleep(time.Second)
 			require.Equal(t, []int{0, 1, 2, 3}, done)
 		})
@@ -49,13 +49,13 @@ func TestAPausedClientTakesNoStep(t *testing.T) {
 		c := w.client(nil)
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: ttl / 10, Think: ttl / 50}})
 		time.Sleep(ttl)
-		c.pause.Begin()
+		c.pause.begin()
 		time.Sleep(time.Nanosecond)
 		events, sets := len(c.heard()), w.sites["n1"].count("SET")
 		time.Sleep(5 * ttl)
 		require.Len(t, c.heard(), events)
 		require.Equal(t, sets, w.sites["n1"].count("SET"))
-		c.pause.End()
+		c.pause.end()
 		time.Sleep(ttl)
 		require.Greater(t, len(c.heard()), events+10)
 	})
@@ -84,11 +84,11 @@ func TestAPauseInAcquire(t *testing.T) {
 			}, w.nodes...)
 			done := c.send(Command{Do: DoAcquire, Key: "k1"})
 			time.Sleep(5 * time.Millisecond)
-			c.pause.Begin()
+			c.pause.begin()
 			time.Sleep(2 * ttl)
 			require.Len(t, c.heard(), 1)
 			require.Equal(t, 1, w.sites["n3"].count("SET"))
-			c.pause.End()
+			c.pause.end()
 			require.Equal(t, test.outcome, (<-done).Outcome)
 			require.Equal(t, test.reason, c.last().Reason)
 			require.GreaterOrEqual(t, c.last().Time, int64(2*ttl))
@@ -100,7 +100,7 @@ func TestClosingAPausedClientCarriesItOn(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
-		c.pause.Begin()
+		c.pause.begin()
 		c.send(Command{Do: DoRelease})
 		require.NoError(t, c.Close())
 	})
@@ -144,7 +144,7 @@ func TestFeed_ProbeFired(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.do(Command{Do: DoStarve})
-		c.late.End()
+		c.late.end()
 		c.probe = c.clock.newTimer(0, nil)
 		time.Sleep(time.Second)
 		require.Zero(t, c.do(Command{Do: DoFeed}).Starved.Probe)

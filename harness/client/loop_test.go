@@ -41,10 +41,10 @@ func TestALoopWorksUntilItIsStopped(t *testing.T) {
 func TestAStopReachesALoopThatHasNotBegun(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
-		c.pause.Begin()
+		c.pause.begin()
 		ended := c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}}})
 		c.send(Command{Do: DoStop})
-		c.pause.End()
+		c.pause.end()
 		require.Empty(t, (<-ended).Error)
 	})
 }

@@ -48,7 +48,7 @@ func (e *dialError) Error() string { return e.err.Error() }
 // network makes the client's connections and can end them all.
 type network struct {
 	dialer   func(ctx context.Context, network, addr string) (net.Conn, error)
-	pause    *Hold
+	pause    *hold
 	key      func(kind, number int) scheduler.Key
 	password string // the servers'
 
@@ -61,7 +61,7 @@ type network struct {
 	ended bool
 }
 
-func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pause *Hold, password string,
+func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), pause *hold, password string,
 	key func(kind, number int) scheduler.Key) *network {
 	if dialer == nil {
 		dialer = (&net.Dialer{}).DialContext
@@ -134,10 +134,10 @@ func (n *network) dial(ctx context.Context, network, addr string, server int) (n
 	defer cancel()
 	defer context.AfterFunc(n.ctx, cancel)()
 	key := n.key(orderConnections, server)
-	n.pause.Wait(key)
+	n.pause.wait(key)
 	conn, err := n.dialer(ctx, network, addr)
 	if err != nil {
-		n.pause.Wait(key)
+		n.pause.wait(key)
 		return nil, &dialError{fmt.Errorf("dial %s: %w", addr, err)}
 	}
 	if n.pause == nil {
@@ -145,7 +145,7 @@ func (n *network) dial(ctx context.Context, network, addr string, server int) (n
 		// which it can look into.
 		return conn, nil
 	}
-	n.pause.Wait(key)
+	n.pause.wait(key)
 	return n.keep(&pausedConn{Conn: conn, network: n, key: key})
 }
 
@@ -180,14 +180,14 @@ type pausedConn struct {
 
 func (c *pausedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.network.pause.Wait(c.key)
+	c.network.pause.wait(c.key)
 	return n, err
 }
 
 func (c *pausedConn) Write(b []byte) (int, error) {
-	c.network.pause.Wait(c.key)
+	c.network.pause.wait(c.key)
 	n, err := c.Conn.Write(b)
-	c.network.pause.Wait(c.key)
+	c.network.pause.wait(c.key)
 	return n, err
 }
 

@@ -13,7 +13,7 @@ import (
 type recorder struct {
 	process string
 	now     func() int64
-	pause   *Hold
+	pause   *hold
 	key     scheduler.Key // with which it goes on after a pause
 	emit    func(Message)
 
@@ -39,7 +39,7 @@ func (r *recorder) silence() {
 
 // send sends a message that is no event.
 func (r *recorder) send(m Message) {
-	r.pause.Wait(r.key)
+	r.pause.wait(r.key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.silenced {
@@ -61,7 +61,7 @@ const maxReadingGap = 100 * time.Microsecond
 // report what was true at another time, so it reads again until nothing came
 // between; a machine too busy for that gives up after a hundred readings.
 func (r *recorder) measure(e history.Event, read func(*history.Event)) {
-	r.pause.Wait(r.key)
+	r.pause.wait(r.key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.silenced {

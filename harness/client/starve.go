@@ -20,7 +20,7 @@ type Starved struct {
 // of the client's work cannot.
 type lockClock struct {
 	*clock
-	late *Hold
+	late *hold
 }
 
 func (c *lockClock) NewTimer(d time.Duration) redlock.Timer { return c.newTimer(d, c.late) }
@@ -30,7 +30,7 @@ func (c *Client) starve() error {
 	if c.probe != nil {
 		return errors.New("starve: its timers are late already")
 	}
-	c.late.Begin()
+	c.late.begin()
 	c.probe, c.starved = c.clock.newTimer(0, c.late), time.Now()
 	return nil
 }
@@ -44,7 +44,7 @@ func (c *Client) feed() (*Starved, error) {
 	if c.probe.Stop() {
 		late.Probe = time.Since(c.starved)
 	}
-	for _, s := range c.late.End() {
+	for _, s := range c.late.end() {
 		if s.key != c.probe.key {
 			late.Timers++
 			late.Latest = max(late.Latest, time.Since(s.due))

@@ -54,7 +54,7 @@ func (t *thread) run() {
 	for t.ctx.Err() == nil {
 		select {
 		case task := <-t.work:
-			t.pause.Wait(t.setup.key(orderThreads, 0))
+			t.pause.wait(t.setup.key(orderThreads, 0))
 			outcome, err := t.do(*task)
 			t.done(task.Serial, outcome, err)
 		case <-t.ctx.Done():

@@ -124,7 +124,6 @@ func (w *world) now() int64 { return int64(time.Since(w.start)) }
 type subject struct {
 	*Client
 	t      *testing.T
-	pause  *Hold
 	serial int
 
 	clustertest.Events
@@ -142,8 +141,8 @@ func (w *world) client(change func(*Setup)) *subject {
 	if change != nil {
 		change(&setup)
 	}
-	s := &subject{t: w.t, pause: NewHold(w.scheduler), done: map[int]chan Message{}}
-	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Scheduler: w.scheduler, Pause: s.pause}, s.hear)
+	s := &subject{t: w.t, done: map[int]chan Message{}}
+	c, err := New(setup, Env{Dial: w.dial, Now: w.now, Scheduler: w.scheduler}, s.hear)
 	require.NoError(w.t, err)
 	s.Client = c
 	w.t.Cleanup(func() { require.NoError(w.t, c.Close()) })

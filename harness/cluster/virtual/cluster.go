@@ -29,7 +29,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	closed  bool // it takes no new workers, and its links say no more
-	workers []*worker
+	workers []*client.Client
 
 	closing func() error // close, once
 }

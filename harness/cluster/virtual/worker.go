@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync/atomic"
 	"syscall"
 
 	"example.org/lockproof/harness/client"
@@ -14,20 +13,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// worker is a client in goroutines of this process: what is a process of its
-// own on the other clusters.
-type worker struct {
-	*client.Client
-	name   string
-	pause  *client.Hold
-	ending atomic.Bool // it was told to end, or killed
-}
-
-var _ client.Worker = (*worker)(nil)
-
 // Spawn starts a client. The setup's Nodes may be names of nodes, in the order
 // in which the client is to have them; none means all. messages must not let
-// virtual time pass, nor call the worker's Kill or Close, which wait for it.
+// virtual time pass, nor call the client's Kill or Close, which wait for it.
 func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
@@ -41,9 +29,7 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	if c.closed {
 		return nil, fmt.Errorf("spawn %s: the cluster is closed", setup.Name)
 	}
-	w := &worker{name: setup.Name, pause: client.NewHold(c.scheduler)}
-	w.Client, err = client.New(setup,
-		client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Scheduler: c.scheduler, Pause: w.pause}, messages)
+	w, err := client.New(setup, client.Env{Dial: c.dialer(setup.Name), Now: c.Now, Scheduler: c.scheduler}, messages)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
@@ -126,41 +112,3 @@ type address string
 
 func (a address) Network() string { return "virtual" }
 func (a address) String() string  { return string(a) }
-
-func (w *worker) Send(command client.Command) error {
-	if w.ending.Load() {
-		return fmt.Errorf("send %s: worker %s has ended, or been told to", command.Do, w.name)
-	}
-	if command.Do == client.DoExit {
-		w.ending.Store(true)
-	}
-	return w.Client.Send(command)
-}
-
-// Pause stops the client where it stands, Resume carries it on.
-func (w *worker) Pause() error {
-	if w.ending.Load() {
-		return fmt.Errorf("worker %s cannot be paused: it has ended, or been told to", w.name)
-	}
-	w.pause.Begin()
-	return nil
-}
-
-func (w *worker) Resume() error {
-	w.pause.End()
-	return nil
-}
-
-// Kill ends the client as SIGKILL does: it says no more, and nothing of it
-// reaches a node. What is left of it in memory ends by itself.
-func (w *worker) Kill() error {
-	w.ending.Store(true)
-	w.Client.Kill()
-	return nil
-}
-
-// Close ends the client in good order, paused or not, and waits for it.
-func (w *worker) Close() error {
-	w.ending.Store(true)
-	return w.Client.Close()
-}
