@@ -124,7 +124,7 @@ func (m *testClient) onMessage(said client.Message) {
 		m.events = append(m.events, *said.Event)
 	case said.Done != 0:
 		m.done[said.Done] = said
-	case m.failed == nil:
+	case said.Error != "" && m.failed == nil:
 		m.failed = errors.New(said.Error)
 	}
 	close(m.changed)

@@ -331,7 +331,7 @@ func TestWorkerThatMisbehaves(t *testing.T) {
 	const died = `^worker c1 \(pid \d+\) ended with exit status 3; on stderr it said: I was told to die$`
 	for key, c := range map[string]struct{ told, closed string }{
 		"die":    {died, "I was told to die"},
-		"babble": {`^worker c1 wrote "this is no message\\n", which is not a message`, ""},
+		"babble": {`^worker c1 wrote "this is no message", which is not a message`, "ended with signal: killed"},
 		"hang":   {"", "worker c1 did not end within 10s and was killed"},
 	} {
 		t.Run(key, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster/realtime"
 )
 
 // Worker is a client in a process of its own, which speaks the protocol of
@@ -25,8 +27,11 @@ type Worker struct {
 	stderr string        // the file that takes what it says there
 	heard  chan struct{} // closed once its last message has been passed on
 	exit   atomic.Int64  // the serial of Close's own command, 0 before it
-	guard  *guard        // of what a stranger says; nil: it is none
 	settle func() error  // of its cluster
+	// checker is of what a stranger says, nil: it is none; greeted is closed at its hello, or when there is none to come.
+	checker *client.ProtocolChecker
+	greeted chan struct{}
+	wrong   error // what it said that breaks the protocol; read after heard
 
 	mu     sync.Mutex
 	in     *os.File
@@ -121,9 +126,10 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 		return nil, err
 	}
 	name := setup.Name
-	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{}), settle: s.Settle}
+	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{}),
+		greeted: make(chan struct{}), settle: s.Settle}
 	if s.External {
-		w.guard = newGuard(setup)
+		w.checker = client.NewProtocolChecker(setup, realtime.Since(setup.Epoch).Now)
 	}
 	log, err := os.OpenFile(w.stderr, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -143,10 +149,10 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, log
-	if w.guard != nil {
+	if w.checker != nil {
 		cmd.Stderr, cmd.WaitDelay = &headWriter{file: w.stderr, left: stderrAtMost}, endWithin
 	}
-	if w.proc, err = launch("worker "+name, cmd, s.Record, s.External); err != nil {
+	if w.proc, err = launch("worker "+name, cmd, s.Record, true); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	w.in = in
@@ -157,43 +163,92 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 // Process is the worker's.
 func (w *Worker) Process() *Process { return w.proc }
 
-// readMessages passes on what the worker says until it has ended.
+// readMessages passes on what the worker says until it has ended, or has said what breaks the protocol: then it is
+// killed, and the last message says what it was.
 func (w *Worker) readMessages(out *os.File, messages func(client.Message)) {
 	defer close(w.heard)
 	defer out.Close()
-	listen := w.readOwn
-	if w.guard != nil {
-		listen = w.readExternal
+	greeted := sync.OnceFunc(func() { close(w.greeted) })
+	defer greeted()
+	go func() { // whoever it has started and left behind is not waited for
+		<-w.proc.gone
+		_ = out.SetReadDeadline(time.Now().Add(endWithin))
+	}()
+	wrong := w.pass(out, messages, greeted)
+	if wrong == nil {
+		wrong = w.awaitEnd()
 	}
-	wrong := listen(out, messages)
+	if wrong != nil {
+		w.wrong = fmt.Errorf("worker %s %w", w.name, wrong)
+		_ = w.proc.Kill() // it is reaped below
+	}
 	<-w.proc.gone
 	w.mu.Lock()
 	expected := w.ending
 	w.mu.Unlock()
 	switch {
-	case wrong != nil:
-		messages(client.Message{Error: wrong.Error()})
+	case w.wrong != nil:
+		messages(client.Message{Error: w.wrong.Error()})
 	case !expected:
 		messages(client.Message{Error: w.exitReport().Error()})
 	}
 }
 
-// readOwn passes on what one of ours says: what is no message is told, and no reason to end it.
-func (w *Worker) readOwn(out *os.File, messages func(client.Message)) error {
-	lines := bufio.NewReader(out)
+// pass hands on each line that is a message in its place; the error is about the
+// first that is none.
+func (w *Worker) pass(out io.Reader, messages func(client.Message), greeted func()) error {
+	lines := bufio.NewReaderSize(out, lineAtMost)
 	for {
-		line, err := lines.ReadBytes('\n')
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return fmt.Errorf("wrote a line of more than %d bytes, which begins with %q", lineAtMost, shortened(line))
+		}
 		if err != nil {
 			return nil // it has closed its end; what is left is a cut line
 		}
-		var m client.Message
-		if err := json.Unmarshal(line, &m); err != nil {
-			m = client.Message{Error: fmt.Sprintf("worker %s wrote %q, which is not a message: %v", w.name, line, err)}
+		m, err := w.parse(line)
+		if err != nil {
+			return fmt.Errorf("wrote %q, %w", shortened(line), err)
+		}
+		if m.Done == 0 && m.Error != "" {
+			return fmt.Errorf("gave up: %s", shortened([]byte(m.Error)))
+		}
+		if m.Lock != nil {
+			greeted()
 		}
 		if !w.isOwnExit(m) {
 			messages(m)
 		}
 	}
+}
+
+// parse reads a line, and checks it if it is a stranger's.
+func (w *Worker) parse(line []byte) (m client.Message, err error) {
+	if w.checker != nil {
+		return w.checker.Parse(line)
+	}
+	if err = json.Unmarshal(line, &m); err != nil {
+		err = fmt.Errorf("which is not a message: %w", err)
+	}
+	return m, err
+}
+
+// awaitEnd returns once the worker whose output has ended is gone. One that runs on,
+// though nobody has told it to end, will never be heard again: that is the error.
+func (w *Worker) awaitEnd() error {
+	late := time.NewTimer(endWithin)
+	defer late.Stop()
+	select {
+	case <-w.proc.gone:
+		return nil
+	case <-late.C:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ending {
+		return nil
+	}
+	return errors.New("has closed its standard output, and runs on: nothing that it does can be known")
 }
 
 // isOwnExit says whether a message is the end of the command that Close sent.
@@ -225,8 +280,8 @@ func (w *Worker) send(command client.Command) error {
 	}
 	w.serial = max(w.serial, command.Serial)
 	w.ending = command.Do == client.DoExit
-	if w.guard != nil {
-		w.guard.conduct.OnCommand(command)
+	if w.checker != nil {
+		w.checker.OnCommand(command)
 	}
 	return w.write(command)
 }
