@@ -6,7 +6,6 @@ import (
 
 	"example.org/lockproof/checker/cause"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/trial"
 )
 
@@ -39,18 +38,12 @@ func (p *Pool) FaultKinds(ctx context.Context, job Job, seed uint64, property st
 }
 
 func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, error) {
-	variant, err := job.Scenario.Find(job.Variant)
+	plan, err := p.options.Plan(job)
 	if err != nil {
 		return nil, err
 	}
-	lock := job.Lock
-	if lock == "" {
-		lock = job.Scenario.With(variant).Lock.Name
-	}
-	kind, err := locks.Find(lock)
 	return &cause.Finder{
-		Scenario: job.Scenario.With(variant), Without: append(append([]string(nil), variant.Without...), job.Without...),
-		Property: property, Seed: seed, Options: err == nil && kind.External,
+		Scenario: plan.Scenario, Without: plan.Without, Property: property, Seed: seed, Options: plan.Lock.External,
 		Trial: func(ctx context.Context, v cause.Variation, seed uint64) cause.Outcome {
 			changed := Job{Scenario: v.Scenario, AllowBetter: job.AllowBetter, Lock: job.Lock, Without: v.Without,
 				Changes: trial.Changes{

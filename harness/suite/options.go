@@ -128,7 +128,7 @@ func (o Options) Plan(j Job) (*trial.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return trial.NewPlan(j, trial.Settings{On: kind, Choice: cluster.Choice{Server: o.Server, Image: o.Image}, TTL: o.TTL})
+	return trial.NewPlan(j, trial.Settings{On: kind, Choice: o.choice(), TTL: o.TTL})
 }
 
 // choice is which servers the clusters have.

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -68,21 +67,19 @@ func (s Slice) ExpandPath(path string) string {
 	return strings.ReplaceAll(path, "{slice}", strconv.Itoa(s.Index))
 }
 
-// ticket is one trial to run: its row, and its number in that.
-type ticket struct{ row, trial int }
-
-// tickets lists the trials that are to be run, in the order of the rows: all, or those of one slice. Trials are dealt
+// tasks lists the trials that are to be run, in the order of the rows: all, or those of one slice. Trials are dealt
 // out to the slices in turn, those that are skipped last: each is in exactly one slice, and each slice has something
 // to run. Fewer trials to run than slices are an error.
-func (o Options) tickets(jobs []Job) ([]ticket, error) {
-	var all, skipped []ticket
+func (o Options) tasks(jobs []Job) ([]task, error) {
+	var all, skipped []task
 	for row, j := range jobs {
-		p, err := o.Plan(j)
-		for trial := range max(o.Trials, 1) {
-			if err == nil && p.Skip() != "" {
-				skipped = append(skipped, ticket{row, trial})
+		planned := o.rowTask(j)
+		planned.row = row
+		for number := range max(o.Trials, 1) {
+			if t := planned.numbered(number); t.Result.Skipped != "" {
+				skipped = append(skipped, t)
 			} else {
-				all = append(all, ticket{row, trial})
+				all = append(all, t)
 			}
 		}
 	}
@@ -90,26 +87,22 @@ func (o Options) tickets(jobs []Job) ([]ticket, error) {
 		return nil, fmt.Errorf("trials to run: %d, which cannot be split into %d slices: ask for more --trials, or for "+
 			"fewer slices", len(all), o.Slice.Count)
 	}
-	var mine []ticket
+	var mine []task
 	for dealt, t := range append(all, skipped...) {
 		if o.Slice.Count == 0 || dealt%o.Slice.Count == o.Slice.Index-1 {
 			mine = append(mine, t)
 		}
 	}
-	slices.SortFunc(mine, ticket.compare)
+	slices.SortFunc(mine, task.compare)
 	return mine, nil
-}
-
-func (t ticket) compare(other ticket) int {
-	return cmp.Or(cmp.Compare(t.row, other.row), cmp.Compare(t.trial, other.trial))
 }
 
 // Planned gives how many trials of each row are to be run, by its name. It fails where the slice cannot be made.
 func (o Options) Planned(jobs []Job) (map[string]int, error) {
-	tickets, err := o.tickets(jobs)
+	tasks, err := o.tasks(jobs)
 	planned := map[string]int{}
-	for _, t := range tickets {
-		planned[jobs[t.row].Name()]++
+	for _, t := range tasks {
+		planned[t.Result.Name()]++
 	}
 	return planned, err
 }

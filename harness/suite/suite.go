@@ -54,7 +54,6 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 
 // attempted is a trial that was run, and what came of it.
 type attempted struct {
-	ticket
 	task   task
 	result Result
 }
@@ -73,7 +72,7 @@ func (a *attempted) settle(ctx context.Context, o Options, j Job, run runTask, p
 // runAll spreads the trials over as many goroutines as are to run side by side. A trial that proves nothing beside
 // others is run again when those are done, alone.
 func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe func(Result)) ([]Result, error) {
-	pending, err := o.tickets(jobs)
+	pending, err := o.tasks(jobs)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 		done, held []attempted
 		lost       bool // the cluster: all that are still to come would fail alike
 	)
-	next := func() (t ticket, more bool) {
+	next := func() (t task, more bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		if lost || len(pending) == 0 || ctx.Err() != nil {
@@ -93,7 +92,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 		return t, true
 	}
 	end := func(a attempted, provesNothing bool) {
-		a.settle(ctx, o, jobs[a.row], run, provesNothing)
+		a.settle(ctx, o, jobs[a.task.row], run, provesNothing)
 		mu.Lock()
 		defer mu.Unlock()
 		done, lost = append(done, a), lost || a.result.clusterLost
@@ -102,8 +101,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 	for range o.parallel() {
 		wg.Go(func() {
 			for t, more := next(); more; t, more = next() {
-				a := attempted{ticket: t, task: o.newTask(jobs[t.row], t.trial)}
-				a.result = a.task.run(ctx, run)
+				a := attempted{t, t.run(ctx, run)}
 				if again := a.result.provesNothing(o); !again || ctx.Err() != nil {
 					end(a, again)
 					continue
@@ -122,7 +120,7 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 		}
 		end(a, again)
 	}
-	slices.SortFunc(done, func(a, b attempted) int { return a.compare(b.ticket) })
+	slices.SortFunc(done, func(a, b attempted) int { return a.task.compare(b.task) })
 	trials := make([]Result, len(done))
 	for i, a := range done {
 		trials[i] = a.result

@@ -19,10 +19,11 @@ import (
 // NewSuffix is at the end of a history's name while its header is being written.
 const NewSuffix = trial.NewSuffix
 
-// task is all that a process needs to run one trial: this one, or a child.
+// task is one trial, and all that a process needs to run it: this one, or a child.
 type task struct {
-	Plan *trial.Plan `json:"plan"`
-	// Result is what is known of the trial's beforehand.
+	row  int         // of the suite
+	Plan *trial.Plan `json:"plan"` // that of all trials of the row
+	// Result is what is known of the trial's: some of it beforehand.
 	Result Result `json:"result"`
 	// Root is the output folder, and Path the history's file below it.
 	Root string `json:"root"`
@@ -35,21 +36,32 @@ type task struct {
 // runTask runs a task in a process of its choice.
 type runTask func(context.Context, task) Result
 
-// newTask plans one trial of a row. Its result may say already that the trial has failed or been skipped.
-func (o Options) newTask(j Job, number int) task {
-	result := Result{
-		Scenario: j.Scenario.Name, Variant: j.Variant, Cluster: o.Cluster, Trial: number,
-		Seed: o.Seed + uint64(number), AllowBetter: j.AllowBetter,
-	}
+// rowTask plans the trials of a row, and gives the first. Its result may say already that they have failed or are
+// skipped.
+func (o Options) rowTask(j Job) task {
+	t := task{Root: o.Out, Path: filepath.Join("trials", folderOf(j)), Events: o.Events, VerdictsOnly: o.VerdictsOnly,
+		Result: Result{Scenario: j.Scenario.Name, Variant: j.Variant, Cluster: o.Cluster, Seed: o.Seed,
+			AllowBetter: j.AllowBetter}}
 	p, err := o.Plan(j)
 	if err != nil {
-		result.Failure = err.Error()
-		return task{Result: result}
+		t.Result.Failure = err.Error()
+		return t
 	}
-	result.Lock, result.Without, result.Expect = p.Lock.Name, p.Without, p.Expect
-	result.Skipped, result.Hint = p.Skip(), p.Hint()
-	path := filepath.Join("trials", folderOf(j), fmt.Sprintf("%03d", number), "history.jsonl")
-	return task{p, result, o.Out, path, o.Events, o.VerdictsOnly}
+	t.Plan = p
+	t.Result.Lock, t.Result.Without, t.Result.Expect = p.Lock.Name, p.Without, p.Expect
+	t.Result.Skipped, t.Result.Hint = p.Skip(), p.Hint()
+	return t
+}
+
+// numbered is the task of another trial of the row.
+func (t task) numbered(number int) task {
+	t.Result.Trial, t.Result.Seed = number, t.Result.Seed+uint64(number)
+	t.Path = filepath.Join(t.Path, fmt.Sprintf("%03d", number), "history.jsonl")
+	return t
+}
+
+func (t task) compare(other task) int {
+	return cmp.Or(cmp.Compare(t.row, other.row), cmp.Compare(t.Result.Trial, other.Result.Trial))
 }
 
 // run runs a task, unless its result says all there is to say.
@@ -62,7 +74,7 @@ func (t task) run(ctx context.Context, run runTask) Result {
 
 // runFirst runs the first trial of a row.
 func (o Options) runFirst(ctx context.Context, j Job, run runTask) Result {
-	return o.newTask(j, 0).run(ctx, run)
+	return o.rowTask(j).numbered(0).run(ctx, run)
 }
 
 // runner runs tasks in this process, on clusters of one kind.
