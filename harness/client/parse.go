@@ -1,12 +1,8 @@
 package client
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -16,41 +12,6 @@ import (
 // commands is every Do, in the order in which the documentation has them.
 var commands = []Do{DoAcquire, DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch,
 	DoLoop, DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}
-
-// strict decodes one JSON object and nothing beside it: a field that is
-// misspelt must not be lost in silence.
-func strict(line []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Errorf("%s is a %s, where %s is right", wrong.Field, wrong.Value, inWords(wrong.Type))
-	}
-	if err != nil {
-		return fmt.Errorf("not one JSON object with known fields: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON object: one object a line is right")
-	}
-	return nil
-}
-
-// inWords says which JSON value a field takes.
-func inWords(of reflect.Type) string {
-	switch of.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Struct, reflect.Map, reflect.Pointer:
-		return "an object"
-	case reflect.Slice:
-		return "an array"
-	case reflect.Float64:
-		return "a number"
-	}
-	return "a whole number in range"
-}
 
 // check finds the lock and says what is missing.
 func (s Setup) check() (locks.Kind, error) {

@@ -14,6 +14,7 @@ import (
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/input"
 )
 
 // maxMessages is how many messages one client may send in a trial.
@@ -88,7 +89,7 @@ func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
 		return m, errors.New("which is not a message: standard output has JSON objects alone, and all else goes to " +
 			"standard error")
 	}
-	if err := strict(bytes.TrimSuffix(line, []byte("\n")), &m); err != nil {
+	if err := input.JSONLine(line, &m, "message"); err != nil {
 		return m, fmt.Errorf("which is not a message: %w", err)
 	}
 	c.mu.Lock()
@@ -241,20 +242,21 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, heard int64) 
 		return fmt.Errorf("whose time is %s ahead of the true clock: times are nanoseconds of CLOCK_MONOTONIC since "+
 			"the epoch",
 			time.Duration(e.Time-heard))
-	case e.Time < 0:
-		return errors.New("whose time is before the run began: times are nanoseconds of CLOCK_MONOTONIC since the epoch")
 	case e.Header != nil || e.Command != nil || e.Fault != nil || e.Node != nil || e.Text != "":
 		return errors.New("with what is not a client's to tell")
 	}
+	if err := history.Validate(&e); err != nil {
+		return fmt.Errorf("which is not an event: %w", err)
+	}
 	switch e.Type {
 	case history.TypeStall:
-		if e.Late <= 0 || e.Time-e.Late < c.stalled {
-			return errors.New("though a stall lasts for some time, and none overlaps the one before")
+		if e.Time-e.Late < c.stalled {
+			return errors.New("though no stall overlaps the one before")
 		}
 		c.stalled = e.Time
 		return nil
 	case history.TypeClock:
-		return c.read(e)
+		return c.read()
 	case history.TypeLost:
 		if c.lost[e.Lease] {
 			return fmt.Errorf("though it has said before that lease %d is lost", e.Lease)
@@ -282,11 +284,8 @@ func (c *ProtocolChecker) checkLease(lease int) error {
 	return nil
 }
 
-// read checks a clock event.
-func (c *ProtocolChecker) read(e history.Event) error {
-	if e.Clock == nil || e.Clock.Rate <= 0 {
-		return errors.New("though a clock event has a clock, with a rate above 0")
-	}
+// read notes a clock event.
+func (c *ProtocolChecker) read() error {
 	for _, order := range c.commands {
 		if order.Do == DoClock && !order.ended && order.clocks < 2 {
 			order.clocks++
@@ -298,8 +297,8 @@ func (c *ProtocolChecker) read(e history.Event) error {
 
 // invoked checks the beginning of an operation, and finds whose it is.
 func (c *ProtocolChecker) invoked(e history.Event) error {
-	if c.ops[e.ID] != nil || e.ID < 1 {
-		return fmt.Errorf("though an operation's id counts from 1, and %d is none that is free", e.ID)
+	if c.ops[e.ID] != nil {
+		return fmt.Errorf("though operation %d has begun before", e.ID)
 	}
 	if e.Lease != 0 {
 		if err := c.checkLease(e.Lease); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/input"
 )
 
 // longestLine is how long a line to a worker may be, in bytes.
@@ -50,8 +51,8 @@ func (w *workerProcess) serve() error {
 		return errors.New("line 1: the input ended before the setup")
 	}
 	var setup Setup
-	if err := strict(line, &setup); err != nil {
-		return w.wrong(line, fmt.Errorf("setup: %w", err))
+	if err := input.JSONLine(line, &setup, "setup"); err != nil {
+		return w.wrong(line, err)
 	}
 	if runtime.GOOS != "linux" { // only its CLOCK_MONOTONIC has been tried
 		return fmt.Errorf("workers need Linux, and this is %s: run the scenario --on virtual", runtime.GOOS)
@@ -75,7 +76,7 @@ func (w *workerProcess) readCommands(c *Client) error {
 			return err
 		}
 		var cmd Command
-		if err = strict(line, &cmd); err == nil {
+		if err = input.JSONLine(line, &cmd, "command"); err == nil {
 			err = c.Send(cmd)
 		}
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/input"
 	"example.org/lockproof/internal/input/inputtest"
 )
 
@@ -145,7 +146,7 @@ func TestAWorkerSaysWhatIsWrongWithALine(t *testing.T) {
 		says  string
 	}{
 		"nothing at all":               {nil, "line 1: the input ended before the setup"},
-		"no setup":                     {[]string{"hello\n"}, `line 1, "hello": setup: not one JSON object`},
+		"no setup":                     {[]string{"hello\n"}, `line 1, "hello": column 1: this is not JSON`},
 		"a setup with a typo":          {[]string{`{"nam":"c1"}` + "\n"}, `unknown field "nam"`},
 		"a setup that lacks something": {[]string{`{"name":"c1","store":"s"}` + "\n"}, "it lacks nodes, options.ttl"},
 		"two objects":                  {[]string{good, `{"do":"exit","serial":1} {}` + "\n"}, "line 2, "},
@@ -184,7 +185,7 @@ func TestAWorkerThatIsNotHeardSaysSo(t *testing.T) {
 
 // parse reads a command as a worker does.
 func parse(line []byte) (cmd Command, err error) {
-	if err = strict(line, &cmd); err == nil {
+	if err = input.JSONLine(line, &cmd, "command"); err == nil {
 		err = cmd.check()
 	}
 	return cmd, err
@@ -206,7 +207,7 @@ func FuzzParseCommand(f *testing.F) {
 		var cmd Command
 		var err error
 		inputtest.Bounded(t, len(line), func() {
-			_ = strict(line, &Setup{}) // a worker's first line
+			_ = input.JSONLine(line, &Setup{}, "setup") // a worker's first line
 			cmd, err = parse(line)
 		})
 		if err != nil {
@@ -238,7 +239,7 @@ func TestExamplesOfTheDocument(t *testing.T) {
 		switch {
 		case strings.HasPrefix(line, `{"name":`):
 			var s Setup
-			require.NoError(t, strict([]byte(line), &s), line)
+			require.NoError(t, input.JSONLine([]byte(line), &s, "setup"), line)
 			_, err := s.check()
 			require.NoError(t, err, line)
 			setups++
@@ -247,7 +248,7 @@ func TestExamplesOfTheDocument(t *testing.T) {
 			require.NoError(t, err, line)
 			seen[cmd.Do] = true
 		case strings.HasPrefix(line, "{"):
-			require.NoError(t, strict([]byte(line), &Message{}), line)
+			require.NoError(t, input.JSONLine([]byte(line), &Message{}, "message"), line)
 			messages++
 		}
 	}

@@ -37,7 +37,7 @@ var bad = map[string]struct {
 		want: "has closed its standard output, and runs on"},
 	"dies later":     {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Exit(3) }, want: "ended with exit status 3"},
 	"not UTF-8":      {first: says("{\"lock\":{\"name\":\"\xff\"}}"), want: "which is not a message: it is not UTF-8"},
-	"a wrong type":   {first: says(`{"lock":{"extends":"yes"}}`), want: "lock.extends is a string, where true or false is right"},
+	"a wrong type":   {first: says(`{"lock":{"extends":"yes"}}`), want: `the field "lock.extends" is a string; it must be true or false`},
 	"an unknown key": {first: says(`{"lock":{}}`), then: says(`{"finished":1}`), want: `unknown field "finished"`},
 	"gives up":       {first: says(`{"error":"the setup lacks nodes"}`), want: "gave up: the setup lacks nodes"},
 	"a long line": {first: func(client.Setup) { fmt.Println(strings.Repeat("x", 1<<20)) },
@@ -58,7 +58,7 @@ var bad = map[string]struct {
 		for {
 			fmt.Println(`{"event":{"time":1,"process":"c1","type":"stall","late":1}}`)
 		}
-	}, want: "though a stall lasts for some time, and none overlaps the one before"},
+	}, want: "though no stall overlaps the one before"},
 }
 
 func says(lines ...string) func(client.Setup) {

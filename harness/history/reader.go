@@ -1,9 +1,7 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -116,17 +114,8 @@ func checkHeaderPosition(e *Event, number int) error {
 // error that is io.ErrUnexpectedEOF.
 func parseLine(line []byte) (Event, error) {
 	var e Event
-	if len(bytes.TrimSpace(line)) == 0 {
-		return e, errors.New("the line is empty; each line holds one event, a JSON object")
+	if err := input.JSONLine(line, &e, "event"); err != nil {
+		return e, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&e); err != nil {
-		return e, describeJSONError(line, err)
-	}
-	if rest := bytes.TrimSpace(line[dec.InputOffset():]); len(rest) > 0 {
-		return e, fmt.Errorf("column %d: there is more after the event; each line holds one JSON object and no more",
-			dec.InputOffset()+1)
-	}
-	return e, validate(&e)
+	return e, Validate(&e)
 }

@@ -15,8 +15,8 @@ var (
 	effects = []Effect{"", EffectSet, EffectExtend, EffectDelete, EffectRead}
 )
 
-// validate checks one event by itself.
-func validate(e *Event) error {
+// Validate checks one event by itself.
+func Validate(e *Event) error {
 	if e.Type == "" {
 		return fmt.Errorf(`the field "type" is missing; it must be one of %s`, oneOf(types))
 	}

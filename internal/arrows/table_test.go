@@ -49,7 +49,7 @@ var table = []allowed{
 	{"harness/interleave/rewrite", "harness/interleave"},
 	{"harness/cluster", "harness/history internal/wording"},
 	{"harness/client", "harness/cluster harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks" +
-		" harness/locks/builtin harness/overlay redlock"},
+		" harness/locks/builtin harness/overlay internal/input redlock"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/script", "harness/history"},
 	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
@@ -84,7 +84,7 @@ var table = []allowed{
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"explore",
-		"checker harness/cluster harness/history harness/locks harness/suite internal/input nemesis scenarios"},
+		"checker harness/cluster harness/history harness/locks harness/suite nemesis scenarios"},
 	{"validate/settings", "internal/input nemesis"},
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/cluster/kinds" +

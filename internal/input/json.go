@@ -1,6 +1,7 @@
-package history
+package input
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,23 +12,42 @@ import (
 	"strings"
 )
 
-// describeJSONError turns an error of encoding/json into one that tells the reader of a
-// history what is wrong with the line and what would be right.
-func describeJSONError(line []byte, err error) error {
+// JSONLine decodes a line that holds one JSON object and no more, with no field that is not known: one that is misspelt
+// must not be lost in silence. what names the object. An error says what is wrong and what would be right.
+// A line that ends too early gives an error that is io.ErrUnexpectedEOF.
+func JSONLine(line []byte, into any, what string) error {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return fmt.Errorf("the line is empty; each line holds one %s, a JSON object", what)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return describe(line, into, what, err)
+	}
+	if rest := bytes.TrimSpace(line[decoder.InputOffset():]); len(rest) > 0 {
+		return fmt.Errorf("column %d: there is more after the %s; each line holds one JSON object and no more",
+			decoder.InputOffset()+1, what)
+	}
+	return nil
+}
+
+// describe turns an error of encoding/json into one that tells the reader what is wrong with the line and what would be
+// right.
+func describe(line []byte, into any, what string, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the line ends in the middle of an event; it must hold a whole JSON object: %w", err)
+		return fmt.Errorf("the line ends in the middle of its %s; it must hold a whole JSON object: %w", what, err)
 	case errors.As(err, &syntax):
-		return fmt.Errorf("column %d: this is not JSON (%s); each line holds one event, a JSON object",
-			syntax.Offset, strings.TrimPrefix(err.Error(), "json: "))
+		return fmt.Errorf("column %d: this is not JSON (%s); each line holds one %s, a JSON object",
+			syntax.Offset, strings.TrimPrefix(err.Error(), "json: "), what)
 	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("the line is %s; each line holds one event, a JSON object", withArticle(kind.Value))
+		return fmt.Errorf("the line is %s; each line holds one %s, a JSON object", withArticle(kind.Value), what)
 	case errors.As(err, &kind):
 		return fmt.Errorf("the field %q is %s; it must be %s", kind.Field, withArticle(kind.Value), jsonTypeName(kind.Type))
 	}
-	if path, known := unknownField(line, reflect.TypeFor[Event](), ""); path != "" {
+	if path, known := unknownField(line, reflect.TypeOf(into).Elem(), ""); path != "" {
 		return fmt.Errorf("unknown field %q; the fields here are %s", path, strings.Join(known, ", "))
 	}
 	return err
