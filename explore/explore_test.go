@@ -214,13 +214,3 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second\n"+
 		"  mutual-exclusion   violated in 0 of 300 that test it (at most 1.26 %, at 95 %)\n", s.Summary(tally))
 }
-
-func TestAssumptions(t *testing.T) {
-	for _, a := range Assumptions() {
-		got, err := ParseAssumption(string(a.Assumption))
-		require.NoError(t, err)
-		require.Equal(t, a.Assumption, got)
-	}
-	_, err := ParseAssumption("memmory")
-	require.ErrorContains(t, err, "there are memory, clocks, pauses, servers")
-}

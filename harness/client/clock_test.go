@@ -106,16 +106,3 @@ func TestSettingTheClockIsRecordedWithItsReadings(t *testing.T) {
 		}
 	})
 }
-
-func TestASlowClockMakesTheLeaseLast(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		c := w.client(nil)
-		c.do(Command{Do: DoClock, Clock: &SetClock{Rate: 0.5}})
-		c.must(history.TypeOK, DoAcquire)
-		time.Sleep(ttl * 3 / 2)
-		c.must(history.TypeOK, DoCheck) // it believes; the keys are gone
-		require.False(t, w.sites["n1"].Exists("k1"))
-		time.Sleep(ttl / 2)
-		c.must(history.TypeFail, DoCheck)
-	})
-}

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
@@ -59,41 +58,6 @@ func TestAPausedClientTakesNoStep(t *testing.T) {
 		time.Sleep(ttl)
 		require.Greater(t, len(c.heard()), events+10)
 	})
-}
-
-// TestAPauseInAcquire is Kleppmann's question, settled by antirez's answer: the
-// replies are in, the client sleeps past the deadline, then reads them.
-func TestAPauseInAcquire(t *testing.T) {
-	for _, test := range []struct {
-		without []string
-		outcome history.Type
-		reason  string
-	}{
-		{nil, history.TypeFail, history.ReasonTooLate},
-		{[]string{"ElapsedCheck"}, history.TypeOK, ""},
-	} {
-		inBubble(t, func(t *testing.T, w *world) {
-			c := w.client(func(s *Setup) { s.Options.Tries, s.Options.Without = 1, test.without })
-			w.set(func(s *site) {
-				s.hook = func(_ *server.Peer, cmd string, _ ...string) bool {
-					if cmd == "SET" {
-						time.Sleep(10 * time.Millisecond) // the way back
-					}
-					return false
-				}
-			}, w.nodes...)
-			done := c.send(Command{Do: DoAcquire, Key: "k1"})
-			time.Sleep(5 * time.Millisecond)
-			c.pause.begin()
-			time.Sleep(2 * ttl)
-			require.Len(t, c.heard(), 1)
-			require.Equal(t, 1, w.sites["n3"].count("SET"))
-			c.pause.end()
-			require.Equal(t, test.outcome, (<-done).Outcome)
-			require.Equal(t, test.reason, c.last().Reason)
-			require.GreaterOrEqual(t, c.last().Time, int64(2*ttl))
-		})
-	}
 }
 
 func TestClosingAPausedClientCarriesItOn(t *testing.T) {

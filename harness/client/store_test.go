@@ -20,39 +20,6 @@ func late(w *world, change func(*Setup)) (a, b *subject) {
 	return a, b
 }
 
-// A plain store takes the sleeper's write, and another write is lost. A store that compares tokens, or what the write was
-// made from, rejects it.
-func TestTheSleepersWrite(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(*Setup)
-		write  history.Type
-		reason string
-		value  string // in the end
-		fences []int64
-	}{
-		"a plain store":         {nil, history.TypeOK, "", "c1.1", []int64{0, 0}},
-		"a store that fences":   {func(s *Setup) { s.Lock, s.FencedStore = "redlock-fenced", true }, history.TypeFail, history.ReasonStale, "c2.1", []int64{1, 2}},
-		"a store that compares": {func(s *Setup) { s.CompareStore = true }, history.TypeFail, history.ReasonStale, "c2.1", []int64{0, 0}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, w *world) {
-				a, b := late(w, c.change)
-				a.must(c.write, DoWrite)
-				require.Equal(t, c.reason, a.last().Reason)
-				require.Equal(t, "", a.last().Base)
-				require.Equal(t, c.fences, []int64{a.last().Fence, b.last().Fence})
-				if c.fences[0] > 0 {
-					a.must(history.TypeFail, DoRead)
-					require.Equal(t, history.ReasonStale, a.last().Reason)
-				}
-				b.must(history.TypeOK, DoRead)
-				require.Equal(t, c.value, b.last().Value)
-				b.must(history.TypeOK, DoWrite)
-			})
-		})
-	}
-}
-
 // A read with a token claims it: an older one's write is rejected from then on. Where reads tell no token, it is accepted
 // until a newer one has written.
 func TestReadsClaimTheTokenAtAFencedStore(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
-	"example.org/lockproof/redlock"
 	"example.org/lockproof/redlock/rig"
 )
 
@@ -288,19 +287,4 @@ func TestNoNodesIsRefused(t *testing.T) {
 		_, err = kind.New(locks.Env{Options: locks.Options{TTL: ttl}})
 		require.ErrorContains(t, err, "no nodes", name)
 	}
-}
-
-func TestWatchKeepsTheLease(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, w *world) {
-		lease, err := w.lock("redlock", locks.Options{}).Acquire(t.Context(), "k1")
-		require.NoError(t, err)
-		kept := lease.Watch(t.Context(), lease.Extend)
-		time.Sleep(5 * ttl)
-		require.NoError(t, kept.Err())
-		require.Positive(t, lease.Validity())
-		w.nodes[0].FlushAll()
-		w.nodes[1].FlushAll()
-		<-kept.Done()
-		require.ErrorIs(t, context.Cause(kept), redlock.ErrLost)
-	})
 }
