@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.org/lockproof/harness/client"
@@ -26,7 +25,6 @@ type Worker struct {
 	proc   *Process
 	stderr string        // the file that takes what it says there
 	heard  chan struct{} // closed once its last message has been passed on
-	exit   atomic.Int64  // the serial of Close's own command, 0 before it
 	settle func() error  // of its cluster
 	// checker is of what a stranger says, nil: it is none; greeted is closed at its hello, or when there is none to come.
 	checker *client.ProtocolChecker
@@ -35,11 +33,13 @@ type Worker struct {
 
 	mu     sync.Mutex
 	in     *os.File
-	serial int  // the highest that a command had
 	ending bool // it has been told to end, or killed
 }
 
 var _ client.Worker = (*Worker)(nil)
+
+// exitSerial is that of Close's own command: no run gives so many.
+const exitSerial = 1_000_000_000
 
 // closeWithin is how long a worker may take to end in good order.
 const closeWithin = 10 * time.Second
@@ -216,9 +216,7 @@ func (w *Worker) pass(out io.Reader, messages func(client.Message), greeted func
 		if m.Lock != nil {
 			greeted()
 		}
-		if !w.isOwnExit(m) {
-			messages(m)
-		}
+		messages(m)
 	}
 }
 
@@ -251,14 +249,6 @@ func (w *Worker) awaitEnd() error {
 	return errors.New("has closed its standard output, and runs on: nothing that it does can be known")
 }
 
-// isOwnExit says whether a message is the end of the command that Close sent.
-// Nobody else knows of it, and its serial may be that of another client's. The
-// lock is not taken: a Send that waits for the worker to read holds it, and the
-// worker may be waiting to be heard.
-func (w *Worker) isOwnExit(m client.Message) bool {
-	return m.Done != 0 && int64(m.Done) == w.exit.Load()
-}
-
 // exitReport says how the worker ended. Only for one that has.
 func (w *Worker) exitReport() error {
 	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
@@ -278,7 +268,6 @@ func (w *Worker) send(command client.Command) error {
 	if w.ending {
 		return fmt.Errorf("send %s: worker %s has been told to end", command.Do, w.name)
 	}
-	w.serial = max(w.serial, command.Serial)
 	w.ending = command.Do == client.DoExit
 	if w.checker != nil {
 		w.checker.OnCommand(command)
@@ -364,8 +353,7 @@ func (w *Worker) sendExit() (err error, done bool) {
 	}
 	if !w.ending {
 		// If it cannot be told, the end of its input tells it.
-		w.exit.Store(int64(w.serial + 1))
-		_ = w.send(client.Command{Do: client.DoExit, Serial: w.serial + 1})
+		_ = w.send(client.Command{Do: client.DoExit, Serial: exitSerial})
 	}
 	return nil, false
 }
