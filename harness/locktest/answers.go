@@ -31,15 +31,12 @@ func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, r
 	case answer == suite.Bug && known:
 		t.Skip("EXPECTED: " + why)
 	case known && (answer == suite.Holds || answer == suite.Limit):
-		r.failed = true
 		t.Errorf("%s is expected to be violated, and is not any more (%s): take Expect(%q, locktest.Violated) out",
 			job.Scenario.Name, why, job.Scenario.Name)
 	case answer == suite.Bug, answer == suite.Failed:
-		r.failed = true
 		r.place.annotate(os.Stdout, os.Getenv("GITHUB_WORKSPACE"), r.name+": "+job.Scenario.Name, why)
 		t.Error(r.failureOf(t, job, done, why, out, record))
 	case answer == suite.Limit && r.strict:
-		r.failed = true
 		t.Error(limitText(done, why))
 	case answer == suite.Limit:
 		t.Skip(limitText(done, why))

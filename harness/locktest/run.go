@@ -84,7 +84,6 @@ type run struct {
 	worker       []string     // the command line of a client in real time
 	folder       string       // takes histories
 	results      *resultFiles // for others
-	failed       bool         // something is there to be looked at
 	about        *locks.Abilities
 	causes       map[string]string // of what has failed so far, with the subtest that failed first
 	hung         int               // trials so far
