@@ -54,6 +54,8 @@ type Tally struct {
 	Refused   int      `json:"refused"`       // of these could not be run
 	Why       string   `json:"why,omitempty"` // the first of them could not
 	Failed    []Failed `json:"failed,omitempty"`
+	// Undecided is why a verdict was inconclusive for the first time, other than that its schedule tested nothing.
+	Undecided string `json:"undecided,omitempty"`
 	// Verdicts counts the trials by property and verdict.
 	Verdicts  map[string]map[string]int `json:"verdicts"`
 	Next      int                       `json:"next"` // the number of the first schedule that it has not got to
@@ -215,6 +217,9 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 			t.Verdicts[r.Property] = map[string]int{}
 		}
 		t.Verdicts[r.Property][r.Verdict]++
+		if s.Space.counts(r.Property) && r.Cause != checker.Vacuous {
+			t.Undecided = cmp.Or(t.Undecided, r.Reason)
+		}
 	}
 	for _, property := range s.Space.violated(d.result) {
 		b := s.breach(ctx, s.Space.job(d.schedule), d.seed, property)

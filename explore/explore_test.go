@@ -206,6 +206,18 @@ func TestSearch_CountsFailures(t *testing.T) {
 	require.Equal(t, s.Space.Draw(4), tally.Failed[0].Schedule)
 }
 
+func TestSearch_SaysWhyNothingWasTested(t *testing.T) {
+	s := Search{Question: Question{Space: space(t, nil), Schedules: 2}, Parallel: 1}
+	s.Try = func(context.Context, suite.Job, uint64) suite.Result {
+		vacuous, unknown := checker.NotJudged(checker.MutualExclusion), checker.Result{Property: checker.DeadlockFreedom}
+		unknown.Undecide(checker.Unknown, "c1 sent n1 ZADD")
+		return suite.Result{Results: []checker.Result{vacuous, unknown}}
+	}
+	tally, err := s.Run(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, s.Summary(tally), "nothing was put to the test, the first time since unknown: c1 sent n1 ZADD\n")
+}
+
 func TestSummary(t *testing.T) {
 	s := Search{Question: Question{Space: space(t, nil), Seed: 1}}
 	tally := Tally{Schedules: 1000, Elapsed: time.Second, Verdicts: map[string]map[string]int{

@@ -48,7 +48,7 @@ func (s *Search) Summary(t Tally) string {
 		fmt.Fprintf(&b, "  %d could not be run, the first since %s\n", t.Refused, t.Why)
 	}
 	if !s.Tested(t) {
-		b.WriteString("  nothing was put to the test\n")
+		b.WriteString("  nothing was put to the test" + since(t.Undecided) + "\n")
 	}
 	for _, property := range checker.Names() {
 		violated, judged := t.Verdicts[property][history.Violated], t.Judged(property)
@@ -63,6 +63,14 @@ func (s *Search) Summary(t Tally) string {
 		fmt.Fprintf(&b, "  %-18s violated in %d of %d that test it%s\n", property, violated, judged, bound)
 	}
 	return b.String()
+}
+
+// since gives a reason as the end of a sentence, if there is one.
+func since(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ", the first time since " + reason
 }
 
 // Failure says how many schedules the harness failed of, and how of the first; there is one.
