@@ -1,6 +1,8 @@
 package script
 
 import (
+	"bufio"
+	"bytes"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -9,15 +11,13 @@ import (
 
 // sandbox is a server in memory that nobody connects to.
 type sandbox struct {
-	server  *miniredis.Miniredis
-	console *Console
-	calls   int  // of commands, by the script under way
-	broken  bool // it died of a script, or was stopped in one, with its lock held
+	server *miniredis.Miniredis
+	calls  int  // of commands, by the script under way
+	broken bool // it died of a script, or was stopped in one, with its lock held
 }
 
 func newSandbox() *sandbox {
 	s := &sandbox{server: NewServer()}
-	s.console = NewConsole(s.server)
 	s.server.Server().SetPreHook(s.count)
 	return s
 }
@@ -46,11 +46,11 @@ func (s *sandbox) call(args []string) string {
 	}()
 	s.calls = 0
 	s.server.SetTime(time.Now())
-	if _, answer, ok := RunNative(s.server, args); ok {
-		Write(s.console.peer, answer)
-		return s.console.said()
-	}
-	return s.console.Eval(args...)
+	var reply bytes.Buffer
+	peer := server.NewPeer(bufio.NewWriter(&reply))
+	s.server.Server().Dispatch(peer, args)
+	peer.Flush()
+	return reply.String()
 }
 
 func (s *sandbox) clear() {

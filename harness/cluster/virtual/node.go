@@ -37,7 +37,6 @@ type Node struct {
 	clock             wallClock
 	disk              *disk
 	server            *miniredis.Miniredis // nil while the node is down
-	inner             *script.Console      // of the server
 	reading           int64                // of the wall clock, as miniredis knows it
 	booted            int64                // reading of the wall clock when the server started
 	keys              map[string]record    // as the last command left them
@@ -97,7 +96,7 @@ func (n *Node) boot(keys map[string]record) {
 	m := script.NewServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
-	n.server, n.inner = m, script.NewConsole(m)
+	n.server = m
 	for key, r := range keys {
 		n.show(key, r)
 	}
