@@ -247,7 +247,7 @@ func (c *command) script(args []string, scripts *Scripts) {
 		return
 	}
 	if n == 0 { // what it does to which keys is in its text
-		if c.Name != "EVAL" || changesKeys(at(args, 0)) {
+		if c.Name != "EVAL" || mayChangeKeys(at(args, 0)) {
 			c.unmodelled(nil)
 		}
 		return
@@ -274,14 +274,8 @@ func (c *command) resolve(scripts *Scripts) {
 		return
 	}
 	deed, ok := scripts.rehearsals.Of(body, c.keys, c.args)
-	if ok && deed.Alters && deed.Kind() == "" {
-		return
-	}
 	if !ok || deed.Kind() == "" {
-		if len(c.keys) == 1 { // of several, nobody knows which
-			c.Effect = mainEffect(body)
-		}
-		c.unknown = c.Effect == "" && changesKeys(body)
+		c.unknown = mayChangeKeys(body)
 		return
 	}
 	c.deed, c.Effect, c.Key, c.Token, c.Expiry = &deed, deed.Kind(), deed.Key, deed.Token, deed.Expiry

@@ -1,12 +1,9 @@
 package link
 
 import (
-	"regexp"
-	"strings"
 	"sync"
 
 	"example.org/lockproof/harness/cluster/script"
-	"example.org/lockproof/harness/history"
 )
 
 // Scripts is what the links of one run know of the Lua scripts that they have
@@ -61,32 +58,4 @@ func (s *Scripts) knows(node, digest string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.loaded[node][digest]
-}
-
-// reading finds what a script that only looks asks for, and what one that cannot be
-// rehearsed may do.
-var reading = regexp.MustCompile(`(?i)(?:redis|server)\.p?call\(\s*['"](\w+)['"]`)
-
-// mainEffect reads from a script's calls what it does to its key; where it does
-// several things, what weighs most: deleting, then taking, then extending.
-func mainEffect(body string) history.Effect {
-	found := map[history.Effect]bool{}
-	for _, m := range reading.FindAllStringSubmatch(body, -1) {
-		switch strings.ToUpper(m[1]) {
-		case "DEL", "UNLINK":
-			found[history.EffectDelete] = true
-		case "SET", "SETNX":
-			found[history.EffectSet] = true
-		case "PEXPIRE", "EXPIRE":
-			found[history.EffectExtend] = true
-		case "GET":
-			found[history.EffectRead] = true
-		}
-	}
-	for _, e := range []history.Effect{history.EffectDelete, history.EffectSet, history.EffectExtend, history.EffectRead} {
-		if found[e] {
-			return e
-		}
-	}
-	return ""
 }

@@ -16,9 +16,6 @@ type Effect struct {
 	// Takes: the key is there after the call, if it was free before. Extends: it has
 	// another time to live, if it was the caller's own. Removes: it is gone then.
 	Takes, Extends, Removes bool
-	// Alters: a key that is there has another value after the call, and none of the above is
-	// known. Whose it is then, a lock's other calls decide.
-	Alters bool
 	// Token is what tells the caller's own key from others': the value, or the field of
 	// a hash; "" if the script does not ask.
 	Token string
@@ -175,7 +172,7 @@ func (r *EffectCache) rehearse(body string, keys, args []string) (d Effect, ok b
 		for i, own := range args {
 			for _, hash := range []bool{false, true} {
 				found := s.changed(key, own, hash, call)
-				if d.Alters = d.Alters || found.Alters; found.Kind() == "" {
+				if found.Kind() == "" {
 					continue
 				}
 				if !found.Plain {
@@ -184,13 +181,11 @@ func (r *EffectCache) rehearse(body string, keys, args []string) (d Effect, ok b
 				return found, true
 			}
 		}
-		found := s.changed(key, another, false, call) // it asks for nothing
-		if d.Alters = d.Alters || found.Alters; found.Kind() != "" {
+		if found := s.changed(key, another, false, call); found.Kind() != "" { // it asks for nothing
 			return found, true
 		}
 	}
-	d.stored = -1
-	return d, true
+	return Effect{stored: -1}, true
 }
 
 // taken tells of a call that has taken a key that was free.
@@ -214,7 +209,8 @@ func (s *sandbox) taken(key string, args []string, answer string, call func() st
 	return d
 }
 
-// changed tells whether a call extends, removes or alters a key that has a value, or a field.
+// changed tells whether a call extends or removes a key that has a value, or a field. Whose a key is that has another
+// value afterwards, the lock's other calls decide.
 func (s *sandbox) changed(key, own string, hash bool, call func() string) Effect {
 	s.clear()
 	s.put(key, own, hash)
@@ -223,7 +219,7 @@ func (s *sandbox) changed(key, own string, hash bool, call func() string) Effect
 		return Effect{}
 	}
 	if value, isHash := s.value(key); s.has(key) && !isHash && value != own {
-		return Effect{Alters: true}
+		return Effect{}
 	}
 	d := Effect{Key: key, yes: answer, Removes: !s.has(key), stored: -1}
 	if !d.Removes {
