@@ -76,12 +76,12 @@ func (c command) does(owns func(key, token string) bool) string {
 }
 
 // done tells from the reply whether the effect took place.
-func (c command) done(r reply) bool {
-	if r.err {
+func (c command) done(r value) bool {
+	if r.failed() {
 		return false
 	}
 	if c.deed != nil {
-		if done, known := c.deed.Done(r.raw); known {
+		if done, known := c.deed.Done(string(r.data)); known {
 			return done
 		}
 	}
@@ -99,7 +99,7 @@ func (c command) done(r reply) bool {
 	case c.Effect == history.EffectRead, c.Name == "GETDEL", c.Name == "GETEX":
 		return !r.null
 	}
-	return r.integer > 0 || r.text == "OK"
+	return r.integer() > 0 || r.text == "OK"
 }
 
 // canonical is the name under which a command, or a deed, is counted and intercepted.
@@ -113,9 +113,8 @@ func canonical(name string) string {
 	return strings.ToUpper(name)
 }
 
-// parseCommand reads one whole RESP command.
-func parseCommand(data []byte, scripts *Scripts) command {
-	args := arguments(data)
+// parseCommand reads a command's words.
+func parseCommand(args []string, scripts *Scripts) command {
 	if len(args) == 0 {
 		return command{}
 	}

@@ -85,10 +85,9 @@ func TestWhatACommandMeans(t *testing.T) {
 		{"INCR fence:k1", command{Name: "INCR", Key: "fence:k1"}},
 		{"EVAL", command{Name: "EVAL"}},
 	} {
-		require.Equal(t, c.want, parseCommand(resp(strings.Fields(c.command)...), NewScripts()), c.command)
+		require.Equal(t, c.want, parseCommand(strings.Fields(c.command), NewScripts()), c.command)
 	}
-	require.Equal(t, command{}, parseCommand([]byte("+OK\r\n"), NewScripts()), "a reply is no command")
-	require.Equal(t, command{}, parseCommand([]byte("*0\r\n"), NewScripts()))
+	require.Equal(t, command{}, parseCommand(nil, NewScripts()))
 }
 
 const compareAndDelete = `if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0`
@@ -96,7 +95,7 @@ const compareAndDelete = `if redis.call('get',KEYS[1])==ARGV[1] then return redi
 func TestWhatAScriptMeans(t *testing.T) {
 	scripts := NewScripts()
 	load := func(body string) string { return redis.NewScript(body).Hash() }
-	eval := func(words ...string) command { return parseCommand(resp(words...), scripts) }
+	eval := func(words ...string) command { return parseCommand(words, scripts) }
 
 	c := eval("EVAL", compareAndDelete, "1", "k1", "a")
 	require.Equal(t, []any{history.EffectDelete, "k1", "a"}, []any{c.Effect, c.Key, c.Token})
@@ -172,7 +171,7 @@ func TestTakingAndExtendingByOneCommand(t *testing.T) {
 		{"GET k", "", ""},
 		{"PING", "", ""},
 	} {
-		got := parseCommand(resp(strings.Fields(c.command)...), NewScripts())
+		got := parseCommand(strings.Fields(c.command), NewScripts())
 		require.Equal(t, []string{c.first, c.then}, []string{got.does(nobody), got.does(mine)}, c.command)
 	}
 }
@@ -206,7 +205,7 @@ func TestWhetherACommandWasDone(t *testing.T) {
 		{"SET k a XX GET", "$-1\r\n", false},
 		{"SET k a GET", "$-1\r\n", true},
 	} {
-		got := parseCommand(resp(strings.Fields(c.command)...), NewScripts()).done(parseReply([]byte(c.reply)))
+		got := parseCommand(strings.Fields(c.command), NewScripts()).done(reply(t, c.reply))
 		require.Equal(t, c.want, got, "%s answered %q", c.command, c.reply)
 	}
 }
@@ -275,14 +274,13 @@ func TestWhatACommandToTheStoreMeans(t *testing.T) {
 		{"EVAL text 9 value:k1", command{Name: "EVAL"}},
 		{"EVAL text many value:k1", command{Name: "EVAL"}},
 	} {
-		got := parseStoreCommand(resp(strings.Fields(c.command)...))
+		got := parseStoreCommand(strings.Fields(c.command))
 		if c.want.Effect == "" {
 			require.Empty(t, got.Effect, c.command)
 			continue
 		}
 		require.Equal(t, c.want, got, c.command)
 	}
-	require.Equal(t, command{}, parseStoreCommand([]byte("+OK\r\n")), "a reply is no command")
 }
 
 // Of what passes on a link to the store, what is done to registers is recorded.

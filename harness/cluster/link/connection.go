@@ -55,12 +55,12 @@ func (c *connection) asked(x *exchange) {
 
 // answered gives the command that a message from the node is the reply to: Redis answers the
 // commands of one connection in order. It is nil if it answers none.
-func (c *connection) answered(data []byte) *exchange {
+func (c *connection) answered(v value) *exchange {
 	if len(c.awaiting) == 0 {
 		return nil
 	}
 	x := c.awaiting[0]
-	is, last := c.answers(data)
+	is, last := c.answers(v)
 	if last {
 		c.awaiting = c.awaiting[1:]
 	}

@@ -29,9 +29,9 @@ type flow struct {
 	dead     bool       // a message was lost here, and with it all that follow but the end of the stream
 }
 
-// message is one RESP value on its way.
+// message is one RESP value on its way, or data that are not read.
 type message struct {
-	data []byte
+	value
 	due  time.Time
 	left time.Time // when it was recorded
 	held bool
@@ -87,18 +87,18 @@ func (f *flow) take(data []byte) {
 	}
 	f.partial = append(f.partial, data...)
 	for {
-		n, err := length(f.partial)
+		v, err := read(f.partial)
 		if err != nil { // not RESP: no business of ours
 			f.raw = true
 			f.pushRaw(f.partial)
 			f.partial = nil
 			return
 		}
-		if n == 0 {
+		if v.data == nil {
 			return // the rest is still to come
 		}
-		m := &message{data: f.partial[:n:n], due: f.arrival()}
-		f.partial = f.partial[n:]
+		m := &message{value: v, due: f.arrival()}
+		f.partial = f.partial[len(v.data):]
 		f.messages++
 		if f.direction == toNode {
 			f.command(m)
@@ -110,7 +110,7 @@ func (f *flow) take(data []byte) {
 
 // pushRaw queues bytes that are not read.
 func (f *flow) pushRaw(data []byte) {
-	f.push(&message{data: bytes.Clone(data), due: f.arrival()})
+	f.push(&message{value: value{data: bytes.Clone(data)}, due: f.arrival()})
 	f.messages++
 }
 
@@ -130,7 +130,7 @@ func (f *flow) arrival() time.Time {
 // command sees a message to the node set out.
 func (f *flow) command(m *message) {
 	l := f.conn.link
-	m.ask = &exchange{command: l.read(m.data)}
+	m.ask = &exchange{command: l.read(m.words())}
 	l.matchEffect(m.ask)
 	f.admit(m, l.match(m.ask, cluster.PartCommand))
 }
@@ -235,14 +235,14 @@ func (f *flow) next() *message {
 }
 
 // recorded records a command, or its reply if there is one.
-func (l *Link) recorded(x *exchange, r *reply) {
+func (l *Link) recorded(x *exchange, r *value) {
 	if !l.records(x.command) {
 		return
 	}
 	e := history.Event{Time: l.cfg.Now(), Process: l.name, Type: history.TypeCommand, Key: x.command.Key,
 		Command: x.command.event(x.serial, l.cfg.Epoch)}
 	if r != nil {
-		e.Type, e.Command.Reply, e.Command.Done = history.TypeReply, shorten(r.text), x.command.done(*r)
+		e.Type, e.Command.Reply, e.Command.Done = history.TypeReply, shorten(r.String()), x.command.done(*r)
 	}
 	l.cfg.Record(e)
 }

@@ -105,16 +105,16 @@ func (l *Link) reached(x *exchange) {
 }
 
 // replied counts and records an answer as it comes from the node.
-func (l *Link) replied(x *exchange, r reply) {
+func (l *Link) replied(x *exchange, r value) {
 	c := &x.command
 	c.resolve(l.cfg.Scripts)
-	if c.digest != "" && (!r.err || r.unknownScript()) {
-		l.cfg.Scripts.answered(l.cfg.Node, c.digest, !r.err)
+	if c.digest != "" && (!r.failed() || r.unknownScript()) {
+		l.cfg.Scripts.answered(l.cfg.Node, c.digest, !r.failed())
 	}
 	if c.flushes {
 		l.cfg.Scripts.forget(l.cfg.Node)
 	}
-	if c.Effect == history.EffectDelete && c.digest == "" && r.integer > 0 && r.integer <= int64(len(c.others)) {
+	if c.Effect == history.EffectDelete && c.digest == "" && r.integer() > 0 && r.integer() <= int64(len(c.others)) {
 		c.unmodelled(append([]string{c.Key}, c.others...))
 	}
 	l.counter(canonical(c.Name)).answered++

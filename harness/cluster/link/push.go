@@ -21,30 +21,22 @@ func subscribes(name string) bool { return strings.HasSuffix(name, "SUBSCRIBE") 
 
 // answers says whether a message from the node answers the command that waits longest, and
 // whether it is the last that does.
-func (c *connection) answers(data []byte) (is, last bool) {
+func (c *connection) answers(v value) (is, last bool) {
 	x := c.awaiting[0]
-	if len(data) == 0 || data[0] == '|' {
+	if v.kind == '|' {
 		return false, false
 	}
 	word := ""
-	if data[0] == '>' || c.subscribed && data[0] == '*' {
-		word = firstWord(data)
+	if len(v.elements) > 0 && (v.kind == '>' || c.subscribed && v.kind == '*') {
+		word = strings.ToLower(v.elements[0].text)
 	}
 	confirms := slices.Contains(confirmations, word)
 	switch {
-	case data[0] != '>' && !confirms && !slices.Contains(messages, word):
+	case v.kind != '>' && !confirms && !slices.Contains(messages, word):
 		return true, true
 	case !confirms || x.command.Name != strings.ToUpper(word):
 		return false, false
 	}
 	x.confirmed++
 	return true, x.confirmed >= x.command.channels
-}
-
-// firstWord is the first element of an array or a push that begins with a string.
-func firstWord(data []byte) string {
-	_, rest, _ := strings.Cut(string(data[:min(len(data), 64)]), "\r\n")
-	_, rest, _ = strings.Cut(rest, "\r\n")
-	word, _, _ := strings.Cut(rest, "\r\n")
-	return strings.ToLower(word)
 }

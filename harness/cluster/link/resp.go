@@ -18,155 +18,132 @@ const maxBulk = 512 << 20
 // flat.
 const maxDepth = 16
 
-// length gives the size in bytes of the first RESP value in b, 0 if it is not
-// whole yet.
-func length(b []byte) (int, error) { return lengthAt(b, 0) }
+// The types of RESP: those that are one line, that have a string behind it, and that have elements.
+const (
+	lines      = "+-:_,#("
+	bulks      = "$=!"
+	aggregates = "*~>%|"
+)
 
-func lengthAt(b []byte, depth int) (int, error) {
+// value is one value of RESP: a command, or what a node says.
+type value struct {
+	kind     byte
+	data     []byte // as it came
+	text     string // its line, or the string behind it
+	null     bool
+	elements []value
+}
+
+// read reads the value at the beginning of b. It has no data if its end is still to come.
+func read(b []byte) (value, error) { return readAt(b, 0) }
+
+func readAt(b []byte, depth int) (v value, err error) {
 	if len(b) == 0 {
-		return 0, nil
+		return v, nil
 	}
-	if depth > maxDepth {
-		return 0, errNotRESP
+	v.kind = b[0]
+	isLine := strings.IndexByte(lines, v.kind) >= 0
+	end := bytes.Index(b, []byte("\r\n"))
+	switch {
+	case depth > maxDepth, !isLine && strings.IndexByte(bulks+aggregates, v.kind) < 0:
+		return v, errNotRESP
+	case end < 0 && !isLine && len(b) > 32: // a length is short
+		return v, errNotRESP
+	case end < 0:
+		return v, nil
 	}
-	line := bytes.Index(b, []byte("\r\n"))
-	if line < 0 {
-		return 0, plausible(b)
+	v.text = string(b[1:end])
+	head := end + len("\r\n")
+	if isLine {
+		v.null, v.data = v.kind == '_', b[:head]
+		return v, nil
 	}
-	head := line + 2
-	switch b[0] {
-	case '+', '-', ':', '_', ',', '#', '(':
-		return head, nil
-	case '$', '=', '!':
-		n, err := number(b[1:line])
-		if err != nil || n < 0 {
-			return head, err
-		}
-		if len(b) < head+n+2 {
-			return 0, nil
-		}
-		return head + n + 2, nil
-	case '*', '~', '>', '%', '|':
-		n, err := number(b[1:line])
-		if err != nil || n < 0 {
-			return head, err
-		}
-		if b[0] == '%' || b[0] == '|' {
-			n *= 2
-		}
-		return elements(b, head, n, depth)
+	n, err := strconv.Atoi(v.text)
+	switch {
+	case err != nil || n < -1 || n > maxBulk:
+		return v, errNotRESP
+	case n < 0:
+		v.null, v.data = true, b[:head]
+		return v, nil
+	case strings.IndexByte(bulks, v.kind) < 0:
+		return v.withElements(b, head, n, depth)
 	}
-	return 0, errNotRESP
+	if whole := head + n + len("\r\n"); len(b) >= whole {
+		v.text, v.data = string(b[head:head+n]), b[:whole]
+	}
+	return v, nil
 }
 
-func elements(b []byte, at, n, depth int) (int, error) {
+// withElements reads n elements, or pairs of them, from a place on.
+func (v value) withElements(b []byte, at, n, depth int) (value, error) {
+	if v.kind == '%' || v.kind == '|' {
+		n *= 2
+	}
+	v.elements = make([]value, 0, min(n, 8))
 	for range n {
-		size, err := lengthAt(b[at:], depth+1)
-		if err != nil || size == 0 {
-			return 0, err
+		element, err := readAt(b[at:], depth+1)
+		if err != nil || element.data == nil {
+			return v, err
 		}
-		at += size
+		v.elements = append(v.elements, element)
+		at += len(element.data)
 	}
-	return at, nil
+	v.data = b[:at]
+	return v, nil
 }
 
-// plausible reports whether an unfinished line can become RESP: a length line
-// is short, and all lines begin with a type.
-func plausible(b []byte) error {
-	if bytes.IndexByte([]byte("+-:_,#($=!*~>%|"), b[0]) < 0 {
-		return errNotRESP
+// words are those of a command, which is an array of strings; of anything else, none.
+func (v value) words() []string {
+	if v.kind != '*' {
+		return nil
 	}
-	if bytes.IndexByte([]byte("$=!*~>%|"), b[0]) >= 0 && len(b) > 32 {
-		return errNotRESP
+	words := make([]string, 0, len(v.elements))
+	for _, e := range v.elements {
+		if e.kind != '$' || e.null {
+			break
+		}
+		words = append(words, e.text)
 	}
-	return nil
-}
-
-func number(b []byte) (int, error) {
-	n, err := strconv.Atoi(string(b))
-	if err != nil || n < -1 || n > maxBulk {
-		return 0, errNotRESP
-	}
-	return n, nil
+	return words
 }
 
 // ReadCommand reads the command at the beginning of data, and gives its size, 0 if its end is still to come.
 func ReadCommand(data []byte) (words []string, size int, err error) {
-	size, err = length(data)
-	if err != nil || size == 0 {
+	v, err := read(data)
+	if err != nil || v.data == nil {
 		return nil, 0, err
 	}
-	if words = arguments(data[:size]); len(words) == 0 {
+	if words = v.words(); len(words) == 0 {
 		return nil, 0, errors.New("an empty command")
 	}
-	return words, size, nil
+	return words, len(v.data), nil
 }
 
-// arguments reads a whole command: an array of bulk strings. Anything else has
-// no arguments.
-func arguments(b []byte) []string {
-	if len(b) == 0 || b[0] != '*' {
-		return nil
-	}
-	rest := string(b)
-	_, rest, _ = strings.Cut(rest, "\r\n")
-	args := make([]string, 0, 8)
-	for strings.HasPrefix(rest, "$") {
-		head, tail, _ := strings.Cut(rest[1:], "\r\n")
-		n, err := strconv.Atoi(head)
-		if err != nil || n < 0 || len(tail) < n+len("\r\n") {
-			return args
-		}
-		args, rest = append(args, tail[:n]), tail[n+len("\r\n"):]
-	}
-	return args
-}
-
-// reply is an answer as far as a lock's command has one.
-type reply struct {
-	text    string // as a reader would write it: OK, nil, 1, error: ...
-	integer int64
-	null    bool
-	err     bool
-	raw     string // in RESP
-}
+func (v value) failed() bool { return v.kind == '-' || v.kind == '!' }
 
 // unknownScript: the node does not have the script that was named.
-func (r reply) unknownScript() bool { return r.err && strings.HasPrefix(r.text, "error: NOSCRIPT") }
+func (v value) unknownScript() bool { return v.failed() && strings.HasPrefix(v.text, "NOSCRIPT") }
 
-func parseReply(b []byte) reply {
-	r := readReply(b)
-	r.raw = string(b[:min(len(b), mostRaw)])
-	return r
+// integer is the number that it is, 0 if it is none.
+func (v value) integer() int64 {
+	if v.kind != ':' {
+		return 0
+	}
+	n, _ := strconv.ParseInt(v.text, 10, 64)
+	return n
 }
 
-// mostRaw is how much of a reply is compared with others.
-const mostRaw = 256
-
-func readReply(b []byte) reply {
-	line := bytes.Index(b, []byte("\r\n"))
-	if line < 1 {
-		return reply{}
+// String is a reply as a reader would write it: OK, nil, 1, error: ...
+func (v value) String() string {
+	switch {
+	case v.null:
+		return "nil"
+	case v.failed():
+		return "error: " + v.text
+	case v.kind == '*':
+		return "array of " + v.text
 	}
-	head := string(b[1:line])
-	switch b[0] {
-	case '-', '!':
-		return reply{text: "error: " + head, err: true}
-	case ':':
-		n, _ := strconv.ParseInt(head, 10, 64)
-		return reply{text: head, integer: n}
-	case '_':
-		return reply{text: "nil", null: true}
-	case '$', '*':
-		if head == "-1" {
-			return reply{text: "nil", null: true}
-		}
-		if b[0] == '$' {
-			return reply{text: string(b[line+2 : len(b)-2])}
-		}
-		return reply{text: "array of " + head}
-	}
-	return reply{text: head}
+	return v.text
 }
 
 // shorten keeps a reply's text readable and within 64 bytes.

@@ -9,51 +9,47 @@ import (
 	"example.org/lockproof/internal/input/inputtest"
 )
 
-func TestLength(t *testing.T) {
-	for _, c := range []struct {
-		in   string
-		want int // 0: not whole yet
-	}{
-		{"", 0}, {"+", 0}, {"+OK", 0}, {"+OK\r", 0}, {"+OK\r\n", 5}, {"+OK\r\n:1\r\n", 5},
-		{"-ERR no\r\n", 9}, {":-1\r\n", 5}, {"_\r\n", 3}, {"#t\r\n", 4}, {",1.5\r\n", 6}, {"(123\r\n", 6},
-		{"$-1\r\n", 5}, {"$0\r\n\r\n", 6}, {"$3\r\nabc\r\n", 9}, {"$3\r\nabc\r", 0}, {"$3\r\n", 0}, {"$3", 0},
-		{"$2\r\n\r\n\r\n", 8}, // a string may hold a line's end
-		{"=7\r\ntxt:abc\r\n", 13}, {"!3\r\nERR\r\n", 9},
-		{"*-1\r\n", 5}, {"*0\r\n", 4}, {"*2\r\n:1\r\n:2\r\n", 12}, {"*2\r\n:1\r\n", 0}, {"*1\r\n*1\r\n$1\r\na\r\n", 15},
-		{"%1\r\n+a\r\n:1\r\n", 12}, {"%1\r\n+a\r\n", 0}, {"~1\r\n:1\r\n", 8}, {">1\r\n+x\r\n", 8},
+// TestRead_IsWholeWithItsLastByte: what is behind a value is none of its own.
+func TestRead_IsWholeWithItsLastByte(t *testing.T) {
+	for _, whole := range []string{
+		"+OK\r\n", "-ERR no\r\n", ":-1\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123\r\n", "$-1\r\n", "$0\r\n\r\n", "$3\r\nabc\r\n",
+		"$2\r\n\r\n\r\n", // a string may hold a line's end
+		"=7\r\ntxt:abc\r\n", "!3\r\nERR\r\n", "*-1\r\n", "*0\r\n", "*2\r\n:1\r\n:2\r\n", "*1\r\n*1\r\n$1\r\na\r\n",
+		"%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n", ">1\r\n+x\r\n", "|1\r\n+a\r\n:1\r\n",
 	} {
-		n, err := length([]byte(c.in))
-		require.NoError(t, err, "%q", c.in)
-		require.Equal(t, c.want, n, "%q", c.in)
+		for n := range whole {
+			v, err := read([]byte(whole[:n]))
+			require.NoError(t, err, "%q", whole[:n])
+			require.Nil(t, v.data, "%q", whole[:n])
+		}
+		v, err := read([]byte(whole + "*1"))
+		require.NoError(t, err)
+		require.Equal(t, whole, string(v.data))
 	}
 	for _, in := range []string{
 		"PING\r\n", "x", "$x\r\n", "$-2\r\n", "$\r\n", "*1x\r\n", "$536870913\r\n", "*99999999999999999999\r\n",
 		"$" + strings.Repeat("1", 40), strings.Repeat("*1\r\n", maxDepth+2), "*1\r\nGET\r\n",
 	} {
-		_, err := length([]byte(in))
+		_, err := read([]byte(in))
 		require.ErrorIs(t, err, errNotRESP, "%q", in)
 	}
 }
 
-func TestParseReply(t *testing.T) {
-	for in, want := range map[string]reply{
-		"+OK\r\n":             {text: "OK"},
-		":2\r\n":              {text: "2", integer: 2},
-		":-2\r\n":             {text: "-2", integer: -2},
-		"$3\r\nabc\r\n":       {text: "abc"},
-		"$0\r\n\r\n":          {text: ""},
-		"$-1\r\n":             {text: "nil", null: true},
-		"*-1\r\n":             {text: "nil", null: true},
-		"_\r\n":               {text: "nil", null: true},
-		"-ERR no\r\n":         {text: "error: ERR no", err: true},
-		"*2\r\n:1\r\n:2\r\n":  {text: "array of 2"},
-		"#t\r\n":              {text: "t"},
-		"-NOSCRIPT no such\r": {},
-		"":                    {},
+func TestValue_String(t *testing.T) {
+	for in, want := range map[string]string{
+		"+OK\r\n": "OK", ":2\r\n": "2", "$3\r\nabc\r\n": "abc", "$0\r\n\r\n": "", "$-1\r\n": "nil", "*-1\r\n": "nil", "_\r\n": "nil",
+		"-ERR no\r\n": "error: ERR no", "!3\r\nERR\r\n": "error: ERR", "*2\r\n:1\r\n:2\r\n": "array of 2", "#t\r\n": "t",
 	} {
-		want.raw = in
-		require.Equal(t, want, parseReply([]byte(in)), "%q", in)
+		require.Equal(t, want, reply(t, in).String(), "%q", in)
 	}
+}
+
+// reply reads what a node says.
+func reply(t *testing.T, text string) value {
+	v, err := read([]byte(text))
+	require.NoError(t, err)
+	require.NotNil(t, v.data, "%q", text)
+	return v
 }
 
 func TestShorten_CutsNoCharacterInTwo(t *testing.T) {
@@ -74,21 +70,20 @@ func FuzzRESP(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var n int
+		var v value
 		var err error
-		inputtest.Bounded(t, len(b), func() { n, err = length(b) })
-		if err != nil || n == 0 {
+		inputtest.Bounded(t, len(b), func() { v, err = read(b) })
+		if err != nil || v.data == nil {
 			return
 		}
-		require.Positive(t, n)
-		require.LessOrEqual(t, n, len(b))
-		again, err := length(b[:n])
+		n := len(v.data)
+		require.Equal(t, b[:n], v.data)
+		again, err := read(b[:n])
 		require.NoError(t, err)
-		require.Equal(t, n, again)
-		less, err := length(b[:n-1])
-		require.True(t, less == 0 && err == nil, "%q is whole already without its last byte", b[:n])
-		arguments(b[:n])
-		parseReply(b[:n])
-		parseCommand(b[:n], NewScripts())
+		require.Equal(t, v, again)
+		less, err := read(b[:n-1])
+		require.True(t, less.data == nil && err == nil, "%q is whole already without its last byte", b[:n])
+		_ = v.String()
+		parseCommand(v.words(), NewScripts())
 	})
 }

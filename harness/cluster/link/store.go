@@ -7,18 +7,17 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// read reads one whole RESP command for what it means at the link's other end.
-func (l *Link) read(data []byte) command {
+// read reads a command's words for what it means at the link's other end.
+func (l *Link) read(words []string) command {
 	if l.cfg.Node == history.StoreName {
-		return parseStoreCommand(data)
+		return parseStoreCommand(words)
 	}
-	return parseCommand(data, l.cfg.Scripts)
+	return parseCommand(words, l.cfg.Scripts)
 }
 
 // parseStoreCommand reads a command to the store that the lock guards: what it does to
 // a register, as docs/client-protocol.md has it ("The store"). All else means nothing.
-func parseStoreCommand(data []byte) command {
-	args := arguments(data)
+func parseStoreCommand(args []string) command {
 	if len(args) == 0 {
 		return command{}
 	}

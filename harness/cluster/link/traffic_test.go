@@ -284,15 +284,15 @@ func TestTransaction_DiscardForgetsWhatWasQueued(t *testing.T) {
 	asks := func(name string) *exchange { return &exchange{command: command{Name: name}} }
 	c := &connection{}
 	queue := func(name string) {
-		_, later := c.answersQueued(asks(name), []byte("+QUEUED\r\n"))
+		_, later := c.answersQueued(asks(name), reply(t, "+QUEUED\r\n"))
 		require.True(t, later)
 	}
 	queue("SET")
-	gone, _ := c.answersQueued(asks("DISCARD"), []byte("+OK\r\n"))
+	gone, _ := c.answersQueued(asks("DISCARD"), reply(t, "+OK\r\n"))
 	require.Len(t, gone, 1)
-	require.True(t, gone[0].err, "it was not carried out")
+	require.True(t, gone[0].failed(), "it was not carried out")
 	queue("DEL")
-	done, _ := c.answersQueued(asks("EXEC"), []byte("*1\r\n:1\r\n"))
+	done, _ := c.answersQueued(asks("EXEC"), reply(t, "*1\r\n:1\r\n"))
 	require.Len(t, done, 1)
 	require.Equal(t, "DEL", done[0].command.Name)
 }
