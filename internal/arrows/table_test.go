@@ -59,7 +59,7 @@ var table = []allowed{
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
 		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history"},
-	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/history"},
+	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/cluster/script harness/history"},
 	{"harness/cluster/realcluster", "harness/client harness/cluster harness/cluster/network harness/cluster/process" +
 		" harness/cluster/realtime harness/cluster/server harness/history"},
 	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process harness/cluster/realcluster" +

@@ -15,7 +15,7 @@ import (
 // banished are identifiers that strangers had to translate, each with what the code
 // calls the thing instead (docs/glossary.md: one word, one meaning).
 var banished = map[string]string{
-	"neighbour": "otherTenant", "rouse": "scheduleExecutor", "rehearsal": "a cached effect", "Rehearsals": "EffectCache",
+	"neighbour": "otherTenant", "rouse": "scheduleExecutor", "rehearsal": "a cached effect", "Rehearsals": "Scripts",
 	"natively": "builtinEffects", "workOff": "run", "oneThing": "checkSingleField", "Conduct": "ProtocolChecker",
 	"lastWords": "crashLog", "culprit": "topFrame", "talked": "flush", "LastWord": "LastEventTime",
 	"unbounded": "defaultTimeouts", "Lenient": "AllowBetter", "errUnmet": "errPrecondition", "ReasonUnmet": "ReasonPreconditionFailed",

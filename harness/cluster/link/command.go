@@ -114,7 +114,7 @@ func canonical(name string) string {
 }
 
 // parseCommand reads a command's words.
-func parseCommand(args []string, scripts *Scripts) command {
+func parseCommand(args []string, scripts *script.Scripts) command {
 	if len(args) == 0 {
 		return command{}
 	}
@@ -155,7 +155,7 @@ func parseCommand(args []string, scripts *Scripts) command {
 	case "SCRIPT":
 		switch strings.ToUpper(at(args, 0)) {
 		case "LOAD":
-			c.digest = scripts.learn(at(args, 1))
+			c.digest = scripts.Learn(at(args, 1))
 		case "FLUSH":
 			c.flushes = true
 		}
@@ -240,7 +240,7 @@ func (c *command) deleteOwn(args []string) {
 }
 
 // script reads EVAL script numkeys key ... argument ...
-func (c *command) script(args []string, scripts *Scripts) {
+func (c *command) script(args []string, scripts *script.Scripts) {
 	n, err := strconv.Atoi(at(args, 1))
 	if err != nil || n < 0 || n > len(args)-2 {
 		return
@@ -254,7 +254,7 @@ func (c *command) script(args []string, scripts *Scripts) {
 	c.digest, c.keys, c.args = strings.ToLower(at(args, 0)), args[2:2+n], args[2+n:]
 	c.Key, c.Token = c.keys[0], at(c.args, 0)
 	if c.Name == "EVAL" {
-		c.digest = scripts.learn(at(args, 0))
+		c.digest = scripts.Learn(at(args, 0))
 	}
 	c.unknown = true // until it is resolved
 	c.resolve(scripts)
@@ -263,16 +263,16 @@ func (c *command) script(args []string, scripts *Scripts) {
 // resolve finds out what a script does. A client may name one whose text
 // another sends to the node in the meantime, so it is asked again when the
 // command is handed to the node, and when the node has answered.
-func (c *command) resolve(scripts *Scripts) {
+func (c *command) resolve(scripts *script.Scripts) {
 	if len(c.keys) == 0 || c.deed != nil || strings.HasPrefix(c.Key, history.FencePrefix) {
 		return
 	}
 	c.others = c.keysBeside(c.Key)
-	body := scripts.text(c.digest)
+	body := scripts.Text(c.digest)
 	if body == "" {
 		return
 	}
-	deed, ok := scripts.rehearsals.Of(body, c.keys, c.args)
+	deed, ok := scripts.Of(body, c.keys, c.args)
 	if !ok || deed.Kind() == "" {
 		c.unknown = mayChangeKeys(body)
 		return

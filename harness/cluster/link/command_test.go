@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/redlock/server"
@@ -85,15 +86,15 @@ func TestWhatACommandMeans(t *testing.T) {
 		{"INCR fence:k1", command{Name: "INCR", Key: "fence:k1"}},
 		{"EVAL", command{Name: "EVAL"}},
 	} {
-		require.Equal(t, c.want, parseCommand(strings.Fields(c.command), NewScripts()), c.command)
+		require.Equal(t, c.want, parseCommand(strings.Fields(c.command), script.New()), c.command)
 	}
-	require.Equal(t, command{}, parseCommand(nil, NewScripts()))
+	require.Equal(t, command{}, parseCommand(nil, script.New()))
 }
 
 const compareAndDelete = `if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0`
 
 func TestWhatAScriptMeans(t *testing.T) {
-	scripts := NewScripts()
+	scripts := script.New()
 	load := func(body string) string { return redis.NewScript(body).Hash() }
 	eval := func(words ...string) command { return parseCommand(words, scripts) }
 
@@ -171,7 +172,7 @@ func TestTakingAndExtendingByOneCommand(t *testing.T) {
 		{"GET k", "", ""},
 		{"PING", "", ""},
 	} {
-		got := parseCommand(strings.Fields(c.command), NewScripts())
+		got := parseCommand(strings.Fields(c.command), script.New())
 		require.Equal(t, []string{c.first, c.then}, []string{got.does(nobody), got.does(mine)}, c.command)
 	}
 }
@@ -205,7 +206,7 @@ func TestWhetherACommandWasDone(t *testing.T) {
 		{"SET k a XX GET", "$-1\r\n", false},
 		{"SET k a GET", "$-1\r\n", true},
 	} {
-		got := parseCommand(strings.Fields(c.command), NewScripts()).done(reply(t, c.reply))
+		got := parseCommand(strings.Fields(c.command), script.New()).done(reply(t, c.reply))
 		require.Equal(t, c.want, got, "%s answered %q", c.command, c.reply)
 	}
 }

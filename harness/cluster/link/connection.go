@@ -76,7 +76,7 @@ func (c *connection) over(direction int) {
 	if direction == toNode {
 		c.clientClosed = true
 	} else if !c.clientClosed {
-		c.link.cfg.Scripts.forget(c.link.cfg.Node)
+		c.link.cfg.Scripts.Forget(c.link.cfg.Node)
 	}
 }
 

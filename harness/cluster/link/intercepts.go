@@ -81,7 +81,7 @@ func (l *Link) match(x *exchange, part cluster.Part) *intercept {
 func (l *Link) matchEffect(x *exchange) {
 	x.placed = l.placed
 	c := &x.command
-	if c.Name != "EVALSHA" || l.cfg.Scripts.knows(l.cfg.Node, c.digest) {
+	if c.Name != "EVALSHA" || l.cfg.Scripts.Knows(l.cfg.Node, c.digest) {
 		x.deed = c.does(l.owns)
 	}
 }
@@ -109,10 +109,10 @@ func (l *Link) replied(x *exchange, r value) {
 	c := &x.command
 	c.resolve(l.cfg.Scripts)
 	if c.digest != "" && (!r.failed() || r.unknownScript()) {
-		l.cfg.Scripts.answered(l.cfg.Node, c.digest, !r.failed())
+		l.cfg.Scripts.Answered(l.cfg.Node, c.digest, !r.failed())
 	}
 	if c.flushes {
-		l.cfg.Scripts.forget(l.cfg.Node)
+		l.cfg.Scripts.Forget(l.cfg.Node)
 	}
 	if c.Effect == history.EffectDelete && c.digest == "" && r.integer() > 0 && r.integer() <= int64(len(c.others)) {
 		c.unmodelled(append([]string{c.Key}, c.others...))

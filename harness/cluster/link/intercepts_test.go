@@ -59,14 +59,14 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.Equal(t, []error{nil, nil, nil}, deeds(ctx, r.redis))
-		r.link.cfg.Scripts.answered("n2", releases.Hash(), true)
+		r.link.cfg.Scripts.Answered("n2", releases.Hash(), true)
 		other := redis.NewClient(&redis.Options{Dialer: r.redis.Options().Dialer, Protocol: 2, DisableIdentity: true, MaxRetries: -1,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 		require.NoError(t, takes.Run(ctx, r.redis, []string{"k"}, "a", "900").Err())
 		require.NoError(t, other.ScriptFlush(ctx).Err())
-		require.False(t, r.link.cfg.Scripts.knows("n1", releases.Hash()))
-		require.True(t, r.link.cfg.Scripts.knows("n2", releases.Hash()), "another node still has it")
-		r.link.cfg.Scripts.answered("n1", releases.Hash(), true) // as after a restart that nobody has seen
+		require.False(t, r.link.cfg.Scripts.Knows("n1", releases.Hash()))
+		require.True(t, r.link.cfg.Scripts.Knows("n2", releases.Hash()), "another node still has it")
+		r.link.cfg.Scripts.Answered("n1", releases.Hash(), true) // as after a restart that nobody has seen
 
 		met, err := r.link.Intercept(cluster.Intercept{Command: cluster.Release, Part: cluster.PartCommand, Action: cluster.Hold, Times: 1})
 		require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestAServerThatIsGoneMayForget(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.Equal(t, []error{nil, nil, nil}, deeds(ctx, r.redis))
-		knows := func() bool { return r.link.cfg.Scripts.knows("n1", releases.Hash()) }
+		knows := func() bool { return r.link.cfg.Scripts.Knows("n1", releases.Hash()) }
 		require.True(t, knows())
 		conn, server := Pipe(r.scheduler, scheduler.Key{})
 		near, far := Pipe(r.scheduler, scheduler.Key{})

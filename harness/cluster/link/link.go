@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 )
@@ -23,7 +24,7 @@ type Config struct {
 	// of the message on that connection, both from 0; nil: no time of its own.
 	Travel func(toNode bool, connection, message int) time.Duration
 	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
-	Scripts *Scripts
+	Scripts *script.Scripts
 	// Direct: its connections are in memory, the ends of a Pipe each, and go without
 	// toxiproxy: the link does its faults itself, and this scheduler lets messages
 	// arrive; nil: with it.
@@ -64,7 +65,7 @@ type count struct{ received, answered int }
 // New makes a link without connections.
 func New(cfg Config) *Link {
 	if cfg.Scripts == nil {
-		cfg.Scripts = NewScripts()
+		cfg.Scripts = script.New()
 	}
 	l := &Link{
 		cfg:    cfg,

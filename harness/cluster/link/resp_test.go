@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/internal/input/inputtest"
 )
 
@@ -84,6 +85,6 @@ func FuzzRESP(f *testing.F) {
 		less, err := read(b[:n-1])
 		require.True(t, less.data == nil && err == nil, "%q is whole already without its last byte", b[:n])
 		_ = v.String()
-		parseCommand(v.words(), NewScripts())
+		parseCommand(v.words(), script.New())
 	})
 }

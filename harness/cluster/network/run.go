@@ -8,6 +8,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/history"
 )
 
@@ -92,7 +93,7 @@ func CheckDelay(d time.Duration) error {
 
 // links lists what links there are to be.
 func (r Run) links() []link.Config {
-	scripts := link.NewScripts()
+	scripts := script.New()
 	var wanted []link.Config
 	for _, client := range r.Clients {
 		for _, name := range slices.Sorted(maps.Keys(r.Servers)) {

@@ -1,8 +1,6 @@
 package script
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/alicebob/miniredis/v2"
@@ -23,10 +21,4 @@ func NewServer() *miniredis.Miniredis {
 	}
 	c.Close()
 	return m
-}
-
-// Digest is the name of a script in EVALSHA.
-func Digest(text string) string {
-	sum := sha1.Sum([]byte(text))
-	return hex.EncodeToString(sum[:])
 }

@@ -13,6 +13,7 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
+	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 )
@@ -88,7 +89,7 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 func (c *Cluster) connect(servers []string) {
 	total := len(c.cfg.Clients)*len(servers) + len(c.cfg.Replicas)
 	orders := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(total)
-	scripts := link.NewScripts()
+	scripts := script.New()
 	join := func(client, name string, opaque bool) {
 		order := orders[len(c.paths)]
 		t := newTravel(mix(c.cfg.Seed, client, name), c.cfg.Delay, c.cfg.Grid)
