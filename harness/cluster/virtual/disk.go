@@ -33,13 +33,11 @@ type record struct {
 // clusters with real servers show those. replication_test.go holds the model
 // against redis-server.
 type disk struct {
-	setting cluster.Persistence
-	synced  map[string]record // survives everything
-
-	// Written since: an acknowledged change of each key, nil for its removal.
-	pending      map[string]*record
-	pendingBytes int64 // the length of those writes in RESP, as an AOF holds them
-	pendingAt    int64 // when the last of them was made, on the true clock
+	setting  cluster.Persistence
+	keys     map[string]record // as the last command left them
+	synced   map[string]record // those that survive everything
+	unsynced int64             // the length in RESP, as an AOF holds them, of the writes that do not
+	wroteAt  int64             // when the last write was made, on the true clock
 
 	started int64 // when the server started, on the true clock
 	// written is how many writes were made, and synchronous how many of them were on the
@@ -68,7 +66,7 @@ var savePoints = []struct {
 }{{time.Hour, 1}, {5 * time.Minute, 100}, {time.Minute, 10_000}}
 
 func newDisk(setting cluster.Persistence) *disk {
-	return &disk{setting: setting, synced: map[string]record{}, pending: map[string]*record{}}
+	return &disk{setting: setting, keys: map[string]record{}, synced: map[string]record{}}
 }
 
 // start says that a server began to use the disk.
@@ -79,8 +77,13 @@ func (d *disk) start(now int64) {
 // write notes that a key got a value, or none (nil), at a time of the true
 // clock. settle has been called for that time.
 func (d *disk) write(now int64, key string, r *record) {
-	d.pending[key], d.pendingAt = r, now
-	d.pendingBytes += respLength(key, r)
+	if r == nil {
+		delete(d.keys, key)
+	} else {
+		d.keys[key] = *r
+	}
+	d.wroteAt = now
+	d.unsynced += respLength(key, r)
 	d.dirty++
 	d.written++
 	if d.setting == cluster.PersistAlways {
@@ -91,7 +94,7 @@ func (d *disk) write(now int64, key string, r *record) {
 // rewritten notes that a key was given the value that it had, which an AOF holds again.
 func (d *disk) rewritten(now int64) {
 	d.written++
-	d.pendingAt = now
+	d.wroteAt = now
 	if d.setting == cluster.PersistAlways {
 		d.sync()
 	}
@@ -109,12 +112,12 @@ func (d *disk) expired(now int64, key string) {
 func (d *disk) settle(now int64) {
 	switch d.setting {
 	case cluster.PersistEverysec:
-		if d.lastTick(now) >= d.pendingAt {
+		if d.lastTick(now) >= d.wroteAt {
 			d.sync()
 		}
 	case cluster.PersistRDB:
 		for _, p := range savePoints {
-			due := max(d.saved+int64(p.after), d.pendingAt)
+			due := max(d.saved+int64(p.after), d.wroteAt)
 			if d.dirty >= p.changes && now > due {
 				d.save(due)
 			}
@@ -145,14 +148,9 @@ func (d *disk) appends() bool { return !d.loadsSnapshot() }
 // sync makes everything written so far survive.
 func (d *disk) sync() {
 	d.synchronous = d.written
-	for key, r := range d.pending {
-		if r == nil {
-			delete(d.synced, key)
-		} else {
-			d.synced[key] = *r
-		}
+	if d.unsynced > 0 {
+		d.synced, d.unsynced = maps.Clone(d.keys), 0
 	}
-	d.forget()
 }
 
 // save is sync for RDB.
@@ -169,10 +167,8 @@ func (d *disk) loadsSnapshot() bool {
 	return d.setting == cluster.PersistNone || d.setting == cluster.PersistRDB
 }
 
-func (d *disk) forget() {
-	clear(d.pending)
-	d.pendingBytes = 0
-}
+// forget leaves what survives everything.
+func (d *disk) forget() { d.keys, d.unsynced = maps.Clone(d.synced), 0 }
 
 // flushed says that FLUSHALL ran: a server with save points saves at once.
 func (d *disk) flushed(now int64) {
@@ -192,7 +188,7 @@ func (d *disk) dumped(now int64) {
 // replaced says that a replica took over a copy: it keeps the file that it was sent, or
 // rewrites its AOF from it, which the model takes for done at once.
 func (d *disk) replaced(now int64, keys map[string]record) {
-	d.synced = maps.Clone(keys)
+	d.synced = keys
 	d.forget()
 	d.save(now)
 }
@@ -217,22 +213,9 @@ func (d *disk) shutdown(now int64) {
 // powerLoss ends the server and its machine, and says how many bytes of writes
 // it forgot.
 func (d *disk) powerLoss() (lost int64) {
-	lost = d.pendingBytes
+	lost = d.unsynced
 	d.forget()
 	return lost
-}
-
-// load is what a server finds when it starts.
-func (d *disk) load() map[string]record {
-	found := maps.Clone(d.synced)
-	for key, r := range d.pending {
-		if r == nil {
-			delete(found, key)
-		} else {
-			found[key] = *r
-		}
-	}
-	return found
 }
 
 // respLength is the length of a write as an AOF holds it: SET key value, with

@@ -39,9 +39,8 @@ func write(d *disk, now int64, key string) {
 
 // kept names the test's keys that a server would find.
 func kept(d *disk) (names string) {
-	found := d.load()
 	for _, key := range []string{"early", "late"} {
-		if _, ok := found[key]; ok && names != "" {
+		if _, ok := d.keys[key]; ok && names != "" {
 			names += " " + key
 		} else if ok {
 			names = key

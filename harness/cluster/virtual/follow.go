@@ -152,7 +152,7 @@ func (r *replication) acknowledge() {
 
 // keep notes up to where the replica has everything on its disk.
 func (r *replication) keep() {
-	if len(r.node.disk.pending) == 0 {
+	if r.node.disk.unsynced == 0 {
 		r.kept = r.offset
 	}
 }
@@ -162,27 +162,25 @@ func (r *replication) apply(key string, is *record) {
 	n := r.node
 	n.disk.write(n.now(), key, is)
 	if is == nil {
-		delete(n.keys, key)
 		n.server.Del(key)
 		return
 	}
-	n.keys[key] = *is
 	n.show(key, *is)
 }
 
 // take replaces everything with a copy.
 func (r *replication) take(copied []string) {
 	n := r.node
-	for key := range n.keys {
+	for key := range n.disk.keys {
 		n.server.Del(key)
 	}
-	clear(n.keys)
+	keys := map[string]record{}
 	for i := 0; i+2 < len(copied); i += 3 {
 		is := readRecord(copied[i+1], copied[i+2])
-		n.keys[copied[i]] = is
+		keys[copied[i]] = is
 		n.show(copied[i], is)
 	}
-	n.disk.replaced(n.now(), n.keys)
+	n.disk.replaced(n.now(), keys)
 }
 
 // show lets miniredis have a key. One whose time has come by a replica's clock is not to be

@@ -60,8 +60,8 @@ func (r *replication) attach(k *conn, id, place string) {
 	}
 	k.Write(encode([]string{fullResync, r.id, strconv.FormatInt(r.offset, 10)}))
 	copied := []string{theCopy}
-	for _, key := range sortedKeys(r.node.keys) {
-		is := r.node.keys[key]
+	for _, key := range sortedKeys(r.node.disk.keys) {
+		is := r.node.disk.keys[key]
 		copied = append(copied, key, is.value, is.expiry())
 	}
 	a.copied = encode(copied)

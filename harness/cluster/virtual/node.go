@@ -39,7 +39,6 @@ type Node struct {
 	server            *miniredis.Miniredis // nil while the node is down
 	reading           int64                // of the wall clock, as miniredis knows it
 	booted            int64                // reading of the wall clock when the server started
-	keys              map[string]record    // as the last command left them
 	starts            int
 	runID             string
 	paused            bool
@@ -86,18 +85,17 @@ func (n *Node) start() {
 	}
 	n.reading = n.clock.at(now)
 	n.booted = n.reading
-	n.keys = n.disk.load()
 	n.expire(now)
-	n.boot(n.keys)
+	n.boot()
 }
 
-// boot takes a miniredis and gives it these keys. The caller holds the lock.
-func (n *Node) boot(keys map[string]record) {
+// boot takes a miniredis and gives it the disk's keys. The caller holds the lock.
+func (n *Node) boot() {
 	m := script.NewServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
 	n.server = m
-	for key, r := range keys {
+	for key, r := range n.disk.keys {
 		n.show(key, r)
 	}
 }
@@ -119,7 +117,7 @@ func (n *Node) advance() {
 	n.reading = reading
 	n.expire(now)
 	if back && n.rep.replica() { // what has been hidden may be seen again
-		for key, r := range n.keys {
+		for key, r := range n.disk.keys {
 			n.show(key, r)
 		}
 	}
@@ -130,9 +128,8 @@ func (n *Node) expire(now int64) {
 	if n.rep.replica() {
 		return
 	}
-	for key, r := range n.keys {
+	for key, r := range n.disk.keys {
 		if r.expires && r.when <= n.reading {
-			delete(n.keys, key)
 			n.disk.expired(now, key)
 			n.rep.feedKey(key, nil)
 		}
@@ -161,23 +158,22 @@ func (n *Node) record(key string) (r record, there bool) {
 
 // journal writes what a command has made of every key, to the disk and to the replicas.
 func (n *Node) journal() {
-	left := make(map[string]record, len(n.keys))
+	left := map[string]bool{}
 	for _, key := range n.server.Keys() { // sorted
 		r, there := n.record(key)
 		if !there {
 			continue
 		}
-		left[key] = r
-		if old, ok := n.keys[key]; !ok || old != r {
+		left[key] = true
+		if old, ok := n.disk.keys[key]; !ok || old != r {
 			n.changed(key, &r)
 		}
 	}
-	for _, key := range sortedKeys(n.keys) {
-		if _, ok := left[key]; !ok {
+	for _, key := range sortedKeys(n.disk.keys) {
+		if !left[key] {
 			n.changed(key, nil)
 		}
 	}
-	n.keys = left
 }
 
 // Look reads the node's lock keys as they are at this instant.
@@ -188,8 +184,8 @@ func (n *Node) Look(context.Context) (history.Node, error) {
 		return history.Node{}, nil
 	}
 	n.advance()
-	keys := make(map[string]history.KeyState, len(n.keys))
-	for key, r := range n.keys {
+	keys := make(map[string]history.KeyState, len(n.disk.keys))
+	for key, r := range n.disk.keys {
 		if strings.HasPrefix(key, history.FencePrefix) || r.expires && r.when <= n.reading {
 			continue
 		}

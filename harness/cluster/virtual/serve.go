@@ -238,7 +238,7 @@ func (n *Node) noteWritten(k *conn, offset, written int64) {
 // to it; so no connection outlives it, but the one that gave the command gets
 // its answer first.
 func (n *Node) replace(last *conn) {
-	n.boot(n.keys)
+	n.boot()
 	n.queue = nil
 	for k := range n.conns {
 		delete(n.conns, k)
