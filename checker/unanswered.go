@@ -2,6 +2,8 @@ package checker
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -89,7 +91,7 @@ func (t *timeline) refused(refusal keyCommand, p place) {
 // client that lives on it has to be named, and late.
 func (t *timeline) shownBy(refusal, c keyCommand, p place) bool {
 	named := refusal.Reply == c.Token
-	if c.Effect == history.EffectDelete || c.time >= refusal.time || !named && refusal.Reply != "nil" {
+	if c.Effect == history.EffectDelete || c.time >= refusal.time || !named && !t.namesNobody(refusal, p) {
 		return false
 	}
 	if c.Effect == history.EffectExtend { // is there a key that it can have prolonged?
@@ -99,6 +101,16 @@ func (t *timeline) shownBy(refusal, c keyCommand, p place) bool {
 	}
 	_, killed := t.record.kills.first(c.client, 0)
 	return killed || t.record.heldTooLong(c.client, p.node, c.time) || named && t.late(c, p, refusal.time)
+}
+
+// namesNobody reports whether a refusal leaves open whose the key is: nil, or a script's number that is nobody's token.
+func (t *timeline) namesNobody(refusal keyCommand, p place) bool {
+	if refusal.Reply == "nil" {
+		return true
+	}
+	_, err := strconv.ParseInt(refusal.Reply, 10, 64)
+	return err == nil && strings.HasPrefix(refusal.Name, "EVAL") && t.owner(refusal.Reply) == "" &&
+		!slices.ContainsFunc(t.unanswered[p], func(c keyCommand) bool { return c.Token == refusal.Reply })
 }
 
 // late reports whether a SET reached a node that was paused, and has not been answered
