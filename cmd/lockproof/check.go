@@ -15,10 +15,10 @@ func (p *program) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check HISTORY.jsonl",
 		Short: "Judge a history that a run has kept",
-		Long: `Judges a history by itself: the verdict on each property, each violation with
-its point of no return, and a drawing of who held the lock and who owned its
-keys. A long history without a violation is not drawn. Exit code as for run,
-using the expectations recorded in the file.`,
+		Long: `Judges a history by itself: the verdict on each property, what happened in
+each violation, and a drawing of who held the lock and who owned its keys. A
+history that is too long is not drawn. Exit code as for run, using the
+expectations recorded in the file.`,
 		Example: "  lockproof check out/trials/clock-jump-forward/000/history.jsonl",
 		Args:    arguments(1, 1, "one history file"),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.check(args[0]) },

@@ -45,7 +45,7 @@ on this machine, even if the servers are in containers.
 
 With --slice 17/100, it runs the 17th of a hundred parts of these trials; lockproof
 merge makes one run of all parts. 0/100 is the last part, for engines that count from 0.
-$NAME in it is a variable of the environment, also where no shell puts it there. In
+$NAME in --slice is a variable of the environment, also where no shell puts it there. In
 --out, {slice} stands for the part's number.
 
 Exit codes: 0 every verdict is as expected; 1 one differs; 4 none differs, but
