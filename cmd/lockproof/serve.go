@@ -81,6 +81,9 @@ func (p *program) serve(ctx context.Context, addr, dir string) error {
 func checkLoopback(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	number, portErr := strconv.ParseUint(port, 10, 16)
+	if err == nil && errors.Is(portErr, strconv.ErrRange) {
+		return usage("--addr %s: a port is a number from 0 to 65535", addr)
+	}
 	if err != nil || portErr != nil {
 		return usage("--addr %s: give an address and a port, as in --addr %s", addr, serveAddr)
 	}

@@ -16,4 +16,6 @@ func TestServeRefusesOtherAddresses(t *testing.T) {
 		require.Error(t, checkLoopback(addr), addr)
 	}
 	require.ErrorContains(t, checkLoopback("0.0.0.0:8000"), "127.0.0.1:8000, localhost:8000 or [::1]:8000 is right")
+	require.ErrorContains(t, checkLoopback("127.0.0.1:70000"), "a port is a number from 0 to 65535")
+	require.ErrorContains(t, checkLoopback("127.0.0.1:x"), "give an address and a port")
 }
