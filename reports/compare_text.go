@@ -115,7 +115,7 @@ func (r *Row) column(properties []string, screen terminal.Screen) string {
 
 // marks explains the numbers of the table, and the marks that it has.
 func (c Comparison) marks(screen terminal.Screen) string {
-	text := "so many of all trials"
+	text := "n/m: in n of m trials"
 	if c.Disagreements > 0 {
 		text += "   " + agreementSigns[Disagree] + " the runs disagree"
 	}
@@ -157,6 +157,7 @@ func (c Comparison) accounts(p *terminal.Page) {
 
 // lacking says for each run which rows it lacks.
 func (c Comparison) lacking(p *terminal.Page) {
+	lacking := false
 	for i, run := range c.Runs {
 		var names []string
 		for _, row := range c.Rows {
@@ -165,8 +166,11 @@ func (c Comparison) lacking(p *terminal.Page) {
 			}
 		}
 		if len(names) > 0 {
+			lacking = true
 			p.Hang("", fmt.Sprintf("Not run in %s, %s: %s.", run.Options.Out, Plural(len(names), "row"), list(names)))
-			p.Line("")
 		}
+	}
+	if lacking {
+		p.Line("")
 	}
 }
