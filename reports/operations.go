@@ -49,7 +49,7 @@ func (t *teller) grant(i int, e, invoke history.Event) {
 			text += fmt.Sprintf(", with fencing token %d", l.Fence)
 		}
 		if other, until := t.meanwhile(l); other != "" {
-			text += fmt.Sprintf("; but %s still holds it: both hold the lock for %s", other, lasting(until-l.From))
+			text += fmt.Sprintf("; but %s still holds it: %s", other, overlapText(until-l.From))
 		}
 	}
 	t.add(i, e, t.importanceOf(e), "%s", text)
@@ -136,7 +136,7 @@ func (t *teller) extend(i int, e history.Event) {
 		for _, l := range t.leases {
 			if l.Client == e.Process && l.ID == e.Lease && l.From == e.Time {
 				if other, until := t.meanwhile(l); other != "" {
-					extended.Text += fmt.Sprintf("; but %s holds it: both hold the lock for %s", other, lasting(until-l.From))
+					extended.Text += fmt.Sprintf("; but %s holds it: %s", other, overlapText(until-l.From))
 					extended.importance = essential
 					return
 				}
@@ -194,10 +194,10 @@ func (t *teller) access(i int, e history.Event) {
 // withoutEnd is a validity that no TTL gives: that of a lock that keeps itself extended.
 const withoutEnd = 24 * time.Hour
 
-// lasting says how long something lasts that may have no end.
-func lasting(d int64) string {
+// overlapText says that two clients hold one lock, and for how long if both leases end.
+func overlapText(d int64) string {
 	if time.Duration(d) >= withoutEnd {
-		return "an unlimited time"
+		return "both hold the lock"
 	}
-	return at(d)
+	return "both hold the lock for " + at(d)
 }

@@ -37,8 +37,8 @@ func TestDuration(t *testing.T) {
 // A lock that keeps itself extended is believed in for a thousand hours, which nobody should
 // have to read as so many seconds.
 func TestALeaseWithoutAnEndHasNone(t *testing.T) {
-	require.Equal(t, "986 ms", lasting(int64(986*time.Millisecond)))
-	require.Equal(t, "an unlimited time", lasting(int64(999*time.Hour)))
+	require.Equal(t, "both hold the lock for 986 ms", overlapText(int64(986*time.Millisecond)))
+	require.Equal(t, "both hold the lock", overlapText(int64(999*time.Hour)))
 }
 
 func TestRate(t *testing.T) {
