@@ -83,7 +83,8 @@ failed; 64 bad usage.`,
 	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is "+
 		"reached;\nwith --worker 5m by default")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
-	f.BoolVar(&x.exhaust, "exhaust", false, "draw nothing: go through every schedule of a small scope, the shortest first")
+	f.BoolVar(&x.exhaust, "exhaust", false,
+		"draw nothing: go through every schedule of a small scope, the shortest first")
 	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: never)")
 	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
