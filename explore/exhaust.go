@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -130,7 +131,7 @@ func (e *enumeration) faults(work []Step) [][]Step {
 					add(w.At-early, held)
 				}
 				add(w.At-early,
-					scenarios.Step{Verb: nemesis.Cut, Targets: linksOf(who, count), Direction: cluster.Both, For: span})
+					scenarios.Step{Verb: nemesis.Cut, Targets: linksOf(who, count), Direction: history.Both, For: span})
 			}
 			add(w.At+early/2, scenarios.Step{Verb: nemesis.Pause, Targets: []string{who}, For: span})
 		}
@@ -161,8 +162,8 @@ func (e *enumeration) faults(work []Step) [][]Step {
 // intercepts are the faults of a kind on a command of an operation, or its reply, on so many links.
 func intercepts(of Step, verb scenarios.Verb, count int, lasts time.Duration) []scenarios.Step {
 	var all []scenarios.Step
-	for _, command := range []string{cluster.Take, cluster.Extend, cluster.Release} {
-		for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+	for _, command := range []string{history.Take, history.Extend, history.Release} {
+		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 			if slices.Contains(sends[of.Verb], command) {
 				all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(of.Targets[0], count), Of: command,
 					Part: part, Times: 1, For: scenarios.Span{Fixed: lasts}})
@@ -185,7 +186,7 @@ func (e *enumeration) lasting(of scenarios.Verb) []time.Duration {
 // partitions are those in which each client reaches two nodes, or one of them all.
 func (e *enumeration) partitions() [][]Step {
 	cut := func(links ...string) []Step {
-		return []Step{{Step: scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: cluster.Both,
+		return []Step{{Step: scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: history.Both,
 			For: scenarios.Span{Fixed: 3 * e.space.TTL}}}}
 	}
 	return [][]Step{cut("c1-n1"), cut("c2-n1"), cut("c1-n1", "c2-n1"), cut("c1-n1", "c2-n2")}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -38,7 +38,7 @@ var drawable = []kind{
 			if len(cut) > 0 {
 				slices.Sort(cut)
 				lasts := scenarios.Span{Fixed: 2*d.span() + d.space.TTL/2}
-				d.do(0, scenarios.Step{Verb: nemesis.Cut, Targets: cut, Direction: cluster.Both, For: lasts})
+				d.do(0, scenarios.Step{Verb: nemesis.Cut, Targets: cut, Direction: history.Both, For: lasts})
 			}
 		}
 	}},
@@ -47,7 +47,7 @@ var drawable = []kind{
 		step.By.Fixed = d.span() / 4
 		if d.chance(0.5) { // as late as an answer may be that still counts
 			step.By.Fixed = d.lateReplyDelay()
-			if step.Direction == cluster.Both || d.chance(0.5) { // a new connection costs two ways to and fro
+			if step.Direction == history.Both || d.chance(0.5) { // a new connection costs two ways to and fro
 				step.By.Fixed = d.round(step.By.Fixed / 2)
 			}
 		}
@@ -101,29 +101,29 @@ func (s *Space) kinds() []kind {
 
 // sends are the commands that an operation may send, those that it sends first twice.
 var sends = map[scenarios.Verb][]string{
-	scenarios.VerbAcquire: {cluster.Take, cluster.Take, cluster.Release},
-	scenarios.VerbExtend:  {cluster.Extend, cluster.Extend, cluster.Release},
-	scenarios.VerbWatch:   {cluster.Extend},
-	scenarios.VerbRelease: {cluster.Release},
+	scenarios.VerbAcquire: {history.Take, history.Take, history.Release},
+	scenarios.VerbExtend:  {history.Extend, history.Extend, history.Release},
+	scenarios.VerbWatch:   {history.Extend},
+	scenarios.VerbRelease: {history.Release},
 }
 
 // message draws a fault on the next message of a kind on some links, most often of one
 // that the operation sends.
 func (d *generator) message(verb scenarios.Verb, of drawnOperation, at time.Duration) {
-	what := []string{cluster.Take, cluster.Release, cluster.Extend}
+	what := []string{history.Take, history.Release, history.Extend}
 	if sends[of.verb] != nil && d.chance(0.8) {
 		what = sends[of.verb]
 	}
 	step := scenarios.Step{Verb: verb, Targets: d.links(of.client), Of: pick(d.Rand, what...),
-		Part: pick(d.Rand, cluster.PartCommand, cluster.PartReply), Times: 1, For: d.lasting(at)}
-	if verb == nemesis.Hold && step.Part == cluster.PartReply && d.chance(0.5) {
+		Part: pick(d.Rand, history.PartCommand, history.PartReply), Times: 1, For: d.lasting(at)}
+	if verb == nemesis.Hold && step.Part == history.PartReply && d.chance(0.5) {
 		step.For.Fixed = d.lateReplyDelay()
 	}
 	d.do(at, step)
 }
 
-func (d *generator) direction() cluster.Direction {
-	return pick(d.Rand, cluster.Both, cluster.Both, cluster.ToNode, cluster.ToClient)
+func (d *generator) direction() history.Direction {
+	return pick(d.Rand, history.Both, history.Both, history.ToNode, history.ToClient)
 }
 
 func (d *generator) jump() scenarios.Span {

@@ -3,7 +3,7 @@ package explore
 import (
 	"slices"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -25,7 +25,7 @@ func (d *generator) addCompetitors() {
 				far = append(far, client(c)+"-"+node(n))
 			}
 		}
-		d.do(0, scenarios.Step{Verb: nemesis.Delay, Targets: far, Direction: cluster.Both,
+		d.do(0, scenarios.Step{Verb: nemesis.Delay, Targets: far, Direction: history.Both,
 			By: scenarios.Span{Fixed: by}, For: scenarios.Span{Fixed: 20 * s.TTL}})
 	}
 	at, patience := d.between(0, s.TTL/10), s.TTL*5/2+d.span()

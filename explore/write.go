@@ -7,7 +7,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/scenarios"
 )
@@ -107,7 +106,7 @@ func (s *Schedule) script() []mapping {
 		m.add("if-held", step.IfHeld)
 		m.add("of", step.Of)
 		m.add("part", string(step.Part))
-		if step.Direction != cluster.Both {
+		if step.Direction != history.Both {
 			m.add("direction", string(step.Direction))
 		}
 		m.add("rate", step.Rate)

@@ -124,7 +124,7 @@ func TestFaultIDsAreSequential(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.apply(t, Fault{Kind: Flush, Targets: []string{"n1"}})
 		r.apply(t, Fault{Kind: Delay, Targets: []string{"c1-n1"}, Delay: 5 * time.Millisecond})
-		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n2"}, Delay: 5 * time.Millisecond, Direction: cluster.ToNode})
+		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n2"}, Delay: 5 * time.Millisecond, Direction: history.ToNode})
 		r.apply(t, Fault{Kind: Cut, Targets: []string{"c1-n3"}})
 		var ids []int
 		var by []int64
@@ -133,8 +133,8 @@ func TestFaultIDsAreSequential(t *testing.T) {
 		}
 		require.Equal(t, []int{1, 2, 3, 4}, ids)
 		require.Equal(t, []int64{0, int64(5 * time.Millisecond), 0, 0}, by)
-		require.Equal(t, cluster.ToNode, r.faults()[2].Asked.Direction)
-		require.Equal(t, cluster.Both, r.faults()[3].Asked.Direction)
+		require.Equal(t, history.ToNode, r.faults()[2].Asked.Direction)
+		require.Equal(t, history.Both, r.faults()[3].Asked.Direction)
 	})
 }
 
@@ -166,8 +166,8 @@ func TestInstructionText(t *testing.T) {
 		"let the clock of n1 jump back by 1 s":               {Clock, Instruction{Targets: "n1", Jump: "1 s", Backward: true}},
 		"let the clock of n1 run at 0.8 times the true rate": {Clock, Instruction{Targets: "n1", Rate: 0.8}},
 		"take the delay off c1-n1":                           {Delay, Instruction{Targets: "c1-n1"}},
-		"delay c1-n1 by 5 ms one way, towards the node only": {Delay, Instruction{Targets: "c1-n1", Delay: "5 ms", Direction: cluster.ToNode}},
-		"lose the reply to the next SET on c1-n1":            {Lose, Instruction{Targets: "c1-n1", Command: "SET", Count: 1, Part: cluster.PartReply}},
+		"delay c1-n1 by 5 ms one way, towards the node only": {Delay, Instruction{Targets: "c1-n1", Delay: "5 ms", Direction: history.ToNode}},
+		"lose the reply to the next SET on c1-n1":            {Lose, Instruction{Targets: "c1-n1", Command: "SET", Count: 1, Part: history.PartReply}},
 		"let the clock of n1 jump back by 1 s and run at 2 times the true rate": {Clock,
 			Instruction{Targets: "n1", Jump: "1 s", Backward: true, Rate: 2}},
 	} {
@@ -208,8 +208,8 @@ func TestInterceptText(t *testing.T) {
 	for n, text := range []string{"next SET", "next SET", "next 2 SET"} {
 		require.Equal(t, text, nextMessages("SET", n))
 	}
-	require.Equal(t, "next 2 commands to take a key", nextMessages(cluster.Take, 2))
-	for part, message := range map[cluster.Part]string{cluster.PartCommand: "the next SET", cluster.PartReply: "the reply to the next SET"} {
+	require.Equal(t, "next 2 commands to take a key", nextMessages(history.Take, 2))
+	for part, message := range map[history.Part]string{history.PartCommand: "the next SET", history.PartReply: "the reply to the next SET"} {
 		f := history.Fault{Targets: []string{"c1-n1"}, Asked: history.Asked{Command: "SET", Part: part}}
 		require.Equal(t, "on the link c1-n1 "+message+" will be lost", interceptBegin("lost")(f))
 		require.Equal(t, "hold "+message+" on c1-n1", interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: part}))

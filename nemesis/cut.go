@@ -5,7 +5,6 @@ import (
 	"context"
 	"strconv"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -38,11 +37,11 @@ func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error
 	if err != nil {
 		return nil, err
 	}
-	d := cmp.Or(f.Direction, cluster.Both)
+	d := cmp.Or(f.Direction, history.Both)
 	if err := l.Cut(d); err != nil {
 		return nil, err
 	}
-	passed, sent := measureTraffic(l, d), l.Measure(cluster.ToNode)
+	passed, sent := measureTraffic(l, d), l.Measure(history.ToNode)
 	end := func(context.Context) (proof, error) {
 		p := passed()
 		if err := l.Heal(d); err != nil {

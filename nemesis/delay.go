@@ -49,12 +49,12 @@ const delaySlack = time.Millisecond
 // linkDirection is one direction of a link.
 type linkDirection struct {
 	link      string
-	direction cluster.Direction
+	direction history.Direction
 }
 
 // addDelay adds to the delay of a link, or takes from it. A link has one delay,
 // and faults may overlap: theirs add up.
-func (n *Nemesis) addDelay(l cluster.Link, target string, d cluster.Direction, by time.Duration) error {
+func (n *Nemesis) addDelay(l cluster.Link, target string, d history.Direction, by time.Duration) error {
 	n.delayMu.Lock()
 	defer n.delayMu.Unlock()
 	for _, single := range directions(d) {
@@ -74,7 +74,7 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 	if err != nil {
 		return nil, err
 	}
-	d := cmp.Or(f.Direction, cluster.Both)
+	d := cmp.Or(f.Direction, history.Both)
 	if err := n.addDelay(l, target, d, f.Delay); err != nil {
 		return nil, err
 	}

@@ -19,15 +19,15 @@ func (n *Nemesis) link(target string) (cluster.Link, error) {
 }
 
 // directions are the single ways that a direction is made of.
-func directions(d cluster.Direction) []cluster.Direction {
-	if d == cluster.Both || d == "" {
-		return []cluster.Direction{cluster.ToNode, cluster.ToClient}
+func directions(d history.Direction) []history.Direction {
+	if d == history.Both || d == "" {
+		return []history.Direction{history.ToNode, history.ToClient}
 	}
-	return []cluster.Direction{d}
+	return []history.Direction{d}
 }
 
 // measureTraffic watches a link both ways, or one.
-func measureTraffic(l cluster.Link, d cluster.Direction) func() cluster.Traffic {
+func measureTraffic(l cluster.Link, d history.Direction) func() cluster.Traffic {
 	var read []func() cluster.Traffic
 	for _, way := range directions(d) {
 		read = append(read, l.Measure(way))

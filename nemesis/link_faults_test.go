@@ -7,12 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
 func TestCut_NothingPasses(t *testing.T) {
-	for _, direction := range []cluster.Direction{cluster.Both, cluster.ToNode, cluster.ToClient, ""} {
+	for _, direction := range []history.Direction{history.Both, history.ToNode, history.ToClient, ""} {
 		t.Run(string(direction), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
 				links := []string{"c1-n1", "c1-n2"}
@@ -70,7 +69,7 @@ func TestDelay_OverlappingDelaysAddUp(t *testing.T) {
 		background := r.apply(t, Fault{Kind: Delay, Targets: links, Delay: 10 * time.Millisecond, Background: true})
 		far := latency("k1")
 		require.Greater(t, far, near+18*time.Millisecond)
-		more := r.apply(t, Fault{Kind: Delay, Targets: links, Delay: 20 * time.Millisecond, Direction: cluster.ToNode})
+		more := r.apply(t, Fault{Kind: Delay, Targets: links, Delay: 20 * time.Millisecond, Direction: history.ToNode})
 		require.InDelta(t, far+20*time.Millisecond, latency("k2"), float64(2*time.Millisecond))
 		r.end(t, more)
 		require.InDelta(t, far, latency("k3"), float64(2*time.Millisecond), "the setting is still there")
@@ -84,7 +83,7 @@ func TestDelay_OverlappingDelaysAddUp(t *testing.T) {
 
 func TestIntercept_CountsMessages(t *testing.T) {
 	for _, kind := range []Kind{Hold, Lose, Drop} {
-		for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 			t.Run(string(kind)+" "+string(part), func(t *testing.T) {
 				onClusters(t, func(t *testing.T, r *rig) {
 					links := []string{"c1-n1", "c1-n2"}
@@ -107,9 +106,9 @@ func TestIntercept_CountsMessages(t *testing.T) {
 // when another is ended.
 func TestIntercept_CountsItsOwnMessages_EndsWithAllOnTheLink(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
-		met := r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: cluster.PartCommand})
-		r.apply(t, Fault{Kind: Lose, Targets: []string{"c1-n1"}, Command: "UNLINK", Part: cluster.PartReply})
-		r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n2"}, Command: "GET", Part: cluster.PartReply})
+		met := r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartCommand})
+		r.apply(t, Fault{Kind: Lose, Targets: []string{"c1-n1"}, Command: "UNLINK", Part: history.PartReply})
+		r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n2"}, Command: "GET", Part: history.PartReply})
 		r.hold(t, "k1")
 		r.end(t, met)
 		require.Empty(t, r.nemesis.activeOn("c1-n1", Hold, Lose, Drop))
@@ -126,10 +125,10 @@ func TestIntercept_CountsItsOwnMessages_EndsWithAllOnTheLink(t *testing.T) {
 func TestFaults_CountAffectedMessages(t *testing.T) {
 	for _, f := range []Fault{
 		{Kind: Cut, Targets: []string{"c1-n1"}},
-		{Kind: Cut, Targets: []string{"c1-n1"}, Direction: cluster.ToClient},
+		{Kind: Cut, Targets: []string{"c1-n1"}, Direction: history.ToClient},
 		{Kind: Delay, Targets: []string{"c1-n1"}, Delay: 5 * time.Millisecond},
 		{Kind: Pause, Targets: []string{"n1"}},
-		{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: cluster.PartReply},
+		{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartReply},
 	} {
 		t.Run(string(f.Kind)+" "+string(f.Direction), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {

@@ -17,7 +17,7 @@ import (
 type Fault struct {
 	Kind      Kind
 	Targets   []string
-	Direction cluster.Direction // cut, delay
+	Direction history.Direction // cut, delay
 	Delay     time.Duration     // delay, slow-fsync
 	Jump      time.Duration     // clock
 	Rate      float64           // clock; 0: as before
@@ -25,7 +25,7 @@ type Fault struct {
 	To        string            // migrate-slot
 	Mistake   string            // migrate-slot
 	Command   string            // hold, lose, drop
-	Part      cluster.Part      // hold, lose, drop
+	Part      history.Part      // hold, lose, drop
 	Count     int               // hold, lose, drop
 	Duration  time.Duration     // rewrite
 	// Background marks a fault as part of the scenario's setting.

@@ -77,7 +77,7 @@ func (n *Nemesis) countSent(target string) func() *int {
 	var sent []func() cluster.Traffic
 	for name := range n.clientNames {
 		if l := n.cluster.Link(name, target); l != nil {
-			sent = append(sent, measureTraffic(l, cluster.ToNode))
+			sent = append(sent, measureTraffic(l, history.ToNode))
 		}
 	}
 	return func() *int {

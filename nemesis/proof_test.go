@@ -252,13 +252,13 @@ func TestClientFault_NoEffect_NotEffective(t *testing.T) {
 // scriptedLink is a link that does nothing. What passes it is told beforehand, by direction.
 type scriptedLink struct {
 	cluster.Link
-	passed map[cluster.Direction]cluster.Traffic
+	passed map[history.Direction]cluster.Traffic
 }
 
-func (scriptedLink) Cut(cluster.Direction) error                  { return nil }
-func (scriptedLink) Heal(cluster.Direction) error                 { return nil }
-func (scriptedLink) Delay(cluster.Direction, time.Duration) error { return nil }
-func (l scriptedLink) Measure(d cluster.Direction) func() cluster.Traffic {
+func (scriptedLink) Cut(history.Direction) error                  { return nil }
+func (scriptedLink) Heal(history.Direction) error                 { return nil }
+func (scriptedLink) Delay(history.Direction, time.Duration) error { return nil }
+func (l scriptedLink) Measure(d history.Direction) func() cluster.Traffic {
 	return func() cluster.Traffic { return l.passed[d] }
 }
 
@@ -279,7 +279,7 @@ func TestLinkFaults_Proof(t *testing.T) {
 		{Fault{Kind: Delay, Delay: by}, cluster.Traffic{SetOut: 3}, true, 3},
 	} {
 		onVirtual(t, func(t *testing.T, r *rig) {
-			link := scriptedLink{passed: map[cluster.Direction]cluster.Traffic{cluster.ToNode: c.passes}}
+			link := scriptedLink{passed: map[history.Direction]cluster.Traffic{history.ToNode: c.passes}}
 			r.use(altered{Cluster: r.cluster, link: link}, r.clients)
 			c.fault.Targets = []string{"c1-n1"}
 			end := r.end(t, r.apply(t, c.fault))
@@ -294,7 +294,7 @@ func TestMeasureTraffic_ShortestOfBothDirections(t *testing.T) {
 	fast, slow := cluster.Traffic{Messages: 1, SetOut: 2, Shortest: 3}, cluster.Traffic{Messages: 1, Shortest: 5}
 	none, all := cluster.Traffic{SetOut: 1}, cluster.Traffic{Messages: 2, SetOut: 1, Shortest: 3}
 	for _, c := range [][2]cluster.Traffic{{fast, slow}, {slow, fast}, {none, all}, {all, none}} {
-		link := scriptedLink{passed: map[cluster.Direction]cluster.Traffic{cluster.ToNode: c[0], cluster.ToClient: c[1]}}
-		require.Equal(t, cluster.Traffic{Messages: 2, SetOut: 2, Shortest: 3}, measureTraffic(link, cluster.Both)())
+		link := scriptedLink{passed: map[history.Direction]cluster.Traffic{history.ToNode: c[0], history.ToClient: c[1]}}
+		require.Equal(t, cluster.Traffic{Messages: 2, SetOut: 2, Shortest: 3}, measureTraffic(link, history.Both)())
 	}
 }

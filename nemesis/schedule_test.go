@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // randoms draws one to four kinds of random faults over a few targets.
@@ -85,7 +85,7 @@ func busyWeek(long time.Duration) []Planned {
 	return Schedule(5, []Random{
 		every(Fault{Kind: Kill}, "n1", "n2", "n3"),
 		every(Fault{Kind: Pause}, "n1", "n2", "n3", "c2"),
-		every(Fault{Kind: Cut, Direction: cluster.ToNode}, "c1-n1", "c1-n2"),
+		every(Fault{Kind: Cut, Direction: history.ToNode}, "c1-n1", "c1-n2"),
 		every(Fault{Kind: Delay, Delay: 5 * time.Millisecond}, "c1-n1", "c1-n3"),
 		every(Fault{Kind: Clock, Rate: 0.9}, "c1"),
 	}, long)

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/client"
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
@@ -21,26 +20,26 @@ func TestMessagesUnderWay_WhenOneSideEnds(t *testing.T) {
 	nodes, links := []string{"n1", "n2"}, []string{"c1-n1", "c1-n2"}
 	toNodes := func(kind Kind) Fault { return Fault{Kind: kind, Targets: nodes} }
 	toClient := func(kind Kind) Fault { return Fault{Kind: kind, Targets: []string{"c1"}} }
-	cut := Fault{Kind: Cut, Targets: links, Direction: cluster.Both}
+	cut := Fault{Kind: Cut, Targets: links, Direction: history.Both}
 	const dead history.Type = "" // who acquires does not live to tell
 	for name, tc := range map[string]struct {
-		slow   cluster.Direction
+		slow   history.Direction
 		end    []Fault
 		want   history.Type // of the acquire
 		leaves int          // keys that the nodes have in the end
 	}{
-		"replies of nodes that are killed":    {cluster.ToClient, []Fault{toNodes(Kill)}, history.TypeOK, 0},
-		"replies of nodes that shut down":     {cluster.ToClient, []Fault{toNodes(Shutdown)}, history.TypeOK, 0},
-		"replies of nodes that come back":     {cluster.ToClient, []Fault{toNodes(Kill), toNodes(Start)}, history.TypeOK, 2},
-		"replies of nodes that are paused":    {cluster.ToClient, []Fault{toNodes(Pause)}, history.TypeOK, 0},
-		"replies of dead nodes, behind a cut": {cluster.ToClient, []Fault{cut, toNodes(Kill)}, history.TypeFail, 0},
-		"replies of live nodes, behind a cut": {cluster.ToClient, []Fault{cut}, history.TypeFail, 2},
-		"replies to a client that is paused":  {cluster.ToClient, []Fault{toClient(Pause)}, history.TypeOK, 2},
-		"replies to a client that is killed":  {cluster.ToClient, []Fault{toClient(Kill)}, dead, 2},
-		"commands of a client that is killed": {cluster.ToNode, []Fault{toClient(Kill)}, dead, 2},
-		"commands to nodes that are killed":   {cluster.ToNode, []Fault{toNodes(Kill)}, history.TypeFail, 0},
-		"commands to nodes that come back":    {cluster.ToNode, []Fault{toNodes(Kill), toNodes(Start)}, history.TypeFail, 0},
-		"commands to nodes that are paused":   {cluster.ToNode, []Fault{toNodes(Pause)}, history.TypeFail, 0},
+		"replies of nodes that are killed":    {history.ToClient, []Fault{toNodes(Kill)}, history.TypeOK, 0},
+		"replies of nodes that shut down":     {history.ToClient, []Fault{toNodes(Shutdown)}, history.TypeOK, 0},
+		"replies of nodes that come back":     {history.ToClient, []Fault{toNodes(Kill), toNodes(Start)}, history.TypeOK, 2},
+		"replies of nodes that are paused":    {history.ToClient, []Fault{toNodes(Pause)}, history.TypeOK, 0},
+		"replies of dead nodes, behind a cut": {history.ToClient, []Fault{cut, toNodes(Kill)}, history.TypeFail, 0},
+		"replies of live nodes, behind a cut": {history.ToClient, []Fault{cut}, history.TypeFail, 2},
+		"replies to a client that is paused":  {history.ToClient, []Fault{toClient(Pause)}, history.TypeOK, 2},
+		"replies to a client that is killed":  {history.ToClient, []Fault{toClient(Kill)}, dead, 2},
+		"commands of a client that is killed": {history.ToNode, []Fault{toClient(Kill)}, dead, 2},
+		"commands to nodes that are killed":   {history.ToNode, []Fault{toNodes(Kill)}, history.TypeFail, 0},
+		"commands to nodes that come back":    {history.ToNode, []Fault{toNodes(Kill), toNodes(Start)}, history.TypeFail, 0},
+		"commands to nodes that are paused":   {history.ToNode, []Fault{toNodes(Pause)}, history.TypeFail, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			patient := setting{options: locks.Options{NodeTimeout: ttl * 8 / 10, Tries: 1}}
@@ -67,12 +66,12 @@ func TestMessagesUnderWay_WhenOneSideEnds(t *testing.T) {
 }
 
 // awaitUnderWay waits until c1's SETs, or the nodes' replies to them, have set out.
-func (r *rig) awaitUnderWay(t *testing.T, direction cluster.Direction, nodes ...string) {
+func (r *rig) awaitUnderWay(t *testing.T, direction history.Direction, nodes ...string) {
 	t.Helper()
 	for _, n := range nodes {
 		for tries := 0; ; tries++ {
 			sent, answered := r.cluster.Link("c1", n).Count("SET")
-			if direction == cluster.ToNode && sent > 0 || direction == cluster.ToClient && answered > 0 {
+			if direction == history.ToNode && sent > 0 || direction == history.ToClient && answered > 0 {
 				break
 			}
 			require.Less(t, tries, 10_000, "nothing sets out to %s", n)

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
 )
@@ -25,13 +24,13 @@ type Words struct {
 // Instruction is a fault as a script or a schedule asks for it, in words.
 type Instruction struct {
 	Targets   string            // its targets
-	Direction cluster.Direction // "": both, or none
+	Direction history.Direction // "": both, or none
 	Delay     string            // "": by nothing
 	Jump      string            // how far, whichever way; "": not at all
 	Backward  bool              // the jump is backwards
 	Rate      float64           // 0: as before
 	Command   string
-	Part      cluster.Part
+	Part      history.Part
 	Count     int
 }
 
@@ -76,11 +75,11 @@ func BackgroundText(client string, nodes []string, f history.Fault) string {
 }
 
 // directionText says in which direction a fault on a link works, if only in one.
-func directionText(d cluster.Direction) string {
+func directionText(d history.Direction) string {
 	switch d {
-	case cluster.ToNode:
+	case history.ToNode:
 		return ", towards the node only"
-	case cluster.ToClient:
+	case history.ToClient:
 		return ", towards the client only"
 	}
 	return ""
@@ -158,7 +157,7 @@ func nextMessages(of string, n int) string {
 // to do.
 func CommandText(of string) string {
 	switch of {
-	case cluster.Take, cluster.Extend, cluster.Release:
+	case history.Take, history.Extend, history.Release:
 		return "command to " + of + " a key"
 	}
 	return of
@@ -168,7 +167,7 @@ func CommandText(of string) string {
 func interceptInstruction(verb string) func(Instruction) string {
 	return func(o Instruction) string {
 		next := nextMessages(o.Command, o.Count)
-		if o.Part == cluster.PartReply {
+		if o.Part == history.PartReply {
 			next = "reply to the " + next
 		}
 		return fmt.Sprintf("%s the %s on %s", verb, next, o.Targets)
@@ -179,7 +178,7 @@ func interceptInstruction(verb string) func(Instruction) string {
 func interceptBegin(done string) func(history.Fault) string {
 	return func(f history.Fault) string {
 		next := "the " + nextMessages(f.Asked.Command, f.Asked.Times)
-		if f.Asked.Part == cluster.PartReply {
+		if f.Asked.Part == history.PartReply {
 			next = "the reply to " + next
 		}
 		return fmt.Sprintf("on %s %s will be %s", linkList(f), next, done)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
@@ -35,9 +35,9 @@ func TestStepText(t *testing.T) {
 		{scenarios.Step{Verb: nemesis.Delay, Targets: []string{"c1-n1"}, By: ttls(0.1)}, "delay c1-n1 by 0.1 ttl one way"},
 		{scenarios.Step{Verb: nemesis.Clock, Targets: []string{"c1"}, Jump: ttls(-1), Rate: 0.8},
 			"let the clock of c1 jump back by 1 ttl and run at 0.8 times the true rate"},
-		{scenarios.Step{Verb: nemesis.Hold, Targets: []string{"c1-n3"}, Of: "SET", Part: cluster.PartReply, Times: 2},
+		{scenarios.Step{Verb: nemesis.Hold, Targets: []string{"c1-n3"}, Of: "SET", Part: history.PartReply, Times: 2},
 			"hold the reply to the next 2 SET on c1-n3"},
-		{scenarios.Step{Verb: nemesis.Drop, Targets: []string{"c1-n3"}, Of: "EVAL", Part: cluster.PartCommand},
+		{scenarios.Step{Verb: nemesis.Drop, Targets: []string{"c1-n3"}, Of: "EVAL", Part: history.PartCommand},
 			"drop the next EVAL on c1-n3 and close the connection"},
 		{scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c1"}, Must: "ok"}, "wait for the outcome of c1; it must succeed"},
 	}

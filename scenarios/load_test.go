@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	_ "example.org/lockproof/harness/locks/builtin" // the locks that scenarios name
 	"example.org/lockproof/internal/input"
@@ -132,7 +133,7 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
 		{Fault: nemesis.Delay, Candidates: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
 			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
-			By: Span{Fixed: 5 * time.Millisecond}, Direction: cluster.ToNode},
+			By: Span{Fixed: 5 * time.Millisecond}, Direction: history.ToNode},
 	}, s.Nemesis)
 	require.Equal(t, Bounds{"free": {TTLs: 2}, "grant": {TTLs: 0.5}, "release": {TTLs: 3}, "cancel": {TTLs: 4},
 		"tenure": {TTLs: 9}}, s.Bounds)
@@ -222,12 +223,12 @@ script:
 		{Verb: nemesis.Pause, Targets: []string{"c1", "n1"}, For: Span{TTLs: 1.2}},
 		{Verb: nemesis.Resume, Targets: []string{"c1"}},
 		{Verb: nemesis.Starve, Targets: []string{"c2"}, For: Span{TTLs: 1.5}},
-		{Verb: nemesis.Cut, Targets: fromC1, Direction: cluster.ToClient, For: second},
+		{Verb: nemesis.Cut, Targets: fromC1, Direction: history.ToClient, For: second},
 		{Verb: nemesis.Heal, Targets: fromC1},
-		{Verb: nemesis.Delay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: cluster.Both},
-		{Verb: nemesis.Hold, Targets: []string{"c1-n1", "c1-n2"}, Part: cluster.PartReply, Of: "SET", For: Span{TTLs: 1.1}, Times: 2},
-		{Verb: nemesis.Lose, Targets: toN3, Part: cluster.PartCommand, Of: "GET", Times: 1},
-		{Verb: nemesis.Drop, Targets: []string{"c1-n1"}, Part: cluster.PartReply, Of: "DEL", Times: 1},
+		{Verb: nemesis.Delay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: history.Both},
+		{Verb: nemesis.Hold, Targets: []string{"c1-n1", "c1-n2"}, Part: history.PartReply, Of: "SET", For: Span{TTLs: 1.1}, Times: 2},
+		{Verb: nemesis.Lose, Targets: toN3, Part: history.PartCommand, Of: "GET", Times: 1},
+		{Verb: nemesis.Drop, Targets: []string{"c1-n1"}, Part: history.PartReply, Of: "DEL", Times: 1},
 		{Verb: nemesis.LetGo, Targets: append(append([]string{}, fromC1...), "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")},
 		{Verb: nemesis.Clock, Targets: []string{"c1"}, Jump: Span{TTLs: -1}},
 		{Verb: nemesis.Clock, Targets: []string{"n1", "n2"}, Rate: 0.8},
@@ -241,7 +242,7 @@ script:
 		{Verb: nemesis.Promote, Targets: []string{"r1"}},
 		{Verb: VerbAwaitPromotion, Targets: []string{"r1"}, Within: ttl},
 		{Verb: nemesis.Kill, Targets: []string{"r1"}},
-		{Verb: nemesis.Cut, Targets: []string{"r1-n1", "c1-r1"}, Direction: cluster.Both},
+		{Verb: nemesis.Cut, Targets: []string{"r1-n1", "c1-r1"}, Direction: history.Both},
 		{Verb: nemesis.FillDisk, Targets: []string{"n3"}, For: ttl},
 		{Verb: nemesis.Rewrite, Targets: []string{"n3"}, For: ttl},
 		{Verb: nemesis.Fill, Targets: []string{"n3"}, For: ttl},

@@ -6,7 +6,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 )
 
@@ -25,7 +25,7 @@ func (d *decoder) modifiers(s *Step) map[string]reader {
 		"for":       set(&s.For, positive.span),
 		"after":     set(&s.After, positive.span),
 		"of":        set(&s.Of, oneOf("commands", commands...)),
-		"part":      set(&s.Part, oneOf("parts", cluster.PartCommand, cluster.PartReply)),
+		"part":      set(&s.Part, oneOf("parts", history.PartCommand, history.PartReply)),
 		"times":     set(&s.Times, integer(1, 1000)),
 		"direction": set(&s.Direction, direction),
 		"by":        set(&s.By, zeroOrMore.span),
@@ -36,7 +36,7 @@ func (d *decoder) modifiers(s *Step) map[string]reader {
 }
 
 // commands are what commands of many names do to a lock's key, and those that locks send; EVAL stands for EVALSHA too.
-var commands = []string{cluster.Take, cluster.Extend, cluster.Release, "SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE",
+var commands = []string{history.Take, history.Extend, history.Release, "SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE",
 	"PEXPIRE", "INCR", "WAIT", "INFO", "TIME", "EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "SUBSCRIBE", "FCALL"}
 
 // rate reads that of a clock: 1 is the true one's.

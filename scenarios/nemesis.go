@@ -7,7 +7,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 )
 
@@ -61,7 +61,7 @@ func (d *decoder) readRandom(n ast.Node) Random {
 	if fault := randomDeclaration(r.Fault); fault != nil {
 		d.checkRandom(position(n), r, fault, places)
 		if slices.Contains(fault.Draw.Optional, "direction") && r.Direction == "" {
-			r.Direction = cluster.Both
+			r.Direction = history.Both
 		}
 	}
 	return r

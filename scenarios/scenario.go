@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
 
@@ -117,7 +118,7 @@ type Random struct {
 	Count      int
 	Every      Range
 	For        Range
-	Direction  cluster.Direction
+	Direction  history.Direction
 	By         Span    // delay
 	Jump       Span    // clock
 	Rate       float64 // clock
@@ -194,9 +195,9 @@ type Step struct {
 	After    Span
 
 	Of        string // hold, lose, drop, until: the command
-	Part      cluster.Part
+	Part      history.Part
 	Times     int
-	Direction cluster.Direction // cut, delay
+	Direction history.Direction // cut, delay
 	By        Span              // delay, slow-fsync
 	Jump      Span              // clock
 	Rate      float64           // clock

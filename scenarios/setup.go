@@ -7,7 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
 
@@ -137,4 +137,4 @@ func (d *decoder) workloadNames() []string {
 }
 
 // direction reads a way over a link.
-var direction = oneOf("directions", cluster.Both, cluster.ToNode, cluster.ToClient)
+var direction = oneOf("directions", history.Both, history.ToNode, history.ToClient)

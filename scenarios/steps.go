@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 )
 
@@ -127,7 +127,7 @@ func (d *decoder) checkComplete(step *Step, u Usage, at *token.Position, places 
 		step.Times = max(step.Times, 1)
 	}
 	if slices.Contains(allowed, "direction") && step.Direction == "" {
-		step.Direction = cluster.Both
+		step.Direction = history.Both
 	}
 	use := nemesis.Use{Delay: step.By.In(d.s.TTL)}
 	for _, target := range step.Targets {

@@ -189,30 +189,14 @@ type Real interface {
 // SentinelsName is the name of all Sentinels together, as one end of links.
 const SentinelsName = "sentinel"
 
-type (
-	Direction = history.Direction
-	Part      = history.Part
-)
-
-const (
-	Both        = history.Both
-	ToNode      = history.ToNode
-	ToClient    = history.ToClient
-	PartCommand = history.PartCommand
-	PartReply   = history.PartReply
-	Take        = history.Take
-	Extend      = history.Extend
-	Release     = history.Release
-)
-
 // Link is the network between one client and one node.
 type Link interface {
 	// Cut holds all traffic until Heal, as a partition does under TCP: what
 	// was on the way arrives after it. It says when it is in effect.
-	Cut(Direction) error
-	Heal(Direction) error
+	Cut(history.Direction) error
+	Heal(history.Direction) error
 	// Delay adds a one-way delay, 0 to remove it.
-	Delay(Direction, time.Duration) error
+	Delay(history.Direction, time.Duration) error
 	// Intercept does something to the next commands that match; the function that
 	// it returns tells to how many Messages it has been done so far, and when the First set out.
 	Intercept(Intercept) (met func() Traffic, err error)
@@ -223,7 +207,7 @@ type Link interface {
 	Count(command string) (received, answered int)
 	// Measure watches what passes in a direction (not Both) from now on; the
 	// function that it returns tells what has passed since.
-	Measure(Direction) func() Traffic
+	Measure(history.Direction) func() Traffic
 }
 
 // Traffic is what passed over a link in one direction while it was measured:
@@ -245,7 +229,7 @@ type Intercept struct {
 	// Command is SET, EVAL, ...: upper case; EVAL also matches EVALSHA. Or it is a
 	// deed, which commands of many names may do.
 	Command string
-	Part    Part
+	Part    history.Part
 	Action  Action
 	// Times is how many matching commands it is done to; 0 means 1.
 	Times int

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/client"
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
@@ -184,7 +183,7 @@ func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 		switch {
 		case cut == nil && !reached:
 			begun, err := r.nemesis.Apply(ctx, nemesis.Fault{Kind: nemesis.Cut, Targets: []string{target},
-				Direction: cluster.Both, Background: true})
+				Direction: history.Both, Background: true})
 			if err != nil {
 				return err
 			}

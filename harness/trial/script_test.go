@@ -122,7 +122,7 @@ func TestFinish_InspectsNodesAtTheEnd(t *testing.T) {
 	events, _ := told(t, func(s *scenarios.Scenario) {
 		s.Script = []scenarios.Step{
 			{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Must: "ok"},
-			{Verb: nemesis.Hold, Targets: []string{"c1-n1"}, Of: cluster.Release, Part: cluster.PartCommand},
+			{Verb: nemesis.Hold, Targets: []string{"c1-n1"}, Of: history.Release, Part: history.PartCommand},
 			{Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Key: "k", Async: true},
 		}
 	})
@@ -195,7 +195,7 @@ func TestWrite_OfUnknownFate_IsJudgedByTheStore(t *testing.T) {
 
 func loseReply(client string) scenarios.Step {
 	return scenarios.Step{Verb: nemesis.Drop, Targets: []string{client + "-store"}, Of: "SET",
-		Part: cluster.PartReply, Times: 1}
+		Part: history.PartReply, Times: 1}
 }
 
 // Each register that somebody wrote to is read at the end, also if no write to it was acknowledged.

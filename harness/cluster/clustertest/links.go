@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // A cut holds what sets out in its direction until it heals, and nobody else's messages.
 func cuts(t *testing.T, with With) {
 	for _, c := range []struct {
-		direction cluster.Direction
+		direction history.Direction
 		arrives   bool // at the node
-	}{{cluster.Both, false}, {cluster.ToNode, false}, {cluster.ToClient, true}} {
+	}{{history.Both, false}, {history.ToNode, false}, {history.ToClient, true}} {
 		t.Run(string(c.direction), func(t *testing.T) {
 			with(t, 1, nil, func(b Bench) {
 				db, link := b.Over("c1", "n1"), b.Link("c1", "n1")
@@ -37,9 +38,9 @@ func cuts(t *testing.T, with With) {
 func delays(t *testing.T, with With) {
 	const delay = 200 * time.Millisecond
 	for _, c := range []struct {
-		direction cluster.Direction
+		direction history.Direction
 		times     int64
-	}{{cluster.Both, 2}, {cluster.ToNode, 1}, {cluster.ToClient, 1}} {
+	}{{history.Both, 2}, {history.ToNode, 1}, {history.ToClient, 1}} {
 		t.Run(string(c.direction), func(t *testing.T) {
 			with(t, 1, nil, func(b Bench) {
 				db, link := b.Over("c1", "n1"), b.Link("c1", "n1")
@@ -57,12 +58,12 @@ func delays(t *testing.T, with With) {
 
 // parts are a command, which does not arrive if something is done to it, and its reply.
 var parts = []struct {
-	part    cluster.Part
+	part    history.Part
 	arrives bool // the command, at the node
-}{{cluster.PartCommand, false}, {cluster.PartReply, true}}
+}{{history.PartCommand, false}, {history.PartReply, true}}
 
 // intercepted has something done to the next SET or its reply, and sends one.
-func intercepted(t *testing.T, b Bench, part cluster.Part, action cluster.Action, arrives bool) (sent <-chan error) {
+func intercepted(t *testing.T, b Bench, part history.Part, action cluster.Action, arrives bool) (sent <-chan error) {
 	t.Helper()
 	db, link := b.Over("c1", "n1"), b.Link("c1", "n1")
 	require.NoError(t, db.Ping(ctx).Err())

@@ -95,7 +95,7 @@ func kills(t *testing.T, with With) {
 		db := b.Over("c1", "n2")
 		require.NoError(t, db.Ping(ctx).Err())
 		_, err := b.Link("c1",
-			"n2").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Hold})
+			"n2").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand, Action: cluster.Hold})
 		require.NoError(t, err)
 		sent := setting(db, "k1")
 		require.NoError(t, b.Sleep(ctx, settle))

@@ -58,8 +58,8 @@ func replicates(t *testing.T, with With) {
 func promotes(t *testing.T, with With) {
 	with(t, 1, withReplica, func(b Bench) {
 		master, replica, link := b.Over("c1", "n1"), b.Over("c2", "r1"), b.Link("r1", "n1")
-		require.NoError(t, link.Cut(cluster.Both))
-		passed := link.Measure(cluster.ToClient)
+		require.NoError(t, link.Cut(history.Both))
+		passed := link.Measure(history.ToClient)
 		require.NoError(t, master.Set(ctx, "k1", "token", time.Minute).Err())
 		require.Zero(t, master.Wait(ctx, 1, 50*time.Millisecond).Val())
 		require.NoError(t, b.Node("n1").Kill(ctx))
@@ -81,7 +81,7 @@ func failsOver(t *testing.T, with With) {
 		}
 		require.True(t, all("n1"))
 		for _, client := range []string{cluster.SentinelsName, "r1"} {
-			require.NoError(t, b.Link(client, "n1").Cut(cluster.Both))
+			require.NoError(t, b.Link(client, "n1").Cut(history.Both))
 		}
 		eventually(t, b, "every Sentinel names the replica", func() bool { return all("r1") })
 		require.Equal(t, history.RoleMaster, replication(t, b, "r1").Role)
@@ -110,7 +110,7 @@ func failsOverInRedisCluster(t *testing.T, with With) {
 			eventually(t, b, "n1 takes commands again",
 				func() bool { return b.Over("c1", "n1").Set(ctx, "{3}:k1", "token", time.Minute).Err() == nil })
 
-			require.NoError(t, b.Link("r1", "n3").Cut(cluster.Both))
+			require.NoError(t, b.Link("r1", "n3").Cut(history.Both))
 			require.NoError(t, n3.Set(ctx, "{k1}:late", "token", time.Minute).Err())
 			require.NoError(t, n3.Set(ctx, "{4}:k1", "token", time.Minute).Err())
 			seen, err := b.Node("n3").Look(ctx)

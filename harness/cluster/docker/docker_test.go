@@ -74,7 +74,7 @@ func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
 	require.NoError(t, a.Node("n2").Pause(t.Context()))
 	_ = stale.Set(within(t, 20*time.Millisecond), "k2", "late", 0)
 	require.NoError(t, a.Node("n1").Kill(t.Context()))
-	require.NoError(t, a.Link("c1", "n2").Cut(cluster.Both))
+	require.NoError(t, a.Link("c1", "n2").Cut(history.Both))
 	require.NoError(t, a.Close())
 	require.NoError(t, a.Close(), "a second close changes nothing")
 	require.ErrorContains(t, a.Node("n1").Start(t.Context()), "the cluster is closed")

@@ -100,7 +100,7 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	_, err = n.Disturb(func(d *cluster.DiskFaults) { d.Slow = 10 * time.Millisecond })
 	require.NoError(t, err)
 	require.NoError(t, db.Set(t.Context(), "k1", "slowly", 0).Err())
-	require.NoError(t, l.Link("c1", "n1").Delay(cluster.Both, 10*time.Second))
+	require.NoError(t, l.Link("c1", "n1").Delay(history.Both, 10*time.Second))
 	require.NoError(t, l.Close())
 
 	l = start(t, 1, always)

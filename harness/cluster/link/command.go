@@ -62,15 +62,15 @@ func (c command) plain() bool {
 func (c command) does(owns func(key, token string) bool) string {
 	switch c.Effect {
 	case history.EffectDelete:
-		return cluster.Release
+		return history.Release
 	case history.EffectExtend:
-		return cluster.Extend
+		return history.Extend
 	case history.EffectSet:
 		both := c.own || c.plain() || c.deed != nil && c.deed.Extends
 		if both && (c.own || owns(c.Key, c.Token)) {
-			return cluster.Extend
+			return history.Extend
 		}
-		return cluster.Take
+		return history.Take
 	}
 	return ""
 }
@@ -105,7 +105,7 @@ func (c command) done(r value) bool {
 // canonical is the name under which a command, or a deed, is counted and intercepted.
 func canonical(name string) string {
 	switch lower := strings.ToLower(name); lower {
-	case cluster.Take, cluster.Extend, cluster.Release:
+	case history.Take, history.Extend, history.Release:
 		return lower
 	case "evalsha":
 		return "EVAL"

@@ -14,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/redlock"
@@ -163,12 +162,12 @@ func TestTakingAndExtendingByOneCommand(t *testing.T) {
 		command     string
 		first, then string
 	}{
-		{"SET k a NX PX 5", cluster.Take, cluster.Take},
-		{"SET k a PX 5", cluster.Take, cluster.Extend},
-		{"SET k a XX PX 5", cluster.Extend, cluster.Extend},
-		{"SET k b PX 5", cluster.Take, cluster.Take},
-		{"PEXPIRE k 5", cluster.Extend, cluster.Extend},
-		{"DEL k", cluster.Release, cluster.Release},
+		{"SET k a NX PX 5", history.Take, history.Take},
+		{"SET k a PX 5", history.Take, history.Extend},
+		{"SET k a XX PX 5", history.Extend, history.Extend},
+		{"SET k b PX 5", history.Take, history.Take},
+		{"PEXPIRE k 5", history.Extend, history.Extend},
+		{"DEL k", history.Release, history.Release},
 		{"GET k", "", ""},
 		{"PING", "", ""},
 	} {

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // ways lists our indices of a direction's flows.
-func ways(d cluster.Direction) []int {
+func ways(d history.Direction) []int {
 	switch d {
-	case cluster.ToNode:
+	case history.ToNode:
 		return []int{toNode}
-	case cluster.ToClient:
+	case history.ToClient:
 		return []int{toClient}
 	}
 	return []int{toNode, toClient}
@@ -29,7 +29,7 @@ func (l *Link) each(way int, do func(*flow)) {
 // Cut holds all traffic of a direction until Heal. Under TCP a partition does
 // not lose bytes: what was sent into it is sent again, and arrives after it.
 // Cuts add up: a link that was cut twice wants to be healed twice.
-func (l *Link) Cut(d cluster.Direction) error {
+func (l *Link) Cut(d history.Direction) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, way := range ways(d) {
@@ -39,7 +39,7 @@ func (l *Link) Cut(d cluster.Direction) error {
 }
 
 // Heal ends a Cut; what was held goes on at once.
-func (l *Link) Heal(d cluster.Direction) error {
+func (l *Link) Heal(d history.Direction) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, way := range ways(d) {
@@ -53,7 +53,7 @@ func (l *Link) Heal(d cluster.Direction) error {
 }
 
 // Delay adds a one-way delay, in whole milliseconds; 0 removes it.
-func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
+func (l *Link) Delay(d history.Direction, by time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.setDelay(d, max(0, by.Truncate(time.Millisecond)))
@@ -61,7 +61,7 @@ func (l *Link) Delay(d cluster.Direction, by time.Duration) error {
 }
 
 // setDelay sets the delay of messages that set out from now on; those that one delayed go on at once.
-func (l *Link) setDelay(d cluster.Direction, by time.Duration) {
+func (l *Link) setDelay(d history.Direction, by time.Duration) {
 	for _, way := range ways(d) {
 		if l.delays[way] != by {
 			l.delays[way] = by

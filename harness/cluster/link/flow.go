@@ -132,7 +132,7 @@ func (f *flow) command(m *message) {
 	l := f.conn.link
 	m.ask = &exchange{command: l.read(m.words())}
 	l.matchEffect(m.ask)
-	f.admit(m, l.match(m.ask, cluster.PartCommand))
+	f.admit(m, l.match(m.ask, history.PartCommand))
 }
 
 // admit queues a message and does to it what an intercept has ordered, if one has.

@@ -12,6 +12,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 // Without toxiproxy every byte arrives when it does with it, whatever faults come and go,
@@ -70,8 +71,8 @@ func pickOf[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 // draws sends commands and replies through a link, and cuts, delays, holds and loses some.
 func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
-	ways := []cluster.Direction{cluster.ToNode, cluster.ToClient}
-	cut := map[cluster.Direction]bool{}
+	ways := []history.Direction{history.ToNode, history.ToClient}
+	cut := map[history.Direction]bool{}
 	for i := range 40 {
 		time.Sleep(time.Duration(1+r.IntN(4000))*time.Microsecond + 7)
 		way := pickOf(r, ways...)
@@ -86,7 +87,7 @@ func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 			require.NoError(t, l.Delay(way, time.Duration(max(0, r.IntN(18)-9))*time.Millisecond))
 		case 2:
 			_, err := l.Intercept(cluster.Intercept{Command: "SET", Action: pickOf(r, cluster.Hold, cluster.Hold, cluster.Lose),
-				Part: pickOf(r, cluster.PartCommand, cluster.PartReply)})
+				Part: pickOf(r, history.PartCommand, history.PartReply)})
 			require.NoError(t, err)
 		case 3:
 			_, err := l.LetGo()

@@ -46,7 +46,7 @@ func (l *Link) LetGo() (held int, err error) {
 
 func (l *Link) letGo() (held int) {
 	l.intercepts = nil
-	for _, way := range ways(cluster.Both) {
+	for _, way := range ways(history.Both) {
 		l.each(way, func(f *flow) {
 			for _, m := range f.queue {
 				if m.held {
@@ -61,14 +61,14 @@ func (l *Link) letGo() (held int) {
 
 // match finds what is to be done to a part of an exchange, and counts it off. What was
 // placed after the command had set out is not about it.
-func (l *Link) match(x *exchange, part cluster.Part) *intercept {
+func (l *Link) match(x *exchange, part history.Part) *intercept {
 	for _, i := range l.intercepts {
 		named, done := i.Command == canonical(x.command.Name), x.deed != "" && i.Command == x.deed
 		if i.left == 0 || i.Part != part || i.number >= x.placed || !named && !done {
 			continue
 		}
 		i.left--
-		if done && part == cluster.PartCommand {
+		if done && part == history.PartCommand {
 			x.met = i
 		}
 		return i
@@ -152,9 +152,9 @@ func (l *Link) undo(x *exchange) {
 // changed notes whose a key is, as a node has said.
 func (l *Link) changed(c *command) {
 	switch c.does(l.owns) {
-	case cluster.Take, cluster.Extend:
+	case history.Take, history.Extend:
 		l.own[c.Key] = c.Token
-	case cluster.Release:
+	case history.Release:
 		delete(l.own, c.Key)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
+	"example.org/lockproof/harness/history"
 )
 
 var (
@@ -30,8 +31,8 @@ func deeds(ctx context.Context, db *redis.Client) (all []error) {
 
 // Of three commands with one name, the one is met that does what is asked for.
 func TestAnInterceptOfWhatACommandDoes(t *testing.T) {
-	for i, deed := range []string{cluster.Take, cluster.Extend, cluster.Release} {
-		for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+	for i, deed := range []string{history.Take, history.Extend, history.Release} {
+		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 			for _, known := range []bool{false, true} {
 				inBubble(t, func(t *testing.T, r *rig) {
 					if known { // then each is one EVALSHA
@@ -46,7 +47,7 @@ func TestAnInterceptOfWhatACommandDoes(t *testing.T) {
 					}
 					require.Equal(t, 1, met().Messages)
 					received, answered := r.link.Count(deed)
-					want := map[cluster.Part]int{cluster.PartCommand: 0, cluster.PartReply: 1}[part]
+					want := map[history.Part]int{history.PartCommand: 0, history.PartReply: 1}[part]
 					require.Equal(t, []int{before + want, before + want}, []int{received, answered})
 				})
 			}
@@ -68,7 +69,7 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 		require.True(t, r.link.cfg.Scripts.Knows("n2", releases.Hash()), "another node still has it")
 		r.link.cfg.Scripts.Answered("n1", releases.Hash(), true) // as after a restart that nobody has seen
 
-		met, err := r.link.Intercept(cluster.Intercept{Command: cluster.Release, Part: cluster.PartCommand, Action: cluster.Hold, Times: 1})
+		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartCommand, Action: cluster.Hold, Times: 1})
 		require.NoError(t, err)
 		done := make(chan error)
 		go func() { done <- releases.EvalSha(ctx, r.redis, []string{"k"}, "a").Err() }()
@@ -78,7 +79,7 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 		require.NoError(t, err)
 		require.ErrorContains(t, <-done, "NOSCRIPT")
 		require.Zero(t, met().Messages, "it is taken back")
-		received, answered := r.link.Count(cluster.Release)
+		received, answered := r.link.Count(history.Release)
 		require.Equal(t, received, answered)
 		require.NoError(t, other.Close())
 	})

@@ -122,7 +122,7 @@ func (l *Link) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.cuts = [2]int{}
-	l.setDelay(cluster.Both, 0)
+	l.setDelay(history.Both, 0)
 	l.letGo()
 	for _, c := range l.inOrder() {
 		c.closeBoth()

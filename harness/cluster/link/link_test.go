@@ -117,24 +117,24 @@ func TestCommandsAndRepliesAreRecorded(t *testing.T) {
 func TestALinkIsHealedAsOftenAsItWasCut(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		require.NoError(t, r.redis.Ping(context.Background()).Err())
-		require.NoError(t, r.link.Cut(cluster.ToClient))
-		require.NoError(t, r.link.Cut(cluster.Both))
+		require.NoError(t, r.link.Cut(history.ToClient))
+		require.NoError(t, r.link.Cut(history.Both))
 		began := time.Now()
 		go func() {
-			r.link.Heal(cluster.Both)
+			r.link.Heal(history.Both)
 			time.Sleep(time.Second)
-			r.link.Heal(cluster.ToClient)
+			r.link.Heal(history.ToClient)
 		}()
 		require.NoError(t, r.redis.Ping(context.Background()).Err())
 		require.GreaterOrEqual(t, time.Since(began), time.Second)
-		require.ErrorContains(t, r.link.Heal(cluster.Both), "link c1>n1 is not cut")
+		require.ErrorContains(t, r.link.Heal(history.Both), "link c1>n1 is not cut")
 	})
 }
 
 // Nothing overtakes a held message on its connection, as TCP keeps bytes in order:
 // neither a command a command nor a reply a reply.
 func TestNothingOvertakesAHeldMessage(t *testing.T) {
-	for _, part := range []cluster.Part{cluster.PartCommand, cluster.PartReply} {
+	for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			ctx := context.Background()
 			_, err := r.link.Intercept(cluster.Intercept{Command: "SET", Part: part, Action: cluster.Hold, Times: 1})
@@ -155,7 +155,7 @@ func TestNothingOvertakesAHeldMessage(t *testing.T) {
 				t.Fatal("it was answered past a held message")
 			default:
 			}
-			if part == cluster.PartCommand {
+			if part == history.PartCommand {
 				require.ErrorIs(t, r.redis.Get(ctx, "k1").Err(), redis.Nil, "nothing has reached the node")
 			}
 			_, err = r.link.LetGo()
@@ -176,7 +176,7 @@ func TestLetGoForgetsRepliesThatAreStillToCome(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			require.NoError(t, r.redis.Ping(ctx).Err())
-			met, err := r.link.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: action})
+			met, err := r.link.Intercept(cluster.Intercept{Command: "SET", Part: history.PartReply, Action: action})
 			require.NoError(t, err)
 			set := make(chan error)
 			go func() { set <- r.redis.Set(ctx, "k1", "x", time.Minute).Err() }()
@@ -194,9 +194,9 @@ func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.NoError(t, r.redis.Ping(ctx).Err())
-		require.NoError(t, r.link.Cut(cluster.Both))
-		require.NoError(t, r.link.Delay(cluster.Both, time.Second))
-		_, err := r.link.Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold})
+		require.NoError(t, r.link.Cut(history.Both))
+		require.NoError(t, r.link.Delay(history.Both, time.Second))
+		_, err := r.link.Intercept(cluster.Intercept{Command: "SET", Part: history.PartReply, Action: cluster.Hold})
 		require.NoError(t, err)
 		go r.redis.SetNX(ctx, "k1", "x", time.Minute)
 		time.Sleep(time.Millisecond)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/history"
 )
 
 // meter is one Measure of a direction, from when its messages set out to when they arrive: what cuts and delays do to
@@ -14,7 +15,7 @@ type meter struct {
 }
 
 // Measure watches what passes in a direction from now on.
-func (l *Link) Measure(d cluster.Direction) func() cluster.Traffic {
+func (l *Link) Measure(d history.Direction) func() cluster.Traffic {
 	m := &meter{since: time.Now()}
 	l.mu.Lock()
 	defer l.mu.Unlock()

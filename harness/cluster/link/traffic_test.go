@@ -87,7 +87,7 @@ func TestMeasureCountsWhatPassesFromNowOn(t *testing.T) {
 		ctx := context.Background()
 		require.NoError(t, r.redis.Ping(ctx).Err()) // connects
 		require.NoError(t, r.redis.Ping(ctx).Err())
-		up, down := r.link.Measure(cluster.ToNode), r.link.Measure(cluster.ToClient)
+		up, down := r.link.Measure(history.ToNode), r.link.Measure(history.ToClient)
 		require.Zero(t, up())
 		for range 3 {
 			require.NoError(t, r.redis.Ping(ctx).Err())
@@ -95,13 +95,13 @@ func TestMeasureCountsWhatPassesFromNowOn(t *testing.T) {
 		requireCounts(t, cluster.Traffic{SetOut: 3, Messages: 3}, up(), "the link's own travel time is no delay")
 		requireCounts(t, cluster.Traffic{SetOut: 3, Messages: 3}, down())
 
-		require.NoError(t, r.link.Delay(cluster.ToClient, 30*time.Millisecond))
-		later := r.link.Measure(cluster.ToClient)
+		require.NoError(t, r.link.Delay(history.ToClient, 30*time.Millisecond))
+		later := r.link.Measure(history.ToClient)
 		require.NoError(t, r.redis.Ping(ctx).Err())
 		requireCounts(t, cluster.Traffic{SetOut: 1, Messages: 1, Shortest: 30 * time.Millisecond}, later())
 		require.Equal(t, 4, up().Messages, "an earlier meter goes on")
 
-		require.NoError(t, r.link.Delay(cluster.ToClient, 0))
+		require.NoError(t, r.link.Delay(history.ToClient, 0))
 		require.NoError(t, r.redis.Ping(ctx).Err())
 		requireCounts(t, cluster.Traffic{SetOut: 2, Messages: 2}, later(), "the shortest counts")
 	})
@@ -110,14 +110,14 @@ func TestMeasureCountsWhatPassesFromNowOn(t *testing.T) {
 func TestNothingIsMeasuredThroughACut(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		require.NoError(t, r.redis.Ping(context.Background()).Err())
-		require.NoError(t, r.link.Cut(cluster.ToNode))
-		up, down := r.link.Measure(cluster.ToNode), r.link.Measure(cluster.ToClient)
+		require.NoError(t, r.link.Cut(history.ToNode))
+		up, down := r.link.Measure(history.ToNode), r.link.Measure(history.ToClient)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		require.Error(t, r.redis.Ping(ctx).Err())
 		requireCounts(t, cluster.Traffic{SetOut: 1}, up(), "what is held has set out")
 		require.Zero(t, down())
-		require.NoError(t, r.link.Heal(cluster.ToNode))
+		require.NoError(t, r.link.Heal(history.ToNode))
 		time.Sleep(time.Second)
 		require.Equal(t, 1, up().Messages, "what was held passes after it")
 		require.GreaterOrEqual(t, up().Shortest, time.Second-2*time.Millisecond)
@@ -131,9 +131,9 @@ func TestInterceptedCountsMessages(t *testing.T) {
 			defer cancel()
 			r.redis.SetNX(ctx, key, "x", time.Minute)
 		}
-		met, err := r.link.Intercept(cluster.Intercept{Command: "set", Part: cluster.PartReply, Action: cluster.Lose, Times: 2})
+		met, err := r.link.Intercept(cluster.Intercept{Command: "set", Part: history.PartReply, Action: cluster.Lose, Times: 2})
 		require.NoError(t, err)
-		other, err := r.link.Intercept(cluster.Intercept{Command: "get", Part: cluster.PartReply, Action: cluster.Lose})
+		other, err := r.link.Intercept(cluster.Intercept{Command: "get", Part: history.PartReply, Action: cluster.Lose})
 		require.NoError(t, err)
 		require.Zero(t, met().Messages)
 		set("k1")
@@ -155,7 +155,7 @@ func TestEvalStandsForEvalsha(t *testing.T) {
 		require.Error(t, r.redis.EvalSha(ctx, "0000000000000000000000000000000000000000", []string{"k1"}).Err())
 		received, answered := r.link.Count("EVAL")
 		require.Equal(t, []int{2, 2}, []int{received, answered})
-		met, err := r.link.Intercept(cluster.Intercept{Command: "evalsha", Part: cluster.PartCommand, Action: cluster.Drop})
+		met, err := r.link.Intercept(cluster.Intercept{Command: "evalsha", Part: history.PartCommand, Action: cluster.Drop})
 		require.NoError(t, err)
 		require.Error(t, r.redis.Eval(ctx, "return 2", []string{"k1"}).Err())
 		require.Equal(t, 1, met().Messages)
@@ -258,7 +258,7 @@ func TestTransaction_ExecAnswersWhatWasQueued(t *testing.T) {
 // The reply to a queued command is the reply to EXEC: that is what an intercept holds.
 func TestTransaction_TheReplyToExecIsHeld(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
-		met, err := r.link.Intercept(cluster.Intercept{Command: cluster.Release, Part: cluster.PartReply, Action: cluster.Hold})
+		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartReply, Action: cluster.Hold})
 		require.NoError(t, err)
 		released := make(chan error)
 		go func() {

@@ -1,6 +1,6 @@
 package link
 
-import "example.org/lockproof/harness/cluster"
+import "example.org/lockproof/harness/history"
 
 // Between MULTI and EXEC a node answers a command with QUEUED, which says nothing of its effect. What became of it is
 // in the answer to EXEC, which then answers all of them.
@@ -49,7 +49,7 @@ func (f *flow) reply(m *message) {
 	for _, a := range append(queued, answer{x, m.value}) {
 		l.replied(a.exchange, a.value)
 		if affects == nil {
-			affects = l.match(a.exchange, cluster.PartReply)
+			affects = l.match(a.exchange, history.PartReply)
 		}
 	}
 	f.admit(m, affects)

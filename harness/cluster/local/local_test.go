@@ -57,7 +57,7 @@ func TestCloseWhileFaultsAreInEffect(t *testing.T) {
 	looping, _ := spawn(t, l, client.Setup{Name: "c2"})
 	db := dial(t, l.Address("c1", "n4"))
 	require.NoError(t, db.Ping(t.Context()).Err())
-	require.NoError(t, l.Link("c1", "n4").Cut(cluster.Both))
+	require.NoError(t, l.Link("c1", "n4").Cut(history.Both))
 	require.NoError(t, l.Node("n1").Pause(t.Context()))
 	require.NoError(t, l.Node("n2").Kill(t.Context()))
 	require.NoError(t, paused.Pause())

@@ -11,7 +11,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/history"
 )
@@ -56,7 +55,7 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 	defer bus.Close()
 	n, at := open(t, Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": server.Addr()},
 		Members: map[string]int{"n1": bus.Addr().(*net.TCPAddr).Port}})
-	require.NoError(t, n.Link(Path{"c1", "n1"}).Cut(cluster.Both))
+	require.NoError(t, n.Link(Path{"c1", "n1"}).Cut(history.Both))
 	require.NoError(t, clustertest.Dial(t, at[Path{ToMember, "n1"}], "").Ping(t.Context()).Err())
 	conn, err := net.Dial("tcp", at[Path{ToBus, "n1"}])
 	require.NoError(t, err)

@@ -127,28 +127,28 @@ func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 	step(c.Node("n2").Pause(ctx))
 	step(c.Node("n2").Resume(ctx))
 	for _, n := range names("n", 5) {
-		require.NoError(t, c.Link("c1", n).Cut(cluster.Both))
+		require.NoError(t, c.Link("c1", n).Cut(history.Both))
 	}
 	step(c.Node("n3").(cluster.Clocked).SetClock(ctx, time.Second, 1.1))
 	for _, n := range names("n", 5) {
-		require.NoError(t, c.Link("c1", n).Heal(cluster.Both))
+		require.NoError(t, c.Link("c1", n).Heal(history.Both))
 	}
 	step(workers[1].Pause())
 	step(workers[1].Resume())
-	step(c.Link("c3", "n4").Delay(cluster.ToNode, 3*time.Millisecond))
+	step(c.Link("c3", "n4").Delay(history.ToNode, 3*time.Millisecond))
 	_, err := c.Node("n5").(cluster.PowerLosing).PowerLoss(ctx)
 	step(err)
 	step(c.Node("n5").Start(ctx))
 	step(workers[4].Kill())
 
-	_, err = c.Link("c3", "n3").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartReply, Action: cluster.Hold})
+	_, err = c.Link("c3", "n3").Intercept(cluster.Intercept{Command: "SET", Part: history.PartReply, Action: cluster.Hold})
 	require.NoError(t, err)
-	_, err = c.Link("c3", "n4").Intercept(cluster.Intercept{Command: "SET", Part: cluster.PartCommand, Action: cluster.Lose})
+	_, err = c.Link("c3", "n4").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand, Action: cluster.Lose})
 	step(err)
 	require.NoError(t, c.Node("n1").Kill(ctx))
 	require.NoError(t, c.Node("n2").Pause(ctx))
-	require.NoError(t, c.Link("c1", "n3").Cut(cluster.ToClient))
-	require.NoError(t, c.Link("c2", "store").Delay(cluster.Both, time.Hour))
+	require.NoError(t, c.Link("c1", "n3").Cut(history.ToClient))
+	require.NoError(t, c.Link("c2", "store").Delay(history.Both, time.Hour))
 	step(workers[3].Pause())
 }
 

@@ -17,6 +17,7 @@ import (
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/cluster/shim"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
 
@@ -120,8 +121,8 @@ func wait(d time.Duration) deed {
 }
 
 var (
-	cut     = act("cut", func(p pair) error { return p.Link("r1", "n1").Cut(cluster.Both) })
-	heal    = act("heal", func(p pair) error { return p.Link("r1", "n1").Heal(cluster.Both) })
+	cut     = act("cut", func(p pair) error { return p.Link("r1", "n1").Cut(history.Both) })
+	heal    = act("heal", func(p pair) error { return p.Link("r1", "n1").Heal(history.Both) })
 	promote = act("promote", func(p pair) error { return p.Node("r1").Promote(ctx) })
 	// settle waits until the replica has everything.
 	settle = act("settle", func(p pair) error {

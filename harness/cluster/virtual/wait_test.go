@@ -12,6 +12,7 @@ import (
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/virtual"
+	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
 
@@ -151,7 +152,7 @@ func TestWaitAnswersWhenItKnows(t *testing.T) {
 func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
 	for want, command := range map[string][]any{"OK; 0": {"WAIT", 1, 1000}, "OK; [1 0]": {"WAITAOF", 1, 1, 1000}} {
 		on(t, "", withReplica(knowsWaitAOF(cluster.PersistAlways)), func(b clustertest.Bench) {
-			require.NoError(t, b.Link("r1", "n1").Cut(cluster.Both))
+			require.NoError(t, b.Link("r1", "n1").Cut(history.Both))
 			answered := make(chan string, 1)
 			go func() {
 				said, _ := say("n1", []any{"SET", "a", "1"}, command).do(pair{b, func(name string) *redis.Client { return b.Over("c1", name) }})

@@ -193,17 +193,17 @@ func (l *remote) ask(o Order) Result {
 	return r
 }
 
-func (l *remote) Cut(d cluster.Direction) error {
+func (l *remote) Cut(d history.Direction) error {
 	_, err := l.order(Order{Do: DoCut, Direction: d})
 	return err
 }
 
-func (l *remote) Heal(d cluster.Direction) error {
+func (l *remote) Heal(d history.Direction) error {
 	_, err := l.order(Order{Do: DoHeal, Direction: d})
 	return err
 }
 
-func (l *remote) Delay(d cluster.Direction, by time.Duration) error {
+func (l *remote) Delay(d history.Direction, by time.Duration) error {
 	_, err := l.order(Order{Do: DoDelay, Direction: d, By: by})
 	return err
 }
@@ -228,7 +228,7 @@ func (l *remote) Count(command string) (received, answered int) {
 	return r.Received, r.Answered
 }
 
-func (l *remote) Measure(d cluster.Direction) func() cluster.Traffic {
+func (l *remote) Measure(d history.Direction) func() cluster.Traffic {
 	return l.reader(l.ask(Order{Do: DoMeasure, Direction: d}))
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/history"
 )
 
 // APIPort is the port of the API.
@@ -35,7 +36,7 @@ const (
 type Order struct {
 	network.Path
 	Do        Do                 `json:"do"`
-	Direction cluster.Direction  `json:"direction,omitempty"`
+	Direction history.Direction  `json:"direction,omitempty"`
 	By        time.Duration      `json:"by,omitempty"`
 	Intercept *cluster.Intercept `json:"intercept,omitempty"`
 	Command   string             `json:"command,omitempty"`

@@ -15,7 +15,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realtime"
@@ -126,9 +125,9 @@ func TestARunEndsTheOneBefore(t *testing.T) {
 	s := begin(t, nil)
 	db := s.dial(t, "c1", "n1")
 	require.NoError(t, db.Ping(t.Context()).Err())
-	require.NoError(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(cluster.Both), "a fault in effect must not keep a run alive")
+	require.NoError(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both), "a fault in effect must not keep a run alive")
 	s.run(t, network.Run{Clients: []string{"c9"}, Servers: map[string]string{"n1": s.servers["n1"].Addr()}})
-	require.ErrorContains(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(cluster.Both), `there is no link from "c1" to "n1" in this run`)
+	require.ErrorContains(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both), `there is no link from "c1" to "n1" in this run`)
 }
 
 func TestRefusals(t *testing.T) {
@@ -143,7 +142,7 @@ func TestRefusals(t *testing.T) {
 			_, err := s.Begin(t.Context(), network.Run{Clients: make([]string, 1501), Servers: map[string]string{"n1": "", "n2": ""}})
 			return err
 		}, "1501 clients and 2 servers need 3002 ports: 3000 are the most"},
-		{"no run", func() error { return l.Cut(cluster.Both) }, "there is no run: POST /run begins one"},
+		{"no run", func() error { return l.Cut(history.Both) }, "there is no run: POST /run begins one"},
 		{"no volume", func() error { return s.Renew(t.Context(), Machine{Server: "n7"}) }, "the volume of n7 is not mounted at"},
 		{"no name", func() error { return s.Renew(t.Context(), Machine{Server: "../n1"}) }, `"../n1" is no server's name`},
 		{"no machine", func() error { _, err := s.CutPower(t.Context(), "n7"); return err }, `there is no machine of "n7"`},
