@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/explore"
@@ -70,7 +71,13 @@ failed; 64 bad usage.`,
 			return p.explore(cmd.Context(), &x)
 		},
 	}
-	f, s := cmd.Flags(), &x.search
+	x.define(cmd.Flags())
+	return cmd
+}
+
+// define adds the flags.
+func (x *exploreOptions) define(f *pflag.FlagSet) {
+	s := &x.search
 	f.SortFlags = false
 	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test:\n"+wrapped(locks.Names()))
 	f.StringVar(&x.worker, "worker", "",
@@ -90,7 +97,6 @@ failed; 64 bad usage.`,
 	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
 	f.StringVar(&x.out, "out", "out", "folder for results and histories")
-	return cmd
 }
 
 // found is the folder for the scenario files of what is found.

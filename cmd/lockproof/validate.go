@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/kinds"
@@ -79,7 +80,12 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 			return p.validateAll(cmd.Context(), v)
 		},
 	}
-	f := cmd.Flags()
+	v.define(cmd.Flags())
+	return cmd
+}
+
+// define adds the flags.
+func (v *validateFlags) define(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.StringVar(&v.config, "config", "", "redis.conf that the server is started with; what it includes is read too")
 	f.StringVar(&v.redis, "redis", "",
@@ -114,7 +120,6 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 	f.BoolVar(&v.verbose, "verbose", false, "the steps of each runbook, the settings and the chain of facts too")
 	f.StringVar(&v.out, "out", "", "folder for the answer and the histories of trials that lost a lock")
 	f.IntVar(&v.parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
-	return cmd
 }
 
 // validateAll judges one deployment, or each that directories hold.

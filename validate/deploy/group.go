@@ -14,11 +14,13 @@ var (
 	objectLine = regexp.MustCompile(`(?m)^kind:|"kind":`)
 )
 
+// deployable is what a folder has: units, settings, Kubernetes objects that mention Redis, and others.
+type deployable struct{ units, confs, objects, others []string }
+
 // Group finds the deployments below a folder: a unit or a compose file with what it names is one, and the Kubernetes
 // objects of a folder are one, and so are its redis.conf and sentinel.conf that none of the others names.
 func Group(folder string) (groups [][]string, err error) {
-	type content struct{ units, confs, objects, others []string }
-	folders, texts := map[string]*content{}, map[string]string{}
+	folders, texts := map[string]*deployable{}, map[string]string{}
 	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
@@ -39,7 +41,7 @@ func Group(folder string) (groups [][]string, err error) {
 		}
 		dir, ext := filepath.Dir(file), filepath.Ext(name)
 		if folders[dir] == nil {
-			folders[dir] = &content{}
+			folders[dir] = &deployable{}
 		}
 		switch c := folders[dir]; {
 		case ext == ".service" || ext == ".container":
@@ -56,26 +58,31 @@ func Group(folder string) (groups [][]string, err error) {
 		}
 		return nil
 	})
+	for _, dir := range sortedKeys(folders) {
+		groups = append(groups, folders[dir].groups(texts)...)
+	}
+	return groups, err
+}
+
+// groups are the deployments of one folder. texts are what names others, by file.
+func (c *deployable) groups(texts map[string]string) (groups [][]string) {
 	named := func(conf string, by ...string) bool {
 		return slices.ContainsFunc(by, func(file string) bool { return strings.Contains(texts[file], filepath.Base(conf)) })
 	}
-	for _, dir := range sortedKeys(folders) {
-		c := folders[dir]
-		for _, unit := range c.units {
-			groups = append(groups, append([]string{unit},
-				slices.DeleteFunc(slices.Clone(c.confs), func(conf string) bool { return !named(conf, unit) })...))
-		}
-		if len(c.objects) > 0 {
-			c.objects = append(c.objects, c.others...)
-		}
-		rest := slices.DeleteFunc(c.confs, func(conf string) bool { return named(conf, sortedKeys(texts)...) })
-		for _, group := range [][]string{c.objects, rest} {
-			if len(group) > 0 {
-				groups = append(groups, group)
-			}
+	for _, unit := range c.units {
+		groups = append(groups, append([]string{unit},
+			slices.DeleteFunc(slices.Clone(c.confs), func(conf string) bool { return !named(conf, unit) })...))
+	}
+	if len(c.objects) > 0 {
+		c.objects = append(c.objects, c.others...)
+	}
+	rest := slices.DeleteFunc(c.confs, func(conf string) bool { return named(conf, sortedKeys(texts)...) })
+	for _, group := range [][]string{c.objects, rest} {
+		if len(group) > 0 {
+			groups = append(groups, group)
 		}
 	}
-	return groups, err
+	return groups
 }
 
 func candidateName(name string) bool {
