@@ -66,7 +66,8 @@ func TestRunStopsWhenItIsInterrupted(t *testing.T) {
 		return measure(ctx, say)
 	}
 	var stdout, stderr strings.Builder
-	require.Equal(t, exitFailed, run(ctx, []suite{first, fake("second", nil)}, []string{"--out", t.TempDir()}, &stdout, &stderr))
+	require.Equal(t, exitFailed, run(ctx, []suite{first, fake("second", nil)}, []string{"--out", t.TempDir()}, &stdout,
+		&stderr))
 	require.Contains(t, stdout.String(), "row of first")
 	require.NotContains(t, stdout.String(), "row of second")
 }

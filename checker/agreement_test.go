@@ -98,7 +98,8 @@ func compare(t *testing.T, name string, text []byte) (found string, ok bool) {
 		return "", false
 	}
 	var ours []string
-	for _, property := range []string{checker.Cancellation, checker.Fencing, checker.MutualExclusion, checker.ProtectedData} {
+	for _, property := range []string{checker.Cancellation, checker.Fencing, checker.MutualExclusion,
+		checker.ProtectedData} {
 		if verdict.Of(property).Verdict == history.Violated {
 			ours = append(ours, property)
 		}

@@ -22,7 +22,8 @@ func TestCancellation(t *testing.T) {
 		verdict string
 		says    string // the reason, or what was violated
 	}{
-		{"at once", func(s *story) { s.attempt("c2", 100, 200, history.TypeFail); s.cancel(200, "c2") }, history.Inconclusive, noneMet},
+		{"at once", func(s *story) { s.attempt("c2", 100, 200, history.TypeFail); s.cancel(200, "c2") }, history.Inconclusive,
+			noneMet},
 		{"in time", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 650, history.TypeFail) }, history.Holds, ""},
 		{"late", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 651, history.TypeFail) },
 			history.Violated, "; it returned at 0.651 s"},

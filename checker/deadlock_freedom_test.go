@@ -135,7 +135,8 @@ func TestDeadlockFreedom(t *testing.T) {
 				s.deletes(t+10, "c2", "t2", "n4", "n5")
 			}
 			s.sets(2995, "c2", "t2", 1000, "n3", "n4", "n5")
-			s.op(200, 3000, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Token: "t2", Validity: 900 * ms})
+			s.op(200, 3000, history.TypeOK, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Token: "t2",
+				Validity: 900 * ms})
 		}, history.Violated, ""},
 		{"kept for too long while nobody else wanted it", func(s *story) {
 			s.header.Bounds.Tenure = 3000 * ms

@@ -128,7 +128,8 @@ func TestFaultTolerance(t *testing.T) {
 			s.grant("c2", 20, 1200, 900)
 		}, history.Holds, ""},
 		{"a lock that refuses its settings was not asked", func(s *story) {
-			s.op(0, 5000, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Reason: history.ReasonRefused})
+			s.op(0, 5000, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1",
+				Reason: history.ReasonRefused})
 		}, history.Inconclusive, "vacuous: nobody asked"},
 		{"a link is hindered until its one message was dropped", func(s *story) {
 			s.lasting(0, 9000, "drop", "c1-n1", "c1-n2", "c1-n3")

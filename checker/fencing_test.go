@@ -84,7 +84,8 @@ func TestAGrantComesAfterTheCommandsThatTakeItsKey(t *testing.T) {
 			}
 			r := s.requireVerdict(t, Fencing, c.verdict, "")
 			if c.verdict == history.Violated {
-				require.Contains(t, r.Violations[0].What, `c1 began to take "k1" at 0.050 s and got token 1, lower than the 2 that c2 had got`)
+				require.Contains(t, r.Violations[0].What, `c1 began to take "k1" at 0.050 s and got token 1, lower than the 2 `+
+					`that c2 had got`)
 			}
 		})
 	}
@@ -95,7 +96,8 @@ func TestWhichGrantATokenIsLowerThan(t *testing.T) {
 	s.header.Fencing = true
 	for i, token := range []int64{7, 7, 1, 0} {
 		at := int64(100 * i)
-		s.op(at, at+10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Fence: token, Validity: ms})
+		s.op(at, at+10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Fence: token,
+			Validity: ms})
 	}
 	var froms []int64
 	for _, v := range s.judged(t, Fencing).Violations {

@@ -43,7 +43,8 @@ type absence struct {
 const step = 50 // ms, of which all times are multiples
 
 func invent(seed uint64) *invented {
-	m := &invented{story: tale(), Rand: rand.New(rand.NewPCG(seed, 1)), keys: map[string]kept{}, quota: 2, next: map[string]turn{}}
+	m := &invented{story: tale(), Rand: rand.New(rand.NewPCG(seed, 1)), keys: map[string]kept{}, quota: 2,
+		next: map[string]turn{}}
 	m.drawn = true
 	h := &m.header
 	h.Nodes, h.Seed = h.Nodes[:3], seed
@@ -219,7 +220,8 @@ func (m *invented) asks(client string, t int64) {
 		return
 	}
 	m.fence += int64(m.IntN(7)+2) / 4
-	id := m.op(t, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: token, Fence: m.fence,
+	id := m.op(t, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: token,
+		Fence:    m.fence,
 		Validity: (1000 - int64(m.IntN(7)-1)*step/2) * ms, Wall: m.often(6)})
 	m.then(client, done+m.soon(8), func(at int64) { m.holds(client, token, id, at) })
 }

@@ -21,7 +21,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
 // What is said of invented runs stays what it is, in verdicts and figures. Their times are so coarse
-// that much happens at one moment. The first runs' verdicts stand there to be read, of the others a sum of each hundred.
+// that much happens at one moment. The first runs' verdicts stand there to be read, of the others a sum of each
+// hundred.
 func TestInventedRunsAreJudgedAsBefore(t *testing.T) {
 	const golden, told, all = "testdata/invented.txt", 200, 2000
 	var got bytes.Buffer

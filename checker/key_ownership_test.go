@@ -69,10 +69,12 @@ func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
 			s.command(700, "c2>n1", history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})(700, "t1", true)
 		},
 		"SET": func(s *story) {
-			s.command(700, "c2>n1", history.Command{Name: "SET", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "nil", false)
+			s.command(700, "c2>n1", history.Command{Name: "SET", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "nil",
+				false)
 		},
 		"script": func(s *story) {
-			s.command(700, "c2>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "0", false)
+			s.command(700, "c2>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "0",
+				false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,8 @@ func TestLeases(t *testing.T) {
 		}, []want{{"c1", 10, 300, EndedLost}}},
 		{"ends when an extension tells the client", func(s *story) {
 			id := s.grant("c1", 0, 10, 900)
-			s.op(200, 300, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: id, Reason: history.ReasonLost})
+			s.op(200, 300, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: id,
+				Reason: history.ReasonLost})
 		}, []want{{"c1", 10, 300, EndedLost}}},
 		{"ends when the client is killed", func(s *story) {
 			s.grant("c1", 0, 10, 900)
@@ -52,7 +53,8 @@ func TestLeases(t *testing.T) {
 			s.grant("c1", 0, 10, 800)
 		}, []want{{"c1", 10, 1010, EndedDeadline}}},
 		{"a step back of the wall clock prolongs a belief in it", func(s *story) {
-			s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Validity: 800 * ms, Wall: true})
+			s.op(0, 10, history.TypeOK, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Validity: 800 * ms,
+				Wall: true})
 			s.clock(100, "c1", -900, 1, true)
 		}, []want{{"c1", 10, 1810, EndedDeadline}}},
 	}
@@ -95,7 +97,8 @@ func TestRead_RejectsContradictoryHistory(t *testing.T) {
 		{"release of nothing", []history.Event{header,
 			{Type: history.TypeInvoke, Process: "c1", ID: 1, Op: history.OpRelease, Lease: 7}}, "lease 7"},
 		{"loss of nothing", []history.Event{header, {Type: history.TypeLost, Process: "c1", Lease: 7}}, "lease 7"},
-		{"clock without rate", []history.Event{header, {Type: history.TypeClock, Process: "c1", Clock: &history.Clock{}}}, "rate above 0"},
+		{"clock without rate", []history.Event{header, {Type: history.TypeClock, Process: "c1", Clock: &history.Clock{}}},
+			"rate above 0"},
 		{"fault without fault", []history.Event{header, {Type: history.TypeFault}}, "needs its fault"},
 		{"a version written twice", append([]history.Event{header}, twice()...), "no new version"},
 	}
@@ -115,8 +118,8 @@ func twice() []history.Event {
 	return s.events
 }
 
-// A release stands, also if its client is told at the same moment that the lease is lost, or extended; and a lease that has
-// run out at that moment has run out.
+// A release stands, also if its client is told at the same moment that the lease is lost, or extended; and a lease that
+// has run out at that moment has run out.
 func TestWhatEndsALeaseFirst(t *testing.T) {
 	s := tale()
 	id := s.grant("c1", 0, 10, 900)

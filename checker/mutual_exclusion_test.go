@@ -27,7 +27,8 @@ func TestMutualExclusion(t *testing.T) {
 			s.grant("c1", 0, 10, 100)
 			s.grant("c1", 20, 30, 100)
 		}, history.Violated, ""},
-		{"nobody got it", func(s *story) { s.attempt("c1", 0, 10, history.TypeFail) }, history.Inconclusive, "vacuous: grants"},
+		{"nobody got it", func(s *story) { s.attempt("c1", 0, 10, history.TypeFail) }, history.Inconclusive,
+			"vacuous: grants"},
 		{"nobody got it, and that was the point", func(s *story) {
 			s.header.Earned.Refused = 1
 			s.attempt("c1", 0, 10, history.TypeFail)
@@ -43,7 +44,8 @@ func TestOverlap_Description(t *testing.T) {
 	r := s.judged(t, MutualExclusion)
 	require.Len(t, r.Violations, 2)
 	v := r.Violations[0]
-	require.Equal(t, `c2 was granted "k1" at 0.600 s while c1 still held it, until 0.910 s: both held it for 310 ms`, v.What)
+	require.Equal(t, `c2 was granted "k1" at 0.600 s while c1 still held it, until 0.910 s: both held it for 310 ms`,
+		v.What)
 	require.Equal(t, span{600 * ms, 910 * ms}, span{v.From, v.Until})
 	require.Equal(t, []string{"c1", "c2"}, v.Processes)
 	require.Len(t, v.Leases, 2)
@@ -94,7 +96,8 @@ func randomLeases(t *rapid.T) []lease {
 	for i := range rapid.IntRange(0, 60).Draw(t, "leases") {
 		from := rapid.Int64Range(0, crowded).Draw(t, "from")
 		length := rapid.Int64Range(0, 20).Draw(t, "length")
-		leases = append(leases, lease{client: fmt.Sprint("c", i%3), grant: &operation{id: i}, from: from, until: from + length})
+		leases = append(leases, lease{client: fmt.Sprint("c", i%3), grant: &operation{id: i}, from: from, until: from +
+			length})
 	}
 	return leases
 }

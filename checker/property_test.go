@@ -23,7 +23,8 @@ func TestEveryPropertyIsDocumented(t *testing.T) {
 	require.Len(t, rows, len(Properties()))
 	for i, p := range Properties() {
 		require.NotEmpty(t, p.Meaning)
-		require.True(t, strings.HasPrefix(rows[i], "| `"+p.Name+"` | "+p.Meaning), "%s\nshould begin with: %s", rows[i], p.Meaning)
+		require.True(t, strings.HasPrefix(rows[i], "| `"+p.Name+"` | "+p.Meaning), "%s\nshould begin with: %s", rows[i],
+			p.Meaning)
 	}
 }
 

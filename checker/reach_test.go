@@ -59,7 +59,8 @@ func TestNodesThatFailInTurnLeaveAMajority(t *testing.T) {
 	}
 }
 
-// A node whose disk is disturbed is healthy where it answers within a tenth of the bound for a grant, and as long after.
+// A node whose disk is disturbed is healthy where it answers within a tenth of the bound for a grant, and as long
+// after.
 func TestAPromptAnswerShowsAHealthyNode(t *testing.T) {
 	for answered, unhealthy := range map[int64][]span{
 		150: {{0, 100 * ms}, {200 * ms, 600 * ms}}, 151: {{0, 600 * ms}},
@@ -90,7 +91,8 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 	}
 }
 
-// One that loses the answer to a SET is spent when the node has given it: a lock that waits for it for ever has nobody to blame.
+// One that loses the answer to a SET is spent when the node has given it: a lock that waits for it for ever has nobody
+// to blame.
 func TestALostAnswerHindersNoLonger(t *testing.T) {
 	for _, test := range []struct {
 		asked history.Asked

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A second checker, for the tests: written from docs/history.md and the meaning of the properties alone, it shares no code
-// with the first, not even the types of a line. It is as simple as it can be and has all the time that it wants.
+// A second checker, for the tests: written from docs/history.md and the meaning of the properties alone, it shares no
+// code with the first, not even the types of a line. It is as simple as it can be and has all the time that it wants.
 
 // line is a line of a history, as docs/history.md describes it.
 type line struct {
@@ -206,7 +206,8 @@ func touches(lines []line) map[string][]touch {
 func carried(t *touch, l line, after []line) {
 	serial := int64(0)
 	for _, c := range after {
-		if c.Process != l.Process+">store" || c.Command.Key != "value:"+l.Key || c.Command.Token != t.value || c.Command.Effect != "set" {
+		if c.Process != l.Process+">store" || c.Command.Key != "value:"+l.Key || c.Command.Token != t.value ||
+			c.Command.Effect != "set" {
 			continue
 		}
 		if c.Type == "command" && serial == 0 {
@@ -222,15 +223,19 @@ func carried(t *touch, l line, after []line) {
 // been accepted before it reached the store.
 func stale(all []touch) bool {
 	return slices.ContainsFunc(all, func(w touch) bool {
-		return w.write && w.fence != 0 && (w.acked || w.took || saw(w.value, all)) && slices.ContainsFunc(all, func(other touch) bool {
-			return (other.acked || other.took) && other.fence > w.fence && other.to < w.from
-		})
+		return w.write && w.fence != 0 && (w.acked || w.took || saw(w.value, all)) &&
+			slices.ContainsFunc(all, func(other touch) bool {
+				return (other.acked || other.took) && other.fence > w.fence && other.to < w.from
+			})
 	})
 }
 
 // saw reports whether somebody saw a version, or one that was derived from it.
 func saw(value string, all []touch) bool {
-	return slices.ContainsFunc(all, func(t touch) bool { return t.base == value && (t.acked || t.took || t.write && saw(t.value, all)) })
+	return slices.ContainsFunc(all, func(t touch) bool {
+		return t.base == value && (t.acked || t.took || t.write &&
+			saw(t.value, all))
+	})
 }
 
 // explained reports whether the accesses can have happened in some order that agrees
@@ -274,8 +279,8 @@ func disordered(lines []line) bool {
 	return false
 }
 
-// earliest is when a grant can have been at the earliest: when it was asked for, or when a node received the first command
-// that takes its key.
+// earliest is when a grant can have been at the earliest: when it was asked for, or when a node received the first
+// command that takes its key.
 func earliest(lines []line, grant int) (time int64) {
 	g, asked := lines[grant], false
 	for _, l := range lines[:grant] {

@@ -125,7 +125,8 @@ func TestProtectedData(t *testing.T) {
 			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
 			s.stored("c2", "v3", 81, 82)
 			s.write("c2", 0, 80, 90, history.TypeOK, "v1", "v3", 0)
-		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.062 s, took its place"},
+		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.062 s, took its " +
+			"place"},
 		{"a write of unknown fate with an old token that the store let pass", func(s *story) {
 			s.stored("c2", "v1", 41, 42)
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 34)
@@ -140,11 +141,13 @@ func TestProtectedData(t *testing.T) {
 			s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 			s.read("c2", 0, 40, 50, "", 0)
 		}, history.Violated, "",
-			"c1 wrote v1 in the place of the initial version by 0.030 s, although c2 began to read the initial version only at 0.040 s"},
+			"c1 wrote v1 in the place of the initial version by 0.030 s, although c2 began to read the initial version only " +
+				"at 0.040 s"},
 		{"a write with an older token than one acknowledged", func(s *story) {
 			s.write("c2", 0, 20, 30, history.TypeOK, "", "v1", 34)
 			s.write("c1", 1, 40, 50, history.TypeOK, "v1", "v2", 33)
-		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.050 s, although c2 had used token 34"},
+		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.050 s, although c2 had used " +
+			"token 34"},
 		{"a read claims its token too", func(s *story) {
 			s.read("c2", 0, 20, 30, "", 34)
 			s.write("c1", 1, 40, 50, history.TypeOK, "", "v2", 33)

@@ -143,7 +143,8 @@ func (m *scrambled) access(client string, l history.Event) {
 	if m.one(6) {
 		latest = known[m.IntN(len(known))]
 	}
-	outcome := []history.Type{history.TypeOK, history.TypeOK, history.TypeOK, history.TypeFail, history.TypeInfo}[m.IntN(5)]
+	outcome := []history.Type{history.TypeOK, history.TypeOK, history.TypeOK, history.TypeFail,
+		history.TypeInfo}[m.IntN(5)]
 	if m.one(2) {
 		e.Value = latest
 		m.operation(e, outcome)

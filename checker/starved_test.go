@@ -40,14 +40,16 @@ func TestStarvedClient(t *testing.T) {
 			s.attempt("c2", 200, 5000, history.TypeFail)
 			s.starves(300, 4900, 1, "c2")
 		}},
-		{"a late retry tests no lock that nobody held", DeadlockFreedom, history.Inconclusive, "had been in use", func(s *story) {
-			s.grant("c2", 200, 5000, 900)
-			s.starves(300, 4900, 1, "c2")
-		}},
-		{"a late grant is none in time", FaultTolerance, history.Inconclusive, "nobody asked for a free lock", func(s *story) {
-			s.grant("c2", 200, 5000, 900)
-			s.starves(300, 4900, 1, "c2")
-		}},
+		{"a late retry tests no lock that nobody held", DeadlockFreedom, history.Inconclusive, "had been in use",
+			func(s *story) {
+				s.grant("c2", 200, 5000, 900)
+				s.starves(300, 4900, 1, "c2")
+			}},
+		{"a late grant is none in time", FaultTolerance, history.Inconclusive, "nobody asked for a free lock",
+			func(s *story) {
+				s.grant("c2", 200, 5000, 900)
+				s.starves(300, 4900, 1, "c2")
+			}},
 		{"its rival waits as ever", FaultTolerance, history.Violated, "", func(s *story) {
 			s.starves(100, 4900, 1, "c1")
 			s.attempt("c2", 200, 5000, history.TypeFail)

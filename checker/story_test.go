@@ -77,7 +77,8 @@ func (s *story) grant(client string, asked, done, validity int64) int {
 
 // attempt is an acquire of k1 that is not granted.
 func (s *story) attempt(client string, asked, done int64, outcome history.Type) int {
-	return s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Reason: history.ReasonHeld})
+	return s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpAcquire, Key: "k1",
+		Reason: history.ReasonHeld})
 }
 
 func (s *story) extend(client string, lease int, asked, done, validity int64) {
@@ -94,7 +95,8 @@ func (s *story) read(client string, lease int, asked, done int64, value string, 
 		Value: value, Fence: fence})
 }
 
-func (s *story) write(client string, lease int, asked, done int64, outcome history.Type, base, value string, fence int64) {
+func (s *story) write(client string, lease int, asked, done int64, outcome history.Type, base, value string,
+	fence int64) {
 	s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpWrite, Key: "k1", Lease: lease, Base: base,
 		Value: value, Fence: fence})
 }
@@ -152,11 +154,13 @@ func (s *story) instant(t int64, kind string, targets ...string) {
 func (s *story) seen(since, t int64, kind string, targets ...string) {
 	s.faults++
 	s.add(t, history.Event{Process: "nemesis", Type: history.TypeFault,
-		Fault: &history.Fault{ID: s.faults, Kind: kind, Phase: history.PhaseInstant, Targets: targets, Effective: true, Since: since * ms}})
+		Fault: &history.Fault{ID: s.faults, Kind: kind, Phase: history.PhaseInstant, Targets: targets, Effective: true,
+			Since: since * ms}})
 }
 
 func (s *story) clock(t int64, process string, reading int64, rate float64, wall bool) {
-	s.add(t, history.Event{Process: process, Type: history.TypeClock, Clock: &history.Clock{Reading: reading * ms, Rate: rate, Wall: wall}})
+	s.add(t, history.Event{Process: process, Type: history.TypeClock, Clock: &history.Clock{Reading: reading * ms,
+		Rate: rate, Wall: wall}})
 }
 
 // sets is a SET with its expiry that took the key on some nodes.

@@ -68,8 +68,9 @@ func TestTimeline(t *testing.T) {
 		}, []want{{"c1", "t1", 10, 100, TenureFlushed}}},
 		{"moved with its slot", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
-			s.add(100, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "migrate-slot",
-				Class: history.SlotMoves, Phase: history.PhaseBegin, Targets: []string{"n2"}, Asked: history.Asked{To: "n1"}}})
+			s.add(100, history.Event{Process: "nemesis", Type: history.TypeFault,
+				Fault: &history.Fault{ID: 1, Kind: "migrate-slot",
+					Class: history.SlotMoves, Phase: history.PhaseBegin, Targets: []string{"n2"}, Asked: history.Asked{To: "n1"}}})
 			s.look(500, "n1", "r1", "", 0)
 		}, []want{{"c1", "t1", 10, 100, TenureMoved}}},
 		{"resynced from a master that went down", func(s *story) {
@@ -87,7 +88,8 @@ func TestTimeline(t *testing.T) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.sets(50, "c1", "t1", 1000, "n1")
 		}, []want{{"c1", "t1", 10, 1050, TenureExpired}}},
-		{"seen by a look alone", func(s *story) { s.look(50, "n1", "r1", "t9", 100) }, []want{{"", "t9", 50, 150, TenureExpired}}},
+		{"seen by a look alone", func(s *story) { s.look(50, "n1", "r1", "t9", 100) },
+			[]want{{"", "t9", 50, 150, TenureExpired}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -66,7 +66,8 @@ func TestUnansweredSets(t *testing.T) {
 
 // A script refuses by a number in place of nil, which names nobody unless it is somebody's token.
 func TestUnansweredSets_ANumberNamesNobody(t *testing.T) {
-	for reply, verdict := range map[string]string{"0": history.Inconclusive, "-1": history.Inconclusive, "7": history.Violated} {
+	for reply, verdict := range map[string]string{"0": history.Inconclusive, "-1": history.Inconclusive,
+		"7": history.Violated} {
 		t.Run(reply, func(t *testing.T) {
 			s, nodes := tale(), []string{"n1", "n2", "n3"}
 			s.sets(0, "c3", "7", 5, nodes...)
@@ -74,7 +75,8 @@ func TestUnansweredSets_ANumberNamesNobody(t *testing.T) {
 			s.instant(3, "kill", "c1")
 			for _, n := range nodes {
 				s.silent(1, "c1", "c1.1", n)
-				s.command(20, "c2>"+n, history.Command{Name: "EVAL", Key: "k1", Token: "c2.1", Effect: history.EffectSet})(20, reply, false)
+				s.command(20, "c2>"+n, history.Command{Name: "EVAL", Key: "k1", Token: "c2.1", Effect: history.EffectSet})(20,
+					reply, false)
 			}
 			s.attempt("c2", 10, 1000, history.TypeFail)
 			s.requireVerdict(t, FaultTolerance, verdict, "")

@@ -17,16 +17,21 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 		tell            func(*story)
 		verdict, reason string
 	}{
-		"it names the key":        {func(s *story) { told(s, 5, renames, "1") }, history.Inconclusive, why},
-		"it had no answer":        {func(s *story) { asked(s, 5, renames) }, history.Inconclusive, why},
-		"it was refused":          {func(s *story) { told(s, 5, renames, "error: ERR no such key") }, history.Holds, ""},
-		"it names others":         {func(s *story) { told(s, 5, history.Command{Name: "LPUSH", Key: "q", Others: []string{"a"}}, "1") }, history.Holds, ""},
-		"WAIT changes nothing":    {func(s *story) { told(s, 5, history.Command{Name: "WAIT"}, "1") }, history.Holds, ""},
-		"it may have changed all": {func(s *story) { told(s, 5, history.Command{Name: "FLUSHALL"}, "OK") }, history.Inconclusive, "unknown: c1 sent n1 FLUSHALL"},
+		"it names the key": {func(s *story) { told(s, 5, renames, "1") }, history.Inconclusive, why},
+		"it had no answer": {func(s *story) { asked(s, 5, renames) }, history.Inconclusive, why},
+		"it was refused":   {func(s *story) { told(s, 5, renames, "error: ERR no such key") }, history.Holds, ""},
+		"it names others": {func(s *story) {
+			told(s, 5, history.Command{Name: "LPUSH", Key: "q",
+				Others: []string{"a"}}, "1")
+		}, history.Holds, ""},
+		"WAIT changes nothing": {func(s *story) { told(s, 5, history.Command{Name: "WAIT"}, "1") }, history.Holds, ""},
+		"it may have changed all": {func(s *story) { told(s, 5, history.Command{Name: "FLUSHALL"}, "OK") },
+			history.Inconclusive, "unknown: c1 sent n1 FLUSHALL"},
 		"a script has it as well": {func(s *story) {
 			told(s, 5, history.Command{Name: "EVAL", Key: "q", Effect: history.EffectRead, Others: []string{"k1"}}, "1")
 		}, history.Inconclusive, "unknown: c1 sent n1 EVAL"},
-		"the answer shows a deed":  {func(s *story) { asked(s, 5, history.Command{Name: "EVALSHA", Key: "k1"}); s.shown(6) }, history.Holds, ""},
+		"the answer shows a deed": {func(s *story) { asked(s, 5, history.Command{Name: "EVALSHA", Key: "k1"}); s.shown(6) },
+			history.Holds, ""},
 		"the store's is no lock's": {func(s *story) { s.stored("c1", "v", 5, 6) }, history.Holds, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +59,9 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 
 // shown is the answer to the last command, a script, by which it comes out what it does.
 func (s *story) shown(t int64) {
-	s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Serial: s.serial, Name: "EVALSHA",
-		Key: "k1", Token: "c1.1", Expiry: 1000 * ms, Effect: history.EffectExtend, Reply: "1", Done: true}})
+	s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Serial: s.serial,
+		Name: "EVALSHA",
+		Key:  "k1", Token: "c1.1", Expiry: 1000 * ms, Effect: history.EffectExtend, Reply: "1", Done: true}})
 }
 
 // The keys of a lease that a transaction set are in the way for as long as its node's clock says.

@@ -49,7 +49,8 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 		{"a pause of a client that had nothing to do", func(s *story) { s.lasting(2000, 2100, "pause", "c3") },
 			"vacuous: the fault pause on c3 at 2.000 s met nothing"},
 		{"a kill of a client in the middle of its release", func(s *story) {
-			s.add(1500, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpRelease, ID: 9, Key: "k1", Lease: 1})
+			s.add(1500, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpRelease, ID: 9, Key: "k1",
+				Lease: 1})
 			s.instant(1501, "kill", "c1")
 		}, ""},
 		{"a pause of a node, to which messages set out on links that were cut", func(s *story) {
@@ -98,9 +99,11 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 				Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Background: true}})
 		}, "vacuous: faults"},
 		{"a step that did not come out", func(s *story) {
-			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonPreconditionFailed, Text: "line 7: c2 had to get the lock"})
+			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
+				Text: "line 7: c2 had to get the lock"})
 		}, "vacuous: line 7: c2 had to get the lock"},
-		{"nothing refused", func(s *story) { s.header.Earned.Refused = 1 }, "vacuous: refused acquires and extensions: 0 of at least 1"},
+		{"nothing refused", func(s *story) { s.header.Earned.Refused = 1 }, "vacuous: refused acquires and extensions: 0 " +
+			"of at least 1"},
 		{"a refused extension", func(s *story) {
 			s.header.Earned.Refused = 1
 			s.op(100, 110, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: 1})
@@ -256,7 +259,8 @@ func inside(moment int64, spans []span) bool {
 func TestWhoIsRefusedForItsSettingsContendsWithNobody(t *testing.T) {
 	s := tale()
 	s.header.Earned.Contended = 1
-	s.op(0, 40, history.TypeFail, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1", Reason: history.ReasonRefused})
+	s.op(0, 40, history.TypeFail, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1",
+		Reason: history.ReasonRefused})
 	s.grant("c1", 20, 30, 500)
 	s.requireVerdict(t, MutualExclusion, history.Inconclusive, "vacuous: contended acquires: 0 of at least 1")
 	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous: nobody was granted a lock that had been in use")
@@ -278,7 +282,8 @@ func TestStall_ComparedWithLimit(t *testing.T) {
 func TestUnmetIsSaidOfViolations(t *testing.T) {
 	s := tale()
 	s.grant("c1", 0, 10, 900)
-	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed, Text: "c2 was to wait"})
+	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
+		Text: "c2 was to wait"})
 	s.grant("c2", 15, 20, 900)
 	require.Equal(t, "c2 was to wait", s.judged(t, MutualExclusion).Unmet)
 	tolerant := s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: c2 was to wait")

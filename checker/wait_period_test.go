@@ -70,8 +70,8 @@ func TestAWaitBeginsAnewAsAnAttemptEnds(t *testing.T) {
 	}
 }
 
-// Who is refused at once and asks anew after a pause, again and again, waits; who does so a few times does not, nor does one
-// whose caller cancels at once. Pauses that are longer than the bound for a grant are its own affair.
+// Who is refused at once and asks anew after a pause, again and again, waits; who does so a few times does not, nor
+// does one whose caller cancels at once. Pauses that are longer than the bound for a grant are its own affair.
 func TestWhoAsksAnewWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		times, lasts, pause int64
@@ -93,7 +93,8 @@ func TestWhoAsksAnewWaits(t *testing.T) {
 			s.release("c2", 1, 100, 110, history.TypeOK)
 			from := int64(1000)
 			for range c.times {
-				s.op(from, from+c.lasts, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1", Reason: c.reason})
+				s.op(from, from+c.lasts, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1",
+					Reason: c.reason})
 				from += c.lasts + c.pause
 			}
 			require.Equal(t, c.violated, s.violated(t, FaultTolerance))

@@ -112,7 +112,8 @@ func TestDraw_HasWhatTheFieldReports(t *testing.T) {
 // Nothing is drawn that cannot be done: with all assumptions broken, no trial fails.
 func TestDraw_IsRunnable(t *testing.T) {
 	p := pool(t)
-	search := Search{Question: Question{Space: space(t, func(s *Space) { everything(s); s.Without = []string{"DistinctNodes"} }),
+	search := Search{Question: Question{Space: space(t,
+		func(s *Space) { everything(s); s.Without = []string{"DistinctNodes"} }),
 		Seed: 7, Schedules: 256},
 		Try: p.Try, Parallel: p.Size()}
 	tally, err := search.Run(t.Context())

@@ -21,7 +21,8 @@ func TestSituations_ReferencePasses(t *testing.T) {
 	for _, file := range files {
 		read, err := scenarios.Load(file)
 		require.NoError(t, err)
-		for _, seed := range []uint64{0, 1, 2, 5169, 33201, 177064, 222236, 263664, 637044} { // the last six: those of finds that need their own
+		// the last six: those of finds that need their own
+		for _, seed := range []uint64{0, 1, 2, 5169, 33201, 177064, 222236, 263664, 637044} {
 			r := p.Try(t.Context(), suite.Job{Scenario: read}, seed)
 			require.Empty(t, r.Failure)
 			for _, result := range r.Results {

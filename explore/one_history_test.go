@@ -127,7 +127,8 @@ func requireContention(t *testing.T, histories map[uint64][]history.Event) {
 		}
 		events += len(h)
 		for i, e := range h {
-			if i > 0 && h[i-1].Time == e.Time && h[i-1].Process != e.Process || i+1 < len(h) && h[i+1].Time == e.Time && h[i+1].Process != e.Process {
+			if i > 0 && h[i-1].Time == e.Time && h[i-1].Process != e.Process || i+1 < len(h) && h[i+1].Time == e.Time &&
+				h[i+1].Process != e.Process {
 				shared++
 			}
 		}

@@ -87,7 +87,8 @@ func TestResults_RejectsInvalidFile(t *testing.T) {
 	} {
 		require.Contains(t, text, change[0])
 		dir := t.TempDir()
-		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(strings.Replace(text, change[0], change[1], 1)), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile),
+			[]byte(strings.Replace(text, change[0], change[1], 1)), 0o644))
 		_, err := Read(dir)
 		require.ErrorContains(t, err, "explore.json is not what a search has left: ", change[1])
 	}

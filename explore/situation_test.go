@@ -13,7 +13,8 @@ import (
 func TestSituations_LivenessFaults(t *testing.T) {
 	needs.Long(t, "it searches once for each situation")
 	p := pool(t)
-	for rule, situation := range map[string]func(*generator){"RetryJitter": (*generator).addCompetitors, "BoundedExtensions": (*generator).keepRunning} {
+	for rule, situation := range map[string]func(*generator){"RetryJitter": (*generator).addCompetitors,
+		"BoundedExtensions": (*generator).keepRunning} {
 		shown := 0
 		for seed := range uint64(30) {
 			s := space(t, nil)

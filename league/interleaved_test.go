@@ -11,10 +11,11 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// TestInterleaved: gocron-redis-lock goes on extending for a moment after Unlock. Where an extension may set a key anew, what was
-// released comes back. It is to be seen in 3 of 200 trials of the second, and in none of the first:
+// TestInterleaved: gocron-redis-lock goes on extending for a moment after Unlock. Where an extension may set a key
+// anew, what was released comes back. It is to be seen in 3 of 200 trials of the second, and in none of the first:
 //
-//	lockproof test -C league -tags interleaved -interleave github.com/go-co-op/gocron-redis-lock/v2 -run TestInterleaved .
+// lockproof test -C league -tags interleaved -interleave github.com/go-co-op/gocron-redis-lock/v2 -run TestInterleaved
+// .
 func TestInterleaved(t *testing.T) {
 	for name, options := range map[string][]redsync.Option{
 		"as it is": nil, "with WithSetNXOnExtend": {redsync.WithSetNXOnExtend()},
@@ -22,10 +23,12 @@ func TestInterleaved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			build := func(env locktest.Env) (locktest.Lock, error) {
 				locker, err := redislock.NewRedisLockerWithOptions(env.Client(0), redislock.WithAutoExtendDuration(env.TTL/3),
-					redislock.WithRedsyncOptions(append([]redsync.Option{redsync.WithTries(1), redsync.WithExpiry(env.TTL)}, options...)...))
+					redislock.WithRedsyncOptions(append([]redsync.Option{redsync.WithTries(1), redsync.WithExpiry(env.TTL)},
+						options...)...))
 				return &gocronLock{locker: locker}, err
 			}
-			locktest.Run(t, build, locktest.Believes(locktest.UntilReleased), locktest.Scenarios("scenarios/given-back-after-renewal.yaml"),
+			locktest.Run(t, build, locktest.Believes(locktest.UntilReleased),
+				locktest.Scenarios("scenarios/given-back-after-renewal.yaml"),
 				locktest.Trials(200))
 		})
 	}

@@ -21,14 +21,16 @@ import (
 var (
 	explore = flag.Duration("explore", 10*time.Minute, "for how long to explore each lock")
 	on      = flag.String("on", "", "local: real servers for all, and not only for locks that cannot be in virtual time")
-	ttl     = flag.Duration("ttl", 0, "the TTL on real servers, 0: each scenario's own; with 2s a busy machine's stalls matter less")
-	trials  = flag.Int("trials", 1, "how many trials of each scenario")
-	chosen  = flag.String("scenarios", "", "names or files of scenarios, with commas between them")
+	ttl     = flag.Duration("ttl", 0, "the TTL on real servers, 0: each scenario's own; with 2s a busy machine's stalls "+
+		"matter less")
+	trials = flag.Int("trials", 1, "how many trials of each scenario")
+	chosen = flag.String("scenarios", "", "names or files of scenarios, with commas between them")
 )
 
 // inRealTime are the scenarios for locks on real servers: each takes seconds there.
 var inRealTime = []string{
-	"healthy-contention", "slow-acquire", "pause-in-acquire", "late-release", "late-set", "lost-reply", "resent-set", "hung-node",
+	"healthy-contention", "slow-acquire", "pause-in-acquire", "late-release", "late-set", "lost-reply", "resent-set",
+	"hung-node",
 	"minority-down", "late-extension", "watchdog-cut-off", "delayed-restart", "cancelled-acquire", "holder-crashes",
 	"release-by-plain-del", "release-by-get-then-del", "setnx-then-expire", "shared-lock-object", "opposite-order",
 	"extend-without-owner", "extend-too-late", "drift-within-margin",
@@ -199,7 +201,8 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 			names[i] = filepath.Join("league", name)
 		}
 	}
-	args := append([]string{"run", "--worker", os.ExpandEnv(lock.Worker), "--on", "local", "--parallel", "2", "--trials", strconv.Itoa(trials), "--out", out},
+	args := append([]string{"run", "--worker", os.ExpandEnv(lock.Worker), "--on", "local", "--parallel", "2", "--trials",
+		strconv.Itoa(trials), "--out", out},
 		names...)
 	if *ttl > 0 {
 		args = append(args, "--ttl", ttl.String())

@@ -57,10 +57,12 @@ func TestApply_RefusesInvalidFaults(t *testing.T) {
 	})
 }
 
-// The conformance suite and the catalogue leave out what a kind has not: one that loses an ability would lose its tests.
+// The conformance suite and the catalogue leave out what a kind has not: one that loses an ability would lose its
+// tests.
 func TestWhichKindCanDoWhichFault(t *testing.T) {
 	real := []string{cluster.Local, cluster.Docker}
-	only := map[Kind][]string{Fill: real, Rewrite: real, MigrateSlot: real, SlowFsync: real, FailFsync: real, FillDisk: real,
+	only := map[Kind][]string{Fill: real, Rewrite: real, MigrateSlot: real, SlowFsync: real, FailFsync: real,
+		FillDisk:   real,
 		Disconnect: {cluster.Docker}}
 	for _, d := range Declarations() {
 		if d.Node == nil || d.Node.Needs == nil {
@@ -162,12 +164,15 @@ func TestInstructionText(t *testing.T) {
 		kind  Kind
 		order Instruction
 	}{
-		"let the clock of n1 jump forward by 1 s":            {Clock, Instruction{Targets: "n1", Jump: "1 s"}},
-		"let the clock of n1 jump back by 1 s":               {Clock, Instruction{Targets: "n1", Jump: "1 s", Backward: true}},
+		"let the clock of n1 jump forward by 1 s": {Clock, Instruction{Targets: "n1", Jump: "1 s"}},
+		"let the clock of n1 jump back by 1 s": {Clock, Instruction{Targets: "n1", Jump: "1 s",
+			Backward: true}},
 		"let the clock of n1 run at 0.8 times the true rate": {Clock, Instruction{Targets: "n1", Rate: 0.8}},
 		"take the delay off c1-n1":                           {Delay, Instruction{Targets: "c1-n1"}},
-		"delay c1-n1 by 5 ms one way, towards the node only": {Delay, Instruction{Targets: "c1-n1", Delay: "5 ms", Direction: history.ToNode}},
-		"lose the reply to the next SET on c1-n1":            {Lose, Instruction{Targets: "c1-n1", Command: "SET", Count: 1, Part: history.PartReply}},
+		"delay c1-n1 by 5 ms one way, towards the node only": {Delay, Instruction{Targets: "c1-n1", Delay: "5 ms",
+			Direction: history.ToNode}},
+		"lose the reply to the next SET on c1-n1": {Lose, Instruction{Targets: "c1-n1", Command: "SET", Count: 1,
+			Part: history.PartReply}},
 		"let the clock of n1 jump back by 1 s and run at 2 times the true rate": {Clock,
 			Instruction{Targets: "n1", Jump: "1 s", Backward: true, Rate: 2}},
 	} {
@@ -188,8 +193,10 @@ func TestBeginAndEndText(t *testing.T) {
 		"the clocks of n1 and n2 jump forward by 1 s": {Kind: string(Clock), Targets: both, Asked: jump(time.Second)},
 		"the clock of n1 jumps forward by 2 s": {Kind: string(Clock), Targets: one, Asked: jump(time.Second),
 			Measured: map[string]string{"jump": "2s", "rate": "1"}},
-		"the clock of n1 runs at 1 times the true rate":                    {Kind: string(Clock), Targets: one, Asked: rate(1)},
-		"the clocks of n1 and n2 run at 2 times the true rate":             {Kind: string(Clock), Targets: both, Asked: rate(2)},
+		"the clock of n1 runs at 1 times the true rate": {Kind: string(Clock), Targets: one,
+			Asked: rate(1)},
+		"the clocks of n1 and n2 run at 2 times the true rate": {Kind: string(Clock), Targets: both,
+			Asked: rate(2)},
 		"n1 is starved of timers: the work goes on, and renewals are late": {Kind: string(Starve), Targets: one},
 		"n1: the clock is set":                                        {Kind: string(Clock), Targets: one},
 		"n1 is taken out of the network: nobody reaches it":           {Kind: string(Disconnect), Targets: one},
@@ -200,7 +207,8 @@ func TestBeginAndEndText(t *testing.T) {
 		require.Equal(t, text, BeginText(f))
 	}
 	require.Equal(t, "c1 cannot reach n1 and n2", BackgroundText("c1", both, history.Fault{Kind: string(Cut)}))
-	require.Equal(t, "c1: pause of n1", BackgroundText("c1", one, history.Fault{Kind: string(Pause)}), "no setting is told of a pause")
+	require.Equal(t, "c1: pause of n1", BackgroundText("c1", one, history.Fault{Kind: string(Pause)}),
+		"no setting is told of a pause")
 	require.Equal(t, "storm of n1 ends", EndText(history.Fault{Kind: "storm", Targets: one}))
 }
 
@@ -209,10 +217,12 @@ func TestInterceptText(t *testing.T) {
 		require.Equal(t, text, nextMessages("SET", n))
 	}
 	require.Equal(t, "next 2 commands to take a key", nextMessages(history.Take, 2))
-	for part, message := range map[history.Part]string{history.PartCommand: "the next SET", history.PartReply: "the reply to the next SET"} {
+	for part, message := range map[history.Part]string{history.PartCommand: "the next SET",
+		history.PartReply: "the reply to the next SET"} {
 		f := history.Fault{Targets: []string{"c1-n1"}, Asked: history.Asked{Command: "SET", Part: part}}
 		require.Equal(t, "on the link c1-n1 "+message+" will be lost", interceptBegin("lost")(f))
-		require.Equal(t, "hold "+message+" on c1-n1", interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: part}))
+		require.Equal(t, "hold "+message+" on c1-n1",
+			interceptInstruction("hold")(Instruction{Targets: "c1-n1", Command: "SET", Part: part}))
 	}
 }
 

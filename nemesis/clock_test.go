@@ -143,14 +143,17 @@ func TestMeasureRate_SlowReadings_WatchesLonger(t *testing.T) {
 		want       int
 		rate       float64
 	}{
-		{"well enough at once", Reading{Uncertainty: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 100}}, 1, 2},
+		{"well enough at once", Reading{Uncertainty: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 100}}, 1,
+			2},
 		{"not quite", Reading{Uncertainty: 100}, 1, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 101},
 			{True: 40_000, Wall: 40_000, Uncertainty: 100}}, 2, 1},
-		{"half of a small difference", Reading{Uncertainty: 50}, 0.01, []Reading{{True: 20_000, Wall: 40_000, Uncertainty: 50}}, 1, 2},
+		{"half of a small difference", Reading{Uncertainty: 50}, 0.01,
+			[]Reading{{True: 20_000, Wall: 40_000, Uncertainty: 50}}, 1, 2},
 		{"more than half of it", Reading{Uncertainty: 50}, 0.0098, []Reading{{True: 20_000, Wall: 20_000, Uncertainty: 50},
 			{True: 40_000, Wall: 80_000, Uncertainty: 50}}, 2, 2},
-		{"for a second since it began", Reading{True: second, Uncertainty: second}, 1, []Reading{{True: 2*second - 1, Uncertainty: second},
-			{True: 2 * second, Wall: second, Uncertainty: second}}, 2, 1},
+		{"for a second since it began", Reading{True: second, Uncertainty: second}, 1,
+			[]Reading{{True: 2*second - 1, Uncertainty: second},
+				{True: 2 * second, Wall: second, Uncertainty: second}}, 2, 1},
 		{"a better beginning", Reading{Uncertainty: 1000}, 1, []Reading{{True: 20_000, Wall: 20_000, Uncertainty: 499},
 			{True: 220_000, Wall: 420_000, Uncertainty: 499}}, 2, 2},
 		{"no better beginning", Reading{Uncertainty: 1000}, 1, []Reading{{True: 20_000, Wall: 0, Uncertainty: 500},

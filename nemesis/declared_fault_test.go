@@ -55,10 +55,11 @@ func freeze(n *nemesis.Nemesis, ctx context.Context, f nemesis.Fault, target str
 	if err := node.Pause(ctx); err != nil {
 		return nil, err
 	}
-	return nemesis.BeginFault(n, f, target, map[string]string{"state": "ice"}, func(ctx context.Context) (map[string]string, bool, error) {
-		err := node.Resume(ctx)
-		return map[string]string{"state": "water"}, true, err
-	}), nil
+	return nemesis.BeginFault(n, f, target, map[string]string{"state": "ice"},
+		func(ctx context.Context) (map[string]string, bool, error) {
+			err := node.Resume(ctx)
+			return map[string]string{"state": "water"}, true, err
+		}), nil
 }
 
 // winter is a scenario of it: a majority is frozen while c1 asks for the lock.
@@ -114,7 +115,8 @@ func faultsOf(events []history.Event) []string {
 	var all []string
 	for _, e := range events {
 		if f := e.Fault; f != nil {
-			all = append(all, fmt.Sprintf("%s %s %s %s %s", f.Kind, f.Class, f.Phase, strings.Join(f.Targets, " "), f.Measured["state"]))
+			all = append(all, fmt.Sprintf("%s %s %s %s %s", f.Kind, f.Class, f.Phase, strings.Join(f.Targets, " "),
+				f.Measured["state"]))
 		}
 	}
 	return all
@@ -172,7 +174,8 @@ func TestDeclaration_IsAllThatAFaultNeeds(t *testing.T) {
 		}
 		require.Contains(t, told, "n1 and n2 and n3 and n4 freezes")
 		require.True(t, slices.ContainsFunc(told, func(text string) bool { return strings.HasSuffix(text, " melts") }), told)
-		require.True(t, slices.ContainsFunc(story.Nodes[0].Stretches, func(s reports.Stretch) bool { return s.State == reports.Paused }))
+		require.True(t, slices.ContainsFunc(story.Nodes[0].Stretches,
+			func(s reports.Stretch) bool { return s.State == reports.Paused }))
 	})
 	t.Run("the lab turns it", func(t *testing.T) {
 		s, err := scenarios.Parse("toy.yaml", []byte(winter))

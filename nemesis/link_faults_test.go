@@ -89,7 +89,8 @@ func TestIntercept_CountsMessages(t *testing.T) {
 					links := []string{"c1-n1", "c1-n2"}
 					r.hold(t, "k0") // connects
 					r.apply(t, Fault{Kind: kind, Targets: links, Command: "SET", Part: part})
-					require.Equal(t, history.TypeFail, r.acquire(t, "c1", "k1", 60*time.Millisecond).Type, "the SETs got lost on their way")
+					require.Equal(t, history.TypeFail, r.acquire(t, "c1", "k1", 60*time.Millisecond).Type,
+						"the SETs got lost on their way")
 					r.apply(t, Fault{Kind: LetGo, Targets: links})
 					for _, end := range r.faults()[2:] {
 						require.Equal(t, history.PhaseEnd, end.Phase)

@@ -84,11 +84,13 @@ func (s setting) onLocal(t *testing.T, test func(t *testing.T, r *rig)) {
 	s.run(t, func(cfg cluster.Config) (cluster.Cluster, error) { return local.New(ctx, cfg, cluster.Choice{}) }, test)
 }
 
-func (s setting) run(t *testing.T, open func(cluster.Config) (cluster.Cluster, error), test func(t *testing.T, r *rig)) {
+func (s setting) run(t *testing.T, open func(cluster.Config) (cluster.Cluster, error),
+	test func(t *testing.T, r *rig)) {
 	t.Helper()
 	r := &rig{}
 	cfg := cluster.Config{
-		Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Persistence: cluster.PersistNo, Seed: 1, Record: r.events.Record,
+		Nodes: []string{"n1", "n2", "n3"}, Clients: []string{"c1", "c2"}, Persistence: cluster.PersistNo, Seed: 1,
+		Record: r.events.Record,
 	}
 	if s.change != nil {
 		s.change(&cfg)

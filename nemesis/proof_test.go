@@ -116,15 +116,19 @@ func TestNodeFault_NoEffect_NotEffective(t *testing.T) {
 		first, last bool // effective
 	}{
 		{fault: Fault{Kind: Kill}}, // and its supervisor's start
-		{fault: Fault{Kind: Shutdown}}, {fault: Fault{Kind: PowerLoss}}, {fault: Fault{Kind: Flush}}, {fault: Fault{Kind: Pause}},
+		{fault: Fault{Kind: Shutdown}}, {fault: Fault{Kind: PowerLoss}}, {fault: Fault{Kind: Flush}},
+		{fault: Fault{Kind: Pause}},
 		{fault: Fault{Kind: Clock, Jump: time.Second}}, {fault: Fault{Kind: Clock, Jump: 6 * time.Millisecond}},
 		{fault: Fault{Kind: Clock, Rate: 1.2}}, {fault: Fault{Kind: Clock, Rate: 1.005}},
 		{fault: Fault{Kind: Clock, Jump: time.Second, Rate: 1}},
 		{Fault{Kind: Rewrite, Duration: time.Second}, false, true},
-		{Fault{Kind: FillDisk}, true, false}, {Fault{Kind: SlowFsync, Delay: time.Second}, true, false}, {Fault{Kind: FailFsync}, true, false},
+		{Fault{Kind: FillDisk}, true, false}, {Fault{Kind: SlowFsync, Delay: time.Second}, true, false},
+		{Fault{Kind: FailFsync}, true, false},
 	} {
-		s := &scripted{supervised: true, info: []map[string]string{{"aof_rewrite_in_progress": "0", "aof_last_write_status": "ok"}},
-			seen: []history.Node{{Up: true, RunID: "always the same", Keys: map[string]history.KeyState{"k1": {Token: "mine", TTL: 1e9}}}},
+		s := &scripted{supervised: true, info: []map[string]string{{"aof_rewrite_in_progress": "0",
+			"aof_last_write_status": "ok"}},
+			seen: []history.Node{{Up: true, RunID: "always the same",
+				Keys: map[string]history.KeyState{"k1": {Token: "mine", TTL: 1e9}}}},
 			disk: []cluster.Disturbed{{Delayed: 3, Failed: 3, Full: 3}}}
 		first, last, err := s.fault(t, c.fault)
 		require.NoError(t, err)
@@ -149,7 +153,8 @@ func TestStart_SameRunID_NotEffective(t *testing.T) {
 
 // memoryInfo is what INFO says of a memory.
 func memoryInfo(used, limit, evicted, refused int) map[string]string {
-	return map[string]string{"used_memory": strconv.Itoa(used), "maxmemory": strconv.Itoa(limit), "evicted_keys": strconv.Itoa(evicted),
+	return map[string]string{"used_memory": strconv.Itoa(used), "maxmemory": strconv.Itoa(limit),
+		"evicted_keys":  strconv.Itoa(evicted),
 		"errorstat_OOM": "count=" + strconv.Itoa(refused)}
 }
 
@@ -176,7 +181,8 @@ func TestFill_Proof(t *testing.T) {
 	}
 }
 
-// A node is disconnected that is in no network and does not answer, and connected that is in one and is the same server.
+// A node is disconnected that is in no network and does not answer, and connected that is in one and is the same
+// server.
 func TestDisconnect_Proof(t *testing.T) {
 	up, down, other := history.Node{Up: true, RunID: "a"}, history.Node{RunID: "a"}, history.Node{Up: true, RunID: "b"}
 	for _, c := range []struct {
@@ -187,13 +193,15 @@ func TestDisconnect_Proof(t *testing.T) {
 		{0, 1, []history.Node{up, down, up}, true, true}, {1, 0, []history.Node{up, down, up}, false, false},
 		{0, 2, []history.Node{up, up, other}, false, false}, {0, 1, []history.Node{up, down, down}, true, false},
 	} {
-		begun, ended, err := (&scripted{networks: []int{1, c.during, c.after}, seen: c.seen}).fault(t, Fault{Kind: Disconnect})
+		begun, ended, err := (&scripted{networks: []int{1, c.during, c.after}, seen: c.seen}).fault(t,
+			Fault{Kind: Disconnect})
 		require.NoError(t, err)
 		require.Equal(t, []bool{c.off, c.on}, []bool{begun.Effective, ended.Effective}, c)
 	}
 	broken := errors.New("the network is gone")
 	for _, networks := range [][]int{{-1}, {1, -1}, {1, 0, -1}} {
-		_, _, err := (&scripted{networks: networks, broken: broken, seen: []history.Node{up, down, up}}).fault(t, Fault{Kind: Disconnect})
+		_, _, err := (&scripted{networks: networks, broken: broken, seen: []history.Node{up, down, up}}).fault(t,
+			Fault{Kind: Disconnect})
 		require.ErrorIs(t, err, broken, networks)
 	}
 }
@@ -262,8 +270,8 @@ func (l scriptedLink) Measure(d history.Direction) func() cluster.Traffic {
 	return func() cluster.Traffic { return l.passed[d] }
 }
 
-// A cut is one that nothing passes, and a delay one that no message takes less than, but for a millisecond. Each says to how many
-// messages it was done.
+// A cut is one that nothing passes, and a delay one that no message takes less than, but for a millisecond. Each says
+// to how many messages it was done.
 func TestLinkFaults_Proof(t *testing.T) {
 	const by = 5 * time.Millisecond
 	for _, c := range []struct {

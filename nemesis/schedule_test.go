@@ -21,7 +21,8 @@ func randoms(t *rapid.T) []Random {
 		return least, least + time.Duration(rapid.IntRange(0, 400).Draw(t, name+" width"))*time.Millisecond
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "randoms") {
-		targets := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"n1", "n2", "n3", "n4", "n5"}), 1, 5, rapid.ID).Draw(t, "among")
+		targets := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"n1", "n2", "n3", "n4", "n5"}), 1, 5, rapid.ID).Draw(t,
+			"among")
 		r := Random{Fault: Fault{Kind: rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i))},
 			Candidates: targets, Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
 		r.IntervalMin, r.IntervalMax = span("every")
@@ -46,7 +47,8 @@ func TestSchedule_SameSeedSameFaults(t *testing.T) {
 			require.Less(t, p.Start, until)
 			require.Positive(t, p.Duration)
 			require.NotEmpty(t, p.Fault.Targets)
-			require.True(t, slices.ContainsFunc(faults, func(r Random) bool { return drawnFrom(p, r) }), "%+v is within nobody's bounds", p)
+			require.True(t, slices.ContainsFunc(faults, func(r Random) bool { return drawnFrom(p, r) }),
+				"%+v is within nobody's bounds", p)
 			for _, target := range p.Fault.Targets {
 				require.Greater(t, p.Start, free[target]-1, "%s is hit while it is under a fault", target)
 				free[target] = p.Start + p.Duration
@@ -79,7 +81,8 @@ func TestSchedule_Intervals(t *testing.T) {
 // busyWeek is a schedule that hits nodes and links with everything that lasts.
 func busyWeek(long time.Duration) []Planned {
 	every := func(f Fault, among ...string) Random {
-		return Random{Fault: f, Candidates: among, Count: 1, IntervalMin: 60 * time.Millisecond, IntervalMax: 150 * time.Millisecond,
+		return Random{Fault: f, Candidates: among, Count: 1, IntervalMin: 60 * time.Millisecond,
+			IntervalMax: 150 * time.Millisecond,
 			DurationMin: 20 * time.Millisecond, DurationMax: 80 * time.Millisecond}
 	}
 	return Schedule(5, []Random{
@@ -135,15 +138,17 @@ func TestRun_CancelledContextEndsFaults(t *testing.T) {
 	})
 }
 
-// A schedule keeps its times from when it is begun, sets a clock's rate right again, and tells the first fault that could not
-// be done.
+// A schedule keeps its times from when it is begun, sets a clock's rate right again, and tells the first fault that
+// could not be done.
 func TestRun_AppliesFaultsOnTime(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.sleep(10 * time.Second)
 		began := r.cluster.Now()
 		require.NoError(t, r.nemesis.Run(ctx, []Planned{
-			{Start: 100 * time.Millisecond, Duration: 2 * time.Second, Fault: Fault{Kind: Clock, Targets: []string{"c1"}, Rate: 0.5}},
-			{Start: 300 * time.Millisecond, Duration: time.Millisecond, Fault: Fault{Kind: Clock, Targets: []string{"c2"}, Jump: time.Second}},
+			{Start: 100 * time.Millisecond, Duration: 2 * time.Second, Fault: Fault{Kind: Clock, Targets: []string{"c1"},
+				Rate: 0.5}},
+			{Start: 300 * time.Millisecond, Duration: time.Millisecond, Fault: Fault{Kind: Clock, Targets: []string{"c2"},
+				Jump: time.Second}},
 		}))
 		require.Equal(t, 1.0, r.clockEvent(t, "c1").Rate)
 		require.Len(t, r.faults(), 3, "a rate, a jump, and the rate again")
@@ -170,11 +175,13 @@ func TestRun_OrdersWhatHappensAtOneInstant(t *testing.T) {
 		plan []Planned
 		want []string
 	}{
-		{"one ends when another begins", []Planned{cut(10*ms, 10*ms, "c1-n1"), cut(20*ms, 10*ms, "c1-n2"), cut(30*ms, 10*ms, "c1-n3")},
+		{"one ends when another begins", []Planned{cut(10*ms, 10*ms, "c1-n1"), cut(20*ms, 10*ms, "c1-n2"),
+			cut(30*ms, 10*ms, "c1-n3")},
 			[]string{"begin c1-n1", "end c1-n1", "begin c1-n2", "end c1-n2", "begin c1-n3", "end c1-n3"}},
 		{"all end at once", []Planned{cut(10*ms, 30*ms, "c1-n3"), cut(20*ms, 20*ms, "c1-n1"), cut(20*ms, 20*ms, "c1-n2")},
 			[]string{"begin c1-n3", "begin c1-n1", "begin c1-n2", "end c1-n3", "end c1-n1", "end c1-n2"}},
-		{"all are cut short", []Planned{cut(10*ms, time.Hour, "c1-n3"), cut(20*ms, time.Hour, "c1-n1"), cut(30*ms, time.Minute, "c1-n2")},
+		{"all are cut short", []Planned{cut(10*ms, time.Hour, "c1-n3"), cut(20*ms, time.Hour, "c1-n1"),
+			cut(30*ms, time.Minute, "c1-n2")},
 			[]string{"begin c1-n3", "begin c1-n1", "begin c1-n2", "end c1-n3", "end c1-n1", "end c1-n2"}},
 	}
 	for _, tt := range tests {

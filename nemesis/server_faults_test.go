@@ -187,8 +187,10 @@ func TestSupervisor_RestartsNode(t *testing.T) {
 func TestRun_SupervisedNodes(t *testing.T) {
 	setting{change: func(c *cluster.Config) { c.Supervised = true }}.onLocal(t, func(t *testing.T, r *rig) {
 		plan := []Planned{
-			{Start: 10 * time.Millisecond, Duration: 50 * time.Millisecond, Fault: Fault{Kind: Kill, Targets: []string{"n1", "n2"}}},
-			{Start: 20 * time.Millisecond, Duration: 50 * time.Millisecond, Fault: Fault{Kind: Shutdown, Targets: []string{"n3"}}},
+			{Start: 10 * time.Millisecond, Duration: 50 * time.Millisecond,
+				Fault: Fault{Kind: Kill, Targets: []string{"n1", "n2"}}},
+			{Start: 20 * time.Millisecond, Duration: 50 * time.Millisecond,
+				Fault: Fault{Kind: Shutdown, Targets: []string{"n3"}}},
 		}
 		if r.can(cluster.AbilityPowerLoss) == nil {
 			plan = append(plan, Planned{Start: 200 * time.Millisecond, Duration: 300 * time.Millisecond,

@@ -91,7 +91,8 @@ func TestAcquireTellsWhy(t *testing.T) {
 func TestTriesAreUsedUp(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		c.Occupy("another", 1, 2, 3)
-		u := c.User(1, rig.With(func(o *redlock.Options) { o.Tries = 3 }), rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Second, time.Second }))
+		u := c.User(1, rig.With(func(o *redlock.Options) { o.Tries = 3 }),
+			rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Second, time.Second }))
 		began := time.Now()
 		_, err := u.Acquire(t.Context(), rig.Key, rig.TTL)
 		require.ErrorIs(t, err, redlock.ErrHeld)
@@ -124,7 +125,10 @@ func TestCancelledInMidAttempt(t *testing.T) {
 func TestCancelledAfterAnAttempt(t *testing.T) {
 	for tries, slow := range map[string]time.Duration{"1 attempts": 0, "2 attempts": time.Second} {
 		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-			u := c.User(1, rig.Patient(time.Minute), rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Second, time.Second }))
+			u := c.User(1, rig.Patient(time.Minute), rig.With(func(o *redlock.Options) {
+				o.RetryMin, o.RetryMax = time.Second,
+					time.Second
+			}))
 			c.Occupy("another", 1, 2, 3)
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond+slow)
 			defer cancel()

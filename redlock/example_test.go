@@ -20,7 +20,8 @@ type row struct {
 	ends  time.Time
 }
 
-// update is one atomic step: it replaces the row of a key, if the token that is there, "" where there is none, is as expected.
+// update is one atomic step: it replaces the row of a key, if the token that is there, "" where there is none, is as
+// expected.
 func (t *table) update(key, expected string, to row) (done bool, token string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

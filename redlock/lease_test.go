@@ -34,8 +34,8 @@ func TestExtendOfExpiredLease(t *testing.T) {
 	})
 }
 
-// Who is told that a majority has the key no more holds nothing from then on, whatever is left of the validity. The nodes
-// that still had the key have prolonged it, and it is taken back.
+// Who is told that a majority has the key no more holds nothing from then on, whatever is left of the validity. The
+// nodes that still had the key have prolonged it, and it is taken back.
 func TestExtendOfALostLeaseEndsIt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone, cut []int
@@ -216,12 +216,18 @@ func TestNoOrphans(t *testing.T) {
 		"slow SET": func(u *rig.User) {
 			u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 40*time.Millisecond)) }, 3, 4)
 		},
-		"slow replies to SET": func(u *rig.User) { u.Each(func(l *rig.Link) { l.OnReply(rig.Slow("set", 80*time.Millisecond)) }, 2, 5) },
+		"slow replies to SET": func(u *rig.User) {
+			u.Each(
+				func(l *rig.Link) { l.OnReply(rig.Slow("set", 80*time.Millisecond)) }, 2, 5)
+		},
 		"lost replies to SET": func(u *rig.User) { u.Each(func(l *rig.Link) { l.OnReply(rig.Losing("set")) }, 1, 2, 3) },
 		"slow release": func(u *rig.User) {
 			u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("evalsha", 90*time.Millisecond)) }, 4, 5)
 		},
-		"lost release":           func(u *rig.User) { u.Each(func(l *rig.Link) { l.OnCommand(once(rig.Breaking("evalsha"))) }) },
+		"lost release": func(u *rig.User) {
+			u.Each(
+				func(l *rig.Link) { l.OnCommand(once(rig.Breaking("evalsha"))) })
+		},
 		"lost reply to releases": func(u *rig.User) { u.Each(func(l *rig.Link) { l.OnReply(once(rig.Losing("evalsha"))) }) },
 	} {
 		t.Run(name, func(t *testing.T) {

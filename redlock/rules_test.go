@@ -260,8 +260,8 @@ func endlessExtension(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	return true
 }
 
-// The example of redis.io's section on crash recovery: the node that both majorities share restarts without its keys. Is
-// the other let in?
+// The example of redis.io's section on crash recovery: the node that both majorities share restarts without its keys.
+// Is the other let in?
 func restartWithoutKeys(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	ps := rig.ProcessesOf(c)
 	time.Sleep(rig.Settled)

@@ -91,8 +91,9 @@ func TestADisagreementNamesTheRunsAndTheRates(t *testing.T) {
 // no variants, and they are missed by nobody.
 func TestRunsWithOtherLocksArePaired(t *testing.T) {
 	held, broken := history.Holds, history.Violated
-	whole := on("virtual", "", trial("a", "", 0, held, held), trial("a", "without Majority", 0, broken, broken), trial("b", "",
-		0, held, held))
+	whole := on("virtual", "", trial("a", "", 0, held, held), trial("a", "without Majority", 0, broken, broken),
+		trial("b", "",
+			0, held, held))
 	lenient := func(name string, without []string, got string) suite.Result {
 		r := trial(name, "", 0, held, got)
 		r.AllowBetter, r.Without = true, without

@@ -44,8 +44,9 @@ func trial(scenario, variant string, number int, expected, got string) suite.Res
 func overlap() checker.Violation {
 	return checker.Violation{
 		Key: "k1", From: 40 * ms, Until: 900 * ms, Processes: []string{"c1", "c2"},
-		What:  "c1 and c2 both held k1 for 860 ms, from 40 ms to 900 ms.",
-		Facts: []checker.Fact{{Time: 30 * ms, Process: "c2", Event: 9, What: "two of four nodes were enough for c2, and two for c1"}},
+		What: "c1 and c2 both held k1 for 860 ms, from 40 ms to 900 ms.",
+		Facts: []checker.Fact{{Time: 30 * ms, Process: "c2", Event: 9, What: "two of four nodes were enough for c2, and " +
+			"two for c1"}},
 		Leases: []checker.Lease{
 			{Client: "c1", ID: 1, Key: "k1", Token: "t1", Asked: 5 * ms, From: 10 * ms, Until: 900 * ms, Ended: "deadline"},
 			{Client: "c2", ID: 1, Key: "k1", Token: "t2", Asked: 30 * ms, From: 40 * ms, Until: 930 * ms, Ended: "deadline"},
@@ -62,7 +63,8 @@ func fixture() *Report {
 	unnamed := trial("<b>|`x`|</b> @you #1 https://example.org", "", 1, history.Holds, history.Holds)
 	unnamed.Results = append(unnamed.Results, checker.Result{
 		Property: checker.ProtectedData, Verdict: history.Violated,
-		Violations: []checker.Violation{{Key: "<k>", From: 1, Until: 2, What: "1. the *write* of c1 | <img src=x> was lost\x1b[31m"}},
+		Violations: []checker.Violation{{Key: "<k>", From: 1, Until: 2, What: "1. the *write* of c1 | <img src=x> was " +
+			"lost\x1b[31m"}},
 	})
 	undecided := trial("hung-node", "", 1, history.Holds, history.Inconclusive)
 	undecided.Results[0].Reason = "vacuous: 1 of 2 grants"

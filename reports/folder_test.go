@@ -61,7 +61,8 @@ func take(t *testing.T, dir string) {
 func TestOpenFolder_RefusesAForeignFolder(t *testing.T) {
 	for says, files := range map[string]map[string]string{
 		"it is not empty, and there is no .lockproof in it": {
-			ResultsFile: `{"tool": {"name": "jest"}}`, PageFile: "<p>mine</p>", "trials/a/b/history.jsonl": "mine", JUnitFile: "<mine/>",
+			ResultsFile: `{"tool": {"name": "jest"}}`, PageFile: "<p>mine</p>", "trials/a/b/history.jsonl": "mine",
+			JUnitFile:      "<mine/>",
 			ValidationFile: `{"verdict": "ok"}`, ProgressFile: "mine",
 		},
 		"give a new folder or an empty one": {"main.go": "package main"},

@@ -14,8 +14,10 @@ func TestHeadlineSaysHowAnUpdateWasLost(t *testing.T) {
 	v := &checker.Violation{From: 50, Until: 55, Processes: []string{"c2", "c1"}}
 	lease := Stretch{From: 10, Until: 40, State: Holding}
 	for want, stretches := range map[string][]Stretch{
-		"c1 slept through the end of its lease, woke, and overwrote c2's update": {lease, {From: 20, Until: 45, State: Paused}},
-		"c1's write came after the end of its lease, and overwrote c2's update":  {lease, {From: 42, Until: 45, State: Paused}},
+		"c1 slept through the end of its lease, woke, and overwrote c2's update": {lease,
+			{From: 20, Until: 45, State: Paused}},
+		"c1's write came after the end of its lease, and overwrote c2's update": {lease,
+			{From: 42, Until: 45, State: Paused}},
 		"c1 overwrote c2's update": {{From: 10, Until: 90, State: Holding}},
 	} {
 		s := Story{Clients: []Lane{{Name: "c1", Stretches: stretches}},

@@ -21,7 +21,8 @@ func slice(index int, trials ...suite.Result) *Report {
 	return New(trials, Run{
 		Version: "v0.1.0", Go: "go1.26.8", Planned: len(trials),
 		Started: noon.Add(time.Duration(index) * time.Minute), Elapsed: 30 * time.Second,
-		Options: suite.Options{Cluster: "virtual", Trials: 1, Seed: 7, Parallel: index, Out: "out/" + string(rune('0'+index))},
+		Options: suite.Options{Cluster: "virtual", Trials: 1, Seed: 7, Parallel: index, Out: "out/" +
+			string(rune('0'+index))},
 		Slice: &Slice{Slice: suite.Slice{Index: index, Count: 3}, Suite: "5u17e",
 			Rows: []string{"a", "a, without Majority", "b", "c"}},
 	})
@@ -29,7 +30,8 @@ func slice(index int, trials ...suite.Result) *Report {
 
 func three() []*Report {
 	held := func(name, variant string) suite.Result { return trial(name, variant, 0, history.Holds, history.Holds) }
-	return []*Report{slice(1, held("a", ""), held("c", "")), slice(2, held("b", "")), slice(3, held("a", "without Majority"))}
+	return []*Report{slice(1, held("a", ""), held("c", "")), slice(2, held("b", "")),
+		slice(3, held("a", "without Majority"))}
 }
 
 func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
@@ -43,7 +45,8 @@ func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
 	}
 	require.Equal(t, []string{"a", "a (without Majority)", "b", "c"}, names)
 	require.Equal(t, Run{
-		Version: "v0.1.0", Go: "go1.26.8", Started: noon.Add(time.Minute), Elapsed: 2*time.Minute + 30*time.Second, Planned: 4,
+		Version: "v0.1.0", Go: "go1.26.8", Started: noon.Add(time.Minute), Elapsed: 2*time.Minute + 30*time.Second,
+		Planned: 4,
 		Options: suite.Options{Cluster: "virtual", Trials: 1, Seed: 7, Out: "out"},
 	}, merged.Run)
 	require.Equal(t, ExitAsExpected, merged.ExitCode())
@@ -108,12 +111,17 @@ func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		{apart + "built by go1.26.8 and go1.27", func(s []*Report) []*Report { s[1].Go = "go1.27"; return s }},
 		{apart + "cluster virtual and local", func(s []*Report) []*Report { s[1].Options.Cluster = "local"; return s }},
 		{apart + "seed 7 and 8", func(s []*Report) []*Report { s[1].Options.Seed = 8; return s }},
-		{apart + "without [] and [Majority]", func(s []*Report) []*Report { s[1].Options.Without = []string{"Majority"}; return s }},
+		{apart + "without [] and [Majority]", func(
+			s []*Report) []*Report {
+			s[1].Options.Without = []string{"Majority"}
+			return s
+		}},
 		{apart + "slice 1/3 and slice 2/4", func(s []*Report) []*Report { s[1].Slice.Count = 4; return s }},
 		{apart + "other scenarios, or the same names with another content",
 			func(s []*Report) []*Report { s[1].Slice.Suite = "e15e"; return s }},
 		{"slice 1/3 is there more than once: out/1 and out/1", func(s []*Report) []*Report { return append(s, s[0]) }},
-		{"all 3 slices are there and whole, and they have 3 of 4 trials", func(s []*Report) []*Report { s[1] = slice(2); return s }},
+		{"all 3 slices are there and whole, and they have 3 of 4 trials",
+			func(s []*Report) []*Report { s[1] = slice(2); return s }},
 	} {
 		_, err := Merge(c.change(three()), "out")
 		require.ErrorContains(t, err, c.says)
@@ -156,7 +164,8 @@ func TestReadGivesTheReportBack(t *testing.T) {
 
 func TestReadRefusesWhatIsNotARun(t *testing.T) {
 	trialWith := func(path string) string {
-		return `{"tool":{"name":"lockproof"},"version":2,"planned":1,"scenarios":[{"trials":[{"scenario":"a","history":"` + path + `"}]}]}`
+		return `{"tool":{"name":"lockproof"},"version":2,"planned":1,"scenarios":[{"trials":[{"scenario":"a","history":"` +
+			path + `"}]}]}`
 	}
 	sliceOf := func(count string) string {
 		return `{"tool":{"name":"lockproof"},"version":2,"planned":1,"interrupted":true,"options":{"trials":1},` +

@@ -32,7 +32,8 @@ func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {
 // Any text is read or refused, and what is read can be merged or be refused:
 // a slice's numbers may be anything.
 func FuzzResults(f *testing.F) {
-	const part = `{"version":2,"tool":{"name":"lockproof"},"planned":1,"options":{"trials":1},"scenarios":[{"trials":[{"scenario":"a"}]}],"slice":`
+	const part = `{"version":2,"tool":{"name":"lockproof"},"planned":1,"options":{"trials":1},` +
+		`"scenarios":[{"trials":[{"scenario":"a"}]}],"slice":`
 	for _, text := range []string{
 		part + `{"index":1,"count":1,"suite":"x","rows":["a"]}}`,
 		part + `{"index":1,"count":2147483648,"rows":["a"]}}`, part + `{"index":0,"count":-1}}`,

@@ -16,7 +16,8 @@ import (
 // pauseHistory is Kleppmann's first example: c1 acquires, is paused beyond its
 // deadline, and c2 acquires meanwhile; n3 is killed and comes back.
 func pauseHistory() *History {
-	fault := func(at int64, id int, kind string, phase history.Phase, target string, measured map[string]string) history.Event {
+	fault := func(at int64, id int, kind string, phase history.Phase, target string,
+		measured map[string]string) history.Event {
 		f := &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: []string{target}, Measured: measured, Effective: true}
 		nemesis.Classify(f)
 		return history.Event{Time: at * ms, Process: "nemesis", Type: history.TypeFault, Fault: f}
@@ -119,12 +120,15 @@ func TestSettingsAreToldOnceAndTogether(t *testing.T) {
 // What package nemesis says of faults is told here where it did not take effect, and of a kind that it does not know.
 func TestFaultText(t *testing.T) {
 	for want, fault := range map[string]history.Fault{
-		"n1, n2 and n3 are killed (SIGKILL)":                 {Kind: "kill", Targets: []string{"n1", "n2", "n3"}, Effective: true},
+		"n1, n2 and n3 are killed (SIGKILL)": {Kind: "kill", Targets: []string{"n1", "n2", "n3"},
+			Effective: true},
 		"c1 is paused (SIGSTOP), but it did not take effect": {Kind: "pause", Targets: []string{"c1"}},
-		"c1 resumes after a pause of 1.02 s": {Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd, Effective: true,
-			Measured: map[string]string{"stopped for": "1.02359s"}},
-		"the link c1-n1 is delayed by 40 ms, towards the node only": {Kind: "delay", Targets: []string{"c1-n1"}, Effective: true,
-			Asked: history.Asked{By: history.Duration(40 * ms), Direction: history.ToNode}},
+		"c1 resumes after a pause of 1.02 s": {Kind: "pause", Targets: []string{"c1"}, Phase: history.PhaseEnd,
+			Effective: true,
+			Measured:  map[string]string{"stopped for": "1.02359s"}},
+		"the link c1-n1 is delayed by 40 ms, towards the node only": {Kind: "delay", Targets: []string{"c1-n1"},
+			Effective: true,
+			Asked:     history.Asked{By: history.Duration(40 * ms), Direction: history.ToNode}},
 		"full-disk n1: free 0 bytes": {Kind: "full-disk", Targets: []string{"n1"}, Effective: true,
 			Measured: map[string]string{"free": "0 bytes"}},
 	} {
@@ -144,14 +148,16 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 		for range rapid.IntRange(0, 15).Draw(t, "n") {
 			from, until := time.Draw(t, "from"), time.Draw(t, "until")
 			leases = append(leases, checker.Lease{Client: name.Draw(t, "client"), Key: "k1", From: from, Until: until})
-			tenures = append(tenures, checker.Tenure{Node: "n1", Key: "k1", Owner: name.Draw(t, "owner"), From: from, Until: until})
+			tenures = append(tenures, checker.Tenure{Node: "n1", Key: "k1", Owner: name.Draw(t, "owner"), From: from,
+				Until: until})
 			events = append(events, history.Event{Time: from, Type: history.TypeFault, Fault: &history.Fault{
 				Kind: "pause", Class: history.NodePaused, Targets: []string{name.Draw(t, "target")},
 				Phase: history.PhaseBegin, Effective: true}})
 		}
 		var v *checker.Violation
 		if rapid.Bool().Draw(t, "violation") {
-			v = &checker.Violation{Key: "k1", From: time.Draw(t, "from"), Until: time.Draw(t, "until"), Processes: []string{"c1"}}
+			v = &checker.Violation{Key: "k1", From: time.Draw(t, "from"), Until: time.Draw(t, "until"),
+				Processes: []string{"c1"}}
 		}
 		h := &History{Events: events, header: header, leases: leases, tenures: tenures}
 		width := rapid.IntRange(40, 140).Draw(t, "width")

@@ -69,7 +69,8 @@ func TestPercentRoundsOutwards(t *testing.T) {
 
 // A flag is not torn from its value, nor within: it is to be copied.
 func TestHanging_KeepsFlagsWhole(t *testing.T) {
-	text := "the virtual cluster cannot do this: run it with --on local or --on docker, or with --find-delay; see `lockproof --help`"
+	text := "the virtual cluster cannot do this: run it with --on local or --on docker, or with --find-delay; see " +
+		"`lockproof --help`"
 	for width := 20; width < 140; width++ {
 		lines := terminal.Hanging("", text, width)
 		require.Equal(t, text, strings.Join(lines, " "), "at %d", width)
@@ -92,7 +93,8 @@ func TestSkips_ListEachReasonOnce(t *testing.T) {
 		because("failover-wait", "", none), because("failover-wait", "two replicas", none),
 	}, Run{})
 	require.Equal(t, Skips{
-		{none, []string{"failover-lock", "failover-wait", "failover-wait (two replicas)"}}, {"it has no disk", []string{"disk-full"}},
+		{none, []string{"failover-lock", "failover-wait", "failover-wait (two replicas)"}},
+		{"it has no disk", []string{"disk-full"}},
 	}, r.Skips())
 
 	var text, brief, summary strings.Builder

@@ -14,7 +14,8 @@ func TestOnNodes(t *testing.T) {
 		{"a majority of just three becomes two", "flush: [n1, n3, n5]", "flush: [n1, n2]"},
 		{"four become all three", "flush: [n1, n2, n3, n4]", ""},
 		{"two majorities that meet in one node still do", "cut: [c1-n4, c1-n5, c2-n1, c2-n2]", "cut: [c1-n2, c2-n1]"},
-		{"no node can be in every minority", "flush: [n1, n2]\n  - flush: [n2, n3]\n  - flush: [n3, n4]\n  - flush: [n4, n5]\n  - flush: [n5, n1]", ""},
+		{"no node can be in every minority", "flush: [n1, n2]\n  - flush: [n2, n3]\n  - flush: [n3, n4]\n  - flush: [n4, " +
+			"n5]\n  - flush: [n5, n1]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			form := withScript(t, 5, c.five).OnNodes(3)
@@ -48,7 +49,8 @@ script:
   - acquire: c1
 expect: {mutual-exclusion: holds}
 `
-	s, err := Parse("drawn.yaml", []byte(strings.NewReplacer("NODES", string(rune('0'+nodes)), "STEP", step).Replace(text)))
+	s, err := Parse("drawn.yaml", []byte(strings.NewReplacer("NODES", string(rune('0'+nodes)), "STEP",
+		step).Replace(text)))
 	require.NoError(t, err)
 	return s
 }

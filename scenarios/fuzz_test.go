@@ -52,7 +52,8 @@ func FuzzParse(f *testing.F) {
 
 // What names scenarios on the command line is read or refused, whatever it is.
 func FuzzSelect(f *testing.F) {
-	for _, arg := range []string{"aof-*", "[", "[a-", "client-pause", strings.Repeat("*a", 10_000), strings.Repeat("?", 300), "\\"} {
+	for _, arg := range []string{"aof-*", "[", "[a-", "client-pause", strings.Repeat("*a", 10_000),
+		strings.Repeat("?", 300), "\\"} {
 		f.Add(arg)
 	}
 	all, err := Catalogue()
@@ -69,7 +70,8 @@ func FuzzSelect(f *testing.F) {
 }
 
 func FuzzSpan(f *testing.F) {
-	for _, text := range []string{"1.2 ttl", "-50ms", "1 ttl + 50ms", "9999999h", strings.Repeat("1h", 10_000), "1e9999 ttl"} {
+	for _, text := range []string{"1.2 ttl", "-50ms", "1 ttl + 50ms", "9999999h", strings.Repeat("1h", 10_000),
+		"1e9999 ttl"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -78,7 +78,8 @@ func TestDefaultsAreNotSharedBetweenScenarios(t *testing.T) {
 	one.On = append(one.On[:1], "changed")
 	one.Nodes[0] = "changed"
 	require.Equal(t, "n1", other.Nodes[0])
-	require.Equal(t, []string{"virtual", "local", "docker"}, cluster.Names(), "a caller's change does not reach the loader")
+	require.Equal(t, []string{"virtual", "local", "docker"}, cluster.Names(),
+		"a caller's change does not reach the loader")
 }
 
 func TestSetup_EveryKey(t *testing.T) {
@@ -93,7 +94,8 @@ persistence: aof-always
 redis: {maxmemory: 4mb, maxmemory-policy: allkeys-lru, no-appendfsync-on-rewrite: yes}
 restart: always
 delay: 1ms
-lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7, pool: 2, resends: 4, wait: 1, connection: pool}
+lock: {name: redlock, node-timeout: 0.05 ttl, drift: 0.02, tries: 3, retry: [10ms, 0.1 ttl], max-extensions: 7,
+  pool: 2, resends: 4, wait: 1, connection: pool}
 store: {check: fence}
 clients:
   c1: {reach: [n1, n2], nodes: [n2, n1], far: n3, far-delay: 20ms, ttl: 3 ttl}
@@ -117,17 +119,21 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, map[string]string{"r1": "n1"}, s.Replicas)
 	require.Equal(t, []string{"n1", "n2", "n3", "r1"}, s.Servers())
 	require.Equal(t, cluster.PersistAlways, s.Persistence)
-	require.Equal(t, map[string]string{"maxmemory": "4mb", "maxmemory-policy": "allkeys-lru", "no-appendfsync-on-rewrite": "yes"}, s.Redis)
+	require.Equal(t, map[string]string{"maxmemory": "4mb", "maxmemory-policy": "allkeys-lru",
+		"no-appendfsync-on-rewrite": "yes"}, s.Redis)
 	require.Equal(t, RestartAlways, s.Restart)
 	require.Equal(t, Span{Fixed: time.Millisecond}, s.Delay)
 	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
-		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Pool: 2, Resends: 4, Wait: 1,
+		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Pool: 2, Resends: 4,
+		Wait:       1,
 		Connection: locks.ConnectionPool}, s.Lock)
 	require.Equal(t, CheckFence, s.Store)
-	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"}, FarNodes: []string{"n3"},
+	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"},
+		FarNodes: []string{"n3"},
 		FarDelay: Span{Fixed: 20 * time.Millisecond}, TTL: Span{TTLs: 3}},
 		{Name: "c3", Nodes: []string{"r1"}, Wait: number(0)}, {Name: "c2"}}, s.Clients)
-	require.Equal(t, &Workload{Clients: 2, Threads: 2, Keys: 3, For: Span{TTLs: 20}, Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
+	require.Equal(t, &Workload{Clients: 2, Threads: 2, Keys: 3, For: Span{TTLs: 20},
+		Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
 	require.Equal(t, []Random{
 		{Fault: nemesis.Clock, Candidates: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
 			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
@@ -204,7 +210,8 @@ script:
 	toN3 := []string{"c1-n3", "c2-n3"}
 	fromC1 := []string{"c1-n1", "c1-n2", "c1-n3", "c1-n4", "c1-n5"}
 	want := []Step{
-		{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k2", Reaching: []string{"n1", "n2", "n3"}, Async: true, Within: ttl},
+		{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k2", Reaching: []string{"n1", "n2", "n3"}, Async: true,
+			Within: ttl},
 		{Verb: VerbAwait, Targets: []string{"c1"}, Must: "ok"},
 		{Verb: VerbExtend, Targets: []string{"c1"}, Must: "fail", Within: Span{Fixed: 50 * time.Millisecond}},
 		{Verb: VerbCheck, Targets: []string{"c1"}},
@@ -226,7 +233,8 @@ script:
 		{Verb: nemesis.Cut, Targets: fromC1, Direction: history.ToClient, For: second},
 		{Verb: nemesis.Heal, Targets: fromC1},
 		{Verb: nemesis.Delay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: history.Both},
-		{Verb: nemesis.Hold, Targets: []string{"c1-n1", "c1-n2"}, Part: history.PartReply, Of: "SET", For: Span{TTLs: 1.1}, Times: 2},
+		{Verb: nemesis.Hold, Targets: []string{"c1-n1", "c1-n2"}, Part: history.PartReply, Of: "SET", For: Span{TTLs: 1.1},
+			Times: 2},
 		{Verb: nemesis.Lose, Targets: toN3, Part: history.PartCommand, Of: "GET", Times: 1},
 		{Verb: nemesis.Drop, Targets: []string{"c1-n1"}, Part: history.PartReply, Of: "DEL", Times: 1},
 		{Verb: nemesis.LetGo, Targets: append(append([]string{}, fromC1...), "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")},
@@ -267,7 +275,8 @@ script:
   - acquire: c1
   - {migrate-slot: n3, to: n1, key: k2, mistake: early, for: 1 ttl}
 `).Script[1]
-	require.Equal(t, Step{Verb: nemesis.MigrateSlot, Targets: []string{"n3"}, To: "n1", Key: "k2", Mistake: "early", For: ttl,
+	require.Equal(t, Step{Verb: nemesis.MigrateSlot, Targets: []string{"n3"}, To: "n1", Key: "k2", Mistake: "early",
+		For:  ttl,
 		Line: moves.Line, Column: moves.Column}, moves)
 	used[moves.Verb] = true
 	for _, u := range Usages() {

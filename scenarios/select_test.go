@@ -56,7 +56,8 @@ func TestSelect(t *testing.T) {
 	}{
 		{"nothing is everything", nil, everything},
 		{"a name", []string{"delayed-write"}, []string{"delayed-write"}},
-		{"in the order of the arguments", []string{"delayed-restart", "client-pause"}, []string{"delayed-restart", "client-pause"}},
+		{"in the order of the arguments", []string{"delayed-restart", "client-pause"},
+			[]string{"delayed-restart", "client-pause"}},
 		{"each once", []string{"delayed-*", "delayed-write"}, []string{"delayed-write", "delayed-restart"}},
 		{"a glob", []string{"client-?ause"}, []string{"client-pause"}},
 		{"everything by a glob", []string{"*"}, everything},
@@ -81,13 +82,15 @@ func TestSelectRefuses(t *testing.T) {
 	}{
 		{"a typo", []string{"client-puase"}, `unknown scenario "client-puase"; did you mean "client-pause"?`},
 		{"nothing like it", []string{"xyzzy"},
-			"unknown scenario \"xyzzy\"; `lockproof list` shows their names, and a file is given by its path, for example ./my.yaml"},
+			"unknown scenario \"xyzzy\"; `lockproof list` shows their names, and a file is given by its path, for example " +
+				"./my.yaml"},
 		{"a glob for nothing", []string{"xyzzy-*"}, "no scenario matches \"xyzzy-*\"; `lockproof list` shows their names"},
 		{"a broken glob", []string{"a[b"}, `"a[b" is not a glob: a [ needs its ]`},
 		{"an absent file", []string{"./no/such.yaml"},
 			"read the scenario file: open ./no/such.yaml: no such file or directory"},
 		{"two of one name", []string{"client-pause", twin},
-			"scenarios/client-pause.yaml and " + twin + ` are both named "client-pause": results go by name, so give one another name`},
+			"scenarios/client-pause.yaml and " + twin + ` are both named "client-pause": results go by name, so give one ` +
+				`another name`},
 		{"every one", []string{"xyzzy-*", "a[b"},
 			"no scenario matches \"xyzzy-*\"; `lockproof list` shows their names\n\"a[b\" is not a glob: a [ needs its ]"},
 	} {

@@ -23,7 +23,8 @@ const (
 // shown asks whether an element can be seen; checkVisibility alone does not
 // know of what is not displayed within a picture.
 func shown(selector string) string {
-	return `((e) => Boolean(e) && e.checkVisibility({ visibilityProperty: true }) && getComputedStyle(e).display !== "none")` +
+	return `((e) => Boolean(e) && e.checkVisibility({ visibilityProperty: true }) && getComputedStyle(e).display !== ` +
+		`"none")` +
 		`(document.querySelector('` + selector + `'))`
 }
 
@@ -115,7 +116,8 @@ func TestBrowserPlays(t *testing.T) {
 		if motion != "reduce" { // an event comes every quarter of a second: nothing is read out meanwhile
 			b.Eventually("off", live)
 		}
-		b.Text(`(() => { const s = document.querySelector(".player select"); s.add(new Option("fast", "40")); s.value = "40"; })()`)
+		b.Text(`(() => { const s = document.querySelector(".player select"); s.add(new Option("fast", "40")); s.value = ` +
+			`"40"; })()`)
 		if motion == "reduce" { // then it waits to be asked
 			b.Do(chromedp.Click(chromedp.CSS(`[data-play=play]`)))
 		}
@@ -137,7 +139,8 @@ func TestBrowserTurnsTheVerdict(t *testing.T) {
 	}
 	set("1.2")
 	b.Eventually("holds", verdict)
-	require.Contains(t, b.Text(`document.querySelector(".remark").textContent`), "It was violated: your change made the difference.")
+	require.Contains(t, b.Text(`document.querySelector(".remark").textContent`),
+		"It was violated: your change made the difference.")
 	require.Equal(t, "false", b.Text(folded), "there is nothing to wait for")
 	require.Contains(t, b.Text(`document.querySelector(".steps").textContent`), "1.2 ttl")
 	set("0.3")
@@ -160,8 +163,10 @@ func TestBrowserLabWithoutJavaScript(t *testing.T) {
 	require.Equal(t, "0", b.Text(
 		`[...document.querySelectorAll(".player, .at-once, [type=range]")].filter((e) => e.checkVisibility()).length`))
 	b.Do(chromedp.Click(chromedp.CSS(`[name="predict-mutual-exclusion"][value=holds]`)),
-		chromedp.Click(chromedp.CSS(`[name="predict-protected-data"][value=holds]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
-	b.Eventually("holds violated", `[...document.querySelectorAll("#outcome [data-verdict]")].map((e) => e.dataset.verdict).join(" ")`)
+		chromedp.Click(chromedp.CSS(`[name="predict-protected-data"][value=holds]`)),
+		chromedp.Click(chromedp.CSS(`#experiment .first`)))
+	b.Eventually("holds violated", `[...document.querySelectorAll("#outcome [data-verdict]")].map((e) => `+
+		`e.dataset.verdict).join(" ")`)
 	require.Contains(t, b.Text(`document.querySelector("#outcome .story").innerText`), "c1 is paused")
 	b.RequireNoErrors()
 }
@@ -177,7 +182,8 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 				"/lab/client-pause", "/lab/partition-during-contention?ttl=x"} {
 				b.Visit(page)
 				b.RequireAccessible()
-				require.LessOrEqual(t, b.Text(`document.documentElement.scrollWidth - innerWidth`), "0", "%s scrolls sideways", page)
+				require.LessOrEqual(t, b.Text(`document.documentElement.scrollWidth - innerWidth`), "0", "%s scrolls sideways",
+					page)
 			}
 		}
 	}

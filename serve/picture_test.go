@@ -35,7 +35,8 @@ func TestBrowserHasTheRedBandInSight(t *testing.T) {
 	b.Text(`document.querySelector("[data-play=end]").click()`)
 	b.Eventually("false", folded)
 	require.Equal(t, before, b.Text(top))
-	require.Contains(t, b.Text(`document.querySelector("#outcome .readout").textContent`), "c2's c2.1 is lost", "the caption is that of the end")
+	require.Contains(t, b.Text(`document.querySelector("#outcome .readout").textContent`), "c2's c2.1 is lost",
+		"the caption is that of the end")
 	require.Equal(t, "true", b.Text(`document.querySelector(".broken-band").getBoundingClientRect().bottom < 812`))
 	require.Equal(t, "c1 slept through the end of its lease, woke, and overwrote c2's update.",
 		b.Text(`document.querySelector("#outcome .what").textContent.trim()`))
@@ -45,7 +46,8 @@ func TestBrowserHasTheRedBandInSight(t *testing.T) {
 	require.Equal(t, "c1 holds, asleep", b.Text(lane), "there is no room for more")
 	b.Size(1280, 900)
 	b.Eventually("c1 holds, asleep (a GC pause)", lane)
-	require.Equal(t, "true", b.Text(`document.querySelector("#outcome .told").getBoundingClientRect().bottom < 900`), "all is on one screen")
+	require.Equal(t, "true", b.Text(`document.querySelector("#outcome .told").getBoundingClientRect().bottom < 900`),
+		"all is on one screen")
 	b.RequireNoErrors()
 }
 
@@ -54,17 +56,20 @@ func TestBrowserHasTheRedBandInSight(t *testing.T) {
 func TestBrowserBreaksWhoIsChosenInThePicture(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	runUnsure(b)
-	b.Text(`[...document.querySelectorAll(".lane-name[role=button]")].find((n) => n.getAttribute("aria-label") === "Break n3").focus()`)
+	b.Text(`[...document.querySelectorAll(".lane-name[role=button]")].find((n) => n.getAttribute("aria-label") === ` +
+		`"Break n3").focus()`)
 	b.Press(kb.Enter)
 	require.Equal(t, "What happens", b.Text(`document.activeElement.getAttribute("aria-label")`))
 	require.Equal(t, "n3", b.Text(`document.querySelector("#break select").value`))
 	b.Text(`document.activeElement.value = "clock"`)
 	b.Do(chromedp.Click(chromedp.CSS(`#break button`)))
 	b.Eventually("?fault=1+clock+n3", `location.search`)
-	require.Equal(t, "clock n3, before: c1 acquires k1", b.Text(`document.querySelector("[name=fault]").parentNode.textContent.trim()`))
+	require.Equal(t, "clock n3, before: c1 acquires k1",
+		b.Text(`document.querySelector("[name=fault]").parentNode.textContent.trim()`))
 	b.RequireAccessible()
 	runUnsure(b)
-	b.Text(`fetch([...document.querySelectorAll("a.record")][0].href).then((a) => a.text()).then((x) => { self.file = x; }), ""`)
+	b.Text(`fetch([...document.querySelectorAll("a.record")][0].href).then((a) => a.text()).then((x) => { self.file = ` +
+		`x; }), ""`)
 	b.Eventually("true", `self.file.includes("  - clock: n3\n    jump: 1 ttl\n  - acquire: c1")`)
 	b.Do(chromedp.Click(chromedp.CSS(`[name=fault]`)))
 	b.Eventually("", `location.search`)

@@ -68,8 +68,10 @@ func keepRun(t testing.TB, out, lock string, names ...string) {
 	require.NoError(t, err)
 	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	require.NoError(t, err)
-	report := reports.New(trials, reports.Run{Options: o, Planned: len(jobs), Started: time.Now(), Version: "v1", Go: "go1"})
-	_, err = report.WriteFiles(reports.File{Name: reports.PageFile, Write: func(w io.Writer) error { return html.Write(w, report, all) }})
+	report := reports.New(trials, reports.Run{Options: o, Planned: len(jobs), Started: time.Now(), Version: "v1",
+		Go: "go1"})
+	_, err = report.WriteFiles(reports.File{Name: reports.PageFile,
+		Write: func(w io.Writer) error { return html.Write(w, report, all) }})
 	require.NoError(t, err)
 }
 
@@ -135,7 +137,8 @@ func TestNoFileElsewhereCanBeHad(t *testing.T) {
 	at := start(t, dir)
 	for _, path := range []string{
 		"/files/mine/key.pem", "/files/linked/results.json", "/files/away/results.json", "/files/mine", "/files/",
-		"/files/..%2f..%2fetc%2fpasswd", "/files/mine/..%2f..%2fresults.json", "/files/%2fetc%2fpasswd", "/files/mine%00/results.json",
+		"/files/..%2f..%2fetc%2fpasswd", "/files/mine/..%2f..%2fresults.json", "/files/%2fetc%2fpasswd",
+		"/files/mine%00/results.json",
 		"/assets/..%2fserve.go", "/assets/browse.gohtml", "/lab/none", "/none",
 	} {
 		status, _, body := get(t, at+path)
@@ -198,7 +201,8 @@ func TestNothingComesUnescapedFromAFile(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "going"), 0o755))
-	progress := begin(t, reports.Run{Options: suite.Options{Out: filepath.Join(dir, "going"), Cluster: markup, Lock: markup}})
+	progress := begin(t, reports.Run{Options: suite.Options{Out: filepath.Join(dir, "going"), Cluster: markup,
+		Lock: markup}})
 	defer progress.End()
 	progress.Observe(row(markup))
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "torn"), 0o755))
@@ -216,7 +220,8 @@ func TestNothingComesUnescapedFromAFile(t *testing.T) {
 	_, body := post(t, at+"/lab/flushall",
 		url.Values{"ttl": {markup}, "predict-mutual-exclusion": {markup}, "before-mutual-exclusion": {markup}})
 	require.NotContains(t, body, "<img")
-	_, body = post(t, at+"/lab/flushall", url.Values{"predict-mutual-exclusion": {markup}, "before-mutual-exclusion": {markup}})
+	_, body = post(t, at+"/lab/flushall", url.Values{"predict-mutual-exclusion": {markup},
+		"before-mutual-exclusion": {markup}})
 	require.NotContains(t, body, "<img")
 }
 
@@ -230,7 +235,8 @@ func TestTheLabScoresKindly(t *testing.T) {
 		{url.Values{"predict-mutual-exclusion": {"violated"}}, "You saw it coming."},
 		{url.Values{"predict-mutual-exclusion": {"holds"}}, "You said holds. Better to be surprised here"},
 		{url.Values{"predict-mutual-exclusion": {"unsure"}}, "Now you know"},
-		{url.Values{"restart-delay": {"1.2"}, "before-mutual-exclusion": {"violated"}}, "It was violated: your change made the difference."},
+		{url.Values{"restart-delay": {"1.2"}, "before-mutual-exclusion": {"violated"}},
+			"It was violated: your change made the difference."},
 		{url.Values{"restart-delay": {"0.4"}, "before-mutual-exclusion": {"violated"}}, "As before."},
 	} {
 		status, body := post(t, at, tt.form)

@@ -30,7 +30,8 @@ func TestAnExperimentPastItsLimitIsNoAnswer(t *testing.T) {
 
 // Files lead to one another from where they are, and a server's pages from its root.
 func TestPagesLeadToOneAnother(t *testing.T) {
-	for served, want := range map[bool]string{true: `href="/guide/5-restarts.html"`, false: `href="../guide/5-restarts.html"`} {
+	for served, want := range map[bool]string{true: `href="/guide/5-restarts.html"`,
+		false: `href="../guide/5-restarts.html"`} {
 		page := New(suite.Run, served).Answer(t.Context(), Request{Path: "lab/restart-delay-too-short.html", Posted: true})
 		require.Equal(t, ok, page.Status)
 		require.Contains(t, string(page.Body), want)
@@ -67,7 +68,8 @@ func TestAnExerciseGoesOnStepByStep(t *testing.T) {
 	page = s.Answer(t.Context(), Request{Path: "exercises/extension.html", Form: last, Posted: true})
 	require.Contains(t, string(page.Body), `<var data-own="validity" data-name="validity">ttl - elapsed - drift</var>`)
 	for _, wrong := range []url.Values{
-		{"token": {"attempt"}}, {"token": {"attempt"}, "compare": {"x"}}, {"token": {"attempt"}, "compare": {"script"}, "tried": {"x"}},
+		{"token": {"attempt"}}, {"token": {"attempt"}, "compare": {"x"}}, {"token": {"attempt"}, "compare": {"script"},
+			"tried": {"x"}},
 	} {
 		page = s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: wrong, Posted: true})
 		require.Equal(t, wrongForm, page.Status)

@@ -48,7 +48,8 @@ func serverImage(t *testing.T) string {
 	add := func(file, name string) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.NoError(t, w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: 0o755, Size: int64(len(data))}))
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: 0o755,
+			Size: int64(len(data))}))
 		_, err = w.Write(data)
 		require.NoError(t, err)
 	}
@@ -69,7 +70,8 @@ func TestAServerInAContainer(t *testing.T) {
 	needs.Long(t, "it makes an image and runs a container of it")
 	name := fmt.Sprintf("lockproof-validate-%d", os.Getpid())
 	image := serverImage(t)
-	engine(t, nil, "run", "--detach", "--name", name, "--restart", "always", "--volume", name+":/data", "--publish", "127.0.0.1::6379", image,
+	engine(t, nil, "run", "--detach", "--name", name, "--restart", "always", "--volume", name+":/data", "--publish",
+		"127.0.0.1::6379", image,
 		"redis-server", "--protected-mode", "no", "--save", "", "--appendonly", "yes", "--appendfsync", "always")
 	t.Cleanup(func() {
 		engine(t, nil, "rm", "--force", name)
@@ -78,7 +80,8 @@ func TestAServerInAContainer(t *testing.T) {
 	address := engine(t, nil, "port", name, "6379/tcp")
 	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
 	defer client.Close()
-	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 30*time.Second,
+		50*time.Millisecond)
 	file := filepath.Join(t.TempDir(), "inspect.json")
 	require.NoError(t, os.WriteFile(file, []byte(engine(t, nil, "inspect", name)), 0o600))
 
@@ -99,5 +102,6 @@ func TestAServerInAContainer(t *testing.T) {
 		"by itself it does not know on which volume of its container its data are")
 	require.NoError(t, client.ConfigSet(t.Context(), "appendfsync", "no").Err())
 	broken := fmt.Sprint(read(file).Server.Broken(settings.PowerLoss, false))
-	require.Contains(t, broken, "the file says appendfsync always, and the running server ("+address+") has appendfsync no")
+	require.Contains(t, broken, "the file says appendfsync always, and the running server ("+address+
+		") has appendfsync no")
 }

@@ -20,7 +20,8 @@ import (
 func takenOver(t *testing.T, text string, f deploy.Failover, wait int) *Runner {
 	t.Helper()
 	a := runner(t, "4-always.conf", 0, settings.Kill)
-	d, err := deploy.Read(nil, deploy.Options{Set: strings.Split(strings.TrimSpace("appendonly yes\nappendfsync always\n"+text), "\n")})
+	d, err := deploy.Read(nil, deploy.Options{Set: strings.Split(strings.TrimSpace("appendonly yes\nappendfsync always\n"+
+		text), "\n")})
 	require.NoError(t, err)
 	a.Server, a.Failover, a.Takeovers, a.Wait, a.Trials = d.Server, &f, Takeovers, wait, 12
 	return a
@@ -43,15 +44,18 @@ func TestTakeovers(t *testing.T) {
 		{"WAIT for all of two", 2, 0, 2, "", [3]Verdict{Safe, Safe, Safe}},
 		{"WAIT for one of two", 2, 0, 1, "", [3]Verdict{Unsafe, Unsafe, Unsafe}},
 		{"a master that needs its replica", 1, 0, 0, "min-replicas-to-write 1\n", [3]Verdict{Unsafe, Unsafe, Unsafe}},
-		{"that stops in time", 1, 10 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 2\n", [3]Verdict{Safe, Unsafe, Safe}},
+		{"that stops in time", 1, 10 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 2\n",
+			[3]Verdict{Safe, Unsafe, Safe}},
 		{"that another replica keeps in office", 2, 10 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 2\n",
 			[3]Verdict{Safe, Unsafe, Unsafe}},
 		{"that stops in time, since it needs both", 2, 10 * second, 0, "min-replicas-to-write 2\nmin-replicas-max-lag 2\n",
 			[3]Verdict{Safe, Unsafe, Safe}},
-		{"that stops too late", 1, 3 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 4\n", [3]Verdict{Safe, Unsafe, Unsafe}},
+		{"that stops too late", 1, 3 * second, 0, "min-replicas-to-write 1\nmin-replicas-max-lag 4\n",
+			[3]Verdict{Safe, Unsafe, Unsafe}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := judged(t, takenOver(t, tt.lines, deploy.Failover{Replicas: tt.replicas, After: tt.after, Why: "as it is set"}, tt.wait))
+			answer := judged(t, takenOver(t, tt.lines, deploy.Failover{Replicas: tt.replicas, After: tt.after,
+				Why: "as it is set"}, tt.wait))
 			require.Len(t, answer.Takeovers, 3)
 			var got [3]Verdict
 			var reasons string
@@ -68,7 +72,8 @@ func TestTakeovers(t *testing.T) {
 // Nothing but takeovers that were tried, and held, is safe.
 func TestTakeoversThatDecideNothingAreNotSafe(t *testing.T) {
 	f := deploy.Failover{Replicas: 1}
-	for _, trial := range []suite.Result{result(history.Inconclusive), {Failure: "n1 did not start"}, {Skipped: "no replicas"}, {}} {
+	for _, trial := range []suite.Result{result(history.Inconclusive), {Failure: "n1 did not start"},
+		{Skipped: "no replicas"}, {}} {
 		a := takenOver(t, "", f, 1)
 		a.Suite = giving(trial)
 		answer := judged(t, a)
@@ -97,7 +102,8 @@ func TestWaitingForReplicasThatAreNotCountedIsNotSafe(t *testing.T) {
 	f := deploy.Failover{Replicas: 1, Uncounted: "compose.yaml:9 says replicas: 2"}
 	for _, r := range judged(t, takenOver(t, "", f, 1)).Takeovers {
 		require.Equal(t, Inconclusive, r.Verdict)
-		require.Contains(t, r.Reason, "no violation if there are 1 replicas and no more, but compose.yaml:9 says replicas: 2: give --replicas")
+		require.Contains(t, r.Reason, "no violation if there are 1 replicas and no more, but compose.yaml:9 says replicas: "+
+			"2: give --replicas")
 	}
 	f.After = 3 * time.Second // when every lock has expired, whoever is promoted
 	require.Equal(t, Safe, judged(t, takenOver(t, "", f, 1)).Takeovers[0].Verdict)
@@ -139,7 +145,8 @@ func result(verdict string) suite.Result {
 
 // giving is a suite of which each trial gives the same.
 func giving(result suite.Result) suite.Runner {
-	return func(_ context.Context, jobs []suite.Job, _ suite.Options, _ func(suite.Result)) (all []suite.Result, err error) {
+	return func(_ context.Context, jobs []suite.Job, _ suite.Options, _ func(suite.Result)) (all []suite.Result,
+		err error) {
 		for _, job := range jobs {
 			result.Scenario = job.Scenario.Name
 			all = append(all, result)

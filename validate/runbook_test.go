@@ -38,7 +38,8 @@ func startReal(t *testing.T, lines string) *realServer {
 	require.NoError(t, listener.Close())
 	s := &realServer{t: t, dir: t.TempDir(), address: fmt.Sprintf("127.0.0.1:%d", port)}
 	s.conf = filepath.Join(s.dir, "redis.conf")
-	require.NoError(t, os.WriteFile(s.conf, []byte(fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\n%s\n", port, s.dir, lines)), 0o600))
+	require.NoError(t, os.WriteFile(s.conf, []byte(fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\n%s\n", port, s.dir,
+		lines)), 0o600))
 	s.client = redis.NewClient(&redis.Options{Addr: s.address, MaxRetries: -1})
 	s.start(program)
 	t.Cleanup(func() {
@@ -51,7 +52,8 @@ func startReal(t *testing.T, lines string) *realServer {
 func (s *realServer) start(program string) {
 	s.process = exec.Command(program, s.conf)
 	require.NoError(s.t, s.process.Start())
-	require.Eventually(s.t, func() bool { return s.client.Ping(context.Background()).Err() == nil }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(s.t, func() bool { return s.client.Ping(context.Background()).Err() == nil }, 20*time.Second,
+		20*time.Millisecond)
 }
 
 func (s *realServer) kill() {
@@ -127,7 +129,8 @@ func TestRunbooksLoseNoKey(t *testing.T) {
 		{"save 3600 1\nappendonly no", "an append-only file, appendfsync always"},
 		{"save 3600 1\nappendonly no\nappendfsync no", "an append-only file, appendfsync always"},
 		{"appendonly yes", "sync each lock"},
-		{"appendonly yes\nappendfsync always\nmaxmemory 100mb\nmaxmemory-policy allkeys-lru", "set maxmemory-policy noeviction"},
+		{"appendonly yes\nappendfsync always\nmaxmemory 100mb\nmaxmemory-policy allkeys-lru",
+			"set maxmemory-policy noeviction"},
 		{"appendonly yes\nappendfsync always\nno-appendfsync-on-rewrite yes", "set no-appendfsync-on-rewrite no"},
 	} {
 		t.Run(tt.lines, func(t *testing.T) {
@@ -179,7 +182,8 @@ func TestRunbookCommandsReachTheServer(t *testing.T) {
 		{"many servers on one file", "redis.conf", "save 60 1", "once every server", "EMPTY"},
 		{"a container", "compose.yaml", fmt.Sprintf(compose, "redis", "    volumes: [data:/data]\nvolumes: {data: }"),
 			"docker compose exec locks redis-cli CONFIG", "EMPTY"},
-		{"a container without a volume", "compose.yaml", fmt.Sprintf(compose, "redis", ""), "it may begin EMPTY", "- redis-cli"},
+		{"a container without a volume", "compose.yaml", fmt.Sprintf(compose, "redis", ""), "it may begin EMPTY",
+			"- redis-cli"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), tt.file)
@@ -234,7 +238,8 @@ func TestARunningServerIsAsked(t *testing.T) {
 	require.NoError(t, err)
 	broken := d.Server.Broken(settings.PowerLoss, false)
 	require.NotEmpty(t, broken)
-	require.Contains(t, fmt.Sprint(broken), s.conf+":6: the file says appendfsync always, and the running server ("+s.address+") has appendfsync everysec")
+	require.Contains(t, fmt.Sprint(broken), s.conf+":6: the file says appendfsync always, and the running server ("+
+		s.address+") has appendfsync everysec")
 	require.Contains(t, fmt.Sprint(broken), "a restart brings the file's back")
 }
 
@@ -245,5 +250,6 @@ func TestARunningNodeOfAClusterIsInDoubt(t *testing.T) {
 	require.NoError(t, err)
 	d, err := deploy.Read(nil, deploy.Options{Running: reports})
 	require.NoError(t, err)
-	require.Contains(t, fmt.Sprint(d.Server.Broken(settings.Kill, false)), "cluster-enabled yes: the masters of a Redis Cluster")
+	require.Contains(t, fmt.Sprint(d.Server.Broken(settings.Kill, false)),
+		"cluster-enabled yes: the masters of a Redis Cluster")
 }

@@ -135,10 +135,12 @@ func TestTheLongestTTLDecides(t *testing.T) {
 func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 	a := runner(t, "", 0)
 	a.Trials = 1
-	for _, p := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways} {
+	for _, p := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
+		cluster.PersistEverysec, cluster.PersistAlways} {
 		for _, crash := range settings.Crashes {
 			point := func(share float64) Point {
-				return Point{Persistence: p, Crash: crash, TTL: 5 * time.Second, Delay: time.Duration(share * 5 * float64(time.Second))}
+				return Point{Persistence: p, Crash: crash, TTL: 5 * time.Second,
+					Delay: time.Duration(share * 5 * float64(time.Second))}
 			}
 			tallies, err := a.tally(context.Background(), []Point{point(0), point(0.99), point(1.01), point(1.2)})
 			require.NoError(t, err)
@@ -153,12 +155,13 @@ func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 	}
 }
 
-// What a server with other settings would keep is judged by where it would keep it: a file among data that go with their
-// container helps nobody.
+// What a server with other settings would keep is judged by where it would keep it: a file among data that go with
+// their container helps nobody.
 func TestAdviceIsJudgedByWhereTheDataLie(t *testing.T) {
 	for volume, helps := range map[string]bool{"tmpfs: [/data]": false, "volumes: ['data:/data']": true} {
 		file := filepath.Join(t.TempDir(), "compose.yaml")
-		require.NoError(t, os.WriteFile(file, []byte("services: {lock: {image: 'redis:7', command: [redis-server, --save, ''], "+
+		require.NoError(t, os.WriteFile(file, []byte("services: {lock: {image: 'redis:7', command: [redis-server, --save, "+
+			"''], "+
 			volume+"}}\nvolumes: {data: {}}\n"), 0o600))
 		d, err := deploy.Read([]string{file}, deploy.Options{})
 		require.NoError(t, err)
@@ -214,7 +217,8 @@ func TestRunbooksAreTriedAndSafe(t *testing.T) {
 		require.NotEmpty(t, r.Back)
 		require.Zero(t, r.Tally.Violated)
 	}
-	require.Equal(t, []string{"an append-only file, appendfsync always", "a start that waits for 2 s", "a restart guard in the clients", "fencing"}, names)
+	require.Equal(t, []string{"an append-only file, appendfsync always", "a start that waits for 2 s",
+		"a restart guard in the clients", "fencing"}, names)
 }
 
 func TestMomentsSpreadOverALease(t *testing.T) {

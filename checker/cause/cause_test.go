@@ -16,7 +16,8 @@ import (
 func scenario(verbs ...string) *scenarios.Scenario {
 	s := &scenarios.Scenario{Name: "test", TTL: time.Second}
 	for _, verb := range verbs {
-		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.Verb(verb), Targets: []string{"c1"}, For: scenarios.Span{TTLs: 1}})
+		s.Script = append(s.Script, scenarios.Step{Verb: scenarios.Verb(verb), Targets: []string{"c1"},
+			For: scenarios.Span{TTLs: 1}})
 	}
 	return s
 }
@@ -52,7 +53,8 @@ func TestFind(t *testing.T) {
 			"cause: the pause of c1 (without it: holds, 5 of 5 seeds; the rest of the schedule can be left out)"},
 		{"two faults are needed together", []string{"pause", "kill", "clock"}, nil,
 			func(verbs []string, _ Variation, _ uint64) bool { return has(verbs, "pause", "clock") },
-			"cause: the pause of c1 and the clock of c1 (without any of them: holds, 5 of 5 seeds; the rest of the schedule can be left out)"},
+			"cause: the pause of c1 and the clock of c1 (without any of them: holds, 5 of 5 seeds; the rest of the schedule " +
+				"can be left out)"},
 		{"one fault, and either of two others", []string{"pause", "kill", "clock"}, nil,
 			func(verbs []string, _ Variation, _ uint64) bool {
 				return has(verbs, "pause") && (has(verbs, "kill") || has(verbs, "clock"))
@@ -87,7 +89,8 @@ func TestFind(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := Finder{Scenario: scenario(tt.script...), Without: tt.without, Property: "p", Seed: 1, Seeds: 5, Trial: violatedIf(tt.violated)}
+			f := Finder{Scenario: scenario(tt.script...), Without: tt.without, Property: "p", Seed: 1, Seeds: 5,
+				Trial: violatedIf(tt.violated)}
 			found := f.Find(t.Context())
 			require.Equal(t, tt.want, found.Sentence())
 		})
@@ -96,7 +99,10 @@ func TestFind(t *testing.T) {
 
 func TestFind_SettingOfTheClientLibrary(t *testing.T) {
 	f := Finder{Scenario: scenario("pause"), Property: "p", Seed: 1, Seeds: 5, Options: true,
-		Trial: violatedIf(func(verbs []string, v Variation, _ uint64) bool { return has(verbs, "pause") && !v.ContextTimeouts })}
+		Trial: violatedIf(func(verbs []string, v Variation, _ uint64) bool {
+			return has(verbs, "pause") &&
+				!v.ContextTimeouts
+		})}
 	found := f.Find(t.Context())
 	require.Contains(t, found.Sentence(), "with ContextTimeoutEnabled: true: holds, 5 of 5 seeds")
 	require.NotContains(t, found.Sentence(), "MaxRetries", "it changes nothing")
@@ -105,7 +111,8 @@ func TestFind_SettingOfTheClientLibrary(t *testing.T) {
 // What ends a fault goes with the fault, and a fault that is left ends as before.
 func TestWithout_EndsGoWithTheirFaults(t *testing.T) {
 	s := &scenarios.Scenario{Script: []scenarios.Step{
-		{Verb: "pause", Targets: []string{"n1"}}, {Verb: "pause", Targets: []string{"n2"}}, {Verb: "resume", Targets: []string{"n1", "n2"}},
+		{Verb: "pause", Targets: []string{"n1"}}, {Verb: "pause", Targets: []string{"n2"}},
+		{Verb: "resume", Targets: []string{"n1", "n2"}},
 	}}
 	parts := faults(s)
 	require.Equal(t, []string{"the pause of n1", "the pause of n2"}, wordsOf(parts))
@@ -123,7 +130,8 @@ func TestKindsOf_FewestKindsThatAreEnough(t *testing.T) {
 		return f.KindsOf(t.Context())
 	}
 	require.Equal(t, []string{"pause"}, of(func(v []string) bool { return has(v, "pause") }))
-	require.Equal(t, []string{"kill"}, of(func(v []string) bool { return has(v, "pause") || has(v, "kill") }), "the first in the alphabet")
+	require.Equal(t, []string{"kill"}, of(func(v []string) bool { return has(v, "pause") || has(v, "kill") }),
+		"the first in the alphabet")
 	require.Equal(t, []string{"clock", "pause"}, of(func(v []string) bool { return has(v, "pause") && has(v, "clock") }))
 	require.Equal(t, []string{"clock", "kill", "pause"}, of(func(v []string) bool {
 		return has(v, "pause") && has(v, "clock") && has(v, "kill")

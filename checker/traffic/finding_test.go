@@ -41,7 +41,8 @@ func TestFindingsAreCounted(t *testing.T) {
 		tape.took(1+i, "c1>n1", "a").freed(1+i, "c1>n1", "a")
 	}
 	for i := range int64(maxFindings + 5) { // of as many leases, each is one of too few nodes
-		tape.said(10+i, "c1", history.TypeInvoke, history.OpAcquire, "", "").said(10+i, "c1", history.TypeOK, history.OpAcquire, "x", "")
+		tape.said(10+i, "c1", history.TypeInvoke, history.OpAcquire, "", "").said(10+i, "c1", history.TypeOK,
+			history.OpAcquire, "x", "")
 	}
 	report := tape.report()
 	assert.Len(t, report.Findings, maxFindings)

@@ -12,7 +12,8 @@ import (
 // What settles leaves the register in one state, whatever it was before.
 func TestWhatSettles(t *testing.T) {
 	var always clock
-	nodes := []state{{}, {is: absent}, {is: held, token: "x", first: never, last: never}, {is: held, token: "a", first: never, last: never}}
+	nodes := []state{{}, {is: absent}, {is: held, token: "x", first: never, last: never},
+		{is: held, token: "a", first: never, last: never}}
 	store := []state{{}, {is: held, first: never, last: never}, {is: held, token: "x", first: never, last: never}}
 	for _, test := range []struct {
 		op      op
@@ -21,8 +22,10 @@ func TestWhatSettles(t *testing.T) {
 		{op{action: take, answer: yes, token: "a"}, true}, {op{action: take, answer: yes, token: "a", seen: "a"}, false},
 		{op{action: take, answer: no, token: "a"}, false}, {op{action: take, token: "a"}, false},
 		{op{action: remove, answer: yes, token: "a"}, true}, {op{action: remove, answer: no, token: "a"}, false},
-		{op{action: remove, token: "a"}, false}, {op{action: extend, answer: yes, token: "a"}, false}, {op{action: reset, answer: yes}, false},
-		{op{action: look, answer: no}, true}, {op{action: look, answer: yes, seen: "a"}, true}, {op{action: read, answer: yes, seen: "a"}, false},
+		{op{action: remove, token: "a"}, false}, {op{action: extend, answer: yes, token: "a"}, false},
+		{op{action: reset, answer: yes}, false},
+		{op{action: look, answer: no}, true}, {op{action: look, answer: yes, seen: "a"}, true},
+		{op{action: read, answer: yes, seen: "a"}, false},
 		{op{action: put, answer: yes, token: "x"}, true}, {op{action: put, answer: no, token: "x", check: compared}, false},
 		{op{action: put, token: "x"}, false}, {op{action: get, answer: yes, seen: "x", check: fenced}, true},
 		{op{action: get, answer: yes, seen: "x"}, false}, {op{action: get, answer: yes, seen: "x...", check: fenced}, false},

@@ -26,7 +26,8 @@ func TestBeliefs(t *testing.T) {
 		what string // "" where all fits
 	}{
 		{"a majority", holder(), ""},
-		{"too few", granted(asked().took(2, "c1>n1", "a"), 3, "a"), "with the yes of 1 of 3 nodes, and the lock says that it needs 2"},
+		{"too few", granted(asked().took(2, "c1>n1", "a"), 3, "a"), "with the yes of 1 of 3 nodes, and the lock says that " +
+			"it needs 2"},
 		{"one node twice", granted(asked().took(2, "c1>n1", "a").freed(2, "c1>n1", "a").took(2, "c1>n1", "a"), 3, "a"),
 			"the yes of 1 of 3"},
 		{"another token's", granted(asked().took(2, "c1>n1", "b").took(2, "c1>n2", "b"), 3, "a"), "the yes of 0 of 3"},
@@ -41,7 +42,8 @@ func TestBeliefs(t *testing.T) {
 		{"extended by too few", extending().extended(5, "c1>n1", "a", true).
 			said(6, "c1", history.TypeOK, history.OpExtend, "a", ""), `extended "k" with the yes of 1 of 3`},
 		{"the last extension is not this one", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
-			said(6, "c1", history.TypeOK, history.OpExtend, "a", "").said(7, "c1", history.TypeInvoke, history.OpExtend, "a", "").
+			said(6, "c1", history.TypeOK, history.OpExtend, "a", "").said(7, "c1", history.TypeInvoke, history.OpExtend, "a",
+			"").
 			said(8, "c1", history.TypeOK, history.OpExtend, "a", ""), "the yes of 0 of 3"},
 	}
 	for _, test := range tests {

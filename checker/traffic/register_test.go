@@ -30,54 +30,70 @@ func TestRegister(t *testing.T) {
 		{"taken, given back, taken", newTape().took(1, "c1>n1", "a").freed(2, "c1>n1", "a").took(3, "c2>n1", "b"), "", ""},
 		{"two take it", newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 		{"two take it, by SET without NX", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
-			history.Command{Name: "SET", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet, Unconditional: true})(2, "OK", true), "", ""},
-		{"a SET GET without NX shows what it replaces", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1", history.Command{Name: "SET",
-			Token: "b", Effect: history.EffectSet, Unconditional: true})(2, "a", true).met(3, "c1>n1", "a", "b"), "", ""},
+			history.Command{Name: "SET", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet, Unconditional: true})(2, "OK",
+			true), "", ""},
+		{"a SET GET without NX shows what it replaces", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			history.Command{Name: "SET",
+				Token: "b", Effect: history.EffectSet, Unconditional: true})(2, "a", true).met(3, "c1>n1", "a", "b"), "", ""},
 		{"and nothing else", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1", history.Command{Name: "SET",
 			Token: "b", Effect: history.EffectSet, Unconditional: true})(2, "x", true), Cluster, "a SET of b succeeded"},
 		{"a script's value that is none of its arguments, a look shows", newTape().script(1, "c1>n1", "", "1", true).
 			look(2, "n1", "locked", 999).met(3, "c2>n1", "b", "locked"), "", ""},
-		{"and that one alone", newTape().script(1, "c1>n1", "", "1", true).look(2, "n1", "locked", 999).met(3, "c2>n1", "b", "x"),
+		{"and that one alone", newTape().script(1, "c1>n1", "", "1", true).look(2, "n1", "locked", 999).met(3, "c2>n1", "b",
+			"x"),
 			Cluster, "a SET of b met x"},
 		{"it ran out", newTape().took(1, "c1>n1", "a").took(1001, "c2>n1", "b"), "", ""},
-		{"it is said to have run out too early", newTape().took(1, "c1>n1", "a").took(990, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+		{"it is said to have run out too early", newTape().took(1, "c1>n1", "a").took(990, "c2>n1", "b"), Cluster,
+			"a SET of b succeeded"},
 		{"it should have run out", newTape().took(1, "c1>n1", "a").met(1010, "c2>n1", "b", "a"), Cluster, "a SET of b met a"},
 		{"taken 2 ms before it should have run out", newTape().took(1, "c1>n1", "a").took(999, "c2>n1", "b"), "", ""},
 		{"met 2 ms after it should have run out", newTape().took(1, "c1>n1", "a").met(1003, "c2>n1", "b", "a"), "", ""},
 		{"refused, and nobody has it", newTape().met(1, "c1>n1", "a", "x"), Cluster, "a SET of a met x"},
 		{"refused without a word of whom", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "nil"), "", ""},
 		{"refused in another's name", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "x"), Cluster, "a SET of b met x"},
-		{"its own token again, as the node says, which has another's", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1", set("b"))(2, "b", true),
+		{"its own token again, as the node says, which has another's", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
+			set("b"))(2, "b", true),
 			Cluster, "a SET of b succeeded"},
-		{"an error changes nothing", newTape().sent(1, "c1>n1", set("a"))(1, "error: OOM", false).took(2, "c2>n1", "b"), "", ""},
+		{"an error changes nothing", newTape().sent(1, "c1>n1", set("a"))(1, "error: OOM", false).took(2, "c2>n1", "b"), "",
+			""},
 		{"queued says nothing yet", newTape().sent(1, "c1>n1", set("a"))(1, "QUEUED", false).took(2, "c2>n1", "b"), "", ""},
 
-		{"what a command does that we do not know, nobody knows", newTape().sent(1, "c1>n1", history.Command{Name: "INCR"})(1, "1", true).
-			extended(1, "c1>n1", "", true).sent(2, "c1>n1", history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "1", true), "", ""},
+		{"what a command does that we do not know, nobody knows", newTape().sent(1, "c1>n1", history.Command{Name: "INCR"})(1,
+			"1", true).
+			extended(1, "c1>n1", "", true).sent(2, "c1>n1", history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "1",
+			true), "", ""},
 		{"a command that we do not know may change every key that it names", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
-			history.Command{Name: "RENAME", Key: "y", Others: []string{"x", "k"}})(2, "OK", true).met(3, "c2>n1", "b", "z"), "", ""},
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"x", "k"}})(2, "OK", true).met(3, "c2>n1", "b", "z"), "",
+			""},
 		{"whose a key is that it left, a look shows", newTape().sent(2, "c2>n1",
 			history.Command{Name: "INCR"})(2, "1", true).sent(3, "c2>n1",
-			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1", 499).
+			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1",
+			499).
 			met(5, "c1>n1", "a", "1"), "", ""},
 		{"and nobody else's", newTape().sent(2, "c2>n1", history.Command{Name: "INCR"})(2, "1", true).sent(3, "c2>n1",
-			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1", 499).
+			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1",
+			499).
 			met(5, "c1>n1", "a", "2"), Cluster, "a SET of a met 2"},
-		{"a delete of two keys of which one was there", newTape().took(1, "c1>n1", "a").deletedOne(2, "c2>n1").met(3, "c2>n1", "b", "a"), "", ""},
+		{"a delete of two keys of which one was there", newTape().took(1, "c1>n1", "a").deletedOne(2, "c2>n1").met(3, "c2>n1",
+			"b", "a"), "", ""},
 		{"none that it does not name", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
-			history.Command{Name: "RENAME", Key: "y", Others: []string{"x"}})(2, "OK", true).took(3, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
+			history.Command{Name: "RENAME", Key: "y", Others: []string{"x"}})(2, "OK", true).took(3, "c2>n1", "b"), Cluster,
+			"a SET of b succeeded"},
 		{"one that names no key may change all", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
 			history.Command{Name: "FLUSHALL"})(2, "OK", true).took(3, "c2>n1", "b"), "", ""},
 		{"a script may change its other keys", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
-			history.Command{Name: "EVAL", Key: "y", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet, Others: []string{"k"}})(2, "1", true).
+			history.Command{Name: "EVAL", Key: "y", Token: "b", Expiry: 1000 * ms, Effect: history.EffectSet,
+				Others: []string{"k"}})(2, "1", true).
 			took(3, "c2>n1", "b"), "", ""},
 		{"a SET XX that finds nothing", newTape().sent(2, "c2>n1",
 			history.Command{Name: "SET", Token: "b", Effect: history.EffectSet, Unconditional: true})(2, "nil", false), "", ""},
 
 		{"a delete that meets another's", newTape().took(1, "c1>n1", "a").kept(2, "c2>n1", "b"), "", ""},
-		{"a script deletes another's", newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b"), Lock, "a delete of b succeeded"},
+		{"a script deletes another's", newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b"), Lock,
+			"a delete of b succeeded"},
 		{"a script deletes nothing", newTape().freed(2, "c2>n1", "b"), Cluster, "a delete of b succeeded"},
-		{"a script does not delete its own", newTape().took(1, "c1>n1", "a").kept(2, "c1>n1", "a"), Lock, "a delete of a was refused"},
+		{"a script does not delete its own", newTape().took(1, "c1>n1", "a").kept(2, "c1>n1", "a"), Lock,
+			"a delete of a was refused"},
 		{"a DEL asks for nothing", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
 			history.Command{Name: "DEL", Effect: history.EffectDelete})(2, "1", true).took(3, "c2>n1", "b"), "", ""},
 		{"a DEL that finds it and says not", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
@@ -85,37 +101,45 @@ func TestRegister(t *testing.T) {
 
 		{"extended, and there for longer",
 			newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "a", true).met(1500, "c2>n1", "b", "a"), "", ""},
-		{"extended, and gone all the same", newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "a", true).took(1500, "c2>n1", "b"),
+		{"extended, and gone all the same", newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "a", true).took(1500,
+			"c2>n1", "b"),
 			Cluster, "a SET of b succeeded"},
 		{"not extended, and there for longer",
 			newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "x", false).met(1500, "c2>n1", "b", "a"),
 			Cluster, "a SET of b met a"},
 		{"extended by a script whose text came later", newTape().took(1, "c1>n1", "a").lateExpiry(900, "c1>n1", "a").
 			met(1500, "c2>n1", "b", "a"), "", ""},
-		{"a script whose text came later extended it, and it is gone", newTape().took(1, "c1>n1", "a").lateExpiry(900, "c1>n1", "a").
+		{"a script whose text came later extended it, and it is gone", newTape().took(1, "c1>n1", "a").lateExpiry(900,
+			"c1>n1", "a").
 			took(1500, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
-		{"a script extends what is gone", newTape().extended(900, "c1>n1", "a", true), Cluster, "an extension of a succeeded"},
+		{"a script extends what is gone", newTape().extended(900, "c1>n1", "a", true), Cluster,
+			"an extension of a succeeded"},
 		{"a script extends another's", newTape().took(1, "c1>n1", "a").extended(2, "c2>n1", "b", true), Lock,
 			"an extension of b succeeded"},
 
 		{"a reply that never came: it was carried out",
 			newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).met(2, "c2>n1", "b", "a"), "", ""},
-		{"a reply that never came: it was not", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).took(2, "c2>n1", "b"), "", ""},
+		{"a reply that never came: it was not", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).took(2, "c2>n1",
+			"b"), "", ""},
 		{"a reply that never came: it was later", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
 			took(2, "c2>n1", "b").freed(3, "c2>n1", "b").met(4, "c2>n1", "b", "a"), "", ""},
 		{"a reply that never came explains nobody else",
 			newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).met(2, "c2>n1", "b", "x"),
 			Cluster, "a SET of b met x"},
 
-		{"a restart without a look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").took(3, "c2>n1", "b"), "", ""},
-		{"a restart that kept it, by the look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").look(3, "n1", "a", 998).
+		{"a restart without a look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").took(3, "c2>n1", "b"),
+			"", ""},
+		{"a restart that kept it, by the look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").look(3, "n1",
+			"a", 998).
 			took(4, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
-		{"a restart that forgot it, by the look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").look(3, "n1", "", 0).
+		{"a restart that forgot it, by the look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").look(3,
+			"n1", "", 0).
 			took(4, "c2>n1", "b"), "", ""},
 		{"a server took with it what it had not answered", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
 			fault(2, history.NodeDown, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), Cluster, "a SET of b met a"},
-		{"a server may carry out until it dies what it has not answered", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
-			took(2, "c2>n1", "b").freed(3, "c2>n1", "b").met(4, "c2>n1", "b", "a").fault(5, history.NodeDown, "n1"), "", ""},
+		{"a server may carry out until it dies what it has not answered",
+			newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
+				took(2, "c2>n1", "b").freed(3, "c2>n1", "b").met(4, "c2>n1", "b", "a").fault(5, history.NodeDown, "n1"), "", ""},
 		{"a flush leaves what is under way", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
 			fault(2, history.NodeForgets, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), "", ""},
 		{"a restart that began before it was seen", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").
@@ -123,7 +147,8 @@ func TestRegister(t *testing.T) {
 		{"a restart that did not", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").fault(14, history.NodeDown, "n1"),
 			Cluster, "a SET of b succeeded"},
 		{"it vanished", newTape().took(1, "c1>n1", "a").look(3, "n1", "", 0), Cluster, "a look showed no key"},
-		{"it is there, with too long to live", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", 2000), Cluster, "a look showed a"},
+		{"it is there, with too long to live", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", 2000), Cluster,
+			"a look showed a"},
 		{"it is there, with next to nothing to live",
 			newTape().took(1, "c1>n1", "a").look(1001, "n1", "a", 0).took(1002, "c2>n1", "b"), "", ""},
 		{"it is there, for ever", newTape().took(1, "c1>n1", "a").look(3, "n1", "a", -1), Cluster, "a look showed a"},
@@ -135,14 +160,16 @@ func TestRegister(t *testing.T) {
 			Cluster, "a look showed a"},
 		{"a slot's end began before it was seen", newTape().took(10, "c1>n1", "a").took(12, "c2>n1", "b").
 			slotMoves(14, "n1", "n2").since(11), "", ""},
-		{"a full memory evicts", newTape().took(1, "c1>n1", "a").fault(2, history.NodeMemory, "n1").took(3, "c2>n1", "b"), "", ""},
+		{"a full memory evicts", newTape().took(1, "c1>n1", "a").fault(2, history.NodeMemory, "n1").took(3, "c2>n1", "b"), "",
+			""},
 
 		{"its clock was put forward", newTape().took(1, "c1>n1", "a").clock(2, "n1", 1500, 1).took(3, "c2>n1", "b"), "", ""},
 		{"its clock was put back",
 			newTape().clock(0, "n1", 5000, 1).took(1, "c1>n1", "a").clock(2, "n1", 3000, 1).met(2500, "c2>n1", "b", "a"),
 			"", ""},
 		{"its clock runs fast", newTape().clock(0, "n1", 0, 2).took(1, "c1>n1", "a").took(502, "c2>n1", "b"), "", ""},
-		{"its clock ran fast, and does no more", newTape().clock(0, "n1", 0, 2).clock(2000, "n1", 4000, 1).took(2001, "c1>n1", "a").
+		{"its clock ran fast, and does no more", newTape().clock(0, "n1", 0, 2).clock(2000, "n1", 4000, 1).took(2001, "c1>n1",
+			"a").
 			took(2502, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
 
 		{"a script takes its own again", newTape().took(1, "c1>n1", "a").script(2, "c1>n1", "a", "1", true), "", ""},
@@ -150,11 +177,13 @@ func TestRegister(t *testing.T) {
 		{"a script does not take what is free", newTape().script(2, "c2>n1", "b", "0", false), Lock, ""},
 		{"refused by somebody's, after a restart", down().met(3, "c2>n1", "b", "nil").met(4, "c2>n1", "b", "x"), "", ""},
 		{"refused by one's, after a restart", down().met(3, "c2>n1", "b", "x").met(4, "c2>n1", "b", "y"), Cluster, ""},
-		{"extended after a restart, and another's", down().extended(3, "c1>n1", "a", true).met(4, "c2>n1", "b", "x"), Cluster, ""},
+		{"extended after a restart, and another's", down().extended(3, "c1>n1", "a", true).met(4, "c2>n1", "b", "x"), Cluster,
+			""},
 		{"shown as another's", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", "x"), Cluster, ""},
 		{"not shown, though it is there", newTape().took(1, "c1>n1", "a").showed(2, "c2>n1", ""), Cluster, ""},
 		{"shown, though it is not there", newTape().showed(2, "c2>n1", "a"), Cluster, ""},
-		{"not shown, and gone for good", newTape().took(1, "c1>n1", "a").showed(1000, "c2>n1", "").met(1001, "c2>n1", "b", "a"), Cluster, ""},
+		{"not shown, and gone for good", newTape().took(1, "c1>n1", "a").showed(1000, "c2>n1", "").met(1001, "c2>n1", "b",
+			"a"), Cluster, ""},
 		{"asked, and no answer", newTapeWith(func(t *tape) {
 			t.took(1, "c1>n1", "a").sent(2, "c2>n1", history.Command{Name: "GET", Effect: history.EffectRead})
 		}).met(3, "c2>n1", "b", "a"), "", ""},
@@ -203,11 +232,13 @@ func TestRegisterOrder(t *testing.T) {
 func TestLooksTakeTime(t *testing.T) {
 	for _, real := range []bool{false, true} {
 		tape := newTape(func(h *history.Header) { h.RealTime = real })
-		report := tape.took(5000, "c1>n1", "a").look(5500, "n1", "", 0).took(9000, "c1>n1", "b").look(9100, "n1", "b", 900).report()
+		report := tape.took(5000, "c1>n1", "a").look(5500, "n1", "", 0).took(9000, "c1>n1", "b").look(9100, "n1", "b",
+			900).report()
 		assert.Equal(t, !real, len(report.Findings) > 0)
 	}
 	tape := newTape(func(h *history.Header) { h.RealTime = true })
-	assert.NotEmpty(t, tape.took(5000, "c1>n1", "a").extended(5800, "c1>n1", "a", true).look(6500, "n1", "", 0).report().Findings)
+	assert.NotEmpty(t, tape.took(5000, "c1>n1", "a").extended(5800, "c1>n1", "a", true).look(6500, "n1", "",
+		0).report().Findings)
 }
 
 // Two nodes of one run id are one server, whose keys both show.
@@ -243,7 +274,8 @@ func TestKeysThatNoLockIsIn(t *testing.T) {
 	tape.events[len(tape.events)-1].Node.Keys["counter"] = history.KeyState{Token: "3", TTL: -1}
 	assert.Empty(t, tape.report().Findings, "a string that a script of the lock counts beside its key")
 
-	tape = newTape().add(history.Event{Time: 1 * ms, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k"})
+	tape = newTape().add(history.Event{Time: 1 * ms, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1,
+		Key: "k"})
 	tape.look(50, "n1", "a", 900)
 	assert.Len(t, tape.report().Findings, 1, "a string at the lock's key that nobody has set")
 

@@ -50,7 +50,8 @@ func (t *tape) fencedWrite(at int64, version string, token int64, passes bool) *
 }
 
 func (t *tape) fencedRead(at int64, token int64, reply string, passes bool) *tape {
-	return t.access(at, "c2", history.Command{Name: "EVALSHA", Effect: history.EffectRead, Fence: token})(at, reply, passes)
+	return t.access(at, "c2", history.Command{Name: "EVALSHA", Effect: history.EffectRead, Fence: token})(at, reply,
+		passes)
 }
 
 func (t *tape) comparedWrite(at int64, version, base string, passes bool) *tape {
@@ -90,14 +91,16 @@ func TestStore(t *testing.T) {
 			fencedWrite(4, "v2", 2, true), ""},
 		{"an old token is refused", newTape(fenced).fencedWrite(1, "v2", 2, true).fencedWrite(2, "v1", 1, false).
 			fencedRead(3, 1, "nil", false).fencedRead(3, 2, "v2", true), ""},
-		{"an old token passes", newTape(fenced).fencedWrite(1, "v2", 2, true).fencedWrite(2, "v1", 1, true), "a write of v1 succeeded"},
+		{"an old token passes", newTape(fenced).fencedWrite(1, "v2", 2, true).fencedWrite(2, "v1", 1, true),
+			"a write of v1 succeeded"},
 		{"an old token passes after a read", newTape(fenced).fencedRead(1, 2, "", true).fencedWrite(2, "v1", 1, true),
 			"a write of v1 succeeded"},
 		{"an old token reads", newTape(fenced).fencedWrite(1, "v2", 2, true).fencedRead(2, 1, "v2", true), "a read found v2"},
 		{"a token is refused for nothing", newTape(fenced).fencedWrite(1, "v2", 2, false), "a write of v2 was refused"},
 		{"a read is refused for nothing", newTape(fenced).fencedRead(1, 2, "nil", false), "a read was refused"},
 		{"a look without a token claims none", newTape(fenced).found(1, "").fencedWrite(2, "v1", 0, true), ""},
-		{"a token of an unanswered read", unanswered(history.Command{Name: "EVALSHA", Effect: history.EffectRead, Fence: 3}, fenced).
+		{"a token of an unanswered read", unanswered(history.Command{Name: "EVALSHA", Effect: history.EffectRead, Fence: 3},
+			fenced).
 			fencedWrite(2, "v2", 2, false), ""},
 
 		{"the base is there", newTape().comparedWrite(1, "v1", "", true).comparedWrite(2, "v2", "v1", true), ""},
@@ -105,7 +108,8 @@ func TestStore(t *testing.T) {
 		{"the base is gone, and it passes", newTape().comparedWrite(1, "v1", "", true).comparedWrite(2, "v2", "", true),
 			"a write of v2 succeeded"},
 		{"the base is there, and it is refused", newTape().comparedWrite(1, "v1", "", false), "a write of v1 was refused"},
-		{"the base of an unanswered write is not there", unanswered(comparedWrites("v2", "v1")).found(2, "v2"), "a read found v2"},
+		{"the base of an unanswered write is not there", unanswered(comparedWrites("v2", "v1")).found(2, "v2"),
+			"a read found v2"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +129,8 @@ func TestStore(t *testing.T) {
 // What a client says of its writes is what the store answered.
 func TestWritesAreAsTheStoreSays(t *testing.T) {
 	said := func(t *tape, at int64, typ history.Type, version string) *tape {
-		return t.add(history.Event{Time: at * ms, Process: "c1", Type: typ, Op: history.OpWrite, ID: 1, Key: "k", Value: version})
+		return t.add(history.Event{Time: at * ms, Process: "c1", Type: typ, Op: history.OpWrite, ID: 1, Key: "k",
+			Value: version})
 	}
 	refused := func() *tape {
 		return newTape().access(1, "c1", writes("v1"))(1, "error: READONLY", false)
@@ -136,10 +141,12 @@ func TestWritesAreAsTheStoreSays(t *testing.T) {
 		what string
 	}{
 		{"acknowledged", said(newTape().wrote(1, "v1"), 2, history.TypeOK, "v1"), ""},
-		{"acknowledged, and the store refused it", said(refused(), 2, history.TypeOK, "v1"), "no link to the store saw it accepted"},
+		{"acknowledged, and the store refused it", said(refused(), 2, history.TypeOK, "v1"),
+			"no link to the store saw it accepted"},
 		{"acknowledged, and it is another's", said(newTape().wrote(1, "v2"), 2, history.TypeOK, "v1"), "its write v1"},
 		{"failed", said(refused(), 2, history.TypeFail, "v1"), ""},
-		{"failed, and the store accepted it", said(newTape().wrote(1, "v1"), 2, history.TypeFail, "v1"), "the store had accepted it"},
+		{"failed, and the store accepted it", said(newTape().wrote(1, "v1"), 2, history.TypeFail, "v1"),
+			"the store had accepted it"},
 		{"unknown, and the store accepted it", said(newTape().wrote(1, "v1"), 2, history.TypeInfo, "v1"), ""},
 		{"invoked", said(newTape().found(1, ""), 2, history.TypeInvoke, "v1"), ""},
 		{"a history without the store's links", said(newTape(), 2, history.TypeOK, "v1"), ""},

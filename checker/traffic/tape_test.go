@@ -132,7 +132,8 @@ func (t *tape) clock(at int64, node string, reading int64, rate float64) *tape {
 }
 
 func (t *tape) said(at int64, client string, typ history.Type, op history.Op, token, reason string) *tape {
-	return t.add(history.Event{Time: at * ms, Process: client, Type: typ, Op: op, ID: 1, Key: "k", Token: token, Reason: reason})
+	return t.add(history.Event{Time: at * ms, Process: client, Type: typ, Op: op, ID: 1, Key: "k", Token: token,
+		Reason: reason})
 }
 
 func (t *tape) report() *Report {

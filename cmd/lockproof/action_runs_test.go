@@ -181,7 +181,8 @@ func testInputs(t *testing.T, bin string) {
 			"mine", "## Lockproof: inconclusive", "::warning title=Lockproof::Nothing differs"},
 		{"a name that does not exist", map[string]string{"names": "late-relaese"}, 64, "lockproof-virtual", "",
 			`did you mean "late-release"?`},
-		{"an input that tries to be a command", map[string]string{"names": "flushall $(touch pwned) `touch pwned` ; touch pwned"}, 64,
+		{"an input that tries to be a command", map[string]string{"names": "flushall $(touch pwned) `touch pwned` ; touch " +
+			"pwned"}, 64,
 			"lockproof-virtual", "", "::error title=Lockproof::The inputs are wrong"},
 		{"an input that is none", map[string]string{"inconclusive": "ignore"}, 64, "", "", "ignore: this takes fail or pass"},
 	} {
@@ -227,7 +228,8 @@ func testSlices(t *testing.T, bin string) {
 		require.Zero(t, r.run(t), r.log)
 		artifact := r.outputs["steps.prepare.outputs.artifact"]
 		artifacts = append(artifacts, artifact)
-		require.NoError(t, os.CopyFS(filepath.Join(merge.work, "slices", artifact), os.DirFS(filepath.Join(r.work, r.given["out"]))))
+		require.NoError(t, os.CopyFS(filepath.Join(merge.work, "slices", artifact),
+			os.DirFS(filepath.Join(r.work, r.given["out"]))))
 	}
 	require.Equal(t, []string{"lockproof-virtual-1-of-2", "lockproof-virtual-2-of-2"}, artifacts)
 	require.Zero(t, merge.run(t), merge.log)

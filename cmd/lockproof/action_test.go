@@ -85,7 +85,8 @@ func TestTheActionUsesWhatItDeclares(t *testing.T) {
 			continue
 		}
 		require.Equal(t, "bash", step.Shell, step.Name)
-		require.NotContains(t, step.Run, "${{", "%s: an input must come by the environment, where it cannot become a command", step.Name)
+		require.NotContains(t, step.Run, "${{", "%s: an input must come by the environment, where it cannot become a command",
+			step.Name)
 	}
 }
 

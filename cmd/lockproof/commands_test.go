@@ -24,7 +24,8 @@ func TestHelp_ListsEveryCommandWithAnExample(t *testing.T) {
 	got := fake(expected).try("--help")
 	require.Equal(t, 0, got.code)
 	require.NotContains(t, got.out, "\n  worker ")
-	for _, name := range []string{"run", "explore", "merge", "compare", "list", "show", "check", "doctor", "clean", "worker-check"} {
+	for _, name := range []string{"run", "explore", "merge", "compare", "list", "show", "check", "doctor", "clean",
+		"worker-check"} {
 		require.Contains(t, got.out, "\n  "+name)
 		help := fake(expected).try(name, "--help")
 		require.Equal(t, 0, help.code)
@@ -109,7 +110,8 @@ func TestCheckTellsAViolationOfALongHistory(t *testing.T) {
 }
 
 func TestCheckRefusesWhatIsNoHistory(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "other": "{\"a\":1}\n", "binary": "\x00\x01\n", "array": "[]\n"} {
+	for name, text := range map[string]string{"empty": "", "other": "{\"a\":1}\n", "binary": "\x00\x01\n",
+		"array": "[]\n"} {
 		path := filepath.Join(t.TempDir(), name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		got := fake(expected).try("check", path)
@@ -138,7 +140,8 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.out, "local: not ready\n  redis-server: missing: ")
 	require.Contains(t, got.out, "apt-get install redis-server")
-	require.Contains(t, got.out, "C compiler, for clock and disk faults: missing: the preload shim needs a C compiler, and none of cc, gcc, clang is in PATH")
+	require.Contains(t, got.out, "C compiler, for clock and disk faults: missing: the preload shim needs a C compiler, "+
+		"and none of cc, gcc, clang is in PATH")
 }
 
 func TestWorkerRefusesWhatItDoesNotUnderstand(t *testing.T) {

@@ -42,8 +42,8 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// requireAnswer judges files in the folder at hand, and compares the answer with a case: what it is, the verdicts, among
-// which there may be a bar, the exit code and the flags.
+// requireAnswer judges files in the folder at hand, and compares the answer with a case: what it is, the verdicts,
+// among which there may be a bar, the exit code and the flags.
 func requireAnswer(t *testing.T, fields, files []string) {
 	t.Helper()
 	last := len(fields) - 1
@@ -99,11 +99,13 @@ func answerOf(t *testing.T, flags []string) (verdicts string, exit int) {
 
 // predicted is the harness without trials of crashes: validate's own tests hold what it says against them. Takeovers
 // are tried, once for each scenario.
-func predicted(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) (all []suite.Result, err error) {
+func predicted(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) (all []suite.Result,
+	err error) {
 	for _, job := range jobs {
 		if job.Scenario.Nodes == nil || len(job.Scenario.Replicas) == 0 {
-			all = append(all, suite.Result{Scenario: job.Scenario.Name, Results: []checker.Result{{Property: checker.MutualExclusion,
-				Verdict: prediction(job.Scenario.Name)}}})
+			all = append(all, suite.Result{Scenario: job.Scenario.Name,
+				Results: []checker.Result{{Property: checker.MutualExclusion,
+					Verdict: prediction(job.Scenario.Name)}}})
 			observe(all[len(all)-1])
 			continue
 		}
@@ -124,8 +126,8 @@ func predicted(ctx context.Context, jobs []suite.Job, o suite.Options, observe f
 	return all, nil
 }
 
-// prediction is what the trial of a point must give, by the point's name: a violation where the server forgets, and is back
-// before the lock has expired. Everything else holds.
+// prediction is what the trial of a point must give, by the point's name: a violation where the server forgets, and is
+// back before the lock has expired. Everything else holds.
 func prediction(name string) string {
 	m := pointName.FindStringSubmatch(name)
 	ttl, _ := time.ParseDuration(m[3])

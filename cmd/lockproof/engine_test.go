@@ -31,7 +31,8 @@ func TestAnEngineThatCannotBeUsed(t *testing.T) {
 		path   string
 		want   []string
 	}{
-		"absent": {func(t *testing.T) string { return "unix://" + filepath.Join(shortFolder(t), "none.sock") }, os.Getenv("PATH"),
+		"absent": {func(t *testing.T) string { return "unix://" + filepath.Join(shortFolder(t), "none.sock") },
+			os.Getenv("PATH"),
 			[]string{"no engine answers at unix://", "install Docker", "and start it"}},
 		"too old": {func(t *testing.T) string { return oldEngine(t, "1.40") }, os.Getenv("PATH"),
 			[]string{"the engine is too old: its API is 1.40", "install Docker Engine 20.10 or later, whose API is 1.41"}},

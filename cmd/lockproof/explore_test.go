@@ -29,10 +29,13 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		want string
 	}{
 		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean redsync?"},
-		{[]string{"--lock", "single", "--exhaust"}, "--exhaust goes through schedules on three nodes, and --lock single uses one"},
-		{[]string{"--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and --worker runs in real time"},
+		{[]string{"--lock", "single", "--exhaust"}, "--exhaust goes through schedules on three nodes, and --lock single " +
+			"uses one"},
+		{[]string{"--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and --worker " +
+			"runs in real time"},
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
-		{[]string{"--break", "memmory"}, `--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
+		{[]string{"--break", "memmory"},
+			`--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
 		{[]string{"--property", "mutual"}, "--property mutual: there is no such property: did you mean mutual-exclusion?"},
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
 		{[]string{"--enough", "-1"}, "a bound below 0"},
@@ -78,7 +81,8 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 		p, dir := fake(verdict(history.Holds, again)), t.TempDir()
 		var said bytes.Buffer
 		p.out, p.err = &said, &said
-		x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single", TTL: time.Second}}}, out: dir}
+		x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single",
+			TTL: time.Second}}}, out: dir}
 		err := p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
 			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}}, x.run())
 		var ended *exit
@@ -92,7 +96,8 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 func TestExploreFindsAndRepeats(t *testing.T) {
 	dir := t.TempDir()
 	lockproof := inFolder(t, dir)
-	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules", "256",
+	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules",
+		"256",
 		"--enough", "1")
 	require.Equal(t, 1, code, said)
 	require.Contains(t, said, "key was deleted on")

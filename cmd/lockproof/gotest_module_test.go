@@ -59,8 +59,8 @@ func TestGoTest_OneSeedOneHistory(t *testing.T) {
 	}
 }
 
-// TestGoTest_TheModuleThatDials has a lock that dials by itself: as it is, it keeps mutual exclusion in virtual time, and
-// its plain DEL is found to break it.
+// TestGoTest_TheModuleThatDials has a lock that dials by itself: as it is, it keeps mutual exclusion in virtual time,
+// and its plain DEL is found to break it.
 func TestGoTest_TheModuleThatDials(t *testing.T) {
 	said, _, err := dials(t)
 	require.NoError(t, err, said)
@@ -95,7 +95,8 @@ func TestGoTest_Interleave_FindsARaceInsideTheLock(t *testing.T) {
 	require.Error(t, err, said)
 	said = strings.Join(strings.Fields(said), " ")
 	require.Regexp(t, `lockproof: example.com/dials: \d+ points in 2 files`, said)
-	require.Regexp(t, `cause: a race: a goroutine waits for \S+ \S+ at renewal.go:\d+, and others come by at .*renewal.go:\d+`, said)
+	require.Regexp(t, `cause: a race: a goroutine waits for \S+ \S+ at renewal.go:\d+, and others come by at `+
+		`.*renewal.go:\d+`, said)
 	require.Contains(t, said, "(without it: holds, 1 of 1 seed")
 }
 
@@ -106,7 +107,8 @@ func TestGoTest_Interleave_TakesAModuleThatOneDependsOn(t *testing.T) {
 	require.Regexp(t, `lockproof: github.com/gomodule/redigo: \d+ points in \d+ files`, said)
 	said, _, err = dials(t, "-interleave=github.com/gomodule/redis", "-run", "TestCompareAndDelete")
 	require.Error(t, err)
-	require.Contains(t, said, "-interleave: github.com/gomodule/redis: the tests build no package of such a module, only of")
+	require.Contains(t, said, "-interleave: github.com/gomodule/redis: the tests build no package of such a module, "+
+		"only of")
 }
 
 // TestGoTest_KilledMeanwhile_LeavesNothingRunning: the tests are the go command's children, and end all the same.
@@ -114,7 +116,8 @@ func TestGoTest_KilledMeanwhile_LeavesNothingRunning(t *testing.T) {
 	needs.Commands(t, "pgrep")
 	dials(t, "-run", "^$") // builds it
 	mark := process.RandomName()
-	cmd := exec.CommandContext(t.Context(), build(t), "test", "-C", filepath.Join("..", "..", "examples", "dials"), "-count=1",
+	cmd := exec.CommandContext(t.Context(), build(t), "test", "-C", filepath.Join("..", "..", "examples", "dials"),
+		"-count=1",
 		"-run", "TestCompareAndDelete|"+mark)
 	cmd.Env = append(os.Environ(), "LOCKPROOF_RESULTS="+t.TempDir())
 	require.NoError(t, cmd.Start())

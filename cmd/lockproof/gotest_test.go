@@ -27,7 +27,8 @@ func fakeGo(t *testing.T, goroot, flags, end string) {
 	t.Helper()
 	needs.Commands(t, "sh")
 	folder := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = env ]; then echo '{\"GOROOT\":%q,\"GOVERSION\":\"go9.99\",\"GOFLAGS\":%q}'; exit; fi\necho \"go $*\"\n%s\n",
+	script := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = env ]; then echo "+
+		"'{\"GOROOT\":%q,\"GOVERSION\":\"go9.99\",\"GOFLAGS\":%q}'; exit; fi\necho \"go $*\"\n%s\n",
 		goroot, flags, end)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "go"), []byte(script), 0o755))
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
@@ -48,10 +49,11 @@ func TestGoTest_AddsTheOverlayToTheArguments(t *testing.T) {
 	require.NoError(t, os.Mkdir("folder", 0o755))
 	fakeGo(t, installedGo(), "", "case $PWD in */folder) echo folder;; esac")
 	for want, args := range map[string][]string{
-		"go test -overlay=FILE -run TestX -v ./... -args -overlay": {"test", "-run", "TestX", "-v", "./...", "-args", "-overlay"},
-		"go test -overlay=FILE .\nfolder":                          {"test", "-C", "folder", "."},
-		"go test -overlay=FILE\nfolder":                            {"test", "-C=folder"},
-		"go test -overlay=FILE":                                    {"test"},
+		"go test -overlay=FILE -run TestX -v ./... -args -overlay": {"test", "-run", "TestX", "-v", "./...", "-args",
+			"-overlay"},
+		"go test -overlay=FILE .\nfolder": {"test", "-C", "folder", "."},
+		"go test -overlay=FILE\nfolder":   {"test", "-C=folder"},
+		"go test -overlay=FILE":           {"test"},
 	} {
 		done := fake(nil).try(args...)
 		require.Equal(t, 0, done.code, done.err)
@@ -69,7 +71,8 @@ func TestGoTest_UnknownReleaseOfGo_SaysSoAndRunsGoTest(t *testing.T) {
 	require.Equal(t, 0, done.code)
 	require.Equal(t, "go test ./...\n", done.out)
 	require.Contains(t, done.err, "lockproof: go9.99: no overlay for this release of Go: net/dial.go does not have once")
-	require.Contains(t, done.err, "lockproof: running plain go test: locks that dial by themselves do not run in virtual time\n")
+	require.Contains(t, done.err, "lockproof: running plain go test: locks that dial by themselves do not run in "+
+		"virtual time\n")
 }
 
 func TestGoTest_AnotherOverlay_IsRefused(t *testing.T) {
@@ -83,7 +86,8 @@ func TestGoTest_AnotherOverlay_IsRefused(t *testing.T) {
 }
 
 func TestGoTest_ExitCodes(t *testing.T) {
-	for end, want := range map[string]int{"exit 0": 0, "exit 1": reports.ExitDiffers, "exit 2": exitUsage, "exit 3": exitFailed, "kill -9 $$": exitFailed} {
+	for end, want := range map[string]int{"exit 0": 0, "exit 1": reports.ExitDiffers, "exit 2": exitUsage,
+		"exit 3": exitFailed, "kill -9 $$": exitFailed} {
 		fakeGo(t, installedGo(), "", end)
 		done := fake(nil).try("test")
 		require.Equal(t, want, done.code, "%s: %s", end, done.err)
@@ -142,7 +146,8 @@ func TestLong(*testing.T) {
 	var ended *exec.ExitError
 	require.True(t, errors.As(cmd.Wait(), &ended))
 	require.Equal(t, reports.ExitInconclusive, ended.ExitCode(), "%s", said.String())
-	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, time.Minute, 10*time.Millisecond, "the test runs on")
+	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, time.Minute, 10*time.Millisecond,
+		"the test runs on")
 }
 
 func TestInterleaved_TakesItsFlagFromTheArguments(t *testing.T) {

@@ -58,8 +58,10 @@ func hostileFiles(t *testing.T, dir string) map[string]string {
 		fmt.Fprintf(&merges, "a%d: &a%d {k%d: v%s}\n", i, i, i, strings.Repeat(fmt.Sprintf(", <<: *a%d", i-1), 2*min(i, 1)))
 	}
 	return map[string]string{
-		"named pipe": in("pipe"), "folder": in("folder"), "socket": in("socket"), "endless device": "/dev/zero", "missing": in("missing"),
-		"link to itself": in("loop"), "name too long": in(strings.Repeat("x", 300)), "name with escapes": in("\x1b[31m\u202e\r"),
+		"named pipe": in("pipe"), "folder": in("folder"), "socket": in("socket"), "endless device": "/dev/zero",
+		"missing":        in("missing"),
+		"link to itself": in("loop"), "name too long": in(strings.Repeat("x", 300)),
+		"name with escapes":  in("\x1b[31m\u202e\r"),
 		"one line of 1 GB":   sparse(t, in("line"), "{", 1<<30),
 		"text, then 1 GB":    sparse(t, in("sparse"), "name: x\n", 1<<30),
 		"empty":              text("empty", ""),
@@ -73,7 +75,8 @@ func hostileFiles(t *testing.T, dir string) map[string]string {
 		"many keys":          text("keys", strings.Repeat("a: b\n", 200_000)),
 		"alias bomb":         text("aliases", "services: {}\n"+aliases.String()),
 		"merge-key bomb":     text("merges", "services: {}\n"+merges.String()),
-		"huge numbers":       text("numbers", "name: x\nttl: 99999999999999999999999h\nnodes: 1e999\nsave 99999999999999999999 1\n"),
+		"huge numbers": text("numbers", "name: x\nttl: 99999999999999999999999h\nnodes: 1e999\nsave "+
+			"99999999999999999999 1\n"),
 	}
 }
 

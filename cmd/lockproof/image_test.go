@@ -28,12 +28,14 @@ func image(t *testing.T) func(slices, variable string, args ...string) (string, 
 	name := fmt.Sprintf("lockproof-image-test:%d", os.Getpid())
 	recipe, err := filepath.Abs("../../Dockerfile")
 	require.NoError(t, err)
-	said, err := exec.Command("docker", "build", "--quiet", "--tag", name, "--file", recipe, filepath.Dir(build(t))).CombinedOutput()
+	said, err := exec.Command("docker", "build", "--quiet", "--tag", name, "--file", recipe,
+		filepath.Dir(build(t))).CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	t.Cleanup(func() { _ = exec.Command("docker", "rmi", name).Run() })
 	return func(slices, variable string, args ...string) (string, int) {
 		t.Helper()
-		command := []string{"run", "--rm", "--network", "none", "--user", "1000", "--volume", slices + ":/slices", "--env", variable, name}
+		command := []string{"run", "--rm", "--network", "none", "--user", "1000", "--volume", slices + ":/slices", "--env",
+			variable, name}
 		said, err := exec.CommandContext(t.Context(), "docker", append(command, args...)...).CombinedOutput()
 		var ended *exec.ExitError
 		if !errors.As(err, &ended) {
@@ -73,7 +75,8 @@ func TestEngineJobs_CallWhatExists(t *testing.T) {
 		require.Equal(t, 1, requireCommands(t, "lockproof "+strings.Join(command, " ")))
 		require.Contains(t, command, "--slice=$"+variable+"/100")
 	}
-	for file, size := range map[string]string{"kubernetes.yaml": "completions: 100 ", "aws-batch-job.json": `{"size": 100}`} {
+	for file, size := range map[string]string{"kubernetes.yaml": "completions: 100 ",
+		"aws-batch-job.json": `{"size": 100}`} {
 		text, err := os.ReadFile(filepath.Join("../../docs/ci", file))
 		require.NoError(t, err)
 		require.Contains(t, string(text), size, "as many jobs as slices")

@@ -36,7 +36,8 @@ func fake(trial func(suite.Job, int) suite.Result) *program {
 			_, err := io.WriteString(w, "nothing was left behind\n")
 			return err
 		},
-		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+		suite: func(_ context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result,
+			error) {
 			planned, err := o.Planned(jobs)
 			var trials []suite.Result
 			for _, job := range jobs {
@@ -93,7 +94,8 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"rnu"}, `there is no command "rnu": did you mean run?`},
-		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, list, merge, run, serve, show, test, validate"},
+		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, list, merge, run, serve, show, test, " +
+			"validate"},
 		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean --trials?"},
 		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean --version?"},
 		{[]string{"run", "--trials", "many"}, "--trials many: want a whole number"},
@@ -167,7 +169,8 @@ func TestRunGivesTheSuiteItsOptions(t *testing.T) {
 	var options suite.Options
 	var jobs []suite.Job
 	run := p.suite
-	p.suite = func(ctx context.Context, js []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+	p.suite = func(ctx context.Context, js []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result,
+		error) {
 		options, jobs = o, js
 		return run(ctx, js, o, observe)
 	}
@@ -221,7 +224,8 @@ func TestAnInterruptedRunReportsWhatWasDone(t *testing.T) {
 	p := fake(expected)
 	ctx, cancel := context.WithCancel(context.Background())
 	run := p.suite
-	p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+	p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result,
+		error) {
 		cancel()
 		<-ctx.Done()
 		o.Trials = 1

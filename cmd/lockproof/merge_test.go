@@ -87,7 +87,8 @@ func TestMerge_EqualsTheWholeRun(t *testing.T) {
 	got := p.try(append([]string{"merge", "--out", merged}, folders[:6]...)...)
 	require.Equal(t, reports.ExitInconclusive, got.code, got.err)
 	require.Contains(t, got.err, folders[died]+" has no results: its run was killed, or goes on")
-	require.Contains(t, strings.Join(strings.Fields(got.out), " "), "Of 7 slices, missing: 3 and 7: 5 of 18 trials were not run.")
+	require.Contains(t, strings.Join(strings.Fields(got.out), " "), "Of 7 slices, missing: 3 and 7: 5 of 18 trials were "+
+		"not run.")
 
 	run(folders[died], "--slice", "3/7")
 	got = p.try(append([]string{"merge", "--out", merged}, folders...)...)

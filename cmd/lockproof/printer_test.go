@@ -26,7 +26,8 @@ func TestFullDisk_ResultIsPrinted(t *testing.T) {
 		out := t.TempDir()
 		p := fake(gives)
 		run := p.suite
-		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result, error) {
+		p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result,
+			error) {
 			require.NoError(t, os.MkdirAll(filepath.Join(out, reports.ResultsFile, "in the way"), 0o755))
 			return run(ctx, jobs, o, observe)
 		}

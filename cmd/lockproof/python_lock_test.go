@@ -26,13 +26,14 @@ var pythonAnswers = map[string]suite.Answer{
 	"fencing-counter-lost": suite.NotApplicable,
 }
 
-// The sixth of the locks of examples/locktest/answers is in another language. It runs in real time: of the catalogue, these
-// situations are enough to see each answer.
+// The sixth of the locks of examples/locktest/answers is in another language. It runs in real time: of the catalogue,
+// these situations are enough to see each answer.
 func TestAPythonLock(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	needs.Check(t, needs.Python, exec.Command("/usr/bin/python3", "-c", "import redis").Run())
 	binary, out := build(t), filepath.Join(t.TempDir(), "out")
-	args := []string{"run", "--worker", "/usr/bin/python3 ../../tools/kits/python/redis_py.py", "--on", "local", "--out", out}
+	args := []string{"run", "--worker", "/usr/bin/python3 ../../tools/kits/python/redis_py.py", "--on", "local", "--out",
+		out}
 	for name := range pythonAnswers {
 		args = append(args, name)
 	}

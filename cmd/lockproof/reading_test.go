@@ -38,7 +38,8 @@ func TestPagesSayWhomTheyAreForAndWhatIsNext(t *testing.T) {
 		require.NoError(t, err)
 		paragraphs := strings.Split(strings.TrimSpace(string(data)), "\n\n")
 		require.Greater(t, len(paragraphs), 2, path)
-		assert.Regexp(t, `\b[Ff]or (a|an|any|the|who|people|users|contributors|teachers)`, paragraphs[1], "%s: whom it is for", path)
+		assert.Regexp(t, `\b[Ff]or (a|an|any|the|who|people|users|contributors|teachers)`, paragraphs[1],
+			"%s: whom it is for", path)
 		assert.Regexp(t, `\bNext: .*\]\(`, paragraphs[len(paragraphs)-1], "%s: where to go next", path)
 	}
 }

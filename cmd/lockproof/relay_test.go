@@ -99,7 +99,8 @@ func ours(t *testing.T, v victim) []string {
 		for _, id := range ids {
 			ctx, cancel := context.WithTimeout(context.Background(), engineAnswers)
 			defer cancel()
-			labels, err := exec.CommandContext(ctx, "docker", "inspect", "--type", kind, "--format", "{{json "+field+"}}", id).CombinedOutput()
+			labels, err := exec.CommandContext(ctx, "docker", "inspect", "--type", kind, "--format", "{{json "+field+"}}",
+				id).CombinedOutput()
 			if err != nil && gone.Match(labels) {
 				continue
 			}

@@ -16,7 +16,8 @@ import (
 func TestTheModuleCanBeRenamed(t *testing.T) {
 	needs.Long(t, "it lists what a copy of the repository under another path needs")
 	needs.Commands(t, "git")
-	files, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	files, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard").Output()
 	needs.Check(t, needs.System, err)
 	root := t.TempDir()
 	var modules []string

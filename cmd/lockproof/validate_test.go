@@ -26,8 +26,10 @@ func TestValidateUsageErrors(t *testing.T) {
 		want string
 	}{
 		{nil, "validate needs a file: as in lockproof validate /etc/redis/redis.conf redis.service"},
-		{[]string{"missing.conf"}, "missing.conf: cannot be read: no such file or directory; give a redis.conf, a systemd unit"},
-		{[]string{"--config", "missing.conf"}, "missing.conf: cannot be read: no such file or directory; name a file that is there"},
+		{[]string{"missing.conf"}, "missing.conf: cannot be read: no such file or directory; give a redis.conf, a systemd " +
+			"unit"},
+		{[]string{"--config", "missing.conf"}, "missing.conf: cannot be read: no such file or directory; name a file that " +
+			"is there"},
 		{[]string{conf}, conf + `:1:1: "60" is not a list of rules`},
 		{[]string{conf}, conf + ":2:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
 		{[]string{other, other}, "this is given twice"},
@@ -36,7 +38,8 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{"--set", "appendonly perhaps"}, `--set "appendonly perhaps": appendonly perhaps: there is no such value`},
 		{[]string{other, "--ttl", "30"}, "--ttl 30: want durations with units, for example 30s,5s"},
 		{[]string{other, "--ttl", "30s,1ms"}, "--ttl 1ms: a TTL lies between 20ms and 10m"},
-		{[]string{other, "--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, power-loss"},
+		{[]string{other, "--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, " +
+			"power-loss"},
 		{[]string{other, "--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
 		{[]string{other, "--format", "xml"}, "--format xml: there is no such format"},
 		{[]string{"--set", "bind", "--service", "redis"}, "--service names a service in a file"},
@@ -69,7 +72,8 @@ func TestValidateExitCodes(t *testing.T) {
 		{"in doubt", verdict(history.Holds, history.Inconclusive), 4, "? in doubt: --set with a TTL of 5s"},
 		{"failed", func(suite.Job, int) suite.Result { return suite.Result{Failure: "n3 did not start"} }, 3,
 			"the harness failed: n3 did not start"},
-		{"skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no compiler"} }, 4, "no trial decided: no compiler"},
+		{"skipped", func(suite.Job, int) suite.Result { return suite.Result{Skipped: "no compiler"} }, 4,
+			"no trial decided: no compiler"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,13 +110,16 @@ func TestValidateWritesNothingUnlessTold(t *testing.T) {
 func TestAFolderIsLinted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.MkdirAll("a", 0o755))
-	require.NoError(t, os.WriteFile("a/redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\nExecStop=/opt/stop\n"), 0o644))
+	require.NoError(t, os.WriteFile("a/redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server "+
+		"/etc/redis/redis.conf\nExecStop=/opt/stop\n"), 0o644))
 	require.NoError(t, os.MkdirAll("b", 0o755))
 	require.NoError(t, os.WriteFile("b/redis.yaml", []byte("kind: StatefulSet # redis\n  x: [\n"), 0o644))
 	require.NoError(t, os.WriteFile("a/redis.conf", []byte("dir /var/lib/redis\nappendonly yes\n"), 0o644))
-	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\n    image: redis:7\n    command: redis-server --appendonly yes\n    volumes: ['d:/data']\n"), 0o644))
+	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\n    image: redis:7\n    command: "+
+		"redis-server --appendonly yes\n    volumes: ['d:/data']\n"), 0o644))
 	for format, parts := range map[string][]string{
-		"text": {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)", "compose.yaml:4: LP003 unsafe: power-loss: ",
+		"text": {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)",
+			"compose.yaml:4: LP003 unsafe: power-loss: ",
 			"b/redis.yaml:2: LP018 in doubt: this is not YAML"},
 		"json":   {`"id": "LP003"`, `"line": 4`},
 		"github": {"::error file=compose.yaml,line=4,title=LP003::", "::warning file=a/redis.service,line=3,title=LP012::"},
@@ -130,22 +137,28 @@ func TestAFolderIsLinted(t *testing.T) {
 	}
 }
 
-// A replica and its Sentinel in the folder of a master are a part of its deployment, and an override of its compose file.
+// A replica and its Sentinel in the folder of a master are a part of its deployment, and an override of its compose
+// file.
 func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const always = "dir /var/lib/redis\nsave \"\"\nappendonly yes\nappendfsync always\n"
 	for file, text := range map[string]string{
 		"conf/master.conf": always, "conf/replica.conf": always + "replicaof 10.0.0.1 6379\n",
-		"conf/sentinel.conf":            "sentinel monitor redis 10.0.0.1 6379 2\n",
-		"app/compose.yaml":              "services:\n  lock:\n    image: redis:7\n    volumes: ['d:/data']\n",
-		"app/compose.override.yaml":     "services:\n  lock:\n    command: redis-server --appendonly yes --appendfsync always\n",
-		"units/redis.service":           "[Service]\nExecStart=/usr/bin/redis-server --appendonly yes --appendfsync always --dir /var/lib/redis\n",
+		"conf/sentinel.conf": "sentinel monitor redis 10.0.0.1 6379 2\n",
+		"app/compose.yaml":   "services:\n  lock:\n    image: redis:7\n    volumes: ['d:/data']\n",
+		"app/compose.override.yaml": "services:\n  lock:\n    command: redis-server --appendonly yes --appendfsync " +
+			"always\n",
+		"units/redis.service": "[Service]\nExecStart=/usr/bin/redis-server --appendonly yes --appendfsync always " +
+			"--dir /var/lib/redis\n",
 		"units/redis.service.d/10.conf": "[Service]\nExecStopPost=/opt/redis/tidy\n",
-		"objects/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', --appendfsync, always],\n" +
+		"objects/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', " +
+			"--appendfsync, always],\n" +
 			"  volumeMounts: [{name: d, mountPath: /data}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n",
-		"kustomized/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', --appendfsync, always],\n" +
+		"kustomized/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', " +
+			"--appendfsync, always],\n" +
 			"  volumeMounts: [{name: d, mountPath: /data}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n",
-		"kustomized/kustomization.yaml": "resources: [lock.yaml]\npatches: [{target: {kind: Pod}, patch: '[{op: remove, path: /spec/containers/0/args}]'}]\n",
+		"kustomized/kustomization.yaml": "resources: [lock.yaml]\npatches: [{target: {kind: Pod}, patch: '[{op: remove, " +
+			"path: /spec/containers/0/args}]'}]\n",
 		"objects/tidy.yaml": "kind: Job\nspec: {template: {spec: {containers: [{name: tidy, image: alpine,\n" +
 			"  volumeMounts: [{name: d, mountPath: /d}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}}}\n",
 	} {
@@ -170,7 +183,8 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 	}
 }
 
-// What a redis.conf of a container, or of a copy of another machine's root, includes is not by that path on this machine.
+// What a redis.conf of a container, or of a copy of another machine's root, includes is not by that path on this
+// machine.
 func TestIncludesOfOtherRootsAreNotReadHere(t *testing.T) {
 	here := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(here, "more.conf"), []byte("# nothing\n"), 0o600))
@@ -178,8 +192,9 @@ func TestIncludesOfOtherRootsAreNotReadHere(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"compose.yaml": {"conf/redis.conf": config, "compose.yaml": "services: {lock: {image: 'redis:7', " +
 			"command: redis-server /conf/redis.conf, volumes: ['d:/data', './conf:/conf']}}\nvolumes: {d: {}}\n"},
-		"etc/systemd/system/redis.service": {"etc/redis/redis.conf": config, "etc/systemd/system/redis.service": "[Service]\n" +
-			"ExecStart=/usr/bin/redis-server /etc/redis/redis.conf\n"},
+		"etc/systemd/system/redis.service": {"etc/redis/redis.conf": config,
+			"etc/systemd/system/redis.service": "[Service]\n" +
+				"ExecStart=/usr/bin/redis-server /etc/redis/redis.conf\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -201,17 +216,23 @@ func TestStandardInputIsRead(t *testing.T) {
 	for text, want := range map[string]int{
 		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n" +
 			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n": 0,
-		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n7) \"dir\"\n8) \"/data\"\n":         4,
-		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`:                                                     4,
-		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: ['d:/data']}}\n": 0,
-		`[{"Name":"/lock","Config":{"Image":"redis:7","Entrypoint":["docker-entrypoint.sh"],"Cmd":["redis-server","--appendonly","yes","--appendfsync","always"],"Env":["PATH=/bin","REDIS_DOWNLOAD_SHA=x"],"WorkingDir":"/data"},` +
-			`"HostConfig":{"RestartPolicy":{"Name":"always"}},"Mounts":[{"Type":"volume","Name":"lock","Source":"/var/lib/docker/volumes/lock/_data","Destination":"/data","Driver":"local"}]}]`: 0,
+		"1) \"save\"\n2) \"\"\n3) \"appendonly\"\n4) \"no\"\n5) \"appendfsync\"\n6) \"always\"\n" +
+			"7) \"dir\"\n8) \"/data\"\n": 4,
+		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`: 4,
+		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: " +
+			"['d:/data']}}\n": 0,
+		`[{"Name":"/lock","Config":{"Image":"redis:7","Entrypoint":["docker-entrypoint.sh"],` +
+			`"Cmd":["redis-server","--appendonly",` +
+			`"yes","--appendfsync","always"],"Env":["PATH=/bin","REDIS_DOWNLOAD_SHA=x"],"WorkingDir":"/data"},` +
+			`"HostConfig":{"RestartPolicy":{"Name":"always"}},"Mounts":[{"Type":"volume","Name":"lock",` +
+			`"Source":"/var/lib/docker/volumes/lock/_data","Destination":"/data","Driver":"local"}]}]`: 0,
 	} {
 		p := fake(expected)
 		p.suite = predicted
 		var out, err strings.Builder
 		p.in, p.out, p.err = strings.NewReader(text), &out, &err
-		require.Equal(t, want, p.main(t.Context(), []string{"validate", "-", "--trials", "1"}), "%s\n%s\n%s", text, out.String(), err.String())
+		require.Equal(t, want, p.main(t.Context(), []string{"validate", "-", "--trials", "1"}), "%s\n%s\n%s", text,
+			out.String(), err.String())
 	}
 }
 
@@ -221,20 +242,30 @@ func TestValidateTellsNoSecret(t *testing.T) {
 		file, text string
 		flags      []string
 	}{
-		"a command":                   {"compose.yaml", "services: {lock: {image: redis, command: redis-server --requirepass hunter22 --appendonly no}}", nil},
-		"a directive with a slip":     {"redis.conf", "requirpass hunter22\nappendonly yes\n", nil},
-		"a word with an equals sign":  {"compose.yaml", "services: {lock: {image: redis, command: redis-server --requirepass=hunter22}}", nil},
-		"a line beside the file":      {"redis.conf", "appendonly yes\n", []string{"--set", "requirepass hunter22", "--set", "masterauth hunter22"}},
-		"a slip beside the file":      {"redis.conf", "appendonly yes\n", []string{"--set", "requirpass hunter22"}},
-		"a shell's variable":          {"compose.yaml", "services: {lock: {image: redis, command: [sh, -c, 'PASSWORD=hunter22 start']}}", nil},
+		"a command": {"compose.yaml", "services: {lock: {image: redis, command: redis-server " +
+			"--requirepass hunter22 --appendonly no}}", nil},
+		"a directive with a slip": {"redis.conf", "requirpass hunter22\nappendonly yes\n", nil},
+		"a word with an equals sign": {"compose.yaml", "services: {lock: {image: redis, command: redis-server " +
+			"--requirepass=hunter22}}", nil},
+		"a line beside the file": {"redis.conf", "appendonly yes\n", []string{"--set", "requirepass hunter22", "--set",
+			"masterauth hunter22"}},
+		"a slip beside the file": {"redis.conf", "appendonly yes\n", []string{"--set", "requirpass hunter22"}},
+		"a shell's variable": {"compose.yaml", "services: {lock: {image: redis, command: [sh, -c, " +
+			"'PASSWORD=hunter22 start']}}", nil},
 		"a variable and nothing else": {"compose.yaml", "services: {lock: {image: redis, command: PASSWORD=hunter22}}", nil},
-		"the environment":             {"compose.yaml", "services: {lock: {image: redis, environment: {SECRET_THING: hunter22}}}", nil},
-		"a Sentinel's":                {"redis.conf", "sentinel auth-pass lock hunter22\n", nil},
-		"two passwords":               {"redis.conf", "requirepass hunter22 hunter22\nuser worker on >hunter22\n", nil},
-		"a unit's environment":        {"redis.service", "[Service]\nEnvironment=REDIS_PASSWORD=hunter22\nExecStart=/usr/bin/redis-server --requirepass ${REDIS_PASSWORD}\n", nil},
-		"a script of a unit":          {"redis.service", "[Service]\nExecStartPre=/bin/login --pass hunter22\nExecStart=/usr/bin/redis-server\n", nil},
-		"a hook":                      {"compose.yaml", "services: {lock: {image: redis, post_start: [{command: 'redis-cli -a hunter22 config set x y'}]}}", nil},
-		"a list that is no YAML":      {"compose.yaml", "services:\n  lock:\n    command: --requirepass hunter22\n   image: redis\n", nil},
+		"the environment": {"compose.yaml", "services: {lock: {image: redis, environment: {SECRET_THING: " +
+			"hunter22}}}", nil},
+		"a Sentinel's":  {"redis.conf", "sentinel auth-pass lock hunter22\n", nil},
+		"two passwords": {"redis.conf", "requirepass hunter22 hunter22\nuser worker on >hunter22\n", nil},
+		"a unit's environment": {"redis.service",
+			"[Service]\nEnvironment=REDIS_PASSWORD=hunter22\nExecStart=/usr/bin/redis-server --requirepass ${REDIS_PASSWORD}\n",
+			nil},
+		"a script of a unit": {"redis.service", "[Service]\nExecStartPre=/bin/login --pass " +
+			"hunter22\nExecStart=/usr/bin/redis-server\n", nil},
+		"a hook": {"compose.yaml", "services: {lock: {image: redis, post_start: [{command: 'redis-cli -a " +
+			"hunter22 config set x y'}]}}", nil},
+		"a list that is no YAML": {"compose.yaml", "services:\n  lock:\n    command: --requirepass hunter22\n   image: " +
+			"redis\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())

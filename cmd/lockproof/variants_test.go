@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVariants judges configurations that were made to be called safe: programs that nobody has read, memory under other
-// names, second servers, other programs under the server's name. Each stands below "== what it is | verdicts | exit code |
-// flags", with its files. Plain ones stand below "@@ name", and "-- file = name --" is a plain one with changes: "+mark
-// line" adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the file's bytes. Files in
-// folders are given by the flags.
+// TestVariants judges configurations that were made to be called safe: programs that nobody has read, memory under
+// other names, second servers, other programs under the server's name. Each stands below "== what it is | verdicts |
+// exit code | flags", with its files. Plain ones stand below "@@ name", and "-- file = name --" is a plain one with
+// changes: "+mark line" adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the file's
+// bytes. Files in folders are given by the flags.
 func TestVariants(t *testing.T) {
 	plain := map[string]string{}
 	for _, file := range []string{"variants.txt", "sceptic.txt", "sceptic2.txt", "sceptic3.txt"} {

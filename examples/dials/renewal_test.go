@@ -25,5 +25,6 @@ func TestRenewed(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		server := env.Server(0)
 		return renewed{adapted{New(server.Addr, server.Password, CompareAndDelete), env}}, nil
-	}, locktest.DialsItself(), locktest.Believes(locktest.UntilReleased), locktest.Scenarios("testdata/renewals.yaml"), locktest.Trials(200))
+	}, locktest.DialsItself(), locktest.Believes(locktest.UntilReleased), locktest.Scenarios("testdata/renewals.yaml"),
+		locktest.Trials(200))
 }

@@ -19,10 +19,12 @@ func TestTheKubernetesJobIsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := job.Spec
-	if job.APIVersion != "batch/v1" || job.Kind != "Job" || s.CompletionMode == nil || *s.CompletionMode != batchv1.IndexedCompletion {
+	if job.APIVersion != "batch/v1" || job.Kind != "Job" || s.CompletionMode == nil ||
+		*s.CompletionMode != batchv1.IndexedCompletion {
 		t.Fatalf("it is no Indexed Job: %s %s", job.APIVersion, job.Kind)
 	}
-	if *s.Completions != 100 || !strings.Contains(strings.Join(s.Template.Spec.Containers[0].Args, " "), "--slice=$JOB_COMPLETION_INDEX/100") {
+	if *s.Completions != 100 || !strings.Contains(strings.Join(s.Template.Spec.Containers[0].Args, " "),
+		"--slice=$JOB_COMPLETION_INDEX/100") {
 		t.Fatal("it has not as many completions as slices")
 	}
 	broken := strings.Replace(string(text), "completions:", "completion:", 1)

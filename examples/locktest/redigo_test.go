@@ -16,7 +16,8 @@ func TestRedigo(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		server := env.Server(0)
 		pool := &redis.Pool{MaxIdle: 2, DialContext: func(ctx context.Context) (redis.Conn, error) {
-			return redis.DialContext(ctx, "tcp", server.Addr, redis.DialContextFunc(env.Dial), redis.DialPassword(server.Password))
+			return redis.DialContext(ctx, "tcp", server.Addr, redis.DialContextFunc(env.Dial),
+				redis.DialPassword(server.Password))
 		}}
 		return redigoLock{pool, env}, nil
 	}, mutualExclusion, fromCall, noDriftMargin)

@@ -13,7 +13,8 @@ import (
 
 // go-redsync/redsync on five servers. Its mutex says until when it is valid.
 func TestRedsync(t *testing.T) {
-	locktest.Run(t, newRedsync, mutualExclusion, locktest.Scenarios("healthy-contention", "slow-acquire", "pause-in-acquire"))
+	locktest.Run(t, newRedsync, mutualExclusion, locktest.Scenarios("healthy-contention", "slow-acquire",
+		"pause-in-acquire"))
 }
 
 func newRedsync(env locktest.Env) (locktest.Lock, error) {

@@ -60,7 +60,8 @@ func TestCommandsThatNeedALease(t *testing.T) {
 		c := w.client(nil)
 		for _, do := range []Do{DoExtend, DoRelease, DoCheck, DoWrite, DoWatch} {
 			m := c.do(Command{Do: do})
-			require.Equal(t, string(do)+": the client has had no lease so far: an acquire that succeeds must come first", m.Error)
+			require.Equal(t, string(do)+": the client has had no lease so far: an acquire that succeeds must come first",
+				m.Error)
 			require.Empty(t, m.Outcome)
 		}
 		require.ErrorContains(t, c.Send(Command{Do: DoAcquire, Serial: 1}), "which key")

@@ -96,7 +96,8 @@ func TestCommandsAreSentAgain(t *testing.T) {
 		want  []string
 	}{
 		"the connection ended": {io.EOF, 0, []string{"sent at 0s", "sent at 1s", "sent at 3s", "EOF at 3s"}},
-		"the caller gave up":   {io.EOF, 2 * time.Second, []string{"sent at 0s", "sent at 1s", "context deadline exceeded at 2s"}},
+		"the caller gave up": {io.EOF, 2 * time.Second, []string{"sent at 0s", "sent at 1s", "context deadline exceeded " +
+			"at 2s"}},
 		"the server is loading": {loading("LOADING Redis is loading the dataset in memory"), 0,
 			[]string{"sent at 0s", "sent at 1s", "sent at 3s", "LOADING Redis is loading the dataset in memory at 3s"}},
 		"the server refused":    {loading("ERR unknown command"), 0, []string{"sent at 0s", "ERR unknown command at 0s"}},

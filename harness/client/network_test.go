@@ -86,7 +86,8 @@ func TestTaggedKeys(t *testing.T) {
 	require.Equal(t, []string{"{2}:k1"}, server.Keys())
 
 	pipe := client.Pipeline()
-	info, again, got := pipe.Ping(t.Context()), pipe.SetNX(t.Context(), "k1", "other", time.Second), pipe.Get(t.Context(), "k1")
+	info, again, got := pipe.Ping(t.Context()), pipe.SetNX(t.Context(), "k1", "other", time.Second),
+		pipe.Get(t.Context(), "k1")
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "PONG", info.Val(), "what is about no key is as it was")

@@ -20,8 +20,8 @@ func late(w *world, change func(*Setup)) (a, b *subject) {
 	return a, b
 }
 
-// A read with a token claims it: an older one's write is rejected from then on. Where reads tell no token, it is accepted
-// until a newer one has written.
+// A read with a token claims it: an older one's write is rejected from then on. Where reads tell no token, it is
+// accepted until a newer one has written.
 func TestReadsClaimTheTokenAtAFencedStore(t *testing.T) {
 	for _, unfenced := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, w *world) {

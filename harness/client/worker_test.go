@@ -119,7 +119,8 @@ func TestAWorkerWorks(t *testing.T) {
 	require.LessOrEqual(t, messages[0].Event.Time, realtime.Since(epoch).Now())
 	require.Equal(t, history.TypeOK, messages[1].Event.Type)
 	require.Equal(t, Message{Done: 1, Outcome: history.TypeOK}, messages[2])
-	s.write(`{"do":"write","serial":2}` + "\n" + `{"do":"release","serial":3}` + "\n" + `{"do":"extend","serial":4}` + "\n")
+	s.write(`{"do":"write","serial":2}` + "\n" + `{"do":"release","serial":3}` + "\n" + `{"do":"extend","serial":4}` +
+		"\n")
 	messages = s.until(4)
 	require.Equal(t, Message{Done: 4, Outcome: history.TypeFail}, messages[len(messages)-1])
 	s.write(`{"do":"exit","serial":5}` + "\n")
@@ -158,12 +159,15 @@ func TestAWorkerSaysWhatIsWrongWithALine(t *testing.T) {
 		"a loop without a loop": {[]string{good, `{"do":"loop","serial":1}` + "\n"}, "loop: it is missing"},
 		"a negative hold": {[]string{good, `{"do":"loop","serial":1,"loop":{"keys":["k1"],"hold":-1,"think":1}}` + "\n"},
 			"must not be below 0"},
-		"a clock without a clock":     {[]string{good, `{"do":"clock","serial":1}` + "\n"}, "clock: it is missing"},
-		"a clock that runs backwards": {[]string{good, `{"do":"clock","serial":1,"clock":{"rate":-1}}` + "\n"}, "a rate from 0.01 to 100"},
-		"a negative bound":            {[]string{good, `{"do":"check","serial":1,"within":-1}` + "\n"}, "below 0"},
-		"the second of two lines":     {[]string{good, `{"do":"read","serial":1,"key":"k1"}` + "\n", "nonsense\n"}, `line 3, "nonsense"`},
-		"a very long line":            {[]string{good, strings.Repeat("x", longestLine+1)}, "line 2: bufio.Scanner: token too long"},
-		"a long line, shortened":      {[]string{good, strings.Repeat("x", 1000) + "\n"}, strings.Repeat("x", 200) + `..."`},
+		"a clock without a clock": {[]string{good, `{"do":"clock","serial":1}` + "\n"}, "clock: it is missing"},
+		"a clock that runs backwards": {[]string{good, `{"do":"clock","serial":1,"clock":{"rate":-1}}` + "\n"},
+			"a rate from 0.01 to 100"},
+		"a negative bound": {[]string{good, `{"do":"check","serial":1,"within":-1}` + "\n"}, "below 0"},
+		"the second of two lines": {[]string{good, `{"do":"read","serial":1,"key":"k1"}` + "\n", "nonsense\n"},
+			`line 3, "nonsense"`},
+		"a very long line": {[]string{good, strings.Repeat("x", longestLine+1)},
+			"line 2: bufio.Scanner: token too long"},
+		"a long line, shortened": {[]string{good, strings.Repeat("x", 1000) + "\n"}, strings.Repeat("x", 200) + `..."`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			messages, err := serve(test.lines...)
@@ -179,7 +183,8 @@ type brokenPipe struct{}
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestAWorkerThatIsNotHeardSaysSo(t *testing.T) {
-	err := ServeWorker(strings.NewReader(setupLine(t, nil)+`{"do":"check","serial":1}`+"\n"+`{"do":"exit","serial":2}`+"\n"), brokenPipe{})
+	err := ServeWorker(strings.NewReader(setupLine(t, nil)+`{"do":"check","serial":1}`+"\n"+`{"do":"exit","serial":2}`+
+		"\n"), brokenPipe{})
 	require.ErrorContains(t, err, "broken pipe")
 }
 
@@ -262,7 +267,8 @@ func TestExamplesOfTheDocument(t *testing.T) {
 
 func TestTheDocumentNamesEveryField(t *testing.T) {
 	text := documentation(t)
-	for _, of := range []reflect.Type{reflect.TypeFor[Setup](), reflect.TypeFor[locks.Options](), reflect.TypeFor[Command](),
+	for _, of := range []reflect.Type{reflect.TypeFor[Setup](), reflect.TypeFor[locks.Options](),
+		reflect.TypeFor[Command](),
 		reflect.TypeFor[Loop](), reflect.TypeFor[SetClock](), reflect.TypeFor[Message]()} {
 		for f := range of.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -74,7 +74,8 @@ func (s *site) count(command string) int {
 func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, start: time.Now(), scheduler: scheduler.New(), nodes: []string{"n1", "n2", "n3"}, sites: map[string]*site{}}
+		w := &world{t: t, start: time.Now(), scheduler: scheduler.New(), nodes: []string{"n1", "n2", "n3"},
+			sites: map[string]*site{}}
 		t.Cleanup(w.scheduler.End)
 		for _, name := range append([]string{"store"}, w.nodes...) {
 			w.sites[name] = newSite(t, name)

@@ -171,7 +171,8 @@ func (m *testClient) await(serial int, within time.Duration) (client.Message, er
 		return is
 	})
 	if errors.Is(err, errTimeout) {
-		err = fmt.Errorf(`%s has not ended command %d for %s: what is right is {"done":%[2]d} with its outcome, once it is over`,
+		err = fmt.Errorf(`%s has not ended command %d for %s: what is right is {"done":%[2]d} with its outcome, `+
+			`once it is over`,
 			m.name, serial, within)
 	}
 	return end, err

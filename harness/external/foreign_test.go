@@ -24,20 +24,25 @@ var bad = map[string]struct {
 	first, then func(setup client.Setup)
 	want        string
 }{
-	"babbles":                 {first: says("hello there"), want: `wrote "hello there", which is not a message: standard output has JSON objects alone`},
+	"babbles": {first: says("hello there"), want: `wrote "hello there", which is not a message: ` +
+		`standard output has JSON objects alone`},
 	"begins with events":      {first: says(`{"done":1}`), want: "though its first message is to be its hello"},
 	"a key's name without it": {first: says(`{"lock":{"keys":["lock"]}}`), want: `is named with {key} in the key's place`},
-	"lacks what nobody needs": {first: says(`{"lock":{"lacks":{"luck":"none"}}}`), want: `though there is no "luck" to lack`},
+	"lacks what nobody needs": {first: says(`{"lock":{"lacks":{"luck":"none"}}}`),
+		want: `though there is no "luck" to lack`},
 	"dies": {first: func(client.Setup) {
 		fmt.Fprintln(os.Stderr, "no such module")
 		os.Exit(3)
 	}, want: "ended with exit status 3; on stderr it said: no such module"},
-	"says nothing": {first: says(), want: `has said nothing for 10s: its first message is to be its hello, {"lock":{...}}`},
+	"says nothing": {first: says(),
+		want: `has said nothing for 10s: its first message is to be its hello, {"lock":{...}}`},
 	"closes its output": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Stdout.Close() },
 		want: "has closed its standard output, and runs on"},
-	"dies later":     {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Exit(3) }, want: "ended with exit status 3"},
-	"not UTF-8":      {first: says("{\"lock\":{\"name\":\"\xff\"}}"), want: "which is not a message: it is not UTF-8"},
-	"a wrong type":   {first: says(`{"lock":{"extends":"yes"}}`), want: `the field "lock.extends" is a string; it must be true or false`},
+	"dies later": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Exit(3) },
+		want: "ended with exit status 3"},
+	"not UTF-8": {first: says("{\"lock\":{\"name\":\"\xff\"}}"), want: "which is not a message: it is not UTF-8"},
+	"a wrong type": {first: says(`{"lock":{"extends":"yes"}}`), want: `the field "lock.extends" is a string; it must ` +
+		`be true or false`},
 	"an unknown key": {first: says(`{"lock":{}}`), then: says(`{"finished":1}`), want: `unknown field "finished"`},
 	"gives up":       {first: says(`{"error":"the setup lacks nodes"}`), want: "gave up: the setup lacks nodes"},
 	"a long line": {first: func(client.Setup) { fmt.Println(strings.Repeat("x", 1<<20)) },
@@ -46,10 +51,13 @@ var bad = map[string]struct {
 		want: "though it has said so of command 1, acquire, before"},
 	"wrong serial": {first: says(`{"lock":{}}`), then: says(`{"done":7,"outcome":"ok"}`),
 		want: "though no command has the serial 7: under way: 1 (acquire)"},
-	"does nothing": {first: says(`{"lock":{}}`), then: says(`{"done":1,"outcome":"ok"}`), want: "though no acquire has begun"},
-	"future": {first: says(`{"lock":{}}`), then: says(`{"event":{"time":9000000000000000000,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
+	"does nothing": {first: says(`{"lock":{}}`), then: says(`{"done":1,"outcome":"ok"}`),
+		want: "though no acquire has begun"},
+	"future": {first: says(`{"lock":{}}`), then: says(
+		`{"event":{"time":9000000000000000000,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: "ahead of the true clock"},
-	"past": {first: says(`{"lock":{}}`), then: says(`{"event":{"time":1,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
+	"past": {first: says(`{"lock":{}}`), then: says(
+		`{"event":{"time":1,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: "before its command was given"},
 	"another's name": {first: says(`{"lock":{}}`),
 		then: says(`{"event":{"time":1,"process":"c2","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
@@ -143,9 +151,10 @@ func TestCheck_SaysWhyAnOperationFailed(t *testing.T) {
 	require.Empty(t, m.lastReason())
 	for want, e := range map[string]history.Event{
 		"": {Type: history.TypeOK},
-		"; its reason is: AttributeError: no 'nope'": {Type: history.TypeFail, Reason: "other", Error: "AttributeError: no 'nope'"},
-		"; its reason is: held":                      {Type: history.TypeFail, Reason: "held"},
-		"; its reason is: none":                      {Type: history.TypeInfo},
+		"; its reason is: AttributeError: no 'nope'": {Type: history.TypeFail, Reason: "other",
+			Error: "AttributeError: no 'nope'"},
+		"; its reason is: held": {Type: history.TypeFail, Reason: "held"},
+		"; its reason is: none": {Type: history.TypeInfo},
 	} {
 		m.events = append(m.events, e)
 		require.Equal(t, want, m.lastReason())

@@ -261,7 +261,8 @@ func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
 			command := []string{kits[name].probe[0], file}
 			if name == "Java's" {
 				needs.Check(t, needs.Java, exec.Command("javac", "-version").Run())
-				said, err := exec.Command("javac", "-d", folder, filepath.Join(folder, "LockproofWorker.java"), file).CombinedOutput()
+				said, err := exec.Command("javac", "-d", folder, filepath.Join(folder, "LockproofWorker.java"),
+					file).CombinedOutput()
 				require.NoError(t, err, "%s", said)
 				command = []string{"java", "-cp", folder, "Failing"}
 			}

@@ -15,9 +15,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
 
-const headerLine = `{"time":0,"process":"harness","type":"header","header":{"version":1,"scenario":"client-pause","cluster":"virtual",` +
+const headerLine = `{"time":0,"process":"harness","type":"header","header":{"version":1,"scenario":"client-pause",` +
+	`"cluster":"virtual",` +
 	`"seed":1,"trial":1,"lock":"redlock","ttl":1000000000,"nodes":["n1"],"clients":["c1"],"real_time":false,` +
-	`"expect":{"mutual-exclusion":"holds"},"bounds":{"free":1,"grant":1},"earned":{"grants":1,"contended":0,"faults":0}}}` + "\n"
+	`"expect":{"mutual-exclusion":"holds"},"bounds":{"free":1,"grant":1},` +
+	`"earned":{"grants":1,"contended":0,"faults":0}}}` + "\n"
 
 func TestReadSortsByTimeBehindTheHeaderAndKeepsTheOrderOfAnInstant(t *testing.T) {
 	late := strings.Replace(headerLine, `"time":0`, `"time":50`, 1)
@@ -43,7 +45,8 @@ func TestRead_TruncatedHistory(t *testing.T) {
 		events, err := Read(strings.NewReader(whole + next[:length]))
 		var cut *Truncated
 		require.ErrorAs(t, err, &cut, "cut after %d bytes", length)
-		require.EqualError(t, cut, "line 3 is cut short: the run was killed while it wrote this line; the lines before it are whole")
+		require.EqualError(t, cut, "line 3 is cut short: the run was killed while it wrote this line; the lines before it "+
+			"are whole")
 		require.Len(t, events, 2)
 		require.Equal(t, "seen", events[1].Text)
 	}
@@ -96,7 +99,8 @@ func FuzzRead(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(data)
 	}
-	f.Add([]byte(headerLine + `{"time":4,"process":"c1>n1","type":"reply","command":{"serial":1,"name":"SET","done":true}}` + "\n"))
+	f.Add([]byte(headerLine +
+		`{"time":4,"process":"c1>n1","type":"reply","command":{"serial":1,"name":"SET","done":true}}` + "\n"))
 	f.Add([]byte(headerLine + strings.Repeat(`{"header":`, 100_000)))
 	f.Add([]byte(headerLine + strings.Repeat("x", 3<<20)))
 	f.Fuzz(func(t *testing.T, data []byte) {

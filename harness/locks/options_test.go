@@ -10,7 +10,8 @@ import (
 
 func TestDefaultsSuitEveryTTL(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := Options{TTL: time.Duration(rapid.Int64Range(int64(100*time.Millisecond), int64(10*time.Minute)).Draw(t, "ttl"))}.WithDefaults()
+		o := Options{TTL: time.Duration(rapid.Int64Range(int64(100*time.Millisecond), int64(10*time.Minute)).Draw(t,
+			"ttl"))}.WithDefaults()
 		require.Less(t, o.NodeTimeout, o.TTL/4)
 		require.Less(t, o.RetryMax, o.TTL/4)
 		require.Greater(t, o.RetryMax, o.RetryMin)

@@ -19,7 +19,8 @@ func TestAnAnnotationIsOnTheLineOfTheTest(t *testing.T) {
 	var b strings.Builder
 	at = place{"lock_test.go", 38}
 	at.annotate(&b, filepath.Dir(filepath.Dir(folder)), "late-set", "100 %\nof it: a, b")
-	require.Equal(t, "::error file=harness/locktest/lock_test.go,line=38,title=late-set::100 %25%0Aof it: a, b\n", b.String())
+	require.Equal(t, "::error file=harness/locktest/lock_test.go,line=38,title=late-set::100 %25%0Aof it: a, b\n",
+		b.String())
 
 	b.Reset()
 	at.annotate(&b, "", "late-set", "no machine of GitHub's")

@@ -77,7 +77,8 @@ func TestExploreFindsWhatWasPlanted(t *testing.T) {
 	needs.Long(t, "it searches once for each planted mistake")
 	r := victim(t, "explored")
 	r.failed(t, "TestVictims/explored", "explore")
-	r.says(t, "BUG: mutual-exclusion: violated, and kept by the reference of its class", "▲", "(replayed first from now on)",
+	r.says(t, "BUG: mutual-exclusion: violated, and kept by the reference of its class", "▲",
+		"(replayed first from now on)",
 		"--- SKIP: TestVictims/explored/restart-without-persistence")
 	recorded, err := filepath.Glob(filepath.Join(r.folder, "testdata", "lockproof", "TestVictims", "explored", "*.yaml"))
 	require.NoError(t, err)

@@ -56,7 +56,8 @@ func victim(t *testing.T, name string) run {
 func (r run) failed(t *testing.T, test string, scenarios ...string) {
 	t.Helper()
 	var failed []string
-	for _, m := range regexp.MustCompile(`--- FAIL: `+regexp.QuoteMeta(test)+`/([^/ ]+) `).FindAllStringSubmatch(r.output, -1) {
+	for _, m := range regexp.MustCompile(`--- FAIL: `+regexp.QuoteMeta(test)+`/([^/ ]+) `).FindAllStringSubmatch(r.output,
+		-1) {
 		failed = append(failed, m[1])
 	}
 	require.ElementsMatch(t, scenarios, failed, r.output)
@@ -96,7 +97,8 @@ func TestNodes_LeaveOutWhatIsAnotherSituationOnThree(t *testing.T) {
 
 // What a wrong lock gets wrong on five servers it gets wrong on three.
 func TestAWrongLockOnThreeServersIsFound(t *testing.T) {
-	locktest.Run(t, majority, locktest.Nodes(3), locktest.Scenarios("slow-acquire"), locktest.Expect("slow-acquire", locktest.Violated))
+	locktest.Run(t, majority, locktest.Nodes(3), locktest.Scenarios("slow-acquire"), locktest.Expect("slow-acquire",
+		locktest.Violated))
 }
 
 // A lease that shows nothing is believed for a TTL from the return of Acquire: who counts so is told what it comes to.
@@ -116,7 +118,8 @@ func TestExpect_FailsOnceTheBugIsGone(t *testing.T) {
 func TestLimit_IsSkippedUnlessStrict(t *testing.T) {
 	r := victim(t, "limit")
 	require.True(t, r.passed, r.output)
-	r.says(t, "--- SKIP: TestVictims/limit/flushall", "LIMIT: mutual-exclusion: violated, as by the reference of its class", "limit             1   flushall")
+	r.says(t, "--- SKIP: TestVictims/limit/flushall",
+		"LIMIT: mutual-exclusion: violated, as by the reference of its class", "limit             1   flushall")
 	victim(t, "strict").failed(t, "TestVictims/strict", "flushall")
 }
 
@@ -145,7 +148,8 @@ func TestErrRefused_SkipsTheRow(t *testing.T) {
 func TestLeavesBehind_AllowsALibrarysGoroutines(t *testing.T) {
 	r := victim(t, "leaves-behind")
 	require.True(t, r.passed, r.output)
-	require.Regexp(t, `note: it leaves goroutines behind, which LeavesBehind allows:\s+golang.org/x/sync/errgroup.\(\*Group\).Go\s+\(errgroup.go:\d+\)`,
+	require.Regexp(t, `note: it leaves goroutines behind, which LeavesBehind `+
+		`allows:\s+golang.org/x/sync/errgroup.\(\*Group\).Go\s+\(errgroup.go:\d+\)`,
 		r.output)
 	r.says(t, "--- PASS: TestVictims/leaves-behind/healthy-contention", "--- PASS: TestVictims/leaves-behind/explore")
 
@@ -168,14 +172,16 @@ func TestPreflight_TriesToExtend(t *testing.T) {
 // A lock that renews its key by itself is believed until it is released.
 func TestPreflight_NoticesRenewal(t *testing.T) {
 	r := victim(t, "renews")
-	r.says(t, "believed until released (it renews itself)", "note: the lock renews its key by itself, but declares no belief",
+	r.says(t, "believed until released (it renews itself)", "note: the lock renews its key by itself, but declares no "+
+		"belief",
 		"note: go-redis ignores the deadline of its caller's context")
 }
 
 func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 	r := victim(t, "from-return")
 	r.failed(t, "TestVictims/from-return", "slow-acquire", "pause-in-acquire")
-	r.says(t, "--- FAIL: TestVictims/from-return/slow-acquire/seed=7", "--- PASS: TestVictims/from-return/healthy-contention/seed=8",
+	r.says(t, "--- FAIL: TestVictims/from-return/slow-acquire/seed=7",
+		"--- PASS: TestVictims/from-return/healthy-contention/seed=8",
 		"BUG: mutual-exclusion: violated, and kept by the reference of its class",
 		"believed for a TTL from the return of Acquire (declared)", "victims_test.go:", "░ asking   █ holding")
 	history := regexp.MustCompile(`history: +(/\S+)`).FindStringSubmatch(r.output)
@@ -229,8 +235,8 @@ func TestALockThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// A lock that waits for all of its nodes fails where it waits for longer than the bound, though a majority answers. A row
-// that such a lock never gets to is undecided.
+// A lock that waits for all of its nodes fails where it waits for longer than the bound, though a majority answers. A
+// row that such a lock never gets to is undecided.
 func TestALockThatWaitsForAllNodesIsToldOfOnce(t *testing.T) {
 	r := victim(t, "patient")
 	r.failed(t, "TestVictims/patient", "hung-node")

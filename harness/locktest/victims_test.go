@@ -165,7 +165,10 @@ const (
 func watching(tells bool) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		lock, err := onOne(rand.Text, owned)(env)
-		client := env.Client(0, noRetries, func(o *redis.Options) { o.ReadTimeout, o.DialTimeout = env.NodeTimeout, env.NodeTimeout })
+		client := env.Client(0, noRetries, func(o *redis.Options) {
+			o.ReadTimeout, o.DialTimeout = env.NodeTimeout,
+				env.NodeTimeout
+		})
 		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
 			lease, err := lock.Acquire(ctx, key)
 			if err != nil {
@@ -198,7 +201,8 @@ func (l *watchedLease) Release(ctx context.Context) error {
 	return l.Lease.Release(ctx)
 }
 
-// renewing is SETNX with a goroutine that prolongs the key, until the lease is released or its client ends; or for ever.
+// renewing is SETNX with a goroutine that prolongs the key, until the lease is released or its client ends; or for
+// ever.
 func renewing(ends bool) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		client := env.Client(0)
@@ -243,14 +247,16 @@ func TestVictims(t *testing.T) {
 				locktest.Properties("mutual-exclusion"))
 		},
 		"expected-in-vain": func(t *testing.T) {
-			locktest.Run(t, majority, safety, locktest.Scenarios("healthy-contention"), locktest.Expect("healthy-contention", locktest.Violated))
+			locktest.Run(t, majority, safety, locktest.Scenarios("healthy-contention"), locktest.Expect("healthy-contention",
+				locktest.Violated))
 		},
 		"limit": func(t *testing.T) { locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Scenarios("flushall")) },
 		"strict": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Scenarios("flushall"), locktest.Strict())
 		},
 		"on-three": func(t *testing.T) {
-			locktest.Run(t, good, safety, locktest.Nodes(3), locktest.Scenarios("late-release", "quorum-erosion", "failover-lock"))
+			locktest.Run(t, good, safety, locktest.Nodes(3), locktest.Scenarios("late-release", "quorum-erosion",
+				"failover-lock"))
 		},
 		"extends-in-vain": func(t *testing.T) { locktest.Run(t, extendsInVain, few) },
 		"refuses": func(t *testing.T) {
@@ -287,7 +293,8 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))
 		},
 		"explored": func(t *testing.T) {
-			locktest.Run(t, deletingAll, safety, locktest.Scenarios("restart-without-persistence"), locktest.Explore(time.Minute))
+			locktest.Run(t, deletingAll, safety, locktest.Scenarios("restart-without-persistence"),
+				locktest.Explore(time.Minute))
 		},
 		"explored-mended": func(t *testing.T) {
 			locktest.Run(t, good, safety, few, locktest.Explore(3*time.Second))
@@ -296,16 +303,19 @@ func TestVictims(t *testing.T) {
 			locktest.Run(t, panicking, few, locktest.Explore(time.Minute))
 		},
 		"explored-on-one": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Believes(locktest.FromCall), locktest.Explore(5*time.Second))
+			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Believes(locktest.FromCall),
+				locktest.Explore(5*time.Second))
 		},
 		"explored-in-real-time": func(t *testing.T) {
 			locktest.Run(t, good, locktest.On("local"), locktest.Explore(time.Minute))
 		},
 		"told-in-time": func(t *testing.T) {
-			locktest.Run(t, watching(true), safety, locktest.Scenarios("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased))
+			locktest.Run(t, watching(true), safety, locktest.Scenarios("watchdog-cut-off"),
+				locktest.Believes(locktest.UntilReleased))
 		},
 		"told-too-late": func(t *testing.T) {
-			locktest.Run(t, watching(false), safety, locktest.Scenarios("watchdog-cut-off"), locktest.Believes(locktest.UntilReleased))
+			locktest.Run(t, watching(false), safety, locktest.Scenarios("watchdog-cut-off"),
+				locktest.Believes(locktest.UntilReleased))
 		},
 		"fence-grows": func(t *testing.T) {
 			locktest.Run(t, fenced(func(count int64) int64 { return count }), locktest.Scenarios("client-pause-fenced"))
@@ -340,7 +350,8 @@ func TestVictims(t *testing.T) {
 				"restart-delay-too-short", "late-set", "lost-reply"))
 		},
 		"patient": func(t *testing.T) {
-			locktest.Run(t, patient, locktest.Scenarios("hung-node", "restart-without-persistence", "late-release", "lost-reply"))
+			locktest.Run(t, patient, locktest.Scenarios("hung-node", "restart-without-persistence", "late-release",
+				"lost-reply"))
 		},
 		"real-time": func(t *testing.T) {
 			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"),

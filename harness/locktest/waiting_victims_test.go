@@ -63,7 +63,10 @@ func stuck(env locktest.Env) (locktest.Lock, error) {
 
 // inTurn counts, but asks one server after the other, and waits for each.
 func inTurn(env locktest.Env) (locktest.Lock, error) {
-	lock := &counting{env.Clients(noRetries, func(o *redis.Options) { o.ReadTimeout, o.WriteTimeout, o.DialTimeout = -1, -1, time.Hour }), env}
+	lock := &counting{env.Clients(noRetries, func(o *redis.Options) {
+		o.ReadTimeout, o.WriteTimeout, o.DialTimeout = -1,
+			-1, time.Hour
+	}), env}
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
 		lease := &countingLease{lock, key, rand.Text()}
 		yes := 0

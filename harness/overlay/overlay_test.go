@@ -27,7 +27,8 @@ func TestBuilt_WithTheOverlay(t *testing.T) {
 	needs.Commands(t, "go")
 	file, err := overlay.Write(t.TempDir(), goroot(t), overlay.Options{})
 	require.NoError(t, err)
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay="+file, "-tags=overlaid", "-count=1", "-v", "-run", "^TestOverlaid", ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-overlay="+file, "-tags=overlaid", "-count=1", "-v",
+		"-run", "^TestOverlaid", ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Equal(t, 8, strings.Count(string(out), "\n--- PASS: "), "%s", out)
 }

@@ -40,7 +40,8 @@ func TestEveryRuleHasAScenario(t *testing.T) {
 	for _, info := range redlock.Rules() {
 		t.Run(string(info.Rule), func(t *testing.T) {
 			require.NotEmpty(t, showing(list, string(info.Rule)),
-				"no scenario of the catalogue has a property that holds with the reference and is violated without %s alone", info.Rule)
+				"no scenario of the catalogue has a property that holds with the reference and is violated without %s alone",
+				info.Rule)
 		})
 	}
 }
@@ -127,7 +128,8 @@ func runAsExpected(t *testing.T, o Options) {
 		undecided, heldUp = againstExpected(t, undecided, o)
 	}
 	require.Len(t, undecided, heldUp, "undecided, and not held up, in %d runs by themselves: %v", alone, names(undecided))
-	require.Less(t, heldUp, len(jobs)/4, "something else on this machine held these rows up in each of %d runs by themselves: "+
+	require.Less(t, heldUp, len(jobs)/4, "something else on this machine held these rows up in each of %d runs by "+
+		"themselves: "+
 		"run `go test -run %s ./harness/suite` when it has ended: %v", alone, t.Name(), names(undecided))
 }
 

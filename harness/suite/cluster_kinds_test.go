@@ -80,5 +80,6 @@ func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(scenario("  - power-loss: n1\n")), 0o600))
 	o.Cluster = "toy"
 	why = skips(t, o, jobsOf(t, o, file)[0])
-	require.Equal(t, "needs a disk that loses what was not synced, which the toy cluster does not have: virtual, local and docker do", why)
+	require.Equal(t, "needs a disk that loses what was not synced, which the toy cluster does not have: virtual, local "+
+		"and docker do", why)
 }

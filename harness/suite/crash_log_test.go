@@ -23,7 +23,8 @@ func TestCrashLog(t *testing.T) {
 			"fatal error: sync: unlock of unlocked mutex, in main.f", ""},
 		{"talk that begins like a panic", "panic: not really\n" + strings.Repeat("more\n", 8) + "end\n", "end",
 			"panic: not really\n" + strings.Repeat("more\n", 8) + "end\n"},
-		{"a long line", strings.Repeat("x", 3*lineLength) + "\n", strings.Repeat("x", lineLength), strings.Repeat("x", 3*lineLength) + "\n"},
+		{"a long line", strings.Repeat("x", 3*lineLength) + "\n", strings.Repeat("x", lineLength),
+			strings.Repeat("x", 3*lineLength) + "\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var said strings.Builder

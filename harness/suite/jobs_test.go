@@ -31,20 +31,23 @@ func skips(t *testing.T, o Options, j Job) string {
 }
 
 func TestJobsAreEveryScenarioWithItsVariants(t *testing.T) {
-	jobs, err := Options{Cluster: Virtual}.Jobs([]*scenarios.Scenario{load(t, "healthy-contention"), load(t, "late-release")})
+	jobs, err := Options{Cluster: Virtual}.Jobs([]*scenarios.Scenario{load(t, "healthy-contention"),
+		load(t, "late-release")})
 	require.NoError(t, err)
 	var names []string
 	for _, j := range jobs {
 		require.False(t, j.AllowBetter)
 		names = append(names, j.Name())
 	}
-	require.Equal(t, []string{"healthy-contention", "healthy-contention, ten keys", "healthy-contention, with fencing tokens",
+	require.Equal(t, []string{"healthy-contention", "healthy-contention, ten keys", "healthy-contention, with fencing " +
+		"tokens",
 		"late-release", "late-release, without FreshToken"}, names)
 }
 
 func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) {
 	list := []*scenarios.Scenario{load(t, "late-release"), load(t, "half-is-not-majority")}
-	for _, o := range []Options{{Cluster: Virtual, Lock: "redsync"}, {Cluster: Virtual, Without: []string{"Majority", "FreshToken"}}} {
+	for _, o := range []Options{{Cluster: Virtual, Lock: "redsync"},
+		{Cluster: Virtual, Without: []string{"Majority", "FreshToken"}}} {
 		jobs, err := o.Jobs(list)
 		require.NoError(t, err)
 		require.Len(t, jobs, 2)
@@ -128,7 +131,8 @@ func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
 	for _, j := range jobs {
 		why := skips(t, o, j)
 		name := j.Scenario.Lock.Name
-		if (name == "single" || name == "single-primary") && why == name+" has no rules to switch off: --lock redlock has them" {
+		if (name == "single" || name == "single-primary") && why == name+
+			" has no rules to switch off: --lock redlock has them" {
 			skipped++
 		} else {
 			require.NotContains(t, why, "no rules", j.Name())
@@ -178,7 +182,8 @@ func TestRowsWithLikeSlugsHaveFoldersOfTheirOwn(t *testing.T) {
 
 	rapid.Check(t, func(t *rapid.T) {
 		s.Variants = nil
-		for _, name := range rapid.SliceOfDistinct(rapid.StringMatching(`[abAB ~2+-]{1,4}`), rapid.ID[string]).Draw(t, "names") {
+		for _, name := range rapid.SliceOfDistinct(rapid.StringMatching(`[abAB ~2+-]{1,4}`), rapid.ID[string]).Draw(t,
+			"names") {
 			s.Variants = append(s.Variants, scenarios.Variant{Name: name})
 		}
 		found := map[string]bool{}

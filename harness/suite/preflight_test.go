@@ -18,7 +18,8 @@ func TestUncontended(t *testing.T) {
 		Command: &history.Command{Key: "alive:k1", Effect: history.EffectSet}}
 	write := history.Event{Type: history.TypeReply, Process: "c1>store",
 		Command: &history.Command{Key: "value:k1", Effect: history.EffectSet}}
-	asked, got, gone := at(history.OpAcquire, history.TypeInvoke, ""), at(history.OpAcquire, history.TypeOK, ""), at(history.OpRelease, history.TypeOK, "")
+	asked, got, gone := at(history.OpAcquire, history.TypeInvoke, ""), at(history.OpAcquire, history.TypeOK, ""),
+		at(history.OpRelease, history.TypeOK, "")
 	for _, c := range []struct {
 		name   string
 		events []history.Event
@@ -32,8 +33,10 @@ func TestUncontended(t *testing.T) {
 		{"what its client writes to the store", []history.Event{got, gone, got, write, write, gone}, false, ""},
 		{"a SET that comes after the majority's", []history.Event{got, beat, gone, asked, got, beat, gone}, false, ""},
 		{"no acquire", []history.Event{at(history.OpAcquire, history.TypeFail, "boom")}, false, "was not granted, .*: boom"},
-		{"no extension", []history.Event{got, at(history.OpExtend, history.TypeInfo, "boom")}, false, "was not extended, .*: boom"},
-		{"no release", []history.Event{got, at(history.OpRelease, history.TypeInfo, "boom")}, false, "was not released, .*: boom"},
+		{"no extension", []history.Event{got, at(history.OpExtend, history.TypeInfo, "boom")}, false,
+			"was not extended, .*: boom"},
+		{"no release", []history.Event{got, at(history.OpRelease, history.TypeInfo, "boom")}, false,
+			"was not released, .*: boom"},
 		{"too late a release", []history.Event{got, gone, got, at(history.OpRelease, history.TypeFail, "lost")}, false, ""},
 		{"nothing at all", nil, false, "was not granted"},
 	} {

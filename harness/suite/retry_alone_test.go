@@ -154,7 +154,8 @@ func waited(p *trial.Plan, t *Result, late bool) []history.Event {
 	return []history.Event{
 		header,
 		{Time: 1, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
-		{Time: granted, Process: "c1", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "a", Validity: 10},
+		{Time: granted, Process: "c1", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "a",
+			Validity: 10},
 		{Time: granted + 20, Process: "harness", Type: history.TypeEnd},
 	}
 }

@@ -34,7 +34,8 @@ func TestSlices_ShareOutTheWhole(t *testing.T) {
 		all[kind] = catalogue(t, kind)
 	}
 	rapid.Check(t, func(rt *rapid.T) {
-		o := Options{Cluster: rapid.SampledFrom(cluster.Names()).Draw(rt, "cluster"), Trials: rapid.IntRange(1, 7).Draw(rt, "trials")}
+		o := Options{Cluster: rapid.SampledFrom(cluster.Names()).Draw(rt, "cluster"), Trials: rapid.IntRange(1, 7).Draw(rt,
+			"trials")}
 		jobs := all[o.Cluster]
 		from := rapid.IntRange(0, len(jobs)-20).Draw(rt, "from")
 		jobs = jobs[from : from+rapid.IntRange(20, len(jobs)-from).Draw(rt, "rows")]
@@ -66,7 +67,8 @@ func TestMoreSlicesThanTrialsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	o.Slice = Slice{1, 2}
 	_, err = o.Planned(jobs)
-	require.EqualError(t, err, "trials to run: 1, which cannot be split into 2 slices: ask for more --trials, or for fewer slices")
+	require.EqualError(t, err, "trials to run: 1, which cannot be split into 2 slices: ask for more --trials, or for "+
+		"fewer slices")
 	o.Slice = Slice{1, 1}
 	planned, err := o.Planned(jobs)
 	require.NoError(t, err)
@@ -85,7 +87,8 @@ func TestParseSlice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Slice{100, 100}, fromZero, "an engine that counts from 0 has no 100")
 	for text, says := range map[string]string{
-		"": "for example 17/100", "2": "for example 17/100", "2/": "for example 17/100", "-1/4": "for example 17/100", "1/4/2": "for example 17/100", "1 /4": "for example 17/100",
+		"": "for example 17/100", "2": "for example 17/100", "2/": "for example 17/100", "-1/4": "for example 17/100",
+		"1/4/2": "for example 17/100", "1 /4": "for example 17/100",
 		"$SLICE_INDEX/${SLICE_COUNT}": "the environment has no SLICE_COUNT", "5/4": "the slices of 4 are 1/4 to 4/4",
 		"1/0": "from 1 to 10000 slices", "1/10001": "from 1 to 10000 slices", "1/999999": "for example 17/100",
 	} {

@@ -37,7 +37,8 @@ func granted(p *trial.Plan, t *Result) []history.Event {
 	return []history.Event{
 		header,
 		{Time: 1, Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
-		{Time: 2, Process: "c1", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "a", Validity: 10},
+		{Time: 2, Process: "c1", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1, Key: "k1", Token: "a",
+			Validity: 10},
 		{Time: 20, Process: "harness", Type: history.TypeEnd},
 	}
 }
@@ -62,7 +63,8 @@ func fakePerformer(history func(p *trial.Plan, t *Result) []history.Event) perfo
 func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe func(Result)) []Result {
 	var mu sync.Mutex
 	attempts := map[string]int{} // at each trial
-	run := func(ctx context.Context, plan *trial.Plan, _ cluster.Maker, number int, seed uint64, j *trial.Journal) (trial.Observed, error) {
+	run := func(ctx context.Context, plan *trial.Plan, _ cluster.Maker, number int, seed uint64, j *trial.Journal) (
+		trial.Observed, error) {
 		mu.Lock()
 		attempts[plan.Name+strconv.Itoa(number)]++
 		result := Result{Trial: number, Seed: seed, Attempts: attempts[plan.Name+strconv.Itoa(number)]}
@@ -244,16 +246,17 @@ func TestCancelOfARealRunIsWoundUp(t *testing.T) {
 func TestHistories_KeepsFirstAndViolated(t *testing.T) {
 	o := onFake(3)
 	o.Out = t.TempDir()
-	trials := runFake(context.Background(), o, []Job{plain("a")}, fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-		events := granted(p, result)
-		if result.Trial == 2 { // another client's lease overlaps the first one's
-			events = append(events,
-				history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
-				history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1,
-					Key: "k1", Token: "b", Validity: 10})
-		}
-		return events
-	}), func(Result) {})
+	trials := runFake(context.Background(), o, []Job{plain("a")},
+		fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+			events := granted(p, result)
+			if result.Trial == 2 { // another client's lease overlaps the first one's
+				events = append(events,
+					history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
+					history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1,
+						Key: "k1", Token: "b", Validity: 10})
+			}
+			return events
+		}), func(Result) {})
 	require.Empty(t, trials[0].Failure)
 	require.Equal(t, []string{"trials/a/000/history.jsonl", "", "trials/a/002/history.jsonl"},
 		[]string{trials[0].History, trials[1].History, trials[2].History})

@@ -32,8 +32,8 @@ func runVirtual(t *testing.T, p *Plan, j *Journal) {
 	require.NoError(t, j.End())
 }
 
-// In real time a history is judged from its file: it gets the verdicts, figures, violations and blames of one in memory,
-// which is in the order in which its own file is read, also where something is told late (fast-servers).
+// In real time a history is judged from its file: it gets the verdicts, figures, violations and blames of one in
+// memory, which is in the order in which its own file is read, also where something is told late (fast-servers).
 func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall",
 		"fast-servers"} {
@@ -49,7 +49,8 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 			require.NoError(t, errors.Join(err, file.Close()))
 			require.Len(t, read, len(short.orderedEvents()))
 			for i, e := range short.orderedEvents() {
-				require.Equal(t, [3]any{read[i].Process, read[i].Time, read[i].Type}, [3]any{e.Process, e.Time, e.Type}, "event %d", i)
+				require.Equal(t, [3]any{read[i].Process, read[i].Time, read[i].Type}, [3]any{e.Process, e.Time, e.Type}, "event %d",
+					i)
 			}
 			results, err := Judge(short)
 			require.NoError(t, err)
@@ -96,7 +97,8 @@ func TestJournal_FileNamedOnceHeaderIsWritten(t *testing.T) {
 	j, err := NewJournal(to)
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Join(j.name(), "in the way"), 0o755))
-	j.Record(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}})
+	j.Record(history.Event{Process: "harness", Type: history.TypeHeader,
+		Header: &history.Header{Version: history.Version}})
 	require.Error(t, j.End())
 
 	left, err := os.ReadDir(filepath.Dir(j.name()))
@@ -106,7 +108,8 @@ func TestJournal_FileNamedOnceHeaderIsWritten(t *testing.T) {
 
 // A history is written to no file that a link names, nor into a folder elsewhere.
 func TestJournal_RefusesSymlinks(t *testing.T) {
-	header := history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}}
+	header := history.Event{Process: "harness", Type: history.TypeHeader,
+		Header: &history.Header{Version: history.Version}}
 	elsewhere := t.TempDir()
 	precious := filepath.Join(elsewhere, "precious")
 	require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o644))
@@ -205,7 +208,8 @@ func TestJournal_FileNamedWithFirstLines(t *testing.T) {
 	require.NoError(t, err)
 	j.Record(note(0, "n1", "the cluster comes up"))
 	require.NoFileExists(t, j.name())
-	j.Record(history.Event{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version}})
+	j.Record(history.Event{Process: "harness", Type: history.TypeHeader,
+		Header: &history.Header{Version: history.Version}})
 	j.Record(note(1, "n1", "it goes on"))
 	file, err := os.Open(j.name())
 	require.NoError(t, err)
@@ -225,7 +229,8 @@ func TestJournal_EventLimit(t *testing.T) {
 	j.limit = 1000
 	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
 	require.NoError(t, err)
-	_, err = Run(t.Context(), planned(t, Job{Scenario: load(t, "healthy-contention")}, Settings{On: virtual.Kind}), maker, 0, 1, j)
+	_, err = Run(t.Context(), planned(t, Job{Scenario: load(t, "healthy-contention")}, Settings{On: virtual.Kind}), maker,
+		0, 1, j)
 	require.ErrorContains(t, err, "more than 1000 events in ")
 	require.Less(t, len(j.recorded), 2001)
 }

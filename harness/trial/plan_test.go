@@ -74,10 +74,12 @@ func TestSkip_Reasons(t *testing.T) {
 		want   string
 	}{
 		{"nothing in the way", virtual.Kind, "", func(*scenarios.Scenario) {}, ""},
-		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{cluster.Local} }, "it runs on local only"},
+		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{cluster.Local} },
+			"it runs on local only"},
 		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = 8 * time.Second },
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
-		{"a fault that the cluster cannot do", local.Kind, "", func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
+		{"a fault that the cluster cannot do", local.Kind, "",
+			func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
 			lacking(local.Kind, cluster.AbilityPowerLoss)},
 		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
 			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1", "n1"}}}
@@ -107,19 +109,22 @@ func TestSkip_Reasons(t *testing.T) {
 		{"a lock on one node, where the scenario says why", virtual.Kind, "single",
 			func(s *scenarios.Scenario) { s.MultiNodeReason = "nobody goes on without it" },
 			"single is a lock on one node: nobody goes on without it"},
-		{"a Redis Cluster", virtual.Kind, "single", func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
+		{"a Redis Cluster", virtual.Kind, "single",
+			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
 			"needs real Redis servers, which the virtual cluster does not have: local and docker do"},
 		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
 			"single is a lock on one node: the scenario uses 5 nodes and has no single-node variant"},
 		{"a restart guard on a Redis Cluster", local.Kind, "redlock-guarded",
 			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
-			"the restart guard of redlock-guarded asks each server for how long it has been up, and a client of a Redis Cluster has many"},
+			"the restart guard of redlock-guarded asks each server for how long it has been up, and a client of a Redis " +
+				"Cluster has many"},
 		{"one node for it", virtual.Kind, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
 		{"a lock that cannot extend", virtual.Kind, "plain-del",
 			func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
 			"plain-del cannot extend a lease"},
-		{"a lock without a watchdog", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
+		{"a lock without a watchdog", virtual.Kind, "redsync",
+			func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
 			"redsync has no watchdog"},
 		{"a lock that does not wait for replicas", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Lock.Wait = 1 },
 			"redsync does not wait for replicas, which this scenario is about"},
@@ -168,7 +173,8 @@ func TestBounds(t *testing.T) {
 			s.Nodes, s.Lock.NodeTimeout = []string{"n1", "n2", "n3"}, ttls(0.2)
 		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + 2*3*int64(200*time.Millisecond)}},
 		{"all set", func(s *scenarios.Scenario) {
-			s.Bounds = scenarios.Bounds{"free": ttls(2), "grant": ttls(1), "release": ttls(3), "cancel": ttls(4), "tenure": ttls(5)}
+			s.Bounds = scenarios.Bounds{"free": ttls(2), "grant": ttls(1), "release": ttls(3), "cancel": ttls(4),
+				"tenure": ttls(5)}
 		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Release: int64(3 * time.Second),
 			Cancel: int64(4 * time.Second), Tenure: int64(5 * time.Second)}},
 	} {
@@ -207,7 +213,8 @@ func TestEarned(t *testing.T) {
 			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: nemesis.Flush, Targets: []string{"n1"}}}
 		}, history.Earned{Grants: 1, Faults: 1}},
 		{"what ends a fault is none", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal}, {Verb: nemesis.LetGo}}
+			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal},
+				{Verb: nemesis.LetGo}}
 		}, history.Earned{Grants: 1}},
 		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} },
 			history.Earned{Grants: 1, Faults: 1}},
@@ -215,7 +222,8 @@ func TestEarned(t *testing.T) {
 			history.Earned{Grants: 1, Writes: 2}},
 		{"all set", func(s *scenarios.Scenario) {
 			two(s)
-			s.Earned = scenarios.Earned{Grants: number(0), Contended: number(0), Faults: number(4), Writes: number(5), Refused: number(6)}
+			s.Earned = scenarios.Earned{Grants: number(0), Contended: number(0), Faults: number(4), Writes: number(5),
+				Refused: number(6)}
 		}, history.Earned{Faults: 4, Writes: 5, Refused: 6}},
 	} {
 		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Earned) })

@@ -76,7 +76,8 @@ func TestRestartTTL_RefusalWithinLease(t *testing.T) {
 // the scenario's own.
 func TestChargeRestart_OverBudgetIsStall(t *testing.T) {
 	var seen []history.Event
-	r := &run{plan: &Plan{restartBudget: 2500 * time.Millisecond}, record: func(e history.Event) { seen = append(seen, e) }}
+	r := &run{plan: &Plan{restartBudget: 2500 * time.Millisecond},
+		record: func(e history.Event) { seen = append(seen, e) }}
 	at := func(s float64) int64 { return int64(s * 1e9) }
 	fault := func(kind nemesis.Kind, node string) nemesis.Fault {
 		return nemesis.Fault{Kind: kind, Targets: []string{node}}

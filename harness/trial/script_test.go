@@ -50,7 +50,8 @@ func TestReach_IsBackground(t *testing.T) {
 			{Name: "c1", Reach: []string{"n1", "n2"}},
 			{Name: "c2", FarNodes: []string{"n1"}, FarDelay: ttls(0.01)},
 		}
-		s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Reaching: []string{"n1", "n3"}}}
+		s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k",
+			Reaching: []string{"n1", "n3"}}}
 	})
 	begun := map[string]int{}
 	for _, e := range only(events, func(e history.Event) bool { return e.Type == history.TypeFault }) {
@@ -73,11 +74,13 @@ func TestStep_PreconditionFailed(t *testing.T) {
 			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}}},
 		"an await": {with(func(s *scenarios.Step) { s.Async = true }),
 			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}, Must: "fail"}},
-		"what is never sent": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "received", Within: ttls(0.1)}},
+		"what is never sent": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "received",
+			Within: ttls(0.1)}},
 		"what was sent only before the operation": {acquire,
 			{Verb: scenarios.VerbWait, Wait: ttls(0.1)}, {Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Key: "k"},
 			{Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "SET", Has: "received", Within: ttls(0.1)}},
-		"what is never answered": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "answered", Within: ttls(0.1)}},
+		"what is never answered": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL",
+			Has: "answered", Within: ttls(0.1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, results := told(t, func(s *scenarios.Scenario) {
@@ -85,7 +88,8 @@ func TestStep_PreconditionFailed(t *testing.T) {
 			})
 			unmet := only(events, func(e history.Event) bool { return e.Reason == history.ReasonPreconditionFailed })
 			require.Len(t, unmet, 1)
-			require.Empty(t, only(events, func(e history.Event) bool { return e.Op == history.OpCheck }), "the run shows nothing more")
+			require.Empty(t, only(events, func(e history.Event) bool { return e.Op == history.OpCheck }),
+				"the run shows nothing more")
 			for _, r := range results {
 				require.NotEqual(t, history.Holds, r.Verdict, r.Property)
 			}
@@ -177,7 +181,8 @@ func TestWrite_OfUnknownFate_IsJudgedByTheStore(t *testing.T) {
 	step := func(verb scenarios.Verb, client string) scenarios.Step {
 		return scenarios.Step{Verb: verb, Targets: []string{client}, Key: "k"}
 	}
-	for name, more := range map[string][]scenarios.Step{"as the last": nil, "overwritten": {step(scenarios.VerbWrite, "c2")}} {
+	for name, more := range map[string][]scenarios.Step{"as the last": nil,
+		"overwritten": {step(scenarios.VerbWrite, "c2")}} {
 		t.Run(name, func(t *testing.T) {
 			_, results := told(t, func(s *scenarios.Scenario) {
 				s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}}

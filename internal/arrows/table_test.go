@@ -41,14 +41,16 @@ var table = []allowed{
 
 	// One run: the locks, their clients, the clusters.
 	{"harness/locks", "harness/history redlock"},
-	{"harness/locks/builtin", "harness/history harness/locks redlock redlock/batch redlock/guard redlock/native redlock/server"},
+	{"harness/locks/builtin", "harness/history harness/locks redlock redlock/batch redlock/guard redlock/native " +
+		"redlock/server"},
 	{"harness/cluster/realtime", "harness/history"},
 	{"harness/cluster/virtual/scheduler", ""},
 	{"harness/overlay", ""},
 	{"harness/interleave", ""},
 	{"harness/interleave/rewrite", "harness/interleave"},
 	{"harness/cluster", "harness/history internal/wording"},
-	{"harness/client", "harness/cluster harness/cluster/realtime harness/cluster/virtual/scheduler harness/history harness/locks" +
+	{"harness/client", "harness/cluster harness/cluster/realtime harness/cluster/virtual/scheduler harness/history " +
+		"harness/locks" +
 		" harness/locks/builtin harness/overlay internal/input redlock"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/script", "harness/history"},
@@ -59,38 +61,45 @@ var table = []allowed{
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
 		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history"},
-	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/cluster/script harness/history"},
+	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/cluster/script " +
+		"harness/history"},
 	{"harness/cluster/realcluster", "harness/client harness/cluster harness/cluster/network harness/cluster/process" +
 		" harness/cluster/realtime harness/cluster/server harness/history"},
-	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process harness/cluster/realcluster" +
+	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process " +
+		"harness/cluster/realcluster" +
 		" harness/cluster/server harness/cluster/shim"},
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network" +
 		" harness/cluster/realtime harness/cluster/shim harness/history internal/input"},
 	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
-	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy harness/cluster/network" +
-		" harness/cluster/process harness/cluster/realcluster harness/cluster/realtime harness/cluster/server harness/history"},
+	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy " +
+		"harness/cluster/network harness/cluster/process harness/cluster/realcluster harness/cluster/realtime " +
+		"harness/cluster/server harness/history"},
 
 	{"harness/external", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
 
 	// What breaks it, what is to happen, and who runs all that.
 	{"nemesis", "harness/cluster harness/history internal/wording"},
-	{"scenarios", "checker harness/cluster harness/history harness/locks internal/input internal/input/yamlfile internal/suggest nemesis redlock"},
+	{"scenarios", "checker harness/cluster harness/history harness/locks internal/input internal/input/yamlfile " +
+		"internal/suggest nemesis redlock"},
 	{"checker/cause", "harness/history scenarios"},
-	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history harness/interleave harness/locks" +
+	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history " +
+		"harness/interleave harness/locks" +
 		" nemesis scenarios"},
-	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process harness/cluster/virtual/bubble" +
+	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process " +
+		"harness/cluster/virtual/bubble" +
 		" harness/history harness/interleave harness/locks harness/locks/builtin harness/overlay harness/trial" +
 		" internal/wording redlock scenarios"},
 
 	// Those who ask for trials, and those who tell what came of them.
 	{"explore",
-		"checker harness/cluster harness/history harness/locks harness/suite nemesis scenarios"},
+		"checker harness/cluster harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input nemesis"},
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/cluster/kinds" +
 		" harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
 	{"reports/terminal", "internal/plain"},
-	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock internal/input" +
+	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock " +
+		"internal/input" +
 		" internal/wording nemesis reports/terminal scenarios"},
 	{"reports/validation", "internal/wording reports reports/terminal validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/suite reports scenarios"},
@@ -106,9 +115,12 @@ var table = []allowed{
 
 	// The programs.
 	{"cmd/lockproof",
-		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy harness/cluster/kinds" +
-			" harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks harness/overlay harness/suite internal/plain internal/suggest redlock" +
-			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy validate/settings"},
+		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy " +
+			"harness/cluster/kinds" +
+			" harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks " +
+			"harness/overlay harness/suite internal/plain internal/suggest redlock" +
+			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy " +
+			"validate/settings"},
 	{"site/engine", "harness/suite site"},
 	{"site/front", "checker harness/history harness/suite internal/wording lab reports scenarios site"},
 	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},

@@ -18,15 +18,18 @@ var banished = map[string]string{
 	"neighbour": "otherTenant", "rouse": "scheduleExecutor", "rehearsal": "a cached effect", "Rehearsals": "Scripts",
 	"natively": "builtinEffects", "workOff": "run", "oneThing": "checkSingleField", "Conduct": "ProtocolChecker",
 	"lastWords": "crashLog", "culprit": "topFrame", "talked": "flush", "LastWord": "LastEventTime",
-	"unbounded": "defaultTimeouts", "Lenient": "AllowBetter", "errUnmet": "errPrecondition", "ReasonUnmet": "ReasonPreconditionFailed",
-	"carriedOut": "executedDelete", "promptness": "promptReplyDivisor", "astray": "clockErrorSpans",
+	"unbounded": "defaultTimeouts", "Lenient": "AllowBetter", "errUnmet": "errPrecondition",
+	"ReasonUnmet": "ReasonPreconditionFailed",
+	"carriedOut":  "executedDelete", "promptness": "promptReplyDivisor", "astray": "clockErrorSpans",
 	"outliveReader": "ignoreBrokenPipe", "complain": "printError", "GravestFirst": "BySeverity",
 	"agenda": "eventLoop", "Agenda": "EventLoop", "comb": "arrivalPeriod", "tooth": "connectionOffset",
 	"actsAfter": "controlDelayAfterPause",
 	"grain":     "timeSteps", "amid": "duringOperation",
 	"rising": "starting", "risen": "started", "bringUp": "start", "tryOut": "verify",
-	"liar": "a cluster without effect", "windUp": "finish", "whileWanted": "runUntil", "lookOutside": "outsidePollInterval",
-	"keptClock": "clockSurvived", "tellable": "rateDifference", "standstill": "pauseControl", "scriptOver": "occupyEndText",
+	"liar": "a cluster without effect", "windUp": "finish", "whileWanted": "runUntil",
+	"lookOutside": "outsidePollInterval",
+	"keptClock":   "clockSurvived", "tellable": "rateDifference", "standstill": "pauseControl",
+	"scriptOver": "occupyEndText",
 }
 
 // Every file of every module is read, whatever system it is for.

@@ -40,20 +40,22 @@ func TestAccessibilityProblemsAreFound(t *testing.T) {
 		`<div aria-hidden="true"><button style="padding:20px">x</button></div>`: "can have the focus",
 		`<ul><p>x</p></ul>`:                  "a list holds what is no item",
 		`<table><tr><td>x</td></tr></table>`: "a table without headers",
-		`<div style="overflow:auto;height:20px"><p style="height:90px">x</p></div>`:                                         "not with the keyboard",
-		`<button style="padding:0;border:0;height:12px">x</button>`:                                                         "smaller than 24 pixels",
-		`<p style="color:#999">x</p>`:                                                                                       "contrast 2.8",
-		`<p style="background:#000;color:#333">x</p>`:                                                                       "contrast 1.6",
-		`<p style="opacity:0.4">x</p>`:                                                                                      "contrast 2.8",
-		`<div style="background:rgba(0,0,0,0.9)"><p style="background:transparent">x</p></div>`:                             "contrast 1.",
-		`<div style="background:#777"><p style="color:light-dark(#888, #999)">under it</p></div>`:                           "contrast 1.2",
-		`<svg role="img" aria-label="x"><rect width="90" height="40" fill="#333"/><text x="9" y="20">under it</text></svg>`: "contrast 1.66",
-		`<svg role="img" aria-label="x"><text x="9" y="20" fill="#999">x</text></svg>`:                                      "contrast 2.8",
+		`<div style="overflow:auto;height:20px"><p style="height:90px">x</p></div>`:               "not with the keyboard",
+		`<button style="padding:0;border:0;height:12px">x</button>`:                               "smaller than 24 pixels",
+		`<p style="color:#999">x</p>`:                                                             "contrast 2.8",
+		`<p style="background:#000;color:#333">x</p>`:                                             "contrast 1.6",
+		`<p style="opacity:0.4">x</p>`:                                                            "contrast 2.8",
+		`<div style="background:rgba(0,0,0,0.9)"><p style="background:transparent">x</p></div>`:   "contrast 1.",
+		`<div style="background:#777"><p style="color:light-dark(#888, #999)">under it</p></div>`: "contrast 1.2",
+		`<svg role="img" aria-label="x"><rect width="90" height="40" fill="#333"/><text x="9" y="20">` +
+			`under it</text></svg>`: "contrast 1.66",
+		`<svg role="img" aria-label="x"><text x="9" y="20" fill="#999">x</text></svg>`: "contrast 2.8",
 		`<svg role="img" aria-label="x"><rect width="90" height="40" fill="#777" fill-opacity="0.5"/><text x="9" y="20" ` +
 			`fill="#777">x</text></svg>`: "contrast 2.3",
 
 		// A halo is what a text stands on; what is drawn after it, or beside it, is not.
-		`<svg role="img" aria-label="x"><rect width="90" height="40" fill="#000"/><text x="9" y="20" paint-order="stroke" stroke="#fff" ` +
+		`<svg role="img" aria-label="x"><rect width="90" height="40" fill="#000"/><text x="9" y="20" paint-order="stroke" ` +
+			`stroke="#fff" ` +
 			`stroke-width="4">x</text><rect x="50" width="9" height="9" fill="#000"/></svg>`: "",
 		// What is closed is not seen.
 		`<p>fine</p><details><summary style="padding:9px">more</summary><p style="color:#fff">closed</p></details>`: "",
@@ -77,10 +79,11 @@ func TestErrorsAndRequestsAreRecorded(t *testing.T) {
 	b := Open(t, page(t, ""))
 	b.RequireNoErrors()
 	for body, want := range map[string]string{
-		`<script>throw new Error("x")</script>`:                                                     "Uncaught",
-		`<script>console.error("x")</script>`:                                                       "call of error",
-		`<script src="http://127.0.0.1:1/x.js"></script>`:                                           "net::ERR",
-		`<meta http-equiv="Content-Security-Policy" content="script-src 'none'"><script>1</script>`: "Content Security Policy",
+		`<script>throw new Error("x")</script>`:           "Uncaught",
+		`<script>console.error("x")</script>`:             "call of error",
+		`<script src="http://127.0.0.1:1/x.js"></script>`: "net::ERR",
+		`<meta http-equiv="Content-Security-Policy" content="script-src 'none'">` +
+			`<script>1</script>`: "Content Security Policy",
 	} {
 		b.URL = page(t, body)
 		b.Visit("")

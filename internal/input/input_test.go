@@ -43,7 +43,8 @@ func TestWhatIsNoRegularFile(t *testing.T) {
 		require.ErrorIs(t, err, ErrIrregular, name)
 		require.EqualError(t, Cause(err), want)
 	}
-	for _, name := range []string{loop, filepath.Join(dir, "missing"), filepath.Join(dir, strings.Repeat("x", 300)), "nul\x00byte"} {
+	for _, name := range []string{loop, filepath.Join(dir, "missing"), filepath.Join(dir, strings.Repeat("x", 300)),
+		"nul\x00byte"} {
 		_, err := Open(name)
 		var in *fs.PathError
 		require.ErrorAs(t, err, &in, name)

@@ -68,7 +68,8 @@ func TestCheck_SkipsOrFails(t *testing.T) {
 		{"redis-server", nil, "", ""},
 		{"", lack, "skipped for want of redis-server: redis-server was not found", ""},
 		{"compiler redis", lack, "skipped for want of redis-server: redis-server was not found", ""},
-		{"compiler redis-server", lack, "", "LOCKPROOF_TESTS_REQUIRE says that there must be redis-server: redis-server was not found"},
+		{"compiler redis-server", lack, "", "LOCKPROOF_TESTS_REQUIRE says that there must be redis-server: redis-server " +
+			"was not found"},
 	} {
 		t.Setenv(RequireVariable, c.required)
 		ended := check(Redis, c.lack)

@@ -123,7 +123,8 @@ func TestAMachineThatLacksEverything(t *testing.T) {
 		environment = append(environment, name+"="+strings.TrimSpace(string(out)))
 	}
 	packages := []string{
-		"example.org/lockproof/harness/cluster/local", "example.org/lockproof/harness/cluster/shim", "example.org/lockproof/harness/cluster/docker",
+		"example.org/lockproof/harness/cluster/local", "example.org/lockproof/harness/cluster/shim",
+		"example.org/lockproof/harness/cluster/docker",
 		"example.org/lockproof/harness/cluster/process", "example.org/lockproof/internal/browser",
 	}
 	said, status := m.runOf(packages, nil, environment...)
@@ -195,7 +196,8 @@ func TestBusyTestsOfPackagesThatWait(t *testing.T) {
 // Packages of both kinds are in one report, and the failure of either is told.
 func TestBothKindsOfPackagesRun(t *testing.T) {
 	m := newMachine(t)
-	packages := []string{"example.org/lockproof/internal/runtests/testdata/small", "example.org/lockproof/harness/cluster/server"}
+	packages := []string{"example.org/lockproof/internal/runtests/testdata/small",
+		"example.org/lockproof/harness/cluster/server"}
 	said, status := m.runOf(packages, nil, "SMALL_FAILS=1")
 	require.Equal(t, 1, status, said)
 	require.Contains(t, said, "\nfailed: example.org/lockproof/internal/runtests/testdata/small\n")

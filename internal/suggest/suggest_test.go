@@ -22,6 +22,7 @@ func TestNames(t *testing.T) {
 		{"", nil},
 		{strings.Repeat("clock-back", 1_000_000), nil},
 	} {
-		require.Equal(t, c.want, Names(c.name, []string{"clock-back", "clock-ahead", "late-get", "late-sit", "n1"}), "%.20s", c.name)
+		require.Equal(t, c.want, Names(c.name, []string{"clock-back", "clock-ahead", "late-get", "late-sit", "n1"}), "%.20s",
+			c.name)
 	}
 }

@@ -103,8 +103,10 @@ func TestASearchBreaksWhatIsWrong(t *testing.T) {
 func TestAnyCorrectRuleIsAccepted(t *testing.T) {
 	l, _, _ := Find("validity")
 	for text, right := range map[string]bool{
-		"ttl - elapsed - drift": true, "ttl - 2*elapsed - drift": true, "ttl/2 - elapsed - drift": true, "ttl - elapsed - 3*drift": true,
-		"ttl": false, "ttl - elapsed/2 - drift": false, "0": false, "elapsed - ttl": false, "ttl - elapsed": false,
+		"ttl - elapsed - drift": true, "ttl - 2*elapsed - drift": true, "ttl/2 - elapsed - drift": true,
+		"ttl - elapsed - 3*drift": true,
+		"ttl":                     false, "ttl - elapsed/2 - drift": false, "0": false, "elapsed - ttl": false,
+		"ttl - elapsed": false,
 	} {
 		o, err := l.Questions[0].Decide(text)
 		require.Equal(t, right, err == nil && len(o.Off) == 0, text)
@@ -124,8 +126,10 @@ func TestExpressionsAreUnderstood(t *testing.T) {
 		require.NoError(t, quorum(right), right)
 	}
 	for text, want := range map[string]string{
-		"": "decide it", "N": "more than a majority", "N/2+": "missing", "N/(N-N)": "divides by zero", "(N": "not closed", "N 2": "not understood",
-		"M/2": "nor one of the names", "1": "With n = 7 it gives 1", "N/2+1//comment and much more of it, so that it becomes too long": "longer",
+		"": "decide it", "N": "more than a majority", "N/2+": "missing", "N/(N-N)": "divides by zero", "(N": "not closed",
+		"N 2": "not understood",
+		"M/2": "nor one of the names", "1": "With n = 7 it gives 1",
+		"N/2+1//comment and much more of it, so that it becomes too long": "longer",
 	} {
 		require.ErrorContains(t, quorum(text), want, text)
 	}

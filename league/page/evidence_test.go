@@ -65,7 +65,8 @@ func TestEvidenceIsOfCrossesThatThereAre(t *testing.T) {
 		for _, f := range l.Findings {
 			there[l.Test+"/"+confirms(f)] = true
 			if f.Short == "" || f.What == "" || f.Place == "" || f.Reply == "" {
-				t.Errorf("%s, %s: a cross says what a user sees, its place in the code, and what its author may reply", l.Test, f.What)
+				t.Errorf("%s, %s: a cross says what a user sees, its place in the code, and what its author may reply", l.Test,
+					f.What)
 			}
 		}
 		if l.Unjudged == "" && l.Belief == "" {

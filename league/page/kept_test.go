@@ -21,7 +21,8 @@ func TestRecall_OnlyOfLocksThatDidNotRun(t *testing.T) {
 	}
 	idle := &entry{Lock: league.Lock{Test: "lock"}}
 	all.recall(idle)
-	if got := idle.cell(columns[0]); got != cells[columns[0].Title] || !idle.ran || idle.Version != "abc" || idle.Cost.Pairs != 7 {
+	if got := idle.cell(columns[0]); got != cells[columns[0].Title] || !idle.ran || idle.Version != "abc" ||
+		idle.Cost.Pairs != 7 {
 		t.Errorf("a lock that did not run: %+v, %+v", got, idle)
 	}
 	if got := idle.cell(columns[1]); got.Mark != nothing {

@@ -35,7 +35,8 @@ var defects = []struct {
 	{"redsync-no-node-timeout", "hung-node", newRedsync444, newRedsync451},
 	{"redislock-resent", "resent-set", newRedislock091, newRedislock094},
 	{"redsync-waits-for-all", "hung-node", newRedsync(goRedis), newRedsync(goRedis, redsync.WithFailFast(true))},
-	{"redsync-set-on-extend", "late-extension", newRedsync(boundGoRedis, redsync.WithSetNXOnExtend()), newRedsync(boundGoRedis)},
+	{"redsync-set-on-extend", "late-extension", newRedsync(boundGoRedis, redsync.WithSetNXOnExtend()),
+		newRedsync(boundGoRedis)},
 	{"redsync-one-token", "late-release", newRedsync(boundGoRedis, redsync.WithTimeoutFactor(0.05)), nil},
 	{"redislock-late-set", "late-set", newRedislock094, nil},
 }

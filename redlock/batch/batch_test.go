@@ -19,8 +19,11 @@ import (
 )
 
 var (
-	decorated = rig.Decorated(func(redlock.Options) []server.Decorator { return []server.Decorator{batch.Pipelines(batch.Wait)} })
-	hurried   = rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Millisecond, 5*time.Millisecond })
+	decorated = rig.Decorated(func(redlock.Options) []server.Decorator {
+		return []server.Decorator{batch.Pipelines(
+			batch.Wait)}
+	})
+	hurried = rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Millisecond, 5*time.Millisecond })
 )
 
 // writes counts how often a command is last in a write to the first server.

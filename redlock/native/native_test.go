@@ -19,7 +19,8 @@ import (
 	lockserver "example.org/lockproof/redlock/server"
 )
 
-var decorated = rig.Decorated(func(redlock.Options) []lockserver.Decorator { return []lockserver.Decorator{native.Commands} })
+var decorated = rig.Decorated(
+	func(redlock.Options) []lockserver.Decorator { return []lockserver.Decorator{native.Commands} })
 
 // speaking makes a server of some product: it tells its version, and knows the commands
 // of it, or refuses them, as an older one or its rights do. What it was asked is
@@ -35,7 +36,8 @@ type speaking struct {
 }
 
 func newSpeaking(m *miniredis.Miniredis, info string, knows ...string) *speaking {
-	s := &speaking{Miniredis: m, info: info, knows: map[string]bool{}, refusal: "ERR unknown command '%s', with args beginning with: ",
+	s := &speaking{Miniredis: m, info: info, knows: map[string]bool{}, refusal: "ERR unknown command '%s', with args " +
+		"beginning with: ",
 		asked: map[string]*atomic.Int32{}}
 	for _, command := range []string{"DELEX", "DELIFEQ", "IFEQ", "EVALSHA"} {
 		s.asked[command] = &atomic.Int32{}
@@ -118,7 +120,8 @@ func TestServersAreAskedInTheirDialect(t *testing.T) {
 		{"Redis 7.0", redis70Info, nil, "", "0 0 0 4"},
 		{"Valkey 8.1, which has only one of the two", valkey81Info, []string{"IFEQ"}, "", "0 0 0 4"},
 		{"another product, that calls itself Redis 8.6", redis86Info, nil, "", "0 0 1 4"},
-		{"a user without the right", valkey91Info, []string{"IFEQ"}, "NOPERM User app has no permissions to run the '%s' command", "0 1 1 3"},
+		{"a user without the right", valkey91Info, []string{"IFEQ"}, "NOPERM User app has no permissions to run the '%s' " +
+			"command", "0 1 1 3"},
 		{"a version that nobody can read", "redis_version:new\r\nrun_id:%d\r\n", nil, "", "0 0 0 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

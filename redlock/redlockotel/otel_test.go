@@ -132,11 +132,13 @@ func TestATenure(t *testing.T) {
 		"operation=acquire,outcome=held: 1", "operation=acquire,outcome=ok: 1", "operation=extend,outcome=ok: 1",
 		"operation=release,outcome=ok: 1", "operation=release,outcome=released: 1",
 	}, measured[redlockotel.Duration])
-	require.Equal(t, []string{"operation=acquire,outcome=held: 1", "operation=acquire,outcome=ok: 1"}, measured[redlockotel.Attempts])
+	require.Equal(t, []string{"operation=acquire,outcome=held: 1", "operation=acquire,outcome=ok: 1"},
+		measured[redlockotel.Attempts])
 	require.Equal(t, []string{"operation=acquire: 1", "operation=extend: 1"}, measured[redlockotel.Validity])
 	for i, s := range o.servers {
 		for _, votes := range []string{"node=%d,operation=acquire,vote=no,server.address=%s: 1",
-			"node=%d,operation=acquire,vote=yes,server.address=%s: 1", "node=%d,operation=extend,vote=yes,server.address=%s: 1"} {
+			"node=%d,operation=acquire,vote=yes,server.address=%s: 1",
+			"node=%d,operation=extend,vote=yes,server.address=%s: 1"} {
 			require.Contains(t, measured[redlockotel.Votes], fmt.Sprintf(votes, i, s.Addr()))
 		}
 	}
@@ -153,7 +155,8 @@ func TestATenure(t *testing.T) {
 		require.Contains(t, s.Attributes, attribute.Float64("redlock.ttl", 60))
 		require.Equal(t, codes.Unset, s.Status.Code, "held and released are no errors")
 	}
-	require.Equal(t, []string{"redlock.acquire", "redlock.extend", "redlock.acquire", "redlock.release", "redlock.release", "work"}, names)
+	require.Equal(t, []string{"redlock.acquire", "redlock.extend", "redlock.acquire", "redlock.release", "redlock.release",
+		"work"}, names)
 	require.Contains(t, spans[0].Attributes, attribute.String("redlock.outcome", "ok"))
 	require.Contains(t, spans[0].Attributes, attribute.Int("redlock.attempts", 1))
 	require.Contains(t, spans[2].Attributes, attribute.String("redlock.outcome", "held"))

@@ -17,7 +17,8 @@ import (
 func toPicture(b *browser.Tab) {
 	b.Text(`document.querySelector(".timeline").scrollIntoView()`)
 	b.Eventually("false", `document.querySelector(".tools").hidden`)
-	b.Eventually("true", `document.querySelector(".chart").getAttribute("width") === document.querySelector(".plot").clientWidth + ""`)
+	b.Eventually("true", `document.querySelector(".chart").getAttribute("width") === `+
+		`document.querySelector(".plot").clientWidth + ""`)
 }
 
 // visitSmall opens a page where it belongs, beside the pictures of its histories.
@@ -44,7 +45,8 @@ func TestBrowserStepsThroughTheStory(t *testing.T) {
 	b.Press(kb.ArrowLeft)
 	require.Contains(t, b.Text(readout), "Turn 1, ")
 	b.Press(kb.End, kb.ArrowRight)
-	last := b.Text(`[...document.querySelectorAll(".mark")].filter((m) => m.closest(".timeline") === document.querySelector(".timeline")).length`)
+	last := b.Text(`[...document.querySelectorAll(".mark")].filter((m) => m.closest(".timeline") === ` +
+		`document.querySelector(".timeline")).length`)
 	require.Contains(t, b.Text(readout), "Turn "+last+", ")
 	b.RequireNoErrors()
 }
@@ -122,7 +124,8 @@ func TestBrowserWithoutJavaScript(t *testing.T) {
 	b := visitSmall(t)
 	b.Scripts(false)
 	b.Visit("")
-	require.Equal(t, "0", b.Text(`[...document.querySelectorAll("button, .filter, .keys")].filter((e) => e.offsetParent).length`))
+	require.Equal(t, "0", b.Text(`[...document.querySelectorAll("button, .filter, .keys")].filter((e) => `+
+		`e.offsetParent).length`))
 	require.Contains(t, b.Text(`document.querySelector(".story").innerText`), "Point of no return")
 	require.Equal(t, "960", b.Text(`document.querySelector(".chart").getBoundingClientRect().width`))
 	b.RequireNoErrors()
@@ -158,7 +161,8 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 // On paper nothing can be opened: what is closed is printed.
 func TestBrowserPrintsWhatIsClosed(t *testing.T) {
 	b := visitSmall(t)
-	const drawn = `[...document.querySelectorAll("details > :not(summary, .keys)")].filter((e) => !e.closest("[hidden]")).every((e) => e.checkVisibility())`
+	const drawn = `[...document.querySelectorAll("details > :not(summary, .keys)")].filter((e) => ` +
+		`!e.closest("[hidden]")).every((e) => e.checkVisibility())`
 	require.Equal(t, "false", b.Text(drawn))
 	b.Media(map[string]string{"type": "print"})
 	b.Eventually("true", drawn)

@@ -44,11 +44,13 @@ func (w words) overlapping() []history.Event {
 	granted := history.Event{Op: history.OpAcquire, ID: 1, Validity: 900 * ms, Token: w.word("token")}
 	other := granted
 	other.Token = "another"
-	taken := history.Command{Serial: 1, Name: w.word("command"), Key: key, Token: w.word("token"), Effect: history.EffectSet,
+	taken := history.Command{Serial: 1, Name: w.word("command"), Key: key, Token: w.word("token"),
+		Effect: history.EffectSet,
 		Expiry: 1000 * ms, Reply: w.word("reply"), Done: true}
 	return []history.Event{
-		{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version, Scenario: w.word("scenario"),
-			Clients: []string{client, "c2"}, Nodes: []string{node, "n2"}, TTL: 1000 * ms,
+		{Process: "harness", Type: history.TypeHeader, Header: &history.Header{Version: history.Version,
+			Scenario: w.word("scenario"),
+			Clients:  []string{client, "c2"}, Nodes: []string{node, "n2"}, TTL: 1000 * ms,
 			Expect: map[string]string{checker.MutualExclusion: history.Violated}}},
 		{Process: "nemesis", Type: history.TypeFault,
 			Fault: &history.Fault{ID: 9, Kind: "cut", Class: history.LinkCut, Phase: history.PhaseBegin,
@@ -84,15 +86,19 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 		Scenario: w.word("scenario"), Variant: w.word("variant"), Cluster: w.word("cluster"), Lock: w.word("lock"), Seed: 7,
 		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
 		History: "trials/it/000/history.jsonl",
-		Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated, Violations: []checker.Violation{{
-			PointOfNoReturn: new(12 * ms),
-			Key:             w.word("key"), From: 30 * ms, Until: 910 * ms, Processes: []string{w.word("client"), "c2"}, What: w.word("what"),
-			Facts: []checker.Fact{{Time: 12 * ms, Process: w.word("fault target"), Event: 5, What: w.word("broke") + w.word("why")}},
-			Leases: []checker.Lease{
-				{Client: w.word("client"), ID: 1, Key: w.word("key"), Asked: 5 * ms, From: 10 * ms, Until: 910 * ms, Ended: "deadline"},
-				{Client: "c2", ID: 1, Key: w.word("key"), Asked: 20 * ms, From: 30 * ms, Until: 930 * ms, Ended: "deadline"},
-			},
-		}}}},
+		Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Violated,
+			Violations: []checker.Violation{{
+				PointOfNoReturn: new(12 * ms),
+				Key:             w.word("key"), From: 30 * ms, Until: 910 * ms, Processes: []string{w.word("client"), "c2"},
+				What: w.word("what"),
+				Facts: []checker.Fact{{Time: 12 * ms, Process: w.word("fault target"), Event: 5, What: w.word("broke") +
+					w.word("why")}},
+				Leases: []checker.Lease{
+					{Client: w.word("client"), ID: 1, Key: w.word("key"), Asked: 5 * ms, From: 10 * ms, Until: 910 * ms,
+						Ended: "deadline"},
+					{Client: "c2", ID: 1, Key: w.word("key"), Asked: 20 * ms, From: 30 * ms, Until: 930 * ms, Ended: "deadline"},
+				},
+			}}}},
 	}
 	unreadable := violated
 	unreadable.Variant, unreadable.History = "no file", w.word("file")
@@ -102,7 +108,8 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 			Expect: map[string]string{w.word("property"): history.Holds}},
 		{Scenario: w.word("skipped scenario"), Skipped: w.word("skipped")},
 		{Scenario: "broken", Failure: w.word("failure")},
-		{Scenario: "fine", Expect: map[string]string{checker.MutualExclusion: history.Holds}, History: "trials/fine/000/history.jsonl",
+		{Scenario: "fine", Expect: map[string]string{checker.MutualExclusion: history.Holds},
+			History: "trials/fine/000/history.jsonl",
 			Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: history.Holds}}},
 	}, reports.Run{Version: w.word("version"), Go: w.word("go"), Started: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
 		Elapsed: 40 * time.Millisecond, Options: suite.Options{Out: out, Cluster: "virtual", Trials: 1, Seed: 7,
@@ -143,7 +150,8 @@ func crowded(t testing.TB, events int) *reports.Report {
 		if len(all) > events/2 && len(all) <= events/2+10 {
 			length = 60 * ms
 		}
-		all = append(all, history.Event{Time: at, Process: client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: id, Key: "k1"})
+		all = append(all, history.Event{Time: at, Process: client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: id,
+			Key: "k1"})
 		for i, node := range h.Nodes {
 			c := history.Command{Serial: int64(id), Name: "SET", Key: "k1", Token: fmt.Sprint("t", id), Expiry: length,
 				Effect: history.EffectSet, Reply: "OK", Done: true}

@@ -48,7 +48,8 @@ func TestCellsOfTheTableOfLocksNameTheirColumns(t *testing.T) {
 func TestEachCrossLeadsToAPicture(t *testing.T) {
 	all, err := LocksIn(os.DirFS("../.."))
 	require.NoError(t, err)
-	links := regexp.MustCompile(`<a href="([\w-]+\.html)">(\(?✗\)?|story)</a>`).FindAllStringSubmatch(string(all["locks/index.html"]), -1)
+	links := regexp.MustCompile(`<a href="([\w-]+\.html)">(\(?✗\)?|story)</a>`).FindAllStringSubmatch(
+		string(all["locks/index.html"]), -1)
 	require.Greater(t, len(links), 80)
 	var without []string
 	for _, link := range links {

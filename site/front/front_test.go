@@ -67,5 +67,6 @@ func TestTheScoreIsThatOfARun(t *testing.T) {
 	require.Greater(t, score.Holds, score.Bugs)
 	page, err := Page([]Tab{{Plays: []Play{{Beats: []Beat{{}}}}}}, score)
 	require.NoError(t, err)
-	require.Contains(t, string(page.Body), fmt.Sprintf("redsync broke in %d of %d", score.Bugs, score.Bugs+score.Limits+score.Holds+score.Other))
+	require.Contains(t, string(page.Body), fmt.Sprintf("redsync broke in %d of %d", score.Bugs, score.Bugs+score.Limits+
+		score.Holds+score.Other))
 }

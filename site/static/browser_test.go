@@ -77,7 +77,8 @@ func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
 			tabTo(t, b, "Show all")
 			b.Press(kb.Enter)
 			require.Equal(t, "violated", b.Text(verdict))
-			require.Equal(t, "The verdict", b.Text(`document.activeElement.getAttribute("aria-label")`), "the focus goes to what came of it")
+			require.Equal(t, "The verdict", b.Text(`document.activeElement.getAttribute("aria-label")`),
+				"the focus goes to what came of it")
 			require.Equal(t, "You saw it coming.", b.Text(`document.querySelector(".remark").textContent.trim()`))
 			b.Text(`document.getElementById("restart-delay").focus()`)
 			var up []string
@@ -110,7 +111,8 @@ func TestBrowserFollowsALink(t *testing.T) {
 	b.Eventually("redsync 7", `document.getElementById("lock").value + " " + document.getElementById("seed").value`)
 	b.Do(chromedp.Click(chromedp.CSS(`[value=unsure]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("violated", verdict)
-	require.Equal(t, "late-release.html?lock=redsync&seed=7", b.Text(`document.querySelector(".link-to a").getAttribute("href")`))
+	require.Equal(t, "late-release.html?lock=redsync&seed=7", b.Text(`document.querySelector(".link-to `+
+		`a").getAttribute("href")`))
 	require.Contains(t, b.Text(`document.querySelector("#outcome .links").innerText`), "3. Redlock, rule by rule")
 	b.RequireNoErrors()
 }
@@ -124,7 +126,8 @@ func TestBrowserExaminesALock(t *testing.T) {
 	}
 	decide("N/2")
 	b.Eventually("It breaks", `document.querySelector("#outcome h2").textContent`)
-	b.Eventually("It breaks", `document.activeElement.textContent`) // what came of it has the focus, and is not read out whole
+	// what came of it has the focus, and is not read out whole
+	b.Eventually("It breaks", `document.activeElement.textContent`)
 	require.Equal(t, "0", b.Text(`document.querySelectorAll("#outcome[aria-live]").length`))
 	require.Contains(t, b.Text(`document.querySelector("#outcome").textContent`), "half-is-not-majority")
 	b.RequireAccessible()
@@ -153,7 +156,8 @@ func TestBrowserKeepsWhatWasPassed(t *testing.T) {
 			require.Equal(t, "ttl - 2*elapsed - drift", b.Text(`document.getElementById("validity").value`))
 			require.Equal(t, "monotonic", b.Text(`document.querySelector("[name=clock]:checked").value`))
 			b.Visit("exercises/index.html")
-			require.Equal(t, "true", b.Text(`document.querySelector("[data-level=validity]").textContent.endsWith("✓ passed")`))
+			require.Equal(t, "true",
+				b.Text(`document.querySelector("[data-level=validity]").textContent.endsWith("✓ passed")`))
 			b.RequireNoErrors()
 		})
 	}
@@ -178,7 +182,8 @@ func TestBrowserPlaysTheFirstPage(t *testing.T) {
 	b.Eventually("21", `document.querySelectorAll("#strip span").length`)
 	require.Equal(t, "10", b.Text(`document.querySelectorAll("#strip .lost").length`))
 	b.RequireAccessible()
-	b.Text(`(() => { const q = document.getElementById("quantity"); q.value = 5; q.dispatchEvent(new Event("input")); })()`)
+	b.Text(
+		`(() => { const q = document.getElementById("quantity"); q.value = 5; q.dispatchEvent(new Event("input")); })()`)
 	require.Contains(t, b.Text(said), "✓ It survives.")
 	b.Visit("index.html#restart=0.7")
 	b.Text(`location.reload()`)

@@ -140,7 +140,8 @@ func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
 		require.NoError(t, err)
 		compared++
 		if string(file) != answers[i].Text {
-			assert.Fail(t, "the engine's history differs from the program's", "%s: %s", j.Name(), difference(string(file), answers[i].Text))
+			assert.Fail(t, "the engine's history differs from the program's", "%s: %s", j.Name(),
+				difference(string(file), answers[i].Text))
 		}
 	}
 	require.Greater(t, compared, 90)
@@ -181,7 +182,8 @@ func TestTheEngineMakesThePages(t *testing.T) {
 	for i, got := range askNode(t, s.engine, requests) {
 		form, err := url.ParseQuery(requests[i].Form)
 		require.NoError(t, err)
-		want := native.Answer(context.Background(), site.Request{Path: requests[i].Path, Form: form, Posted: requests[i].Posted})
+		want := native.Answer(context.Background(), site.Request{Path: requests[i].Path, Form: form,
+			Posted: requests[i].Posted})
 		require.Equal(t, want.Status, got.Status, requests[i].Path)
 		require.True(t, string(want.Body) == got.Text, "%s: %s", requests[i].Path, difference(string(want.Body), got.Text))
 	}
@@ -201,7 +203,8 @@ func TestNoLinkLeadsNowhere(t *testing.T) {
 		pages++
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for _, shared := range []string{`<title>`, `<meta name="description" content="`, `<meta property="og:image" content="`} {
+		for _, shared := range []string{`<title>`, `<meta name="description" content="`,
+			`<meta property="og:image" content="`} {
 			require.Contains(t, string(text), shared, "a link to %s is shared", file)
 		}
 		for _, m := range leads.FindAllStringSubmatch(string(text), -1) {

@@ -76,8 +76,9 @@ func TestKind(t *testing.T) { kind(0) }
 // as changing nothing is not told of.
 func TestMutants_Outcomes(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module sample\n\ngo 1.26\n", "sample.go": sample, "sample_test.go": itsTests,
-		"known.md": "| `sample/sample.go` | `a > b` | `a >= b` | of two equals either is the larger |\n"} {
+	for name, text := range map[string]string{"go.mod": "module sample\n\ngo 1.26\n", "sample.go": sample,
+		"sample_test.go": itsTests,
+		"known.md":       "| `sample/sample.go` | `a > b` | `a >= b` | of two equals either is the larger |\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	t.Chdir(folder)

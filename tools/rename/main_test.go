@@ -12,25 +12,31 @@ import (
 var renamed = map[string][2]string{
 	"go.mod": {"module git.invalid/lockproof\n\ngo 1.26.0\n", "module example.org/x/lockproof\n\ngo 1.26.0\n"},
 	"tools/go.mod": {
-		"module git.invalid/lockproof/tools\n\nrequire git.invalid/lockproof v0.0.0\n\nreplace git.invalid/lockproof => ../\nreplace git.invalid/lockproof/bench => ../bench\n",
+		"module git.invalid/lockproof/tools\n\nrequire git.invalid/lockproof v0.0.0\n\nreplace git.invalid/lockproof => " +
+			"../\nreplace git.invalid/lockproof/bench => ../bench\n",
 		"module example.org/x/lockproof/tools\n\nrequire example.org/x/lockproof v0.0.0\n\n" +
 			"replace example.org/x/lockproof => ../\nreplace example.org/x/lockproof/bench => ../bench\n",
 	},
 	"redlock/a.go": {
-		"package redlock\n\nimport _ \"git.invalid/lockproof/harness/locks\"\n\nvar a, b = \"lockproof\", \"out/lockproof/harness\"\n",
-		"package redlock\n\nimport _ \"example.org/x/lockproof/harness/locks\"\n\nvar a, b = \"lockproof\", \"out/lockproof/harness\"\n",
+		"package redlock\n\nimport _ \"git.invalid/lockproof/harness/locks\"\n\nvar a, b = \"lockproof\", " +
+			"\"out/lockproof/harness\"\n",
+		"package redlock\n\nimport _ \"example.org/x/lockproof/harness/locks\"\n\nvar a, b = \"lockproof\", " +
+			"\"out/lockproof/harness\"\n",
 	},
 	"harness/locks/b.go": {"// lockproof run\npackage locks\n", "// lockproof run\npackage locks\n"},
 	"README.md": {
-		"`lockproof run` imports git.invalid/lockproof/redlock; `lockproof/TestLock/summary.txt`, testdata/lockproof/ and /etc/lockproof/harness\n" +
+		"`lockproof run` imports git.invalid/lockproof/redlock; `lockproof/TestLock/summary.txt`, testdata/lockproof/ and " +
+			"/etc/lockproof/harness\n" +
 			"go mod edit -require git.invalid/lockproof@v0.0.0 -replace git.invalid/lockproof=../lockproof\n",
-		"`lockproof run` imports example.org/x/lockproof/redlock; `lockproof/TestLock/summary.txt`, testdata/lockproof/ and /etc/lockproof/harness\n" +
+		"`lockproof run` imports example.org/x/lockproof/redlock; `lockproof/TestLock/summary.txt`, testdata/lockproof/ " +
+			"and /etc/lockproof/harness\n" +
 			"go mod edit -require example.org/x/lockproof@v0.0.0 -replace example.org/x/lockproof=../lockproof\n",
 	},
-	"tools/dist/c.go": {"package main\n\nvar p = \"git.invalid/lockproof/cmd/lockproof\"\n", "package main\n\nvar p = \"example.org/x/lockproof/cmd/lockproof\"\n"},
-	"cmd/d.go":        {"package main\n", "package main\n"},
-	"ci.yml":          {"uses: your-org/lockproof@v1\n", "uses: your-org/lockproof@v1\n"}, // it is on no GitHub
-	"bin/text.md":     {"git.invalid/lockproof/redlock\n", "git.invalid/lockproof/redlock\n"},
+	"tools/dist/c.go": {"package main\n\nvar p = \"git.invalid/lockproof/cmd/lockproof\"\n",
+		"package main\n\nvar p = \"example.org/x/lockproof/cmd/lockproof\"\n"},
+	"cmd/d.go":    {"package main\n", "package main\n"},
+	"ci.yml":      {"uses: your-org/lockproof@v1\n", "uses: your-org/lockproof@v1\n"}, // it is on no GitHub
+	"bin/text.md": {"git.invalid/lockproof/redlock\n", "git.invalid/lockproof/redlock\n"},
 }
 
 func TestRename_OnlyWhatIsTheModulesPath(t *testing.T) {

@@ -47,7 +47,8 @@ func TestManyDirectives(t *testing.T) {
 // What is no directive may be a secret of another file.
 func TestTheTextOfOtherFilesIsNotTold(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "shadow", "root:$y$j9T$kyWmN8C4$1Zp:19000:0:99999:7:::\n-----BEGIN PRIVATE KEY-----\n"+strings.Repeat("Ab9", 30)+"\n")
+	write(t, dir, "shadow", "root:$y$j9T$kyWmN8C4$1Zp:19000:0:99999:7:::\n-----BEGIN PRIVATE KEY-----\n"+
+		strings.Repeat("Ab9", 30)+"\n")
 	_, err := ReadRedis(write(t, dir, "redis.conf", "include shadow\n"), nil)
 	for line := 1; line <= 3; line++ {
 		require.ErrorContains(t, err, fmt.Sprintf("shadow:%d:1: this line is no directive", line))

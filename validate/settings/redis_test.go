@@ -97,7 +97,8 @@ func TestSavePoints(t *testing.T) {
 
 func TestProblemsOfRedis(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"appendfsync sometimes", "x.conf:1:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
+		{"appendfsync sometimes",
+			"x.conf:1:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
 		{"\n\nappendonly", "x.conf:3:1: appendonly takes one value, and has 0; give one"},
 		{"save 60", `x.conf:1:1: "60" is not a list of rules; give pairs`},
 		{"save x 1", "is not a list of rules"},
@@ -110,7 +111,8 @@ func TestProblemsOfRedis(t *testing.T) {
 		{`requirepass "open`, "x.conf:1:1: the quotes are not balanced; close each quote"},
 		{`requirepass "a"b`, "the quotes are not balanced"},
 		{"a\x00b", "x.conf:1:1: there is a zero byte"},
-		{"appenddirname ../elsewhere", "x.conf:1:1: appenddirname ../elsewhere: Redis takes a name here, and no path; name the folder by dir"},
+		{"appenddirname ../elsewhere", "x.conf:1:1: appenddirname ../elsewhere: Redis takes a name here, and no path; name " +
+			"the folder by dir"},
 		{"dbfilename /dev/shm/d.rdb", "Redis takes a name here"},
 		{"appendonly maybe\nappendfsync never", "x.conf:2:1: appendfsync never"},
 	}
@@ -143,7 +145,8 @@ func TestIncludesMayNotGoRound(t *testing.T) {
 
 func TestWhatCannotBeJudgedIsSaid(t *testing.T) {
 	r, err := ParseRedis("x", strings.Join([]string{
-		"maxmemory-shards 4", "replicaof 10.0.0.1 6379", "loadmodule /opt/m.so", "dir /dev/shm/redis", "aof-load-truncated no",
+		"maxmemory-shards 4", "replicaof 10.0.0.1 6379", "loadmodule /opt/m.so", "dir /dev/shm/redis",
+		"aof-load-truncated no",
 		"shutdown-on-sigterm nosave", "tcp-backlog 511", "cluster-enabled no", "replica-read-only yes",
 	}, "\n"))
 	require.NoError(t, err)

@@ -12,7 +12,8 @@ import (
 // Sizes are Redis's (memtoull in util.c): k is a thousand, kb 1024.
 func TestSizes(t *testing.T) {
 	for text, want := range map[string]int64{
-		"0": 0, "7": 7, "7b": 7, "7k": 7000, "7kb": 7 << 10, "7m": 7e6, "7mb": 7 << 20, "7g": 7e9, "7gb": 7 << 30, "7GB": 7 << 30, "7Kb": 7 << 10,
+		"0": 0, "7": 7, "7b": 7, "7k": 7000, "7kb": 7 << 10, "7m": 7e6, "7mb": 7 << 20, "7g": 7e9, "7gb": 7 << 30,
+		"7GB": 7 << 30, "7Kb": 7 << 10,
 		"4294967296gb": 1 << 62,
 	} {
 		r, err := ParseRedis("x", "maxmemory "+text)
@@ -58,7 +59,8 @@ func TestWhenKeysAreEvicted(t *testing.T) {
 		r, err := ParseRedis("x", text)
 		require.NoError(t, err)
 		require.Equal(t, evicts, r.Evicts(), text)
-		require.Equal(t, strings.Contains(text, "maxmemory 1"), strings.Contains(strings.Join(r.Lines(), "\n"), "maxmemory 1"), text)
+		require.Equal(t, strings.Contains(text, "maxmemory 1"), strings.Contains(strings.Join(r.Lines(), "\n"),
+			"maxmemory 1"), text)
 		require.NotContains(t, r.Lines(), "maxmemory 0")
 	}
 }

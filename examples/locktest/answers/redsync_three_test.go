@@ -40,5 +40,6 @@ func redsyncOnThree(env locktest.Env) (locktest.Lock, error) {
 }
 
 func TestRedsyncOnThree(t *testing.T) {
-	answer(t, redsyncOnThree, []string{"minority-down", "hung-node", "lost-reply", "take-retried", "cancelled-acquire"}, locktest.Nodes(3))
+	answer(t, redsyncOnThree, []string{"minority-down", "hung-node", "lost-reply", "take-retried", "cancelled-acquire"},
+		locktest.Nodes(3))
 }

@@ -11,7 +11,8 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-const compareAndExtend = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 0`
+const compareAndExtend = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ` +
+	`ARGV[2]) end return 0`
 
 // watched is a lease that a goroutine prolongs; its context ends before its key can have expired.
 type watched struct {

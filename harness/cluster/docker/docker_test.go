@@ -29,7 +29,8 @@ func TestAClientLocks(t *testing.T) {
 	var seen clustertest.Events
 	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.Record })
 	ended := make(chan client.Message, 1)
-	w, err := c.Spawn(t.Context(), client.Setup{Name: "c1", Lock: locks.Reference, Options: locks.Options{TTL: 5 * time.Second}.WithDefaults()},
+	w, err := c.Spawn(t.Context(), client.Setup{Name: "c1", Lock: locks.Reference,
+		Options: locks.Options{TTL: 5 * time.Second}.WithDefaults()},
 		func(m client.Message) {
 			if m.Done != 0 || m.Error != "" {
 				ended <- m

@@ -32,7 +32,8 @@ func engineWith(t *testing.T, images, registry string) *engine {
 		w.Write([]byte(`{"message":"nobody has it"}`))
 	}))
 	t.Cleanup(server.Close)
-	c, err := client.NewClientWithOpts(client.WithHost("tcp://"+server.Listener.Addr().String()), client.WithVersion(oldestAPI))
+	c, err := client.NewClientWithOpts(client.WithHost("tcp://"+server.Listener.Addr().String()),
+		client.WithVersion(oldestAPI))
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return &engine{Client: c}
@@ -99,7 +100,8 @@ func TestAnImageOfTheUsers(t *testing.T) {
 	for image, want := range map[string]string{
 		"localhost:1/none": "the image localhost:1/none is not there and cannot be pulled",
 		empty:              "exec: \"/bin/sh\": stat /bin/sh: no such file or directory",
-		base:               "the image " + base + " cannot be used: it has neither redis-server nor valkey-server in PATH; it must be",
+		base: "the image " + base + " cannot be used: it has neither redis-server nor valkey-server in PATH; " +
+			"it must be",
 	} {
 		_, err := Open(t.Context(), cluster.Choice{Image: image}, shared.program, io.Discard)
 		var lack *cluster.Unsupported

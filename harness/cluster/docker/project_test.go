@@ -46,7 +46,8 @@ func TestCleanRemovesWhatComposeBuilt(t *testing.T) {
 	projects := open(t)
 	const name = "lockproof:test-by-hand"
 	buildByHand(t, projects, name)
-	user, err := projects.engine.ContainerCreate(t.Context(), &container.Config{Image: name, Cmd: []string{"true"}}, nil, nil, nil, "")
+	user, err := projects.engine.ContainerCreate(t.Context(), &container.Config{Image: name, Cmd: []string{"true"}}, nil,
+		nil, nil, "")
 	require.NoError(t, err)
 
 	said, err := projects.engine.removeImages(t.Context())
@@ -72,7 +73,8 @@ func buildByHand(t *testing.T, projects *Projects, name string) {
 	base, err := projects.engine.base(t.Context(), Servers[0].Release, projects.record.Owner(), os.Stderr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = exec.Command("docker", "rmi", name).Run() })
-	command := append(projects.engine.compose, "-f", filepath.Join(projects.folder, "compose", "docker-compose.yml"), "build", "n1")
+	command := append(projects.engine.compose, "-f", filepath.Join(projects.folder, "compose", "docker-compose.yml"),
+		"build", "n1")
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "LOCKPROOF_IMAGE="+name, "LOCKPROOF_BASE="+base, "LOCKPROOF_CONTEXT="+projects.folder)
 	out, err := cmd.CombinedOutput()

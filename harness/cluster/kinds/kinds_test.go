@@ -14,7 +14,8 @@ func TestAnAbilityIsLookedForInOtherKinds(t *testing.T) {
 	kind, err := Find(cluster.Virtual)
 	require.NoError(t, err)
 	require.NoError(t, kind.Can(cluster.AbilityPowerLoss))
-	require.EqualError(t, kind.Can(cluster.AbilityDisk), "needs a disk that can stall, fail and be full, which the virtual "+
+	require.EqualError(t, kind.Can(cluster.AbilityDisk), "needs a disk that can stall, fail and be full, which the "+
+		"virtual "+
 		"cluster does not have: local and docker do")
 	flying := cluster.NewAbility[interface {
 		cluster.Node

@@ -37,15 +37,18 @@ func TestWhatACommandMeans(t *testing.T) {
 		want    command
 	}{
 		{"SET k1 a", command{Name: "SET", Key: "k1", Token: "a", Effect: history.EffectSet}},
-		{"set k1 a nx px 1000", command{Name: "SET", Key: "k1", Token: "a", Expiry: second, Effect: history.EffectSet, nx: true}},
+		{"set k1 a nx px 1000", command{Name: "SET", Key: "k1", Token: "a", Expiry: second, Effect: history.EffectSet,
+			nx: true}},
 		{"SET k1 a EX 2 NX GET", command{Name: "SET", Key: "k1", Token: "a", Expiry: 2 * second,
 			Effect: history.EffectSet, nx: true, get: true}},
 		{"SET k1 a PX", command{Name: "SET", Key: "k1", Token: "a", Effect: history.EffectSet}},
 		{"SET", command{Name: "SET"}},
 		{"SETNX k1 a", command{Name: "SETNX", Key: "k1", Token: "a", Effect: history.EffectSet, nx: true}},
-		{"PEXPIRE k1 1500", command{Name: "PEXPIRE", Key: "k1", Expiry: 1500 * time.Millisecond, Effect: history.EffectExtend}},
+		{"PEXPIRE k1 1500", command{Name: "PEXPIRE", Key: "k1", Expiry: 1500 * time.Millisecond,
+			Effect: history.EffectExtend}},
 		{"EXPIRE k1 2", command{Name: "EXPIRE", Key: "k1", Expiry: 2 * second, Effect: history.EffectExtend}},
-		{"SET k1 a NX PXAT 5000", command{Name: "SET", Key: "k1", Token: "a", ends: 5000, Effect: history.EffectSet, nx: true}},
+		{"SET k1 a NX PXAT 5000", command{Name: "SET", Key: "k1", Token: "a", ends: 5000, Effect: history.EffectSet,
+			nx: true}},
 		{"SET k1 a NX EXAT 5", command{Name: "SET", Key: "k1", Token: "a", ends: 5000, Effect: history.EffectSet, nx: true}},
 		{"SET k1 PX NX PX 5", command{Name: "SET", Key: "k1", Token: "PX", Expiry: 5 * time.Millisecond,
 			Effect: history.EffectSet, nx: true}},
@@ -53,7 +56,8 @@ func TestWhatACommandMeans(t *testing.T) {
 			Effect: history.EffectSet, own: true}},
 		{"PEXPIREAT k1 5000", command{Name: "PEXPIREAT", Key: "k1", ends: 5000, Effect: history.EffectExtend}},
 		{"EXPIREAT k1 5", command{Name: "EXPIREAT", Key: "k1", ends: 5000, Effect: history.EffectExtend}},
-		{"PSETEX k1 70 a", command{Name: "PSETEX", Key: "k1", Token: "a", Expiry: 70 * time.Millisecond, Effect: history.EffectSet}},
+		{"PSETEX k1 70 a", command{Name: "PSETEX", Key: "k1", Token: "a", Expiry: 70 * time.Millisecond,
+			Effect: history.EffectSet}},
 		{"SETEX k1 7 a", command{Name: "SETEX", Key: "k1", Token: "a", Expiry: 7 * second, Effect: history.EffectSet}},
 		{"GETSET k1 a", command{Name: "GETSET", Key: "k1", Token: "a", Effect: history.EffectSet}},
 		{"GETEX k1 PX 5", command{Name: "GETEX", Key: "k1", Effect: history.EffectExtend, Expiry: 5 * time.Millisecond}},
@@ -108,7 +112,8 @@ func TestWhatAScriptMeans(t *testing.T) {
 	require.Empty(t, eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a").Effect, "one that nobody has seen")
 	eval("SCRIPT", "load", set)
 	c = eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a")
-	require.Equal(t, []any{history.EffectSet, "k1", "a", 900 * time.Millisecond}, []any{c.Effect, c.Key, c.Token, c.Expiry})
+	require.Equal(t, []any{history.EffectSet, "k1", "a", 900 * time.Millisecond}, []any{c.Effect, c.Key, c.Token,
+		c.Expiry})
 
 	c = eval("EVAL", `if redis.call("get", KEYS[1]) == ARGV[1] then return 1 end return 0`, "1", "k1", "a")
 	require.Empty(t, c.Effect, "its answer is no token, as that to GET is")
@@ -116,12 +121,15 @@ func TestWhatAScriptMeans(t *testing.T) {
 	c = eval("EVAL", "while true do redis.call('del', KEYS[1]) end", "1", "k1")
 	require.Empty(t, c.Effect, "it cannot be rehearsed")
 	require.True(t, c.unknown)
-	require.Empty(t, eval("EVAL", `return redis.call('SET',KEYS[1],ARGV[1])`, "1", "fence:k1", "7").Effect, "a fencing counter is no lock")
+	require.Empty(t, eval("EVAL", `return redis.call('SET',KEYS[1],ARGV[1])`, "1", "fence:k1", "7").Effect,
+		"a fencing counter is no lock")
 	require.False(t, eval("EVAL", "return 1", "0").unknown)
 	const take = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 900) "
 	for script, extends := range map[string]bool{
-		take + "or redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0":                                         false,
-		take + "or redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], 900) then return 1 end return 0": true,
+		take +
+			"or redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0": false,
+		take +
+			"or redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], 900) then return 1 end return 0": true,
 	} {
 		require.Equal(t, extends, eval("EVAL", script, "1", "k1", "a").event(1, time.Time{}).Extends, script)
 	}
@@ -136,7 +144,8 @@ func TestWhatAScriptMeans(t *testing.T) {
 		require.Empty(t, c.Effect, alters)
 		require.True(t, c.unknown, "whose the key is afterwards is not known")
 	}
-	c = eval("EVAL", `redis.call('set', KEYS[1], ARGV[1]) return redis.call('incr', KEYS[3])`, "3", "k1", "fence:k1", "k2", "a")
+	c = eval("EVAL", `redis.call('set', KEYS[1], ARGV[1]) return redis.call('incr', KEYS[3])`, "3", "k1", "fence:k1", "k2",
+		"a")
 	require.Equal(t, []any{history.EffectSet, "k1", []string{"k2"}}, []any{c.Effect, c.Key, c.others})
 	require.Empty(t, eval("EVAL", "return 1", "3", "k1").Effect, "a request that the server refuses")
 }
@@ -264,7 +273,8 @@ func TestWhatACommandToTheStoreMeans(t *testing.T) {
 		{"EVAL text 2 value:k1 fence:k1 7", command{Name: "EVAL", Key: "value:k1", Effect: history.EffectRead, fence: 7}},
 		{"EVALSHA digest 2 value:k1 fence:k1 7 v1", command{Name: "EVALSHA", Key: "value:k1", Token: "v1",
 			Effect: history.EffectSet, nx: true, fence: 7}},
-		{"EVAL text 1 value:k1 v0 v1", command{Name: "EVAL", Key: "value:k1", Token: "v1", Effect: history.EffectSet, nx: true,
+		{"EVAL text 1 value:k1 v0 v1", command{Name: "EVAL", Key: "value:k1", Token: "v1", Effect: history.EffectSet,
+			nx:   true,
 			base: "v0"}},
 		// A key that is none of a register's.
 		{"GET fence:k1", command{Name: "GET"}},

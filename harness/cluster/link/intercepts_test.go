@@ -17,7 +17,8 @@ import (
 var (
 	takes = redis.NewScript(`if redis.call('setnx', KEYS[1], ARGV[1]) == 1 then
 		return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0`)
-	extends  = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0`)
+	extends = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ` +
+		`ARGV[2]) end return 0`)
 	releases = redis.NewScript(compareAndDelete)
 )
 
@@ -61,7 +62,8 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 		ctx := context.Background()
 		require.Equal(t, []error{nil, nil, nil}, deeds(ctx, r.redis))
 		r.link.cfg.Scripts.Answered("n2", releases.Hash(), true)
-		other := redis.NewClient(&redis.Options{Dialer: r.redis.Options().Dialer, Protocol: 2, DisableIdentity: true, MaxRetries: -1,
+		other := redis.NewClient(&redis.Options{Dialer: r.redis.Options().Dialer, Protocol: 2, DisableIdentity: true,
+			MaxRetries:               -1,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 		require.NoError(t, takes.Run(ctx, r.redis, []string{"k"}, "a", "900").Err())
 		require.NoError(t, other.ScriptFlush(ctx).Err())
@@ -69,7 +71,8 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 		require.True(t, r.link.cfg.Scripts.Knows("n2", releases.Hash()), "another node still has it")
 		r.link.cfg.Scripts.Answered("n1", releases.Hash(), true) // as after a restart that nobody has seen
 
-		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartCommand, Action: cluster.Hold, Times: 1})
+		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartCommand,
+			Action: cluster.Hold, Times: 1})
 		require.NoError(t, err)
 		done := make(chan error)
 		go func() { done <- releases.EvalSha(ctx, r.redis, []string{"k"}, "a").Err() }()

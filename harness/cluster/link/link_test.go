@@ -249,7 +249,8 @@ func TestANodeIsHeardOutWhoseClientHasGone(t *testing.T) {
 		served <- err
 	}()
 	events := make(chan history.Event, 2)
-	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 }, Record: func(e history.Event) { events <- e }})
+	l := New(Config{Client: "c1", Node: "n1", Now: func() int64 { return 0 },
+		Record: func(e history.Event) { events <- e }})
 	client, err := net.Dial("tcp", overTCP(t, l, server.Addr().String()))
 	require.NoError(t, err)
 	_, err = client.Write(resp("SET", "a", "b"))

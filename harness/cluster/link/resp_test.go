@@ -13,7 +13,8 @@ import (
 // TestRead_IsWholeWithItsLastByte: what is behind a value is none of its own.
 func TestRead_IsWholeWithItsLastByte(t *testing.T) {
 	for _, whole := range []string{
-		"+OK\r\n", "-ERR no\r\n", ":-1\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123\r\n", "$-1\r\n", "$0\r\n\r\n", "$3\r\nabc\r\n",
+		"+OK\r\n", "-ERR no\r\n", ":-1\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123\r\n", "$-1\r\n", "$0\r\n\r\n",
+		"$3\r\nabc\r\n",
 		"$2\r\n\r\n\r\n", // a string may hold a line's end
 		"=7\r\ntxt:abc\r\n", "!3\r\nERR\r\n", "*-1\r\n", "*0\r\n", "*2\r\n:1\r\n:2\r\n", "*1\r\n*1\r\n$1\r\na\r\n",
 		"%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n", ">1\r\n+x\r\n", "|1\r\n+a\r\n:1\r\n",
@@ -38,7 +39,8 @@ func TestRead_IsWholeWithItsLastByte(t *testing.T) {
 
 func TestValue_String(t *testing.T) {
 	for in, want := range map[string]string{
-		"+OK\r\n": "OK", ":2\r\n": "2", "$3\r\nabc\r\n": "abc", "$0\r\n\r\n": "", "$-1\r\n": "nil", "*-1\r\n": "nil", "_\r\n": "nil",
+		"+OK\r\n": "OK", ":2\r\n": "2", "$3\r\nabc\r\n": "abc", "$0\r\n\r\n": "", "$-1\r\n": "nil", "*-1\r\n": "nil",
+		"_\r\n":       "nil",
 		"-ERR no\r\n": "error: ERR no", "!3\r\nERR\r\n": "error: ERR", "*2\r\n:1\r\n:2\r\n": "array of 2", "#t\r\n": "t",
 	} {
 		require.Equal(t, want, reply(t, in).String(), "%q", in)
@@ -63,7 +65,8 @@ func TestShorten_CutsNoCharacterInTwo(t *testing.T) {
 // whole again with more behind it, and not whole with anything missing.
 func FuzzRESP(f *testing.F) {
 	for _, seed := range []string{
-		"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n", "+OK\r\n", "$-1\r\n", "*-1\r\n", ":1\r\n", "%1\r\n+a\r\n_\r\n", "=7\r\ntxt:abc\r\n",
+		"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n", "+OK\r\n", "$-1\r\n", "*-1\r\n", ":1\r\n", "%1\r\n+a\r\n_\r\n",
+		"=7\r\ntxt:abc\r\n",
 		"!3\r\nERR\r\n", "-ERR\r\n", "*1\r\n$-1\r\n", "*2\r\n$1\r\na\r\n:1\r\n", "$0\r\n\r\n", "=-1\r\n", "!0\r\n\r\n",
 		"*0\r\n", "PING\r\n",
 		"*536870912\r\n", strings.Repeat("*1\r\n", 50_000), "$536870912\r\n", strings.Repeat("*2\r\n", 17),

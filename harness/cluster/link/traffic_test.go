@@ -131,7 +131,8 @@ func TestInterceptedCountsMessages(t *testing.T) {
 			defer cancel()
 			r.redis.SetNX(ctx, key, "x", time.Minute)
 		}
-		met, err := r.link.Intercept(cluster.Intercept{Command: "set", Part: history.PartReply, Action: cluster.Lose, Times: 2})
+		met, err := r.link.Intercept(cluster.Intercept{Command: "set", Part: history.PartReply, Action: cluster.Lose,
+			Times: 2})
 		require.NoError(t, err)
 		other, err := r.link.Intercept(cluster.Intercept{Command: "get", Part: history.PartReply, Action: cluster.Lose})
 		require.NoError(t, err)
@@ -258,7 +259,8 @@ func TestTransaction_ExecAnswersWhatWasQueued(t *testing.T) {
 // The reply to a queued command is the reply to EXEC: that is what an intercept holds.
 func TestTransaction_TheReplyToExecIsHeld(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
-		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartReply, Action: cluster.Hold})
+		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartReply,
+			Action: cluster.Hold})
 		require.NoError(t, err)
 		released := make(chan error)
 		go func() {

@@ -140,7 +140,8 @@ func TestWithoutACompiler(t *testing.T) {
 	bin := t.TempDir()
 	require.NoError(t, os.Symlink(server.file, filepath.Join(bin, "redis-server")))
 	t.Setenv("PATH", bin)
-	require.EqualError(t, Kind.Can(cluster.AbilityPowerLoss), "needs a disk that loses what was not synced, which the local cluster does not "+
+	require.EqualError(t, Kind.Can(cluster.AbilityPowerLoss), "needs a disk that loses what was not synced, which the "+
+		"local cluster does not "+
 		"have: the preload shim needs a C compiler, and none of cc, gcc, clang is in PATH; "+
 		"install gcc (Debian and Ubuntu: apt-get install gcc libc6-dev)")
 

@@ -105,7 +105,8 @@ func TestCleanRemovesOnlyFoldersOfRuns(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "thesis")
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	file := write(t, dir, Entry{Harness: &Identity{}, Folder: folder})
-	require.ErrorContains(t, cleanError(), "thesis is on record as a run's folder and does not have the name of one: not removed")
+	require.ErrorContains(t, cleanError(), "thesis is on record as a run's folder and does not have the name of one: "+
+		"not removed")
 	require.DirExists(t, folder)
 	require.FileExists(t, file)
 }
@@ -141,7 +142,8 @@ func TestWhatLivingRunsUse(t *testing.T) {
 	require.NoError(t, alive.Use("image:1"))
 	ended := write(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
 	elsewhere := filepath.Join(t.TempDir(), "run-1.jsonl")
-	for name, want := range map[string]bool{alive.File(): false, ended: true, filepath.Join(dir, "run-gone.jsonl"): true, elsewhere: false} {
+	for name, want := range map[string]bool{alive.File(): false, ended: true, filepath.Join(dir, "run-gone.jsonl"): true,
+		elsewhere: false} {
 		dead, err := Dead(name)
 		require.NoError(t, err)
 		require.Equal(t, want, dead, name)
@@ -162,7 +164,8 @@ func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
 	const engine = "an engine"
 	folder := filepath.Join(t.TempDir(), FolderPrefix+"gone")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	dead := write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder}, Entry{Engine: engine})
+	dead := write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder},
+		Entry{Engine: engine})
 	write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}})
 	living, err := NewRecord()
 	require.NoError(t, err)

@@ -13,7 +13,8 @@ import (
 
 const (
 	compareAndDelete = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
-	compareAndExpire = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`
+	compareAndExpire = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) ` +
+		`end return 0`
 	// bsm/redislock v0.10.0, obtain.lua: its arguments are the value, the length of the
 	// token in it, and the time to live.
 	obtain = `
@@ -69,15 +70,19 @@ func TestWhatAScriptDoes(t *testing.T) {
 			Effect{Key: "k", Takes: true, Token: "a", Expiry: 2 * time.Second}},
 		{"takes from anybody", `return redis.call('SET', KEYS[1], ARGV[1], 'PX', 70)`, []string{"a"},
 			Effect{Key: "k", Takes: true, Extends: true, Plain: true, Token: "a", Expiry: 70 * time.Millisecond}},
-		{"never expires", `return redis.call('SETNX', KEYS[1], ARGV[1])`, []string{"a"}, Effect{Key: "k", Takes: true, Token: "a"}},
+		{"never expires", `return redis.call('SETNX', KEYS[1], ARGV[1])`, []string{"a"},
+			Effect{Key: "k", Takes: true, Token: "a"}},
 		{"deletes what is anybody's", `return redis.call('DEL', KEYS[1])`, []string{"a"},
 			Effect{Key: "k", Removes: true, Plain: true}},
 		{"deletes without a word", `return redis.call('DEL', KEYS[1])`, nil, Effect{Key: "k", Removes: true, Plain: true}},
-		{"leaves a hash", `if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then return redis.call('del', KEYS[1]) end return nil`,
+		{"leaves a hash", `if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then return redis.call('del', KEYS[1]) end ` +
+			`return nil`,
 			[]string{"me:1"}, Effect{Key: "k", Removes: true, Token: "me:1"}},
-		{"empties its own key", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('SET', KEYS[1], '') end return 0`,
+		{"empties its own key", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('SET', KEYS[1], '') end ` +
+			`return 0`,
 			[]string{"a"}, Effect{}},
-		{"gives its own key another token", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('SET', KEYS[1], ARGV[2]) end return 0`,
+		{"gives its own key another token", `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('SET', ` +
+			`KEYS[1], ARGV[2]) end return 0`,
 			[]string{"a", "b"}, Effect{}},
 		{"holds by an empty value", `return redis.call('SET', KEYS[1], '', 'NX', 'PX', ARGV[1])`, []string{"900"},
 			Effect{Key: "k", Takes: true, Expiry: 900 * time.Millisecond}},
@@ -170,7 +175,8 @@ func TestWhatCannotBeRehearsed(t *testing.T) {
 
 func TestARehearsalLeavesNothingInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ok := New().Of(`local now = redis.call('TIME')[1] * 1000 return redis.call('SET', KEYS[1], ARGV[1], 'PXAT', now + 5000, 'NX')`,
+		d, ok := New().Of(`local now = redis.call('TIME')[1] * 1000 return redis.call('SET', KEYS[1], ARGV[1], 'PXAT', now `+
+			`+ 5000, 'NX')`,
 			[]string{"k"}, []string{"a"})
 		require.True(t, ok)
 		require.Equal(t, 5*time.Second, d.Expiry, "by the bubble's clock")

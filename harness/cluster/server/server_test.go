@@ -78,9 +78,11 @@ func TestInfoReplication(t *testing.T) {
 		{"a replica", "role:slave\r\nmaster_link_status:up\r\nmaster_sync_in_progress:0\r\nslave_repl_offset:40\r\n" +
 			id + "master_repl_offset:42\r\n",
 			history.Replication{Role: history.RoleReplica, Linked: true, History: history8371, Offset: 40}},
-		{"its link is down", "role:slave\r\nmaster_link_status:down\r\nmaster_sync_in_progress:0\r\nslave_repl_offset:40\r\n" + id,
+		{"its link is down",
+			"role:slave\r\nmaster_link_status:down\r\nmaster_sync_in_progress:0\r\nslave_repl_offset:40\r\n" + id,
 			history.Replication{Role: history.RoleReplica, History: history8371, Offset: 40}},
-		{"it is loading a copy", "role:slave\r\nmaster_link_status:up\r\nmaster_sync_in_progress:1\r\nslave_repl_offset:40\r\n" + id,
+		{"it is loading a copy",
+			"role:slave\r\nmaster_link_status:up\r\nmaster_sync_in_progress:1\r\nslave_repl_offset:40\r\n" + id,
 			history.Replication{Role: history.RoleReplica, History: history8371, Offset: 40}},
 	} {
 		seen, err := parseReplication(c.text)

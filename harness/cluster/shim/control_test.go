@@ -25,8 +25,10 @@ func TestLayout(t *testing.T) {
 		int64(unsafe.Offsetof(l.syncsFailed)), int64(unsafe.Offsetof(l.syncsLost)),
 		int64(unsafe.Offsetof(l.diskFull)), int64(unsafe.Offsetof(l.writesRefused)), int64(unsafe.Offsetof(l.files)),
 		int64(unsafe.Offsetof(e.state)),
-		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Major)), int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Minor)),
-		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Inode)), int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Born)),
+		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Major)),
+		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Minor)),
+		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Inode)),
+		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Born)),
 		int64(unsafe.Offsetof(e.length)), int64(unsafe.Sizeof(e)), int64(size), magic, fileReady,
 	}, p.numbers(p.ask("offsets")))
 }
@@ -80,7 +82,8 @@ func TestClockRate(t *testing.T) {
 		require.InEpsilon(t, rate, float64(b.real-a.real)/float64(b.began-a.began), 0.002)
 		now, err := p.Now()
 		require.NoError(t, err)
-		require.InDelta(t, b.real, now, rate*float64(time.Since(read)+time.Millisecond), "the harness knows what the server sees")
+		require.InDelta(t, b.real, now, rate*float64(time.Since(read)+time.Millisecond),
+			"the harness knows what the server sees")
 	}
 }
 

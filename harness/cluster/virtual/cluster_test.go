@@ -82,9 +82,9 @@ func setup(i int) client.Setup {
 	}
 }
 
-// contend lets five clients fight over two keys for a virtual second and a half, while nodes are killed, paused, cut off,
-// and run on wrong clocks. It closes the cluster in which everything is broken at once: the bubble would report what is
-// left behind.
+// contend lets five clients fight over two keys for a virtual second and a half, while nodes are killed, paused, cut
+// off, and run on wrong clocks. It closes the cluster in which everything is broken at once: the bubble would report
+// what is left behind.
 func contend(t *testing.T, seed uint64) []history.Event {
 	r := &recorder{}
 	var closed int64
@@ -143,7 +143,8 @@ func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 
 	_, err = c.Link("c3", "n3").Intercept(cluster.Intercept{Command: "SET", Part: history.PartReply, Action: cluster.Hold})
 	require.NoError(t, err)
-	_, err = c.Link("c3", "n4").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand, Action: cluster.Lose})
+	_, err = c.Link("c3", "n4").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand,
+		Action: cluster.Lose})
 	step(err)
 	require.NoError(t, c.Node("n1").Kill(ctx))
 	require.NoError(t, c.Node("n2").Pause(ctx))
@@ -184,17 +185,20 @@ func TestOneSeedGivesOneHistory(t *testing.T) {
 func TestConfigsAndSetupsThatAreRefused(t *testing.T) {
 	one, record := []string{"n1"}, func(history.Event) {}
 	for want, cfg := range map[string]cluster.Config{
-		"no nodes":                           {Record: record},
-		`"" cannot be a name`:                {Nodes: []string{""}, Record: record},
-		`cannot be named "store"`:            {Nodes: one, Clients: []string{"store"}, Record: record},
-		`"n1" is named twice`:                {Nodes: one, Clients: one, Record: record},
-		"the alias n2 does not lead to":      {Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n9"}, Record: record},
+		"no nodes":                {Record: record},
+		`"" cannot be a name`:     {Nodes: []string{""}, Record: record},
+		`cannot be named "store"`: {Nodes: one, Clients: []string{"store"}, Record: record},
+		`"n1" is named twice`:     {Nodes: one, Clients: one, Record: record},
+		"the alias n2 does not lead to": {Nodes: []string{"n1", "n2"}, Aliases: map[string]string{"n2": "n9"},
+			Record: record},
 		"the alias n1 does not lead to":      {Nodes: one, Aliases: map[string]string{"n1": "n1"}, Record: record},
 		`no persistence setting "sometimes"`: {Nodes: one, Persistence: "sometimes", Record: record},
 		"Config.Record is nil":               {Nodes: one},
 		`the master of r1 is to be "n9"`:     {Nodes: one, Replicas: map[string]string{"r1": "n9"}, Record: record},
-		`min-replicas-to-write is to be "x"`: {Nodes: one, Settings: map[string]string{"min-replicas-to-write": "x"}, Record: record},
-		`min-replicas-max-lag is to be "-1"`: {Nodes: one, Settings: map[string]string{"min-replicas-max-lag": "-1"}, Record: record},
+		`min-replicas-to-write is to be "x"`: {Nodes: one, Settings: map[string]string{"min-replicas-to-write": "x"},
+			Record: record},
+		`min-replicas-max-lag is to be "-1"`: {Nodes: one, Settings: map[string]string{"min-replicas-max-lag": "-1"},
+			Record: record},
 	} {
 		inBubble(t, func() {
 			_, err := virtual.New(cfg)

@@ -31,7 +31,8 @@ func TestCommandsThatCompare(t *testing.T) {
 		answers         says
 		after           string // the key, if the first release that knows the command has answered
 	}{
-		{"SET k a PX 9000", "DELEX k IFEQ a", says{"redis-7.0": unknown, "redis-8.4": "1", "valkey-9.0": unknown}, "redis: nil"},
+		{"SET k a PX 9000", "DELEX k IFEQ a", says{"redis-7.0": unknown, "redis-8.4": "1", "valkey-9.0": unknown},
+			"redis: nil"},
 		{"SET k a PX 9000", "DELEX k ifeq b", says{"redis-8.4": "0"}, "a"},
 		{"SET k a", "DELEX k", says{"redis-8.4": "1"}, "redis: nil"},
 		{"SET k a", "DELEX k a", says{"redis-8.4": "ERR wrong number of arguments for 'delex' command"}, "a"},
@@ -41,7 +42,8 @@ func TestCommandsThatCompare(t *testing.T) {
 		{"SET k a", "DELIFEQ k b", says{"valkey-9.0": "0"}, "a"},
 		{"DEL k", "DELIFEQ k b", says{"valkey-9.0": "0"}, "redis: nil"},
 		{"SET k a", "DELIFEQ k", says{"valkey-9.0": "ERR wrong number of arguments for 'delifeq' command"}, "a"},
-		{"SET k a", "SET k b IFEQ a PX 5000", says{"redis-7.0": "ERR syntax error", "redis-8.4": "OK", "valkey-9.0": "OK"}, "b"},
+		{"SET k a", "SET k b IFEQ a PX 5000", says{"redis-7.0": "ERR syntax error", "redis-8.4": "OK", "valkey-9.0": "OK"},
+			"b"},
 		{"SET k a", "SET k b IFEQ c", says{"redis-8.4": "redis: nil", "valkey-9.0": "redis: nil"}, "a"},
 		{"DEL k", "SET k b IFEQ c GET", says{"redis-8.4": "redis: nil", "valkey-9.0": "redis: nil"}, "redis: nil"},
 		{"SET k a", "SET k b IFEQ c GET", says{"redis-8.4": "a", "valkey-9.0": "a"}, "a"},
@@ -55,7 +57,8 @@ func TestCommandsThatCompare(t *testing.T) {
 				rdb := b.Over("c1", "n1")
 				reply(rdb, words(c.before))
 				got := reply(rdb, words(c.command))
-				require.True(t, strings.HasPrefix(got, want), "%s: %s; %s was answered %s, not %s", release, c.before, c.command, got, want)
+				require.True(t, strings.HasPrefix(got, want), "%s: %s; %s was answered %s, not %s", release, c.before, c.command,
+					got, want)
 				if !strings.HasPrefix(want, unknown) && want != "ERR syntax error" {
 					require.Equal(t, c.after, reply(rdb, []any{"GET", "k"}), "%s: %s; %s", release, c.before, c.command)
 				}
@@ -69,7 +72,8 @@ func TestWhatComparesCannotQueue(t *testing.T) {
 	on(t, "redis-8.4", clustertest.Config(1, nil), func(b clustertest.Bench) {
 		conn := b.Over("c1", "n1").Conn()
 		defer conn.Close()
-		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"DELEX k IFEQ a", "not modelled"}, {"EXEC", "EXECABORT"},
+		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"DELEX k IFEQ a", "not modelled"},
+			{"EXEC", "EXECABORT"},
 			{"EXISTS k", "0 "}, {"SET k a", "OK"}, {"DELEX k IFEQ a", "1 "}} { // the transaction is over
 			v, err := conn.Do(ctx, words(c[0])...).Result()
 			require.Contains(t, fmt.Sprint(v, " ", err), c[1])
@@ -82,7 +86,8 @@ func TestTransaction_UnmodelledCommandAborts(t *testing.T) {
 	on(t, "", clustertest.Config(1, nil), func(b clustertest.Bench) {
 		conn := b.Over("c1", "n1").Conn()
 		defer conn.Close()
-		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"ZADD z 1 a", "not modelled"}, {"EXEC", "EXECABORT"},
+		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"ZADD z 1 a", "not modelled"},
+			{"EXEC", "EXECABORT"},
 			{"EXISTS k", "0 "}, {"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"MULTI", "nested"}, {"EXEC", "[OK]"}} {
 			v, err := conn.Do(ctx, words(c[0])...).Result()
 			require.Contains(t, fmt.Sprint(v, " ", err), c[1])
@@ -154,7 +159,8 @@ func TestNodesCompareAsTheirServersDo(t *testing.T) {
 			real := found[release]
 			var lack error
 			if real == nil {
-				lack = fmt.Errorf("no server with the commands of %s is there: start one, and name its address in %s", release, needs.ServersVariable)
+				lack = fmt.Errorf("no server with the commands of %s is there: start one, and name its address in %s", release,
+					needs.ServersVariable)
 			}
 			needs.Check(t, needs.Servers, lack)
 			prefix := "lockproof-test:" + strconv.Itoa(time.Now().Nanosecond()) + ":"
@@ -229,7 +235,8 @@ func answering(t *testing.T, network, addr string) *redis.Client {
 	rdb := redis.NewClient(&redis.Options{Network: network, Addr: addr, Protocol: 2, MaxRetries: -1, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
 	t.Cleanup(func() { _ = rdb.Close() })
-	require.Eventually(t, func() bool { return rdb.Ping(ctx).Err() == nil }, time.Minute, 10*time.Millisecond, "%s does not answer", addr)
+	require.Eventually(t, func() bool { return rdb.Ping(ctx).Err() == nil }, time.Minute, 10*time.Millisecond,
+		"%s does not answer", addr)
 	return rdb
 }
 
@@ -271,7 +278,8 @@ const (
 
 const (
 	compareAndDelete = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`
-	compareAndExpire = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) else return 0 end`
+	compareAndExpire = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIRE", KEYS[1], ARGV[2]) ` +
+		`else return 0 end`
 )
 
 // plan draws the deeds before any is done, so that both sides get the same.
@@ -364,7 +372,10 @@ func TestVirtualNodesAnswerAsRedisDoes(t *testing.T) {
 		t.Run(string(setting), func(t *testing.T) {
 			t.Parallel()
 			for round := range uint64(rounds) {
-				cfg := clustertest.Config(1, func(cfg *cluster.Config) { cfg.Persistence, cfg.Delay = setting, 10*time.Microsecond })
+				cfg := clustertest.Config(1, func(cfg *cluster.Config) {
+					cfg.Persistence, cfg.Delay = setting,
+						10*time.Microsecond
+				})
 				compared(t, cfg, "", plan(rand.New(rand.NewPCG(round, uint64(len(setting))))))
 			}
 		})

@@ -50,7 +50,8 @@ func keeps(p cluster.Persistence) func(*cluster.Config) {
 // connect makes a go-redis client over a link.
 func connect(c cluster.Cluster, from, to string) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr: to, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, PoolSize: 100, DisableIdentity: true, Protocol: 2,
+		Addr: to, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, PoolSize: 100, DisableIdentity: true,
+		Protocol:                 2,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		Dialer:                   virtual.Dial(c.(*virtual.Cluster), from),
 	})

@@ -102,7 +102,8 @@ func TestAPausedNodeAnswersAfterwardsInTheOrderOfArrival(t *testing.T) {
 		for who := range took {
 			all = append(all, who)
 		}
-		require.ElementsMatch(t, []string{"c1 true", "c2 false", "c3 false", "c4 false", "c5 false"}, all, "the first who asked")
+		require.ElementsMatch(t, []string{"c1 true", "c2 false", "c3 false", "c4 false", "c5 false"}, all,
+			"the first who asked")
 	})
 }
 
@@ -181,7 +182,8 @@ func messages(t *testing.T, dial func() (net.Conn, error)) (all []string) {
 	publish := func() {
 		all = append(all, talk(t, dial, nil, "PUBLISH a hello", "PUBLISH c nobody", "PUBLISH a", "PING"))
 	}
-	all = append(all, talk(t, dial, publish, "SUBSCRIBE a b a", "PING", "GET x", "PUBLISH a mine", "UNSUBSCRIBE a", "PUBLISH b x",
+	all = append(all, talk(t, dial, publish, "SUBSCRIBE a b a", "PING", "GET x", "PUBLISH a mine", "UNSUBSCRIBE a",
+		"PUBLISH b x",
 		"UNSUBSCRIBE", "UNSUBSCRIBE", "SUBSCRIBE", "PUBLISH b gone", "GET x"))
 	return append(all, talk(t, dial, nil, "EVAL return{redis.call('PUBLISH','a','b')} 0"))
 }

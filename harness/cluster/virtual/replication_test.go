@@ -143,7 +143,8 @@ var (
 
 // jump lets a server's clock jump.
 func jump(name string, by time.Duration) deed {
-	return act(fmt.Sprint("jump ", name, " by ", by), func(p pair) error { return p.Node(name).(cluster.Clocked).SetClock(ctx, by, 0) })
+	return act(fmt.Sprint("jump ", name, " by ", by),
+		func(p pair) error { return p.Node(name).(cluster.Clocked).SetClock(ctx, by, 0) })
 }
 
 // everything reads what a server has.
@@ -295,7 +296,8 @@ var caughtOut = deed{"EXEC too late", func(p pair) (string, error) {
 func TestVirtualMastersRefuseAsRedisDoes(t *testing.T) {
 	needsRedis(t)
 	tries := say("n1", []any{"SET", "a", "1"}, []any{"EVAL", compareAndExpire, 1, "a", "1", longTime.Milliseconds()},
-		[]any{"GET", "a"}, []any{"MULTI"}, []any{"SET", "b", "2"}, []any{"EXEC"}, []any{"MULTI"}, []any{"GET", "b"}, []any{"EXEC"})
+		[]any{"GET", "a"}, []any{"MULTI"}, []any{"SET", "b", "2"}, []any{"EXEC"}, []any{"MULTI"}, []any{"GET", "b"},
+		[]any{"EXEC"})
 	const soon, late = 1500 * time.Millisecond, 5 * time.Second // of a lag of 2 s
 	for name, c := range map[string]struct {
 		setting  cluster.Persistence
@@ -306,14 +308,16 @@ func TestVirtualMastersRefuseAsRedisDoes(t *testing.T) {
 			[]deed{settle, tries, kill("r1"), wait(soon), tries, start("r1"), settle, wait(soon), tries}},
 		"cut": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1", "min-replicas-max-lag": "2"},
 			[]deed{settle, tries, cut, tries, wait(late), tries, heal, wait(late), tries}},
-		"in a transaction": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1"}, []deed{settle, caughtOut, tries}},
-		"too few":          {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2"}, []deed{settle, tries}},
+		"in a transaction": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1"},
+			[]deed{settle, caughtOut, tries}},
+		"too few": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2"}, []deed{settle, tries}},
 		"without a lag": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2", "min-replicas-max-lag": "0"},
 			[]deed{settle, tries}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			compared(t, withReplica(func(cfg *cluster.Config) { cfg.Persistence, cfg.Settings = c.setting, c.settings }), "", c.deeds)
+			compared(t, withReplica(func(cfg *cluster.Config) { cfg.Persistence, cfg.Settings = c.setting, c.settings }), "",
+				c.deeds)
 		})
 	}
 }

@@ -22,10 +22,12 @@ func TestWaitAOFAnswersWhenItIsOnTheDisks(t *testing.T) {
 	require.Equal(t, "OK; [1 1]", reply)
 	require.Less(t, took, 50*time.Millisecond, "always has it on both disks before it is answered")
 
-	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond), say("n1", set, []any{"WAITAOF", 1, 0, 5000}))
+	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond),
+		say("n1", set, []any{"WAITAOF", 1, 0, 5000}))
 	require.Regexp(t, `^OK; \[1 [01]\]$`, reply)
 	require.InDelta(t, 700*time.Millisecond, took, float64(10*time.Millisecond), "until the second is over")
-	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond), say("n1", set, []any{"WAITAOF", 0, 1, 5000}))
+	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond),
+		say("n1", set, []any{"WAITAOF", 0, 1, 5000}))
 	require.Regexp(t, `^OK; \[[01] 1\]$`, reply)
 	require.Less(t, took, 2*time.Second, "a second for the disk, and one until the replica says so")
 	require.Greater(t, took, 600*time.Millisecond)
@@ -49,7 +51,8 @@ func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
 	}
 	for n := range 20 {
 		moment := wait(time.Duration(n) * 97 * time.Millisecond)
-		reply, _ := modelled(t, knowsWaitAOF(cluster.PersistEverysec), moment, say("n1", []any{"SET", "a", "1"}, []any{"WAITAOF", 1, 1, 5000}),
+		reply, _ := modelled(t, knowsWaitAOF(cluster.PersistEverysec), moment, say("n1", []any{"SET", "a", "1"},
+			[]any{"WAITAOF", 1, 1, 5000}),
 			power("n1"), power("r1"), start("r1"), say("r1", []any{"GET", "a"}))
 		require.Equal(t, "1", reply, n)
 	}
@@ -60,9 +63,11 @@ func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
 func TestWaitAOFIsOfLaterReleases(t *testing.T) {
 	reply, _ := modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAITAOF", 1, 1, 100}))
 	require.Contains(t, reply, "ERR unknown command")
-	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"MULTI"}, []any{"WAITAOF", 1, 1, 100}, []any{"EXEC"}))
+	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"MULTI"}, []any{"WAITAOF", 1, 1, 100},
+		[]any{"EXEC"}))
 	require.Contains(t, reply, "ERR WAITAOF is not modelled")
-	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"EVAL", "return redis.call('WAITAOF', 1, 1, 100)", 0}))
+	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"EVAL", "return redis.call('WAITAOF', " +
+		"1, 1, 100)", 0}))
 	require.Contains(t, reply, "ERR WAITAOF is not modelled")
 	require.ErrorContains(t, virtual.Kind.Knows(cluster.Choice{Server: "redis-7.0"}, "WAITAOF"), "use --server redis-8.4")
 	require.NoError(t, virtual.Kind.Knows(cluster.Choice{}, "WAITAOF"))
@@ -88,10 +93,12 @@ func compareWaitAOF(t *testing.T, program string) {
 	t.Helper()
 	set := []any{"SET", "a", "1"}
 	waitAOF := func(local, replicas any, timeout any) []any { return []any{"WAITAOF", local, replicas, timeout} }
-	wrong := say("n1", []any{"WAITAOF", 1, 1}, waitAOF("x", 1, 1), waitAOF(2, 1, 1), waitAOF(-1, 1, 1), waitAOF(0, "x", 1), waitAOF(0, -1, 1),
+	wrong := say("n1", []any{"WAITAOF", 1, 1}, waitAOF("x", 1, 1), waitAOF(2, 1, 1), waitAOF(-1, 1, 1), waitAOF(0, "x", 1),
+		waitAOF(0, -1, 1),
 		waitAOF(1, 1, "x"), waitAOF(1, 1, -1), waitAOF(2, "x", "x"), waitAOF(0, 0, 1))
 	ofAReplica := say("r1", waitAOF(0, 0, 1), waitAOF(1, 0, 1))
-	for _, setting := range []cluster.Persistence{cluster.PersistNone, cluster.PersistNo, cluster.PersistEverysec, cluster.PersistAlways} {
+	for _, setting := range []cluster.Persistence{cluster.PersistNone, cluster.PersistNo, cluster.PersistEverysec,
+		cluster.PersistAlways} {
 		t.Run(program+" "+string(setting), func(t *testing.T) {
 			t.Parallel()
 			deeds := []deed{settle, wrong, ofAReplica, say("n1", waitAOF(0, 1, 10)), wait(1500 * time.Millisecond),
@@ -143,7 +150,8 @@ func TestWaitAnswersWhenItKnows(t *testing.T) {
 	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
 	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", set, []any{"WAIT", 2, 300}))
 	require.Equal(t, "OK; 1", reply, "it tells how many there are")
-	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAIT", 1}, []any{"WAIT", "x", 1}, []any{"WAIT", 1, "x"}, []any{"WAIT", 1, -1}))
+	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAIT", 1}, []any{"WAIT", "x", 1},
+		[]any{"WAIT", 1, "x"}, []any{"WAIT", 1, -1}))
 	require.Equal(t, "ERR wrong number of arguments for 'wait' command; ERR value is not an integer or out of range; "+
 		"ERR timeout is not an integer or out of range; ERR timeout is negative", reply)
 }
@@ -155,7 +163,8 @@ func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
 			require.NoError(t, b.Link("r1", "n1").Cut(history.Both))
 			answered := make(chan string, 1)
 			go func() {
-				said, _ := say("n1", []any{"SET", "a", "1"}, command).do(pair{b, func(name string) *redis.Client { return b.Over("c1", name) }})
+				said, _ := say("n1", []any{"SET", "a", "1"},
+					command).do(pair{b, func(name string) *redis.Client { return b.Over("c1", name) }})
 				answered <- said
 			}()
 			time.Sleep(500 * time.Millisecond)
@@ -179,7 +188,8 @@ func TestALinkThatIsSilentIsGivenUp(t *testing.T) {
 	require.Equal(t, "true", reply, "nobody has noticed yet")
 	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, wait(90*time.Second), linked)
 	require.Equal(t, "false", reply)
-	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, say("n1", []any{"SET", "a", "1"}), wait(90*time.Second), heal, settle, say("r1", []any{"GET", "a"}))
+	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, say("n1", []any{"SET", "a", "1"}), wait(90*time.Second), heal,
+		settle, say("r1", []any{"GET", "a"}))
 	require.Equal(t, "1", reply)
 }
 
@@ -191,6 +201,7 @@ func TestAMasterThatShutsDownWaitsForItsReplicas(t *testing.T) {
 	require.InDelta(t, 10*time.Second, took, float64(20*time.Millisecond))
 	_, took = modelled(t, keeps(cluster.PersistNone), set, shutdown("n1"))
 	require.Less(t, took, 3*time.Second)
-	reply, _ := modelled(t, keeps(cluster.PersistNone), set, shutdown("n1"), promote, say("r1", []any{"GET", "a"}, []any{"SET", "b", "2"}))
+	reply, _ := modelled(t, keeps(cluster.PersistNone), set, shutdown("n1"), promote,
+		say("r1", []any{"GET", "a"}, []any{"SET", "b", "2"}))
 	require.Equal(t, "1; OK", reply)
 }

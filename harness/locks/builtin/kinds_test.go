@@ -54,7 +54,8 @@ func TestAFencingTokenNeedsAMajority(t *testing.T) {
 		for _, n := range w.nodes[:2] {
 			n.before("GET", func(p *server.Peer, _ []string) bool { p.WriteError("ERR out of order"); return true })
 		}
-		_, err := w.lock("redlock-fenced", locks.Options{Tries: 1, Without: []string{"DistinctNodes"}}).Acquire(t.Context(), "k1")
+		_, err := w.lock("redlock-fenced", locks.Options{Tries: 1, Without: []string{"DistinctNodes"}}).Acquire(t.Context(),
+			"k1")
 		require.Equal(t, history.ReasonNoMajority, locks.Reason(err), err)
 		require.ErrorContains(t, err, "read fence:k1: 1 of 3 nodes answered, 2 are needed")
 		time.Sleep(ttl / 10)

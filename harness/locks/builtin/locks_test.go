@@ -107,7 +107,8 @@ func TestEveryKindIsDocumented(t *testing.T) {
 		"redlock-fenced-by-highest", "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-fenced-too-early",
 		"redlock-guarded", "redlock-guessable", "redlock-renewing", "redlock-sequential", "redsync", "setnx-expire", "single",
 		"single-evalsha", "single-fail-open", "single-missed-wake-up", "single-one-release", "single-primary",
-		"single-process-token", "single-reentrant", "single-renew-by-set", "single-stale-primary", "single-subscribed", "single-two-level"}, locks.Names())
+		"single-process-token", "single-reentrant", "single-renew-by-set", "single-stale-primary", "single-subscribed",
+		"single-two-level"}, locks.Names())
 	for _, name := range locks.Names() {
 		kind, err := locks.Find(name)
 		require.NoError(t, err)
@@ -260,7 +261,8 @@ func TestRefusals(t *testing.T) {
 		{"rules of a lock without", "redsync", func(o *locks.Options) { o.Without = []string{"Majority"} },
 			"redsync has no rules to switch off: --lock redlock has them"},
 		{"a rule that does not exist", "redlock", func(o *locks.Options) { o.Without = []string{"Majorty"} }, "Majority"},
-		{"the same of the fenced lock", "redlock-fenced", func(o *locks.Options) { o.Without = []string{"nonsense"} }, "ElapsedCheck"},
+		{"the same of the fenced lock", "redlock-fenced", func(o *locks.Options) { o.Without = []string{"nonsense"} },
+			"ElapsedCheck"},
 		{"no TTL", "single", func(o *locks.Options) { o.TTL = 0 }, "1ms or more"},
 		{"a range that is none", "single", func(o *locks.Options) { o.RetryMin, o.RetryMax = 2, 1 }, "above the second"},
 	}

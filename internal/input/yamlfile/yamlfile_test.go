@@ -12,19 +12,21 @@ import (
 
 // What a few kilobytes can be that are hours of work, or all memory.
 var bombs = map[string]struct{ text, want string }{
-	"aliases of aliases": {inputtest.Doubling("&%s [%s, %s]"), "with its aliases written out, the file has more than 20000 values"},
+	"aliases of aliases": {inputtest.Doubling("&%s [%s, %s]"), "with its aliases written out, the file has more than " +
+		"20000 values"},
 	"merge keys of merges": {inputtest.Doubling("&%s {<<: [%s, %s], k: v}"),
 		"with its aliases written out, the file has more than 20000 values"},
 	"an alias of itself":             {"a: &a [*a]\n", "1:8: the alias *a is of nothing that stands before it"},
 	"an alias of another document's": {"a: &a x\n---\nb: *a\n", "3:4: the alias *a is of nothing that stands before it"},
-	"open lists":                     {strings.Repeat("[", 15_000), "1:65: lists and mappings are more than 64 deep in one another"},
-	"open mappings":                  {strings.Repeat("{a: ", 4_000), "lists and mappings are more than 64 deep in one another"},
-	"lists in one line":              {strings.Repeat("- ", 15_000), "1:129: lists and mappings are more than 64 deep in one another"},
-	"indented mappings":              {indented(300), "lists and mappings are more than 64 deep in one another"},
-	"empty lines":                    {"a: |\n" + strings.Repeat("\n", 30_000), "102:1: there are more than 100 empty lines in a row"},
-	"blank lines":                    {"a: |\n" + strings.Repeat(" \t\r", 30_000), "there are more than 100 empty lines in a row"},
-	"many keys":                      {strings.Repeat("a: b\n", 30_000), "the file has more than 20000 words and signs"},
-	"many documents":                 {strings.Repeat("---\na\n", 3_000), "401:1: the file has more than 200 documents"},
+	"open lists": {strings.Repeat("[", 15_000), "1:65: lists and mappings are more than 64 deep in " +
+		"one another"},
+	"open mappings":     {strings.Repeat("{a: ", 4_000), "lists and mappings are more than 64 deep in one another"},
+	"lists in one line": {strings.Repeat("- ", 15_000), "1:129: lists and mappings are more than 64 deep in one another"},
+	"indented mappings": {indented(300), "lists and mappings are more than 64 deep in one another"},
+	"empty lines":       {"a: |\n" + strings.Repeat("\n", 30_000), "102:1: there are more than 100 empty lines in a row"},
+	"blank lines":       {"a: |\n" + strings.Repeat(" \t\r", 30_000), "there are more than 100 empty lines in a row"},
+	"many keys":         {strings.Repeat("a: b\n", 30_000), "the file has more than 20000 words and signs"},
+	"many documents":    {strings.Repeat("---\na\n", 3_000), "401:1: the file has more than 200 documents"},
 	"values in documents": {strings.Repeat("---\n- &a ["+strings.Repeat("x,", 60)+"]\n- [*a, *a, *a, *a]\n", 100),
 		"with its aliases written out"},
 	"many bytes": {strings.Repeat("#", 1<<20), "1:1: the file has 1048576 bytes; it may have at most 262144"},
@@ -119,7 +121,8 @@ func FuzzDecode(f *testing.F) {
 // and moves nothing.
 func TestDocumentsOfCommentsHideNothing(t *testing.T) {
 	for _, text := range []string{
-		"a: 1\n---\n# none\n---\nb: 2\n", "---\na: 1\n--- # none\n\n---\n---\n# two\nb: 2\n", "a: 1\r\n---\r\n# none\r\n---\r\nb: 2\r\n",
+		"a: 1\n---\n# none\n---\nb: 2\n", "---\na: 1\n--- # none\n\n---\n---\n# two\nb: 2\n",
+		"a: 1\r\n---\r\n# none\r\n---\r\nb: 2\r\n",
 		"---\n# none\n---\na: 1\n---\nb: 2\n---\n",
 	} {
 		tree, wrong := Parse([]byte(text))

@@ -74,7 +74,8 @@ func send(s *Server, path, text string) (code int, said string) {
 }
 
 // paths are those that take a message.
-var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk", "/machine/power", "/events", "/machine/keep"}
+var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk",
+	"/machine/power", "/events", "/machine/keep"}
 
 // FuzzMessage sends any text to any path, in the middle of a run: it is answered
 // or refused, and nothing beyond the volumes is touched.
@@ -85,7 +86,8 @@ func FuzzMessage(f *testing.F) {
 	}{
 		{0, `{"clients":["c1"],"servers":{"n1":"127.0.0.1:1"},"delay":1000,"stall_limit":1}`},
 		{0, `{"clients":[` + names(40_000, "") + `],"servers":` + numbered(1500) + `}`},
-		{0, `{"clients":["c","c"],"servers":{"n1":""}}`}, {0, `{"watched":["n9"]}`}, {0, strings.Repeat(`{"servers":`, 100_000)},
+		{0, `{"clients":["c","c"],"servers":{"n1":""}}`}, {0, `{"watched":["n9"]}`},
+		{0, strings.Repeat(`{"servers":`, 100_000)},
 		{1, `{"server":"n1","address":"127.0.0.1:1"}`},
 		{2, `{"client":"c1","server":"n1","do":"cut","direction":"both"}`},
 		{2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
@@ -122,7 +124,10 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(`{"monotonic":` + strings.Repeat(" ", 4<<20) + "1}")
 	f.Add(strings.Repeat(`{"header":`, 200_000))
 	f.Fuzz(func(t *testing.T, text string) {
-		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }))
+		api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_,
+				_ = w.Write([]byte(text))
+		}))
 		defer api.Close()
 		c := NewClient(strings.TrimPrefix(api.URL, "http://"))
 		defer c.Close()

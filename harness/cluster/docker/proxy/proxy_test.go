@@ -71,7 +71,8 @@ func (s *site) run(t *testing.T, want network.Run) {
 // dial is a go-redis client over a link.
 func (s *site) dial(t *testing.T, client, server string) *redis.Client {
 	t.Helper()
-	return clustertest.Dial(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(s.ports[network.Path{Client: client, Server: server}])), "")
+	return clustertest.Dial(t, net.JoinHostPort("127.0.0.1",
+		strconv.Itoa(s.ports[network.Path{Client: client, Server: server}])), "")
 }
 
 func TestEveryLinkLeadsToItsServer(t *testing.T) {
@@ -98,7 +99,8 @@ func TestEventsAreTheLinksOwn(t *testing.T) {
 	events, err := s.Events(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, events, 2, "a command and its reply; at the store only registers count")
-	require.Equal(t, []history.Type{history.TypeCommand, history.TypeReply}, []history.Type{events[0].Type, events[1].Type})
+	require.Equal(t, []history.Type{history.TypeCommand, history.TypeReply}, []history.Type{events[0].Type,
+		events[1].Type})
 	require.Equal(t, "c1>n1", events[0].Process)
 	require.Equal(t, "token", events[0].Command.Token)
 	require.Positive(t, events[0].Time)
@@ -125,9 +127,11 @@ func TestARunEndsTheOneBefore(t *testing.T) {
 	s := begin(t, nil)
 	db := s.dial(t, "c1", "n1")
 	require.NoError(t, db.Ping(t.Context()).Err())
-	require.NoError(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both), "a fault in effect must not keep a run alive")
+	require.NoError(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both),
+		"a fault in effect must not keep a run alive")
 	s.run(t, network.Run{Clients: []string{"c9"}, Servers: map[string]string{"n1": s.servers["n1"].Addr()}})
-	require.ErrorContains(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both), `there is no link from "c1" to "n1" in this run`)
+	require.ErrorContains(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both),
+		`there is no link from "c1" to "n1" in this run`)
 }
 
 func TestRefusals(t *testing.T) {
@@ -139,14 +143,17 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"too many links", func() error {
-			_, err := s.Begin(t.Context(), network.Run{Clients: make([]string, 1501), Servers: map[string]string{"n1": "", "n2": ""}})
+			_, err := s.Begin(t.Context(), network.Run{Clients: make([]string, 1501), Servers: map[string]string{"n1": "",
+				"n2": ""}})
 			return err
 		}, "1501 clients and 2 servers need 3002 ports: 3000 are the most"},
 		{"no run", func() error { return l.Cut(history.Both) }, "there is no run: POST /run begins one"},
-		{"no volume", func() error { return s.Renew(t.Context(), Machine{Server: "n7"}) }, "the volume of n7 is not mounted at"},
+		{"no volume", func() error { return s.Renew(t.Context(), Machine{Server: "n7"}) },
+			"the volume of n7 is not mounted at"},
 		{"no name", func() error { return s.Renew(t.Context(), Machine{Server: "../n1"}) }, `"../n1" is no server's name`},
 		{"no machine", func() error { _, err := s.CutPower(t.Context(), "n7"); return err }, `there is no machine of "n7"`},
-		{"no rate", func() error { _, err := s.SetClock(t.Context(), "n1", 0, -1); return err }, "a clock cannot run at rate -1"},
+		{"no rate", func() error { _, err := s.SetClock(t.Context(), "n1", 0, -1); return err },
+			"a clock cannot run at rate -1"},
 		{"no such endpoint", func() error { return s.call(t.Context(), "GET", "/nothing", nil, nil) }, "404 page not found"},
 	} {
 		require.ErrorContains(t, c.do(), c.want, c.what)

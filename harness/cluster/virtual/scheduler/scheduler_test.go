@@ -35,7 +35,8 @@ func TestEventsHappenInTheOrderOfTheirKeys(t *testing.T) {
 			}
 			all.Wait()
 			time.Sleep(time.Second)
-			require.Equal(t, []string{"at once 0", "script 1", "message 1", "connection 1", "other link 1", "node 1", "a 1", "b 1", "later 2"}, done)
+			require.Equal(t, []string{"at once 0", "script 1", "message 1", "connection 1", "other link 1", "node 1", "a 1",
+				"b 1", "later 2"}, done)
 		})
 	}
 }
@@ -61,7 +62,8 @@ func TestAnEventComesToRestBeforeTheNext(t *testing.T) {
 			})
 		}
 		time.Sleep(2 * time.Second)
-		require.Equal(t, []string{"event 0", "effect 0", "event 1", "effect 1", "event 2", "effect 2", "event 3", "effect 3", "event 4", "effect 4"}, done)
+		require.Equal(t, []string{"event 0", "effect 0", "event 1", "effect 1", "event 2", "effect 2", "event 3", "effect 3",
+			"event 4", "effect 4"}, done)
 	})
 }
 

@@ -1,0 +1,68 @@
+package arrows
+
+import (
+	"bufio"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A line fits beside another, and a function on a screen.
+const maxColumns, maxFunctionLines = 120, 60
+
+// Lines hold in tests too; a test may be as long as its story.
+func TestLinesAndFunctionsAreShort(t *testing.T) {
+	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && file != root && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(file, ".go"):
+			return nil
+		}
+		requireShortLines(t, file)
+		// The functions of league are lists of what was found in other people's locks.
+		if !strings.HasSuffix(file, "_test.go") && !strings.HasPrefix(file, filepath.Join(root, "league")) {
+			requireShortFunctions(t, file)
+		}
+		return nil
+	}))
+}
+
+func requireShortLines(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.Open(file)
+	require.NoError(t, err)
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		if columns := utf8.RuneCount(lines.Bytes()); columns > maxColumns {
+			t.Errorf("%s:%d: %d columns, more than %d", file, n, columns, maxColumns)
+		}
+	}
+	require.NoError(t, lines.Err())
+}
+
+func requireShortFunctions(t *testing.T, file string) {
+	t.Helper()
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	for _, d := range tree.Decls {
+		if f, is := d.(*ast.FuncDecl); is {
+			lines := files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1
+			if lines > maxFunctionLines {
+				t.Errorf("%s: %s has %d lines, more than %d", files.Position(f.Pos()), f.Name.Name, lines, maxFunctionLines)
+			}
+		}
+	}
+}
