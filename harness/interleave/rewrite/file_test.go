@@ -27,8 +27,8 @@ func body(t *testing.T, text string) string {
 	t.Helper()
 	source := `package p
 import ("context"; "sync"; "sync/atomic")
-var (mu sync.Mutex; own owned; emb struct{ sync.RWMutex }; any sync.Locker)
-var (once sync.Once; n atomic.Int64; ch chan int; ctx context.Context; client caller)
+var (mu sync.Mutex; own owned; emb struct{ sync.RWMutex }; any sync.Locker; ` +
+		`once sync.Once; n atomic.Int64; ch chan int; ctx context.Context; client caller)
 type caller interface{ Call(ctx context.Context, command string) error }
 type owned struct{}
 func (owned) Lock() {}
@@ -90,8 +90,8 @@ func TestRewritten_WhoHoldsAMutexIsKnown(t *testing.T) {
 }
 
 func TestRewritten_WhatNobodySees_HasNoPoint(t *testing.T) {
-	for _, source := range []string{"own.Lock()", "_ = own.Load()", "ctx, cancel := context.WithCancel(ctx); _, _ = " +
-		"ctx, cancel", "x := 1; _ = x"} {
+	for _, source := range []string{"own.Lock()", "_ = own.Load()", "x := 1; _ = x",
+		"ctx, cancel := context.WithCancel(ctx); _, _ = ctx, cancel"} {
 		require.Equal(t, source, body(t, source))
 	}
 }
