@@ -286,3 +286,20 @@ func TestValidateTellsNoSecret(t *testing.T) {
 		})
 	}
 }
+
+// A variable could be the name of the server's volume: that it is not is said, and not taken for granted.
+func TestValidate_AVariableBesideTheServerIsAnAssumption(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("compose.yaml", []byte(`services:
+  lock:
+    image: redis:7
+    command: redis-server --appendonly yes --appendfsync always --no-appendfsync-on-rewrite no
+    volumes: ['data:/data']
+  app: {image: app, volumes: ['${PLACE}:/app']}
+volumes: {data: {}}
+`), 0o644))
+	p := fake(expected)
+	p.suite = predicted
+	got := p.try("validate", "compose.yaml", "--ttl", "5s", "--trials", "1", "--verbose")
+	require.Contains(t, got.out, "the service app does not mount the server's volume by its variable", got.err)
+}

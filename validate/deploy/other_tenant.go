@@ -29,8 +29,12 @@ func (d document) otherTenant(s *Server, name string, service any) {
 	for _, value := range list(dig(service, "volumes")) {
 		v := d.volume(value)
 		s.touches(at, who, v.source(), v.readOnly || harmless)
-		if v.variable && !v.readOnly && !harmless && s.onFolder() {
+		switch {
+		case !v.variable || v.readOnly || harmless:
+		case s.onFolder():
 			s.unknown(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
+		default:
+			s.assume(Alone, at, "%s does not mount the server's volume by its variable (docker compose config)", who)
 		}
 	}
 	s.clientOf(at, who, text(service, "image"), command)
