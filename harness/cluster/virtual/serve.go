@@ -255,7 +255,7 @@ func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
 	if k.transacts && (name == "PUBLISH" || n.compares(name, args[1:])) {
 		refuseToQueue(k.peer, name)
-	} else {
+	} else if !n.runNative(k, args) {
 		n.server.Server().Dispatch(k.peer, args)
 	}
 	return nil

@@ -1,0 +1,177 @@
+package virtual
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+
+	"example.org/lockproof/harness/cluster/script"
+)
+
+// native is a script that is carried out in Go. miniredis makes a Lua state, with all its libraries, for each
+// call: half the processor time of a search. A test holds each against Lua.
+type native struct {
+	text       string
+	keys, args int // how many of each it is called with
+	do         func(d *data, keys, args []string) (answer any)
+}
+
+// natives are the scripts that the reference, the lock on a single node and the store are sent most.
+var natives = []native{
+	{`if redis.call("get", KEYS[1]) == ARGV[1] then
+	return redis.call("del", KEYS[1])
+end
+return 0`, 1, 1, deleteOwn},
+	{`if redis.call("get", KEYS[1]) == ARGV[1] then
+	return redis.call("pexpire", KEYS[1], ARGV[2])
+end
+return 0`, 1, 2, expireOwn},
+	{`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`, 1, 1, deleteOwn},
+	{`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 0`, 1, 2, expireOwn},
+	{`
+if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
+redis.call('SET', KEYS[2], ARGV[1])
+return redis.call('GET', KEYS[1]) or ''`, 2, 1, fencedRead},
+	{`
+if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return 0 end
+redis.call('SET', KEYS[2], ARGV[1])
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`, 2, 2, fencedWrite},
+	{`
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`, 1, 2, writeIfBase},
+}
+
+// nativeNamed knows them by the commands that name them.
+var nativeNamed = func() map[string]native {
+	all := map[string]native{}
+	for _, n := range natives {
+		all["EVAL "+n.text], all["EVALSHA "+script.Digest(n.text)] = n, n
+	}
+	return all
+}()
+
+// runNative carries out a call of a script that need not go to Lua. It gives false, and has changed nothing, where
+// the server may not know the script, the call may belong to a transaction, or the script would not take its plain
+// course.
+func (n *Node) runNative(k *conn, args []string) bool {
+	if k.transacts || n.refusal() != "" || len(args) < 3 {
+		return false
+	}
+	found, is := nativeNamed[strings.ToUpper(args[0])+" "+args[1]]
+	if !is || len(args) != 3+found.keys+found.args || args[2] != strconv.Itoa(found.keys) {
+		return false
+	}
+	byDigest := strings.EqualFold(args[0], "EVALSHA")
+	if byDigest && n.aside(k.peer, "SCRIPT", "EXISTS", args[1]) != "*1\r\n:1\r\n" {
+		return false
+	}
+	d := &data{Miniredis: n.server}
+	answer := found.do(d, args[3:3+found.keys], args[3+found.keys:])
+	if d.failed {
+		return false
+	}
+	if !byDigest {
+		n.aside(k.peer, "SCRIPT", "LOAD", found.text)
+	}
+	answerNative(k.peer, answer)
+	return true
+}
+
+// answerNative writes the answer of a native script.
+func answerNative(to *server.Peer, answer any) {
+	switch answer := answer.(type) {
+	case int:
+		to.WriteInt(answer)
+	case string:
+		to.WriteBulk(answer)
+	default:
+		to.WriteNull()
+	}
+}
+
+// data is what a native script reads and writes. A script changes nothing after a step that has failed.
+type data struct {
+	*miniredis.Miniredis
+	failed bool // Lua would raise an error, or read a number in another form
+}
+
+// get gives a key's value, or what stands for it where there is none.
+func (d *data) get(key, none string) string {
+	value, err := d.Get(key)
+	if errors.Is(err, miniredis.ErrKeyNotFound) {
+		return none
+	}
+	d.failed = d.failed || err != nil
+	return value
+}
+
+func (d *data) set(key, value string) { d.failed = d.Set(key, value) != nil }
+
+// number reads decimal digits, so few that neither Lua's floating point nor a time in nanoseconds ends.
+func (d *data) number(s string) int64 {
+	i, err := strconv.ParseInt(s, 10, 64)
+	d.failed = d.failed || err != nil || len(s) > 12
+	return i
+}
+
+func (d *data) owns(key, token string) bool {
+	return d.Exists(key) && d.get(key, "") == token && !d.failed
+}
+
+func deleteOwn(d *data, keys, args []string) any {
+	if !d.owns(keys[0], args[0]) {
+		return 0
+	}
+	d.Del(keys[0])
+	return 1
+}
+
+func expireOwn(d *data, keys, args []string) any {
+	if !d.owns(keys[0], args[0]) {
+		return 0
+	}
+	ttl := d.number(args[1])
+	if d.failed = d.failed || ttl <= 0; !d.failed {
+		d.SetTTL(keys[0], time.Duration(ttl)*time.Millisecond)
+	}
+	return 1
+}
+
+func (d *data) older(token, key string) bool {
+	return d.number(token) < d.number(d.get(key, "0")) || d.failed
+}
+
+func fencedRead(d *data, keys, args []string) any {
+	if d.older(args[0], keys[1]) {
+		return nil
+	}
+	d.set(keys[1], args[0])
+	return d.get(keys[0], "")
+}
+
+func fencedWrite(d *data, keys, args []string) any {
+	if d.older(args[0], keys[1]) {
+		return 0
+	}
+	d.set(keys[1], args[0])
+	d.set(keys[0], args[1])
+	return 1
+}
+
+func writeIfBase(d *data, keys, args []string) any {
+	if d.get(keys[0], "") != args[0] || d.failed {
+		return 0
+	}
+	d.set(keys[0], args[1])
+	return 1
+}
