@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,22 +19,13 @@ const maxColumns, maxFunctionLines = 120, 60
 
 // Lines hold in tests too; a test may be as long as its story.
 func TestLinesAndFunctionsAreShort(t *testing.T) {
-	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && file != root && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
-			return fs.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(file, ".go"):
-			return nil
-		}
+	for _, file := range goFiles(t) {
 		requireShortLines(t, file)
 		// The functions of league are lists of what was found in other people's locks.
 		if !strings.HasSuffix(file, "_test.go") && !strings.HasPrefix(file, filepath.Join(root, "league")) {
 			requireShortFunctions(t, file)
 		}
-		return nil
-	}))
+	}
 }
 
 func requireShortLines(t *testing.T, file string) {
