@@ -245,6 +245,9 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, heard int64) 
 	case e.Header != nil || e.Command != nil || e.Fault != nil || e.Node != nil || e.Text != "":
 		return errors.New("with what is not a client's to tell")
 	}
+	if e.Time < 0 {
+		return errors.New("whose time is before the run began: times are nanoseconds of CLOCK_MONOTONIC since the epoch")
+	}
 	if err := history.Validate(&e); err != nil {
 		return fmt.Errorf("which is not an event: %w", err)
 	}

@@ -1,6 +1,9 @@
 package history
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Asked is what was asked of a fault, as far as it takes it. JSON has every quantity as text.
 type Asked struct {
@@ -17,6 +20,12 @@ type Asked struct {
 	Rate      float64   `json:"rate,omitempty,string"`
 	Times     int       `json:"times,omitempty,string"`
 	To        string    `json:"to,omitempty"` // another node
+}
+
+// UnmarshalJSON passes over names that it does not know: a fault of somebody else's may have been asked for more.
+func (a *Asked) UnmarshalJSON(text []byte) error {
+	type plain Asked
+	return json.Unmarshal(text, (*plain)(a))
 }
 
 // Direction is a way over a link.
