@@ -12,25 +12,26 @@ import (
 
 // TestVariants judges configurations that were made to be called safe: programs that nobody has read, memory under
 // other names, second servers, other programs under the server's name. Each stands below "== what it is | verdicts |
-// exit code | flags", with its files. Plain ones stand below "@@ name", and "-- file = name --" is a plain one with
+// exit code | flags", with its files. plain.txt has plain ones below "@@ name", and "-- file = name --" is a plain one with
 // changes: "+mark line" adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the file's
 // bytes. Files in folders are given by the flags.
 func TestVariants(t *testing.T) {
 	plain := map[string]string{}
-	for _, file := range []string{"variants.txt", "sceptic.txt", "sceptic2.txt", "sceptic3.txt"} {
-		data, err := os.ReadFile("testdata/" + file)
+	data, err := os.ReadFile("testdata/deployments/plain.txt")
+	require.NoError(t, err)
+	for _, p := range strings.Split("\n"+string(data), "\n@@ ")[1:] {
+		name, text, _ := strings.Cut(p, "\n")
+		plain[name] = text + "\n"
+	}
+	for _, form := range []string{"compose", "kubernetes", "systemd", "engine", "settings"} {
+		data, err := os.ReadFile("testdata/deployments/" + form + ".txt")
 		require.NoError(t, err)
-		bases, cases, _ := strings.Cut("\n"+string(data), "\n== ")
-		for _, p := range strings.Split(bases, "\n@@ ")[1:] {
-			name, text, _ := strings.Cut(p, "\n")
-			plain[name] = text + "\n"
-		}
-		all := strings.Split(cases, "\n== ")
-		require.Greater(t, len(all), 60)
+		all := strings.Split("\n"+string(data), "\n== ")[1:]
+		require.Greater(t, len(all), 20)
 		for _, c := range all {
-			head, body, _ := strings.Cut(c, "\n")
+			head, body, _ := strings.Cut(strings.TrimSuffix(c, "\n"), "\n")
 			fields := strings.Split(head, " | ")
-			t.Run(fields[0], func(t *testing.T) { variant(t, plain, fields, body) })
+			t.Run(form+"/"+fields[0], func(t *testing.T) { variant(t, plain, fields, body) })
 		}
 	}
 }

@@ -50,6 +50,13 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 	for _, name := range rest {
 		all.tenants = append(all.tenants, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
 	}
+	for _, s := range found {
+		all.tenants = append(all.tenants, func(other *Server) {
+			if other != s {
+				d.health(other, s.Name, dig(d.root, "services", s.Name))
+			}
+		})
+	}
 	return found
 }
 
@@ -157,26 +164,38 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 	}
 }
 
+// health judges a service's health check, and for another server than the service's what it asks of that one.
 func (d document) health(s *Server, name string, service any) {
 	test := interpolated(dig(service, "healthcheck", "test"))
 	if line, isText := test.(string); isText {
 		test = []any{"CMD-SHELL", line}
 	}
-	s.healthy(d.at("services", name, "healthcheck"), test)
+	if at := d.at("services", name, "healthcheck"); s.Place == d.at("services", name) {
+		s.healthy(at, test)
+	} else {
+		s.clientOf(at, "the health check of "+name, "", checkCommand(test))
+	}
 }
 
 // healthy judges a test of an engine, a list whose first word says what the rest is.
 func (s *Server) healthy(at settings.Place, test any) {
-	all := joined(test)
-	switch {
-	case len(all) == 0 || all[0] == "NONE":
-		return
-	case all[0] == "CMD":
-		all = all[1:]
-	case all[0] == "CMD-SHELL" && len(all) == 2:
-		all = []string{"sh", "-c", all[1]}
+	if all := checkCommand(test); len(all) > 0 {
+		s.hook(at, "the health check", all, Settings)
 	}
-	s.hook(at, "the health check", all, Settings)
+}
+
+// checkCommand is what a health check runs, nothing for none.
+func checkCommand(test any) []string {
+	switch all := joined(test); {
+	case len(all) == 0 || all[0] == "NONE":
+		return nil
+	case all[0] == "CMD":
+		return all[1:]
+	case all[0] == "CMD-SHELL" && len(all) == 2:
+		return []string{"sh", "-c", all[1]}
+	default:
+		return all
+	}
 }
 
 // restart reads how soon the engine restarts a service, how it stops it, and how many there are.

@@ -107,6 +107,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 		serves := len(found)
 		for i, c := range list(dig(p.spec, "containers")) {
 			name := text(c, "name")
+			whole.tenants = append(whole.tenants, func(s *Server) { p.asked(s, p.in("containers", i), c) })
 			if p.kind == "Job" || p.kind == "CronJob" || !mayServe(text(c, "image"), name, dig(c, "command"), dig(c, "args")) {
 				if entry, args := dig(c, "command"), dig(c, "args"); isSentinel(text(c, "image"), entry, args) {
 					whole.sentinel(p.in("containers", i), entry, args, func(s *Server) { p.storage(s, i, c) })
@@ -123,6 +124,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 			}
 			whole.tenants = append(whole.tenants, func(s *Server) {
 				p.otherTenant(s, p.in("initContainers", i), "the init container "+text(c, "name"), c)
+				p.asked(s, p.in("initContainers", i), c)
 			})
 		}
 	}
@@ -161,6 +163,19 @@ func (p pod) otherTenant(s *Server, at settings.Place, who string, c any) {
 	}
 	p.reach(s, at, who, c)
 	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")))
+}
+
+// kubeletRuns are the keys below which kubelet is told to run a command in a container.
+var kubeletRuns = [][]string{{"livenessProbe"}, {"readinessProbe"}, {"startupProbe"}, {"lifecycle", "postStart"},
+	{"lifecycle", "preStop"}}
+
+// asked judges what kubelet runs in another container than the server's.
+func (p pod) asked(s *Server, at settings.Place, c any) {
+	for _, keys := range kubeletRuns {
+		if command := joined(dig(c, append(slices.Clone(keys), "exec", "command")...)); s.Place != at {
+			s.clientOf(at, "the "+keys[len(keys)-1]+" of the container "+text(c, "name"), "", command)
+		}
+	}
 }
 
 // reach judges whether a container gets at more than its own files, its mounts and its network.

@@ -38,6 +38,7 @@ func (d document) otherTenant(s *Server, name string, service any) {
 		}
 	}
 	s.clientOf(at, who, text(service, "image"), command)
+	d.health(s, name, service)
 }
 
 // onFolder reports whether a folder of the machine that has a path of its own is the server's data.
