@@ -16,65 +16,80 @@ type Band struct {
 	Kind        string
 	Targets     []string
 	Text        string
+
+	id int
 }
 
-// bands are the faults of a history that are not part of its setting, joined
-// where several began at once that differ only in their targets.
-func bands(events []history.Event, end int64) []Band {
-	var all []Band
-	ends := map[int]int64{}
-	for _, e := range events {
-		if e.Type == history.TypeFault && e.Fault != nil && e.Fault.Phase == history.PhaseEnd {
-			ends[e.Fault.ID] = e.Time
+// stateIn is the state that faults of a class put a process into, and stateAfter the one that they end.
+var (
+	stateIn = map[history.Class]State{history.NodeDown: Down, history.ClientKilled: Down,
+		history.NodePaused: Paused, history.ClientPaused: Paused}
+	stateAfter = map[history.Class]State{history.NodeUp: Down, history.Resumed: Paused}
+)
+
+// drawFault draws one end of a fault: its band, and what its targets are in.
+func (t *teller) drawFault(e history.Event) {
+	f, ends := e.Fault, e.Fault.Phase == history.PhaseEnd
+	for _, target := range f.Targets {
+		if state, known := stateIn[f.Class]; known {
+			t.set(openState{lane: target, state: state}, !ends, e.Time)
+		} else if state, known := stateAfter[f.Class]; known && !ends {
+			t.set(openState{lane: target, state: state}, false, e.Time)
 		}
 	}
-	for _, e := range events {
-		if e.Type != history.TypeFault || e.Fault == nil || e.Fault.Background || e.Fault.Phase == history.PhaseEnd {
-			continue
-		}
-		b := Band{From: e.Time, Until: e.Time, Kind: e.Fault.Kind, Targets: slices.Clone(e.Fault.Targets)}
-		if e.Fault.Phase == history.PhaseBegin {
-			b.Until = max(end, e.Time)
-			if until, ended := ends[e.Fault.ID]; ended {
-				b.Until = until
+	switch {
+	case f.Background && !ends:
+		t.background = append(t.background, *f)
+	case f.Background:
+	case ends:
+		for i := range t.Faults {
+			if t.Faults[i].id == f.ID {
+				t.Faults[i].Until = e.Time
 			}
 		}
+	default:
+		b := Band{From: e.Time, Until: e.Time, Kind: f.Kind, Targets: slices.Clone(f.Targets), id: f.ID}
+		if f.Phase == history.PhaseBegin {
+			b.Until = max(t.Until, e.Time)
+		}
+		t.Faults = append(t.Faults, b)
+	}
+}
+
+// joinBands makes one of faults that differ only in their targets.
+func (t *teller) joinBands() {
+	var all []Band
+	for _, b := range t.Faults {
 		if n := len(all); n > 0 && all[n-1].Kind == b.Kind && all[n-1].From == b.From && all[n-1].Until == b.Until {
 			all[n-1].Targets = append(all[n-1].Targets, b.Targets...)
-			continue
+		} else {
+			all = append(all, b)
 		}
-		all = append(all, b)
+		last := &all[len(all)-1]
+		last.Text = last.Kind + " " + list(last.Targets)
 	}
-	for i := range all {
-		all[i].Text = all[i].Kind + " " + list(all[i].Targets)
-	}
-	return all
+	t.Faults = all
 }
 
 // settings say who reaches whom and who is far away, as the scenario begins.
-func settings(events []history.Event, header history.Header) []string {
+func settings(background []history.Fault, header history.Header) (texts []string) {
 	type group struct {
 		client string
 		fault  history.Fault
 		nodes  []string
 	}
-	var groups []*group
-	known := map[string]*group{}
-	for _, e := range events {
-		if e.Type != history.TypeFault || e.Fault == nil || !e.Fault.Background || e.Fault.Phase == history.PhaseEnd {
-			continue
-		}
-		for _, target := range e.Fault.Targets {
+	var groups []group
+	for _, f := range background {
+		for _, target := range f.Targets {
 			link, _ := history.LinkOf(target)
-			id := link.From + " " + sameFault(*e.Fault)
-			if known[id] == nil {
-				known[id] = &group{client: link.From, fault: *e.Fault}
-				groups = append(groups, known[id])
+			i := slices.IndexFunc(groups, func(g group) bool { return g.client == link.From && sameFault(g.fault) == sameFault(f) })
+			if i < 0 {
+				i = len(groups)
+				groups = append(groups, group{client: link.From, fault: f})
 			}
-			known[id].nodes = append(known[id].nodes, link.To)
+			groups[i].nodes = append(groups[i].nodes, link.To)
 		}
 	}
-	var texts []string
 	for _, g := range groups {
 		texts = append(texts, nemesis.BackgroundText(g.client, g.nodes, g.fault))
 	}

@@ -54,21 +54,6 @@ func leaseEnd(l checker.Lease) Point {
 	return p
 }
 
-// clockPoints are the moments at which a process's clock was set to something
-// else than the right time.
-func (t *teller) clockPoints(name string) []Point {
-	var points []Point
-	for _, e := range t.Events {
-		if e.Type != history.TypeClock || e.Process != name || e.Clock == nil {
-			continue
-		}
-		if skew := skewText(*e.Clock, e.Time); skew != "" {
-			points = append(points, Point{Time: e.Time, Kind: PointClock, Text: skew})
-		}
-	}
-	return points
-}
-
 // skewText says by how much a clock is wrong at a time, and how fast it runs;
 // nothing if it is right.
 func skewText(c history.Clock, now int64) string {
@@ -87,23 +72,6 @@ func skewText(c history.Clock, now int64) string {
 		text += "×" + strconv.FormatFloat(c.Rate, 'g', 4, 64)
 	}
 	return text
-}
-
-// storeLane is what clients did at the store with the story's key.
-func (t *teller) storeLane() *Lane {
-	access := func(e history.Event) bool {
-		return (e.Op == history.OpRead || e.Op == history.OpWrite) && e.Key == t.Key
-	}
-	lane := &Lane{Name: "store", Stretches: t.calls(Using, access)}
-	for _, e := range t.Events {
-		if access(e) && e.Type != history.TypeInvoke {
-			lane.Points = append(lane.Points, t.storePoint(e))
-		}
-	}
-	if len(lane.Stretches)+len(lane.Points) == 0 {
-		return nil
-	}
-	return lane
 }
 
 // storePoint says what became of an access to the store.

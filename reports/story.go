@@ -11,17 +11,18 @@ import (
 // State is what a client or a node's key is doing for a stretch of time.
 type State int
 
-// The states. A client asks, holds, is paused or has died; a node's key is
-// owned, and a node may be paused or down.
+// The states, in the order in which they cover one another. A client asks, holds, is paused
+// or has died; a node's key is owned, and a node may be paused or down. A look at a paused
+// node says that it is not up, and the pause is the better word.
 const (
 	Idle State = iota
 	Asking
+	Using // the store: from the call of a write to its outcome
 	Holding
 	HoldingPaused
 	Owned
-	Paused
 	Down
-	Using // the store: from the call of a write to its outcome
+	Paused
 )
 
 // Stretch is one state from From to Until, in nanoseconds of the history.
@@ -81,7 +82,8 @@ const maxClients = 8
 // Tell makes the story of a violation, or of the whole history if it is nil.
 func (h *History) Tell(v *checker.Violation) Story {
 	s := Story{Key: h.storyKey(v), Everyone: h.header.Clients}
-	t := &teller{Story: &s, History: h, violation: v}
+	t := &teller{Story: &s, History: h, violation: v, lanes: map[string]*Lane{}, open: map[openState]int{},
+		invokes: map[string]history.Event{}, started: map[string]int64{}}
 	if h.History != nil {
 		t.lost = h.LostUpdates(s.Key)
 	}
@@ -89,26 +91,46 @@ func (h *History) Tell(v *checker.Violation) Story {
 	if v != nil {
 		s.Broken = &Stretch{From: v.From, Until: v.Until}
 	}
+	for i, e := range h.Events {
+		t.event(i, e)
+	}
+	t.keepLeases()
 	for _, name := range t.participants() {
-		s.Clients = append(s.Clients, t.clientLane(name))
+		s.Clients = append(s.Clients, *t.lane(name))
 	}
 	for _, name := range h.header.Servers() {
-		s.Nodes = append(s.Nodes, t.nodeLane(name))
+		s.Nodes = append(s.Nodes, *t.lane(name))
 	}
-	s.Store = t.storeLane()
-	s.Faults = bands(h.Events, s.Until)
-	s.Settings = settings(h.Events, h.header)
+	if s.Store = t.lanes[history.StoreName]; s.Store != nil {
+		s.Store.Name = history.StoreName
+	}
+	t.joinBands()
+	s.Settings = settings(t.background, h.header)
 	s.Marks, s.Omitted = t.turns()
 	return s
 }
 
-// teller makes a story out of a history.
+// teller makes a story out of a history, of which it reads each event once.
 type teller struct {
 	*Story
 	*History
-	violation *checker.Violation // nil: the whole history is told
-	lost      []checker.LostUpdate
-	found     []turn
+	violation  *checker.Violation // nil: the whole history is told
+	lost       []checker.LostUpdate
+	lanes      map[string]*Lane
+	open       map[openState]int        // to its place among the stretches of its lane
+	invokes    map[string]history.Event // by call
+	asking     []string                 // who asked for the key within the window
+	background []history.Fault          // the scenario's setting
+	started    map[string]int64         // when nodes were last started
+	found      []turn
+}
+
+// openState is a state that a lane is in; that of a call is its client's, of which there may be several at once.
+type openState struct {
+	lane   string
+	state  State
+	client string
+	call   int
 }
 
 func (h *History) storyKey(v *checker.Violation) string {
@@ -144,28 +166,24 @@ func (t *teller) window() {
 	t.Until = max(min(until+margin, end), t.From+1)
 }
 
+func (t *teller) within(at int64) bool { return t.From <= at && at <= t.Until }
+
 // participants are the clients to draw, in the run's order: the violation's own, then
 // others that asked for or held the key meanwhile.
 func (t *teller) participants() []string {
-	var chosen []string
-	choose := func(name string) {
-		if len(chosen) < maxClients && slices.Contains(t.Everyone, name) && !slices.Contains(chosen, name) {
-			chosen = append(chosen, name)
-		}
-	}
+	var names []string
 	if t.violation != nil {
-		for _, p := range t.violation.Processes {
-			choose(p)
-		}
+		names = slices.Clone(t.violation.Processes)
 	}
 	for _, l := range t.leases {
 		if l.Key == t.Key && l.Until >= t.From && l.Asked <= t.Until {
-			choose(l.Client)
+			names = append(names, l.Client)
 		}
 	}
-	for _, e := range t.Events {
-		if e.Op == history.OpAcquire && e.Key == t.Key && e.Time >= t.From && e.Time <= t.Until {
-			choose(e.Process)
+	var chosen []string
+	for _, name := range append(names, t.asking...) {
+		if len(chosen) < maxClients && slices.Contains(t.Everyone, name) && !slices.Contains(chosen, name) {
+			chosen = append(chosen, name)
 		}
 	}
 	slices.SortFunc(chosen, func(a, b string) int {
@@ -174,95 +192,78 @@ func (t *teller) participants() []string {
 	return chosen
 }
 
-func (t *teller) clientLane(name string) Lane {
-	lane := Lane{Name: name, Points: t.clockPoints(name)}
-	lane.Stretches = t.calls(Asking, func(e history.Event) bool { return e.Process == name && e.Op == history.OpAcquire })
+// event draws an event, and tells it where it is a turn of the story.
+func (t *teller) event(i int, e history.Event) {
+	switch {
+	case e.Type == history.TypeNode && e.Node != nil:
+		t.set(openState{lane: e.Process, state: Down}, !e.Node.Up, e.Time)
+	case e.Type == history.TypeClock && e.Clock != nil:
+		if skew := skewText(*e.Clock, e.Time); skew != "" {
+			t.point(e.Process, Point{Time: e.Time, Kind: PointClock, Text: skew})
+		}
+	case e.Type == history.TypeFault && e.Fault != nil:
+		t.drawFault(e)
+	case e.Type == history.TypeInvoke && e.Key != t.Key:
+	case e.Op == history.OpAcquire:
+		t.set(openState{e.Process, Asking, e.Process, e.ID}, e.Type == history.TypeInvoke, e.Time)
+		if e.Key == t.Key && t.within(e.Time) {
+			t.asking = append(t.asking, e.Process)
+		}
+	case (e.Op == history.OpRead || e.Op == history.OpWrite) && e.Key == t.Key:
+		t.set(openState{history.StoreName, Using, e.Process, e.ID}, e.Type == history.TypeInvoke, e.Time)
+		if e.Type != history.TypeInvoke {
+			t.point(history.StoreName, t.storePoint(e))
+		}
+	}
+	if e.Type == history.TypeInvoke {
+		t.invokes[call(e)] = e
+	}
+	if t.within(e.Time) {
+		t.tell(i, e, t.invokes[call(e)])
+	}
+	if e.Type == history.TypeFault && e.Fault != nil && e.Fault.Class == history.NodeUp {
+		t.started[list(e.Fault.Targets)] = e.Time
+	}
+}
+
+func (t *teller) lane(name string) *Lane {
+	if t.lanes[name] == nil {
+		t.lanes[name] = &Lane{Name: name}
+	}
+	return t.lanes[name]
+}
+
+func (t *teller) point(lane string, p Point) { t.lane(lane).Points = append(t.lane(lane).Points, p) }
+
+// set opens a state of a lane, or closes it.
+func (t *teller) set(s openState, on bool, now int64) {
+	i, open := t.open[s]
+	switch l := t.lane(s.lane); {
+	case on && !open:
+		t.open[s] = len(l.Stretches)
+		l.Stretches = append(l.Stretches, Stretch{From: now, Until: t.Until, State: s.state, Owner: s.client})
+	case !on && open:
+		l.Stretches[i].Until = now
+		delete(t.open, s)
+	}
+}
+
+// keepLeases draws who believed to hold the key, and whose it was on which node.
+func (t *teller) keepLeases() {
 	for _, l := range t.leases {
-		if l.Client == name && l.Key == t.Key {
+		if l.Key == t.Key {
+			lane := t.lane(l.Client)
 			lane.Stretches = append(lane.Stretches, Stretch{From: l.From, Until: l.Until, State: Holding})
 			lane.Points = append(lane.Points, leaseEnd(l))
 		}
 	}
-	lane.Stretches = append(lane.Stretches, t.faultsOn(name)...)
-	return lane
-}
-
-// calls are the stretches from each chosen call on the story's key to its outcome.
-func (t *teller) calls(state State, chosen func(history.Event) bool) []Stretch {
-	var all []Stretch
-	open := map[string]int{} // operation to its place in all
-	for _, e := range t.Events {
-		if !chosen(e) {
-			continue
-		}
-		if e.Type == history.TypeInvoke && e.Key == t.Key {
-			open[call(e)] = len(all)
-			all = append(all, Stretch{From: e.Time, Until: t.Until, State: state, Owner: e.Process})
-		} else if i, ok := open[call(e)]; ok && e.Type != history.TypeInvoke {
-			all[i].Until = e.Time
-			delete(open, call(e))
-		}
-	}
-	return all
-}
-
-func (t *teller) nodeLane(name string) Lane {
-	lane := Lane{Name: name, Points: t.clockPoints(name)}
 	for _, held := range t.tenures {
-		if held.Node == name && held.Key == t.Key {
+		if held.Key == t.Key {
+			lane := t.lane(held.Node)
 			lane.Stretches = append(lane.Stretches, Stretch{From: held.From, Until: held.Until, State: Owned, Owner: held.Owner})
 		}
 	}
-	lane.Stretches = append(lane.Stretches, t.faultsOn(name)...)
-	return lane
-}
-
-// faultsOn are the stretches for which a process was down, then those for
-// which it was paused: a look at a paused node says that it is not up, and the
-// pause is the better word.
-func (t *teller) faultsOn(name string) []Stretch {
-	down := t.between(Down, func(e history.Event) (begins, ends bool) {
-		if e.Type == history.TypeNode && e.Process == name && e.Node != nil {
-			return !e.Node.Up, e.Node.Up
-		}
-		return isFault(e, name, history.PhaseBegin, history.NodeDown, history.ClientKilled),
-			isFault(e, name, history.PhaseEnd, history.NodeDown, history.ClientKilled) ||
-				isFault(e, name, history.PhaseBegin, history.NodeUp)
-	})
-	paused := t.between(Paused, func(e history.Event) (begins, ends bool) {
-		return isFault(e, name, history.PhaseBegin, history.NodePaused, history.ClientPaused),
-			isFault(e, name, history.PhaseEnd, history.NodePaused, history.ClientPaused) ||
-				isFault(e, name, history.PhaseBegin, history.Resumed)
-	})
-	return append(down, paused...)
-}
-
-// isFault reports whether the event is a fault of these classes on the process. An
-// instant fault counts as a beginning.
-func isFault(e history.Event, process string, phase history.Phase, classes ...history.Class) bool {
-	if e.Type != history.TypeFault || e.Fault == nil || !slices.Contains(e.Fault.Targets, process) {
-		return false
+	for _, l := range t.lanes {
+		slices.SortStableFunc(l.Stretches, func(a, b Stretch) int { return cmp.Compare(a.State, b.State) })
 	}
-	got := e.Fault.Phase
-	if got == history.PhaseInstant {
-		got = history.PhaseBegin
-	}
-	return got == phase && slices.Contains(classes, e.Fault.Class)
-}
-
-// between are the stretches from each event that begins to the next that ends.
-func (t *teller) between(state State, turn func(history.Event) (begins, ends bool)) []Stretch {
-	var all []Stretch
-	open := false
-	for _, e := range t.Events {
-		switch begins, ends := turn(e); {
-		case !open && begins:
-			all = append(all, Stretch{From: e.Time, Until: t.Until, State: state})
-			open = true
-		case open && ends:
-			all[len(all)-1].Until = e.Time
-			open = false
-		}
-	}
-	return all
 }

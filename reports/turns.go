@@ -33,15 +33,6 @@ type turn struct {
 // turns tells what happened to the story's key, one sentence for each turn, in
 // the order of time, and how many had to be left out.
 func (t *teller) turns() ([]Mark, int) {
-	asked := map[string]history.Event{}
-	for i, e := range t.Events {
-		if e.Type == history.TypeInvoke {
-			asked[call(e)] = e
-		}
-		if e.Time >= t.From && e.Time <= t.Until {
-			t.event(i, e, asked[call(e)])
-		}
-	}
 	t.ends()
 	t.facts()
 	t.turning()
@@ -61,9 +52,9 @@ func (t *teller) add(i int, e history.Event, weight int, format string, args ...
 	return &t.found[len(t.found)-1]
 }
 
-// event tells an event, if it is a turn of the story. The invoke is that of
+// tell tells an event, if it is a turn of the story. The invoke is that of
 // the operation that an outcome ends.
-func (t *teller) event(i int, e, invoke history.Event) {
+func (t *teller) tell(i int, e, invoke history.Event) {
 	switch {
 	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Background:
 		t.fault(i, e)
@@ -116,13 +107,7 @@ func (t *teller) forgotten(e history.Event) string {
 	if e.Fault.Class != history.NodeUp || e.Fault.Phase == history.PhaseEnd {
 		return ""
 	}
-	before := int64(0) // when the node was last started
-	for _, o := range t.Events {
-		if o.Type == history.TypeFault && o.Fault != nil && o.Fault.Class == history.NodeUp && o.Time < e.Time &&
-			slices.Equal(o.Fault.Targets, e.Fault.Targets) {
-			before = o.Time
-		}
-	}
+	before := t.started[list(e.Fault.Targets)]
 	var owners []string
 	for _, held := range t.tenures {
 		if held.Key == t.Key && held.Ended == checker.TenureForgotten && held.Until >= before && held.Until <= e.Time &&
