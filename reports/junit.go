@@ -5,11 +5,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.org/lockproof/harness/suite"
-	"example.org/lockproof/reports/terminal"
 )
 
 // junitHead is what the whole and each suite of it say of themselves.
@@ -41,23 +39,18 @@ type junitProperty struct {
 }
 
 type junitCase struct {
-	Name      string        `xml:"name,attr"`
-	Class     string        `xml:"classname,attr"`
-	Time      string        `xml:"time,attr"`
-	Failure   *junitOutcome `xml:"failure"`
-	Error     *junitOutcome `xml:"error"`
-	Skipped   *junitOutcome `xml:"skipped"`
-	SystemOut *junitText    `xml:"system-out"`
+	Name    string        `xml:"name,attr"`
+	Class   string        `xml:"classname,attr"`
+	Time    string        `xml:"time,attr"`
+	Failure *junitOutcome `xml:"failure"`
+	Error   *junitOutcome `xml:"error"`
+	Skipped *junitOutcome `xml:"skipped"`
 }
 
 type junitOutcome struct {
 	Message string `xml:"message,attr"`
 	Type    string `xml:"type,attr,omitempty"`
 	Text    string `xml:",cdata"`
-}
-
-type junitText struct {
-	Text string `xml:",cdata"`
 }
 
 // WriteJUnit writes junit.xml: one suite with a test case for each row, the gravest
@@ -119,26 +112,9 @@ func (r *Report) junitCase(row *Row) junitCase {
 		c.Error = outcome
 	}
 	if row.Standing != suite.AsExpected {
-		drawn := 0
-		outcome.Text = "\n" + r.accountText(row, &drawn)
-	}
-	if text := rates(row); text != "" {
-		c.SystemOut = &junitText{text}
+		outcome.Text = "\n" + r.accountText(row)
 	}
 	return c
-}
-
-// rates says for each property of a row how often it was violated.
-func rates(row *Row) string {
-	var lines []string
-	for _, p := range row.Shown() {
-		text := p.Rate.String()
-		if p.Rate.Trials > 0 {
-			text = "violated in " + text
-		}
-		lines = append(lines, terminal.Clean(p.Name)+": "+text)
-	}
-	return strings.Join(lines, "\n")
 }
 
 func seconds(d time.Duration) string {

@@ -111,9 +111,9 @@ func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
 }
 
 // accountText is the account of a row in a file that is no terminal.
-func (r *Report) accountText(row *Row, drawn *int) string {
+func (r *Report) accountText(row *Row) string {
 	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth}}
-	r.account(row, p, drawn)
+	r.account(row, p, new(int))
 	return p.String()
 }
 

@@ -5,59 +5,29 @@ import (
 	"io"
 	"strings"
 
-	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports/terminal"
 )
 
-// markdownWidth is the width of drawings in summary.md, which a page on GitHub
-// shows without scrolling.
+// markdownWidth is that of text in files, which a page on GitHub shows without scrolling.
 const markdownWidth = 100
 
-// markdownSigns are the standings' signs in the table.
-var markdownSigns = map[suite.Outcome]string{
-	suite.AsExpected:   "✅",
-	suite.Differs:      "❌",
-	suite.HarnessError: "💥",
-	suite.Inconclusive: "❔",
-	suite.Skipped:      "⏭️",
-	suite.LimitOfClass: "🧱",
+// WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary: what a terminal is shown of every row,
+// in a fence, so that no text from scenarios, locks and servers is taken for markup.
+func (r *Report) WriteSummary(w io.Writer) error {
+	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth, Verbose: true}}
+	r.print(p)
+	p.Hang("", r.Setting())
+	_, err := fmt.Fprintf(w, "## Lockproof: %s\n\n%s", r.Headline(), fenced(p.String()))
+	return err
 }
 
-// WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary:
-// what came of the run (of a lock under test, its answers), an account of each row that is not as expected, and a
-// table of all rows, the gravest first. Text from scenarios, locks and servers is escaped.
-func (r *Report) WriteSummary(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## Lockproof: %s\n\n", r.Headline())
-	if r.UnderTest() {
-		b.WriteString(fenced(r.AnswersText(terminal.Screen{Width: markdownWidth})) + "\n")
-	} else {
-		fmt.Fprintf(&b, "%s\n\n", paragraph(r.Summary()))
+// fenced shows lines as they are, in a fence longer than any within them.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
 	}
-	fmt.Fprintf(&b, "%s\n\n", escape(r.Setting()))
-	drawn := 0
-	rows := r.BySeverity()
-	for _, row := range rows {
-		if row.Standing != suite.AsExpected && !row.preconditionFailed() {
-			fmt.Fprintf(&b, "### %s %s\n\n%s\n", markdownSigns[row.Standing], escape(row.Name()),
-				fenced(r.accountText(row, &drawn)))
-		}
-	}
-	if len(r.Rows) > 0 {
-		b.WriteString("| | scenario | verdicts | violated | trials as expected | time |\n")
-		b.WriteString("|---|---|---|---|---:|---:|\n")
-	}
-	for _, row := range rows {
-		b.WriteString(markdownRow(row))
-	}
-	for _, s := range r.Skips() {
-		b.WriteString(markdownSkip("skipped", s))
-	}
-	for _, s := range r.preconditionSkips() {
-		b.WriteString(markdownSkip("not applicable", s))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
 }
 
 // Headline is the run in three words.
@@ -97,33 +67,4 @@ func (r *Report) Setting() string {
 		parts = append(parts, "without "+list(o.Without))
 	}
 	return fmt.Sprintf("Lockproof %s, %s: %s.", r.Version, r.Go, strings.Join(parts, ", "))
-}
-
-func markdownRow(row *Row) string {
-	name := code(row.Scenario)
-	if s := row.Setting(); s != "" {
-		name += "<br>" + escape(s)
-	}
-	sign := markdownSigns[row.Standing] + " " + string(row.Standing)
-	var verdicts, violated []string
-	for _, p := range row.Shown() {
-		verdicts = append(verdicts, escape(p.Name+": "+p.Verdict()))
-		violated = append(violated, escape(p.Rate.String()))
-	}
-	if row.Standing == suite.HarnessError && len(verdicts) == 0 {
-		verdicts = []string{escape(row.Why)}
-	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %d of %d | %s |\n", sign, name,
-		strings.Join(verdicts, "<br>"), strings.Join(violated, "<br>"),
-		row.Counts[suite.AsExpected], len(row.Trials), Duration(row.Elapsed))
-}
-
-// markdownSkip is one row of the table for all that were skipped for one reason.
-func markdownSkip(heading string, s Skip) string {
-	names := make([]string, len(s.Names))
-	for i, name := range s.Names {
-		names[i] = code(name)
-	}
-	return fmt.Sprintf("| %s %s | %s | %s | | | |\n", markdownSigns[suite.Skipped], heading, strings.Join(names, "<br>"),
-		escape(s.Why))
 }

@@ -223,11 +223,14 @@ func (r *Row) noneViolated() string {
 }
 
 // verdictLine is a property's worst verdict, with how many trials gave it
-// unless all did.
+// unless all did, and on a line of its own how often it was violated.
 func verdictLine(p Property, screen terminal.Screen) string {
 	line := colouredSign(p.Verdict(), screen) + " " + terminal.Clean(p.Name)
 	if n, all := p.share(); n < all {
 		line += fmt.Sprintf(" %d/%d", n, all)
+	}
+	if screen.Verbose && p.Rate.Trials > 1 {
+		line += "\n  violated in " + p.Rate.String()
 	}
 	return line
 }

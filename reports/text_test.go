@@ -113,26 +113,6 @@ func TestSkips_ListEachReasonOnce(t *testing.T) {
 	}
 }
 
-func TestEscape(t *testing.T) {
-	tests := map[string]string{
-		"a|b":                 `a\|b`,
-		"<script>&amp;":       "&lt;script&gt;&amp;amp;",
-		"**bold** _it_ ~~x~~": `\*\*bold\*\* \_it\_ \~\~x\~\~`,
-		"[x](javascript:y)":   `\[x\](javascript:y)`,
-		"`code`":              "\\`code\\`",
-		"@user #12":           "@<!-- -->user #<!-- -->12",
-		"http://a www.b":      "http:<!-- -->//a www<!-- -->.b",
-		"two\nlines\x1b[31m":  `two lines \[31m`,
-		`back\slash $x$`:      `back\\slash \$x\$`,
-	}
-	for text, want := range tests {
-		require.Equal(t, want, escape(text))
-	}
-	require.Equal(t, `1\. item`, paragraph("1. item"))
-	require.Equal(t, `\- item`, paragraph("- item"))
-	require.Equal(t, "10 of 300", paragraph("10 of 300"))
-}
-
 func TestFenceIsLongerThanAnyWithin(t *testing.T) {
 	require.Equal(t, "`````text\n````\n`````\n", fenced("````\n"))
 }
