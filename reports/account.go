@@ -25,19 +25,29 @@ type Finding struct {
 	Trouble error
 }
 
-// Findings are the first violation of each property of a trial, with their stories if its history is there.
+// Findings are what a trial shows of each property, and of those that are violated the first violation with its story;
+// where none is, the story of the whole history, if anybody ever had the lock or a key in it. A nil history tells none.
 func Findings(trial suite.Result, h *History) (all []Finding) {
-	for _, r := range trial.Results {
-		if r.Verdict == history.Violated && len(r.Violations) > 0 {
-			f := h.finding(&r.Violations[0])
-			f.Property, f.More, f.Cause = r.Property, ViolationCount(r)-1, trial.CauseOf(r.Property)
-			all = append(all, f)
+	broken := false
+	for _, j := range trial.Judgements() {
+		f := Finding{Judgement: j}
+		i := slices.IndexFunc(trial.Results, func(r checker.Result) bool { return r.Property == j.Property })
+		if j.Got == history.Violated && len(trial.Results[i].Violations) > 0 {
+			r := trial.Results[i]
+			broken = true
+			f = h.finding(&r.Violations[0])
+			f.Judgement, f.More, f.Cause = j, ViolationCount(r)-1, trial.CauseOf(j.Property)
 		}
+		all = append(all, f)
+	}
+	if !broken && h != nil && h.Held() {
+		all = append(all, h.finding(nil))
 	}
 	return all
 }
 
-// finding tells of a violation, with its story if there is a history that is not too long for one.
+// finding tells of a violation, or of the whole if it is nil, with a story if there is a history that is not too long
+// for one.
 func (h *History) finding(v *checker.Violation) Finding {
 	switch {
 	case h == nil:
@@ -58,34 +68,25 @@ func (r *Row) Told() Trial {
 	return r.First()
 }
 
-// collectFindings are the judgements of the trial that is told that stand as the row does, with what its history shows
-// of those that are violated.
-func (r *Row) collectFindings() (all []Finding) {
+// readFindings are those of the trial that is told. Where its history cannot be read, each violation says so, and one
+// finding more.
+func (r *Row) readFindings() []Finding {
 	told := r.Told().Result
-	var shown []Finding
-	var trouble error
-	if len(Findings(told, nil)) > 0 {
-		var h *History
-		h, trouble = r.History(told)
-		shown = Findings(told, h)
-	}
-	for _, j := range told.Judgements() {
-		if j.Outcome != r.Standing {
-			continue
+	h, trouble := r.history(told)
+	all := Findings(told, h)
+	if trouble != nil {
+		for i := range all {
+			if all[i].Violation != nil {
+				all[i].Trouble = trouble
+			}
 		}
-		f := Finding{}
-		if i := slices.IndexFunc(shown, func(f Finding) bool { return f.Property == j.Property }); i >= 0 {
-			f = shown[i]
-			f.Trouble = trouble
-		}
-		f.Judgement = j
-		all = append(all, f)
+		all = append(all, Finding{Trouble: trouble})
 	}
 	return all
 }
 
-// History reads the history of one of the row's trials, nil if it was not kept.
-func (r *Row) History(t suite.Result) (*History, error) {
+// history reads the history of one of the row's trials, nil if it was not kept.
+func (r *Row) history(t suite.Result) (*History, error) {
 	if t.History == "" {
 		return nil, nil
 	}

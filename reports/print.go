@@ -32,7 +32,7 @@ func (r *Report) expectedViolations(p *terminal.Page) {
 			continue
 		}
 		p.Line(p.Style(terminal.Clean(row.Name()), terminal.Bold))
-		for _, f := range row.findings() {
+		for _, f := range row.Findings() {
 			if f.Got == history.Violated {
 				p.Hang("  ", f.Property+": violated, as expected")
 				if f.print(p, true) {
@@ -91,11 +91,11 @@ func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
 	p.Line(p.Style(title, outcomeStyles[row.Standing]))
 	p.Hang("  ", TrialText(trial.Result))
-	findings := row.findings()
-	if len(findings) == 0 {
+	standing := slices.DeleteFunc(slices.Clone(row.Findings()), func(f Finding) bool { return f.Outcome != row.Standing })
+	if len(standing) == 0 {
 		p.Hang("  ", row.Why)
 	}
-	for _, f := range findings {
+	for _, f := range standing {
 		p.Hang("  ", f.summary(row.property(f.Property).Rate))
 		if f.print(p, *drawn < maxDrawings) {
 			p.Line("")

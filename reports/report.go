@@ -77,8 +77,10 @@ type Row struct {
 	Simulated time.Duration `json:"simulated"`
 	Trials    []Trial       `json:"trials"`
 
-	out      string           // the folder that has the histories
-	findings func() []Finding // what is told of it in words, in several files
+	// Findings are what is told of it, in several files: they are found once.
+	Findings func() []Finding `json:"-"`
+
+	out string // the folder that has the histories
 }
 
 // Trial is one trial with its standing.
@@ -144,7 +146,7 @@ func New(trials []suite.Result, run Run) *Report {
 	}
 	for _, row := range report.Rows {
 		row.sum()
-		row.findings = sync.OnceValue(row.collectFindings)
+		row.Findings = sync.OnceValue(row.readFindings)
 	}
 	return report
 }

@@ -60,6 +60,7 @@ const NoEvent = -1
 type Story struct {
 	Key         string
 	From, Until int64
+	End         int64    // of the history
 	Everyone    []string // all clients of the run, in its order
 	Clients     []Lane   // those that are drawn
 	Nodes       []Lane
@@ -146,11 +147,11 @@ func (h *History) storyKey(v *checker.Violation) string {
 // window is the stretch that the story is about: all that led to the
 // violation and came of it, with a margin at both ends.
 func (t *teller) window() {
-	end := int64(1) // of the history
+	end := int64(1)
 	for _, e := range t.Events {
 		end = max(end, e.Time)
 	}
-	t.Until = end
+	t.Until, t.End = end, end
 	if t.violation == nil {
 		return
 	}

@@ -7,42 +7,43 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// Account tells of one violation, or of a history without one: what the
-// template "account" shows.
+// Account is a finding as the template "account" shows it.
 type Account struct {
-	ID       string
-	Property string
-	What     string   // "" where nothing was violated
-	Facts    []string // what the history shows of the violation
-	Cause    string   // what experiments have shown; "": nothing, or none were made
-	More     int
-	Settings []string
-	Picture  *timeline
-	Omitted  int
+	reports.Finding
+	ID      string
+	What    string   // "" where nothing was violated
+	Facts   []string // what the history shows of the violation
+	Cause   string   // what experiments have shown; "": nothing, or none were made
+	Picture *timeline
 }
 
 // Accounts tell what the history of one trial shows: an account of the first
 // violation of each property, or one of the whole history where none is
 // violated. Their ids begin with id. There is none of a history in which nobody
 // ever had the lock or a key.
-func Accounts(id string, trial suite.Result, h *reports.History) (all []*Account) {
-	found := reports.Findings(trial, h)
+func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
+	return accounts(id, reports.Findings(trial, h))
+}
+
+// accounts are of the findings that have a story.
+func accounts(id string, found []reports.Finding) (all []*Account) {
 	for _, f := range found {
-		all = append(all, account(id+"-"+suite.Slug(f.Property), f, h))
-	}
-	if len(found) == 0 && h.Held() {
-		story := h.Tell(nil)
-		all = append(all, account(id, reports.Finding{Story: &story}, h))
+		switch {
+		case f.Story == nil:
+		case f.Violation == nil:
+			all = append(all, account(id, f))
+		default:
+			all = append(all, account(id+"-"+suite.Slug(f.Property), f))
+		}
 	}
 	return all
 }
 
-func account(id string, f reports.Finding, h *reports.History) *Account {
-	v, story := f.Violation, f.Story
-	a := &Account{ID: id, Property: f.Property, More: f.More, Settings: story.Settings, Omitted: story.Omitted}
-	if v != nil {
+func account(id string, f reports.Finding) *Account {
+	a := &Account{ID: id, Finding: f, Picture: draw(id, f)}
+	if v := f.Violation; v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
-		if plain := story.Headline(v); plain != "" {
+		if plain := f.Story.Headline(v); plain != "" {
 			a.What, a.Facts = plain, []string{a.What + "."}
 		}
 		for _, f := range v.Facts {
@@ -52,6 +53,5 @@ func account(id string, f reports.Finding, h *reports.History) *Account {
 	if f.Cause != nil {
 		a.Cause = strings.TrimPrefix(f.Cause.Sentence(), "cause: ") + "."
 	}
-	a.Picture = draw(id, story, v, f.Property, h.Events[len(h.Events)-1].Time)
 	return a
 }

@@ -149,18 +149,18 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	if filepath.IsLocal(filepath.FromSlash(trial.History)) {
 		a.History = "./" + path.Clean(trial.History)
 	}
-	h, err := row.History(trial.Result)
-	if err != nil {
-		a.Trouble = err.Error()
-		return a
-	}
-	b.show(a, trial.Result, h)
+	b.show(a, row.Findings())
 	return a
 }
 
 // show fills in what the history of one trial shows, and draws it beside the history.
-func (b *builder) show(a *article, trial suite.Result, h *reports.History) {
-	all := Accounts(a.ID, trial, h)
+func (b *builder) show(a *article, found []reports.Finding) {
+	for _, f := range found {
+		if f.Trouble != nil {
+			a.Trouble = f.Trouble.Error()
+		}
+	}
+	all := accounts(a.ID, found)
 	if len(all) == 0 {
 		return
 	}

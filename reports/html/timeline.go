@@ -115,8 +115,9 @@ type tick struct {
 }
 
 // draw makes the picture of a story.
-func draw(id string, s *reports.Story, v *checker.Violation, property string, end int64) *timeline {
-	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, story: s, violation: v}
+func draw(id string, f reports.Finding) *timeline {
+	s, end := f.Story, f.Story.End
+	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, story: s, violation: f.Violation}
 	t.until = t.lastTime()
 	t.scale = newScale(s.From, t.until, t.edges(), t.turns())
 	t.Even = t.scale.even
@@ -126,7 +127,7 @@ func draw(id string, s *reports.Story, v *checker.Violation, property string, en
 	t.Knots = string(knots)
 	t.marks()
 	t.LanesTop = t.y
-	t.broken(property)
+	t.broken(f.Property)
 	t.faults()
 	for _, c := range s.Clients {
 		t.client(c)
