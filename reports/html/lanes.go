@@ -61,64 +61,71 @@ func fromTo(from, until int64) string {
 
 // client draws who asks, holds, is paused or gone, and where beliefs end.
 func (t *timeline) client(c reports.Lane) {
-	l := t.lane(c.Name, "client", clientHeight)
 	own := t.ownerClass(c.Name)
-	words := map[reports.State][2]string{
-		reports.Asking: {"asking " + own, "asks"}, reports.Holding: {"holding " + own, "holds"},
-		reports.Paused: {"paused", "asleep"}, reports.Down: {"down", "gone"},
-	}
-	for _, stretch := range c.Stretches {
-		word, known := words[stretch.State]
-		if !known || !t.shown(stretch.From, stretch.Until) {
-			continue
+	l := t.stretches(c, "client", clientHeight, 4, func(s reports.Stretch) (class, label, text string) {
+		word := map[reports.State][2]string{
+			reports.Asking: {"asking " + own, "asks"}, reports.Holding: {"holding " + own, "holds"},
+			reports.Paused: {"paused", "asleep"}, reports.Down: {"down", "gone"},
+		}[s.State]
+		label = c.Name + " " + word[1]
+		if s.State == reports.Paused {
+			return word[0], label, c.Name + " is asleep (a GC pause)"
 		}
-		label := c.Name + " " + word[1]
-		text := label + fromTo(stretch.From, stretch.Until)
-		if stretch.State == reports.Paused {
-			text = c.Name + " is asleep (a GC pause)" + fromTo(stretch.From, stretch.Until)
-			n := len(t.Bars) - 1
-			if n >= 0 && t.Bars[n].Y == l.Y+4 && t.Bars[n].B > stretch.From-t.From && t.Bars[n].Label != "" {
-				label, t.Bars[n].Label = t.Bars[n].Label+", asleep", "" // it lies over that label
-			}
-		}
-		b := t.bar(word[0], stretch.From, stretch.Until, l.Y+4, l.H-8, label)
-		b.Text = text
-		if stretch.State == reports.Paused {
-			b.Short, b.Long = label, label+" (a GC pause)"
-			if b.W >= float64(b.Room)+float64(len(b.Long)-len(label))*glyphWidth {
-				b.Label = b.Long
-			}
-		}
-		t.Bars = append(t.Bars, b)
-	}
+		return word[0], label, label
+	})
 	t.points(c.Points, l, own)
 }
 
 // node draws whose key it holds from when to when, and when it is away.
 func (t *timeline) node(n reports.Lane) {
-	l := t.lane(n.Name, "node", nodeHeight)
-	for _, stretch := range n.Stretches {
-		if !t.shown(stretch.From, stretch.Until) {
+	l := t.stretches(n, "node", nodeHeight, 3, func(s reports.Stretch) (class, label, text string) {
+		switch s.State {
+		case reports.Owned:
+			return "key " + t.ownerClass(s.Owner), cmp.Or(s.Owner, "?"),
+				n.Name + " holds the key of " + cmp.Or(s.Owner, "somebody unknown")
+		case reports.Down:
+			return "down", "down", n.Name + " is down"
+		}
+		return "paused", "paused", n.Name + " is paused"
+	})
+	t.points(n.Points, l, "")
+}
+
+func (t *timeline) store() {
+	if t.story.Store == nil {
+		return
+	}
+	t.y += gapHeight
+	l := t.stretches(*t.story.Store, "store", storeHeight, storeHeight/2-2,
+		func(s reports.Stretch) (class, label, text string) {
+			return "using " + t.ownerClass(s.Owner), "", s.Owner + " uses the store"
+		})
+	t.points(t.story.Store.Points, l, "")
+}
+
+// stretches draws those of a lane, each as it looks and with what is said of it.
+func (t *timeline) stretches(of reports.Lane, kind string, height, margin float64,
+	look func(reports.Stretch) (class, label, text string)) lane {
+	l := t.lane(of.Name, kind, height)
+	first := len(t.Bars)
+	for _, s := range of.Stretches {
+		if !t.shown(s.From, s.Until) {
 			continue
 		}
-		class, label, text := "paused", "paused", n.Name+" is paused"
-		switch stretch.State {
-		case reports.Owned:
-			label = cmp.Or(stretch.Owner, "?")
-			class, text = "key "+t.ownerClass(stretch.Owner),
-				n.Name+" holds the key of "+cmp.Or(stretch.Owner, "somebody unknown")
-		case reports.Down:
-			class, label, text = "down", "down", n.Name+" is down"
+		class, label, text := look(s)
+		if n := len(t.Bars) - 1; kind == "client" && s.State == reports.Paused && n >= first &&
+			t.Bars[n].B > s.From-t.From && t.Bars[n].Label != "" {
+			label, t.Bars[n].Label = t.Bars[n].Label+", asleep", "" // it lies over that label
 		}
-		until := stretch.Until
-		if until >= t.story.Until && stretch.State == reports.Owned {
-			until = max(until, t.believed(stretch.Owner)) // the history ends before the key does
+		until := s.Until
+		if until >= t.story.Until && s.State == reports.Owned {
+			until = max(until, t.believed(s.Owner)) // the history ends before the key does
 		}
-		b := t.bar(class, stretch.From, until, l.Y+3, l.H-6, label)
-		b.Text = text + fromTo(stretch.From, stretch.Until)
+		b := t.bar(class, s.From, until, l.Y+margin, l.H-2*margin, label)
+		b.Text = text + fromTo(s.From, s.Until)
 		t.Bars = append(t.Bars, b)
 	}
-	t.points(n.Points, l, "")
+	return l
 }
 
 // believed is until when a client believes in its last lease.
@@ -132,23 +139,6 @@ func (t *timeline) believed(client string) int64 {
 		}
 	}
 	return last
-}
-
-func (t *timeline) store() {
-	s := t.story
-	if s.Store == nil {
-		return
-	}
-	t.y += gapHeight
-	l := t.lane("store", "store", storeHeight)
-	for _, stretch := range s.Store.Stretches {
-		if t.shown(stretch.From, stretch.Until) {
-			b := t.bar("using "+t.ownerClass(stretch.Owner), stretch.From, stretch.Until, l.Y+l.H/2-2, 4, "")
-			b.Text = stretch.Owner + " uses the store" + fromTo(stretch.From, stretch.Until)
-			t.Bars = append(t.Bars, b)
-		}
-	}
-	t.points(s.Store.Points, l, "")
 }
 
 // reach is how far above a point of the store the client stands whose write overwrote an update;

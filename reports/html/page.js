@@ -165,8 +165,6 @@
         el.setAttribute("width", w);
         return;
       }
-      const { long, short } = el.dataset;
-      if (long) el.textContent = w < Number(el.dataset.room) + 6.4 * (long.length - short.length) ? short : long;
       let room = Number(el.dataset.room);
       const goes = () => w >= room || x >= room || x + w + 6 + room <= this.width; // in the band, before it or behind it
       if (el.dataset.keep) {

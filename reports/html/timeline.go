@@ -73,8 +73,6 @@ type bar struct {
 	X, Y, W, H float64
 	A, B       int64
 	Label      string
-	Short      string // the label where there is no room for the long one
-	Long       string
 	Fits       bool
 	Woven      bool // no method: the engine of the site calls none (site/static)
 	Room       int  // that the label takes
