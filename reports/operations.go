@@ -9,19 +9,6 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-func (t *teller) acquire(i int, e, invoke history.Event) {
-	switch e.Type {
-	case history.TypeInvoke:
-		t.add(i, e, t.importanceOf(e), "%s asks for %q", e.Process, e.Key)
-	case history.TypeOK:
-		t.grant(i, e, invoke)
-	case history.TypeFail:
-		t.add(i, e, detail, "%s %s%s", e.Process, t.failure(e, invoke), t.gathered(e, invoke))
-	case history.TypeInfo:
-		t.add(i, e, detail, "%s never learns whether it acquired the lock", e.Process)
-	}
-}
-
 // importanceOf is essential for the leases of the violation.
 func (t *teller) importanceOf(e history.Event) int {
 	if t.violation == nil {
@@ -102,24 +89,25 @@ func (t *teller) gathered(e, invoke history.Event) string {
 	return ""
 }
 
+// failures say why an operation came to nothing.
+var failures = map[string]string{
+	history.ReasonHeld:           ": another client holds the lock",
+	history.ReasonNoMajority:     ": no majority",
+	history.ReasonTooLate:        ": it took too long",
+	history.ReasonRefused:        ": the lock rejects its list of nodes",
+	history.ReasonLost:           ": the lock is no longer its own",
+	history.ReasonExtensionLimit: ": it has had all the extensions that are allowed",
+}
+
 // failure says how an acquire came to nothing.
 func (t *teller) failure(e, invoke history.Event) string {
-	switch e.Reason {
-	case history.ReasonHeld:
-		return "fails to acquire: another client holds the lock"
-	case history.ReasonNoMajority:
-		return "fails to acquire: no majority"
-	case history.ReasonTooLate:
-		return "fails to acquire: it took too long"
-	case history.ReasonCancelled:
-		if t.cancelled(e.Process, invoke.Time, e.Time) {
-			return "gives up: acquire cancelled"
-		}
-		return "gives up: acquire timed out"
-	case history.ReasonRefused:
-		return "fails to acquire: the lock rejects its list of nodes"
+	switch {
+	case e.Reason != history.ReasonCancelled:
+		return "fails to acquire" + failures[e.Reason]
+	case t.cancelled(e.Process, invoke.Time, e.Time):
+		return "gives up: acquire cancelled"
 	}
-	return "fails to acquire"
+	return "gives up: acquire timed out"
 }
 
 // cancelled says whether a client's caller gave up in that time.
@@ -130,38 +118,16 @@ func (t *teller) cancelled(client string, from, until int64) bool {
 }
 
 func (t *teller) extend(i int, e history.Event) {
-	switch e.Type {
-	case history.TypeOK:
-		extended := t.add(i, e, detail, "%s extends its lease", e.Process)
-		for _, l := range t.leases {
-			if l.Client == e.Process && l.ID == e.Lease && l.From == e.Time {
-				if other, until := t.meanwhile(l); other != "" {
-					extended.Text += fmt.Sprintf("; but %s holds it: %s", other, overlapText(until-l.From))
-					extended.importance = essential
-					return
-				}
-			}
+	extended := t.add(i, e, detail, "%s extends its lease", e.Process)
+	extended.group = "extend " + e.Process
+	for _, l := range t.leases {
+		if l.Client != e.Process || l.ID != e.Lease || l.From != e.Time {
+			continue
 		}
-		extended.group = "extend " + e.Process
-		extended.together = func(all []turn) string {
-			return fmt.Sprintf("%s extends its lease again and again, %d times until %s", e.Process, len(all),
-				Moment(all[len(all)-1].Time))
+		if other, until := t.meanwhile(l); other != "" {
+			extended.Text += fmt.Sprintf("; but %s holds it: %s", other, overlapText(until-l.From))
+			extended.importance, extended.group = essential, ""
 		}
-	case history.TypeFail:
-		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, map[string]string{
-			history.ReasonNoMajority: ": no majority", history.ReasonTooLate: ": it took too long",
-			history.ReasonLost:           ": the lock is no longer its own",
-			history.ReasonExtensionLimit: ": it has had all the extensions that are allowed",
-		}[e.Reason])
-	}
-}
-
-func (t *teller) release(i int, e history.Event) {
-	switch {
-	case e.Type == history.TypeInvoke:
-		t.add(i, e, detail, "%s releases the lock", e.Process)
-	case e.Type == history.TypeFail && e.Reason == history.ReasonLost:
-		t.add(i, e, minor, "%s learns on release that the lock was no longer its own", e.Process)
 	}
 }
 

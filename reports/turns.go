@@ -25,9 +25,8 @@ type turn struct {
 	importance int
 	// Turns of one group that follow each other are told as one: a fault on
 	// several targets, a run of extensions.
-	group    string
-	together func(all []turn) string
-	targets  []string
+	group string
+	fault *history.Fault
 }
 
 // turns tells what happened to the story's key, one sentence for each turn, in
@@ -52,51 +51,68 @@ func (t *teller) add(i int, e history.Event, weight int, format string, args ...
 	return &t.found[len(t.found)-1]
 }
 
+// sentences are what events say of their process by themselves, by their operation and type.
+var sentences = map[string]struct {
+	weight int
+	text   string
+}{
+	" cancel":        {detail, "'s caller gives up"},
+	" lost":          {detail, " is told that it lost the lock"},
+	"acquire info":   {detail, " never learns whether it acquired the lock"},
+	"check ok":       {minor, " checks its lease: it is still valid"},
+	"check fail":     {detail, " checks its lease: it is over"},
+	"release invoke": {detail, " releases the lock"},
+}
+
 // tell tells an event, if it is a turn of the story. The invoke is that of
 // the operation that an outcome ends.
 func (t *teller) tell(i int, e, invoke history.Event) {
-	switch {
-	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Background:
-		t.fault(i, e)
-	case e.Type == history.TypeCancel:
-		t.add(i, e, detail, "%s's caller gives up", e.Process)
-	case e.Key != t.Key || e.Op == "" && e.Type != history.TypeLost:
-	case e.Type == history.TypeLost:
-		t.add(i, e, detail, "%s is told that it lost the lock", e.Process)
-	case e.Op == history.OpAcquire:
-		t.acquire(i, e, invoke)
-	case e.Op == history.OpExtend:
+	what := string(e.Op) + " " + string(e.Type)
+	if e.Key != t.Key && e.Type != history.TypeCancel && e.Type != history.TypeFault {
+		return
+	}
+	if plain, known := sentences[what]; known {
+		t.add(i, e, plain.weight, "%s", e.Process+plain.text)
+		return
+	}
+	switch what {
+	case " fault":
+		if e.Fault != nil && !e.Fault.Background {
+			t.fault(i, e)
+		}
+	case "acquire invoke":
+		t.add(i, e, t.importanceOf(e), "%s asks for %q", e.Process, e.Key)
+	case "acquire ok":
+		t.grant(i, e, invoke)
+	case "acquire fail":
+		t.add(i, e, detail, "%s %s%s", e.Process, t.failure(e, invoke), t.gathered(e, invoke))
+	case "extend ok":
 		t.extend(i, e)
-	case e.Op == history.OpRelease:
-		t.release(i, e)
-	case e.Op == history.OpCheck && e.Type == history.TypeOK:
-		t.add(i, e, minor, "%s checks its lease: it is still valid", e.Process)
-	case e.Op == history.OpCheck && e.Type == history.TypeFail:
-		t.add(i, e, detail, "%s checks its lease: it is over", e.Process)
-	case e.Op == history.OpRead || e.Op == history.OpWrite:
-		t.access(i, e)
+	case "extend fail":
+		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, failures[e.Reason])
+	case "release fail":
+		if e.Reason == history.ReasonLost {
+			t.add(i, e, minor, "%s learns on release that the lock was no longer its own", e.Process)
+		}
+	default:
+		if e.Op == history.OpRead || e.Op == history.OpWrite {
+			t.access(i, e)
+		}
 	}
 }
 
 func (t *teller) fault(i int, e history.Event) {
+	f := *e.Fault
 	weight := essential
-	if e.Fault.Phase == history.PhaseEnd && !e.Fault.Class.Pauses() {
+	if f.Phase == history.PhaseEnd && !f.Class.Pauses() {
 		weight = minor
 	}
-	f := *e.Fault
 	text := faultText(f, f.Targets)
 	if lost := t.forgotten(e); lost != "" {
 		text = forgetfulText(f, lost)
 	}
 	told := t.add(i, e, weight, "%s", text)
-	told.targets, told.group = f.Targets, sameFault(f)
-	told.together = func(all []turn) string {
-		var targets []string
-		for _, u := range all {
-			targets = append(targets, u.targets...)
-		}
-		return faultText(f, targets)
-	}
+	told.fault, told.group = &f, sameFault(f)
 	if len(f.Targets) > 0 {
 		told.Process = f.Targets[0]
 	}
@@ -123,31 +139,31 @@ func (t *teller) forgotten(e history.Event) string {
 
 // ends tells what time alone did: keys that ran out, and beliefs.
 func (t *teller) ends() {
-	var expired []*turn
-	known := map[string]*turn{}
+	var expired []string // owners and their tokens, in the order of the first key
+	keys := map[string][]checker.Tenure{}
 	for _, held := range t.tenures {
-		if held.Key != t.Key || held.Ended != checker.TenureExpired || held.Owner == "" || held.Until < t.From ||
-			held.Until > t.Until {
-			continue
+		if held.Key == t.Key && held.Ended == checker.TenureExpired && held.Owner != "" && t.within(held.Until) {
+			id := held.Owner + held.Token
+			if keys[id] == nil {
+				expired = append(expired, id)
+			}
+			keys[id] = append(keys[id], held)
 		}
-		id := held.Owner + held.Token
-		if known[id] == nil {
-			known[id] = &turn{importance: detail,
-				Mark: Mark{Time: held.Until, Event: NoEvent, Process: held.Node, Text: held.Owner}}
-			expired = append(expired, known[id])
-		}
-		known[id].targets = append(known[id].targets, held.Node)
 	}
-	for _, told := range expired {
-		slices.Sort(told.targets)
-		told.Text = fmt.Sprintf("%s's key expires on %s", told.Text, list(told.targets))
-		if len(told.targets) > 1 {
-			told.Text += ", one after the other"
+	for _, id := range expired {
+		first, nodes := keys[id][0], []string{}
+		for _, held := range keys[id] {
+			nodes = append(nodes, held.Node)
 		}
-		t.found = append(t.found, *told)
+		slices.Sort(nodes)
+		text := fmt.Sprintf("%s's key expires on %s", first.Owner, list(nodes))
+		if len(nodes) > 1 {
+			text += ", one after the other"
+		}
+		t.add(NoEvent, history.Event{Time: first.Until, Process: first.Node}, detail, "%s", text)
 	}
 	for _, l := range t.leases {
-		if l.Key == t.Key && l.Ended == checker.EndedDeadline && l.Until >= t.From && l.Until <= t.Until {
+		if l.Key == t.Key && l.Ended == checker.EndedDeadline && t.within(l.Until) {
 			e := history.Event{Time: l.Until, Process: l.Client}
 			t.add(NoEvent, e, t.importanceOf(history.Event{Process: l.Client, ID: l.ID}),
 				"%s's lease expires (its own view)", l.Client)
@@ -172,8 +188,7 @@ func (t *teller) facts() {
 		}
 		e := t.Events[fact.Event]
 		if told := t.eventText(e); told != "" {
-			t.found = append(t.found,
-				turn{importance: essential, Mark: Mark{Time: e.Time, Event: fact.Event, Process: e.Process, Text: told}})
+			t.add(fact.Event, e, essential, "%s", told)
 		}
 	}
 }
@@ -241,7 +256,7 @@ func (t *teller) join() {
 		}
 		one := rest[0]
 		if n > 1 {
-			one.Text = one.together(rest[:n])
+			one.Text = together(rest[:n])
 		}
 		for _, u := range rest[1:n] {
 			if u.Turning {
@@ -251,6 +266,20 @@ func (t *teller) join() {
 		joined, rest = append(joined, one), rest[n:]
 	}
 	t.found = joined
+}
+
+// together tells turns of one group.
+func together(all []turn) string {
+	first, last := all[0], all[len(all)-1]
+	if first.fault == nil {
+		return fmt.Sprintf("%s extends its lease again and again, %d times until %s", first.Process, len(all),
+			Moment(last.Time))
+	}
+	var targets []string
+	for _, u := range all {
+		targets = append(targets, u.fault.Targets...)
+	}
+	return faultText(*first.fault, targets)
 }
 
 // shortened leaves out what matters least where there are too many turns: of
