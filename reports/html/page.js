@@ -130,7 +130,7 @@
     layout() {
       const room = this.plot.clientWidth;
       if (!room) return;
-      this.width = Math.max(room, 260) * this.zoom;
+      this.width = Math.max(room, 200) * this.zoom;
       this.chart.setAttribute("width", this.width);
       this.chart.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
       for (const el of this.timed) this.place(el);
