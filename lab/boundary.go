@@ -2,8 +2,10 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
@@ -17,42 +19,45 @@ const BoundarySeeds = 5
 
 // Boundary is how the verdicts depend on one control, all else as it stands.
 type Boundary struct {
-	Number *Number
+	*Control
 	Values []float64 // in order
-	// Verdicts are, for each property, those at each value.
-	Verdicts map[string][]string
+	Rows   []BoundaryRow
+	// Now and Predicted are the places among the values of the control's own and of what is
+	// predicted, the latter -1 where nothing is.
+	Now, Predicted int
 }
 
-// Stretch is a range of a control's values with one verdict.
-type Stretch struct {
-	From, Until float64 // both with the verdict
-	Verdict     string
+// BoundaryRow is the verdicts on one property.
+type BoundaryRow struct {
+	Property string
+	Verdicts []string // at each value
+	Text     string   // the ranges with one verdict, in words
 }
 
 // Boundary runs the experiment at values of one control from its least to its
 // most.
-func (b *Bench) Boundary(ctx context.Context, e *Experiment, n *Number) (*Boundary, error) {
-	leave, err := b.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	found := &Boundary{Number: n, Values: n.values(), Verdicts: map[string][]string{}}
-	now := n.Value
-	defer func() { n.Value = now }()
+func (e *Experiment) Boundary(ctx context.Context, run suite.Runner, c *Control) (*Boundary, error) {
+	found := &Boundary{Control: c, Values: c.values()}
+	found.Now = slices.Index(found.Values, c.Number())
+	found.Predicted = slices.Index(found.Values, round(c.Predictable))
+	now := c.Value
+	defer func() { c.Value = now }()
 	var jobs []suite.Job
 	for _, v := range found.Values {
-		n.Value = v
+		c.Value = Text(v)
 		jobs = append(jobs, e.job())
 	}
-	trials, err := b.run(ctx, jobs, suite.Options{Trials: BoundarySeeds, Seed: e.Seed})
+	trials, err := Run(ctx, run, suite.Options{Trials: BoundarySeeds, Seed: e.Seed}, jobs...)
 	if err != nil {
 		return nil, err
 	}
 	for _, p := range e.Properties {
+		row := BoundaryRow{Property: p}
 		for ofValue := range slices.Chunk(trials, BoundarySeeds) {
-			found.Verdicts[p] = append(found.Verdicts[p], verdict(ofValue, p))
+			row.Verdicts = append(row.Verdicts, verdict(ofValue, p))
 		}
+		row.Text = p + ": " + found.ranges(row.Verdicts) + "."
+		found.Rows = append(found.Rows, row)
 	}
 	return found, nil
 }
@@ -79,34 +84,36 @@ func verdict(trials []suite.Result, property string) string {
 
 // values are where the control is tried: evenly from end to end, or by equal
 // factors where the range is wide; its own value and the predicted one are among them.
-func (n *Number) values() []float64 {
-	var all []float64
+func (c *Control) values() []float64 {
+	all := []float64{c.Number()}
+	if c.Predictable > 0 {
+		all = append(all, round(c.Predictable))
+	}
 	for i := range points {
 		share := float64(i) / (points - 1)
-		x := n.Least + share*(n.Most-n.Least)
-		if n.Least > 0 && n.Most/n.Least > 100 {
-			x = n.Least * math.Pow(n.Most/n.Least, share)
+		x := c.Least + share*(c.Most-c.Least)
+		if c.Least > 0 && c.Most/c.Least > 100 {
+			x = c.Least * math.Pow(c.Most/c.Least, share)
 		}
-		x = n.Least + math.Round((x-n.Least)/n.Step)*n.Step
-		all = append(all, math.Min(math.Round(x*1e6)/1e6, n.Most))
-	}
-	all = append(all, n.Value)
-	if n.Predictable > 0 {
-		all = append(all, n.Predictable)
+		x = c.Least + math.Round((x-c.Least)/c.Step)*c.Step
+		all = append(all, round(math.Min(x, c.Most)))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// Stretches join values beside each other that have one verdict.
-func (b *Boundary) Stretches(property string) []Stretch {
-	var all []Stretch
-	for i, v := range b.Verdicts[property] {
-		if n := len(all); n > 0 && all[n-1].Verdict == v {
-			all[n-1].Until = b.Values[i]
+// ranges says from where to where a verdict is the same.
+func (b *Boundary) ranges(verdicts []string) string {
+	var all []string
+	for from, i := 0, 0; i < len(verdicts); i++ {
+		if i+1 < len(verdicts) && verdicts[i+1] == verdicts[i] {
 			continue
 		}
-		all = append(all, Stretch{b.Values[i], b.Values[i], v})
+		text := fmt.Sprintf("%s from %s to %s %s", verdicts[i], Text(b.Values[from]), Text(b.Values[i]), b.Unit)
+		if from == i {
+			text = fmt.Sprintf("%s at %s %s", verdicts[i], Text(b.Values[i]), b.Unit)
+		}
+		all, from = append(all, text), i+1
 	}
-	return all
+	return strings.Join(all, "; ")
 }

@@ -26,8 +26,8 @@ const (
 
 // numbers are the controls of a scenario that are turned: the restart delay
 // first, then its faults and waits in the order of the script, then the lock's.
-func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
-	var all []*Number
+func numbers(s *scenarios.Scenario, kind locks.Kind) []*Control {
+	var all []*Control
 	if n := restartDelay(s); n != nil {
 		all = append(all, n)
 	}
@@ -38,10 +38,10 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
 	}
 	for i, r := range s.Nemesis {
 		if r.Count > 0 {
-			all = append(all, &Number{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Fault),
+			all = append(all, &Control{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Fault),
 				Unit:  "at once",
-				Value: float64(r.Count), Least: 1, Most: float64(max(r.Count, min(len(r.Candidates), 20))), Step: 1,
-				set: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
+				Value: Text(float64(r.Count)), Least: 1, Most: float64(max(r.Count, min(len(r.Candidates), 20))), Step: 1,
+				turn: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
 		}
 	}
 	for i, c := range s.Clients {
@@ -62,9 +62,9 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
 	if s.Workload != nil {
 		most = max(mostLoopTTL, s.TTL.Seconds())
 	}
-	all = append(all, &Number{Name: "ttl", Label: "TTL", Unit: "s", Value: s.TTL.Seconds(), Least: 0.1, Most: most,
+	all = append(all, &Control{Name: "ttl", Label: "TTL", Unit: "s", Value: Text(s.TTL.Seconds()), Least: 0.1, Most: most,
 		Step: 0.1,
-		set: func(s *scenarios.Scenario, x float64) {
+		turn: func(s *scenarios.Scenario, x float64) {
 			s.TTL = time.Duration(x * float64(time.Second)).Round(time.Millisecond)
 		}})
 	if kind.Rules {
@@ -73,26 +73,26 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Number {
 	return all
 }
 
-func drift(s *scenarios.Scenario) *Number {
+func drift(s *scenarios.Scenario) *Control {
 	value := locks.Options{TTL: s.TTL}.WithDefaults().Drift
 	if s.Lock.Drift != nil {
 		value = *s.Lock.Drift
 	}
-	return &Number{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: value, Least: 0.005, Most: mostDrift,
-		Step: 0.005, set: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
+	return &Control{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: Text(value),
+		Least: 0.005, Most: mostDrift, Step: 0.005, turn: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
 }
 
 // ttls is a control of a length of time, in TTLs.
 func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least, most float64,
-	set func(*scenarios.Scenario, scenarios.Span)) *Number {
-	x := float64(value.In(s.TTL)) / float64(s.TTL)
-	return &Number{Name: name, Label: label, Unit: "TTL", Value: x, Least: min(least, x), Most: max(most, x), Step: 0.05,
-		set: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
+	set func(*scenarios.Scenario, scenarios.Span)) *Control {
+	x := round(float64(value.In(s.TTL)) / float64(s.TTL))
+	return &Control{Name: name, Label: label, Unit: "TTL", Value: Text(x),
+		Least: min(least, x), Most: max(most, x), Step: 0.05, turn: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
 }
 
 // span is a control of the length of time that at finds.
 func span(s *scenarios.Scenario, name, label string, least, most float64,
-	at func(*scenarios.Scenario) *scenarios.Span) *Number {
+	at func(*scenarios.Scenario) *scenarios.Span) *Control {
 	return ttls(s, name, label, *at(s), least, most,
 		func(s *scenarios.Scenario, x scenarios.Span) { *at(s) = x })
 }
@@ -105,7 +105,7 @@ func takesDown(s *scenarios.Scenario, step scenarios.Step) bool {
 
 // restartDelay is how long nodes that go down stay away: as their step says, or
 // by a wait before the step that starts them.
-func restartDelay(s *scenarios.Scenario) *Number {
+func restartDelay(s *scenarios.Scenario) *Control {
 	var delay scenarios.Span
 	found := false
 	for i, step := range s.Script {
@@ -170,7 +170,7 @@ func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) b
 }
 
 // stepNumber is the control of one step of the script, nil if it has none.
-func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
+func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Control {
 	name := fmt.Sprintf("step-%d", i+1)
 	on := among(step.Targets, s.Nodes)
 	if fault := step.Fault(); fault != nil {
@@ -194,12 +194,12 @@ func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Number {
 }
 
 // knob is the control of a quantity of a fault, nil if the step at i does not say it.
-func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) *Number {
+func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) *Control {
 	label := k.Label + " of " + on
 	switch step := s.Script[i]; {
 	case k.Modifier == "rate" && step.Rate != 0:
-		return &Number{Name: name, Label: label, Unit: "× true", Value: step.Rate, Least: k.Min, Most: k.Max, Step: k.Step,
-			set: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
+		return &Control{Name: name, Label: label, Unit: "× true", Value: Text(step.Rate),
+			Least: k.Min, Most: k.Max, Step: k.Step, turn: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
 	case k.Modifier == "jump" && !step.Jump.IsZero():
 		return span(s, name, label, k.Min, k.Max,
 			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].Jump })
@@ -222,15 +222,15 @@ func among(targets, nodes []string) string {
 }
 
 // choices are the controls with positions: the rules, the disks, the store.
-func (e *Experiment) choices(kind locks.Kind) []*Choice {
+func (e *Experiment) choices(kind locks.Kind) []*Control {
 	s := e.base
-	var all []*Choice
+	var all []*Control
 	if kind.Rules {
 		all = append(all, e.ruleChoice(kind))
 	}
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return takesDown(s, step) }) {
-		c := &Choice{Name: "persistence", Label: "Persistence", Value: string(s.Persistence),
-			set: func(s *scenarios.Scenario, value string) { s.Persistence = cluster.Persistence(value) }}
+		c := &Control{Name: "persistence", Label: "Persistence", Value: string(s.Persistence),
+			choose: func(s *scenarios.Scenario, value string) { s.Persistence = cluster.Persistence(value) }}
 		for _, p := range cluster.Persistences {
 			c.Options = append(c.Options, Option{string(p), string(p)})
 		}
@@ -242,11 +242,11 @@ func (e *Experiment) choices(kind locks.Kind) []*Choice {
 	return all
 }
 
-func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Choice {
-	c := &Choice{Name: "store", Label: "The store checks", Value: string(s.Store),
+func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Control {
+	c := &Control{Name: "store", Label: "The store checks", Value: string(s.Store),
 		Options: []Option{{string(scenarios.CheckNone), "nothing"},
 			{string(scenarios.CheckCompare), "the version written from"}},
-		set: func(s *scenarios.Scenario, value string) {
+		choose: func(s *scenarios.Scenario, value string) {
 			s.Store = scenarios.StoreCheck(value)
 			if s.Store == scenarios.CheckFence && !kind.Fencing {
 				s.Lock.Name = locks.Fenced // the reference, with tokens to be checked

@@ -19,9 +19,8 @@ import (
 type Experiment struct {
 	Catalogued *scenarios.Scenario // as the catalogue has it
 	Variant    string
-	Numbers    []*Number
-	Choices    []*Choice
-	Seed       uint64 // of the trial, from 1 to MostSeed
+	Controls   []*Control // the numbers first
+	Seed       uint64     // of the trial, from 1 to MostSeed
 	// Added are the faults that a reader has put into the script, and File is its file with them; see Add.
 	Added []string
 	File  string
@@ -36,42 +35,64 @@ type Experiment struct {
 // catalogue begins.
 const MostSeed = 1_000_000
 
-// Number is a control that is turned.
-type Number struct {
-	Name, Label, Unit  string
-	Value, Least, Most float64
-	Step, Initial      float64 // Initial is what the catalogue has
+// Control is what a reader turns: a number between bounds, or one of a few options.
+type Control struct {
+	Name, Label    string
+	Value, Initial string   // as a form has them; Initial is what the catalogue has
+	Options        []Option // nil: it is a number
+
+	Unit              string
+	Least, Most, Step float64
 	// Predictable is the value from which on the page promises that nothing goes wrong,
 	// whatever the moment of the fault and the clocks; 0: none is known.
 	Predictable float64
 
-	set func(*scenarios.Scenario, float64)
+	turn   func(*scenarios.Scenario, float64) // of a number
+	choose func(*scenarios.Scenario, string)  // of options; nil where they change no scenario
 }
 
-// Choice is a control with a few positions.
-type Choice struct {
-	Name, Label string
-	Options     []Option
-	Value       string
-	Initial     string // what the catalogue has
-
-	set func(*scenarios.Scenario, string)
-}
-
-// Option is one position of a choice.
+// Option is one position of a control.
 type Option struct{ Value, Label string }
 
 // Changed says whether the control stands elsewhere than in the catalogue.
-func (n *Number) Changed() bool { return n.Value != n.Initial }
+func (c *Control) Changed() bool { return c.Value != c.Initial }
 
-// Changed says whether the control stands elsewhere than in the catalogue.
-func (c *Choice) Changed() bool { return c.Value != c.Initial }
+// Number is the value of a number.
+func (c *Control) Number() float64 {
+	x, _ := strconv.ParseFloat(c.Value, 64) // it is one that Text has written
+	return x
+}
 
-// Text is the number's value as a form has it.
-func (n *Number) Text() string { return Text(n.Value) }
+// read gives the value that a form means, or says what is wrong with it.
+func (c *Control) read(text string) (value string, err error) {
+	if c.Options != nil {
+		if !slices.ContainsFunc(c.Options, func(o Option) bool { return o.Value == text }) {
+			return "", fmt.Errorf("%s: there is no %q", c.Label, text)
+		}
+		return text, nil
+	}
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || !(x >= c.Least && x <= c.Most) {
+		return "", fmt.Errorf("%s: %q is not a number from %s to %s", c.Label, text, Text(c.Least), Text(c.Most))
+	}
+	return Text(x), nil
+}
+
+// apply changes a scenario as the control stands.
+func (c *Control) apply(s *scenarios.Scenario) {
+	switch {
+	case !c.Changed():
+	case c.turn != nil:
+		c.turn(s, c.Number())
+	case c.choose != nil:
+		c.choose(s, c.Value)
+	}
+}
 
 // Text writes a number without the digits that only floating point put there.
-func Text(x float64) string { return strconv.FormatFloat(math.Round(x*1e6)/1e6, 'f', -1, 64) }
+func Text(x float64) string { return strconv.FormatFloat(round(x), 'f', -1, 64) }
+
+func round(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // New makes the experiment on a scenario, as the variant of that name or, if it
 // is "", as it stands. Its controls stand as the catalogue has them.
@@ -95,21 +116,19 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 			e.Properties = append(e.Properties, p)
 		}
 	}
-	e.Numbers = numbers(e.base, kind)
-	e.Choices = e.choices(kind)
+	e.Controls = numbers(e.base, kind)
+	choices := e.choices(kind)
 	if kind.Rules && len(e.without) == 0 {
 		choice, err := e.lockChoice()
 		if err != nil {
 			return nil, err
 		}
 		if choice != nil {
-			e.Choices = append([]*Choice{choice}, e.Choices...)
+			e.Controls = append(e.Controls, choice)
 		}
 	}
-	for _, n := range e.Numbers {
-		n.Initial = n.Value
-	}
-	for _, c := range e.Choices {
+	e.Controls = append(e.Controls, choices...)
+	for _, c := range e.Controls {
 		c.Initial = c.Value
 	}
 	return e, nil
@@ -118,41 +137,29 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 // Read sets the controls that a form names. The error says what is out of
 // bounds; the form then has no effect.
 func (e *Experiment) Read(form url.Values) error {
-	values := map[*Number]float64{}
-	for _, n := range e.Numbers {
-		if !form.Has(n.Name) {
-			continue
-		}
-		x, err := strconv.ParseFloat(strings.TrimSpace(form.Get(n.Name)), 64)
-		if err != nil || !(x >= n.Least && x <= n.Most) {
-			return fmt.Errorf("%s: %q is not a number from %s to %s", n.Label, form.Get(n.Name), Text(n.Least), Text(n.Most))
-		}
-		values[n] = x
-	}
-	for _, c := range e.Choices {
-		value := form.Get(c.Name)
-		if form.Has(c.Name) && !slices.ContainsFunc(c.Options, func(o Option) bool { return o.Value == value }) {
-			return fmt.Errorf("%s: there is no %q", c.Label, value)
+	values, seed := map[*Control]string{}, e.Seed
+	for _, c := range e.Controls {
+		if form.Has(c.Name) {
+			var err error
+			if values[c], err = c.read(form.Get(c.Name)); err != nil {
+				return err
+			}
 		}
 	}
 	if form.Has("seed") {
-		seed, err := strconv.ParseUint(strings.TrimSpace(form.Get("seed")), 10, 64)
+		var err error
+		seed, err = strconv.ParseUint(strings.TrimSpace(form.Get("seed")), 10, 64)
 		if err != nil || seed < 1 || seed > MostSeed {
 			return fmt.Errorf("the seed %q is not a whole number from 1 to %d", form.Get("seed"), MostSeed)
 		}
-		e.Seed = seed
 	}
 	if form.Get(LockControl) != "" && form.Get(RuleControl) != "" {
 		return fmt.Errorf("%s has no rules to switch off: they are the reference's", form.Get(LockControl))
 	}
-	for n, x := range values {
-		n.Value = x
+	for c, value := range values {
+		c.Value = value
 	}
-	for _, c := range e.Choices {
-		if form.Has(c.Name) {
-			c.Value = form.Get(c.Name)
-		}
-	}
+	e.Seed = seed
 	return nil
 }
 
@@ -166,12 +173,7 @@ func (e *Experiment) Query() url.Values {
 	if len(e.Added) > 0 {
 		q[FaultControl] = e.Added
 	}
-	for _, n := range e.Numbers {
-		if n.Changed() {
-			q.Set(n.Name, n.Text())
-		}
-	}
-	for _, c := range e.Choices {
+	for _, c := range e.Controls {
 		if c.Changed() {
 			q.Set(c.Name, c.Value)
 		}
@@ -182,20 +184,25 @@ func (e *Experiment) Query() url.Values {
 	return q
 }
 
-// Number finds a control, nil if there is none of that name.
-func (e *Experiment) Number(name string) *Number {
-	for _, n := range e.Numbers {
-		if n.Name == name {
-			return n
-		}
+// Number finds a control that is a number, nil if there is none of that name.
+func (e *Experiment) Number(name string) *Control {
+	if c := e.control(name); c != nil && c.Options == nil {
+		return c
 	}
 	return nil
 }
 
+func (e *Experiment) control(name string) *Control {
+	i := slices.IndexFunc(e.Controls, func(c *Control) bool { return c.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return e.Controls[i]
+}
+
 // Changed says whether any control stands elsewhere than in the catalogue.
 func (e *Experiment) Changed() bool {
-	return len(e.Added) > 0 || slices.ContainsFunc(e.Numbers, (*Number).Changed) ||
-		slices.ContainsFunc(e.Choices, (*Choice).Changed)
+	return len(e.Added) > 0 || slices.ContainsFunc(e.Controls, (*Control).Changed)
 }
 
 // Scenario is the scenario with every control as it stands.
@@ -206,15 +213,8 @@ func (e *Experiment) Scenario() *scenarios.Scenario {
 	s.Nemesis = slices.Clone(s.Nemesis)
 	s.Variants = nil
 	// The first number may add a step, which moves those after it.
-	for _, n := range slices.Backward(e.Numbers) {
-		if n.Changed() {
-			n.set(&s, n.Value)
-		}
-	}
-	for _, c := range e.Choices {
-		if c.Changed() && c.set != nil {
-			c.set(&s, c.Value)
-		}
+	for _, c := range slices.Backward(e.Controls) {
+		c.apply(&s)
 	}
 	return &s
 }
@@ -238,12 +238,10 @@ func (e *Experiment) job() suite.Job {
 	return suite.Job{Scenario: e.Scenario(), Without: e.Without(), Lock: lock, AllowBetter: lock != ""}
 }
 
-// choice is the position of a choice, "" where there is none of that name.
+// choice is the position of a control, "" where there is none of that name.
 func (e *Experiment) choice(name string) string {
-	for _, c := range e.Choices {
-		if c.Name == name {
-			return c.Value
-		}
+	if c := e.control(name); c != nil {
+		return c.Value
 	}
 	return ""
 }
@@ -260,8 +258,8 @@ const (
 var others = []string{"redsync"}
 
 // lockChoice puts another lock in the place of the reference, nil where none fits.
-func (e *Experiment) lockChoice() (*Choice, error) {
-	c := &Choice{Name: LockControl, Label: "Lock", Options: []Option{{"", locks.Reference + " (the reference)"}}}
+func (e *Experiment) lockChoice() (*Control, error) {
+	c := &Control{Name: LockControl, Label: "Lock", Options: []Option{{"", locks.Reference + " (the reference)"}}}
 	for _, name := range others {
 		p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: e.base, Lock: name})
 		if err != nil {
@@ -280,8 +278,8 @@ func (e *Experiment) lockChoice() (*Choice, error) {
 // ruleChoice switches one rule of the reference off. A variant that does
 // without one rule begins with that position. A guard that the lock has not cannot be
 // switched off.
-func (e *Experiment) ruleChoice(kind locks.Kind) *Choice {
-	c := &Choice{Name: RuleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
+func (e *Experiment) ruleChoice(kind locks.Kind) *Control {
+	c := &Control{Name: RuleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
 	for _, r := range redlock.Rules() {
 		if r.Rule == redlock.RestartGuard && kind.WarmUp == nil {
 			continue

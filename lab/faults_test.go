@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/scenarios"
 )
 
@@ -25,7 +26,7 @@ func TestAFaultIsAddedToTheFile(t *testing.T) {
 	e.Added = []string{"1 kill n1", "2 clock n2"}
 	require.Equal(t, e.Added, e.Query()[FaultControl])
 	require.True(t, e.Changed())
-	o, err := bench(t).Run(t.Context(), e)
+	o, err := e.Run(t.Context(), suite.Run)
 	require.NoError(t, err)
 	faults := map[string]bool{}
 	for _, event := range o.Trial.Events {

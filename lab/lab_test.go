@@ -3,8 +3,8 @@ package lab
 import (
 	"context"
 	"net/url"
+	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,10 +15,6 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-func bench(t *testing.T) *Bench {
-	return NewBench(suite.Run, 10*time.Minute) // a busy machine is no failure
-}
-
 func experiment(t *testing.T, name, variant string) *Experiment {
 	t.Helper()
 	all, err := scenarios.Select([]string{name})
@@ -28,9 +24,9 @@ func experiment(t *testing.T, name, variant string) *Experiment {
 	return e
 }
 
-func verdictOf(t *testing.T, b *Bench, e *Experiment, property string) string {
+func verdictOf(t *testing.T, e *Experiment, property string) string {
 	t.Helper()
-	o, err := b.Run(context.Background(), e)
+	o, err := e.Run(context.Background(), suite.Run)
 	require.NoError(t, err)
 	require.NotEmpty(t, o.Trial.Events)
 	return verdict([]suite.Result{o.Trial}, property)
@@ -40,7 +36,6 @@ func verdictOf(t *testing.T, b *Bench, e *Experiment, property string) string {
 // verdicts, every one of them.
 func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
 	needs.Long(t, "it runs the catalogue")
-	b := bench(t)
 	all, err := Catalogue()
 	require.NoError(t, err)
 	require.Greater(t, len(all), 40)
@@ -50,7 +45,7 @@ func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
 			require.NoError(t, err)
 			require.False(t, e.Changed())
 			require.NotEmpty(t, e.Properties, s.Name)
-			o, err := b.Run(context.Background(), e)
+			o, err := e.Run(context.Background(), suite.Run)
 			require.NoError(t, err, s.Name)
 			for property, want := range s.With(v).Expect {
 				require.Equal(t, want, verdict([]suite.Result{o.Trial}, property), "%s %s", s.Name, v.Name)
@@ -61,7 +56,6 @@ func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
 
 // A change of one control turns the verdict, as the scenario's lesson says.
 func TestControlsTurnVerdicts(t *testing.T) {
-	b := bench(t)
 	for _, tt := range []struct {
 		scenario, variant, property string
 		form                        url.Values
@@ -92,10 +86,10 @@ func TestControlsTurnVerdicts(t *testing.T) {
 	} {
 		t.Run(tt.scenario+" "+tt.form.Encode(), func(t *testing.T) {
 			e := experiment(t, tt.scenario, tt.variant)
-			require.Equal(t, tt.before, verdictOf(t, b, e, tt.property))
+			require.Equal(t, tt.before, verdictOf(t, e, tt.property))
 			require.NoError(t, e.Read(tt.form))
 			require.True(t, e.Changed())
-			require.Equal(t, tt.after, verdictOf(t, b, e, tt.property))
+			require.Equal(t, tt.after, verdictOf(t, e, tt.property))
 		})
 	}
 }
@@ -104,17 +98,18 @@ func TestControlsTurnVerdicts(t *testing.T) {
 // clock margin and the way to the nodes take.
 func TestBoundary(t *testing.T) {
 	e := experiment(t, "restart-delay-too-short", "")
-	found, err := bench(t).Boundary(context.Background(), e, e.Number("restart-delay"))
+	found, err := e.Boundary(context.Background(), suite.Run, e.Number("restart-delay"))
 	require.NoError(t, err)
-	stretches := found.Stretches(checker.MutualExclusion)
-	require.Len(t, stretches, 2)
-	require.Equal(t, history.Violated, stretches[0].Verdict)
-	require.Equal(t, history.Holds, stretches[1].Verdict)
-	require.InDelta(t, 0.99, stretches[1].From, 0.025, "several seeds ask at several moments")
-	predicted := found.Number.Predictable
+	require.Len(t, found.Rows, 1)
+	require.Regexp(t, `^mutual-exclusion: violated from 0\.05 to [0-9.]+ TTL; holds from [0-9.]+ to 2 TTL\.$`,
+		found.Rows[0].Text, "there is one boundary")
+	from := found.Values[slices.Index(found.Rows[0].Verdicts, history.Holds)]
+	require.InDelta(t, 0.99, from, 0.025, "several seeds ask at several moments")
+	predicted := found.Predictable
 	require.InDelta(t, 1.01, predicted, 1e-9, "a TTL, and the drift of the clocks")
 	require.Contains(t, found.Values, predicted)
-	require.LessOrEqual(t, stretches[1].From, predicted, "it holds from where it is predicted to")
+	require.Equal(t, predicted, found.Values[found.Predicted])
+	require.LessOrEqual(t, from, predicted, "it holds from where it is predicted to")
 	require.False(t, e.Changed(), "the control stands where it stood")
 }
 
@@ -156,10 +151,9 @@ func TestALinkHoldsAnExperiment(t *testing.T) {
 	sent := experiment(t, "half-is-not-majority", said.Get("variant"))
 	require.NoError(t, sent.Read(said))
 	require.Equal(t, said, sent.Query())
-	b := bench(t)
-	one, err := b.Run(t.Context(), e)
+	one, err := e.Run(t.Context(), suite.Run)
 	require.NoError(t, err)
-	other, err := b.Run(t.Context(), sent)
+	other, err := sent.Run(t.Context(), suite.Run)
 	require.NoError(t, err)
 	require.Equal(t, one.Trial.Events, other.Trial.Events)
 	require.EqualValues(t, 77, one.Trial.Seed)
@@ -169,18 +163,19 @@ func TestALinkHoldsAnExperiment(t *testing.T) {
 // those that take longest.
 func TestExtremesEnd(t *testing.T) {
 	needs.Long(t, "it runs each experiment at the ends of its controls")
-	b := bench(t)
 	for _, name := range []string{"partition-during-contention", "majority-down", "aof-everysec-power-loss",
 		"rolling-restart", "client-pause", "fast-servers"} {
 		for _, most := range []bool{false, true} {
 			e := experiment(t, name, "")
-			for _, n := range e.Numbers {
-				n.Value = n.Least
-				if most {
-					n.Value = n.Most
+			for _, c := range e.Controls {
+				if c.Options == nil {
+					c.Value = Text(c.Least)
+				}
+				if c.Options == nil && most {
+					c.Value = Text(c.Most)
 				}
 			}
-			_, err := b.Run(context.Background(), e)
+			_, err := e.Run(context.Background(), suite.Run)
 			require.NoError(t, err, "%s, at its most: %v", name, most)
 		}
 	}
@@ -189,6 +184,6 @@ func TestExtremesEnd(t *testing.T) {
 func TestOutcomeOfACancelledExperiment(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := bench(t).Run(ctx, experiment(t, "flushall", ""))
+	_, err := experiment(t, "flushall", "").Run(ctx, suite.Run)
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -1,10 +1,12 @@
 package serve
 
 import (
+	"cmp"
 	"io/fs"
 	"net/http"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"example.org/lockproof/reports"
 )
@@ -14,23 +16,19 @@ import (
 const filePolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; style-src 'unsafe-inline'; " +
 	"script-src 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; form-action 'none'"
 
-// kinds are the files of a run that are given out, by name.
-var kinds = map[string]string{
-	reports.PageFile:     "text/html",
-	reports.TimelineFile: "image/svg+xml",
-	reports.ResultsFile:  "application/json",
-	reports.JUnitFile:    "application/xml",
-	reports.SummaryFile:  "text/plain",
-	reports.ProgressFile: "text/plain",
-	"history.jsonl":      "text/plain",
-}
+// readable are the files of a run that are given out.
+var readable = []string{reports.PageFile, reports.TimelineFile, reports.ResultsFile, reports.JUnitFile,
+	reports.SummaryFile, reports.ProgressFile, "history.jsonl"}
+
+// types are the media types of files, by how their names end; others are text.
+var types = map[string]string{".html": "text/html", ".svg": "image/svg+xml", ".json": "application/json",
+	".xml": "application/xml", ".css": "text/css", ".js": "text/javascript"}
 
 // file gives out one file of a run. os.Root keeps to the folder whatever the
 // name or a link says.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("path")
-	kind, known := kinds[path.Base(name)]
-	if !known || !fs.ValidPath(name) || !s.regular(name) {
+	if !slices.Contains(readable, path.Base(name)) || !fs.ValidPath(name) || !s.regular(name) {
 		s.fail(w, http.StatusNotFound, "There is no such file of a run.")
 		return
 	}
@@ -45,7 +43,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusNotFound, "The file cannot be read.")
 		return
 	}
-	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	w.Header().Set("Content-Type", cmp.Or(types[path.Ext(name)], "text/plain")+"; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", filePolicy)
 	w.Header().Set("Cache-Control", "no-cache")
 	if path.Base(name) == reports.TimelineFile { // a run's page shows it, whose origin is nobody's

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"path"
 	"sync"
 	"time"
 
@@ -32,6 +34,8 @@ type Server struct {
 	ctx  context.Context
 	mux  *http.ServeMux
 
+	assets map[string][]byte // by name
+
 	mu    sync.Mutex
 	known map[string]reading // runs that have been read, by folder
 }
@@ -44,7 +48,8 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 		return nil, fmt.Errorf("cannot show the folder %s: %w", dir, errors.Unwrap(err))
 	}
 	s := &Server{dir: dir, root: root, site: site.New(run, true), ctx: ctx, mux: http.NewServeMux(),
-		known: map[string]reading{}}
+		assets: site.Assets(), known: map[string]reading{}}
+	maps.Copy(s.assets, site.Embedded(files))
 	s.mux.HandleFunc("GET /{$}", s.list)
 	s.mux.HandleFunc("GET /files/{path...}", s.file)
 	for _, folder := range []string{"lab", "exercises", "stories"} {
@@ -107,20 +112,12 @@ func (s *Server) fail(w http.ResponseWriter, status int, what string) {
 
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	name := cmp.Or(r.PathValue("name"), "icon.svg")
-	data, kind, known := site.Asset(name)
-	switch name {
-	case "serve.css":
-		kind, known = "text/css", true
-		data, _ = files.ReadFile(name) // it is embedded
-	case "serve.js":
-		kind, known = "text/javascript", true
-		data, _ = files.ReadFile(name)
-	}
+	data, known := s.assets[name]
 	if !known {
 		s.fail(w, http.StatusNotFound, "There is no such file.")
 		return
 	}
-	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	w.Header().Set("Content-Type", types[path.Ext(name)]+"; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Write(data)
 }

@@ -88,11 +88,6 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 		v.Trouble = "The number of schedules that were tried is not a number."
 		return wrongForm
 	}
-	if s.limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.limit)
-		defer cancel()
-	}
 	p, err := v.Level.Examine(ctx, s.run, without, tried)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		v.Trouble = "The test took too long, and was given up."

@@ -21,6 +21,7 @@ var pages = template.Must(html.Parts().Funcs(template.FuncMap{
 	"mostSeed": func() int { return lab.MostSeed },
 	"text":     lab.Text,
 	"next":     func(i int) int { return i + 1 },
+	"seeds":    func() int { return lab.BoundarySeeds },
 	"to":       Frame.to,
 }).ParseFS(files, "*.gohtml"))
 

@@ -42,7 +42,7 @@ type labView struct {
 	Predicted map[string]string
 	Trouble   string // what is wrong with the form
 	Outcome   *outcome
-	Boundary  *boundary
+	Boundary  *lab.Boundary
 	Link      string      // to the experiment as it stands now, with nothing predicted
 	Record    string      // to its history
 	YAML      string      // to its scenario
@@ -104,7 +104,7 @@ func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	case action == "boundary":
 		return s.labBoundary(ctx, v, r.Form.Get("control"))
 	}
-	o, err := s.bench.Run(ctx, v.Experiment)
+	o, err := v.Run(ctx, s.run)
 	var b bytes.Buffer
 	switch {
 	case err != nil:
@@ -128,11 +128,10 @@ func (s *Site) labBoundary(ctx context.Context, v *labView, control string) Page
 	if n == nil {
 		return s.fail(badRequest, "This scenario has no such control.")
 	}
-	found, err := s.bench.Boundary(ctx, v.Experiment, n)
-	if err != nil {
+	var err error
+	if v.Boundary, err = v.Experiment.Boundary(ctx, s.run, n); err != nil {
 		return s.labFailed(v, err)
 	}
-	v.Boundary = drawBoundary(v.Experiment, found)
 	return s.showLab(ok, v)
 }
 
@@ -287,63 +286,6 @@ func remark(r checker.Result, said, before string) (text string, turned bool) {
 		return "As before.", false
 	}
 	return "", false
-}
-
-// boundary is the picture of where a control turns the verdicts.
-type boundary struct {
-	Control, Unit string
-	Least, Most   string
-	Rows          []boundaryRow
-	Now           float64 // the place of the control as it stands
-	Predicted     float64 // of the predicted value, 0 for none
-	Prediction    string  // of it, "" for none
-	Seeds         int     // with which each value was tried
-}
-
-// boundaryRow is one property.
-type boundaryRow struct {
-	Property, Text string
-	Cells          []cell
-}
-
-// cell is one value that was tried.
-type cell struct {
-	X, W           float64
-	Verdict, Title string
-}
-
-// stripWidth is the width of the picture, in its own units.
-const stripWidth = 600.0
-
-// drawBoundary gives each value that was tried an equal place.
-func drawBoundary(e *lab.Experiment, found *lab.Boundary) *boundary {
-	n := found.Number
-	b := &boundary{Seeds: lab.BoundarySeeds, Control: n.Label, Unit: n.Unit, Least: lab.Text(found.Values[0]),
-		Most: lab.Text(found.Values[len(found.Values)-1])}
-	w := stripWidth / float64(len(found.Values))
-	for _, p := range e.Properties {
-		row := boundaryRow{Property: p}
-		for i, v := range found.Verdicts[p] {
-			row.Cells = append(row.Cells,
-				cell{float64(i) * w, w - 1, v, fmt.Sprintf("%s %s: %s", lab.Text(found.Values[i]), n.Unit, v)})
-		}
-		var parts []string
-		for _, st := range found.Stretches(p) {
-			at := fmt.Sprintf("from %s to %s %s", lab.Text(st.From), lab.Text(st.Until), n.Unit)
-			if st.From == st.Until {
-				at = fmt.Sprintf("at %s %s", lab.Text(st.From), n.Unit)
-			}
-			parts = append(parts, st.Verdict+" "+at)
-		}
-		row.Text = p + ": " + strings.Join(parts, "; ") + "."
-		b.Rows = append(b.Rows, row)
-	}
-	b.Now = (float64(slices.Index(found.Values, n.Value)) + 0.5) * w
-	if n.Predictable > 0 {
-		b.Predicted = float64(slices.Index(found.Values, n.Predictable)) * w
-		b.Prediction = fmt.Sprintf("%s %s", lab.Text(n.Predictable), n.Unit)
-	}
-	return b
 }
 
 // verdictNames are those that a reader may predict.

@@ -2,13 +2,14 @@ package site
 
 import (
 	"context"
+	"embed"
 	"net/url"
-	"slices"
+	"path"
+	"runtime"
 	"strings"
 	"time"
 
 	"example.org/lockproof/harness/suite"
-	"example.org/lockproof/lab"
 	"example.org/lockproof/reports/html"
 )
 
@@ -16,19 +17,28 @@ import (
 type Site struct {
 	// Served: a server sends the pages, with what else it has.
 	Served bool
-	bench  *lab.Bench
 	run    suite.Runner
 	limit  time.Duration // of one request, 0 for none
 }
 
-// New makes a site whose trials run runs. A server's requests are bounded. The engine, which
-// runs a tenth as fast and for one reader alone, goes on until that reader leaves.
+// New makes a site whose trials run runs, no more at once than there are processors. A server's
+// requests are bounded. The engine, which runs a tenth as fast and for one reader alone, goes on
+// until that reader leaves.
 func New(run suite.Runner, served bool) *Site {
-	s := &Site{Served: served, run: run}
-	if served {
-		s.limit = lab.Limit
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	s := &Site{Served: served}
+	s.run = func(ctx context.Context, jobs []suite.Job, o suite.Options, saw func(suite.Result)) ([]suite.Result, error) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+			return run(ctx, jobs, o, saw)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	s.bench = lab.NewBench(run, s.limit)
+	if served {
+		s.limit = time.Minute
+	}
 	return s
 }
 
@@ -42,6 +52,11 @@ type Request struct {
 
 // Answer makes the page that a request asks for.
 func (s *Site) Answer(ctx context.Context, r Request) Page {
+	if s.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.limit)
+		defer cancel()
+	}
 	folder, name, _ := strings.Cut(r.Path, "/")
 	name, action, _ := strings.Cut(name, "/")
 	name = strings.TrimSuffix(name, ".html")
@@ -64,21 +79,21 @@ func (s *Site) Answer(ctx context.Context, r Request) Page {
 	return s.fail(notFound, "There is no such page.")
 }
 
-// Asset is a file that the pages load; false: there is none of that name.
-func Asset(name string) (data []byte, kind string, found bool) {
-	kinds := map[string]string{".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-	kind = kinds[name[max(0, strings.LastIndexByte(name, '.')):]]
-	switch {
-	case name == "page.css":
-		return html.Style(), kind, true
-	case name == "page.js":
-		return html.Script(), kind, true
-	case !slices.Contains(Assets, name):
-		return nil, "", false
-	}
-	data, err := files.ReadFile(name)
-	return data, kind, err == nil
+// Assets are the files that pages load, by their names.
+func Assets() map[string][]byte {
+	all := Embedded(files)
+	all["page.css"], all["page.js"] = html.Style(), html.Script()
+	return all
 }
 
-// Assets are the names of the files that pages load.
-var Assets = []string{"page.css", "site.css", "page.js", "lab.js", "exercise.js", "engine.js", "icon.svg"}
+// Embedded are the files of a folder that pages load: all but the templates.
+func Embedded(files embed.FS) map[string][]byte {
+	all := map[string][]byte{}
+	entries, _ := files.ReadDir(".") // what is embedded can be read
+	for _, e := range entries {
+		if path.Ext(e.Name()) != ".gohtml" && !e.IsDir() {
+			all[e.Name()], _ = files.ReadFile(e.Name())
+		}
+	}
+	return all
+}

@@ -96,7 +96,7 @@ func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id str
 	if err != nil {
 		return telling{}, err
 	}
-	o, err := s.bench.Run(ctx, e)
+	o, err := e.Run(ctx, s.run)
 	if err != nil {
 		return telling{}, err
 	}

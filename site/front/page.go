@@ -13,10 +13,7 @@ import (
 var parts embed.FS
 
 // Assets are the files that the page loads, beside those of every page.
-var Assets = []string{"front.css", "front.js", "card.png"}
-
-// Asset is one of them.
-func Asset(name string) ([]byte, error) { return parts.ReadFile(name) }
+func Assets() map[string][]byte { return site.Embedded(parts) }
 
 // view is what the page shows before its script runs.
 type view struct {

@@ -92,11 +92,6 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	if all["assets/plays.js"], err = front.Script(plays); err != nil {
 		return nil, err
 	}
-	for _, name := range front.Assets {
-		if all["assets/"+name], err = front.Asset(name); err != nil {
-			return nil, err
-		}
-	}
 	s := site.New(suite.Run, false)
 	for _, name := range chapters.Names() {
 		page, _ := chapters.Page(ctx, s, name) // it is one of them
@@ -127,9 +122,10 @@ func assets(e *engine) map[string][]byte {
 		"assets/module.js":      []byte(`self.lockproofModule = "` + base64.StdEncoding.EncodeToString(e.module) + "\";\n"),
 		"assets/worker.js":      script("lockproofWorker", e.worker),
 	}
-	for _, name := range site.Assets {
-		data, _, _ := site.Asset(name) // it is one of them
-		all["assets/"+name] = data
+	for _, loaded := range []map[string][]byte{site.Assets(), front.Assets()} {
+		for name, data := range loaded {
+			all["assets/"+name] = data
+		}
 	}
 	return all
 }

@@ -6,41 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
-	"time"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/scenarios"
 )
-
-// Limit bounds how long an experiment may take that a reader waits for.
-const Limit = time.Minute
-
-// Bench runs experiments, a few at a time.
-type Bench struct {
-	trials suite.Runner
-	slots  chan struct{}
-	limit  time.Duration
-}
-
-// NewBench makes a bench that has trials run the experiments and gives one up
-// after limit, if there is any.
-func NewBench(trials suite.Runner, limit time.Duration) *Bench {
-	return &Bench{trials, make(chan struct{}, runtime.GOMAXPROCS(0)), limit}
-}
-
-// enter waits for a free place.
-func (b *Bench) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case b.slots <- struct{}{}:
-		return func() { <-b.slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 // Outcome is what came of an experiment.
 type Outcome struct {
@@ -61,13 +33,8 @@ func (o *Outcome) Write(w io.Writer) error {
 }
 
 // Run runs an experiment once.
-func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
-	leave, err := b.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	trials, err := b.run(ctx, []suite.Job{e.job()}, suite.Options{Trials: 1, Seed: e.Seed, Events: true})
+func (e *Experiment) Run(ctx context.Context, run suite.Runner) (*Outcome, error) {
+	trials, err := Run(ctx, run, suite.Options{Trials: 1, Seed: e.Seed, Events: true}, e.job())
 	if err != nil {
 		return nil, err
 	}
@@ -85,16 +52,6 @@ func (b *Bench) Run(ctx context.Context, e *Experiment) (*Outcome, error) {
 
 var errTooManyEvents = errors.New("it makes more events than can be shown: fewer clients, a shorter workload, or " +
 	"longer holds make fewer")
-
-// run runs jobs within the bench's limit.
-func (b *Bench) run(ctx context.Context, jobs []suite.Job, o suite.Options) ([]suite.Result, error) {
-	if b.limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.limit)
-		defer cancel()
-	}
-	return Run(ctx, b.trials, o, jobs...)
-}
 
 // Run runs jobs in virtual time, all of them to their ends or none: what a trial that was called off has
 // seen is no answer to the reader's question. Of the options it takes how many trials, their seed, and whether
