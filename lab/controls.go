@@ -87,7 +87,8 @@ func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least
 	set func(*scenarios.Scenario, scenarios.Span)) *Control {
 	x := round(float64(value.In(s.TTL)) / float64(s.TTL))
 	return &Control{Name: name, Label: label, Unit: "TTL", Value: Text(x),
-		Least: min(least, x), Most: max(most, x), Step: 0.05, turn: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
+		Least: min(least, x), Most: max(most, x), Step: 0.05,
+		turn: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
 }
 
 // span is a control of the length of time that at finds.

@@ -126,9 +126,9 @@ func TestExpressionsAreUnderstood(t *testing.T) {
 		require.NoError(t, quorum(right), right)
 	}
 	for text, want := range map[string]string{
-		"": "decide it", "N": "more than a majority", "N/2+": "missing", "N/(N-N)": "divides by zero", "(N": "not closed",
-		"N 2": "not understood",
-		"M/2": "nor one of the names", "1": "With n = 7 it gives 1",
+		"": "decide it", "N": "more than a majority", "N/2+": "expected operand", "N/(N-N)": "divides by zero",
+		"(N": "expected ')'", "N 2": "expected 'EOF', found 2", "N%2": "more than numbers, names, + - * / and brackets",
+		"M/2": "none of the names", "1": "With n = 7 it gives 1",
 		"N/2+1//comment and much more of it, so that it becomes too long": "longer",
 	} {
 		require.ErrorContains(t, quorum(text), want, text)
