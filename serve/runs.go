@@ -22,8 +22,7 @@ const (
 
 // runInfo is one run that a folder holds.
 type runInfo struct {
-	Dir   string // below the server's folder, with slashes; "." for that itself
-	State string
+	Dir string // below the server's folder, with slashes; "." for that itself
 	// Report is what came of a run that has ended; Underway, how far one is
 	// that has not. Trouble says why neither could be read.
 	Report   *reports.Report
@@ -31,14 +30,6 @@ type runInfo struct {
 	Trouble  string
 	Page     string // its file for people, "" if there is none
 }
-
-// The states of runs.
-const (
-	ended   = "ended"
-	running = "running"
-	killed  = "killed"
-	broken  = "broken"
-)
 
 // Started is when the run began; the zero time if nobody knows.
 func (r *runInfo) Started() time.Time {
@@ -120,33 +111,31 @@ func (s *Server) runs() (all []*runInfo, more bool) {
 // read reads the run of a folder. A run that is under way comes before the
 // results of an earlier one.
 func (s *Server) read(dir string) *runInfo {
-	run := &runInfo{Dir: dir, State: broken}
+	run := &runInfo{Dir: dir}
 	var err error
-	if run.Underway, err = reports.ReadProgress(s.root, filepath.FromSlash(dir)); err == nil {
-		run.State = killed
-		if run.Underway.Alive {
-			run.State = running
-		}
-		return run
+	if run.Underway, err = reports.ReadProgress(s.root, filepath.FromSlash(dir)); errors.Is(err, fs.ErrNotExist) {
+		run, err = s.ended(dir)
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		run.Trouble = err.Error()
-		return run
+	if err != nil {
+		return &runInfo{Dir: dir, Trouble: err.Error()}
 	}
+	return run
+}
+
+// ended reads what came of a run, unless its results are those that were read before.
+func (s *Server) ended(dir string) (*runInfo, error) {
 	info, err := s.root.Lstat(filepath.FromSlash(path.Join(dir, reports.ResultsFile)))
 	if err != nil {
-		run.Trouble = err.Error()
-		return run
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, found := s.known[dir]; found && r.size == info.Size() && r.modified.Equal(info.ModTime()) {
-		return r.run
+		return r.run, nil
 	}
+	run := &runInfo{Dir: dir}
 	if run.Report, err = reports.Read(filepath.Join(s.dir, filepath.FromSlash(dir))); err != nil {
-		run.Trouble = err.Error()
-	} else {
-		run.State = ended
+		return nil, err
 	}
 	for _, name := range []string{reports.PageFile, reports.SummaryFile} {
 		if file := path.Join(dir, name); run.Page == "" && s.regular(file) {
@@ -154,7 +143,7 @@ func (s *Server) read(dir string) *runInfo {
 		}
 	}
 	s.known[dir] = reading{info.Size(), info.ModTime(), run}
-	return run
+	return run, nil
 }
 
 // list shows all runs.
