@@ -74,32 +74,17 @@ var (
 func labelled(table string) string {
 	names := headers.FindAllStringSubmatch(table, -1)
 	cells := strings.Split(table, "<td>")
-	grid := len(names) > 10    // of all situations: with narrow columns, and an anchor for each lock
 	for i := range cells[1:] { // each row has a cell for each column
-		anchor := ""
-		if lock, _, _ := strings.Cut(cells[i+1], "<"); grid && i%len(names) == 0 {
-			anchor = ` id="` + anchorOf(lock) + `"`
-		}
-		cells[i+1] = `<td data-label="` + names[i%len(names)][1] + `"` + anchor + `>` +
+		cells[i+1] = `<td data-label="` + names[i%len(names)][1] + `">` +
 			dated.ReplaceAllString(cells[i+1], `<span class="date">$0</span>`)
 	}
-	if grid {
+	if len(names) > 10 { // of all situations: with narrow columns
 		cells[0] = strings.Replace(cells[0], "<table>", `<table class="grid">`, 1)
 	}
 	return signed.ReplaceAllStringFunc(strings.Join(cells, ""), func(cell string) string {
 		m := signed.FindStringSubmatch(cell)
 		return "<td" + m[1] + ` class="` + tones[m[3]] + `">` + m[2] + m[3]
 	})
-}
-
-var (
-	version = regexp.MustCompile(` (v\d|\d|[0-9a-f]{12}).*`)
-	apart   = regexp.MustCompile(`[^a-z0-9]+`)
-)
-
-// anchorOf is where a lock stands in the table of all situations, whatever its version.
-func anchorOf(lock string) string {
-	return strings.Trim(apart.ReplaceAllString(strings.ToLower(version.ReplaceAllString(lock, "")), "-"), "-")
 }
 
 // storyPage tells of one finding, with its claim as the title: its pictures where its history was kept,

@@ -2,7 +2,6 @@ package front
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -57,16 +56,4 @@ c2 books its payment.
 c1 wakes up. For c1 no time has passed: it goes on where it was.
 c1 writes what it worked out before, long after its lease has ended. It never saw c2’s payment, and writes over it.`),
 		strings.Join(said, "\n"))
-}
-
-// The bar's figures are those of a run: every situation that applies is in one part of it.
-func TestTheScoreIsThatOfARun(t *testing.T) {
-	score, err := Judge(context.Background(), suite.Run)
-	require.NoError(t, err)
-	require.Positive(t, score.Bugs, "a late release still breaks redsync")
-	require.Greater(t, score.Holds, score.Bugs)
-	page, err := Page([]Tab{{Plays: []Play{{Beats: []Beat{{}}}}}}, score)
-	require.NoError(t, err)
-	require.Contains(t, string(page.Body), fmt.Sprintf("redsync broke in %d of %d", score.Bugs, score.Bugs+score.Limits+
-		score.Holds+score.Other))
 }

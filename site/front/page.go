@@ -20,7 +20,6 @@ type view struct {
 	Tabs    []Tab
 	First   template.JS // the play of each tab that is shown first
 	Caption string
-	Score   Score
 	Clients []actor
 	Nodes   []actor
 }
@@ -34,7 +33,7 @@ type actor struct {
 var pages = template.Must(site.Templates().ParseFS(parts, "front.gohtml"))
 
 // Page makes the first page.
-func Page(tabs []Tab, score Score) (site.Page, error) {
+func Page(tabs []Tab) (site.Page, error) {
 	first := make([]Tab, len(tabs))
 	for i, t := range tabs {
 		first[i] = t
@@ -44,7 +43,7 @@ func Page(tabs []Tab, score Score) (site.Page, error) {
 	if err != nil {
 		return site.Page{}, err
 	}
-	v := view{Tabs: first, First: template.JS(text), Caption: first[0].Plays[0].Beats[0].Text, Score: score,
+	v := view{Tabs: first, First: template.JS(text), Caption: first[0].Plays[0].Beats[0].Text,
 		Clients: []actor{{"c1", 84, 66}, {"c2", 84, 190}}}
 	for i, name := range []string{"n1", "n2", "n3", "n4", "n5"} {
 		v.Nodes = append(v.Nodes, actor{name, 350, 38 + 45*i})

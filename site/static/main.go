@@ -80,11 +80,7 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 		return nil, err
 	}
 	maps.Copy(all, locks)
-	score, err := front.Judge(ctx, suite.Run)
-	if err != nil {
-		return nil, err
-	}
-	first, err := front.Page(plays, score)
+	first, err := front.Page(plays)
 	if err != nil {
 		return nil, err
 	}
