@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"path/filepath"
 	"slices"
 
 	"example.org/lockproof/reports"
@@ -32,22 +31,11 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusNotFound, "There is no such file of a run.")
 		return
 	}
-	file, err := s.root.Open(filepath.FromSlash(name))
-	if err != nil {
-		s.fail(w, http.StatusNotFound, "The file cannot be read.")
-		return
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		s.fail(w, http.StatusNotFound, "The file cannot be read.")
-		return
-	}
 	w.Header().Set("Content-Type", cmp.Or(types[path.Ext(name)], "text/plain")+"; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", filePolicy)
 	w.Header().Set("Cache-Control", "no-cache")
 	if path.Base(name) == reports.TimelineFile { // a run's page shows it, whose origin is nobody's
 		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 	}
-	http.ServeContent(w, r, "", info.ModTime(), file)
+	http.ServeFileFS(w, r, s.root.FS(), name)
 }
