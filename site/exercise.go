@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"example.org/lockproof/checker"
-	"example.org/lockproof/harness/history"
 	"example.org/lockproof/lab"
 	"example.org/lockproof/lab/exercise"
 	"example.org/lockproof/redlock"
@@ -31,22 +29,18 @@ type levelView struct {
 	Decided   map[string]string
 	Trouble   string
 	Progress  *exercise.Progress
-	Answer    *breach
 	Passed    bool
 	Schedules int      // that have to be survived
 	Given     []string // what the levels before it have decided
+	breach
 }
 
-// breach is the schedule that broke what was built.
+// breach tells of the schedule that broke what was built.
 type breach struct {
-	Scenario string // the catalogue's, "" of one that was drawn
 	Query    string // of the same in the lab
-	Title    string
 	Steps    []string
-	Results  []checker.Result
 	Accounts []*html.Account
 	RuleOff  []redlock.RuleInfo
-	Lesson   string
 }
 
 // exercise shows a level; one that was posted is examined, a step at a time.
@@ -94,11 +88,13 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 		return tookTooLong
 	}
 	if err == nil && p.Broken != nil {
-		v.Answer, err = answer(p, without)
-		if err == nil {
-			for _, a := range v.Answer.Accounts {
-				a.Cause = v.decisions(len(p.Scenario.Nodes)) // the rules' names are not his
-			}
+		v.Steps, v.RuleOff = stepsOf(p.Scenario), rulesOf(without)
+		if len(without) == 1 {
+			v.Query = Query(url.Values{lab.RuleControl: without})
+		}
+		v.Accounts, err = accounts("exercise", *p.Broken)
+		for _, a := range v.Accounts {
+			a.Cause = v.decisions(len(p.Scenario.Nodes)) // the rules' names are not his
 		}
 	}
 	if err != nil {
@@ -107,27 +103,6 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 	}
 	v.Progress, v.Passed = &p, p.Passed()
 	return ok
-}
-
-// answer tells of the schedule that broke the lock.
-func answer(p exercise.Progress, without []string) (*breach, error) {
-	told, err := accounts("exercise", *p.Broken)
-	if err != nil {
-		return nil, err
-	}
-	b := &breach{Title: p.Scenario.Title, Accounts: told, Steps: stepsOf(p.Scenario), RuleOff: rulesOf(without)}
-	for _, r := range p.Broken.Results {
-		if r.Verdict == history.Violated {
-			b.Results = append(b.Results, r)
-		}
-	}
-	if !p.Drawn {
-		b.Scenario, b.Lesson = p.Scenario.Name, p.Scenario.Lesson
-		if len(without) == 1 {
-			b.Query = Query(url.Values{lab.RuleControl: without})
-		}
-	}
-	return b, nil
 }
 
 // decisions are what the learner decided otherwise than the rules ask, in his own words.
