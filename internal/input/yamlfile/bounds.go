@@ -29,7 +29,8 @@ func checkText(data []byte) *Error {
 		return errorAt(&token.Position{Line: line, Column: 1},
 			fmt.Sprintf("there are more than %d empty lines in a row", mostEmpty), "leave them out")
 	}
-	tokens := tokenize(data)
+	// The parser meets a fault of the tokens again.
+	tokens, _ := guarded(func() (token.Tokens, error) { return lexer.Tokenize(string(data)), nil })
 	if len(tokens) > mostTokens {
 		return errorAt(tokens[mostTokens].Position, fmt.Sprintf("the file has more than %d words and signs", mostTokens),
 			"give a file with fewer")
@@ -60,17 +61,6 @@ func tooDeep(tk *token.Token) *Error {
 		"write the text with fewer levels")
 }
 
-// tokenize keeps a fault of the YAML library from ending the program; the parser
-// meets it again.
-func tokenize(data []byte) (tokens token.Tokens) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			tokens = nil
-		}
-	}()
-	return lexer.Tokenize(string(data))
-}
-
 // dashes is how many lists begin on one line up to a token: "- - - x".
 func dashes(tokens token.Tokens, last int) int {
 	n := 0
@@ -85,24 +75,15 @@ func dashes(tokens token.Tokens, last int) int {
 // row; 0 where there are not.
 func manyEmpty(data []byte) int {
 	line, empty := 0, 0
-	for len(data) > 0 {
-		end := bytes.IndexAny(data, "\r\n")
-		if end < 0 {
-			return 0
-		}
+	for text := range bytes.Lines(bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))) {
 		line++
-		if len(bytes.TrimSpace(data[:end])) == 0 {
-			empty++
-		} else {
+		empty++
+		if len(bytes.TrimSpace(text)) > 0 {
 			empty = 0
 		}
 		if empty > mostEmpty {
 			return line
 		}
-		if bytes.HasPrefix(data[end:], []byte("\r\n")) {
-			end++
-		}
-		data = data[end+1:]
 	}
 	return 0
 }

@@ -50,7 +50,9 @@ func Parse(data []byte) (*ast.File, *Error) {
 	if err := checkText(data); err != nil {
 		return nil, err
 	}
-	tree, err := parse(withoutEmpty(data))
+	tree, err := guarded(func() (*ast.File, error) {
+		return parser.ParseBytes(withoutEmpty(data), 0, parser.AllowDuplicateMapKey())
+	})
 	if err != nil {
 		return nil, syntax(err)
 	}
@@ -80,14 +82,14 @@ func withoutEmpty(data []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// parse keeps a fault of the YAML library from ending the program.
-func parse(data []byte) (tree *ast.File, err error) {
+// guarded keeps a fault of the YAML library from ending the program.
+func guarded[T any](do func() (T, error)) (result T, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			tree, err = nil, errors.New("the YAML parser gives up on this text")
+			err = errors.New("the YAML parser gives up on this text")
 		}
 	}()
-	return parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	return do()
 }
 
 // Document is one document of a file.
