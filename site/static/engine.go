@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -36,14 +37,14 @@ func buildEngine() (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	modfile, err := modfileIn(dir)
+	workspace, err := workspaceIn(dir)
 	if err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "engine.wasm")
-	cmd := exec.Command("go", "build", "-overlay", overlay, "-modfile", modfile, "-trimpath", "-buildvcs=false",
+	cmd := exec.Command("go", "build", "-overlay", overlay, "-trimpath", "-buildvcs=false",
 		"-ldflags=-s -w", "-o", file, "example.org/lockproof/site/engine")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=js", "GOARCH=wasm")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=js", "GOARCH=wasm", "GOWORK="+workspace)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the engine cannot be built: %w: %s", err, said)
 	}
@@ -59,9 +60,9 @@ func buildEngine() (*engine, error) {
 	return e, err
 }
 
-// modfileIn writes a go.mod into a folder that has go-redis from there: a copy in which one
+// workspaceIn writes a go.work into a folder that has go-redis from there: a copy in which one
 // file is another, see conn_check.txt. Without it 9 of 156 histories differ, and one verdict.
-func modfileIn(dir string) (modfile string, err error) {
+func workspaceIn(dir string) (file string, err error) {
 	const module = "github.com/redis/go-redis/v9"
 	theirs, err := goSays("list", "-m", "-f", "{{.Dir}}", module)
 	if err != nil {
@@ -75,23 +76,14 @@ func modfileIn(dir string) (modfile string, err error) {
 	if _, err := os.Stat(check); err != nil {
 		return "", fmt.Errorf("go-redis is not as it was, and one seed might give another history in a browser: %w", err)
 	}
-	own, err := goSays("env", "GOMOD")
+	mod, err := goSays("env", "GOMOD")
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(own)
-	if err != nil {
-		return "", err
-	}
-	sums, err := os.ReadFile(strings.TrimSuffix(own, ".mod") + ".sum")
-	if err != nil {
-		return "", err
-	}
-	text = fmt.Appendf(text, "\nreplace %s => %s\n", module, ours)
-	modfile = filepath.Join(dir, "go.mod")
-	return modfile,
-		errors.Join(os.Remove(check), os.WriteFile(check, connCheck, 0o644), os.WriteFile(modfile, text, 0o644),
-			os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
+	text := fmt.Sprintf("go %s\n\nuse %q\n\nreplace %s => %q\n", strings.TrimPrefix(runtime.Version(), "go"),
+		filepath.Dir(mod), module, ours)
+	file = filepath.Join(dir, "go.work")
+	return file, errors.Join(os.Remove(check), os.WriteFile(check, connCheck, 0o644), os.WriteFile(file, []byte(text), 0o644))
 }
 
 // overlayIn writes into a folder what the go command reads in the place of text/template's own file.
