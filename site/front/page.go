@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/site"
 )
 
-//go:embed front.gohtml front.css front.js card.png
+//go:embed front.gohtml front.css front.js
 var parts embed.FS
 
 // Assets are the files that the page loads, beside those of every page.
