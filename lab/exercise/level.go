@@ -102,37 +102,46 @@ func (q Question) Consequence(answer string, servers int) string {
 
 // match finds the option that gives what the answer gives, whatever the names stand for.
 func (f *Formula) match(answer string, options []Option) (Option, error) {
-	values := func(text string) (all []float64, err error) {
-		for _, sample := range f.Samples {
-			x, err := evaluate(text, f.Whole, sample)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, x)
-		}
-		return all, nil
-	}
-	mine, err := values(answer)
+	mine, err := f.values(answer)
 	if err != nil {
 		return Option{}, err
 	}
 	for i, o := range options {
-		theirs, err := values(o.Value)
+		theirs, err := f.values(o.Value)
 		if err != nil {
 			return Option{}, err
 		}
+		less, more := false, false
+		for i := range mine {
+			less, more = less || mine[i] < theirs[i]-tolerance, more || mine[i] > theirs[i]+tolerance
+		}
 		switch {
-		case alike(mine, theirs):
+		case !less && !more:
 			return o, nil
 		case i > 0:
-		case f.Less && atLeast(theirs, mine) && slices.Min(mine) > 0:
+		case !more && f.Less && slices.Min(mine) > 0:
 			return o, nil
-		case f.More != "" && atLeast(mine, theirs):
+		case !less && f.More != "":
 			return Option{}, errors.New(f.More)
 		}
 	}
 	return Option{}, fmt.Errorf("the bench cannot build this lock. With %s it gives %v: would you rely on that?",
 		f.sampleText(), mine[len(mine)-1])
+}
+
+// tolerance is what floating point may make of one value.
+const tolerance = 1e-9
+
+// values are those of an expression for each sample.
+func (f *Formula) values(text string) (all []float64, err error) {
+	for _, sample := range f.Samples {
+		x, err := evaluate(text, f.Whole, sample)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
 }
 
 // sampleText is the last sample in words, which shows what a formula gives without the answer.
@@ -143,18 +152,4 @@ func (f *Formula) sampleText() string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
-}
-
-// atLeast says whether no value is below the other.
-func atLeast(a, b []float64) bool {
-	for i := range a {
-		if a[i] < b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func alike(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return x-y < 1e-9 && y-x < 1e-9 })
 }
