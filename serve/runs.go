@@ -153,7 +153,7 @@ func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	if err != nil {
 		dir = s.dir
 	}
-	s.show(w, http.StatusOK, "list", site.Frame{Title: "Runs", Here: "runs", Live: true, Page: struct {
+	s.show(w, http.StatusOK, "list", site.Frame{Title: "Runs", Here: "runs", Script: "serve.js", Page: struct {
 		Dir  string
 		Runs []*runInfo
 		More bool

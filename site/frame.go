@@ -37,7 +37,6 @@ type Frame struct {
 	Root string
 	// Served: a server answers, which has runs as well. Else the engine does.
 	Served bool
-	Live   bool   // it goes on by itself while a run does
 	Wide   bool   // it has a table that needs all the room there is
 	Script string // of the page's own
 	Style  string // likewise
