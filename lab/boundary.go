@@ -82,19 +82,15 @@ func verdict(trials []suite.Result, property string) string {
 	return history.Inconclusive
 }
 
-// values are where the control is tried: evenly from end to end, or by equal
-// factors where the range is wide; its own value and the predicted one are among them.
+// values are where the control is tried: evenly from end to end; its own value and the
+// predicted one are among them.
 func (c *Control) values() []float64 {
 	all := []float64{c.Number()}
 	if c.Predictable > 0 {
 		all = append(all, round(c.Predictable))
 	}
 	for i := range points {
-		share := float64(i) / (points - 1)
-		x := c.Least + share*(c.Most-c.Least)
-		if c.Least > 0 && c.Most/c.Least > 100 {
-			x = c.Least * math.Pow(c.Most/c.Least, share)
-		}
+		x := c.Least + float64(i)/(points-1)*(c.Most-c.Least)
 		x = c.Least + math.Round((x-c.Least)/c.Step)*c.Step
 		all = append(all, round(math.Min(x, c.Most)))
 	}

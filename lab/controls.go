@@ -227,7 +227,11 @@ func (e *Experiment) choices(kind locks.Kind) []*Control {
 	s := e.base
 	var all []*Control
 	if kind.Rules {
-		all = append(all, e.ruleChoice(kind))
+		rule := e.ruleChoice(kind)
+		if lock := e.lockChoice(); lock != nil && len(e.without) == 0 {
+			all = append(all, lock)
+		}
+		all = append(all, rule)
 	}
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return takesDown(s, step) }) {
 		c := &Control{Name: "persistence", Label: "Persistence", Value: string(s.Persistence),

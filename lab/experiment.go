@@ -116,18 +116,7 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 			e.Properties = append(e.Properties, p)
 		}
 	}
-	e.Controls = numbers(e.base, kind)
-	choices := e.choices(kind)
-	if kind.Rules && len(e.without) == 0 {
-		choice, err := e.lockChoice()
-		if err != nil {
-			return nil, err
-		}
-		if choice != nil {
-			e.Controls = append(e.Controls, choice)
-		}
-	}
-	e.Controls = append(e.Controls, choices...)
+	e.Controls = append(numbers(e.base, kind), e.choices(kind)...)
 	for _, c := range e.Controls {
 		c.Initial = c.Value
 	}
@@ -254,25 +243,17 @@ const (
 	FaultControl = "fault"
 )
 
-// others are the locks that are not ours and that the lab runs.
-var others = []string{"redsync"}
+// other is the lock that is not ours and that the lab runs.
+const other = "redsync"
 
 // lockChoice puts another lock in the place of the reference, nil where none fits.
-func (e *Experiment) lockChoice() (*Control, error) {
-	c := &Control{Name: LockControl, Label: "Lock", Options: []Option{{"", locks.Reference + " (the reference)"}}}
-	for _, name := range others {
-		p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: e.base, Lock: name})
-		if err != nil {
-			return nil, err
-		}
-		if p.Skip() == "" {
-			c.Options = append(c.Options, Option{name, name})
-		}
+func (e *Experiment) lockChoice() *Control {
+	p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: e.base, Lock: other})
+	if err != nil || p.Skip() != "" {
+		return nil
 	}
-	if len(c.Options) == 1 {
-		return nil, nil
-	}
-	return c, nil
+	return &Control{Name: LockControl, Label: "Lock",
+		Options: []Option{{"", locks.Reference + " (the reference)"}, {other, other}}}
 }
 
 // ruleChoice switches one rule of the reference off. A variant that does
