@@ -25,11 +25,14 @@ func TestHelp_ListsEveryCommandWithAnExample(t *testing.T) {
 	require.Equal(t, 0, got.code)
 	require.NotContains(t, got.out, "\n  worker ")
 	for _, name := range []string{"run", "explore", "merge", "compare", "list", "show", "check", "doctor", "clean",
-		"worker-check"} {
+		"worker-check", "validate", "serve", "test"} {
 		require.Contains(t, got.out, "\n  "+name)
 		help := fake(expected).try(name, "--help")
 		require.Equal(t, 0, help.code)
 		require.Contains(t, help.out, "Examples:\n  lockproof "+name)
+		for line := range strings.Lines(help.out) {
+			require.LessOrEqual(t, len([]rune(line)), helpWidth+1, "%q", line)
+		}
 	}
 	require.Contains(t, fake(expected).try().out, "Usage:", "with no command")
 	require.Contains(t, fake(expected).try("--version").out, "lockproof version")

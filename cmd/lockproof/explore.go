@@ -79,16 +79,16 @@ failed; 64 bad usage.`,
 func (x *exploreOptions) define(f *pflag.FlagSet) {
 	s := &x.search
 	f.SortFlags = false
-	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test:\n"+wrapped(locks.Names()))
+	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test: "+strings.Join(locks.Names(), ", "))
 	f.StringVar(&x.worker, "worker", "",
 		"a program that is the lock under test: its command line; each schedule runs on real servers")
 	f.StringSliceVar(&s.Space.Without, "without", nil,
-		"rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
+		"rules of the reference lock to switch off, with commas or by several flags: "+strings.Join(ruleNames(), ", "))
 	f.StringSliceVar(&x.brokenAssumptions, "break", nil,
 		"assumptions that schedules may break: memory, clocks, pauses, servers")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
-	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is "+
-		"reached;\nwith --worker 5m by default")
+	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached; "+
+		"with --worker 5m by default")
 	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
 	f.BoolVar(&x.exhaust, "exhaust", false,
 		"draw nothing: go through every schedule of a small scope, the shortest first")

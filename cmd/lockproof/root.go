@@ -20,6 +20,9 @@ func (p *program) execute(ctx context.Context, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
+// helpWidth is how wide the lines of --help are at most, in columns.
+const helpWidth = 96
+
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lockproof",
@@ -51,6 +54,8 @@ proof, whether two clients ever held it at once.`,
 		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(),
 		p.workerCheckCommand(), p.proxyCommand())
 	root.AddCommand(p.processCommands()...)
+	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", min(p.screen.Width, helpWidth))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

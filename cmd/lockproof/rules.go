@@ -32,23 +32,3 @@ func checkRules(o *suite.Options) error {
 	o.Without = distinct
 	return nil
 }
-
-// wrapped lists names for --help, in lines that a terminal has room for beside the flags.
-func wrapped(names []string) string {
-	const width = 70
-	var b strings.Builder
-	column := 0
-	for i, name := range names {
-		switch {
-		case i == 0:
-		case column+len(name) > width:
-			b.WriteString(",\n")
-			column = 0
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString(name)
-		column += len(name) + len(", ")
-	}
-	return b.String()
-}

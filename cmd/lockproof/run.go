@@ -36,8 +36,8 @@ const runHelp = `Runs the named scenarios with all their variants, and compares 
 what each scenario expects. With no name, it runs the whole catalogue.
 
 With --lock, --nodes or --without, each scenario is run without its variants, with
-that lock, on so many servers, without those rules. Each answer compares it with the reference lock of its class,
-so ✗ is a limit, not a bug, where the reference fails too.
+that lock, on so many servers, without those rules. Each answer compares it with the
+reference lock of its class, so ✗ is a limit, not a bug, where the reference fails too.
 
 With --worker, the lock is a program in any language that speaks the protocol of
 docs/client-protocol.md on stdin and stdout; lockproof worker-check tests it. It runs
@@ -113,11 +113,11 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.IntVar(&o.Trials, "trials", 1, "trials of each scenario and variant")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 20ms to 10m (default: each scenario's own)")
-	f.StringVar(&o.Lock, "lock", "", "lock under test:\n"+wrapped(locks.Names()))
+	f.StringVar(&o.Lock, "lock", "", "lock under test: "+strings.Join(locks.Names(), ", "))
 	f.StringVar(worker, "worker", "", "a program that is the lock under test: its command line; with --on local or docker")
 	f.IntVar(&o.Nodes, "nodes", 0, "on how many servers the lock is, the reference unless --lock names another: 1, 3 or 5")
 	f.StringSliceVar(&o.Without, "without", nil,
-		"rules of the reference lock to switch off, with commas or by several flags:\n"+wrapped(ruleNames()))
+		"rules of the reference lock to switch off, with commas or by several flags: "+strings.Join(ruleNames(), ", "))
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 	f.IntVar(&o.Parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
 	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100 (default: the whole)")
@@ -206,7 +206,7 @@ func clusterHelp(help func(cluster.Kind) string) string {
 			parts = append(parts, fmt.Sprintf("on %s %s", k.Name, text))
 		}
 	}
-	return strings.Join(parts, ";\n")
+	return strings.Join(parts, "; ")
 }
 
 // useSlice has one slice run, if one is asked for, and says what it is of.
