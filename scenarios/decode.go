@@ -13,6 +13,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/suggest"
 )
 
 // What the values of keys may be that a variant has too.
@@ -168,7 +169,7 @@ func (d *decoder) readAliases(n ast.Node, what string) {
 	d.s.Aliases = map[string]string{}
 	for _, e := range d.entries(n, what, "a mapping of node to node, for example {n2: n1}") {
 		if !slices.Contains(d.s.Nodes, e.key) {
-			d.report(e.at, fmt.Sprintf("aliases: unknown node %q", e.key), instead(e.key, d.s.Nodes, "the nodes are"))
+			d.report(e.at, fmt.Sprintf("aliases: unknown node %q", e.key), suggest.Instead(e.key, d.s.Nodes, "the nodes are"))
 			continue
 		}
 		server := oneOf("nodes", d.s.Nodes...)(d, e.value, "the alias "+e.key)
@@ -197,7 +198,8 @@ func (d *decoder) expect(n ast.Node, what string) map[string]string {
 	expect := map[string]string{}
 	for _, e := range d.entries(n, what, "a mapping of properties to verdicts, for example `mutual-exclusion: holds`") {
 		if !slices.Contains(checker.Names(), e.key) {
-			d.report(e.at, fmt.Sprintf("unknown property %q", e.key), instead(e.key, checker.Names(), "the properties are"))
+			d.report(e.at, fmt.Sprintf("unknown property %q", e.key),
+				suggest.Instead(e.key, checker.Names(), "the properties are"))
 			continue
 		}
 		expect[e.key] = verdict(d, e.value, e.key)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"example.org/lockproof/internal/suggest"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 )
@@ -90,7 +91,7 @@ func (d *decoder) fields(n ast.Node, what string, fields []field) map[string]*to
 	}
 	for _, e := range entries {
 		if places[e.key] == nil {
-			d.report(e.at, fmt.Sprintf("%s has no key %q", what, e.key), instead(e.key, names, "its keys are"))
+			d.report(e.at, fmt.Sprintf("%s has no key %q", what, e.key), suggest.Instead(e.key, names, "its keys are"))
 		}
 	}
 	return places

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/lockproof/internal/suggest"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 )
@@ -97,7 +98,8 @@ func oneOf[T ~string](kind string, among ...T) value[T] {
 		if text == "" || slices.Contains(among, T(text)) {
 			return T(text)
 		}
-		d.report(position(n), fmt.Sprintf("%s: unknown value %q", what, text), instead(text, among, "the "+kind+" are"))
+		d.report(position(n), fmt.Sprintf("%s: unknown value %q", what, text),
+			suggest.Instead(text, among, "the "+kind+" are"))
 		return ""
 	}
 }

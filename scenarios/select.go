@@ -92,14 +92,17 @@ func Text(s *Scenario) ([]byte, error) {
 
 // unknownNameError is the error for a name or glob that matches nothing.
 func unknownNameError(arg string, names []string) error {
+	const list = "`lockproof list` shows their names"
 	if strings.ContainsAny(arg, "*?[") {
-		return fmt.Errorf("no scenario matches %q; `lockproof list` shows their names", arg)
+		return fmt.Errorf("no scenario matches %q; "+list, arg)
+	}
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder, and no scenario has that name; name its files, for example %[1]s/*.yaml", arg)
 	}
 	if near := suggest.Names(arg, names); len(near) > 0 {
-		return fmt.Errorf("unknown scenario %q; %s", arg, didYouMean(near))
+		return fmt.Errorf("unknown scenario %q; %s", arg, suggest.DidYouMean(near))
 	}
-	return fmt.Errorf("unknown scenario %q; `lockproof list` shows their names, and a file is given by its path, for "+
-		"example ./my.yaml", arg)
+	return fmt.Errorf("unknown scenario %q; "+list+", and a file is given by its path, for example ./my.yaml", arg)
 }
 
 // isPath tells a file from a name: it holds a slash, ends as YAML files do, or

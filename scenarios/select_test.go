@@ -86,6 +86,8 @@ func TestSelectRefuses(t *testing.T) {
 				"./my.yaml"},
 		{"a glob for nothing", []string{"xyzzy-*"}, "no scenario matches \"xyzzy-*\"; `lockproof list` shows their names"},
 		{"a broken glob", []string{"a[b"}, `"a[b" is not a glob: a [ needs its ]`},
+		{"a folder", []string{"testdata"},
+			"testdata is a folder, and no scenario has that name; name its files, for example testdata/*.yaml"},
 		{"an absent file", []string{"./no/such.yaml"},
 			"read the scenario file: open ./no/such.yaml: no such file or directory"},
 		{"two of one name", []string{"client-pause", twin},

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/suggest"
 	"example.org/lockproof/nemesis"
 )
 
@@ -67,7 +68,7 @@ func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 		d.report(entries[0].at, "the step has no verb", "the verbs are "+strings.Join(verbNames(), ", "))
 	case len(entries) > 0:
 		d.report(entries[0].at, fmt.Sprintf("unknown verb %q", entries[0].key),
-			instead(entries[0].key, verbNames(), "the verbs are"))
+			suggest.Instead(entries[0].key, verbNames(), "the verbs are"))
 	case n.Type() == ast.MappingType:
 		d.report(position(n), "the step is empty", "the verbs are "+strings.Join(verbNames(), ", "))
 	}
@@ -107,7 +108,7 @@ func (d *decoder) suggestModifier(key string, targets nemesis.Targets, allowed [
 	if len(allowed) == 0 {
 		return "it accepts " + acceptsText(targets) + " only"
 	}
-	return instead(key, allowed, "it accepts")
+	return suggest.Instead(key, allowed, "it accepts")
 }
 
 // examples show modifiers that some verbs need.

@@ -9,6 +9,7 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/suggest"
 	"example.org/lockproof/nemesis"
 )
 
@@ -71,7 +72,7 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets
 			fmt.Sprintf("it accepts %s, for example `%s: %s`", acceptsText(allowed), verb, example(allowed)))
 	case !d.unresolved:
 		d.report(position(n), fmt.Sprintf("%s: unknown target %q", verb, name),
-			instead(name, d.names(allowed), "it accepts "+acceptsText(allowed)+":"))
+			suggest.Instead(name, d.names(allowed), "it accepts "+acceptsText(allowed)+":"))
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (d *decoder) checkLinkEnd(n ast.Node, link, name string, among []string, ki
 	}
 	if !d.unresolved {
 		d.report(position(n), fmt.Sprintf("link %s: unknown %s %q", link, kind, name),
-			instead(name, among, fmt.Sprintf("a link is client-node, and the %s are", plural)))
+			suggest.Instead(name, among, fmt.Sprintf("a link is client-node, and the %s are", plural)))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean redsync?"},
+		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean \"redsync\"?"},
 		{[]string{"--lock", "single", "--exhaust"}, "--exhaust goes through schedules on three nodes, and --lock single " +
 			"uses one"},
 		{[]string{"--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and --worker " +
@@ -36,7 +36,7 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"--break", "memmory"},
 			`--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
-		{[]string{"--property", "mutual"}, "--property mutual: there is no such property: did you mean mutual-exclusion?"},
+		{[]string{"--property", "mutual"}, `there is no such property: did you mean "mutual-exclusion"?`},
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
 		{[]string{"--enough", "-1"}, "a bound below 0"},
 		{[]string{"--exhaust", "--seed", "3"},

@@ -110,7 +110,7 @@ func TestGoTest_Help(t *testing.T) {
 		require.Equal(t, 0, done.code)
 		require.Contains(t, done.out, "lockproof test [-interleave module] [-repeatable] [go test flags] [packages]\n")
 	}
-	require.Contains(t, fake(nil).try("tset").err, `there is no command "tset": did you mean test?`)
+	require.Contains(t, fake(nil).try("tset").err, `there is no command "tset": did you mean "test"?`)
 }
 
 // TestGoTest_Interrupt_EndsTheTests: also where the signal is for lockproof alone, and not for the whole terminal.

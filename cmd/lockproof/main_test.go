@@ -93,11 +93,11 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"rnu"}, `there is no command "rnu": did you mean run?`},
+		{[]string{"rnu"}, `there is no command "rnu": did you mean "run"?`},
 		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, list, merge, run, serve, show, test, " +
 			"validate"},
-		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean --trials?"},
-		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean --version?"},
+		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean \"--trials\"?"},
+		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean \"--version\"?"},
 		{[]string{"run", "--trials", "many"}, "--trials many: want a whole number"},
 		{[]string{"run", "--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
 		{[]string{"run", "--seed", "-1"}, "--seed -1: want a whole number, 0 or more"},
@@ -105,13 +105,13 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"run", "--ttl", "19ms"}, "--ttl 19ms: a TTL lies between 20ms and 10m"},
 		{[]string{"run", "--parallel", "0"}, "--parallel 0: give a number from 1 to 256"},
 		{[]string{"run", "--out", ""}, "--out is empty"},
-		{[]string{"run", "--on", "virtul"}, "--on virtul: there is no such cluster: did you mean virtual?"},
-		{[]string{"run", "--lock", "redlok"}, "--lock redlok: there is no such lock: did you mean redlock?"},
-		{[]string{"run", "--lock", "REDSYNC"}, "--lock REDSYNC: there is no such lock: did you mean redsync?"},
-		{[]string{"run", "--lock", "red"}, "--lock red: there is no such lock: did you mean redlock or redlock-fenced"},
-		{[]string{"run", "--without", "Majorty"}, "--without Majorty: there is no such rule: did you mean Majority?"},
+		{[]string{"run", "--on", "virtul"}, "--on virtul: there is no such cluster: did you mean \"virtual\"?"},
+		{[]string{"run", "--lock", "redlok"}, "--lock redlok: there is no such lock: did you mean \"redlock\"?"},
+		{[]string{"run", "--lock", "REDSYNC"}, "--lock REDSYNC: there is no such lock: did you mean \"redsync\"?"},
+		{[]string{"run", "--lock", "red"}, "--lock red: there is no such lock: did you mean \"redlock\" or \"redlock-fenced"},
+		{[]string{"run", "--without", "Majorty"}, "--without Majorty: there is no such rule: did you mean \"Majority\"?"},
 		{[]string{"run", "--without", "Majority,elapsedcheck"},
-			"--without elapsedcheck: there is no such rule: did you mean ElapsedCheck?"},
+			"--without elapsedcheck: there is no such rule: did you mean \"ElapsedCheck\"?"},
 		{[]string{"run", "--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"run", "--server", "redis-unstable"}, "there is no such server on virtual: "},
 		{[]string{"run", "--slice", "2"}, `--slice: invalid slice "2": want INDEX/COUNT, for example 17/100`},
@@ -122,7 +122,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"check"}, "lockproof check needs one history file"},
 		{[]string{"check", "missing.jsonl"}, "cannot read the history missing.jsonl: no such file or directory"},
 		{[]string{"list", "x"}, `"x" is too much`},
-		{[]string{"doctor", "dokcer"}, `there is no cluster "dokcer": did you mean docker?`},
+		{[]string{"doctor", "dokcer"}, `there is no cluster "dokcer": did you mean "docker"?`},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

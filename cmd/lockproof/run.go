@@ -150,10 +150,13 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
 	case o.Out == "":
 		return usage("--out is empty: name a folder, as in --out out")
-	case !slices.Contains(cluster.Names(), o.Cluster):
-		return usage("--on %s: there is no such cluster: %s", o.Cluster, instead(o.Cluster, cluster.Names()))
-	case given("lock") && !slices.Contains(locks.Names(), o.Lock):
-		return usage("--lock %s: there is no such lock: %s", o.Lock, instead(o.Lock, locks.Names()))
+	}
+	err := oneOf("on", o.Cluster, "cluster", cluster.Names())
+	if given("lock") {
+		err = cmp.Or(err, oneOf("lock", o.Lock, "lock", locks.Names()))
+	}
+	if err != nil {
+		return err
 	}
 	if o.Nodes > 0 && o.Lock == "" {
 		o.Lock = locks.Reference

@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 
 	"example.org/lockproof/internal/suggest"
 )
@@ -16,9 +15,4 @@ func oneOf(flag, value, what string, all []string) error {
 }
 
 // instead says what may have been meant by a name that does not exist, or all that there are.
-func instead(name string, among []string) string {
-	if near := suggest.Names(name, among); len(near) > 0 {
-		return "did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return "there are " + strings.Join(among, ", ")
-}
+func instead(name string, among []string) string { return suggest.Instead(name, among, "there are") }

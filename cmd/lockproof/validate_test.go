@@ -44,10 +44,10 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{other, "--format", "xml"}, "--format xml: there is no such format"},
 		{[]string{"--set", "bind", "--service", "redis"}, "--service names a service in a file"},
 		{[]string{other, "--json", "--format", "github"}, "--json prints the answer, and --format github its findings"},
-		{[]string{other, "--on", "lokal"}, "there is no such cluster: did you mean local?"},
+		{[]string{other, "--on", "lokal"}, "there is no such cluster: did you mean \"local\"?"},
 		{[]string{other, "--trials", "0"}, "--trials 0: give a number from 1 to 100000"},
 		{[]string{other, "--out", ""}, "--out is empty"},
-		{[]string{other, "--restartdelay"}, "did you mean --restart-delay?"},
+		{[]string{other, "--restartdelay"}, "did you mean \"--restart-delay\"?"},
 		{[]string{dir + "/none/.."}, "cannot be read"},
 	}
 	for _, tt := range tests {

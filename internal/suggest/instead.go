@@ -1,0 +1,28 @@
+package suggest
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Instead says what would be right in place of a name that does not exist: the names that are near, or all that there
+// are, after a label such as "there are".
+func Instead[T ~string](name string, among []T, label string) string {
+	all := make([]string, len(among))
+	for i, candidate := range among {
+		all[i] = string(candidate)
+	}
+	if near := Names(name, all); len(near) > 0 {
+		return DidYouMean(near)
+	}
+	return label + " " + strings.Join(all, ", ")
+}
+
+// DidYouMean asks for one of the names that are near.
+func DidYouMean(near []string) string {
+	quoted := make([]string, len(near))
+	for i, name := range near {
+		quoted[i] = strconv.Quote(name)
+	}
+	return "did you mean " + strings.Join(quoted, " or ") + "?"
+}
