@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"slices"
 	"sync"
+	"syscall"
 )
 
 // printer is where a command prints. Once its reader has left, as head does, it
@@ -22,16 +27,20 @@ func (p *printer) Write(text []byte) (int, error) {
 		return len(text), nil
 	}
 	n, err := p.to.Write(text)
-	if isBrokenPipe(err) {
+	if slices.ContainsFunc(brokenPipe, func(broken error) bool { return errors.Is(err, broken) }) {
 		p.closed = true
 		return len(text), nil
 	}
 	return n, err
 }
 
-// ignoreBrokenPipe keeps the program from ending with the reader of what it prints.
+// brokenPipe are the errors of a write that nobody reads: EPIPE, or ERROR_BROKEN_PIPE and ERROR_NO_DATA of Windows.
+var brokenPipe = []error{syscall.EPIPE, syscall.Errno(109), syscall.Errno(232)}
+
+// ignoreBrokenPipe keeps the program from ending with the reader of what it prints, as Go has it by itself. The signal
+// is caught, and not ignored: the programs that are started would ignore it as well.
 func (p *program) ignoreBrokenPipe() {
-	surviveBrokenPipes()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	p.out = &printer{to: p.out}
 }
 
