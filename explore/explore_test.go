@@ -225,5 +225,6 @@ func TestSummary(t *testing.T) {
 		"mutual-exclusion": {history.Holds: 300, history.Inconclusive: 700},
 	}}
 	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second\n"+
-		"  mutual-exclusion   violated in 0 of 300 that test it (at most 1.26 %, at 95 %)\n", s.Summary(tally))
+		"  mutual-exclusion   violated in 0 of 300 that test it; with 95 % confidence, in at most 1 of 79\n",
+		s.Summary(tally))
 }

@@ -30,9 +30,7 @@ func (t Tally) Line() string {
 	return line
 }
 
-// Summary says what a search has come to, and what that means: which part of such
-// schedules may break a property all the same. It is about the schedules as they are
-// drawn, and of those that were judged; no more.
+// Summary says what a search has come to, and what that means for schedules as they are drawn.
 func (s *Search) Summary(t Tally) string {
 	var b strings.Builder
 	lock, of := s.Space.Lock, ""
@@ -55,14 +53,20 @@ func (s *Search) Summary(t Tally) string {
 		if judged == 0 || !s.Space.counts(property) {
 			continue
 		}
-		bound := ""
-		if !s.Space.Exhaust { // which drew nothing that a bound could be about
-			_, most := checker.Wilson(violated, judged)
-			bound = fmt.Sprintf(" (at most %s, at 95 %%)", percent(most))
-		}
-		fmt.Fprintf(&b, "  %-18s violated in %d of %d that test it%s\n", property, violated, judged, bound)
+		fmt.Fprintf(&b, "  %-18s violated in %d of %d that test it%s\n", property, violated, judged,
+			s.bound(violated, judged))
 	}
 	return b.String()
+}
+
+// bound says what it means that none of so many schedules broke a property. Where one did, that says it all; and an
+// exhaustive search has drawn nothing that a bound could be about.
+func (s *Search) bound(violated, judged int) string {
+	_, most := checker.Wilson(violated, judged)
+	if violated > 0 || s.Space.Exhaust || most > 0.5 {
+		return ""
+	}
+	return fmt.Sprintf("; with 95 %% confidence, in at most 1 of %d", int(1/most))
 }
 
 // since gives a reason as the end of a sentence, if there is one.
@@ -88,13 +92,6 @@ func (s *Search) Tested(t Tally) bool {
 func (t Tally) Judged(property string) int {
 	counts := t.Verdicts[property]
 	return counts[history.Violated] + counts[history.Holds]
-}
-
-func percent(p float64) string {
-	if p < 0.0001 {
-		return fmt.Sprintf("%.4f %%", 100*p)
-	}
-	return fmt.Sprintf("%.2f %%", 100*p)
 }
 
 // Breaks reports whether a trial violated a property.
