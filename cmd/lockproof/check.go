@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ expectations recorded in the file.`,
 func (p *program) check(path string) error {
 	h, err := reports.OpenHistory(path)
 	if err != nil {
-		return usage("%w", err)
+		return usage("%w%s", err, historyNear(path))
 	}
 	if h.Cut != nil {
 		fmt.Fprintf(p.err, "lockproof: %s: %v\n", path, h.Cut)
@@ -46,4 +47,15 @@ func (p *program) check(path string) error {
 	standing, why := trial.Outcome()
 	p.tell(fmt.Sprintf("%s%s: %s\n", text, standing, why))
 	return exitError(reports.New([]suite.Result{trial}, reports.Run{}).ExitCode(), nil)
+}
+
+// historyNear names a history of the run to which another file belongs, or whose folder it is; "" where there is none.
+func historyNear(path string) string {
+	for _, folder := range []string{path, filepath.Dir(path)} {
+		found, _ := filepath.Glob(filepath.Join(folder, "trials", "*", "*", "history.jsonl"))
+		if len(found) > 0 {
+			return "; a history of this run is " + found[0]
+		}
+	}
+	return ""
 }

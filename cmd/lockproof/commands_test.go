@@ -122,6 +122,15 @@ func TestCheckRefusesWhatIsNoHistory(t *testing.T) {
 		require.Contains(t, got.err, path+": line 1", name)
 		require.Empty(t, got.out)
 	}
+	run := t.TempDir()
+	kept := filepath.Join(run, "trials", "flushall", "000", "history.jsonl")
+	require.NoError(t, os.MkdirAll(filepath.Dir(kept), 0o755))
+	for _, file := range []string{kept, filepath.Join(run, "results.json")} {
+		require.NoError(t, os.WriteFile(file, []byte("{\n"), 0o644))
+	}
+	for _, other := range []string{run, filepath.Join(run, "results.json")} {
+		require.Contains(t, fake(expected).try("check", other).err, "; a history of this run is "+kept)
+	}
 }
 
 func TestClean(t *testing.T) {
