@@ -146,7 +146,7 @@ func (r *run) cancel(name string) error {
 var outcomes = map[history.Type]struct{ had, did string }{
 	history.TypeOK:   {"succeed", "succeeded"},
 	history.TypeFail: {"fail", "failed"},
-	history.TypeInfo: {"be cut off", "was cut off"},
+	history.TypeInfo: {"come to an unknown end", "came to an unknown end"},
 }
 
 // await waits for everything that a client has under way; the last of it must
