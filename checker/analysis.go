@@ -12,12 +12,6 @@ type analysis struct {
 	*record
 	counts     counts
 	encounters *faultImpact
-	// unreachable are, for every client that tries to acquire, the stretches for which
-	// it could not reach a majority.
-	unreachable map[string][]span
-	// excused are those in which its wait shows nothing against the lock: it was starved, too. What
-	// it was granted meanwhile is no better for that.
-	excused map[string][]span
 }
 
 // analyse makes the analysis of a record, after its timeline.
@@ -29,15 +23,15 @@ func analyse(r *record) (*analysis, error) {
 		k.tellTokens()
 	}
 	met := newFaultImpact(r)
-	a := &analysis{record: r, counts: countsOf(r, met), encounters: met, unreachable: map[string][]span{},
-		excused: map[string][]span{}}
+	a := &analysis{record: r, counts: countsOf(r, met), encounters: met}
 	for _, k := range r.keys {
 		k.held, k.waits = spansOf(k.leases), k.waitPeriods(cmp.Or(r.header.Bounds.Grant, r.header.Bounds.Free))
 		a.findObstacles(k)
+		k.unreachable, k.excused = map[string][]span{}, map[string][]span{}
 		for _, o := range k.acquires {
-			if _, known := a.unreachable[o.process]; !known {
-				a.unreachable[o.process] = r.unreachable(o.process)
-				a.excused[o.process] = union(a.unreachable[o.process], r.starved(o.process))
+			if _, known := k.unreachable[o.process]; !known {
+				k.unreachable[o.process] = r.unreachable(o.process, k)
+				k.excused[o.process] = union(k.unreachable[o.process], r.starved(o.process))
 			}
 		}
 	}

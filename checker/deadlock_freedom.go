@@ -67,7 +67,7 @@ func (d *deadlockFreedom) stoodFree(k *keyed, measured map[string]int64) (late [
 	interruptions := perClient{}
 	for _, wait := range k.waits {
 		interrupted := interruptions.of(wait.client, func() []span {
-			return union(k.setbacksOf(wait.client), d.excused[wait.client])
+			return union(k.setbacksOf(wait.client), k.excused[wait.client])
 		})
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
@@ -116,7 +116,7 @@ func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int6
 		}
 		measured["longest_wait"] = max(measured["longest_wait"], o.done-o.asked)
 		inTheWay := obstacles.of(o.process, func() []span {
-			return union(d.lingering(k, o.process), d.unreachable[o.process])
+			return union(d.lingering(k, o.process), k.unreachable[o.process])
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}

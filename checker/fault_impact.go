@@ -135,6 +135,9 @@ func (e *faultImpact) affectedClient(f fault) bool {
 	if !slices.Contains(e.header.Nodes, f.target) {
 		return true
 	}
+	if e.unused(f.target) {
+		return false
+	}
 	during := f.possible()
 	for client, asks := range e.asks {
 		if list, some := e.header.ConfiguredNodes[client]; some && !slices.ContainsFunc(list, e.serverOf(f.target)) {
@@ -150,6 +153,18 @@ func (e *faultImpact) affectedClient(f fault) bool {
 		}
 	}
 	return false
+}
+
+// unused reports whether a lock was granted to a client of a node that was well all the while, and nobody was ever seen
+// to send the node anything about it, though others were.
+func (e *faultImpact) unused(node string) bool {
+	if len(e.names.nodes) == 0 || e.names.nodes[node] {
+		return false
+	}
+	return slices.ContainsFunc(e.operations.kept, func(o *operation) bool {
+		return o.leased && slices.Contains(e.nodesOf(o.process), node) &&
+			!(span{o.asked, o.done}).meets(e.unhealthy(o.process, node))
+	})
 }
 
 // serverOf tells the servers that a client asks in a node's place: itself, and its replicas,

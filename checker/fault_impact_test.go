@@ -13,6 +13,7 @@ import (
 func TestFaultImpact(t *testing.T) {
 	holds := func(s *story, nodes ...string) {
 		s.sets(5, "c1", "c1.1", 1000, append(nodes, "n1", "n2", "n3")...)
+		s.command(5, "c1>n4", history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})
 		s.grant("c1", 0, 10, 900)
 	}
 	released := func(s *story, nodes ...string) {

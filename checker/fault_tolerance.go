@@ -94,7 +94,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 			if !o.leased || o.done < t {
 				continue
 			}
-			clear := span{o.asked, o.done}.without(union(k.held, f.unreachable[o.process], f.obstructed(k, w)))
+			clear := span{o.asked, o.done}.without(union(k.held, k.unreachable[o.process], f.obstructed(k, w)))
 			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
 				return true
 			}
@@ -117,7 +117,7 @@ func (f *faultTolerance) ungranted(k *keyed) []Violation {
 	for _, w := range k.waits {
 		// Nobody held the lock then, and the client reached a healthy majority, not starved.
 		for _, free := range w.without(taken.of(w.client, func() []span {
-			return union(k.held, f.excused[w.client])
+			return union(k.held, k.excused[w.client])
 		})) {
 			if free.length() <= bound {
 				continue
@@ -212,7 +212,7 @@ func (f *faultTolerance) grantedInTime(k *keyed) (n int, latest int64) {
 			continue
 		}
 		own := busy.of(o.process, func() []span {
-			return union(f.unreachable[o.process], k.held)
+			return union(k.unreachable[o.process], k.held)
 		})
 		clear := span{o.asked, o.done}.without(own)
 		if len(clear) == 0 {

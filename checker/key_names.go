@@ -15,6 +15,8 @@ type keyNames struct {
 	acquiring map[string][]string    // by client, the keys of its acquires that are under way
 	releasing map[string][]string    // likewise of its releases
 	sent      map[sentCommand]string // of commands without an answer, the key that their client acquired
+	asked     map[place]bool         // the servers' keys that somebody sent a command about, by node
+	nodes     map[string]bool        // those of asked
 	taken     map[string][]string    // by caller's key, the servers' keys that were taken for it
 	touched   map[string][]string    // likewise those to which something unknown may have happened
 	released  map[string]string      // by caller's key, what a release sent of which it is not known what it does
@@ -24,6 +26,7 @@ type keyNames struct {
 
 func newKeyNames() keyNames {
 	return keyNames{acquiring: map[string][]string{}, releasing: map[string][]string{}, released: map[string]string{},
+		asked: map[place]bool{}, nodes: map[string]bool{},
 		sent: map[sentCommand]string{}, taken: map[string][]string{},
 		touched: map[string][]string{}, onServers: map[string]string{}, ofCallers: map[string]string{}}
 }
@@ -54,6 +57,7 @@ func (n *keyNames) command(e *history.Event) {
 	}
 	sent := sentCommand{link, c.Serial}
 	if e.Type == history.TypeCommand {
+		n.asked[place{link.To, c.Key}], n.nodes[link.To] = true, true
 		if open := slices.Compact(slices.Sorted(slices.Values(n.acquiring[link.From]))); len(open) == 1 {
 			n.sent[sent] = open[0]
 		}
@@ -114,6 +118,22 @@ func (n *keyNames) onServer(key string) string {
 		return name
 	}
 	return key
+}
+
+// names gives those that a caller's key has on the servers.
+func (n *keyNames) names(key string) []string {
+	switch {
+	case len(n.taken[key]) > 0:
+		return n.taken[key]
+	case len(n.touched[key]) > 0:
+		return n.touched[key]
+	}
+	return []string{key}
+}
+
+// askedFor reports whether somebody sent a node a command about a caller's key.
+func (n *keyNames) askedFor(key, node string) bool {
+	return slices.ContainsFunc(n.names(key), func(name string) bool { return n.asked[place{node, name}] })
 }
 
 // unclear tells of the first key of which it is not known what keeps it on the servers; "": of none.

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 
 	"example.org/lockproof/checker/traffic"
@@ -55,21 +56,37 @@ func (r *record) nodesOf(client string) []string {
 	return r.header.Nodes
 }
 
-// blockingFor is how many nodes of its list prevent that a client is granted the lock when
-// they say no, or nothing.
-func (r *record) blockingFor(client string) int {
-	n := len(r.nodesOf(client))
-	return n - (n/2 + 1) + 1
+// usedBy gives the nodes of a client's list that anybody was seen to ask for a key: the lock is on these, and nobody
+// knows whether it is on the others. Where the history tells of no commands, it is on all.
+func (r *record) usedBy(client string, k *keyed) []string {
+	var used []string
+	for _, node := range r.nodesOf(client) {
+		if r.names.askedFor(k.name, node) {
+			used = append(used, node)
+		}
+	}
+	if used == nil {
+		return r.nodesOf(client)
+	}
+	return used
 }
 
-// blocked gives the stretches for which so many nodes of a client's list did, each of them for
-// the stretches that when gives.
-func (r *record) blocked(client string, when func(node string) []span) []span {
-	var nodes [][]span
+// blocked gives the stretches for which so many nodes may have prevented that a client is granted a key, each of them
+// for the stretches that when gives. The lock has a majority, whichever nodes of the list it is on, as long as those that
+// it uses and that do not fail outnumber all that fail.
+func (r *record) blocked(client string, k *keyed, when func(node string) []span) []span {
+	var all []weighted
+	used := r.usedBy(client, k)
 	for _, node := range r.nodesOf(client) {
-		nodes = append(nodes, when(node))
+		weight := int64(1)
+		if slices.Contains(used, node) {
+			weight = 2
+		}
+		for _, s := range union(when(node)) {
+			all = append(all, weighted{s, weight})
+		}
 	}
-	return covered(r.blockingFor(client), nodes)
+	return weighing(int64(len(used)), all)
 }
 
 // keyed is what was done with one key.
@@ -84,6 +101,10 @@ type keyed struct {
 	setbacks []span          // moments, or stretches, from which on its obstacles may take their time again
 	tenures  []*keyOwnership // in the order of from, but for those that a look found late
 	taking   []takingCommand // of a lock with fencing tokens, in the order of their times
+	// unreachable are, for every client that tries to acquire it, the stretches for which the client could not reach a
+	// majority. excused are those in which its wait shows nothing against the lock: it was starved, too. What it was
+	// granted meanwhile is no better for that.
+	unreachable, excused map[string][]span
 }
 
 // key gives what was done with a key.

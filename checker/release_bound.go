@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"example.org/lockproof/harness/history"
 )
@@ -23,7 +24,7 @@ func (b *releaseBound) violations() []Violation {
 		if o.op != history.OpRelease || o.done-o.asked <= bound {
 			continue
 		}
-		for _, clear := range (span{o.asked, o.done}).without(b.unreachable[o.process]) {
+		for _, clear := range (span{o.asked, o.done}).without(b.keyOf(o).unreachable[o.process]) {
 			if clear.length() > bound {
 				found = append(found, b.late(o, clear))
 			}
@@ -33,7 +34,7 @@ func (b *releaseBound) violations() []Violation {
 		if b.names.released[k.name] != "" {
 			continue
 		}
-		for _, l := range b.undone(k) {
+		for _, l := range b.undone(k, b.nodesOf) {
 			found = append(found, b.left(k, l))
 		}
 	}
@@ -43,14 +44,29 @@ func (b *releaseBound) violations() []Violation {
 	return found
 }
 
-// doubt tells of a release that left its key, and may have freed the lock by other means; "": there is none.
+// doubt tells of a release that left its key, and may have freed the lock by other means, or may have left it on enough
+// of the nodes that the lock is on; "": there is none.
 func (b *releaseBound) doubt() string {
+	if b.header.Bounds.Release <= 0 {
+		return ""
+	}
 	for _, k := range b.keys {
-		if what := b.names.released[k.name]; what != "" && len(b.undone(k)) > 0 {
+		left := b.undone(k, func(client string) []string { return b.usedBy(client, k) })
+		switch what := b.names.released[k.name]; {
+		case len(left) == 0:
+		case what != "":
 			return what
+		default:
+			return fmt.Sprintf("%s released %q and left its key on %s, and it is not known whether the lock is on more nodes "+
+				"than it was seen to use", left[0].lease.client, k.name, strings.Join(slices.Sorted(slices.Values(left[0].all)), ", "))
 		}
 	}
 	return ""
+}
+
+// keyOf gives the key of the lease that a release is about.
+func (b *releaseBound) keyOf(o *operation) *keyed {
+	return b.key(b.operations.grant(o.process, o.lease).key)
 }
 
 func (b *releaseBound) late(o *operation, clear span) Violation {
@@ -73,10 +89,10 @@ type leftoverKeys struct {
 	all   []string        // on which nodes
 }
 
-// undone finds the releases that left a key in the way of others. A key that was taken
-// back within the bound lived no longer than its lease and the bound, so that few keys
+// undone finds the releases that left a key in the way of others, whose locks are on the nodes that list gives. A key
+// that was taken back within the bound lived no longer than its lease and the bound, so that few keys
 // need to be looked at.
-func (b *releaseBound) undone(k *keyed) []leftoverKeys {
+func (b *releaseBound) undone(k *keyed, list func(client string) []string) []leftoverKeys {
 	bound := b.header.Bounds.Release
 	lingering := map[string][]*keyOwnership{}
 	for _, h := range k.tenures {
@@ -95,7 +111,7 @@ func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 			continue
 		}
 		r := b.remains(l, due, keys)
-		if b.blocksAnother(r) && len(r.left) > 0 {
+		if b.blocksAnother(r, list) && len(r.left) > 0 {
 			found = append(found, r)
 		}
 	}
@@ -103,15 +119,15 @@ func (b *releaseBound) undone(k *keyed) []leftoverKeys {
 }
 
 // blocksAnother reports whether what is left keeps a client from a majority of its nodes.
-func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
+func (b *releaseBound) blocksAnother(r leftoverKeys, list func(client string) []string) bool {
 	return slices.ContainsFunc(b.header.Clients, func(client string) bool {
-		blocked := 0
-		for _, node := range b.nodesOf(client) {
+		nodes, blocked := list(client), 0
+		for _, node := range nodes {
 			if slices.Contains(r.all, node) {
 				blocked++
 			}
 		}
-		return blocked >= b.blockingFor(client)
+		return 2*blocked >= len(nodes)
 	})
 }
 
@@ -119,7 +135,7 @@ func (b *releaseBound) blocksAnother(r leftoverKeys) bool {
 func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftoverKeys {
 	client, window := l.client, span{l.until, due}
 	r := leftoverKeys{lease: l, due: due}
-	if window.meets(b.unreachable[client]) {
+	if window.meets(b.key(l.grant.key).unreachable[client]) {
 		return r
 	}
 	for _, h := range keys {

@@ -55,7 +55,7 @@ func (s *staging) lacksGrants() bool {
 		for _, o := range k.acquires {
 			wait := span{o.asked, o.done}
 			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(k.held, wait) ||
-				cuts(s.unreachable[o.process], wait) {
+				cuts(k.unreachable[o.process], wait) {
 				continue
 			}
 			if s.waitsForSetting(o.process, wait) {
@@ -104,7 +104,7 @@ func (s *staging) waitsForSetting(client string, wait span) bool {
 	if idle := longest(wait.without(sent)); 2*idle.length() <= wait.length() {
 		return false
 	}
-	if answered >= len(s.nodesOf(client))-s.blockingFor(client)+1 {
+	if answered > len(s.nodesOf(client))/2 {
 		return true
 	}
 	return slices.ContainsFunc(cuts, func(f fault) bool {

@@ -127,6 +127,7 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 	for _, property := range []string{FaultTolerance, DeadlockFreedom} {
 		requireVerdicts(t, property, tests, func(s *story) {
 			s.header.Expect[MutualExclusion] = history.Holds
+			s.refused(1, "c2", "x", "nil", s.header.Nodes...) // the lock is on all of them
 			s.attempt("c1", 10, 4000, history.TypeFail)
 			s.add(5000, history.Event{Type: history.TypeNote})
 		})
