@@ -12,6 +12,9 @@ type analysis struct {
 	*record
 	counts     counts
 	encounters *faultImpact
+	// doubt is why it is not known whose a key on a node was: a command of which it is not known what it does. "": it is
+	// known.
+	doubt string
 }
 
 // analyse makes the analysis of a record, after its timeline.
@@ -22,15 +25,16 @@ func analyse(r *record) (*analysis, error) {
 	for _, k := range r.keys {
 		k.tellTokens()
 	}
-	met := newFaultImpact(r)
-	a := &analysis{record: r, counts: countsOf(r, met), encounters: met}
+	a := &analysis{record: r, doubt: r.unknown.of(r.keys, &r.names)}
+	a.encounters = newFaultImpact(r, a.doubt != "")
+	a.counts = countsOf(a)
 	for _, k := range r.keys {
 		k.held, k.waits = spansOf(k.leases), k.waitPeriods(cmp.Or(r.header.Bounds.Grant, r.header.Bounds.Free))
 		a.findObstacles(k)
 		k.unreachable, k.excused = map[string][]span{}, map[string][]span{}
 		for _, o := range k.acquires {
 			if _, known := k.unreachable[o.process]; !known {
-				k.unreachable[o.process] = r.unreachable(o.process, k)
+				k.unreachable[o.process] = r.unreachable(o.process, k, false)
 				k.excused[o.process] = union(k.unreachable[o.process], r.starved(o.process))
 			}
 		}
@@ -49,9 +53,9 @@ type counts struct {
 }
 
 // countsOf counts what happened in a run.
-func countsOf(r *record, e *faultImpact) counts {
-	c := counts{faults: effectiveFaults(r, e)}
-	for _, o := range r.operations.kept {
+func countsOf(a *analysis) counts {
+	c := counts{faults: effectiveFaults(a.record, a.encounters)}
+	for _, o := range a.operations.kept {
 		switch {
 		case o.leased:
 			c.grants++
@@ -63,8 +67,8 @@ func countsOf(r *record, e *faultImpact) counts {
 			c.refused++
 		}
 	}
-	for _, k := range r.keys {
-		c.contended += k.contended()
+	for _, k := range a.keys {
+		c.contended += k.contended(a.doubt == "")
 	}
 	return c
 }

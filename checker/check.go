@@ -43,7 +43,7 @@ func (a *analysis) verdict(second oracles) (Verdict, error) {
 	(&staging{a}).judge(results)
 	for i := range results {
 		vacuity{a}.judge(&results[i])
-		runHealth{a.record}.judge(&results[i])
+		runHealth{a}.judge(&results[i])
 	}
 	return Verdict{Header: a.header, Results: results, Traffic: a.traffic}, nil
 }

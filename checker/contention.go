@@ -37,9 +37,9 @@ func (c claims) ofOthers(client string, during span) bool {
 }
 
 // contended counts the acquires that overlap another client's acquire, lease, or
-// key on a node: a holder that is gone leaves keys that still contend.
-func (k *keyed) contended() int {
-	claims := k.claims(true)
+// key on a node, where it is known whose that is: a holder that is gone leaves keys that still contend.
+func (k *keyed) contended(known bool) int {
+	claims := k.claims(known)
 	n := 0
 	for _, o := range k.acquires {
 		inside := span{o.asked + 1, o.done - 1} // what shares but an end with it is no contention

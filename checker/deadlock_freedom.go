@@ -37,8 +37,10 @@ func (d *deadlockFreedom) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{"waited": 0, "handovers": 0, "longest_wait": 0, "longest_free": 0}
 	tested := make([]int64, len(d.keys)) // when the last grant of each key put the property to the test
+	inDoubt := false                     // somebody waited for too long, unless a key excuses it of which it is not known whose it was
 	for i, k := range d.keys {
-		violations = append(violations, d.stoodFree(k, measured)...)
+		inDoubt = inDoubt || d.doubt != "" && len(d.stoodFree(k, false, map[string]int64{})) > 0
+		violations = append(violations, d.stoodFree(k, true, measured)...)
 		violations = append(violations, d.tooLongHeld(k)...)
 		tested[i] = d.earned(k, measured)
 	}
@@ -49,6 +51,8 @@ func (d *deadlockFreedom) judge() Result {
 	case result.Verdict != history.Holds:
 	case d.header.Bounds.Free <= 0:
 		result.Undecide(Vacuous, "the run states no bound for a wait")
+	case inDoubt:
+		result.Undecide(Unknown, "%s", d.doubt)
 	case kept != "":
 		result.Undecide(Vacuous, "%s", kept)
 	case measured["waited"] == 0 && measured["handovers"] == 0:
@@ -62,18 +66,22 @@ func (d *deadlockFreedom) judge() Result {
 }
 
 // stoodFree finds the waits during which the lock stood free for longer than Bounds.Free: between the leases and
-// the stretches in which it may need its time again. It measures for how long it stood free at most.
-func (d *deadlockFreedom) stoodFree(k *keyed, measured map[string]int64) (late []Violation) {
+// the stretches in which it may need its time again, for what the nodes had, if keys are to excuse anything. It measures
+// for how long it stood free at most.
+func (d *deadlockFreedom) stoodFree(k *keyed, keys bool, measured map[string]int64) (late []Violation) {
 	interruptions := perClient{}
 	for _, wait := range k.waits {
 		interrupted := interruptions.of(wait.client, func() []span {
+			if !keys {
+				return k.excused[wait.client]
+			}
 			return union(k.setbacksOf(wait.client), k.excused[wait.client])
 		})
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted) {
 				free := longest(wait.within(clear))
 				limit := d.bounded(d.header.Bounds.Free, wait.client, free)
-				if limit > 0 && free.length() > limit {
+				if keys && limit > 0 && free.length() > limit {
 					free = longest(free.without(k.taken(free, wait.client)))
 				}
 				measured["longest_free"] = max(measured["longest_free"], free.length())
@@ -116,7 +124,11 @@ func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int6
 		}
 		measured["longest_wait"] = max(measured["longest_wait"], o.done-o.asked)
 		inTheWay := obstacles.of(o.process, func() []span {
-			return union(d.lingering(k, o.process), k.unreachable[o.process])
+			away := d.unreachable(o.process, k, true)
+			if d.doubt != "" {
+				return away
+			}
+			return union(d.lingering(k, o.process), away)
 		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}
@@ -213,11 +225,13 @@ func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span) Vi
 }
 
 // keptForEver names a key without an expiry in the last look into a node, "" if there is none. Whether it locks
-// everybody out, only somebody who asks for it can show: a lock may have another way to end it.
+// everybody out, only somebody who asks for it can show: a lock may have another way to end it, and the run may have
+// shown that it does.
 func (d *deadlockFreedom) keptForEver() string {
 	for _, node := range keysOf(d.looks) {
 		for _, k := range d.keys {
-			if state, present := d.looks[node][d.names.onServer(k.name)]; present && state.TTL < 0 && state.Token != "" {
+			state, present := d.looks[node][d.names.onServer(k.name)]
+			if present && state.TTL < 0 && state.Token != "" && !k.takenOver() {
 				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
 					"whether it "+
 					"can still be had", k.name, node)
@@ -225,4 +239,20 @@ func (d *deadlockFreedom) keptForEver() string {
 		}
 	}
 	return ""
+}
+
+// takenOver reports whether a client was granted the lock by a command that showed the key of another, which had no
+// expiry, and took it.
+func (k *keyed) takenOver() bool {
+	taken := map[int32]*keyOwnership{} // by the event that shows it
+	for _, h := range k.tenures {
+		taken[h.set] = h
+	}
+	return slices.ContainsFunc(k.tenures, func(h *keyOwnership) bool {
+		next := taken[h.ender]
+		return h.expires == never && h.ended == TenureRemoved && next != nil && next.owner != h.owner &&
+			slices.ContainsFunc(k.acquires, func(o *operation) bool {
+				return o.leased && o.process == next.owner && o.asked <= next.from && next.from <= o.done
+			})
+	})
 }

@@ -147,6 +147,23 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c1", 0, 10, 900)
 			s.look(2000, "n1", "r1", "c1.1", -1)
 		}, history.Inconclusive, "is left on n1 without an expiry"},
+		{"a key without an expiry is left, and such a one was taken over", func(s *story) {
+			s.sets(5, "c1", "c1.1", 0, "n1")
+			s.grant("c1", 0, 10, 900)
+			s.command(950, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "c2.1", Effect: history.EffectSet,
+				Unconditional: true})(950, "c1.1", true)
+			s.grant("c2", 20, 1000, 900)
+			s.look(2000, "n1", "r1", "c2.1", -1)
+		}, history.Holds, ""},
+		{"it was taken over by nobody who was granted the lock", func(s *story) {
+			s.sets(5, "c1", "c1.1", 0, "n1")
+			s.grant("c1", 0, 10, 900)
+			s.command(950, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "c2.1", Effect: history.EffectSet,
+				Unconditional: true})(950, "c1.1", true)
+			s.attempt("c2", 20, 1000, history.TypeFail)
+			s.grant("c2", 1010, 1020, 900)
+			s.look(2000, "n1", "r1", "c2.1", -1)
+		}, history.Inconclusive, "is left on n1 without an expiry"},
 		{"a key without an expiry that was gone in the end", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.grant("c2", 20, 1000, 900)

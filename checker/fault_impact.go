@@ -21,11 +21,11 @@ type faultImpact struct {
 	*record
 	busy map[string][]span // by client, while it did something or believed in a lease
 	asks map[string][]span // the same without what it did at the store
-	keys map[string][]span // by node, while a key of a lock was there
+	keys map[string][]span // by node, while a key of a lock was there; or, where that is not known, a lease that rests on it
 	over int64             // when the last operation was: what comes then is cleared away
 }
 
-func newFaultImpact(r *record) *faultImpact {
+func newFaultImpact(r *record, doubt bool) *faultImpact {
 	e := &faultImpact{record: r, busy: map[string][]span{}, asks: map[string][]span{}, keys: map[string][]span{}}
 	if !slices.ContainsFunc(r.faults, fault.impactUnknown) {
 		return e
@@ -46,10 +46,15 @@ func newFaultImpact(r *record) *faultImpact {
 		for _, l := range k.leases {
 			e.busy[l.client] = append(e.busy[l.client], span{l.from, l.until})
 			e.asks[l.client] = append(e.asks[l.client], span{l.from, l.until})
+			if doubt {
+				for _, node := range r.usedBy(l.client, k) {
+					e.keys[node] = append(e.keys[node], span{l.from, l.until})
+				}
+			}
 		}
 	}
 	for _, h := range r.held {
-		if h.from <= e.over { // what waited on a cut link arrives when that is healed
+		if !doubt && h.from <= e.over { // what waited on a cut link arrives when that is healed
 			e.keys[h.node] = append(e.keys[h.node], span{h.from, h.until})
 		}
 	}

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -50,7 +51,7 @@ func (f *faultTolerance) judge() Result {
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	result := newResult(FaultTolerance, violations, measured)
-	doubt := releases.doubt()
+	doubt := cmp.Or(releases.doubt(), f.doubt)
 	switch {
 	case result.Verdict != history.Holds:
 	case doubt != "":

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"example.org/lockproof/harness/history"
 )
 
 // Fencing is the name of a property.
@@ -32,7 +34,7 @@ type takingCommand struct {
 // earliest is the time before which an acquire cannot have been granted. What took its key is
 // not known where some command may have changed it unseen.
 func (f *fencing) earliest(k *keyed, o *operation) int64 {
-	if o.keyToken == "" || f.unknown.of([]*keyed{k}, &f.names) != "" {
+	if o.keyToken == "" || f.doubt != "" {
 		return o.asked
 	}
 	i := sort.Search(len(k.taking), func(i int) bool { return k.taking[i].time >= o.asked })
@@ -55,14 +57,20 @@ func (f *fencing) judge() Result {
 	}
 	var violations []Violation
 	tokens := 0
+	inDoubt := false // tokens shrink, unless commands of which it is not known what they do took keys late
 	for _, k := range f.keys {
 		grants := granted(k.acquires)
+		inDoubt = inDoubt || f.doubt != "" && len(f.shrinking(grants, func(o *operation) int64 { return o.done })) > 0
 		tokens += len(grants)
 		violations = append(violations, f.missing(grants)...)
 		violations = append(violations, f.equal(grants)...)
-		violations = append(violations, f.shrinking(k, grants)...)
+		violations = append(violations, f.shrinking(grants, func(o *operation) int64 { return f.earliest(k, o) })...)
 	}
-	return newResult(Fencing, violations, map[string]int64{"tokens": int64(tokens)})
+	result := newResult(Fencing, violations, map[string]int64{"tokens": int64(tokens)})
+	if result.Verdict == history.Holds && inDoubt {
+		result.Undecide(Unknown, "%s", f.doubt)
+	}
+	return result
 }
 
 // granted gives the acquires that were granted, in the order of the grants.
@@ -113,11 +121,11 @@ func (f *fencing) equal(grants []*operation) []Violation {
 }
 
 // shrinking finds grants that came after a grant with a higher token had returned. For each it
-// is enough to look at the highest one.
-func (f *fencing) shrinking(k *keyed, grants []*operation) []Violation {
+// is enough to look at the highest one. from gives when the grant of an acquire may have come.
+func (f *fencing) shrinking(grants []*operation, from func(*operation) int64) []Violation {
 	uses := make([]tokenUse[*operation], len(grants))
 	for i, o := range grants {
-		uses[i] = tokenUse[*operation]{f.earliest(k, o), o.done, o.fence, o}
+		uses[i] = tokenUse[*operation]{from(o), o.done, o.fence, o}
 	}
 	var found []Violation
 	for _, pair := range outdated(uses) {

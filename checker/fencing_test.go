@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -105,4 +106,19 @@ func TestWhichGrantATokenIsLowerThan(t *testing.T) {
 	}
 	slices.Sort(froms)
 	require.Equal(t, []int64{10, 10, 300}, froms, "token 1 is lower than the first 7, and 0 is missing, and nothing else")
+}
+
+// Whatever commands did that we do not know, a grant came before it returned.
+func TestTokensThatGrowAsGrantsReturnNeedNoKeys(t *testing.T) {
+	for fence, verdict := range map[int64]string{2: history.Holds, 4: history.Inconclusive} {
+		s := tale()
+		s.header.Fencing = true
+		s.command(10, "c1>n1", history.Command{Name: "ZADD", Key: "k1"})(11, "1", true)
+		for i, f := range []int64{fence, 3} {
+			at := int64(20 * i)
+			s.op(at, at+1000, history.TypeOK, history.Event{Process: fmt.Sprintf("c%d", i+1), Op: history.OpAcquire, Key: "k1",
+				Fence: f, Validity: 2000 * ms})
+		}
+		require.Equal(t, verdict, s.judged(t, Fencing).Verdict)
+	}
 }

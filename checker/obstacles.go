@@ -153,7 +153,7 @@ func (a *analysis) ownTTL(client string) int64 {
 // obstructed gives the stretches of a client's wait for which too few nodes of its list were
 // both healthy for it and free of an obstacle.
 func (a *analysis) obstructed(k *keyed, w *waitPeriod) []span {
-	return a.blocked(w.client, k, func(node string) []span {
+	return a.blocked(w.client, k, false, func(node string) []span {
 		spans := a.unhealthy(w.client, node)
 		for _, h := range k.tenures {
 			if h.node == node && h.excused > h.from && h.from < w.until && h.until > w.from {
@@ -170,16 +170,16 @@ func (a *analysis) obstructed(k *keyed, w *waitPeriod) []span {
 }
 
 // lingering gives the stretches for which a key was owned by others than a
-// client on enough nodes of its list to block it, whoever is to blame.
+// client on enough nodes to block it, whoever is to blame.
 func (a *analysis) lingering(k *keyed, client string) []span {
-	list := a.nodesOf(client)
-	there := make([][]span, len(list))
-	for _, h := range k.tenures {
-		if i := slices.Index(list, h.node); i >= 0 && h.owner != client {
-			there[i] = append(there[i], h.span())
+	return a.blocked(client, k, true, func(node string) (there []span) {
+		for _, h := range k.tenures {
+			if h.node == node && h.owner != client {
+				there = append(there, h.span())
+			}
 		}
-	}
-	return covered((len(list)+1)/2, there)
+		return there
+	})
 }
 
 // setbacksOf gives what sets a client's wait for a key back. Where the history tells of the keys on

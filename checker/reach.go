@@ -126,9 +126,9 @@ func (f fault) dropsSetReply() bool {
 // unreachable gives the stretches for which a client could not reach a healthy
 // majority, because too many nodes of its list were unhealthy, or because it was itself
 // stopped.
-func (r *record) unreachable(client string, k *keyed) []span {
+func (r *record) unreachable(client string, k *keyed, certainly bool) []span {
 	unhealthy := func(node string) []span { return r.unhealthy(client, node) }
-	return union(r.blocked(client, k, unhealthy), r.stopped(client))
+	return union(r.blocked(client, k, certainly, unhealthy), r.stopped(client))
 }
 
 // starved gives the stretches in which the timers were late by which a client tries again.

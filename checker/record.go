@@ -71,12 +71,17 @@ func (r *record) usedBy(client string, k *keyed) []string {
 	return used
 }
 
-// blocked gives the stretches for which so many nodes may have prevented that a client is granted a key, each of them
-// for the stretches that when gives. The lock has a majority, whichever nodes of the list it is on, as long as those that
-// it uses and that do not fail outnumber all that fail.
-func (r *record) blocked(client string, k *keyed, when func(node string) []span) []span {
+// blocked gives the stretches for which so many nodes prevented that a client is granted a key, each of them
+// for the stretches that when gives. Whichever nodes of the list it is on, the lock has a majority as long as those that
+// it uses and that do not fail outnumber all that fail: else it may be blocked. It is certainly blocked while those that
+// it uses and that fail are as many as all that do not.
+func (r *record) blocked(client string, k *keyed, certainly bool, when func(node string) []span) []span {
 	var all []weighted
 	used := r.usedBy(client, k)
+	least := len(used)
+	if certainly {
+		least = len(r.nodesOf(client))
+	}
 	for _, node := range r.nodesOf(client) {
 		weight := int64(1)
 		if slices.Contains(used, node) {
@@ -86,7 +91,7 @@ func (r *record) blocked(client string, k *keyed, when func(node string) []span)
 			all = append(all, weighted{s, weight})
 		}
 	}
-	return weighing(int64(len(used)), all)
+	return weighing(int64(least), all)
 }
 
 // keyed is what was done with one key.

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 
 	"example.org/lockproof/checker/traffic"
@@ -8,12 +9,12 @@ import (
 )
 
 // runHealth tells how far the times of a run, and its end, can be believed.
-type runHealth struct{ *record }
+type runHealth struct{ *analysis }
 
 // judge takes back what a run cannot show: every verdict if the harness was
 // held up, for its times are then not what they seem, and every "holds" if the
-// history was cut short, a node was not what a Redis server is, or nobody can say
-// whose a lock's key was. A violation stands there, but for one that rests on the keys.
+// history was cut short, or a node was not what a Redis server is. A violation stands there, but for one that rests on
+// whose the keys were, if nobody can say that.
 func (t runHealth) judge(result *Result) {
 	if what := t.stalled(); what != "" && t.matters(*result) {
 		result.Undecide(Stalled, "%s", what)
@@ -26,11 +27,7 @@ func (t runHealth) judge(result *Result) {
 		result.Undecide(Contradicted, "%s", f)
 	}
 	p, _ := Find(result.Property)
-	if what := t.unknown.of(t.keys, &t.names); what != "" && (result.Verdict == history.Holds ||
-		p.Keys && result.Verdict == history.Violated) {
-		result.Undecide(Unknown, "%s", what)
-	}
-	if what := t.names.unclear(t.keys); what != "" && p.Keys && result.Verdict == history.Violated {
+	if what := cmp.Or(t.doubt, t.names.unclear(t.keys)); what != "" && p.Keys && result.Verdict == history.Violated {
 		result.Undecide(Unknown, "%s", what)
 	}
 }

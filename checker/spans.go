@@ -38,17 +38,6 @@ func merge(merged []span, s span) []span {
 	return append(merged, s)
 }
 
-// covered gives the stretches in which at least k of the sets cover the time.
-func covered(k int, sets [][]span) []span {
-	var all []weighted
-	for _, set := range sets {
-		for _, s := range union(set) {
-			all = append(all, weighted{s, 1})
-		}
-	}
-	return weighing(int64(k), all)
-}
-
 // weighted is a span with a weight of more than 0.
 type weighted struct {
 	span

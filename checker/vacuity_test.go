@@ -205,11 +205,11 @@ func TestContended_AgreesWithBruteForce(t *testing.T) {
 				want++
 			}
 		}
-		require.Equal(t, want, k.contended())
+		require.Equal(t, want, k.contended(true))
 	})
 }
 
-// covered and without agree with a look at every moment.
+// weighing and without agree with a look at every moment.
 func TestSpans_AgreeWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) span {
@@ -223,7 +223,13 @@ func TestSpans_AgreeWithBruteForce(t *testing.T) {
 			}
 		}
 		k := rapid.IntRange(1, len(sets)).Draw(t, "k")
-		stops, whole := covered(k, sets), draw("whole")
+		var all []weighted
+		for _, set := range sets {
+			for _, s := range union(set) {
+				all = append(all, weighted{s, 1})
+			}
+		}
+		stops, whole := weighing(int64(k), all), draw("whole")
 		left := whole.without(stops)
 		for i, s := range stops {
 			require.Positive(t, s.length())
