@@ -32,15 +32,13 @@ const (
 // nodeContainer is one container of a project, for as long as the project lasts: what it
 // is at present changes with each start.
 type nodeContainer struct {
-	engine     *engine
-	proxy      *proxy.Client
-	service    string // n3
-	id         string
-	supervised bool // the engine starts the container again when it has ended
+	engine  *engine
+	proxy   *proxy.Client
+	service string // n3
+	id      string
 
 	mu      sync.Mutex
 	address string // "": not known
-	started string // when it was started last, as far as is known
 }
 
 var _ realcluster.Host = (*nodeContainer)(nil)
@@ -54,18 +52,14 @@ func (b *nodeContainer) inspect(ctx context.Context) (container.InspectResponse,
 	return seen, err
 }
 
-// State says whether the container runs: one that a restart policy is about to start counts
-// for the engine as running.
 func (b *nodeContainer) State(ctx context.Context) (realcluster.State, error) {
 	seen, err := b.inspect(ctx)
 	if err != nil {
 		return realcluster.State{}, err
 	}
-	return realcluster.State{Down: down(seen.State), Paused: seen.State.Paused,
+	return realcluster.State{Down: !seen.State.Running, Paused: seen.State.Paused,
 		Exit: fmt.Sprintf("status %d", seen.State.ExitCode)}, nil
 }
-
-func down(s *container.State) bool { return !s.Running || s.Restarting }
 
 func (b *nodeContainer) Run(ctx context.Context) error {
 	b.forget()
@@ -84,8 +78,7 @@ func (b *nodeContainer) forget() {
 	b.address = ""
 }
 
-// Where asks the engine for the container's address, unless it is known. There is none while
-// the engine is starting the container.
+// Where asks the engine for the container's address, unless it is known.
 func (b *nodeContainer) Where(ctx context.Context) (address string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +89,6 @@ func (b *nodeContainer) Where(ctx context.Context) (address string, err error) {
 	if err != nil {
 		return "", err
 	}
-	b.started = seen.State.StartedAt
 	if ip := ipOf(seen); ip != "" {
 		b.address = net.JoinHostPort(ip, strconv.Itoa(redisPort))
 	}
@@ -115,17 +107,7 @@ func ipOf(seen container.InspectResponse) string {
 	return ""
 }
 
-// Kill is SIGKILL. It returns once the container is seen to be down, or, if it is supervised,
-// to have been started again.
 func (b *nodeContainer) Kill(ctx context.Context) error {
-	if b.supervised {
-		return b.killServer(ctx)
-	}
-	return b.kill(ctx)
-}
-
-// kill ends the container for good.
-func (b *nodeContainer) kill(ctx context.Context) error {
 	defer b.forget()
 	if err := b.engine.ContainerKill(ctx, b.id, "SIGKILL"); err != nil {
 		return err
@@ -137,17 +119,13 @@ func (b *nodeContainer) kill(ctx context.Context) error {
 	return err
 }
 
-// AwaitExit returns once the container is down, or has been started again.
-func (b *nodeContainer) AwaitExit(ctx context.Context) error {
+func (b *nodeContainer) AwaitExit(ctx context.Context) (how string, err error) {
 	defer b.forget()
-	if b.supervised { // how it ended is not known any more when it runs again
-		return b.awaitEnd(ctx)
-	}
 	code, err := b.awaitStatus(ctx)
-	if err == nil && code != 0 {
-		err = fmt.Errorf("the server ended with status %d", code)
+	if code != 0 {
+		how = fmt.Sprintf("status %d", code)
 	}
-	return err
+	return how, err
 }
 
 // awaitStatus returns once the container is down, with its status.
@@ -196,7 +174,7 @@ func (b *nodeContainer) PowerLoss(ctx context.Context, d cluster.DiskFaults) (lo
 	if _, err := b.Disturb(ctx, standing); err != nil {
 		return 0, err
 	}
-	if err := b.kill(ctx); err != nil {
+	if err := b.Kill(ctx); err != nil {
 		return 0, err
 	}
 	lost, err = b.proxy.CutPower(ctx, b.service)

@@ -31,9 +31,6 @@ type node struct {
 func (n *node) renew(ctx context.Context) error {
 	return n.Do(ctx, "renew", func(ctx context.Context) error {
 		machine := proxy.Machine{Server: n.Name(), Settings: n.cluster.Settings(n.Name(), busPort)}
-		if err := n.box.supervise(ctx, n.Supervised); err != nil {
-			return err
-		}
 		seen, err := n.State(ctx)
 		if err != nil {
 			return err
@@ -49,7 +46,7 @@ func (n *node) renew(ctx context.Context) error {
 		// A server that does not obey, for whatever reason, goes with its
 		// container.
 		if seen, err = n.State(ctx); err == nil && !seen.Down {
-			err = n.box.kill(ctx)
+			err = n.box.Kill(ctx)
 		}
 		if err != nil {
 			return err

@@ -33,8 +33,6 @@ type host struct {
 	// arguments are those of redis-server behind its settings' file.
 	arguments []string
 	proc      atomic.Pointer[process.Process] // the latest process, nil before the first
-	// ended hears of the end of each process: a supervisor's; nil: there is none.
-	ended func()
 }
 
 var _ realcluster.Host = (*host)(nil)
@@ -124,15 +122,6 @@ func (h *host) Run(context.Context) error {
 		return err
 	}
 	h.proc.Store(p)
-	if h.ended != nil {
-		h.c.Go(func() {
-			select {
-			case <-p.Gone():
-				h.ended()
-			case <-h.c.Life.Done():
-			}
-		})
-	}
 	return nil
 }
 
@@ -147,15 +136,17 @@ func (h *host) Keep(lines string) error {
 
 func (h *host) Kill(context.Context) error { return h.proc.Load().Kill() }
 
-func (h *host) AwaitExit(ctx context.Context) error {
+func (h *host) AwaitExit(ctx context.Context) (how string, err error) {
 	p := h.proc.Load()
-	if err := p.AwaitExit(ctx); err != nil {
-		return err
+	select {
+	case <-p.Gone():
+	case <-ctx.Done():
+		return "", fmt.Errorf("it has not ended: %w", ctx.Err())
 	}
 	if p.Exit() != nil {
-		return fmt.Errorf("redis-server ended with %s", p.How())
+		how = p.How()
 	}
-	return nil
+	return how, nil
 }
 
 func (h *host) Pause(ctx context.Context) error { return h.proc.Load().Pause(ctx) }

@@ -82,9 +82,6 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 			return err
 		}
 		n := c.Add(name, h)
-		if n.Supervised {
-			h.ended = n.Revive
-		}
 		starting.Go(func() error { return n.Start(ctx) })
 	}
 	for _, name := range c.cfg.SentinelNames() {

@@ -65,7 +65,7 @@ func (c *Cluster) Settings(name string, bus int) string {
 
 // Add adds a server, under all of its names.
 func (c *Cluster) Add(name string, host Host) *Node {
-	n := &Node{Host: host, cluster: c, name: name, Supervised: c.cfg.Supervised && name != history.StoreName}
+	n := &Node{Host: host, cluster: c, name: name, supervised: c.cfg.Supervised && name != history.StoreName}
 	n.As, c.Nodes[name] = n, n
 	for alias := range c.cfg.Aliases {
 		if c.cfg.Resolve(alias) == name {

@@ -19,12 +19,10 @@ type Host interface {
 	Run(context.Context) error
 	// Keep adds lines to the server's redis.conf, for its next start.
 	Keep(lines string) error
-	// Kill is SIGKILL. It returns once the server is seen to be down, or, if it has a
-	// supervisor, to have been started again.
+	// Kill is SIGKILL. It returns once the server is seen to be down.
 	Kill(context.Context) error
-	// AwaitExit returns once the server, which has been told to end, has done so; an error
-	// if it did not end in good order.
-	AwaitExit(context.Context) error
+	// AwaitExit returns once the server has ended, and says how; "": in good order.
+	AwaitExit(context.Context) (how string, err error)
 	// Pause and Resume return once that is seen to be in effect.
 	Pause(context.Context) error
 	Resume(context.Context) error

@@ -27,7 +27,7 @@ type Node struct {
 	Host
 	cluster    *Cluster
 	name       string
-	Supervised bool           // it has a supervisor
+	supervised bool           // it has a supervisor
 	As         cluster.Server // what it is as a node of the cluster, where its kind adds to it
 
 	op    sync.Mutex         // one fault at a time; it guards the rest
@@ -100,7 +100,10 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err := n.cluster.rejoin(ctx, n); err != nil {
 		return err
 	}
-	n.serving, n.wanted, n.restart = true, n.Supervised, nil
+	n.serving, n.wanted, n.restart = true, n.supervised, nil
+	if n.supervised {
+		n.cluster.Go(n.supervise)
+	}
 	return n.cluster.move(ctx, n.name, address)
 }
 
@@ -159,9 +162,12 @@ func (n *Node) Kill(ctx context.Context) error {
 
 func (n *Node) Shutdown(ctx context.Context) error {
 	return n.reach(ctx, "shutdown", func(ctx context.Context, address string) error {
-		err := server.Shutdown(ctx, address)
+		err, how := server.Shutdown(ctx, address), ""
 		if err == nil {
-			err = n.AwaitExit(ctx)
+			how, err = n.AwaitExit(ctx)
+		}
+		if how != "" {
+			err = fmt.Errorf("the server ended with %s", how)
 		}
 		if err != nil {
 			return fmt.Errorf("%w; the end of its log: %s", err, n.Log(ctx))
@@ -215,7 +221,7 @@ func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	if err == nil {
 		return seen, nil
 	}
-	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.Supervised {
+	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.supervised {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)
@@ -242,22 +248,15 @@ func (n *Node) awake(ctx context.Context) error {
 }
 
 func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
-	if !n.Supervised {
+	if !n.supervised {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	err := realtime.Poll(ctx, pollEvery, func() (back bool, err error) {
-		err = n.Do(ctx, "await the restart of", func(ctx context.Context) error {
-			if back = n.serving; back || n.restart != nil {
-				return n.restart
-			}
-			seen, err := n.State(ctx)
-			if err != nil || seen.Down {
-				return err
-			}
-			back = true
-			return n.Ready(ctx)
+		err = n.Do(ctx, "await the restart of", func(context.Context) error {
+			back = n.serving
+			return n.restart
 		})
 		return back, err
 	})
@@ -267,9 +266,12 @@ func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Revive is a supervisor's: it starts the server again that has ended, unless its machine has
-// lost its power, or somebody has started it already.
-func (n *Node) Revive() {
+// supervise waits for the end of the server, and starts it again, unless its machine has lost its
+// power, or somebody has started it already.
+func (n *Node) supervise() {
+	if _, err := n.AwaitExit(n.cluster.Life); err != nil {
+		return
+	}
 	_ = n.Do(context.Background(), "restart", func(ctx context.Context) error {
 		if seen, err := n.State(ctx); !n.wanted || err != nil || !seen.Down {
 			return err

@@ -79,7 +79,6 @@ func options(addr string) *redis.Options {
 // Info is what INFO says of a server.
 type Info struct {
 	RunID   string
-	PID     int
 	Product string // redis, valkey
 	Version string // 7.0.15
 }
@@ -126,7 +125,7 @@ func number(info map[string]string, name string) int {
 // parseInfo reads the lines name:value of INFO.
 func parseInfo(text string) Info {
 	f := fields(text)
-	info := Info{RunID: f["run_id"], PID: number(f, "process_id"), Product: "redis", Version: f["redis_version"]}
+	info := Info{RunID: f["run_id"], Product: "redis", Version: f["redis_version"]}
 	// A fork that has a name and a version of its own keeps redis_version for what
 	// it is compatible with.
 	if name := f["server_name"]; f[name+"_version"] != "" {
