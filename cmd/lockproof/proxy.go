@@ -20,7 +20,8 @@ func (p *program) proxyCommand() *cobra.Command {
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if check {
-				if _, err := proxy.NewClient(fmt.Sprintf("127.0.0.1:%d", proxy.APIPort)).Clock(cmd.Context()); err != nil {
+				here := proxy.NewClient(fmt.Sprintf("127.0.0.1:%d", proxy.APIPort))
+				if _, err := proxy.Clock.Send(cmd.Context(), here, struct{}{}); err != nil {
 					return failed(err)
 				}
 				return nil

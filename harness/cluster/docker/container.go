@@ -68,7 +68,8 @@ func (b *nodeContainer) Run(ctx context.Context) error {
 
 // Keep has the proxy write the lines.
 func (b *nodeContainer) Keep(lines string) error {
-	return b.proxy.Keep(context.Background(), proxy.Machine{Server: b.service, Settings: lines})
+	_, err := proxy.Keep.Send(context.Background(), b.proxy, proxy.Machine{Server: b.service, Settings: lines})
+	return err
 }
 
 // forget forgets the container's address: the engine chooses it anew at each start.
@@ -177,17 +178,18 @@ func (b *nodeContainer) PowerLoss(ctx context.Context, d cluster.DiskFaults) (lo
 	if err := b.Kill(ctx); err != nil {
 		return 0, err
 	}
-	lost, err = b.proxy.CutPower(ctx, b.service)
+	lost, err = proxy.CutPower.Send(ctx, b.proxy, b.service)
 	_, mendErr := b.Disturb(ctx, d)
 	return lost, errors.Join(err, mendErr)
 }
 
 func (b *nodeContainer) SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error) {
-	return b.proxy.SetClock(ctx, b.service, jump, rate)
+	shown, err := proxy.SetClock.Send(ctx, b.proxy, proxy.ClockChange{Server: b.service, Jump: jump, Rate: rate})
+	return time.Unix(0, shown), err
 }
 
 func (b *nodeContainer) Disturb(ctx context.Context, d cluster.DiskFaults) (cluster.Disturbed, error) {
-	return b.proxy.Disturb(ctx, proxy.Disk{Server: b.service, DiskFaults: d})
+	return proxy.Disturb.Send(ctx, b.proxy, proxy.Disk{Server: b.service, DiskFaults: d})
 }
 
 func (b *nodeContainer) Log(ctx context.Context) string {

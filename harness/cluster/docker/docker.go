@@ -12,6 +12,7 @@ import (
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/history"
@@ -100,7 +101,7 @@ func (c *Cluster) open(ctx context.Context, want network.Run) (_ realcluster.Net
 	for name := range want.Members {
 		want.Members[name] = busPort
 	}
-	if listening, err = c.project.proxy.Begin(ctx, want); err != nil {
+	if listening, err = proxy.Begin.Send(ctx, c.project.proxy, want); err != nil {
 		return nil, "", nil, err
 	}
 	c.network = &remoteNetwork{Client: c.project.proxy, record: c.cfg.Record}
@@ -129,9 +130,10 @@ func Fits(nodes []string, wanted int) error {
 func (c *Cluster) Close() error { return c.closing() }
 
 func (c *Cluster) close() error {
-	errs := []error{c.Workers.Close()}
-	// Before the links go: their ports will lead the next run to other servers.
-	errs = append(errs, c.Unwatch(), c.project.proxy.End(context.Background()))
+	// The Sentinels before the links go: their ports will lead the next run to other servers.
+	errs := []error{c.Workers.Close(), c.Unwatch()}
+	_, err := proxy.End.Send(context.Background(), c.project.proxy, struct{}{})
+	errs = append(errs, err)
 	c.End()
 	c.Quiesce()
 	if c.network != nil {
@@ -141,7 +143,7 @@ func (c *Cluster) close() error {
 	if c.folder != "" {
 		errs = append(errs, os.RemoveAll(c.folder))
 	}
-	err := errors.Join(errs...)
+	err = errors.Join(errs...)
 	// A project that something is wrong with is not used again.
 	return errors.Join(err, c.projects.release(c.project, err == nil))
 }

@@ -41,7 +41,7 @@ func (n *remoteNetwork) Settle() error {
 	defer n.mu.Unlock()
 	for n.err == nil {
 		var events []history.Event
-		if events, n.err = n.Events(context.Background(), n.seen); len(events) == 0 {
+		if events, n.err = proxy.Events.Send(context.Background(), n.Client, n.seen); len(events) == 0 {
 			break
 		}
 		for _, e := range events {

@@ -51,7 +51,7 @@ func (n *node) renew(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := n.box.proxy.Renew(ctx, machine); err != nil {
+		if _, err := proxy.Renew.Send(ctx, n.box.proxy, machine); err != nil {
 			return err
 		}
 		if err := n.Run(ctx); err != nil {
@@ -68,13 +68,14 @@ const relieveTimeout = 5 * time.Second
 func (n *node) relieve(ctx context.Context, machine proxy.Machine) error {
 	ctx, cancel := context.WithTimeout(ctx, relieveTimeout)
 	defer cancel()
-	if err := n.box.proxy.Retire(ctx, n.Name()); err != nil {
+	if _, err := proxy.Retire.Send(ctx, n.box.proxy, n.Name()); err != nil {
 		return err
 	}
 	if err := server.Dismiss(ctx, n.Address()); err != nil {
 		return err
 	}
-	if err := n.box.proxy.Succeed(ctx, machine); err != nil {
+	machine.Retired = true
+	if _, err := proxy.Renew.Send(ctx, n.box.proxy, machine); err != nil {
 		return err
 	}
 	return n.Ready(ctx)

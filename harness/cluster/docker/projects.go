@@ -274,7 +274,7 @@ func (q *project) findProxy(ctx context.Context) error {
 		return missing(fmt.Sprintf(why, err, b.Log(context.Background())), elsewhere)
 	}
 	before := realtime.Monotonic()
-	there, err := q.proxy.Clock(ctx)
+	there, err := proxy.Clock.Send(ctx, q.proxy, struct{}{})
 	if err != nil {
 		return err
 	}

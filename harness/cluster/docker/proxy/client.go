@@ -17,7 +17,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// callTimeout bounds every call but the stream of events.
+// callTimeout bounds every call.
 const callTimeout = 10 * time.Second
 
 // Client speaks to a proxy.
@@ -55,115 +55,37 @@ func (c *Client) note(err error) {
 	}
 }
 
-// call sends one JSON value and reads another; nil leaves out either.
-func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+// Send makes a call of a proxy.
+func (path Call[In, Out]) Send(ctx context.Context, c *Client, in In) (out Out, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var body io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
-			return err
-		}
-		body = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	body, err := json.Marshal(in)
 	if err != nil {
-		return err
+		return out, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+string(path), bytes.NewReader(body))
+	if err != nil {
+		return out, err
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("the proxy does not answer: %w", err)
+		return out, fmt.Errorf("the proxy does not answer: %w", err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 1000))
-		return fmt.Errorf("the proxy refuses %s %s: %s", method, path, strings.TrimSpace(string(text)))
+		return out, fmt.Errorf("the proxy refuses %s: %s", path, strings.TrimSpace(string(text)))
 	}
-	answer := io.LimitReader(res.Body, longestBody)
-	if out == nil {
-		_, err = io.Copy(io.Discard, answer)
-	} else {
-		err = json.NewDecoder(answer).Decode(out)
+	if err := json.NewDecoder(io.LimitReader(res.Body, longestBody)).Decode(&out); err != nil {
+		return out, fmt.Errorf("the proxy's answer to %s: %w", path, err)
 	}
-	if err != nil {
-		return fmt.Errorf("the proxy's answer to %s %s: %w", method, path, err)
-	}
-	return nil
-}
-
-// Clock reads the container's CLOCK_MONOTONIC.
-func (c *Client) Clock(ctx context.Context) (now int64, err error) {
-	err = c.call(ctx, http.MethodGet, "/clock", nil, &now)
-	return now, err
-}
-
-// Begin begins a run, and says on which port of the container each link waits.
-func (c *Client) Begin(ctx context.Context, run network.Run) (list []network.Listening, err error) {
-	err = c.call(ctx, http.MethodPost, "/run", run, &list)
-	return list, err
-}
-
-// End ends the run: links break. Its events can be asked for until the next begins.
-func (c *Client) End(ctx context.Context) error {
-	return c.call(ctx, http.MethodDelete, "/run", nil, nil)
-}
-
-// Events gives events of the run beyond the first so many, some at a time; none if there are
-// no more so far.
-func (c *Client) Events(ctx context.Context, seen int) (events []history.Event, err error) {
-	err = c.call(ctx, http.MethodPost, "/events", seen, &events)
-	return events, err
+	return out, nil
 }
 
 // Move says where a server is; "" says that it is down.
 func (c *Client) Move(ctx context.Context, server, address string) error {
-	return c.call(ctx, http.MethodPost, "/server", Moved{server, address}, nil)
-}
-
-// Retire announces that a server will end, and that Succeed will follow.
-func (c *Client) Retire(ctx context.Context, server string) error {
-	return c.call(ctx, http.MethodPost, "/machine/retire", server, nil)
-}
-
-// Succeed makes the machine of a retired server as new once that server has ended;
-// another then starts on it.
-func (c *Client) Succeed(ctx context.Context, m Machine) error {
-	m.Retired = true
-	return c.Renew(ctx, m)
-}
-
-// Renew makes the machine of a server, which must be down, as new.
-func (c *Client) Renew(ctx context.Context, m Machine) error {
-	return c.call(ctx, http.MethodPost, "/machine", m, nil)
-}
-
-// Keep adds to the settings of a server, for its next start.
-func (c *Client) Keep(ctx context.Context, m Machine) error {
-	return c.call(ctx, http.MethodPost, "/machine/keep", m, nil)
-}
-
-// SetClock lets a server's wall clock jump, and run at another rate (0: as
-// before). It gives what the clock shows.
-func (c *Client) SetClock(ctx context.Context, server string, jump time.Duration, rate float64) (time.Time, error) {
-	var shown int64 // in nanoseconds since 1970
-	err := c.call(ctx, http.MethodPost, "/machine/clock", SetClock{server, jump, rate}, &shown)
-	return time.Unix(0, shown), err
-}
-
-// Disturb sets every fault of a server's disk, and says what they have done so
-// far.
-func (c *Client) Disturb(ctx context.Context, d Disk) (cluster.Disturbed, error) {
-	var done cluster.Disturbed
-	err := c.call(ctx, http.MethodPost, "/machine/disk", d, &done)
-	return done, err
-}
-
-// CutPower cuts the files of a server, which must be down, to what it has synced,
-// and says how many bytes that took.
-func (c *Client) CutPower(ctx context.Context, server string) (lost int64, err error) {
-	err = c.call(ctx, http.MethodPost, "/machine/power", server, &lost)
-	return lost, err
+	_, err := move.Send(ctx, c, moved{server, address})
+	return err
 }
 
 // Link is the link of that path.
@@ -177,8 +99,8 @@ type remote struct {
 
 func (l *remote) order(o Order) (Result, error) {
 	o.Path = l.path
-	var r Result
-	if err := l.client.call(context.Background(), http.MethodPost, "/link", o, &r); err != nil {
+	r, err := obey.Send(context.Background(), l.client, o)
+	if err != nil {
 		return r, fmt.Errorf("link %s>%s: %w", l.path.Client, l.path.Server, err)
 	}
 	return r, nil
@@ -236,7 +158,7 @@ func (l *remote) Measure(d history.Direction) func() cluster.Traffic {
 func (c *Client) Await(ctx context.Context) error {
 	var last error
 	if err := realtime.Poll(ctx, 5*time.Millisecond, func() (bool, error) {
-		_, last = c.Clock(ctx)
+		_, last = Clock.Send(ctx, c, none{})
 		return last == nil, nil
 	}); err != nil {
 		return last

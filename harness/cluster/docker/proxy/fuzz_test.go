@@ -47,9 +47,9 @@ func TestEndlessMessages(t *testing.T) {
 	c := NewClient(strings.TrimPrefix(api.URL, "http://"))
 	defer c.Close()
 	inputtest.Bounded(t, 0, func() {
-		_, err := c.Clock(t.Context())
+		_, err := Clock.Send(t.Context(), c, none{})
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-		_, err = c.Events(t.Context(), 0)
+		_, err = Events.Send(t.Context(), c, 0)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	})
 }
@@ -132,10 +132,10 @@ func FuzzAnswer(f *testing.F) {
 		c := NewClient(strings.TrimPrefix(api.URL, "http://"))
 		defer c.Close()
 		inputtest.Bounded(t, len(text), func() {
-			_, clock := c.Clock(t.Context())
-			_, run := c.Begin(t.Context(), network.Run{})
+			_, clock := Clock.Send(t.Context(), c, none{})
+			_, run := Begin.Send(t.Context(), c, network.Run{})
 			require.False(t, clock == nil && run == nil && strings.TrimSpace(text) != "null", "one text is no object and a list")
-			_, _ = c.Events(t.Context(), 0)
+			_, _ = Events.Send(t.Context(), c, 0)
 		})
 	})
 }

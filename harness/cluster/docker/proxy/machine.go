@@ -45,7 +45,7 @@ func newMachines(volumes string) (*machines, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if err := m.renew(context.Background(), Machine{Server: e.Name()}); err != nil {
+		if _, err := m.renew(context.Background(), Machine{Server: e.Name()}); err != nil {
 			return nil, err
 		}
 	}
@@ -54,17 +54,17 @@ func newMachines(volumes string) (*machines, error) {
 
 // retire announces that a server will end: it takes the control file away, so that no
 // other starts before renew, and leaves word that one will.
-func (m *machines) retire(_ context.Context, server string) error {
+func (m *machines) retire(_ context.Context, server string) (none, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	volume, err := m.forget(server)
 	if err != nil {
-		return err
+		return none{}, err
 	}
 	if err := os.Remove(filepath.Join(volume, controlFile)); err != nil {
-		return err
+		return none{}, err
 	}
-	return os.WriteFile(filepath.Join(volume, againFile), nil, 0o644)
+	return none{}, os.WriteFile(filepath.Join(volume, againFile), nil, 0o644)
 }
 
 // awaitRetired returns once a server that was retired has ended: its container
@@ -102,49 +102,49 @@ func (m *machines) forget(server string) (volume string, err error) {
 // renew empties a volume, and puts into it what a server needs to start. One that has waited
 // for an end, and whose caller has lost patience, must not take away what the server has got
 // since: it would run without a clock that anybody commands.
-func (m *machines) renew(ctx context.Context, want Machine) error {
+func (m *machines) renew(ctx context.Context, want Machine) (done none, err error) {
 	if want.Retired {
 		if err := m.awaitRetired(ctx, want.Server); err != nil {
-			return err
+			return done, err
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return done, ctx.Err()
 	}
 	volume, err := m.forget(want.Server)
 	if err != nil {
-		return err
+		return done, err
 	}
 	if err := empty(volume); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the volume of %s is not mounted at %s", want.Server, volume)
+		return done, fmt.Errorf("the volume of %s is not mounted at %s", want.Server, volume)
 	} else if err != nil {
-		return err
+		return done, err
 	}
 	settings := filepath.Join(volume, settingsFile)
 	for _, dir := range []string{filepath.Join(volume, diskFolder), filepath.Dir(settings)} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
-			return err
+			return done, err
 		}
 	}
 	if err := os.WriteFile(settings, []byte(want.Settings), 0o644); err != nil {
-		return err
+		return done, err
 	}
-	return m.control(want.Server, filepath.Join(volume, controlFile))
+	return done, m.control(want.Server, filepath.Join(volume, controlFile))
 }
 
 // keep adds to what a server's redis.conf includes.
-func (m *machines) keep(more Machine) error {
+func (m *machines) keep(_ context.Context, more Machine) (done none, err error) {
 	if _, err := m.of(more.Server); err != nil {
-		return err
+		return done, err
 	}
 	f, err := os.OpenFile(filepath.Join(m.volumes, more.Server, settingsFile), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return err
+		return done, err
 	}
 	_, err = f.WriteString(more.Settings)
-	return errors.Join(err, f.Close())
+	return done, errors.Join(err, f.Close())
 }
 
 // control makes a control file, whole from the first moment.
@@ -182,7 +182,7 @@ func (m *machines) of(server string) (*shim.Control, error) {
 }
 
 // setClock sets a server's clock, and gives what it shows, whether the server runs or not.
-func (m *machines) setClock(_ context.Context, s SetClock) (now int64, err error) {
+func (m *machines) setClock(_ context.Context, s ClockChange) (now int64, err error) {
 	c, err := m.of(s.Server)
 	if err != nil {
 		return 0, err

@@ -47,7 +47,8 @@ func begin(t *testing.T, change func(*network.Run)) *site {
 	api := httptest.NewServer(server.Handler())
 	s.Client = NewClient(strings.TrimPrefix(api.URL, "http://"))
 	t.Cleanup(func() {
-		require.NoError(t, s.End(context.Background()))
+		_, err := End.Send(context.Background(), s.Client, none{})
+		require.NoError(t, err)
 		require.NoError(t, s.Failed())
 		s.Close()
 		api.Close()
@@ -59,7 +60,7 @@ func begin(t *testing.T, change func(*network.Run)) *site {
 // run begins a run.
 func (s *site) run(t *testing.T, want network.Run) {
 	t.Helper()
-	listening, err := s.Begin(t.Context(), want)
+	listening, err := Begin.Send(t.Context(), s.Client, want)
 	require.NoError(t, err)
 	require.Len(t, listening, want.Ports())
 	s.ports = map[network.Path]int{}
@@ -96,7 +97,7 @@ func TestEventsAreTheLinksOwn(t *testing.T) {
 	before := realtime.Monotonic()
 	require.NoError(t, s.dial(t, "c1", "n1").Set(t.Context(), "k1", "token", time.Minute).Err())
 	require.NoError(t, s.dial(t, "c1", history.StoreName).Set(t.Context(), "k1", "no register", 0).Err())
-	events, err := s.Events(t.Context(), 0)
+	events, err := Events.Send(t.Context(), s.Client, 0)
 	require.NoError(t, err)
 	require.Len(t, events, 2, "a command and its reply; at the store only registers count")
 	require.Equal(t, []history.Type{history.TypeCommand, history.TypeReply}, []history.Type{events[0].Type,
@@ -105,11 +106,12 @@ func TestEventsAreTheLinksOwn(t *testing.T) {
 	require.Equal(t, "token", events[0].Command.Token)
 	require.Positive(t, events[0].Time)
 	require.Less(t, events[1].Time, realtime.Monotonic()-before+int64(time.Minute))
-	require.NoError(t, s.End(t.Context()))
-	events, err = s.Events(t.Context(), 1)
+	_, err = End.Send(t.Context(), s.Client, none{})
+	require.NoError(t, err)
+	events, err = Events.Send(t.Context(), s.Client, 1)
 	require.NoError(t, err)
 	require.Len(t, events, 1, "of a run that has ended")
-	_, err = s.Events(t.Context(), 9)
+	_, err = Events.Send(t.Context(), s.Client, 9)
 	require.ErrorContains(t, err, "the run has had 2 events, and not 9")
 }
 
@@ -134,6 +136,9 @@ func TestARunEndsTheOneBefore(t *testing.T) {
 		`there is no link from "c1" to "n1" in this run`)
 }
 
+// only gives the error of a call.
+func only[T any](_ T, err error) error { return err }
+
 func TestRefusals(t *testing.T) {
 	s := begin(t, nil)
 	l := s.Link(network.Path{Client: "c1", Server: "n1"}).(*remote)
@@ -143,18 +148,21 @@ func TestRefusals(t *testing.T) {
 		want string
 	}{
 		{"too many links", func() error {
-			_, err := s.Begin(t.Context(), network.Run{Clients: make([]string, 1501), Servers: map[string]string{"n1": "",
-				"n2": ""}})
+			_, err := Begin.Send(t.Context(), s.Client, network.Run{Clients: make([]string, 1501),
+				Servers: map[string]string{"n1": "", "n2": ""}})
 			return err
 		}, "1501 clients and 2 servers need 3002 ports: 3000 are the most"},
 		{"no run", func() error { return l.Cut(history.Both) }, "there is no run: POST /run begins one"},
-		{"no volume", func() error { return s.Renew(t.Context(), Machine{Server: "n7"}) },
+		{"no volume", func() error { return only(Renew.Send(t.Context(), s.Client, Machine{Server: "n7"})) },
 			"the volume of n7 is not mounted at"},
-		{"no name", func() error { return s.Renew(t.Context(), Machine{Server: "../n1"}) }, `"../n1" is no server's name`},
-		{"no machine", func() error { _, err := s.CutPower(t.Context(), "n7"); return err }, `there is no machine of "n7"`},
-		{"no rate", func() error { _, err := s.SetClock(t.Context(), "n1", 0, -1); return err },
+		{"no name", func() error { return only(Renew.Send(t.Context(), s.Client, Machine{Server: "../n1"})) },
+			`"../n1" is no server's name`},
+		{"no machine", func() error { return only(CutPower.Send(t.Context(), s.Client, "n7")) },
+			`there is no machine of "n7"`},
+		{"no rate", func() error { return only(SetClock.Send(t.Context(), s.Client, ClockChange{Server: "n1", Rate: -1})) },
 			"a clock cannot run at rate -1"},
-		{"no such endpoint", func() error { return s.call(t.Context(), "GET", "/nothing", nil, nil) }, "404 page not found"},
+		{"no such endpoint", func() error { return only(Call[none, none]("/nothing").Send(t.Context(), s.Client, none{})) },
+			"404 page not found"},
 	} {
 		require.ErrorContains(t, c.do(), c.want, c.what)
 	}
@@ -168,7 +176,7 @@ func TestAProxyThatIsGone(t *testing.T) {
 	api := httptest.NewServer(nil)
 	c := NewClient(strings.TrimPrefix(api.URL, "http://"))
 	api.Close()
-	require.ErrorContains(t, c.End(t.Context()), "the proxy does not answer")
+	require.ErrorContains(t, only(End.Send(t.Context(), c, none{})), "the proxy does not answer")
 	soon, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	require.ErrorContains(t, c.Await(soon), "the proxy does not answer")
@@ -191,7 +199,7 @@ func TestAMachineMadeAnew(t *testing.T) {
 	require.FileExists(t, control)
 
 	before := time.Now()
-	shown, err := m.setClock(t.Context(), SetClock{Server: "n1", Jump: time.Hour})
+	shown, err := m.setClock(t.Context(), ClockChange{Server: "n1", Jump: time.Hour})
 	require.NoError(t, err)
 	const rounding = time.Millisecond // a jump is kept against another reading of the clock than ours
 	require.WithinRange(t, time.Unix(0, shown), before.Add(time.Hour-rounding), time.Now().Add(time.Hour+rounding))
@@ -202,15 +210,15 @@ func TestAMachineMadeAnew(t *testing.T) {
 	require.EqualValues(t, 12, lost)
 	require.Empty(t, read(t, file))
 
-	require.NoError(t, m.renew(t.Context(), Machine{Server: "n1", Settings: "save \"\"\n"}))
+	require.NoError(t, only(m.renew(t.Context(), Machine{Server: "n1", Settings: "save \"\"\n"})))
 	require.NoFileExists(t, file)
 	settings := filepath.Join(volumes, "n1", settingsFile)
 	require.Equal(t, "save \"\"\n", read(t, settings))
-	require.NoError(t, m.keep(Machine{Server: "n1", Settings: "replicaof n2 6379\n"}))
+	require.NoError(t, only(m.keep(t.Context(), Machine{Server: "n1", Settings: "replicaof n2 6379\n"})))
 	require.Equal(t, "save \"\"\nreplicaof n2 6379\n", read(t, settings))
-	require.ErrorContains(t, m.keep(Machine{Server: "../n1"}), "there is no machine of")
+	require.ErrorContains(t, only(m.keep(t.Context(), Machine{Server: "../n1"})), "there is no machine of")
 	before = time.Now()
-	shown, err = m.setClock(t.Context(), SetClock{Server: "n1"})
+	shown, err = m.setClock(t.Context(), ClockChange{Server: "n1"})
 	require.NoError(t, err)
 	require.WithinRange(t, time.Unix(0, shown), before, time.Now())
 }
@@ -223,12 +231,12 @@ func TestAnOrderThatWasGivenUpTakesNothingAway(t *testing.T) {
 	require.NoError(t, os.Mkdir(volume, 0o755))
 	m, err := newMachines(volumes)
 	require.NoError(t, err)
-	require.NoError(t, m.retire(t.Context(), "n1"))
+	require.NoError(t, only(m.retire(t.Context(), "n1")))
 	patience, lose := context.WithCancel(t.Context())
 	given := make(chan error)
-	go func() { given <- m.renew(patience, Machine{Server: "n1", Retired: true}) }()
+	go func() { given <- only(m.renew(patience, Machine{Server: "n1", Retired: true})) }()
 	lose()
-	require.NoError(t, m.renew(t.Context(), Machine{Server: "n1", Settings: "of the second order\n"}))
+	require.NoError(t, only(m.renew(t.Context(), Machine{Server: "n1", Settings: "of the second order\n"})))
 	require.ErrorIs(t, <-given, context.Canceled)
 	require.Equal(t, "of the second order\n", read(t, filepath.Join(volume, settingsFile)))
 }

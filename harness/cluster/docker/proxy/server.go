@@ -52,31 +52,24 @@ func (s *Server) Serve(ctx context.Context, port int) error {
 // Handler is the API.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	none := struct{}{}
-	mux.Handle("GET /clock", answer(func(context.Context, struct{}) (int64, error) { return realtime.Monotonic(), nil }))
-	mux.Handle("POST /run", answer(s.begin))
-	mux.Handle("DELETE /run", answer(func(context.Context, struct{}) (struct{}, error) { return none, s.end() }))
-	mux.Handle("POST /events", answer(func(_ context.Context, seen int) ([]history.Event, error) {
+	serve(mux, Clock, func(context.Context, none) (int64, error) { return realtime.Monotonic(), nil })
+	serve(mux, Begin, s.begin)
+	serve(mux, End, func(context.Context, none) (none, error) { return none{}, s.end() })
+	serve(mux, Events, func(_ context.Context, seen int) ([]history.Event, error) {
 		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(seen) })
-	}))
-	mux.Handle("POST /server", answer(func(ctx context.Context, m Moved) (struct{}, error) {
-		return with(s, false, func(r *run) (struct{}, error) { return none, r.Move(ctx, m.Server, m.Address) })
-	}))
-	mux.Handle("POST /link", answer(func(_ context.Context, o Order) (Result, error) {
+	})
+	serve(mux, move, func(ctx context.Context, m moved) (none, error) {
+		return with(s, false, func(r *run) (none, error) { return none{}, r.Move(ctx, m.Server, m.Address) })
+	})
+	serve(mux, obey, func(_ context.Context, o Order) (Result, error) {
 		return with(s, false, func(r *run) (Result, error) { return r.obey(o) })
-	}))
-	mux.Handle("POST /machine/retire", answer(func(ctx context.Context, server string) (struct{}, error) {
-		return none, s.machines.retire(ctx, server)
-	}))
-	mux.Handle("POST /machine", answer(func(ctx context.Context, m Machine) (struct{}, error) {
-		return none, s.machines.renew(ctx, m)
-	}))
-	mux.Handle("POST /machine/keep", answer(func(_ context.Context, m Machine) (struct{}, error) {
-		return none, s.machines.keep(m)
-	}))
-	mux.Handle("POST /machine/clock", answer(s.machines.setClock))
-	mux.Handle("POST /machine/disk", answer(s.machines.disturb))
-	mux.Handle("POST /machine/power", answer(s.machines.cutPower))
+	})
+	serve(mux, Retire, s.machines.retire)
+	serve(mux, Renew, s.machines.renew)
+	serve(mux, Keep, s.machines.keep)
+	serve(mux, SetClock, s.machines.setClock)
+	serve(mux, Disturb, s.machines.disturb)
+	serve(mux, CutPower, s.machines.cutPower)
 	return mux
 }
 
@@ -84,16 +77,13 @@ func (s *Server) Handler() http.Handler {
 // this machine.
 const longestBody = input.Config
 
-// answer makes a handler of a function from one JSON value to another, whose context ends when the
-// client gives up. A GET or DELETE has no body.
-func answer[In, Out any](f func(context.Context, In) (Out, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// serve answers a call with a function, whose context ends when the client gives up.
+func serve[In, Out any](mux *http.ServeMux, path Call[In, Out], f func(context.Context, In) (Out, error)) {
+	mux.HandleFunc("POST "+string(path), func(w http.ResponseWriter, r *http.Request) {
 		var in In
-		if r.Method == http.MethodPost {
-			if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(&in); err != nil {
-				http.Error(w, fmt.Sprintf("%s wants JSON: %v", r.URL.Path, err), http.StatusBadRequest)
-				return
-			}
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(&in); err != nil {
+			http.Error(w, fmt.Sprintf("%s wants JSON: %v", path, err), http.StatusBadRequest)
+			return
 		}
 		out, err := f(r.Context(), in)
 		if err != nil {
@@ -113,8 +103,8 @@ func with[T any](s *Server, ended bool, f func(*run) (T, error)) (T, error) {
 	r := s.run
 	if r == nil || r.ended && !ended {
 		s.mu.Unlock()
-		var none T
-		return none, errNoRun
+		var nothing T
+		return nothing, errNoRun
 	}
 	s.mu.Unlock()
 	return f(r)
