@@ -17,57 +17,37 @@ import (
 // touches nothing of a harness that lives, and no process that is not, by
 // number, start time and name, the one on record.
 func Clean() (done []string, err error) {
-	var errs []error
-	for _, dir := range stateFolders() {
-		if err := checkOwner(dir); errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if err != nil {
-			errs = append(errs, err)
-			continue
+	err = eachRecord(func(name string, dead bool, entries []Entry) error {
+		if !dead {
+			return nil
 		}
-		for _, file := range recordFiles(dir) {
-			lines, err := cleanRun(file, false)
-			done, errs = append(done, lines...), append(errs, err)
+		lines, err := cleanRun(entries)
+		done = append(done, lines...)
+		if err != nil || engineOf(entries) != "" {
+			return err // the record stays for the next time
 		}
-	}
-	return done, errors.Join(errs...)
+		return os.Remove(name)
+	})
+	return done, err
 }
 
-// cleanRun cleans up after the run of one record, if its harness is dead. The record
-// goes with it, unless the run had projects on a Docker engine that are not known to be
-// gone.
-func cleanRun(name string, projectsGone bool) (done []string, err error) {
-	file, dead, err := openRecord(name, os.O_RDWR)
-	if file == nil || !dead {
-		return nil, err
-	}
-	defer file.Close()
-	entries, err := readRecord(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; end what it names by hand and remove it", name, err)
+// cleanRun cleans up after the run of one record.
+func cleanRun(entries []Entry) (done []string, err error) {
+	note := func(line string, err error) error {
+		if line != "" {
+			done = append(done, line)
+		}
+		return err
 	}
 	for _, e := range entries {
-		line, err := undo(e)
-		if line != "" {
-			done = append(done, line)
-		}
-		if err != nil {
-			return done, err // the record stays for the next time
-		}
-	}
-	if len(entries) > 0 && entries[0].Folder != "" {
-		line, err := removeFolder(entries[0].Folder)
-		if line != "" {
-			done = append(done, line)
-		}
-		if err != nil {
+		if err := note(undo(e)); err != nil {
 			return done, err
 		}
 	}
-	if engineOf(entries) != "" && !projectsGone {
-		return done, nil
+	if len(entries) > 0 && entries[0].Folder != "" {
+		err = note(removeFolder(entries[0].Folder))
 	}
-	return done, os.Remove(name)
+	return done, err
 }
 
 func engineOf(entries []Entry) string {
@@ -83,10 +63,11 @@ func engineOf(entries []Entry) string {
 // engine, with the engine's name. Once these are gone, Forget removes a record.
 func Stranded() (records map[string]string, err error) {
 	records = map[string]string{}
-	err = eachRecord(func(name string, dead bool, entries []Entry) {
+	err = eachRecord(func(name string, dead bool, entries []Entry) error {
 		if engine := engineOf(entries); dead && engine != "" {
 			records[name] = engine
 		}
+		return nil
 	})
 	return records, err
 }
@@ -95,8 +76,15 @@ func Stranded() (records map[string]string, err error) {
 // It may have died since the last Clean: what else it left goes first, for
 // nobody would know of it without the record.
 func Forget(record string) error {
-	_, err := cleanRun(record, true)
-	return err
+	return withRecord(record, func(name string, dead bool, entries []Entry) error {
+		if !dead {
+			return nil
+		}
+		if _, err := cleanRun(entries); err != nil {
+			return err
+		}
+		return os.Remove(name)
+	})
 }
 
 // undo ends the child that a record's line is about, if it still runs, or tells

@@ -112,17 +112,6 @@ func stateFolders() []string {
 	return append(dirs, filepath.Join(os.TempDir(), "lockproof-"+strconv.Itoa(os.Getuid())))
 }
 
-// recordFiles lists the records in state folders.
-func recordFiles(folders ...string) (names []string) {
-	for _, dir := range folders {
-		found, _ := fs.Glob(os.DirFS(dir), "run-*.jsonl") // its only error is that of a bad pattern
-		for _, name := range found {
-			names = append(names, filepath.Join(dir, name))
-		}
-	}
-	return names
-}
-
 // checkOwner makes sure that nobody else could have written records into dir:
 // Clean does what they say.
 func checkOwner(dir string) error {
@@ -195,21 +184,36 @@ func lock(file *os.File) (ours bool, err error) {
 	return err == nil && os.SameFile(opened, named), nil
 }
 
-// eachRecord reads the records of this user's runs.
-func eachRecord(do func(name string, dead bool, entries []Entry)) error {
+// eachRecord reads the records of this user's runs. While do looks at that of a dead harness, nobody else does.
+func eachRecord(do func(name string, dead bool, entries []Entry) error) error {
 	var errs []error
-	for _, name := range recordFiles(stateFolders()...) {
-		file, dead, err := openRecord(name, os.O_RDWR)
-		if file == nil {
+	for _, dir := range stateFolders() {
+		if err := checkOwner(dir); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		entries, err := readRecord(file)
-		file.Close()
-		do(name, dead, entries)
-		errs = append(errs, err)
+		found, _ := fs.Glob(os.DirFS(dir), "run-*.jsonl") // its only error is that of a bad pattern
+		for _, name := range found {
+			errs = append(errs, withRecord(filepath.Join(dir, name), do))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// withRecord reads a record, if it is there still.
+func withRecord(name string, do func(name string, dead bool, entries []Entry) error) error {
+	file, dead, err := openRecord(name, os.O_RDWR)
+	if file == nil {
+		return err
+	}
+	defer file.Close()
+	entries, err := readRecord(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w; end what it names by hand and remove it", name, err)
+	}
+	return do(name, dead, entries)
 }
 
 // Use notes that the run needs something that outlives it.
@@ -220,12 +224,13 @@ func (r *Record) UseEngine(name string) error { return r.add(Entry{Engine: name}
 
 // InUse lists what the runs of this user need that are alive.
 func InUse() (names []string, err error) {
-	err = eachRecord(func(_ string, dead bool, entries []Entry) {
+	err = eachRecord(func(_ string, dead bool, entries []Entry) error {
 		for _, e := range entries {
 			if e.Uses != "" && !dead {
 				names = append(names, e.Uses)
 			}
 		}
+		return nil
 	})
 	return names, err
 }
