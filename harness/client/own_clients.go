@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/overlay"
 )
@@ -118,36 +118,17 @@ func (o *ownClients) noteSent(b []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(b) > 0 {
-		name, size := firstCommand(b)
+		words, size, err := link.ReadCommand(b)
+		if err != nil || size == 0 { // a part of one
+			words, size = []string{""}, len(b)
+		}
 		for key := range o.sent {
-			if !cluster.ChangesNoKey(name) && bytes.Contains(b[:size], []byte(key+"\r\n")) {
+			if !cluster.ChangesNoKey(strings.ToUpper(words[0])) && bytes.Contains(b[:size], []byte(key+"\r\n")) {
 				o.sent[key] = now
 			}
 		}
 		b = b[size:]
 	}
-}
-
-// firstCommand gives the name, in capitals, of the first of some commands, and its size in bytes; no name and all
-// of them if they are part of one.
-func firstCommand(b []byte) (name string, size int) {
-	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
-	words, err := strconv.Atoi(strings.TrimPrefix(string(line), "*"))
-	if err != nil {
-		return "", len(b)
-	}
-	for i := range words {
-		line, rest, _ = bytes.Cut(rest, []byte("\r\n"))
-		length, err := strconv.Atoi(strings.TrimPrefix(string(line), "$"))
-		if err != nil || length < 0 || len(rest) < length+2 {
-			return "", len(b)
-		}
-		if i == 0 {
-			name = strings.ToUpper(string(rest[:length]))
-		}
-		rest = rest[length+2:]
-	}
-	return name, len(b) - len(rest)
 }
 
 // sentConn notes when what is sent.

@@ -49,12 +49,13 @@ var table = []allowed{
 	{"harness/interleave", ""},
 	{"harness/interleave/rewrite", "harness/interleave"},
 	{"harness/cluster", "harness/history internal/wording"},
-	{"harness/client", "harness/cluster harness/cluster/realtime harness/cluster/virtual/scheduler harness/history " +
+	{"harness/cluster/script", "harness/history"},
+	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
+	{"harness/client", "harness/cluster harness/cluster/link harness/cluster/realtime " +
+		"harness/cluster/virtual/scheduler harness/history " +
 		"harness/locks" +
 		" harness/locks/builtin harness/overlay internal/input redlock"},
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
-	{"harness/cluster/script", "harness/history"},
-	{"harness/cluster/link", "harness/cluster harness/cluster/script harness/cluster/virtual/scheduler harness/history"},
 	{"harness/cluster/shim", "compose/shim harness/cluster harness/cluster/realtime"},
 	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
 	{"harness/cluster/server", "harness/client harness/cluster harness/cluster/realtime harness/history"},
