@@ -68,7 +68,7 @@ func TestAcquireTellsWhy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 				u := c.User(1)
-				c.Occupy("another", tc.held...)
+				c.Occupy(tc.held...)
 				u.Cut(tc.cut...)
 				_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 				if tc.reason == nil {
@@ -90,7 +90,7 @@ func TestAcquireTellsWhy(t *testing.T) {
 
 func TestTriesAreUsedUp(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
-		c.Occupy("another", 1, 2, 3)
+		c.Occupy(1, 2, 3)
 		u := c.User(1, rig.With(func(o *redlock.Options) { o.Tries = 3 }),
 			rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Second, time.Second }))
 		began := time.Now()
@@ -129,7 +129,7 @@ func TestCancelledAfterAnAttempt(t *testing.T) {
 				o.RetryMin, o.RetryMax = time.Second,
 					time.Second
 			}))
-			c.Occupy("another", 1, 2, 3)
+			c.Occupy(1, 2, 3)
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond+slow)
 			defer cancel()
 			time.AfterFunc(400*time.Millisecond, func() {

@@ -75,7 +75,7 @@ func TestARandomSourceThatFailsFailsTheAcquire(t *testing.T) {
 		}
 		_, err := c.User(1, random("too few bytes")).TryAcquire(t.Context(), rig.Key, rig.TTL)
 		require.ErrorContains(t, err, "drawing random bytes")
-		c.Occupy("another", 1)
+		c.Occupy(1)
 		_, err = c.User(1, random("just enough for 1 go")).Acquire(t.Context(), rig.Key, rig.TTL)
 		require.ErrorContains(t, err, "drawing random bytes")
 	})

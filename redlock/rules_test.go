@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/redlock"
@@ -143,7 +142,7 @@ func lateSet(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 // has won; does it take the key from it?
 func lateRelease(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	u := c.User(1, opts...)
-	c.Occupy("another", 1, 2, 3)
+	c.Occupy(1, 2, 3)
 	u.Each(func(l *rig.Link) {
 		l.OnCommand(func(command string) error {
 			if command == "evalsha" {
@@ -199,7 +198,7 @@ func twoHalves(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 // One server under two addresses, and two more that cannot be reached; is that
 // one server enough?
 func oneServerTwice(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
-	list := []*miniredis.Miniredis{c.Servers[0], c.Servers[0], c.Servers[1]}
+	list := []*rig.Server{c.Servers[0], c.Servers[0], c.Servers[1]}
 	u := c.UserOn(1, list, append(opts, rig.Guarded(0))...)
 	u.Reach(1, 2)
 	_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
@@ -263,13 +262,13 @@ func endlessExtension(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 // The example of redis.io's section on crash recovery: the node that both majorities share restarts without its keys.
 // Is the other let in?
 func restartWithoutKeys(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
-	ps := rig.ProcessesOf(c)
 	time.Sleep(rig.Settled)
-	holder, other := ps.Guarded(1, opts...), ps.Guarded(2, opts...)
+	opts = append(opts, rig.Guarded(rig.Longest))
+	holder, other := c.User(1, opts...), c.User(2, opts...)
 	holder.Reach(1, 2, 3)
 	other.Reach(3, 4, 5)
 	holder.Must(t)
-	ps.All[2].Restart()
+	c.Servers[2].Restart()
 	_, err := other.TryAcquire(t.Context(), rig.Key, rig.TTL)
 	return err == nil
 }

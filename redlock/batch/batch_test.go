@@ -15,15 +15,11 @@ import (
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/redlock/batch"
 	"example.org/lockproof/redlock/rig"
-	"example.org/lockproof/redlock/server"
 )
 
 var (
-	decorated = rig.Decorated(func(redlock.Options) []server.Decorator {
-		return []server.Decorator{batch.Pipelines(
-			batch.Wait)}
-	})
-	hurried = rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Millisecond, 5*time.Millisecond })
+	decorated = rig.Decorated(batch.Pipelines(batch.Wait))
+	hurried   = rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Millisecond, 5*time.Millisecond })
 )
 
 // writes counts how often a command is last in a write to the first server.
@@ -144,7 +140,7 @@ func TestAHungNodeCostsABoundedNumberOfConnectionsAndGoroutines(t *testing.T) {
 				if identified {
 					u.WarmUp(t)
 				}
-				c.Occupy("another", 1, 2)
+				c.Occupy(1, 2)
 				u.Each((*rig.Link).Hang, 3)
 				before := runtime.NumGoroutine()
 
@@ -175,7 +171,7 @@ func TestANodeThatHungIsAskedOnceItAnswers(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, decorated, hurried)
 		u.WarmUp(t)
-		c.Occupy("another", 1, 2)
+		c.Occupy(1, 2)
 		var toN1, toN3 atomic.Int32
 		counting := func(asked *atomic.Int32, ends error) func(*rig.Link) {
 			return func(l *rig.Link) {

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -20,7 +19,7 @@ import (
 // A duplicate that shows late is refused from then on, and never counts.
 func TestDuplicateIsRefusedForGood(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
-		u := c.UserOn(1, []*miniredis.Miniredis{c.Servers[0], c.Servers[1], c.Servers[0]}, rig.Guarded(0))
+		u := c.UserOn(1, []*rig.Server{c.Servers[0], c.Servers[1], c.Servers[0]}, rig.Guarded(0))
 		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", time.Millisecond)) }, 3)
 		l := u.Must(t)
 		time.Sleep(2 * time.Millisecond)
@@ -34,7 +33,7 @@ func TestDuplicateIsRefusedForGood(t *testing.T) {
 // A node whose first exchange failed has not said who it is, and is asked again.
 func TestNodeIsIdentifiedByAnAnswerOnly(t *testing.T) {
 	rig.InBubble(t, 2, func(t *testing.T, c *rig.Cluster) {
-		u := c.UserOn(1, []*miniredis.Miniredis{c.Servers[0], c.Servers[0], c.Servers[1]}, rig.Guarded(0))
+		u := c.UserOn(1, []*rig.Server{c.Servers[0], c.Servers[0], c.Servers[1]}, rig.Guarded(0))
 		u.Each((*rig.Link).Cut, 2)
 		require.NoError(t, u.Must(t).Release(t.Context()))
 		u.Each(func(l *rig.Link) { l.OnCommand(nil) }, 2)
@@ -63,7 +62,7 @@ func answerInfo(c *rig.Cluster, answer func(*server.Peer)) {
 }
 
 func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
-	for name, held := range map[string]bool{"that gives its rig.Key": false, "whose rig.Key is another's": true} {
+	for name, held := range map[string]bool{"that gives its key": false, "whose key is another's": true} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 				var asked atomic.Int32
@@ -73,7 +72,7 @@ func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
 				})
 				u := c.User(1, rig.Guarded(0))
 				if held {
-					c.Occupy("another", 1, 2, 3)
+					c.Occupy(1, 2, 3)
 					_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 					require.ErrorIs(t, err, redlock.ErrHeld)
 					synctest.Wait()
@@ -87,6 +86,19 @@ func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
 			})
 		})
 	}
+}
+
+// guarded makes a client with a restart guard.
+func guarded(c *rig.Cluster, seed uint64, opts ...rig.Option) *rig.User {
+	return c.User(seed, append(opts, rig.Guarded(rig.Longest))...)
+}
+
+// infoCalls counts those to all servers.
+func infoCalls(c *rig.Cluster) (n int) {
+	for _, s := range c.Servers {
+		n += int(s.InfoCalls.Load())
+	}
+	return n
 }
 
 // tryReconnected tries to take the lock, and takes it back, until no connection is
@@ -103,31 +115,31 @@ func tryReconnected(t *testing.T, u *rig.User) (err error) {
 }
 
 func TestRestartedServerDoesNotVote(t *testing.T) {
-	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
-		u1, u2 := ps.Guarded(1), ps.Guarded(2)
+		u1, u2 := guarded(c, 1), guarded(c, 2)
 		u1.Reach(1, 2)
 		u2.Reach(2, 3)
 		u1.Must(t)
-		ps.All[1].Restart()
+		c.Servers[1].Restart()
 		_, err := u2.TryAcquire(t.Context(), rig.Key, rig.TTL)
 		require.ErrorIs(t, err, redlock.ErrNoMajority)
 		require.ErrorIs(t, err, guard.ErrRestarted)
 		require.ErrorContains(t, err, "node 1 (n2:6379): the server has started not long ago: it has been up for 0s, "+
 			"and may have forgotten keys until 10.102s have passed")
 		synctest.Wait()
-		require.Empty(t, ps.Owners()[1], "what does not count is given back")
+		require.Empty(t, c.Owners()[1], "what does not count is given back")
 
 		time.Sleep(rig.Settled)
 		require.NoError(t, u2.Must(t).Release(t.Context()))
 	})
 }
 
-// All have just been started: nobody gets the lock before the rig.Longest TTL is over,
+// All have just been started: nobody gets the lock before the longest TTL is over,
 // and then at once.
 func TestNewServersVoteAfterTheLongestTTL(t *testing.T) {
-	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
-		u := ps.Guarded(1)
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
+		u := guarded(c, 1)
 		before := time.Now()
 		l, err := u.Acquire(t.Context(), rig.Key, rig.TTL)
 		require.NoError(t, err)
@@ -142,21 +154,21 @@ func TestNewServersVoteAfterTheLongestTTL(t *testing.T) {
 
 // Uptimes are asked for when connections are new, and then no more.
 func TestGuardCostsNothingForEachLock(t *testing.T) {
-	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
-		u := ps.Guarded(1)
+		u := guarded(c, 1)
 		for range 3 {
 			u.WarmUp(t)
 		}
-		asked := ps.Asked()
+		asked := infoCalls(c)
 		require.LessOrEqual(t, asked, 9)
 		for range 100 {
 			u.WarmUp(t)
 		}
-		require.Equal(t, asked, ps.Asked())
-		ps.All[0].Restart()
+		require.Equal(t, asked, infoCalls(c))
+		c.Servers[0].Restart()
 		require.NoError(t, tryReconnected(t, u), "the other two are as they were")
-		require.Greater(t, ps.Asked(), asked, "a new connection is a new question")
+		require.Greater(t, infoCalls(c), asked, "a new connection is a new question")
 	})
 }
 
@@ -165,15 +177,15 @@ func TestGuardCostsNothingForEachLock(t *testing.T) {
 func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
 	for name, restarted := range map[string]bool{"to the same server": false, "to one that has restarted": true} {
 		t.Run(name, func(t *testing.T) {
-			rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 				time.Sleep(rig.Settled)
-				u := ps.Guarded(1, rig.Clients(func(o *redis.Options) { o.MaxRetries = 1 }))
+				u := guarded(c, 1, rig.Clients(func(o *redis.Options) { o.MaxRetries = 1 }))
 				u.Reach(1, 2)
 				for range 3 {
 					u.WarmUp(t)
 				}
-				asked := ps.All[0].Asked.Load()
-				p := ps.All[0]
+				asked := c.Servers[0].InfoCalls.Load()
+				p := c.Servers[0]
 				var once sync.Once
 				u.Each(func(l *rig.Link) {
 					l.OnCommand(func(command string) error {
@@ -196,7 +208,7 @@ func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
 				} else {
 					require.NoError(t, err)
 				}
-				require.Equal(t, asked+1, p.Asked.Load(), "it was asked after the SET, and once")
+				require.Equal(t, asked+1, p.InfoCalls.Load(), "it was asked after the SET, and once")
 			})
 		})
 	}
@@ -205,13 +217,13 @@ func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
 // A server whose clock ran late when it started seems to have been up for long
 // once the clock is right. Who knew the run before is not fooled.
 func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
-	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
-		u1, u2 := ps.Guarded(1), ps.Guarded(2)
+		u1, u2 := guarded(c, 1), guarded(c, 2)
 		for range 2 {
 			u1.WarmUp(t)
 		}
-		for _, p := range ps.All {
+		for _, p := range c.Servers {
 			p.Restart()
 			p.SetForward(time.Hour)
 		}
@@ -219,7 +231,7 @@ func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
 		time.Sleep(rig.Settled)
 		require.NoError(t, u1.Must(t).Release(t.Context()), "its own clock has seen to it by now")
 
-		for _, p := range ps.All {
+		for _, p := range c.Servers {
 			p.Restart()
 			p.SetForward(time.Hour)
 		}
@@ -230,9 +242,9 @@ func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
 // A restart that ends no connection of the client's is not seen by it: see the package.
 // A client whose connections are newer sees it.
 func TestGuardDoesNotSeeThroughAProxy(t *testing.T) {
-	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
-		u1, u2, u3 := ps.Guarded(1), ps.Guarded(2), ps.Guarded(3)
+		u1, u2, u3 := guarded(c, 1), guarded(c, 2), guarded(c, 3)
 		for range 3 { // until no connection is newer than what it knows
 			u2.WarmUp(t)
 		}
@@ -240,7 +252,7 @@ func TestGuardDoesNotSeeThroughAProxy(t *testing.T) {
 		u2.Reach(2, 3)
 		u3.Reach(2, 3)
 		u1.Must(t)
-		ps.All[1].RestartBehindProxy()
+		c.Servers[1].RestartBehindProxy()
 		_, err := u3.TryAcquire(t.Context(), rig.Key, rig.TTL)
 		require.ErrorIs(t, err, guard.ErrRestarted)
 		synctest.Wait()
@@ -269,12 +281,12 @@ func TestGuardNeedsAnUptime(t *testing.T) {
 	}
 }
 
-// Where an answer was lost and nothing restarted, the rig.Key that our SET took counts for an
+// Where an answer was lost and nothing restarted, the key that our SET took counts for an
 // extension as any other does.
 func TestAnExtensionCountsAKeyOfWhichNobodyHasHeard(t *testing.T) {
-	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
-		u := ps.Guarded(1)
+		u := guarded(c, 1)
 		for range 3 {
 			u.WarmUp(t)
 		}
@@ -282,7 +294,7 @@ func TestAnExtensionCountsAKeyOfWhichNobodyHasHeard(t *testing.T) {
 		l := u.Must(t)
 		u.Each(func(l *rig.Link) { l.OnReply(nil) }, 3)
 		u.Reach(1, 3)
-		ps.All[1].Restart()
+		c.Servers[1].Restart()
 		require.NoError(t, l.Extend(t.Context()))
 	})
 }
@@ -290,12 +302,12 @@ func TestAnExtensionCountsAKeyOfWhichNobodyHasHeard(t *testing.T) {
 // A wall clock that is set back makes an uptime short, or negative. Who has heard the run for
 // long enough by his own clock knows better.
 func TestAClockThatIsSetBackCostsNoVoteOfWhoKnowsTheServer(t *testing.T) {
-	rig.OnProcesses(t, func(t *testing.T, ps *rig.Processes) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
-		u, other := ps.Guarded(1), ps.Guarded(2)
+		u, other := guarded(c, 1), guarded(c, 2)
 		u.WarmUp(t)
 		time.Sleep(rig.Settled)
-		for _, p := range ps.All {
+		for _, p := range c.Servers {
 			p.SetForward(-time.Hour)
 			p.Drop()
 		}

@@ -9,24 +9,21 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/redlock/native"
 	"example.org/lockproof/redlock/rig"
-	lockserver "example.org/lockproof/redlock/server"
 )
 
-var decorated = rig.Decorated(
-	func(redlock.Options) []lockserver.Decorator { return []lockserver.Decorator{native.Commands} })
+var decorated = rig.Decorated(native.Commands)
 
 // speaking makes a server of some product: it tells its version, and knows the commands
 // of it, or refuses them, as an older one or its rights do. What it was asked is
 // counted by command.
 type speaking struct {
-	*miniredis.Miniredis
+	*rig.Server
 	info    string
 	knows   map[string]bool
 	refusal string
@@ -35,8 +32,8 @@ type speaking struct {
 	asked   map[string]*atomic.Int32
 }
 
-func newSpeaking(m *miniredis.Miniredis, info string, knows ...string) *speaking {
-	s := &speaking{Miniredis: m, info: info, knows: map[string]bool{}, refusal: "ERR unknown command '%s', with args " +
+func newSpeaking(m *rig.Server, info string, knows ...string) *speaking {
+	s := &speaking{Server: m, info: info, knows: map[string]bool{}, refusal: "ERR unknown command '%s', with args " +
 		"beginning with: ",
 		asked: map[string]*atomic.Int32{}}
 	for _, command := range []string{"DELEX", "DELIFEQ", "IFEQ", "EVALSHA"} {
@@ -45,7 +42,9 @@ func newSpeaking(m *miniredis.Miniredis, info string, knows ...string) *speaking
 	for _, command := range knows {
 		s.knows[command] = true
 	}
-	m.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool { return s.answer(p, cmd, args) })
+	m.Miniredis.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
+		return s.answer(p, cmd, args)
+	})
 	return s
 }
 
@@ -75,7 +74,7 @@ func (s *speaking) answer(p *server.Peer, cmd string, args []string) bool {
 		ms, _ := strconv.Atoi(args[5])
 		s.SetTTL(args[0], time.Duration(ms)*time.Millisecond)
 		p.WriteOK()
-	default: // DELEX rig.Key IFEQ token, DELIFEQ key token
+	default: // DELEX key IFEQ token, DELIFEQ key token
 		if held, _ := s.Get(args[0]); held != args[len(args)-1] {
 			p.WriteInt(0)
 			return true
@@ -164,7 +163,7 @@ func TestEveryDialectComparesFirst(t *testing.T) {
 				}
 				u := cl.User(1, decorated)
 				l := u.Must(t)
-				cl.Occupy("another", 1, 2)
+				cl.Occupy(1, 2)
 				require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
 				require.ErrorIs(t, l.Release(t.Context()), redlock.ErrLost)
 				synctest.Wait()

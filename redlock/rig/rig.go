@@ -15,27 +15,28 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	peer "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/redlock"
+	"example.org/lockproof/redlock/guard"
 	"example.org/lockproof/redlock/server"
 )
 
-// The Key and the TTL of most tests.
+// The Key and the TTL of most tests; the longest TTL of guarded locks, and past what their guard asks for.
 const (
-	Key = "k1"
-	TTL = time.Second
+	Key     = "k1"
+	TTL     = time.Second
+	Longest = 10 * time.Second
+	Settled = Longest + 3*time.Second
 )
 
 // Cluster is servers in memory and the clients' links to them, in a bubble of
 // virtual time.
 type Cluster struct {
 	t       *testing.T
-	Servers []*miniredis.Miniredis
+	Servers []*Server
 	Closers []io.Closer // clients and locks, closed in reverse
 }
 
@@ -46,7 +47,7 @@ func InBubble(t *testing.T, n int, test func(*testing.T, *Cluster)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Cluster{t: t}
 		for i := range n {
-			c.Servers = append(c.Servers, newServer(t, fmt.Sprintf("%040d", i+1)))
+			c.Servers = append(c.Servers, newServer(t, 100*(i+1)))
 		}
 		defer c.close() // even if the test fails: the bubble waits for all
 		test(t, c)
@@ -63,29 +64,12 @@ func (c *Cluster) close() {
 	time.Sleep(time.Hour) // past the last sleeping link
 }
 
-// newServer is a miniredis that tells its run id, which it does not by itself.
-func newServer(t *testing.T, runID string) *miniredis.Miniredis {
-	m := miniredis.NewMiniRedis()
-	m.ClockTTL(true)
-	conn, err := m.Dial() // makes it start
-	require.NoError(t, err)
-	require.NoError(t, conn.Close())
-	m.Server().SetPreHook(func(c *peer.Peer, cmd string, args ...string) bool {
-		if cmd != "INFO" || len(args) != 1 || args[0] != "server" {
-			return false
-		}
-		c.WriteBulk("# Server\r\nredis_version:7.0.15\r\nrun_id:" + runID + "\r\n")
-		return true
-	})
-	return m
-}
-
 // Link is one client's way to one server. Its functions, if set, are called
 // with the command's name, in lower case, before a command goes out and before
 // its reply is read; an error cuts the connection.
 type Link struct {
-	server *miniredis.Miniredis
-	Addr   string
+	server *Server
+	addr   string
 	mu     sync.Mutex
 	out    func(command string) error
 	back   func(command string) error
@@ -118,14 +102,15 @@ func (l *Link) dial(context.Context, string, string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &linkConn{Conn: conn, Link: l, sent: make(chan []byte, 64), closed: make(chan struct{})}
+	c := &linkConn{Conn: conn, link: l, sent: make(chan []byte, 64), closed: make(chan struct{})}
+	l.server.accept(c)
 	go c.deliver()
 	return c, nil
 }
 
 type linkConn struct {
 	net.Conn
-	Link   *Link
+	link   *Link
 	last   string      // the command under way
 	sent   chan []byte // the socket's buffer: a pipe has none, and who writes much before it reads would block
 	once   sync.Once
@@ -156,7 +141,7 @@ func (c *linkConn) Write(p []byte) (int, error) {
 	for _, m := range commandName.FindAllSubmatch(p, -1) {
 		c.last = strings.ToLower(string(m[1]))
 	}
-	switch err := c.Link.pass(&c.Link.out, c.last); {
+	switch err := c.link.pass(&c.link.out, c.last); {
 	case errors.Is(err, ErrLost):
 		return len(p), nil
 	case err != nil:
@@ -173,12 +158,23 @@ func (c *linkConn) Write(p []byte) (int, error) {
 func (c *linkConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err != nil {
-		return n, err
+		return n, asSocket(err)
 	}
-	if err := c.Link.pass(&c.Link.back, c.last); err != nil {
+	if err := c.link.pass(&c.link.back, c.last); err != nil {
 		return 0, err
 	}
 	return n, nil
+}
+
+func (c *linkConn) SetReadDeadline(t time.Time) error  { return asSocket(c.Conn.SetReadDeadline(t)) }
+func (c *linkConn) SetWriteDeadline(t time.Time) error { return asSocket(c.Conn.SetWriteDeadline(t)) }
+
+// asSocket reports the end of a pipe as a socket does.
+func asSocket(err error) error {
+	if errors.Is(err, io.ErrClosedPipe) {
+		return io.EOF
+	}
+	return err
 }
 
 // Slow delays commands of a name.
@@ -246,41 +242,42 @@ type User struct {
 	Clock   *Clock
 	Links   []*Link
 	Clients []*redis.Client
-	Nodes   []redlock.Node
 }
 
 // Option changes how a user's lock, clients or nodes are set up.
-type Option func(*Setup)
+type Option func(*setup)
 
-// Setup is how they are.
-type Setup struct {
+type setup struct {
 	redlock.Options
-	Client     func(*redis.Options)
-	Decorators func(redlock.Options) []server.Decorator
+	clients    []func(*redis.Options)
+	decorators []server.Decorator
+	guard      *guard.Options // nil: no guard
 }
 
 // Without switches rules off.
 func Without(rules ...redlock.Rule) Option {
-	return func(s *Setup) { s.Options.Without = append(s.Options.Without, rules...) }
+	return func(s *setup) { s.Options.Without = append(s.Options.Without, rules...) }
 }
 
 // Patient sets a node timeout.
-func Patient(d time.Duration) Option { return func(s *Setup) { s.NodeTimeout = d } }
+func Patient(d time.Duration) Option { return func(s *setup) { s.NodeTimeout = d } }
 
 // With sets other options.
-func With(do func(*redlock.Options)) Option { return func(s *Setup) { do(&s.Options) } }
+func With(do func(*redlock.Options)) Option { return func(s *setup) { do(&s.Options) } }
 
 // Clients sets options of the go-redis clients.
 func Clients(do func(*redis.Options)) Option {
-	return func(s *Setup) {
-		before := s.Client
-		s.Client = func(o *redis.Options) { before(o); do(o) }
-	}
+	return func(s *setup) { s.clients = append(s.clients, do) }
 }
 
-// Decorated has nodes decorated; decorators may depend on the lock's options.
-func Decorated(by func(redlock.Options) []server.Decorator) Option {
-	return func(s *Setup) { s.Decorators = by }
+// Decorated has nodes decorated.
+func Decorated(by server.Decorator) Option {
+	return func(s *setup) { s.decorators = append(s.decorators, by) }
+}
+
+// Guarded has servers told apart and, if there is a longest TTL, kept from voting after a restart.
+func Guarded(longest time.Duration) Option {
+	return func(s *setup) { s.guard = &guard.Options{Longest: longest} }
 }
 
 // User makes a client of the lock on all servers, which seed tells from others.
@@ -290,31 +287,34 @@ func (c *Cluster) User(seed uint64, opts ...Option) *User {
 }
 
 // UserOn makes one on these servers.
-func (c *Cluster) UserOn(seed uint64, servers []*miniredis.Miniredis, opts ...Option) *User {
+func (c *Cluster) UserOn(seed uint64, servers []*Server, opts ...Option) *User {
 	c.t.Helper()
 	u := &User{Clock: &Clock{Origin: time.Now()}}
-	chacha := rand.NewChaCha8([32]byte{byte(seed)})
-	setup := Setup{Options: redlock.Options{Clock: u.Clock, Rand: chacha}, Client: func(*redis.Options) {},
-		Decorators: func(redlock.Options) []server.Decorator { return nil }}
+	s := setup{Options: redlock.Options{Clock: u.Clock, Rand: rand.NewChaCha8([32]byte{byte(seed)})}}
 	for _, opt := range opts {
-		opt(&setup)
+		opt(&s)
+	}
+	if s.guard != nil {
+		s.guard.Clock, s.guard.Without = s.Clock, s.Options.Without
+		s.decorators = append(s.decorators, guard.Servers(*s.guard))
 	}
 	var clients []redis.UniversalClient
-	for i, s := range servers {
-		l := &Link{server: s, Addr: fmt.Sprintf("n%d:6379", i+1)}
+	for i, to := range servers {
+		l := &Link{server: to, addr: fmt.Sprintf("n%d:6379", i+1)}
 		o := &redis.Options{
-			Addr: l.Addr, Dialer: l.dial, Protocol: 2, MaxRetries: -1, DialerRetries: 1,
+			Addr: l.addr, Dialer: l.dial, Protocol: 2, MaxRetries: -1, DialerRetries: 1,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		}
-		setup.Client(o)
+		for _, set := range s.clients {
+			set(o)
+		}
 		client := redis.NewClient(o)
 		c.Closers = append(c.Closers, client)
 		u.Links, u.Clients, clients = append(u.Links, l), append(u.Clients, client), append(clients, client)
 	}
-	var err error
-	u.Nodes, err = server.Nodes(clients, setup.Decorators(setup.Options)...)
+	nodes, err := server.Nodes(clients, s.decorators...)
 	require.NoError(c.t, err)
-	u.Redlock, err = redlock.New(u.Nodes, setup.Options)
+	u.Redlock, err = redlock.New(nodes, s.Options)
 	require.NoError(c.t, err)
 	c.Closers = append(c.Closers, u)
 	return u
@@ -323,13 +323,8 @@ func (c *Cluster) UserOn(seed uint64, servers []*miniredis.Miniredis, opts ...Op
 // Each sets something up on some of the links, all if none are named.
 func (u *User) Each(do func(*Link), nodes ...int) {
 	for i, l := range u.Links {
-		if len(nodes) == 0 {
+		if len(nodes) == 0 || slices.Contains(nodes, i+1) {
 			do(l)
-		}
-		for _, n := range nodes {
-			if n == i+1 {
-				do(l)
-			}
 		}
 	}
 }
@@ -358,10 +353,10 @@ func (c *Cluster) Owners() []string {
 	return owners
 }
 
-// Occupy gives the key to somebody on these servers.
-func (c *Cluster) Occupy(owner string, nodes ...int) {
+// Occupy gives the key to somebody whose token is "another" on these servers.
+func (c *Cluster) Occupy(nodes ...int) {
 	for _, n := range nodes {
-		require.NoError(c.t, c.Servers[n-1].Set(Key, owner))
+		require.NoError(c.t, c.Servers[n-1].Set(Key, "another"))
 		c.Servers[n-1].SetTTL(Key, time.Minute)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // before runs something once, when a node meets a command for the first time.
 func (n *node) before(command string, do func(p *server.Peer, args []string) (answered bool)) {
 	done := false
-	n.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
+	n.Miniredis.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
 		if cmd != command || done {
 			return false
 		}
@@ -100,7 +100,7 @@ func TestRenewing_HoldsUntilReleased(t *testing.T) {
 // nothing of a connection that has written since, and all of one that has not.
 func (n *node) replicated(cutOff bool) {
 	wrote := map[*server.Peer]bool{}
-	n.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
+	n.Miniredis.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
 		switch cmd {
 		case "SET":
 			wrote[p] = true

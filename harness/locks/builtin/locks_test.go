@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -29,7 +28,7 @@ func init() { redis.SetLogger(silent{}) }
 
 // node is one server in the bubble.
 type node struct {
-	*miniredis.Miniredis
+	*rig.Server
 	down atomic.Bool
 }
 
@@ -52,10 +51,10 @@ type world struct {
 func inBubble(t *testing.T, count int, test func(t *testing.T, w *world)) {
 	t.Helper()
 	rig.InBubble(t, count, func(t *testing.T, c *rig.Cluster) {
-		w := &world{Cluster: rig.ProcessesOf(c).Cluster, t: t}
+		w := &world{Cluster: c, t: t}
 		time.Sleep(24 * time.Hour) // no server has started not long ago
 		for _, s := range c.Servers {
-			w.nodes = append(w.nodes, &node{Miniredis: s})
+			w.nodes = append(w.nodes, &node{Server: s})
 		}
 		test(t, w)
 	})
