@@ -39,7 +39,7 @@ func (c *Client) network(addresses []string) locks.Network {
 		o.hosts = overlay.NewClient(c.setup.Name, len(addresses), o.connect)
 		c.hosts = o.hosts
 	}
-	network := locks.Network{Dial: o.dial, Redis: o.redis, OnSend: o.lastSent, Context: c.ctx, Dialled: o.dialled.Load}
+	network := locks.Network{Dial: o.dial, Redis: o.redis, LastSent: o.lastSent, Context: c.ctx, Dialled: o.dialled.Load}
 	for i := range addresses {
 		network.Servers = append(network.Servers, locks.Server{Addr: o.address(i), Password: c.setup.Password})
 	}

@@ -117,7 +117,7 @@ type Env struct {
 	Network
 	Clock redlock.Clock // the client's own, skewed with the client
 	Rand  io.Reader     // where tokens and jitter come from
-	// Alone: each command is to go by itself. In virtual time it would be up to
+	// NoPipelining: each command must go by itself. In virtual time it would be up to
 	// the scheduler which of one instant's commands share a pipeline.
 	NoPipelining bool
 	Options

@@ -129,7 +129,7 @@ func (a *adapter) requestTime(key string, called time.Duration) time.Duration {
 func (a *adapter) lastSent(key string) time.Duration {
 	var latest time.Duration
 	for _, name := range a.names(key) {
-		latest = max(latest, a.env.env.OnSend(name))
+		latest = max(latest, a.env.env.LastSent(name))
 	}
 	return latest
 }
