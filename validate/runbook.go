@@ -283,8 +283,8 @@ func (a *Runner) guarded() candidate {
 		Price: fmt.Sprintf("a node that restarted has no vote for up to %s; if a majority did, nobody gets a lock for "+
 			"as long",
 			wholeSeconds(Boundary(a.Longest(), a.Drift))+2*time.Second),
-		Steps: byHand(fmt.Sprintf("redlock.New(nodes, redlock.WithRestartGuard(%s)) in all clients, or the same in "+
-			"another library: no vote from a server whose INFO "+
+		Steps: byHand(fmt.Sprintf("server.Nodes(clients, guard.Servers(guard.Options{Longest: %s})) in all clients, or the "+
+			"same in another library: no vote from a server whose INFO "+
 			"uptime_in_seconds is below the longest TTL", longest)), Back: byHand("take the option out again")},
 		change: func(q *Runner) { q.Guard = true }}
 }
