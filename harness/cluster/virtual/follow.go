@@ -42,8 +42,8 @@ func (n *Node) drop(k *conn) {
 	k.Conn.Close()
 }
 
-// dialMaster makes a connection to the master and asks for what the node lacks. It is the
-// dial plan's, and does not hold the lock while it takes the master's.
+// dialMaster makes a connection to the master and asks for what the node lacks. It does not
+// hold the node's lock while it takes the master's.
 func (r *replication) dialMaster() {
 	n := r.node
 	n.mu.Lock()

@@ -132,8 +132,8 @@ func (n *Node) replicate(follows *path, leastReplicas, mostLag int) {
 	r.begin()
 }
 
-// whileRunning makes what a plan does from what the node does: nothing while it is down or
-// stands still, after which resumeTimers sets its plans again.
+// whileRunning makes what a timer does from what the node does: nothing while it is down or
+// stands still, after which resumeTimers sets its timers again.
 func (n *Node) whileRunning(do func()) func() {
 	return func() {
 		n.mu.Lock()
@@ -151,8 +151,8 @@ func (n *Node) standsStill() bool { return n.paused || n.script != unoccupied }
 // resumeTimers goes on with what the server does by itself.
 func (n *Node) resumeTimers() {
 	if r := n.rep; r != nil {
-		for _, p := range []*scheduler.Timer{r.cron, r.leave, r.fork} {
-			p.Set(0)
+		for _, t := range []*scheduler.Timer{r.cron, r.leave, r.fork} {
+			t.Set(0)
 		}
 		if r.state == dialling {
 			r.dial.Set(0)
@@ -161,7 +161,7 @@ func (n *Node) resumeTimers() {
 	n.fsync.Set(0)
 	for _, k := range n.waiting {
 		if due := k.waits.due; due > 0 {
-			k.waits.plan.Set(time.Duration(due - n.now()))
+			k.waits.timer.Set(time.Duration(due - n.now()))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 type waiting struct {
 	offset int64 // of what it has written, as replicas count it
 	count  int   // of replicas that are to have it
-	plan   *scheduler.Timer
+	timer  *scheduler.Timer
 	due    int64 // when it is told how many have it all the same; 0: never
 
 	// WAITAOF: they are to have it on their disks; and so is the node, if local is 1.
@@ -102,11 +102,11 @@ func (n *Node) block(k *conn, w *waiting, timeout int64) (reply []byte) {
 	if n.satisfies(w) {
 		return n.waitReply(w)
 	}
-	w.plan = n.timer(func() { n.waitTimedOut(k) })
+	w.timer = n.timer(func() { n.waitTimedOut(k) })
 	k.waits = w
 	if timeout > 0 {
 		w.due = n.now() + timeout*int64(time.Millisecond)
-		w.plan.Set(time.Duration(timeout) * time.Millisecond)
+		w.timer.Set(time.Duration(timeout) * time.Millisecond)
 	}
 	n.waiting = append(n.waiting, k)
 	n.rep.feed(getAck)
