@@ -287,8 +287,6 @@ func (w *workers) heard(name string, m client.Message) {
 		r.True, r.Rate = m.Event.Time, c.Rate
 		if c.Wall {
 			r.Wall = c.Reading
-		} else {
-			r.Monotonic = c.Reading
 		}
 		w.clocks[name] = r
 	}

@@ -37,8 +37,8 @@ type Fault struct {
 
 // Reading is what the clocks of a client or a node showed at a true time.
 type Reading struct {
-	True, Monotonic, Wall int64
-	Rate                  float64
+	True, Wall int64
+	Rate       float64
 	// Uncertainty is how far from True the clock may have been read.
 	Uncertainty int64
 }

@@ -15,7 +15,6 @@ type Goroutine struct {
 	Owner, Place string
 	// Waits is the function that it waits in, and line that function's file and line.
 	Waits, line string
-	Stack       string // as Go prints it
 }
 
 // BelongsTo reports whether it was started by a function of a package, or of one below, or waits in one.
@@ -79,7 +78,7 @@ func goroutinesOf(bubble, stacks string) []Goroutine {
 
 // parse finds out who started a goroutine: if that is a function that starts others', it is whose function runs.
 func parse(stack string) Goroutine {
-	g := Goroutine{Stack: stack}
+	var g Goroutine
 	for _, f := range frame.FindAllStringSubmatch(stack, -1) {
 		if starters.MatchString(f[2]) {
 			continue
