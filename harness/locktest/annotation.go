@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"example.org/lockproof/reports"
 )
 
 // place is the line of a test that called Run.
@@ -32,7 +34,7 @@ func callersPackages() [2]string {
 }
 
 // annotate has GitHub show a failure beside the line of the test, on whose machines workspace is the repository's
-// folder. What begins a line with :: is for it, and nobody else minds.
+// folder.
 func (p place) annotate(w io.Writer, workspace, row, why string) {
 	if workspace == "" {
 		return
@@ -45,15 +47,5 @@ func (p place) annotate(w io.Writer, workspace, row, why string) {
 	if err != nil || !filepath.IsLocal(below) {
 		return
 	}
-	below = escaped(filepath.ToSlash(below), true)
-	fmt.Fprintf(w, "::error file=%s,line=%d,title=%s::%s\n", below, p.line, escaped(row, true), escaped(why, false))
-}
-
-// escaped is text as GitHub's commands take it, in a property of one or as its message.
-func escaped(text string, property bool) string {
-	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
-	if property {
-		text = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(text)
-	}
-	return text
+	fmt.Fprint(w, reports.Annotation("error", filepath.ToSlash(below), p.line, row, why))
 }

@@ -5,8 +5,8 @@ package validation
 import (
 	"fmt"
 	"io"
-	"strings"
 
+	"example.org/lockproof/reports"
 	"example.org/lockproof/reports/terminal"
 	"example.org/lockproof/validate"
 )
@@ -26,21 +26,11 @@ func WriteFindings(w io.Writer, format string, findings []Finding) error {
 			if f.Verdict == validate.Unsafe {
 				kind = "error"
 			}
-			line = fmt.Sprintf("::%s file=%s,line=%d,title=%s::%s\n", kind, property(f.Place.File), max(f.Place.Line, 1), f.ID,
-				workflowEscape(f.Message))
+			line = reports.Annotation(kind, f.Place.File, max(f.Place.Line, 1), f.ID, f.Message)
 		}
 		if _, err := io.WriteString(w, line); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// workflowEscape and property write a workflow command's values as GitHub reads them.
-func workflowEscape(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
-}
-
-func property(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(workflowEscape(text))
 }

@@ -1,0 +1,15 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Annotation is a line of output by which GitHub shows an error or a warning beside a line of a file. Nobody else minds
+// it.
+func Annotation(kind, file string, line int, title, message string) string {
+	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	property := strings.NewReplacer(":", "%3A", ",", "%2C")
+	return fmt.Sprintf("::%s file=%s,line=%d,title=%s::%s\n", kind, property.Replace(text.Replace(file)), line,
+		property.Replace(text.Replace(title)), text.Replace(message))
+}
