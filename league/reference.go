@@ -58,7 +58,7 @@ func newReference(env locktest.Env) (locktest.Lock, error) {
 	for _, client := range env.Clients(func(o *redis.Options) { o.ContextTimeoutEnabled, o.MaxRetries = true, -1 }) {
 		clients = append(clients, client)
 	}
-	nodes, err := server.Nodes(clients, batch.Pipelines(batch.Wait), native.Commands, guard.Servers(guard.Options{}))
+	nodes, err := server.Nodes(clients, batch.Pipelines, native.Commands, guard.Servers(guard.Options{}))
 	if err != nil {
 		return nil, err
 	}

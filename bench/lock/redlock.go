@@ -21,7 +21,7 @@ type redlockLocker struct {
 }
 
 // full is what a service would use: everything but the restart guard, which needs to know the longest TTL.
-var full = []server.Decorator{batch.Pipelines(batch.Wait), native.Commands, guard.Servers(guard.Options{})}
+var full = []server.Decorator{batch.Pipelines, native.Commands, guard.Servers(guard.Options{})}
 
 // openRedlock sets no option but a node timeout that a busy machine does not reach: what is
 // measured is the work, not attempts that were given up.

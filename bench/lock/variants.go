@@ -20,10 +20,10 @@ import (
 var variants = []peer{
 	variant("redlock", full...),
 	variant("redlock, again", full...),
-	variant("redlock, guarded", batch.Pipelines(batch.Wait), native.Commands, guard.Servers(guard.Options{Longest: ttl})),
+	variant("redlock, guarded", batch.Pipelines, native.Commands, guard.Servers(guard.Options{Longest: ttl})),
 	variant("redlock, no pipelines", native.Commands, guard.Servers(guard.Options{})),
-	variant("redlock, no native", batch.Pipelines(batch.Wait), guard.Servers(guard.Options{})),
-	variant("redlock, no guard", batch.Pipelines(batch.Wait), native.Commands),
+	variant("redlock, no native", batch.Pipelines, guard.Servers(guard.Options{})),
+	variant("redlock, no guard", batch.Pipelines, native.Commands),
 	variant("redlock, no decorator"),
 }
 

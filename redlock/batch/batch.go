@@ -27,24 +27,18 @@ const (
 	attempts = 32
 )
 
-// Pipelines is a decorator under which commands wait for each other for so long.
-func Pipelines(wait time.Duration) server.Decorator {
-	return func(servers []*server.Server, _ []redlock.Node) error {
-		if wait <= 0 {
-			return fmt.Errorf("batch: a wait of %s: want more than 0", wait)
-		}
-		for _, s := range servers {
-			s.Send = (&batcher{send: s.Send, wait: wait}).do
-		}
-		return nil
+// Pipelines is a decorator.
+func Pipelines(servers []*server.Server, _ []redlock.Node) error {
+	for _, s := range servers {
+		s.Send = (&batcher{send: s.Send}).do
 	}
+	return nil
 }
 
 // batcher is the way to one server. It has no goroutine of its own: one of those who wait carries out the exchange for
 // all of them.
 type batcher struct {
 	send func(context.Context, ...redis.Cmder)
-	wait time.Duration
 
 	mu       sync.Mutex
 	underway int // exchanges
@@ -120,7 +114,7 @@ func (b *batcher) enter(ctx context.Context, commands []redis.Cmder) *request {
 	r := &request{ctx, commands, make(chan []*request, 1)}
 	b.waiting = append(b.waiting, r)
 	if len(b.waiting) == 1 {
-		b.limit(b.wait * time.Duration(max(b.underway, 1<<min(b.silent, doublings)>>1)))
+		b.limit(Wait * time.Duration(max(b.underway, 1<<min(b.silent, doublings)>>1)))
 	}
 	return r
 }

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	decorated = rig.Decorated(batch.Pipelines(batch.Wait))
+	decorated = rig.Decorated(batch.Pipelines)
 	hurried   = rig.With(func(o *redlock.Options) { o.RetryMin, o.RetryMax = time.Millisecond, 5*time.Millisecond })
 )
 

@@ -1,6 +1,6 @@
 // Package batch lets all callers of a lock share the way to each Redis server:
 //
-//	nodes, err := server.Nodes(clients, batch.Pipelines(batch.Wait))
+//	nodes, err := server.Nodes(clients, batch.Pipelines)
 //
 // A command that finds no other under way goes at once, by itself. Those that find an exchange under way wait for its
 // end and go together, in one pipeline: the busier the lock, the more commands share a write and a read. So one lock

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -151,9 +150,9 @@ func (n *node) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, h
 // setAndIdentify asks the server who it is with a SET. One that answers the SET but refuses INFO stays unverified.
 func (n *node) setAndIdentify(ctx context.Context,
 	c redlock.Claim) (absent bool, holder string, info *redis.StringCmd, err error) {
-	info = infoServer(ctx)
+	info = server.Info(ctx)
 	absent, holder, err = n.SetAfter(ctx, c, info)
-	runID := field(info, "run_id")
+	runID := server.InfoField(info.Val(), "run_id")
 	if runID != "" && n.list.on(redlock.DistinctNodes) {
 		if err := n.list.claim(runID, n.Server); err != nil {
 			return false, "", info, err
@@ -189,28 +188,14 @@ func (n *node) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error)
 // long enough before that, it is the one that carried the command out.
 func (n *node) vouch(ctx context.Context, sent time.Duration) error {
 	dialled, asked := n.uptime.dialled.Load(), n.list.Clock.Now()
-	info := infoServer(ctx)
+	info := server.Info(ctx)
 	n.Send(ctx, info)
 	answered := n.list.Clock.Now()
 	return n.uptime.decide(info, dialled, asked, answered, answered-sent)
 }
 
-func infoServer(ctx context.Context) *redis.StringCmd {
-	return redis.NewStringCmd(ctx, "info", "server")
-}
-
-// field is a field of the answer to INFO, "" if it is not there.
-func field(info *redis.StringCmd, name string) string {
-	for line := range strings.Lines(info.Val()) {
-		if key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); key == name {
-			return value
-		}
-	}
-	return ""
-}
-
 // upSeconds is the uptime by the server's wall clock, in whole seconds; negative if that was set back since the start.
 func upSeconds(info *redis.StringCmd) (time.Duration, error) {
-	seconds, err := strconv.ParseInt(field(info, "uptime_in_seconds"), 10, 32)
+	seconds, err := strconv.ParseInt(server.InfoField(info.Val(), "uptime_in_seconds"), 10, 32)
 	return time.Duration(seconds) * time.Second, err
 }

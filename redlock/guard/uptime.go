@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/redlock/server"
 )
 
 // Errors of a node whose server must not vote.
@@ -95,7 +97,7 @@ func (u *uptime) decide(info *redis.StringCmd, dialled int64, asked, answered, s
 	if err != nil {
 		return errNoUptime
 	}
-	if up := u.learn(wall, field(info, "run_id"), dialled, asked, answered) - since; up < u.need {
+	if up := u.learn(wall, server.InfoField(info.Val(), "run_id"), dialled, asked, answered) - since; up < u.need {
 		return fmt.Errorf("%w: it has been up for %s, and may have forgotten keys until %s have passed", ErrRestarted,
 			max(up, 0), u.need)
 	}

@@ -45,7 +45,7 @@ type node struct {
 func (n *node) listen(ctx context.Context, commands ...redis.Cmder) {
 	last := commands[len(commands)-1]
 	if len(commands) == 1 && !n.known.Load() && last.Name() == "set" {
-		commands = append([]redis.Cmder{redis.NewStringCmd(ctx, "info", "server")}, last)
+		commands = append([]redis.Cmder{server.Info(ctx)}, last)
 	}
 	n.send(ctx, commands...)
 	info, ok := commands[0].(*redis.StringCmd)
@@ -69,16 +69,11 @@ func (n *node) listen(ctx context.Context, commands ...redis.Cmder) {
 // dialectOf reads INFO server. Other products say that they are a Redis of some version: one that says 8.4 and lacks
 // its commands is sent scripts once it has refused one.
 func dialectOf(info string) dialect {
-	field := map[string]string{}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		field[name] = value
-	}
-	switch {
+	switch name := server.InfoField(info, "server_name"); {
 	// Its redis_version is one that it is compatible with.
-	case field["server_name"] == "valkey" && atLeast(field["valkey_version"], 9, 0):
+	case name == "valkey" && atLeast(server.InfoField(info, "valkey_version"), 9, 0):
 		return valkey9
-	case (field["server_name"] == "" || field["server_name"] == "redis") && atLeast(field["redis_version"], 8, 4):
+	case (name == "" || name == "redis") && atLeast(server.InfoField(info, "redis_version"), 8, 4):
 		return redis84
 	default:
 		return scripts

@@ -86,22 +86,26 @@ func (s *Server) SetAfter(ctx context.Context, c redlock.Claim,
 	return false, holder, err
 }
 
-// A script is known to a server by its SHA-1. These compare and act in one step: between a GET and a
-// DEL of two commands the key can become another's.
+// DeleteScript and ExpireScript compare and act in one step: between a GET and a DEL of two commands the key can become
+// another's (redis.io, "Correct implementation with a single instance"). KEYS: the lock. ARGV: the token, and for
+// ExpireScript the TTL in milliseconds.
+const (
+	DeleteScript = `if redis.call("get", KEYS[1]) == ARGV[1] then
+	return redis.call("del", KEYS[1])
+end
+return 0`
+	ExpireScript = `if redis.call("get", KEYS[1]) == ARGV[1] then
+	return redis.call("pexpire", KEYS[1], ARGV[2])
+end
+return 0`
+)
+
+// script is known to a server by its SHA-1.
 type script struct{ source, hash any } // strings
 
 func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
 
-var (
-	deleteIfEqual = newScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
-	return redis.call("del", KEYS[1])
-end
-return 0`)
-	expireIfEqual = newScript(`if redis.call("get", KEYS[1]) == ARGV[1] then
-	return redis.call("pexpire", KEYS[1], ARGV[2])
-end
-return 0`)
-)
+var deleteIfEqual, expireIfEqual = newScript(DeleteScript), newScript(ExpireScript)
 
 // DeleteIfEqual is a script.
 func (s *Server) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
@@ -126,6 +130,19 @@ func (s *Server) run(ctx context.Context, script script, words ...any) (bool, er
 		return s.do(ctx, append([]any{"eval", script.source}, words[2:]...)...)
 	}
 	return done, err
+}
+
+// Info asks a server who it is.
+func Info(ctx context.Context) *redis.StringCmd { return redis.NewStringCmd(ctx, "info", "server") }
+
+// InfoField is a field of the answer to INFO, "" if it is not there.
+func InfoField(info, name string) string {
+	for line := range strings.Lines(info) {
+		if key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); key == name {
+			return value
+		}
+	}
+	return ""
 }
 
 // do carries out a command that answers with a number.

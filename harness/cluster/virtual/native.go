@@ -31,12 +31,6 @@ return 0`, 1, 1, deleteOwn},
 end
 return 0`, 1, 2, expireOwn},
 	{`
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`, 1, 1, deleteOwn},
-	{`
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0`, 1, 2, expireOwn},
-	{`
 if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
 redis.call('SET', KEYS[2], ARGV[1])
 return redis.call('GET', KEYS[1]) or ''`, 2, 1, fencedRead},

@@ -18,8 +18,7 @@ import (
 // TestNativesAreWhatLocksSend: a text that is not theirs any more would be of no use, and its lock slow again.
 func TestNativesAreWhatLocksSend(t *testing.T) {
 	var ours strings.Builder
-	for _, file := range []string{"redlock/server/server.go", "harness/locks/builtin/single.go",
-		"harness/client/store.go"} {
+	for _, file := range []string{"redlock/server/server.go", "harness/client/store.go"} {
 		text, err := os.ReadFile("../../../" + file)
 		require.NoError(t, err)
 		ours.Write(text)

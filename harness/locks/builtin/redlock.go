@@ -46,7 +46,7 @@ func newReference(env locks.Env, longest time.Duration, more ...server.Decorator
 	if env.NoPipelining {
 		options.SetGrace = -1
 	} else {
-		decorators = append(decorators, batch.Pipelines(batch.Wait))
+		decorators = append(decorators, batch.Pipelines)
 	}
 	decorators = append(decorators, native.Commands,
 		guard.Servers(guard.Options{Longest: longest, Drift: env.Drift, Clock: env.Clock, Without: options.Without}))

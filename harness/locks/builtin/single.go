@@ -3,8 +3,10 @@ package builtin
 import (
 	"context"
 
-	"example.org/lockproof/harness/locks"
 	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/redlock/server"
 )
 
 func init() {
@@ -16,18 +18,8 @@ func init() {
 	})
 }
 
-// compareAndDelete deletes the key if its value is still ours, in one step.
-// Source: redis.io, "Correct implementation with a single instance".
-// KEYS: the lock. ARGV: the token.
-var compareAndDelete = redis.NewScript(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`)
-
-// compareAndExpire gives the key a new expiry if its value is still ours.
-// KEYS: the lock. ARGV: the token, the time to live in milliseconds.
-var compareAndExpire = redis.NewScript(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0`)
+// compareAndDelete deletes the key if its value is still ours, and compareAndExpire gives it a new expiry.
+var compareAndDelete, compareAndExpire = redis.NewScript(server.DeleteScript), redis.NewScript(server.ExpireScript)
 
 func newSingle(env locks.Env) (locks.Lock, error) {
 	l := newNodeLock(env)
