@@ -60,11 +60,20 @@ func (r *Report) Print(w io.Writer, screen terminal.Screen) error {
 
 func (r *Report) print(p *terminal.Page) {
 	r.accounts(p)
-	if r.UnderTest() && !p.Verbose && !r.Named {
-		r.printAnswers(p)
-		return
+	if !r.UnderTest() || p.Verbose || r.Named {
+		r.printRows(p, p.Verbose || r.Named)
 	}
-	rows, whole := r.BySeverity(), p.Verbose || r.Named
+	if r.UnderTest() {
+		r.printAnswers(p)
+	}
+	if !r.UnderTest() || r.Interrupted {
+		p.Hang("", r.Summary())
+	}
+}
+
+// printRows writes the table: the whole, or what is not as expected.
+func (r *Report) printRows(p *terminal.Page, whole bool) {
+	rows := r.BySeverity()
 	if !whole {
 		rows = slices.DeleteFunc(rows, func(row *Row) bool { return row.Standing == suite.AsExpected })
 	}
@@ -75,10 +84,6 @@ func (r *Report) print(p *terminal.Page) {
 	r.Skips().print(p, "skipped: ", whole)
 	r.expectedViolations(p)
 	r.preconditionSkips().print(p, "not applicable: ", whole)
-	if r.UnderTest() {
-		r.printAnswers(p)
-	}
-	p.Hang("", r.Summary())
 }
 
 // Summary says in one or two sentences what came of the run.
