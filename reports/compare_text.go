@@ -24,7 +24,6 @@ func (c Comparison) Text(screen terminal.Screen) string {
 		p.Line("\n" + c.table(screen))
 		p.Line(screen.Style(key(screen, c.marks(screen)), terminal.Faint) + "\n")
 	}
-	c.skipped(p)
 	c.accounts(p)
 	p.Hang("", c.Summary())
 	return p.String()
@@ -125,22 +124,17 @@ func (c Comparison) marks(screen terminal.Screen) string {
 	return text
 }
 
-// skipped says of each run what it skipped, and why.
-func (c Comparison) skipped(p *terminal.Page) {
-	for i, run := range c.Runs {
-		var skips Skips
-		for _, row := range c.Rows {
-			if cell := row.Cells[i]; cell != nil && cell.Standing == suite.Skipped {
+// accounts says why rows were skipped, and of each row that is marked why it is: the table shows which a run lacks.
+func (c Comparison) accounts(p *terminal.Page) {
+	var skips Skips
+	for _, row := range c.Rows {
+		for _, cell := range row.Cells {
+			if cell != nil && cell.Standing == suite.Skipped {
 				skips.add(cell.Why, row.Name())
 			}
 		}
-		skips.print(p, "skipped in "+terminal.Clean(run.Options.Out)+": ", true)
 	}
-}
-
-// accounts says of each row that is marked why it is, and which rows a run
-// lacks.
-func (c Comparison) accounts(p *terminal.Page) {
+	skips.print(p, "skipped: ", true)
 	for _, agreement := range []Agreement{Disagree, Incomplete} {
 		for _, row := range c.Rows {
 			if row.Agreement == agreement && len(row.Why) > 0 {
@@ -151,26 +145,5 @@ func (c Comparison) accounts(p *terminal.Page) {
 				p.Line("")
 			}
 		}
-	}
-	c.lacking(p)
-}
-
-// lacking says for each run which rows it lacks.
-func (c Comparison) lacking(p *terminal.Page) {
-	lacking := false
-	for i, run := range c.Runs {
-		var names []string
-		for _, row := range c.Rows {
-			if row.Cells[i] == nil {
-				names = append(names, row.Name())
-			}
-		}
-		if len(names) > 0 {
-			lacking = true
-			p.Hang("", fmt.Sprintf("Not run in %s, %s: %s.", run.Options.Out, Plural(len(names), "row"), list(names)))
-		}
-	}
-	if lacking {
-		p.Line("")
 	}
 }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.org/lockproof/harness/suite"
@@ -41,7 +42,9 @@ func (r *Row) preconditionFailed() bool {
 func (s *Skips) add(why, name string) {
 	for i := range *s {
 		if (*s)[i].Why == why {
-			(*s)[i].Names = append((*s)[i].Names, name)
+			if !slices.Contains((*s)[i].Names, name) {
+				(*s)[i].Names = append((*s)[i].Names, name)
+			}
 			return
 		}
 	}
