@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
 	"example.org/lockproof/reports"
@@ -16,29 +17,25 @@ const store = "store"
 
 // teller makes a play of the events of one run.
 type teller struct {
-	events []history.Event
-	story  *reports.Story
+	*reports.History
+	story  reports.Story
+	leases []checker.Lease
 	beats  []Beat
-	leases []lease
 	last   history.Event // the write that the store accepted last
-}
-
-// lease is one that a client believes in.
-type lease struct {
-	client string
-	until  int64
 }
 
 func micro(ns int64) int64 { return ns / 1000 }
 
-func (t *teller) play() Play {
+// playOf tells a run.
+func playOf(h *reports.History) Play {
+	t := &teller{History: h, story: h.Tell(nil), leases: slices.Collect(h.Leases())}
 	intro := "c1 and c2 are two programs: each will read one account and book a payment. n1 to n5 are servers that keep " +
 		"a lock: it is for whoever has three of them."
 	if len(t.story.Settings) > 0 {
 		intro += " Here " + strings.Join(t.story.Settings, ", and ") + "."
 	}
 	t.add(0, intro)
-	for i, e := range t.events {
+	for i, e := range t.Events {
 		t.event(i, e)
 	}
 	t.expiries()
@@ -111,7 +108,7 @@ func isReply(e history.Event, client string) (node string, is bool) {
 
 // repliesTo gathers the answers to the attempt with a token, until a moment.
 func (t *teller) repliesTo(client, token string, until int64) (r replies) {
-	for _, e := range t.events {
+	for _, e := range t.Events {
 		node, is := isReply(e, client)
 		if !is || e.Command.Token != token || e.Time > until || slices.Contains(r.yes, node) {
 			continue
@@ -129,16 +126,16 @@ func (t *teller) repliesTo(client, token string, until int64) (r replies) {
 
 // attempt tells of the first attempt of an acquire that asks in vain.
 func (t *teller) attempt(i int, invoke history.Event) {
-	first := slices.IndexFunc(t.events[i:], func(e history.Event) bool {
+	first := slices.IndexFunc(t.Events[i:], func(e history.Event) bool {
 		_, is := isReply(e, invoke.Process)
 		return is
 	})
 	if first < 0 {
 		return
 	}
-	asked := t.events[i+first]
+	asked := t.Events[i+first]
 	token := asked.Command.Token
-	if slices.ContainsFunc(t.events, func(e history.Event) bool {
+	if slices.ContainsFunc(t.Events, func(e history.Event) bool {
 		return e.Type == history.TypeOK && e.Op == history.OpAcquire && e.Token == token
 	}) {
 		return
@@ -161,15 +158,14 @@ func (t *teller) attempt(i int, invoke history.Event) {
 func (t *teller) granted(e history.Event) {
 	r := t.repliesTo(e.Process, e.Token, e.Time)
 	text := fmt.Sprintf("%s say yes: %s has the lock for %s.", names(r.yes), e.Process, reports.Duration(1e9))
-	if len(t.leases) == 0 {
+	if t.leases[0].From == e.Time {
 		text = fmt.Sprintf("%s asks for the lock. ", e.Process) + text
 	}
 	for _, l := range t.leases {
-		if l.client != e.Process && l.until > e.Time {
-			text += " But " + l.client + " counts on it, too."
+		if l.Client != e.Process && l.From < e.Time && l.Until > e.Time {
+			text += " But " + l.Client + " counts on it, too."
 		}
 	}
-	t.leases = append(t.leases, lease{e.Process, e.Time + e.Validity})
 	t.add(e.Time, text, r.messages...)
 }
 
@@ -186,7 +182,7 @@ func (t *teller) written(e history.Event) {
 	out.Kind = "lost"
 	why := ""
 	for _, l := range t.leases {
-		if l.client == e.Process && l.until < e.Time {
+		if l.Client == e.Process && l.Until < e.Time {
 			why = ", long after its lease has ended"
 		}
 	}
@@ -209,59 +205,38 @@ func (t *teller) expiries() {
 		}
 		nodes = nil
 	}
-	for _, end := range t.ends() {
-		if end.at > last+together {
+	ends := slices.SortedFunc(t.Tenures(), func(a, b checker.Tenure) int { return cmp.Compare(a.Until, b.Until) })
+	for _, held := range ends {
+		if held.Owner != "c1" || held.Ended != checker.TenureExpired || t.was(held.Node, reports.Down, held.Until) {
+			continue
+		}
+		if held.Until > last+together {
 			tell()
 		}
-		nodes, last = append(nodes, end.node), end.at
+		nodes, last = append(nodes, held.Node), held.Until
 	}
 	tell()
-}
-
-// ending is when a server's key ran out.
-type ending struct {
-	node string
-	at   int64
-}
-
-func (t *teller) ends() []ending {
-	var all []ending
-	for _, n := range t.story.Nodes {
-		for i, s := range n.Stretches {
-			if s.State == reports.Owned && s.Owner == "c1" && !cutShort(n.Stretches[i+1:], s) {
-				all = append(all, ending{n.Name, s.Until})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
-	return all
 }
 
 func (t *teller) expired(at int64, nodes string) {
 	text := fmt.Sprintf("c1’s key expires on %s.", nodes)
 	for _, l := range t.leases {
 		switch {
-		case l.client != "c1":
-		case l.until > at:
+		case l.Client != "c1":
+		case l.Until > at:
 			text = fmt.Sprintf("On %s c1’s key expires too early, while c1 counts on it.", nodes)
-		case t.sleeps(at):
+		case t.was("c1", reports.Paused, at):
 			text += " c1 is asleep, and cannot know."
 		}
 	}
 	t.add(at, text)
 }
 
-// cutShort says whether a key went with its server, and did not expire.
-func cutShort(later []reports.Stretch, s reports.Stretch) bool {
-	return slices.ContainsFunc(later, func(o reports.Stretch) bool {
-		return o.State == reports.Down && o.From <= s.Until && s.Until <= o.Until
-	})
-}
-
-// sleeps says whether the first client is asleep.
-func (t *teller) sleeps(ns int64) bool {
-	for _, s := range t.story.Clients[0].Stretches {
-		if s.State == reports.Paused && s.From <= ns && ns < s.Until {
+// was says whether a client or a server was in a state.
+func (t *teller) was(name string, state reports.State, at int64) bool {
+	for _, l := range slices.Concat(t.story.Clients, t.story.Nodes) {
+		if l.Name == name && slices.ContainsFunc(l.Stretches,
+			func(s reports.Stretch) bool { return s.State == state && s.From <= at && at < s.Until }) {
 			return true
 		}
 	}

@@ -151,9 +151,7 @@ func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, e
 	if err != nil {
 		return Play{}, err
 	}
-	story := told.Tell(nil)
-	t := &teller{events: trial.Events, story: &story}
-	p := t.play()
+	p := playOf(told)
 	for _, r := range trial.Results {
 		p.Lost = p.Lost || r.Property == checker.ProtectedData && r.Verdict == history.Violated
 	}
