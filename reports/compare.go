@@ -50,39 +50,26 @@ const (
 // is incomplete where a run lacks it, or could not decide it.
 func Compare(runs []*Report) Comparison {
 	c := Comparison{Runs: runs}
-	compared := 0
-	for _, id := range rowsOfAll(runs) {
-		row := ComparedRow{Scenario: id.scenario, Setting: id.setting, Agreement: Agree}
-		ran, could := 0, 0
-		for _, r := range runs {
-			cell := find(r, id)
-			row.Cells = append(row.Cells, cell)
-			if cell == nil && id.setting != "" && r.chosen() {
-				continue // it could not have the row
+	var ids []rowKey // those of the first run, and what each further one has beside them
+	cells := map[rowKey][]*Row{}
+	for i, r := range runs {
+		for _, row := range r.Rows {
+			id := r.key(row)
+			if cells[id] == nil {
+				ids, cells[id] = append(ids, id), make([]*Row, len(runs))
 			}
-			could++
-			switch {
-			case cell == nil:
-				row.Agreement = Incomplete
-			case cell.undecided() == "":
-				ran++
-			case cell.Standing != suite.Skipped:
-				row.Agreement = Incomplete
-				row.Why = append(row.Why, r.Options.Out+": "+cell.undecided())
-			}
+			cells[id][i] = row
 		}
+	}
+	compared := 0
+	for _, id := range ids {
+		row, could, ran := c.row(id, cells[id])
 		if could == 1 && len(runs) > 1 {
 			c.Alone++
 			continue
 		}
 		if ran > 1 {
 			compared++
-		}
-		for _, property := range row.properties() {
-			if why := c.disagreement(row.Cells, property); why != "" {
-				row.Agreement = Disagree
-				row.Why = append(row.Why, why)
-			}
 		}
 		switch row.Agreement {
 		case Disagree:
@@ -99,6 +86,33 @@ func Compare(runs []*Report) Comparison {
 		c.ExitCode = ExitInconclusive
 	}
 	return c
+}
+
+// row sets the runs' own rows side by side, and says how many runs could have it and how many ran it.
+func (c *Comparison) row(id rowKey, cells []*Row) (row ComparedRow, could, ran int) {
+	row = ComparedRow{Scenario: id.scenario, Setting: id.setting, Agreement: Agree, Cells: cells}
+	for i, cell := range cells {
+		if cell == nil && id.setting != "" && c.Runs[i].chosen() {
+			continue // it could not have the row
+		}
+		could++
+		switch {
+		case cell == nil:
+			row.Agreement = Incomplete
+		case cell.undecided() == "":
+			ran++
+		case cell.Standing != suite.Skipped:
+			row.Agreement = Incomplete
+			row.Why = append(row.Why, c.Runs[i].Options.Out+": "+cell.undecided())
+		}
+	}
+	for _, property := range row.properties() {
+		if why := c.disagreement(cells, property); why != "" {
+			row.Agreement = Disagree
+			row.Why = append(row.Why, why)
+		}
+	}
+	return row, could, ran
 }
 
 // servers are what a run's rows ran on, each once.
@@ -126,28 +140,6 @@ func (r *Report) key(row *Row) rowKey {
 // chosen reports whether the user chose the lock, its servers, or rules to do without.
 func (r *Report) chosen() bool {
 	return r.Options.Lock != "" || r.Options.Nodes > 0 || len(r.Options.Without) > 0
-}
-
-// rowsOfAll lists the rows of all runs: those of the first, and what each further one has beside them.
-func rowsOfAll(runs []*Report) []rowKey {
-	var all []rowKey
-	for _, r := range runs {
-		for _, row := range r.Rows {
-			if id := r.key(row); !slices.Contains(all, id) {
-				all = append(all, id)
-			}
-		}
-	}
-	return all
-}
-
-func find(r *Report, id rowKey) *Row {
-	for _, row := range r.Rows {
-		if r.key(row) == id {
-			return row
-		}
-	}
-	return nil
 }
 
 // undecided says why a row says nothing, or "".

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,9 +11,14 @@ import (
 // numbers are how a drawing numbers its marks, in one column each.
 const numbers = "123456789abcdefghijklmnopqrstuvwxyz"
 
-// glyphs are how states are drawn, and when the property was violated, in one column each.
-var glyphs = map[State]string{
-	Idle: "·", Asking: "░", Holding: "█", HoldingPaused: "▓", Paused: "┆", Down: "╳",
+// looks are how states are drawn, in one column each, as the legend explains them.
+var looks = []struct {
+	state State
+	glyph string
+	name  string
+}{
+	{Asking, "░", "asking"}, {Holding, "█", "holding"}, {HoldingPaused, "▓", "holding, paused"},
+	{Paused, "┆", "paused"}, {Down, "╳", "down"}, {Idle, "·", "idle, free"},
 }
 
 const brokenGlyph = "▲"
@@ -98,11 +104,8 @@ func (d *drawing) span(s Stretch) (from, until int) {
 }
 
 func (d *drawing) lane(l Lane) string {
-	cells := make([]string, d.columns)
 	states := make([]State, d.columns)
-	for i := range cells {
-		cells[i] = glyphs[Idle]
-	}
+	owners := make([]string, d.columns)
 	for _, s := range l.Stretches {
 		from, until := d.span(s)
 		for i := from; i < until; i++ {
@@ -110,24 +113,21 @@ func (d *drawing) lane(l Lane) string {
 			if state == Paused && (states[i] == Holding || states[i] == HoldingPaused) {
 				state = HoldingPaused
 			}
-			states[i] = state
-			cells[i] = d.cell(state, s.Owner)
+			states[i], owners[i] = state, cmp.Or(d.letters[s.Owner], "?")
 		}
 	}
-	for _, s := range states {
-		d.used[s] = true
+	var b strings.Builder
+	for i, state := range states {
+		d.used[state] = true
+		glyph := owners[i]
+		for _, look := range looks {
+			if look.state == state {
+				glyph = look.glyph
+			}
+		}
+		b.WriteString(glyph)
 	}
-	return strings.Join(cells, "")
-}
-
-func (d *drawing) cell(state State, owner string) string {
-	if state != Owned {
-		return glyphs[state]
-	}
-	if letter := d.letters[owner]; letter != "" {
-		return letter
-	}
-	return "?"
+	return b.String()
 }
 
 func (d *drawing) brokenLane() string {
@@ -167,17 +167,10 @@ func (d *drawing) markTexts(width int) []string {
 
 // legend explains the glyphs that were used.
 func (d *drawing) legend(width int) []string {
-	names := []struct {
-		state State
-		name  string
-	}{
-		{Asking, "asking"}, {Holding, "holding"}, {HoldingPaused, "holding, paused"},
-		{Paused, "paused"}, {Down, "down"}, {Idle, "idle, free"},
-	}
 	var parts []string
-	for _, n := range names {
-		if d.used[n.state] {
-			parts = append(parts, terminal.Unbroken(glyphs[n.state]+" "+n.name))
+	for _, look := range looks {
+		if d.used[look.state] {
+			parts = append(parts, terminal.Unbroken(look.glyph+" "+look.name))
 		}
 	}
 	if d.used[Owned] {

@@ -119,8 +119,7 @@ func draw(id string, f reports.Finding) *timeline {
 	t.until = t.lastTime()
 	t.scale = newScale(s.From, t.until, t.edges(), t.turns())
 	t.Even = t.scale.even
-	t.Title = fmt.Sprintf("Timeline of %q from %s to %s: %s", s.Key, reports.Moment(s.From), reports.Moment(t.until),
-		laneNames(s))
+	t.Title = fmt.Sprintf("Timeline of %q from %s to %s", s.Key, reports.Moment(s.From), reports.Moment(t.until))
 	knots, _ := json.Marshal(t.scale.knots) // numbers alone always marshal
 	t.Knots = string(knots)
 	t.marks()
@@ -151,14 +150,6 @@ func draw(id string, f reports.Finding) *timeline {
 	t.Height = t.y + axisHeight
 	t.ticks()
 	return t
-}
-
-func laneNames(s *reports.Story) string {
-	text := fmt.Sprintf("%d clients and %d nodes", len(s.Clients), len(s.Nodes))
-	if s.Store != nil {
-		text += ", and the store"
-	}
-	return text
 }
 
 // lastTime is until when the picture goes: as the story, and on to the end of the
