@@ -33,38 +33,30 @@ func (c Comparison) Text(screen terminal.Screen) string {
 func (c Comparison) Summary() string {
 	skipped := 0
 	for _, row := range c.Rows {
-		if row.skipped() {
+		if slices.ContainsFunc(row.Cells, func(c *Row) bool { return c != nil && c.Standing == suite.Skipped }) {
 			skipped++
 		}
 	}
 	text := fmt.Sprintf("%s in %s: %d agree", Plural(len(c.Rows), "row"), Plural(len(c.Runs), "run"),
 		len(c.Rows)-c.Disagreements-c.Incomplete)
-	if c.Disagreements > 0 {
-		text += fmt.Sprintf(", %d disagree", c.Disagreements)
-	}
-	if c.Incomplete > 0 {
-		text += fmt.Sprintf(", %d incomplete", c.Incomplete)
-	}
-	if skipped > 0 {
-		text += fmt.Sprintf("; %d skipped in some run", skipped)
-	}
-	if c.Alone > 0 {
-		text += fmt.Sprintf("; %s left out, which one run alone can have", Plural(c.Alone, "variant"))
+	for _, more := range []struct {
+		count int
+		text  string
+	}{
+		{c.Disagreements, fmt.Sprintf(", %d disagree", c.Disagreements)},
+		{c.Incomplete, fmt.Sprintf(", %d incomplete", c.Incomplete)},
+		{skipped, fmt.Sprintf("; %d skipped in some run", skipped)},
+		{c.Alone, fmt.Sprintf("; %s left out, which one run alone can have", Plural(c.Alone, "variant"))},
+	} {
+		if more.count > 0 {
+			text += more.text
+		}
 	}
 	return text + "."
 }
 
-func (r *ComparedRow) skipped() bool {
-	return slices.ContainsFunc(r.Cells, func(c *Row) bool { return c != nil && c.Standing == suite.Skipped })
-}
-
 // Name is the row's, as Row.Name gives it.
-func (r *ComparedRow) Name() string {
-	if r.Setting == "" {
-		return r.Scenario
-	}
-	return r.Scenario + " (" + r.Setting + ")"
-}
+func (r *ComparedRow) Name() string { return nameOf(r.Scenario, r.Setting) }
 
 func (c Comparison) table(screen terminal.Screen) string {
 	headers := []string{"", "scenario", "property"}

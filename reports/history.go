@@ -8,7 +8,6 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/internal/input"
 )
 
 // History is a history that is told: what the checker made of it, and its events.
@@ -48,61 +47,49 @@ const drawable = 16 << 20
 // errTooLong is that of a history that is too long to be drawn.
 var errTooLong = errors.New("too long to draw")
 
-// length is a file's, in bytes; 0 if there is none.
-func length(path string) int64 {
+// isLong reports whether a history is too long to be drawn, and its megabytes.
+func isLong(path string) (megabytes int64, long bool) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	return info.Size()
+	return info.Size() >> 20, info.Size() > drawable
 }
 
 // readToDraw reads the history in a file, unless it is too long to be drawn.
 func readToDraw(path string) (*History, error) {
-	if n := length(path); n > drawable {
+	if megabytes, long := isLong(path); long {
 		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path,
-			errTooLong, n>>20)
+			errTooLong, megabytes)
 	}
-	f, err := input.Open(path)
-	if err != nil {
-		return nil, nameHistory(path, err)
-	}
-	defer f.Close()
-	events, err := history.Read(f)
-	var cut *history.Truncated
-	if err != nil && !errors.As(err, &cut) {
-		return nil, nameHistory(path, err)
-	}
-	h, err := NewHistory(events)
-	if err != nil {
-		return nil, nameHistory(path, err)
-	}
-	h.Cut = cut
-	return h, nil
+	return OpenHistory(path)
 }
 
 // OpenHistory reads the history in a file. Of one that is too long to be drawn it
 // does not keep the events, and nothing is drawn of it.
 func OpenHistory(path string) (*History, error) {
-	if length(path) <= drawable {
-		return readToDraw(path)
-	}
 	file, err := history.OpenFile(path)
-	h := &History{}
-	if err != nil && !errors.As(err, &h.Cut) {
+	var cut *history.Truncated
+	if err != nil && !errors.As(err, &cut) {
 		return nil, nameHistory(path, err)
 	}
 	source := func(visit func(*history.Event) error) error {
 		err := file.Each(visit)
-		var cut *history.Truncated
-		if errors.As(err, &cut) { // it has been told
+		if errors.As(err, &cut) { // it is told by Cut
 			return nil
 		}
 		return err
 	}
-	if h.History, err = checker.Read(source); err != nil {
+	h := &History{}
+	if _, long := isLong(path); long {
+		h.History, err = checker.Read(source)
+	} else if err = source(func(e *history.Event) error { h.Events = append(h.Events, *e); return nil }); err == nil {
+		h, err = NewHistory(h.Events)
+	}
+	if err != nil {
 		return nil, nameHistory(path, err)
 	}
+	h.Cut = cut
 	return h, nil
 }
 

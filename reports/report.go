@@ -214,11 +214,13 @@ func worst(counts map[suite.Outcome]int) suite.Outcome {
 }
 
 // Name is the scenario's name, and the variant's in brackets.
-func (r *Row) Name() string {
-	if v := r.Setting(); v != "" {
-		return r.Scenario + " (" + v + ")"
+func (r *Row) Name() string { return nameOf(r.Scenario, r.Setting()) }
+
+func nameOf(scenario, setting string) string {
+	if setting == "" {
+		return scenario
 	}
-	return r.Scenario
+	return scenario + " (" + setting + ")"
 }
 
 // Setting says in what the row differs from the scenario as it stands: the
@@ -276,15 +278,6 @@ func (r *Report) Ran() int {
 	n := 0
 	for _, row := range r.Rows {
 		n += len(row.Trials) - row.Counts[suite.Skipped]
-	}
-	return n
-}
-
-// finished is how many trials came back, skipped ones included.
-func (r *Report) finished() int {
-	n := 0
-	for _, row := range r.Rows {
-		n += len(row.Trials)
 	}
 	return n
 }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -89,10 +90,6 @@ func orderOf(s scenarios.Step) nemesis.Instruction {
 }
 
 func untilText(s scenarios.Step) string {
-	has := s.Has
-	if has == "" {
-		has = "received"
-	}
 	var clients []string // in their order
 	nodes := map[string][]string{}
 	for _, target := range s.Targets {
@@ -108,31 +105,27 @@ func untilText(s scenarios.Step) string {
 		if len(nodes[client]) > 1 {
 			have = "have"
 		}
-		parts[i] = fmt.Sprintf("%s %s %s %s's %s", list(nodes[client]), have, has, client, nemesis.CommandText(s.Of))
+		parts[i] = fmt.Sprintf("%s %s %s %s's %s", list(nodes[client]), have, cmp.Or(s.Has, "received"), client, nemesis.CommandText(s.Of))
 	}
 	return "wait until " + list(parts)
 }
 
 // secondaryText are the modifiers that qualify the action as a whole.
-func secondaryText(s scenarios.Step) string {
-	var text string
-	if len(s.Reaching) > 0 {
-		text += ", from here on reaching only " + list(s.Reaching)
-	}
-	if !s.For.IsZero() {
-		text += " for " + s.For.String()
-	}
-	if !s.After.IsZero() {
-		text += ", and start again after " + s.After.String()
-	}
-	if !s.Within.IsZero() {
-		text += ", within " + s.Within.String()
-	}
-	if s.Async {
-		text += ", in the background"
-	}
-	if s.IfHeld {
-		text += ", if it holds the lock"
+func secondaryText(s scenarios.Step) (text string) {
+	for _, m := range []struct {
+		there bool
+		text  string
+	}{
+		{len(s.Reaching) > 0, ", from here on reaching only " + list(s.Reaching)},
+		{!s.For.IsZero(), " for " + s.For.String()},
+		{!s.After.IsZero(), ", and start again after " + s.After.String()},
+		{!s.Within.IsZero(), ", within " + s.Within.String()},
+		{s.Async, ", in the background"},
+		{s.IfHeld, ", if it holds the lock"},
+	} {
+		if m.there {
+			text += m.text
+		}
 	}
 	return text
 }
