@@ -89,7 +89,7 @@ func (r *Row) cutShort() bool {
 func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
 	trial := row.Told()
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
-	p.Line(p.Style(title, outcomeStyles[row.Standing]))
+	p.Line(p.Style(title, outcomeStyle(row.Standing)))
 	p.Hang("  ", TrialText(trial.Result))
 	standing := slices.DeleteFunc(slices.Clone(row.Findings()), func(f Finding) bool { return f.Outcome != row.Standing })
 	if len(standing) == 0 {

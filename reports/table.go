@@ -12,15 +12,6 @@ import (
 )
 
 // Red is a bug, yellow a limit or undecided, green holds.
-var outcomeStyles = map[suite.Outcome]terminal.Style{
-	suite.AsExpected:   terminal.Green,
-	suite.Differs:      terminal.Red,
-	suite.HarnessError: terminal.Red,
-	suite.Inconclusive: terminal.Yellow,
-	suite.Skipped:      terminal.Faint,
-	suite.LimitOfClass: terminal.Yellow,
-}
-
 var answerStyles = map[suite.Answer]terminal.Style{
 	suite.Bug:           terminal.Red,
 	suite.Failed:        terminal.Red,
@@ -29,6 +20,8 @@ var answerStyles = map[suite.Answer]terminal.Style{
 	suite.Holds:         terminal.Green,
 	suite.NotApplicable: terminal.Faint,
 }
+
+func outcomeStyle(o suite.Outcome) terminal.Style { return answerStyles[o.Answer()] }
 
 // VerdictSigns are how verdicts are abbreviated; none is told by its colour alone.
 var VerdictSigns = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
@@ -146,7 +139,7 @@ func CountsText(counts map[suite.Outcome]int) string {
 
 // Line tells the row in one line, for a log.
 func (r *Row) Line(screen terminal.Screen) string {
-	standing := screen.Style(string(r.Standing), outcomeStyles[r.Standing])
+	standing := screen.Style(string(r.Standing), outcomeStyle(r.Standing))
 	line := fmt.Sprintf("%s: %s: %s", standing, terminal.Clean(r.Name()), terminal.Clean(r.Why))
 	if r.Standing == suite.Skipped {
 		return line
@@ -181,7 +174,7 @@ func (r *Report) table(rows []*Row, screen terminal.Screen) string {
 			nameCell(row.Scenario, row.Setting(), previous),
 			verdictCell(row, screen),
 			fmt.Sprintf("%d/%d", row.Counts[suite.AsExpected], len(row.Trials)),
-			screen.Style(string(row.Standing), outcomeStyles[row.Standing]),
+			screen.Style(string(row.Standing), outcomeStyle(row.Standing)),
 			Duration(row.Elapsed))
 		previous = row.Scenario
 	}

@@ -55,7 +55,7 @@ func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 }
 
 func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
-	style := outcomeStyles[j.Outcome]
+	style := outcomeStyle(j.Outcome)
 	expected := ""
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
