@@ -3,6 +3,7 @@ package html
 import (
 	"strings"
 
+	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports"
 )
@@ -43,7 +44,7 @@ func account(id string, f reports.Finding) *Account {
 	a := &Account{ID: id, Finding: f, Picture: draw(id, f)}
 	if v := f.Violation; v != nil {
 		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
-		if plain := f.Story.Headline(v); plain != "" {
+		if plain := f.Story.Headline(v); plain != "" && f.Property == checker.ProtectedData {
 			a.What, a.Facts = plain, []string{a.What + "."}
 		}
 		for _, f := range v.Facts {
