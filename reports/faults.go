@@ -82,7 +82,9 @@ func settings(background []history.Fault, header history.Header) (texts []string
 	for _, f := range background {
 		for _, target := range f.Targets {
 			link, _ := history.LinkOf(target)
-			i := slices.IndexFunc(groups, func(g group) bool { return g.client == link.From && sameFault(g.fault) == sameFault(f) })
+			i := slices.IndexFunc(groups, func(g group) bool {
+				return g.client == link.From && sameFault(g.fault) == sameFault(f)
+			})
 			if i < 0 {
 				i = len(groups)
 				groups = append(groups, group{client: link.From, fault: f})

@@ -105,7 +105,8 @@ func untilText(s scenarios.Step) string {
 		if len(nodes[client]) > 1 {
 			have = "have"
 		}
-		parts[i] = fmt.Sprintf("%s %s %s %s's %s", list(nodes[client]), have, cmp.Or(s.Has, "received"), client, nemesis.CommandText(s.Of))
+		parts[i] = fmt.Sprintf("%s %s %s %s's %s", list(nodes[client]), have, cmp.Or(s.Has, "received"), client,
+			nemesis.CommandText(s.Of))
 	}
 	return "wait until " + list(parts)
 }

@@ -90,7 +90,8 @@ func (r *Report) Summary() string {
 		if r.Incomplete != nil {
 			why = r.Incomplete.String()
 		}
-		text += fmt.Sprintf(" %s: %d of %s were not run.", why, max(0, r.Planned-len(trialsOf(r.Rows))), Plural(r.Planned, "trial"))
+		text += fmt.Sprintf(" %s: %d of %s were not run.", why, max(0, r.Planned-len(trialsOf(r.Rows))),
+			Plural(r.Planned, "trial"))
 	}
 	return text
 }
