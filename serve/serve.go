@@ -17,6 +17,7 @@ import (
 
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/site"
+	"example.org/lockproof/site/chapters"
 )
 
 //go:embed *.gohtml *.css *.js
@@ -52,13 +53,12 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	maps.Copy(s.assets, site.Embedded(files))
 	s.mux.HandleFunc("GET /{$}", s.list)
 	s.mux.HandleFunc("GET /files/{path...}", s.file)
-	for _, folder := range []string{"lab", "exercises", "stories"} {
+	s.site.Guide = chapters.Page
+	for _, folder := range []string{"lab", "exercises", "stories", "guide"} {
 		s.mux.Handle("GET /"+folder, http.RedirectHandler("/"+folder+"/index.html", http.StatusMovedPermanently))
 		s.mux.HandleFunc("GET /"+folder+"/{path...}", s.ask)
 		s.mux.HandleFunc("POST /"+folder+"/{path...}", s.ask)
 	}
-	s.mux.Handle("GET /guide", http.RedirectHandler("/guide/index.html", http.StatusMovedPermanently))
-	s.mux.HandleFunc("GET /guide/{name}", s.chapter)
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		// A run's own page asks for it, whose origin is nobody's.

@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"example.org/lockproof/site"
-	"example.org/lockproof/site/chapters"
 )
 
 // longestForm bounds what a form may send.
 const longestForm = 16 << 10
 
-// ask answers for the lab, the exercises and the stories.
+// ask answers for the lab, the exercises, the stories and the guide.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
 	if err := r.ParseForm(); err != nil {
@@ -23,16 +22,6 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 		request.Form, request.Posted = r.PostForm, true
 	}
 	send(w, s.site.Answer(r.Context(), request))
-}
-
-// chapter shows a page of the guide.
-func (s *Server) chapter(w http.ResponseWriter, r *http.Request) {
-	page, found := chapters.Page(r.Context(), s.site, strings.TrimSuffix(r.PathValue("name"), ".html"))
-	if !found {
-		s.fail(w, http.StatusNotFound, "The guide has no such chapter.")
-		return
-	}
-	send(w, page)
 }
 
 func send(w http.ResponseWriter, page site.Page) {

@@ -17,8 +17,10 @@ import (
 type Site struct {
 	// Served: a server sends the pages, with what else it has.
 	Served bool
-	run    suite.Runner
-	limit  time.Duration // of one request, 0 for none
+	// Guide makes a page of the guide, false: there is none of that name; nil: the site has no guide.
+	Guide func(ctx context.Context, of *Site, name string) (page Page, found bool)
+	run   suite.Runner
+	limit time.Duration // of one request, 0 for none
 }
 
 // New makes a site whose trials run runs, no more at once than there are processors. A server's
@@ -75,6 +77,10 @@ func (s *Site) Answer(ctx context.Context, r Request) Page {
 			"Every failure of a distributed lock, told from its own history: what happens, what breaks, and why.")
 	case folder == "stories":
 		return s.story(ctx, name)
+	case folder == "guide" && s.Guide != nil:
+		if page, found := s.Guide(ctx, s, name); found {
+			return page
+		}
 	}
 	return s.fail(notFound, "There is no such page.")
 }

@@ -78,15 +78,15 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 		return nil, err
 	}
 	s := site.New(suite.Run, false)
-	for _, name := range chapters.Names() {
-		page, _ := chapters.Page(ctx, s, name) // it is one of them
-		put("guide/"+name+".html", page)
-	}
+	s.Guide = chapters.Page
 	known, err := lab.Catalogue()
 	if err != nil {
 		return nil, err
 	}
 	paths := []string{"lab/index.html", "exercises/index.html", "stories/index.html"}
+	for _, name := range chapters.Names() {
+		paths = append(paths, "guide/"+name+".html")
+	}
 	for _, c := range known {
 		paths = append(paths, "lab/"+c.Name+".html", "stories/"+c.Name+".html")
 	}
