@@ -77,71 +77,51 @@ type scored struct {
 	Turned bool // it was another before
 }
 
-// The ends of the addresses of an experiment's history, as lockproof run writes it, and of its
-// scenario, with the faults that were added.
+// What stands behind the name of a scenario in the address of an experiment's history, as
+// lockproof run writes it, and of its scenario, with the faults that were added.
 const (
-	historySuffix = ".history.jsonl"
-	fileSuffix    = ".yaml"
+	historyFile  = "history.jsonl"
+	scenarioFile = "yaml"
 )
 
 // lab answers for one scenario of the lab: with its page, where the query may set controls; with
 // what came of a run, or of many at the values of one control; or with a file.
 func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
-	file := ""
-	for _, suffix := range []string{historySuffix, fileSuffix} {
-		if base, is := strings.CutSuffix(name, suffix); is {
-			name, file = base, suffix
-		}
-	}
+	name, file, _ := strings.Cut(name, ".")
 	v, wrong := s.experiment(name, r.Form)
-	switch {
-	case wrong != nil:
+	if wrong != nil {
 		return *wrong
-	case file == fileSuffix:
-		return Page{ok, "application/yaml", []byte(v.File)}
-	case file == "" && !r.Posted:
-		return s.showLab(ok, v)
-	case action == "boundary":
-		return s.labBoundary(ctx, v, r.Form.Get("control"))
 	}
-	o, err := v.Run(ctx, s.run)
-	var b bytes.Buffer
-	switch {
-	case err != nil:
-	case file == "":
-		v.Outcome, err = outcomeOf(v.Experiment, o, "lab", r.Form)
-	default:
-		err = o.Write(&b)
-	}
-	if err != nil {
-		return s.labFailed(v, err)
-	}
-	if file == "" {
-		return s.showLab(ok, v)
-	}
-	return Page{ok, "application/jsonl", b.Bytes()}
-}
-
-// labBoundary looks for where a control turns the verdicts.
-func (s *Site) labBoundary(ctx context.Context, v *labView, control string) Page {
-	n := v.Number(control)
-	if n == nil {
-		return s.fail(badRequest, "This scenario has no such control.")
-	}
+	control := v.Number(r.Form.Get("control"))
+	var text bytes.Buffer
 	var err error
-	if v.Boundary, err = v.Experiment.Boundary(ctx, s.run, n); err != nil {
-		return s.labFailed(v, err)
+	switch {
+	case file == scenarioFile:
+		return Page{ok, "application/yaml", []byte(v.File)}
+	case file == historyFile:
+		var o *lab.Outcome
+		if o, err = v.Run(ctx, s.run); err == nil {
+			err = o.Write(&text)
+		}
+	case !r.Posted:
+	case action == "boundary" && control == nil:
+		return s.fail(badRequest, "This scenario has no such control.")
+	case action == "boundary":
+		v.Boundary, err = v.Experiment.Boundary(ctx, s.run, control)
+	default:
+		v.Outcome, err = s.outcome(ctx, v.Experiment, "lab", r.Form)
+	}
+	switch {
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		v.Trouble = "The experiment took too long, and was given up."
+		return s.showLab(tookTooLong, v)
+	case err != nil:
+		v.Trouble = "The experiment failed: " + err.Error()
+		return s.showLab(broken, v)
+	case file == historyFile:
+		return Page{ok, "application/jsonl", text.Bytes()}
 	}
 	return s.showLab(ok, v)
-}
-
-func (s *Site) labFailed(v *labView, err error) Page {
-	v.Trouble = "The experiment failed: " + err.Error()
-	status := broken
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		v.Trouble, status = "The experiment took too long, and was given up.", tookTooLong
-	}
-	return s.showLab(status, v)
 }
 
 // experiment makes the experiment on a scenario, with the controls as the form has them;
@@ -189,8 +169,8 @@ func describe(added string, places []string) addedFault {
 
 func (s *Site) showLab(status int, v *labView) Page {
 	name, query := v.Catalogued.Name, Query(v.Query())
-	v.Link, v.Record, v.Chapters = name+".html"+query, name+historySuffix+query, guide.About(name)
-	v.YAML, v.Breakable = name+fileSuffix+query, lab.Faults
+	v.Link, v.Record, v.Chapters = name+".html"+query, name+"."+historyFile+query, guide.About(name)
+	v.YAML, v.Breakable = name+"."+scenarioFile+query, lab.Faults
 	set := v.Scenario()
 	v.Setting = []string{fmt.Sprintf("A lease lasts for %s; a client that finds the lock taken waits and asks again",
 		reports.Duration(set.TTL))}
@@ -230,9 +210,13 @@ func stepsOf(s *scenarios.Scenario) []string {
 	return all
 }
 
-// outcomeOf tells what came of an experiment, beside what a form says that the reader has guessed or
-// what it was before a control was turned.
-func outcomeOf(e *lab.Experiment, o *lab.Outcome, id string, form url.Values) (*outcome, error) {
+// outcome runs an experiment and tells what came of it, beside what a form says that the reader has
+// guessed or what it was before a control was turned.
+func (s *Site) outcome(ctx context.Context, e *lab.Experiment, id string, form url.Values) (*outcome, error) {
+	o, err := e.Run(ctx, s.run)
+	if err != nil {
+		return nil, err
+	}
 	out := &outcome{Lesson: e.Catalogued.Lesson, Source: e.Catalogued.Source}
 	for _, r := range o.Verdicts {
 		said, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
@@ -241,7 +225,6 @@ func outcomeOf(e *lab.Experiment, o *lab.Outcome, id string, form url.Values) (*
 		out.Guessed = out.Guessed || said != ""
 		out.Verdicts = append(out.Verdicts, verdict)
 	}
-	var err error
 	out.Accounts, err = accounts(id, o.Trial)
 	return out, err
 }

@@ -96,10 +96,6 @@ func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id str
 	if err != nil {
 		return telling{}, err
 	}
-	o, err := e.Run(ctx, s.run)
-	if err != nil {
-		return telling{}, err
-	}
-	out, err := outcomeOf(e, o, id, nil)
+	out, err := s.outcome(ctx, e, id, nil)
 	return telling{variant, id, out}, err
 }
