@@ -83,7 +83,8 @@ func workspaceIn(dir string) (file string, err error) {
 	text := fmt.Sprintf("go %s\n\nuse %q\n\nreplace %s => %q\n", strings.TrimPrefix(runtime.Version(), "go"),
 		filepath.Dir(mod), module, ours)
 	file = filepath.Join(dir, "go.work")
-	return file, errors.Join(os.Remove(check), os.WriteFile(check, connCheck, 0o644), os.WriteFile(file, []byte(text), 0o644))
+	return file, errors.Join(os.Remove(check), os.WriteFile(check, connCheck, 0o644),
+		os.WriteFile(file, []byte(text), 0o644))
 }
 
 // overlayIn writes into a folder what the go command reads in the place of text/template's own file.
