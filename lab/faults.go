@@ -14,7 +14,7 @@ type Fault struct{ Verb, Label, step string }
 
 // Faults are those, with lengths that the controls turn then.
 var Faults = []Fault{
-	{"kill", "crashes for 0.3 TTL", "  - kill: %s\n    after: 0.3 ttl\n"},
+	{"kill", "crashes; a server comes back after 0.3 TTL", "  - kill: %s\n    after: 0.3 ttl\n"},
 	{"pause", "sleeps for 1.5 TTL", "  - pause: %s\n    for: 1.5 ttl\n"},
 	{"cut", "is cut off for 1 TTL", "  - cut: %s\n    for: 1 ttl\n"},
 	{"clock", "has its clock set 1 TTL forward", "  - clock: %s\n    jump: 1 ttl\n"},
@@ -63,6 +63,8 @@ func parse(added string, s *scenarios.Scenario) (step int, f Fault, target strin
 	switch {
 	case !client && !slices.Contains(s.Nodes, target):
 		return 0, f, "", fmt.Errorf("invalid target %q: the scenario has no such client or server", target)
+	case words[1] == "kill" && client:
+		return step, Fault{step: "  - kill: %s\n"}, target, nil // a client does not come back
 	case words[1] == "cut" && client:
 		target += "-*"
 	case words[1] == "cut":

@@ -21,6 +21,10 @@ func TestAFaultIsAddedToTheFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, again.Script, len(original.Script)+2)
 
+	_, text, err = Add(original, []string{"2 kill c1"})
+	require.NoError(t, err)
+	require.Contains(t, text, "  - kill: c1\n  - ", "a client does not come back")
+
 	e, err := New(added, "")
 	require.NoError(t, err)
 	e.Added = []string{"1 kill n1", "2 clock n2"}
@@ -46,7 +50,6 @@ func TestAFaultThatCannotBeAddedIsAnError(t *testing.T) {
 		"9 kill n1":    `invalid step "9"`,
 		"1 melt n1":    `invalid fault "melt"`,
 		"1 kill n9":    `invalid target "n9"`,
-		"1 kill c1":    "c1",
 		"1 pause n1\n": "",
 	} {
 		_, _, err := Add(s, []string{added})

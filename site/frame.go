@@ -66,7 +66,8 @@ const (
 	tookTooLong = 503
 )
 
-var titles = map[int]string{notFound: "Not found", badRequest: "Bad request", broken: "Internal error"}
+var titles = map[int]string{notFound: "Not found", badRequest: "Bad request", wrongForm: "This cannot be tried",
+	broken: "Internal error"}
 
 // frame is that of a page in a folder of the site.
 func (s *Site) frame(title, here string, page any) Frame {
