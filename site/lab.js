@@ -134,20 +134,21 @@
   const busy = (text) => { byId("busy").textContent = text; };
 
   // Asks whoever answers for a page.
+  let loaded = !engine;
   const ask = async (action, data, posted = true) => {
-    if (!engine) {
-      const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
-      return { ok: answer.ok, text: await answer.text() };
-    }
-    let doing = "Loading the engine, some 6 MB …";
-    const slow = setTimeout(() => busy(doing), 300);
-    engine.start().then(() => {
-      doing = action.endsWith("/boundary") ? "Running it at some forty values …" : "Running it …";
+    const doing = action.endsWith("/boundary") ? "Running it at some forty values …" : "Running it …";
+    const slow = setTimeout(() => busy(loaded ? doing : "Loading the engine, some 6 MB …"), 300);
+    if (engine) engine.start().then(() => {
+      loaded = true;
       if (byId("busy").textContent) busy(doing);
     }, () => {}); // what is wrong is said below
     try {
-      const { status, text } = await engine.ask(engine.path(action), data, posted);
-      return { ok: status < 300, text };
+      if (engine) {
+        const { status, text } = await engine.ask(engine.path(action), data, posted);
+        return { ok: status < 300, text };
+      }
+      const answer = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
+      return { ok: answer.ok, text: await answer.text() };
     } finally {
       clearTimeout(slow);
       busy("");
