@@ -60,16 +60,8 @@ func Duration(d time.Duration) string {
 // significantDigits writes x, from 1 to 1000, with three significant digits and without
 // trailing zeros.
 func significantDigits(x float64) string {
-	places := 0
-	switch {
-	case x < 10:
-		places = 2
-	case x < 100:
-		places = 1
+	if x >= 999.5 {
+		return "1000" // and not 1e+03
 	}
-	s := strconv.FormatFloat(x, 'f', places, 64)
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	return s
+	return strconv.FormatFloat(x, 'g', 3, 64)
 }
