@@ -3,7 +3,6 @@ package front
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -156,10 +155,4 @@ func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, e
 		p.Lost = p.Lost || r.Property == checker.ProtectedData && r.Verdict == history.Violated
 	}
 	return p, nil
-}
-
-// Script is the plays as a script that the page loads.
-func Script(tabs []Tab) ([]byte, error) {
-	text, err := json.Marshal(tabs)
-	return fmt.Appendf(nil, "self.lockproofPlays = %s;\n", text), err
 }

@@ -49,14 +49,7 @@ func run(out string) error {
 // everything makes all files of the site, by their paths in it.
 func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	all := assets(e)
-	var wrong error
-	put := func(name string, page site.Page) {
-		if page.Status >= 300 {
-			wrong = errors.Join(wrong, fmt.Errorf("%s: %s", name, page.Body))
-		}
-		all[name] = page.Body
-	}
-	plays, err := front.Tabs(ctx, suite.Run)
+	first, err := front.Files(ctx, suite.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +62,7 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 		return nil, err
 	}
 	maps.Copy(all, locks)
-	first, err := front.Page(plays)
-	if err != nil {
-		return nil, err
-	}
-	put("index.html", first)
-	if all["assets/plays.js"], err = front.Script(plays); err != nil {
-		return nil, err
-	}
+	maps.Copy(all, first)
 	s := site.New(suite.Run, false)
 	s.Guide = chapters.Page
 	known, err := lab.Catalogue()
@@ -93,8 +79,13 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	for _, l := range exercise.Levels() {
 		paths = append(paths, "exercises/"+l.Name+".html")
 	}
+	var wrong error
 	for _, p := range paths {
-		put(p, s.Answer(ctx, site.Request{Path: p}))
+		page := s.Answer(ctx, site.Request{Path: p})
+		if page.Status >= 300 {
+			wrong = errors.Join(wrong, fmt.Errorf("%s: %s", p, page.Body))
+		}
+		all[p] = page.Body
 	}
 	return all, wrong
 }
@@ -107,10 +98,8 @@ func assets(e *engine) map[string][]byte {
 		"assets/module.js":      []byte(`self.lockproofModule = "` + base64.StdEncoding.EncodeToString(e.module) + "\";\n"),
 		"assets/worker.js":      script("lockproofWorker", e.worker),
 	}
-	for _, loaded := range []map[string][]byte{site.Assets(), front.Assets()} {
-		for name, data := range loaded {
-			all["assets/"+name] = data
-		}
+	for name, data := range site.Assets() {
+		all["assets/"+name] = data
 	}
 	return all
 }
