@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,15 +17,14 @@ import (
 // exploreOptions is what the command explore is asked for.
 type exploreOptions struct {
 	search            explore.Search
+	options           suite.Options // of the run that repeats what is found
 	brokenAssumptions []string
-	out               string
-	worker            string   // a program that is the lock under test; "": a built-in one is
-	command           []string // the worker's words
+	worker            string // a program that is the lock under test; "": a built-in one is
 	exhaust           bool
 }
 
 func (p *program) exploreCommand() *cobra.Command {
-	x := exploreOptions{search: explore.Search{}}
+	x := exploreOptions{options: suite.Options{Cluster: suite.Virtual, Trials: 1}}
 	cmd := &cobra.Command{
 		Use:   "explore",
 		Short: "Search for schedules of faults that break a lock",
@@ -77,12 +75,12 @@ failed; 64 bad usage.`,
 
 // define adds the flags.
 func (x *exploreOptions) define(f *pflag.FlagSet) {
-	s := &x.search
+	s, o := &x.search, &x.options
 	f.SortFlags = false
-	f.StringVar(&s.Space.Lock, "lock", locks.Reference, "lock under test: "+strings.Join(locks.Names(), ", "))
+	f.StringVar(&o.Lock, "lock", locks.Reference, "lock under test: "+strings.Join(locks.Names(), ", "))
 	f.StringVar(&x.worker, "worker", "",
 		"a program that is the lock under test: its command line; each schedule runs on real servers")
-	f.StringSliceVar(&s.Space.Without, "without", nil,
+	f.StringSliceVar(&o.Without, "without", nil,
 		"rules of the reference lock to switch off, with commas or by several flags: "+strings.Join(ruleNames(), ", "))
 	f.StringSliceVar(&x.brokenAssumptions, "break", nil,
 		"assumptions that schedules may break: memory, clocks, pauses, servers")
@@ -93,14 +91,11 @@ func (x *exploreOptions) define(f *pflag.FlagSet) {
 	f.BoolVar(&x.exhaust, "exhaust", false,
 		"draw nothing: go through every schedule of a small scope, the shortest first")
 	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: never)")
-	f.Uint64Var(&s.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
-	f.DurationVar(&s.Space.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
+	f.DurationVar(&o.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
-	f.StringVar(&x.out, "out", "out", "folder for results and histories")
+	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 }
-
-// found is the folder for the scenario files of what is found.
-func (x *exploreOptions) found() string { return filepath.Join(x.out, "found") }
 
 func assumptionHelp() string {
 	var b strings.Builder
@@ -110,16 +105,16 @@ func assumptionHelp() string {
 	return b.String()
 }
 
-// check refuses what lies out of bounds or does not exist.
+// check refuses what lies out of bounds or does not exist, and says what the search is of.
 func (x *exploreOptions) check(given func(string) bool) error {
-	s := &x.search
-	o := suite.Options{Cluster: suite.Virtual, Trials: 1, TTL: s.Space.TTL, Lock: s.Space.Lock, Without: s.Space.Without,
-		Out: x.out}
-	if err := checkOptions(&o, given); err != nil {
+	s, o := &x.search, &x.options
+	if err := checkOptions(o, given); err != nil {
 		return err
 	}
-	s.Space.Without = o.Without
-	kind, err := locks.Find(s.Space.Lock)
+	if _, err := o.Jobs(nil); err != nil {
+		return usage("%w", err)
+	}
+	kind, err := locks.Find(o.Lock)
 	switch {
 	case err != nil:
 		return usage("--lock: %w", err)
@@ -130,11 +125,8 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	case s.For == 0 && s.Schedules == 0:
 		return usage("--for 0 without --schedules would never end: give one of them")
 	}
-	for _, rule := range s.Space.Without {
-		if err := kind.CheckRule(rule); err != nil {
-			return usage("--without %s: %w", rule, err)
-		}
-	}
+	s.Seed, s.Space.Lock, s.Space.Without, s.Space.TTL = o.Seed, o.Lock, o.Without, o.TTL
+	o.Without, o.TTL = nil, 0 // each schedule has its own
 	if err := x.checkNames(); err != nil {
 		return err
 	}

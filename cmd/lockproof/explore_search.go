@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 
 // explore searches, writes down what it finds, and reports as a run of that would.
 func (p *program) explore(ctx context.Context, x *exploreOptions) error {
-	if len(x.command) == 0 {
+	if x.worker == "" {
 		pool, err := p.pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
 		if err != nil {
 			return failed(err)
@@ -28,7 +29,7 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	folder, err := takeFolder(x.out, before.Next > 0)
+	folder, err := takeFolder(x.options.Out, before.Next > 0)
 	if err != nil {
 		return err
 	}
@@ -56,18 +57,19 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 // resumeSearch finds what a search that was interrupted has left in the output folder, if
 // that is there and this one is the same, and says that it goes on.
 func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
-	before, err := explore.Read(x.out)
+	out := x.options.Out
+	before, err := explore.Read(out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return explore.Tally{}, nil
 	case err != nil:
-		return explore.Tally{}, usage("--out %s: %w: remove it, or give another folder", x.out, err)
+		return explore.Tally{}, usage("--out %s: %w: remove it, or give another folder", out, err)
 	}
 	earlier := explore.Search{Question: before.Question}
 	switch {
 	case !before.Same(x.results(explore.Tally{})):
 		if earlier.Remaining(before.Tally) {
-			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", x.out)
+			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", out)
 		}
 		return explore.Tally{}, nil
 	case !x.search.Remaining(before.Tally):
@@ -77,16 +79,14 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	if x.exhaust { // one seed for all
 		next = fmt.Sprintf("number %d", before.Tally.Next)
 	}
-	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it goes on with the next, %s\n", x.out,
+	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it goes on with the next, %s\n", out,
 		before.Tally.Schedules, next)
 	return before.Tally, nil
 }
 
 // run is what is known of a search as a run of what it finds.
 func (x *exploreOptions) run() reports.Run {
-	s := &x.search
-	return reports.Run{Options: suite.Options{Cluster: x.cluster(), Worker: x.command, Trials: 1, Seed: s.Seed, Out: x.out,
-		Lock: s.Space.Lock}, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
+	return reports.Run{Options: x.options, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
 }
 
 // results are what a search has come to, with what it was asked.
@@ -96,7 +96,7 @@ func (x *exploreOptions) results(t explore.Tally) explore.Results {
 
 // keep writes what a search has come to into its folder.
 func (x *exploreOptions) keep(t explore.Tally) error {
-	return reports.WriteFile(x.out, reports.File{Name: explore.ResultsFile, Write: x.results(t).Write})
+	return reports.WriteFile(x.options.Out, reports.File{Name: explore.ResultsFile, Write: x.results(t).Write})
 }
 
 // concludeSearch tells what a search has come to, writes it down, and exits as it is.
@@ -127,7 +127,7 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 	var known []*scenarios.Scenario
 	var jobs []suite.Job
 	for _, f := range tally.Finds {
-		path, found, err := x.search.Write(f, x.found())
+		path, found, err := x.search.Write(f, filepath.Join(x.options.Out, "found"))
 		if err != nil {
 			return failed(err)
 		}

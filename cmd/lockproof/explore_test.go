@@ -18,6 +18,7 @@ import (
 	"example.org/lockproof/checker"
 	"example.org/lockproof/explore"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/reports"
 	"example.org/lockproof/scenarios"
@@ -82,7 +83,8 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 		var said bytes.Buffer
 		p.out, p.err = &said, &said
 		x := &exploreOptions{search: explore.Search{Question: explore.Question{Space: explore.Space{Lock: "single",
-			TTL: time.Second}}}, out: dir}
+			TTL: time.Second}}},
+			options: suite.Options{Cluster: suite.Virtual, Trials: 1, Lock: "single", Out: dir}}
 		err := p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
 			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}}, x.run())
 		var ended *exit

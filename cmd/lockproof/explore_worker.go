@@ -16,26 +16,25 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 			return usage("--%s goes with a search in virtual time, and --worker runs in real time", flag)
 		}
 	}
-	o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: x.search.Seed, Retries: suite.DefaultRetries, Parallel: 1,
-		VerdictsOnly: true}
-	if given("lock") {
-		o.Lock = x.search.Space.Lock
+	s, o := &x.search, &x.options
+	if o.Cluster = suite.Local; !given("lock") {
+		o.Lock = ""
 	}
-	if err := useWorker(ctx, &o, x.worker); err != nil {
+	if err := useWorker(ctx, o, x.worker); err != nil {
 		return err
 	}
-	if err := p.preflight(ctx, o); err != nil {
+	each := suite.Options{Cluster: o.Cluster, Worker: o.Worker, Lock: o.Lock, Trials: 1, Retries: suite.DefaultRetries,
+		Parallel: 1, VerdictsOnly: true}
+	if err := p.preflight(ctx, each); err != nil {
 		return err
 	}
-	s := &x.search
 	if !given("for") {
 		s.For = 5 * time.Minute
 	}
-	x.command, s.Space.Lock = o.Worker, o.Lock
 	s.Flags = " --on local --worker '" + strings.ReplaceAll(x.worker, "'", `'\''`) + "'"
 	s.Slow, s.Parallel = true, 1
 	s.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
-		one := o
+		one := each
 		one.Seed = seed
 		done, err := p.suite.One(ctx, job, one)
 		if err != nil {
@@ -44,12 +43,4 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 		return done
 	}
 	return nil
-}
-
-// cluster is the kind on which the search and its finds run.
-func (x *exploreOptions) cluster() string {
-	if len(x.command) > 0 {
-		return suite.Local
-	}
-	return suite.Virtual
 }
