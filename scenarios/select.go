@@ -79,13 +79,24 @@ func selectOne(arg string, all []*Scenario) ([]*Scenario, error) {
 	return nil, unknownNameError(arg, names)
 }
 
+// catalogueText is the text of a scenario of the catalogue, nil of any other.
+func (s *Scenario) catalogueText() []byte {
+	name := s.Name + ".yaml"
+	if s.File != catalogueFolder+name {
+		return nil
+	}
+	text, _ := files.ReadFile(name) // none is somebody's file in a folder of this name
+	return text
+}
+
+// InCatalogue reports whether the scenario is the catalogue's, which a command finds by its name.
+func (s *Scenario) InCatalogue() bool { return s.catalogueText() != nil }
+
 // Text reads the file that a scenario came from once more, of the catalogue or of a
 // user's.
 func Text(s *Scenario) ([]byte, error) {
-	if name, ok := strings.CutPrefix(s.File, catalogueFolder); ok && name == s.Name+".yaml" {
-		if text, err := files.ReadFile(name); err == nil {
-			return text, nil
-		}
+	if text := s.catalogueText(); text != nil {
+		return text, nil
 	}
 	return input.Read(s.File, input.YAML)
 }

@@ -5,31 +5,16 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"example.org/lockproof/harness/locks"
-	"example.org/lockproof/scenarios"
 )
-
-// catalogueFiles are the files of the catalogue's scenarios, by name.
-var catalogueFiles = sync.OnceValue(func() map[string]string {
-	files := map[string]string{}
-	all, err := scenarios.Catalogue()
-	if err != nil {
-		panic(err) // it is embedded, and its tests read it
-	}
-	for _, s := range all {
-		files[s.Name] = s.File
-	}
-	return files
-})
 
 // repeat is the command that runs one trial again, "" where there is none: the
 // scenario was made for a question, and is in no file; or nothing on the command line
 // names the lock.
 func (o Options) repeat(j Job, seed uint64) string {
 	what := j.Scenario.File
-	if file, found := catalogueFiles()[j.Scenario.Name]; found && file == what {
+	if j.Scenario.InCatalogue() {
 		what = j.Scenario.Name
 	}
 	lock := ""
