@@ -14,7 +14,7 @@ import (
 func Load(path string) (*Scenario, error) {
 	data, err := input.Read(path, input.YAML)
 	if err != nil {
-		return nil, fmt.Errorf("read the scenario file: %w", err)
+		return nil, fmt.Errorf("cannot read the scenario file %s: %w", path, input.Cause(err))
 	}
 	return Parse(path, data)
 }

@@ -89,7 +89,7 @@ func TestSelectRefuses(t *testing.T) {
 		{"a folder", []string{"testdata"},
 			"testdata is a folder, and no scenario has that name; name its files, for example testdata/*.yaml"},
 		{"an absent file", []string{"./no/such.yaml"},
-			"read the scenario file: open ./no/such.yaml: no such file or directory"},
+			"cannot read the scenario file ./no/such.yaml: no such file or directory"},
 		{"two of one name", []string{"client-pause", twin},
 			"scenarios/client-pause.yaml and " + twin + ` are both named "client-pause": results go by name, so give one ` +
 				`another name`},

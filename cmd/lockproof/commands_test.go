@@ -155,9 +155,3 @@ func TestDoctor(t *testing.T) {
 	require.Contains(t, got.out, "C compiler, for clock and disk faults: missing: the preload shim needs a C compiler, "+
 		"and none of cc, gcc, clang is in PATH")
 }
-
-func TestWorkerRefusesWhatItDoesNotUnderstand(t *testing.T) {
-	got := fake(expected).try("worker")
-	require.Equal(t, exitFailed, got.code)
-	require.Contains(t, got.err, "the input ended before the setup")
-}

@@ -94,8 +94,9 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"rnu"}, `there is no command "rnu": did you mean "run"?`},
-		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, list, merge, run, serve, show, test, " +
-			"validate"},
+		{[]string{"zzzzzzzzzz"}, "there are check, clean, compare, doctor, explore, help, list, merge, run, serve, show, " +
+			"test, validate"},
+		{[]string{"hlep"}, `did you mean "help"?`},
 		{[]string{"run", "--trails", "3"}, "lockproof run has no flag --trails: did you mean \"--trials\"?"},
 		{[]string{"--vers"}, "lockproof has no flag --vers: did you mean \"--version\"?"},
 		{[]string{"run", "--trials", "many"}, "--trials many: want a whole number"},
@@ -218,22 +219,4 @@ func TestTerminal_RemovesItsLiveDisplay(t *testing.T) {
 	last := got.out[strings.LastIndex(got.out, ansi.EraseScreenBelow):]
 	require.NotContains(t, last, " of 6 trials", "the display is erased before the table")
 	require.Contains(t, last, "DIFFERS: half-is-not-majority")
-}
-
-func TestAnInterruptedRunReportsWhatWasDone(t *testing.T) {
-	p := fake(expected)
-	ctx, cancel := context.WithCancel(context.Background())
-	run := p.suite
-	p.suite = func(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) ([]suite.Result,
-		error) {
-		cancel()
-		<-ctx.Done()
-		o.Trials = 1
-		return run(ctx, jobs, o, observe)
-	}
-	var out, complaints strings.Builder
-	p.out, p.err = &out, &complaints
-	code := p.main(ctx, []string{"run", "client-pause", "--trials", "5", "--out", t.TempDir()})
-	require.Equal(t, reports.ExitInconclusive, code)
-	require.Contains(t, out.String(), "The run was interrupted: 4 of 5 trials")
 }

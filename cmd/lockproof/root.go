@@ -72,7 +72,7 @@ func knownCommand(root *cobra.Command, args []string) error {
 		if c.Name() == args[0] {
 			return nil
 		}
-		if c.IsAvailableCommand() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
 			names = append(names, c.Name())
 		}
 	}

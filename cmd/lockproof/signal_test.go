@@ -41,6 +41,9 @@ func TestSignal_IsNoVerdict(t *testing.T) {
 				return bytes.Count(lines, []byte("\n")) > 2
 			}, time.Minute, 10*time.Millisecond, "no trial has been run")
 			require.NoError(t, cmd.Process.Signal(c.signal))
+			if c.code == reports.ExitInconclusive { // as timeout(1) does, to the process and to its group
+				_ = cmd.Process.Signal(syscall.SIGTERM)
+			}
 			var ended *exec.ExitError
 			require.True(t, errors.As(cmd.Wait(), &ended))
 			require.Equal(t, c.code, ended.ExitCode(), "%.2000s", said.String())
