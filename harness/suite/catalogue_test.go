@@ -207,8 +207,8 @@ func TestSameSeedSameHistory(t *testing.T) {
 	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
 	here, first := histories(t, jobs, Run, 1)
 	require.NotEmpty(t, first)
-	runtime.GOMAXPROCS(2)
-	c := &Children{Processors: 2}
+	runtime.GOMAXPROCS(4) // two for each child
+	c := &Children{}
 	t.Cleanup(c.Close)
 	there, second := histories(t, jobs, c.Run, 2)
 	require.Equal(t, here, there)

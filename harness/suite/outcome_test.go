@@ -130,3 +130,14 @@ func TestJudgementsOfTrialsThatDidNotRun(t *testing.T) {
 	require.Empty(t, Result{Skipped: "why", Expect: expect}.Judgements())
 	require.Empty(t, Result{Failure: "why", Expect: expect}.Judgements())
 }
+
+// A search asks for verdicts only, and says why one is unknown.
+func TestDropDetails_KeepsWhyAVerdictIsUnknown(t *testing.T) {
+	unknown := checker.Result{Property: checker.MutualExclusion, Measured: map[string]int64{"grants": 1}}
+	unknown.Undecide(checker.Unknown, "c1 sent n1 ZADD")
+	trial := Result{Results: []checker.Result{unknown, checker.NotJudged(checker.Fencing)}}
+	trial.dropDetails()
+	require.Equal(t, "unknown: c1 sent n1 ZADD", trial.Results[0].Reason)
+	require.Nil(t, trial.Results[0].Measured)
+	require.Empty(t, trial.Results[1].Reason)
+}

@@ -67,11 +67,15 @@ type Result struct {
 	Simulated time.Duration `json:"simulated"`
 }
 
-// dropDetails leaves of what is not violated the verdict and its cause.
+// dropDetails leaves of what is not violated the verdict and its cause, and why it is unknown.
 func (t *Result) dropDetails() {
 	for i, r := range t.Results {
-		if r.Verdict != history.Violated {
-			t.Results[i] = checker.Result{Property: r.Property, Verdict: r.Verdict, Cause: r.Cause}
+		if r.Verdict == history.Violated {
+			continue
+		}
+		t.Results[i] = checker.Result{Property: r.Property, Verdict: r.Verdict, Cause: r.Cause}
+		if r.Cause != checker.Vacuous {
+			t.Results[i].Reason = r.Reason
 		}
 	}
 }
