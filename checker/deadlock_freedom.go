@@ -37,7 +37,7 @@ func (d *deadlockFreedom) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{"waited": 0, "handovers": 0, "longest_wait": 0, "longest_free": 0}
 	tested := make([]int64, len(d.keys)) // when the last grant of each key put the property to the test
-	inDoubt := false                     // somebody waited for too long, unless a key excuses it of which it is not known whose it was
+	inDoubt := false                     // somebody waited for too long, unless a key excuses it that is not known
 	for i, k := range d.keys {
 		inDoubt = inDoubt || d.doubt != "" && len(d.stoodFree(k, false, map[string]int64{})) > 0
 		violations = append(violations, d.stoodFree(k, true, measured)...)
@@ -66,8 +66,8 @@ func (d *deadlockFreedom) judge() Result {
 }
 
 // stoodFree finds the waits during which the lock stood free for longer than Bounds.Free: between the leases and
-// the stretches in which it may need its time again, for what the nodes had, if keys are to excuse anything. It measures
-// for how long it stood free at most.
+// the stretches in which it may need its time again, of which some follow from keys on the nodes. It
+// measures for how long it stood free at most.
 func (d *deadlockFreedom) stoodFree(k *keyed, keys bool, measured map[string]int64) (late []Violation) {
 	interruptions := perClient{}
 	for _, wait := range k.waits {

@@ -21,7 +21,7 @@ type faultImpact struct {
 	*record
 	busy map[string][]span // by client, while it did something or believed in a lease
 	asks map[string][]span // the same without what it did at the store
-	keys map[string][]span // by node, while a key of a lock was there; or, where that is not known, a lease that rests on it
+	keys map[string][]span // by node, while a key of a lock was there, or, where that is not known, a lease
 	over int64             // when the last operation was: what comes then is cleared away
 }
 

@@ -71,10 +71,10 @@ func (r *record) usedBy(client string, k *keyed) []string {
 	return used
 }
 
-// blocked gives the stretches for which so many nodes prevented that a client is granted a key, each of them
-// for the stretches that when gives. Whichever nodes of the list it is on, the lock has a majority as long as those that
-// it uses and that do not fail outnumber all that fail: else it may be blocked. It is certainly blocked while those that
-// it uses and that fail are as many as all that do not.
+// blocked gives the stretches for which so many nodes failed that a client is not granted a key, each of them for
+// the stretches that when gives. Whichever nodes of the list it is on, the lock has a majority as long as the healthy
+// ones that it uses outnumber all that fail: else it may be blocked. It is certainly blocked while those that it uses
+// and that fail are as many as all healthy ones.
 func (r *record) blocked(client string, k *keyed, certainly bool, when func(node string) []span) []span {
 	var all []weighted
 	used := r.usedBy(client, k)

@@ -44,8 +44,8 @@ func (b *releaseBound) violations() []Violation {
 	return found
 }
 
-// doubt tells of a release that left its key, and may have freed the lock by other means, or may have left it on enough
-// of the nodes that the lock is on; "": there is none.
+// doubt tells of a release that left its key, and may have freed the lock by other means, or left it on enough of the
+// nodes that the lock was seen to use; "": there is none.
 func (b *releaseBound) doubt() string {
 	if b.header.Bounds.Release <= 0 {
 		return ""
@@ -57,8 +57,9 @@ func (b *releaseBound) doubt() string {
 		case what != "":
 			return what
 		default:
+			on := strings.Join(slices.Sorted(slices.Values(left[0].all)), ", ")
 			return fmt.Sprintf("%s released %q and left its key on %s, and it is not known whether the lock is on more nodes "+
-				"than it was seen to use", left[0].lease.client, k.name, strings.Join(slices.Sorted(slices.Values(left[0].all)), ", "))
+				"than it was seen to use", left[0].lease.client, k.name, on)
 		}
 	}
 	return ""

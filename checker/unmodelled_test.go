@@ -6,9 +6,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// What a command did that we do not know, nobody can say: whether a release left a key that it may have changed, and
-// whether a wait was in vain. What clients were told of their leases is no less true for that, nor that nobody waited for
-// long, whatever was in the way.
+// What a command did that we do not know, nobody can say: whether a release left a key that it may have changed,
+// and whether a wait was in vain. What clients were told of their leases is no less true for that, nor that nobody
+// waited for long, whatever was in the way.
 func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 	asked := func(s *story, t int64, c history.Command) func(int64, string, bool) { return s.command(t, "c1>n1", c) }
 	told := func(s *story, t int64, c history.Command, reply string) { asked(s, t, c)(t, reply, true) }
