@@ -25,7 +25,7 @@ func analyse(r *record) (*analysis, error) {
 	for _, k := range r.keys {
 		k.tellTokens()
 	}
-	a := &analysis{record: r, doubt: r.unknown.of(r.keys, &r.names)}
+	a := &analysis{record: r, doubt: r.names.doubt(r.keys)}
 	a.encounters = newFaultImpact(r, a.doubt != "")
 	a.counts = countsOf(a)
 	for _, k := range r.keys {

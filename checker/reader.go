@@ -43,7 +43,6 @@ func readBeliefs(source Source) (*record, error) {
 			record.kills[f.target] = append(record.kills[f.target], f.from)
 		}
 	}
-	r.unknown.end()
 	r.names.end()
 	r.sortOperations()
 	return record, r.beliefs.end()
@@ -95,8 +94,7 @@ func (r *reader) event(e *history.Event) error {
 // command takes a command on a link, or its answer.
 func (r *reader) command(i int, e *history.Event) {
 	r.atStore(e)
-	r.unknown.follow(i, e)
-	r.names.command(e)
+	r.names.command(i, e)
 }
 
 // note keeps what tells later how much the run shows.

@@ -28,8 +28,7 @@ type record struct {
 	prolonged  map[*keyOwnership][]extension          // those that took effect
 	cancels    []cancel                               // in the order of the history
 	stalls     []stall                                // in the same order
-	unknown    unmodelled                             // the commands of which it is not known what they did
-	names      keyNames                               // of keys on the servers
+	names      serverKeys                             // what the servers have of the callers' keys
 	answers    answers                                // where they say something of a fault
 	looks      map[string]map[string]history.KeyState // by node, the keys that the last look into it found
 	// unmet is the first step of the script that did not come out as it had to for the run to
@@ -43,8 +42,7 @@ func newRecord(source Source) *record {
 		byName:     map[string]*keyed{},
 		operations: operations{byID: map[operationID]*operation{}},
 		kills:      kills{},
-		prolonged:  map[*keyOwnership][]extension{}, extensions: map[*operation][]*operation{},
-		unknown: unmodelled{map[sentCommand]doubt{}, map[string]doubt{}}, names: newKeyNames(),
+		prolonged:  map[*keyOwnership][]extension{}, extensions: map[*operation][]*operation{}, names: newServerKeys(),
 	}
 }
 

@@ -90,7 +90,7 @@ func TestKeyNames_AReleaseByAnUnknownCommandMayHaveFreedTheLock(t *testing.T) {
 // One key on the servers may stand for several: whom it keeps out is then not known, nor is it while a client
 // acquires two keys at once.
 func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
-	n := newKeyNames()
+	n := newServerKeys()
 	acquire := func(key string) *operation {
 		return &operation{process: "c1", key: key, op: history.OpAcquire}
 	}
@@ -98,20 +98,22 @@ func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
 	takes := func(name string) {
 		serial++
 		c := history.Command{Serial: serial, Name: "SET", Key: name, Effect: history.EffectSet}
-		n.command(&history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
+		n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
 		done := c
 		done.Done = true
-		n.command(&history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &done})
+		n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &done})
 	}
 	for _, key := range []string{"k1", "k2"} {
-		n.operation(acquire(key), true)
+		o := acquire(key)
+		n.operation(o, true)
 		takes("lock")
-		n.operation(acquire(key), false)
+		n.operation(o, false)
 	}
 	n.operation(acquire("k3"), true)
-	n.operation(acquire("k4"), true)
+	k4 := acquire("k4")
+	n.operation(k4, true)
 	takes("lock:k4")
-	n.operation(acquire("k4"), false)
+	n.operation(k4, false)
 	takes("lock:k3")
 	n.end()
 	require.Equal(t, "lock", n.ofCaller("lock"))
@@ -123,12 +125,12 @@ func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
 
 // A command that was refused has done nothing under any name.
 func TestKeyNames_ARefusedCommandNamesNothing(t *testing.T) {
-	n := newKeyNames()
+	n := newServerKeys()
 	n.operation(&operation{process: "c1", key: "k1", op: history.OpAcquire}, true)
 	c := history.Command{Serial: 1, Name: "FCALL", Key: "other"}
-	n.command(&history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
+	n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeCommand, Command: &c})
 	c.Reply = "error: ERR Function not found"
-	n.command(&history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &c})
+	n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &c})
 	n.end()
 	require.Empty(t, n.unclear([]*keyed{{name: "k1"}}))
 }
