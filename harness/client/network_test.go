@@ -39,7 +39,7 @@ func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		network := c.network(c.setup.Nodes)
-		require.Zero(t, network.LastSent("k1"))
+		require.Zero(t, network.LastSent("k1", 0))
 		require.False(t, network.Dialled())
 		made := network.Redis(1, func(o *redis.Options) { o.MaxRetries, o.PoolSize = 7, 1 })
 		require.Zero(t, made.Options().MaxRetries, "the gate sends again")
@@ -47,17 +47,25 @@ func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
 		require.Equal(t, network.Servers[1].Addr, made.Options().Addr)
 		require.NoError(t, made.Ping(t.Context()).Err())
 		require.True(t, network.Dialled())
-		require.Zero(t, network.LastSent("k1"), "a PING is about no key")
+		require.Zero(t, network.LastSent("k1", 0), "a PING is about no key")
 		time.Sleep(time.Second)
 		require.ErrorIs(t, made.Get(t.Context(), "lock:k1").Err(), redis.Nil)
-		require.Zero(t, network.LastSent("k1"), "a GET takes no key")
+		require.Zero(t, network.LastSent("k1", 0), "a GET takes no key")
 		_, err := made.Pipelined(t.Context(), func(p redis.Pipeliner) error {
 			p.Get(t.Context(), "lock:k1")
 			p.Del(t.Context(), "lock:k1")
 			return nil
 		})
 		require.ErrorIs(t, err, redis.Nil)
-		require.Equal(t, c.clock.Now().Milliseconds(), network.LastSent("k1").Milliseconds())
+		require.Equal(t, c.clock.Now().Milliseconds(), network.LastSent("k1", 0).Milliseconds())
+		time.Sleep(time.Second)
+		require.NoError(t, made.Set(t.Context(), "lock:k1", "t", 0).Err())
+		taken := c.clock.Now().Milliseconds()
+		time.Sleep(time.Second)
+		require.NoError(t, made.Incr(t.Context(), "fence:k1").Err())
+		require.Equal(t, taken, network.LastSent("k1", 0).Milliseconds(), "who has the lock may count its holders then")
+		since := c.clock.Now() - time.Millisecond
+		require.Equal(t, c.clock.Now().Milliseconds(), network.LastSent("k1", since).Milliseconds(), "it took it so, since")
 		require.NoError(t, made.Close(), "whoever made it may close it")
 
 		_, err = network.Dial(t.Context(), "tcp", "127.0.0.1:6379")

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,12 +30,12 @@ type ownClients struct {
 	dialled   atomic.Bool     // the lock has tried to connect
 
 	mu   sync.Mutex
-	sent map[string]time.Duration // when a command that may change that key was last sent; of those asked for
+	sent map[string]sentAt // by key, of those asked for
 }
 
 // open gives a lock its servers at these addresses.
 func (c *Client) network(addresses []string) locks.Network {
-	o := &ownClients{client: c, addresses: addresses, sent: map[string]time.Duration{}}
+	o := &ownClients{client: c, addresses: addresses, sent: map[string]sentAt{}}
 	if c.virtual && len(addresses) > 0 {
 		o.hosts = overlay.NewClient(c.setup.Name, len(addresses), o.connect)
 		c.hosts = o.hosts
@@ -101,14 +102,21 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 	return made
 }
 
-// lastSent gives when a command that may change a key was last sent, and looks out for such from
-// its first call on.
-func (o *ownClients) lastSent(key string) time.Duration {
+// sentAt is when commands about a key were last sent, those that may take it and those that change it otherwise: who has
+// a lock may go on to count its holders, or to write down who it is.
+type sentAt struct{ take, change time.Duration }
+
+// lastSent gives when a command that may take a key was last sent, or else, if none was since a time, one that changes
+// it, and looks out for such from its first call on.
+func (o *ownClients) lastSent(key string, since time.Duration) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	at := o.sent[key]
 	o.sent[key] = at
-	return at
+	if at.take < since {
+		return at.change
+	}
+	return cmp.Or(at.take, at.change)
 }
 
 // noteSent notes when commands are sent. The key ends an argument, whatever a lock puts
@@ -122,9 +130,15 @@ func (o *ownClients) noteSent(b []byte) {
 		if err != nil || size == 0 { // a part of one
 			words, size = []string{""}, len(b)
 		}
+		name := strings.ToUpper(words[0])
 		for key := range o.sent {
-			if !cluster.ChangesNoKey(strings.ToUpper(words[0])) && bytes.Contains(b[:size], []byte(key+"\r\n")) {
-				o.sent[key] = now
+			at := o.sent[key]
+			switch {
+			case cluster.ChangesNoKey(name), !bytes.Contains(b[:size], []byte(key+"\r\n")):
+			case cluster.MayTake(name):
+				o.sent[key] = sentAt{now, at.change}
+			default:
+				o.sent[key] = sentAt{at.take, now}
 			}
 		}
 		b = b[size:]

@@ -14,6 +14,13 @@ var harmless = Commands(`
 	HGET HMGET HGETALL HEXISTS HKEYS HVALS HLEN SCARD SISMEMBER SMEMBERS LLEN LINDEX LRANGE
 	ZCARD ZCOUNT ZRANGE ZRANGEBYSCORE ZRANK ZSCORE XLEN XRANGE`)
 
+// taking are the commands that may take a key or give it a time to live. What else changes one only writes into it.
+var taking = Commands(`SET SETNX GETSET SETEX PSETEX EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETEX HEXPIRE HPEXPIRE HSETEX
+	EVAL EVALSHA FCALL`)
+
+// MayTake says whether a command, in capitals, is one of those.
+func MayTake(name string) bool { return taking[name] }
+
 // ChangesNoKey says whether a command, in capitals, is one of those.
 func ChangesNoKey(name string) bool { return harmless[name] }
 

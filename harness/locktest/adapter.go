@@ -83,7 +83,7 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 	if ctx.Err() == nil {
 		a.asked.Store(true)
 	}
-	a.lastSent(key) // looks out for it
+	a.lastSent(key, called) // looks out for it
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
 	a.mu.Lock()
@@ -120,16 +120,16 @@ func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 // requestTime is when the lock asked for the key that it has now, in a call that began then.
 func (a *adapter) requestTime(key string, called time.Duration) time.Duration {
 	if a.env.used.servers() == 1 {
-		return max(called, a.lastSent(key))
+		return max(called, a.lastSent(key, called))
 	}
 	return called
 }
 
-// lastSent is when a command with one of the key's names was last sent.
-func (a *adapter) lastSent(key string) time.Duration {
+// lastSent is when a command with one of the key's names was last sent that may have taken it since a time.
+func (a *adapter) lastSent(key string, since time.Duration) time.Duration {
 	var latest time.Duration
 	for _, name := range a.names(key) {
-		latest = max(latest, a.env.env.LastSent(name))
+		latest = max(latest, a.env.env.LastSent(name, since))
 	}
 	return latest
 }
