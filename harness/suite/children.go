@@ -29,6 +29,8 @@ type Children struct {
 	Command []string
 	// ProgressTimeout bounds how long a trial may make no progress; 0: defaultProgressTimeout.
 	ProgressTimeout time.Duration
+	// Processors is how many each child may use; 0: its share.
+	Processors int
 	// Stderr takes what the children's locks write to stdout and stderr; nil: nobody.
 	Stderr io.Writer
 
@@ -109,7 +111,7 @@ func (c *Children) take(parallel int) (*child, error) {
 	}
 	// A trial is one thing after another: it gains nothing from processors that
 	// others could use.
-	return startChild(command, max(1, runtime.GOMAXPROCS(0)/parallel), stderr)
+	return startChild(command, cmp.Or(c.Processors, max(1, runtime.GOMAXPROCS(0)/parallel)), stderr)
 }
 
 // maxTrialsPerChild is for how many trials a child is kept. Go 1.26 keeps some 350 bytes of each
