@@ -163,7 +163,7 @@ func (e *faultImpact) affectedClient(f fault) bool {
 // unused reports whether a lock was granted to a client of a node that was well all the while, and nobody was ever seen
 // to send the node anything about it, though others were.
 func (e *faultImpact) unused(node string) bool {
-	if len(e.names.nodes) == 0 || e.names.nodes[node] {
+	if e.header.Quorum > 0 || len(e.names.nodes) == 0 || e.names.nodes[node] {
 		return false
 	}
 	return slices.ContainsFunc(e.operations.kept, func(o *operation) bool {

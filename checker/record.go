@@ -55,16 +55,13 @@ func (r *record) nodesOf(client string) []string {
 }
 
 // usedBy gives the nodes of a client's list that anybody was seen to ask for a key: the lock is on these, and nobody
-// knows whether it is on the others. Where the history tells of no commands, it is on all.
+// knows whether it is on the others. It is on all where it says of how many it needs a key, and where the history tells
+// of no commands.
 func (r *record) usedBy(client string, k *keyed) []string {
-	var used []string
-	for _, node := range r.nodesOf(client) {
-		if r.names.askedFor(k.name, node) {
-			used = append(used, node)
-		}
-	}
-	if used == nil {
-		return r.nodesOf(client)
+	list := r.nodesOf(client)
+	used := slices.DeleteFunc(slices.Clone(list), func(node string) bool { return !r.names.askedFor(k.name, node) })
+	if r.header.Quorum > 0 || len(used) == 0 {
+		return list
 	}
 	return used
 }
