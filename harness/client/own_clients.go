@@ -102,7 +102,7 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 	return made
 }
 
-// sentAt is when commands about a key were last sent, those that may take it and those that change it otherwise: who has
+// sentAt is when commands about a key were last sent, those that may take it and those that change it: who has
 // a lock may go on to count its holders, or to write down who it is.
 type sentAt struct{ take, change time.Duration }
 
