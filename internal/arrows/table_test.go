@@ -58,23 +58,21 @@ var table = []allowed{
 	{"harness/cluster/clustertest", "harness/cluster harness/history"},
 	{"harness/cluster/shim", "compose/shim harness/cluster harness/cluster/realtime"},
 	{"harness/cluster/process", "harness/client harness/cluster/realtime harness/locks internal/filelock"},
-	{"harness/cluster/server", "harness/client harness/cluster harness/cluster/realtime harness/history"},
 	{"harness/cluster/virtual/bubble", ""},
 	{"harness/cluster/virtual", "harness/client harness/cluster harness/cluster/link harness/cluster/script" +
 		" harness/cluster/virtual/bubble harness/cluster/virtual/scheduler harness/history"},
 	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/cluster/script " +
 		"harness/history"},
 	{"harness/cluster/realcluster", "harness/client harness/cluster harness/cluster/network harness/cluster/process" +
-		" harness/cluster/realtime harness/cluster/server harness/history"},
+		" harness/cluster/realtime harness/history"},
 	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process " +
-		"harness/cluster/realcluster" +
-		" harness/cluster/server harness/cluster/shim"},
+		"harness/cluster/realcluster harness/cluster/shim"},
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network" +
 		" harness/cluster/realtime harness/cluster/shim harness/history internal/input"},
 	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
 	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy " +
 		"harness/cluster/network harness/cluster/process harness/cluster/realcluster harness/cluster/realtime " +
-		"harness/cluster/server harness/history"},
+		"harness/history"},
 
 	{"harness/external", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
 

@@ -186,9 +186,9 @@ func TestShareOut_PackagesThatWaitRunApart(t *testing.T) {
 func TestBothKindsOfPackagesRun(t *testing.T) {
 	m := newMachine(t)
 	packages := []string{"example.org/lockproof/internal/runtests/testdata/small",
-		"example.org/lockproof/harness/cluster/server"}
+		"example.org/lockproof/harness/cluster/realcluster"}
 	said, status := m.runOf(packages, nil, "SMALL_FAILS=1")
 	require.Equal(t, 1, status, said)
 	require.Contains(t, said, "\nfailed: example.org/lockproof/internal/runtests/testdata/small\n")
-	require.Contains(t, said, "ok   example.org/lockproof/harness/cluster/server ")
+	require.Contains(t, said, "ok   example.org/lockproof/harness/cluster/realcluster ")
 }

@@ -20,7 +20,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/process"
-	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/internal/needs"
 )
 
@@ -165,7 +165,7 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 
 // dial is a client of a server.
 func dial(t testing.TB, addr string) *redis.Client {
-	return clustertest.Dial(t, addr, server.Password())
+	return clustertest.Dial(t, addr, realcluster.Password())
 }
 
 // over is a client over a link.

@@ -12,7 +12,6 @@ import (
 
 	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/realcluster"
-	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 )
 
@@ -71,7 +70,7 @@ func (n *node) relieve(ctx context.Context, machine proxy.Machine) error {
 	if _, err := proxy.Retire.Send(ctx, n.box.proxy, n.Name()); err != nil {
 		return err
 	}
-	if err := server.Dismiss(ctx, n.Address()); err != nil {
+	if err := realcluster.Dismiss(ctx, n.Address()); err != nil {
 		return err
 	}
 	machine.Retired = true

@@ -25,7 +25,6 @@ import (
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/realtime"
-	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 )
 
@@ -243,7 +242,7 @@ func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 	if err != nil {
 		return err
 	}
-	info, err := server.Who(ctx, address)
+	info, err := realcluster.Who(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -297,7 +296,7 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	cmd.Env = append(cmd.Env,
 		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
 		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
-		"LOCKPROOF_PASSWORD="+server.Password(), "LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,
+		"LOCKPROOF_PASSWORD="+realcluster.Password(), "LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,
 	)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -15,7 +15,6 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
-	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/cluster/shim"
 )
 
@@ -78,7 +77,7 @@ func (c *Cluster) newSentinel(name string) (*host, error) {
 		return nil, err
 	}
 	h.arguments = []string{"--sentinel"}
-	return h, h.writeSettings(server.SentinelSettings())
+	return h, h.writeSettings(realcluster.SentinelSettings())
 }
 
 // writeSettings writes the redis.conf. The server logs to stdout, which leads into a file,

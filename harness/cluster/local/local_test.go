@@ -17,7 +17,7 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
-	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
@@ -158,7 +158,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	for _, h := range l.hosts {
 		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.proc.Load().Identity().PID))
 		if err == nil { // where there is /proc
-			require.NotContains(t, string(words), server.Password())
+			require.NotContains(t, string(words), realcluster.Password())
 		}
 	}
 	open, err := os.Stat(l.record.Folder())
@@ -166,7 +166,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	require.Zero(t, open.Mode().Perm()&0o077, "others can enter %s", l.record.Folder())
 	text, err := os.ReadFile(filepath.Join(l.record.Folder(), "n1", "redis.conf"))
 	require.NoError(t, err)
-	require.Contains(t, string(text), "requirepass "+server.Password())
+	require.Contains(t, string(text), "requirepass "+realcluster.Password())
 }
 
 func TestConformance(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/process"
+	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/realtime"
-	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
 )
@@ -171,7 +171,7 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 
 // dial is a client of a server.
 func dial(t testing.TB, addr string) *redis.Client {
-	return clustertest.Dial(t, addr, server.Password())
+	return clustertest.Dial(t, addr, realcluster.Password())
 }
 
 // eventually waits for a condition.
@@ -240,7 +240,7 @@ func TestSpawnCompletesTheSetup(t *testing.T) {
 	n1, n3 := l.Address("c2", "n1"), l.Address("c2", "n3")
 	require.Equal(t, client.Setup{
 		Name: "c2", Index: 1, Lock: "redlock", Nodes: []string{n1, n1, n3}, Store: l.Address("c2", "store"),
-		Password: server.Password(),
+		Password: realcluster.Password(),
 		Seed:     42, Epoch: l.Epoch(), StallLimit: time.Hour,
 	}, got)
 	require.NotEqual(t, n1, n3)

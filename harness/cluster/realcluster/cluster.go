@@ -13,7 +13,6 @@ import (
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realtime"
-	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 )
 
@@ -54,11 +53,11 @@ func New(cfg cluster.Config, kind string, choice cluster.Choice) (*Cluster, erro
 // Cluster on a port. The store forgets nothing: what it loses is to be the lock's fault.
 func (c *Cluster) Settings(name string, bus int) string {
 	if name == history.StoreName {
-		return server.Settings(cluster.PersistAlways, nil)
+		return settings(cluster.PersistAlways, nil)
 	}
-	lines := server.Settings(c.cfg.Persistence, c.cfg.SettingsOf(name))
+	lines := settings(c.cfg.Persistence, c.cfg.SettingsOf(name))
 	if c.cfg.RedisCluster {
-		lines += server.MemberSettings(bus)
+		lines += memberSettings(bus)
 	}
 	return lines
 }
@@ -195,7 +194,7 @@ func (c *Cluster) complete(setup *client.Setup) error {
 		}
 		setup.Nodes = append(setup.Nodes, address)
 	}
-	setup.Password = server.Password()
+	setup.Password = Password()
 	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.Epoch(), c.cfg.StallLimit
 	return c.routes(setup)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/server"
 )
 
 // SetClock lets the node's wall clock jump, and run at another rate from now on.
@@ -29,7 +28,7 @@ func CheckClock(ctx context.Context, h Host, before time.Time) error {
 	if err != nil {
 		return err
 	}
-	shown, err := server.Time(ctx, address)
+	shown, err := wallClock(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (n *Node) Clock(ctx context.Context) (int64, error) {
 	if errors.Is(err, cluster.ErrDown) {
 		now, err = n.Host.SetClock(ctx, 0, 0)
 	} else if err == nil {
-		now, err = server.Time(ctx, n.Address())
+		now, err = wallClock(ctx, n.Address())
 	}
 	if err != nil {
 		return 0, n.failed("read the clock of", err)

@@ -10,7 +10,6 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realtime"
-	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 )
 
@@ -89,7 +88,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info, err := server.Who(ctx, address)
+	info, err := Who(ctx, address)
 	if err == nil && info.RunID == n.runID {
 		err = fmt.Errorf("the run id %s is that of the server before it", info.RunID)
 	}
@@ -147,7 +146,7 @@ func AwaitAnswer(ctx context.Context, h Host) error {
 func answers(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	reply, err := server.Query(ctx, address, "PING")
+	reply, err := query(ctx, address, "PING")
 	return err == nil && reply == "+PONG"
 }
 
@@ -162,7 +161,7 @@ func (n *Node) Kill(ctx context.Context) error {
 
 func (n *Node) Shutdown(ctx context.Context) error {
 	return n.reach(ctx, "shutdown", func(ctx context.Context, address string) error {
-		err, how := server.Shutdown(ctx, address), ""
+		err, how := shutdown(ctx, address, "SHUTDOWN"), ""
 		if err == nil {
 			how, err = n.AwaitExit(ctx)
 		}
@@ -214,14 +213,14 @@ func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	within, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	address := n.Address()
-	seen, err := server.Look(within, address)
+	seen, err := look(within, address)
 	if err == nil && n.cluster.cfg.Replicates(n.name) {
-		seen.Replication, err = server.Replication(within, address)
+		seen.Replication, err = readReplication(within, address)
 	}
 	if err == nil {
 		return seen, nil
 	}
-	if up, _ := n.isUp(ctx); !up || server.Unreachable(err) || n.supervised {
+	if up, _ := n.isUp(ctx); !up || unreachable(err) || n.supervised {
 		return history.Node{}, nil // it went down or was paused meanwhile, or is not up yet
 	}
 	return history.Node{}, n.failed("look into", err)

@@ -4,48 +4,51 @@ import (
 	"context"
 	"time"
 
-	"example.org/lockproof/harness/cluster/server"
+	"github.com/redis/go-redis/v9"
 )
 
-func (n *Node) Flush(ctx context.Context) error { return n.reach(ctx, "flush", server.Flush) }
+// operate has an operator do something with a client of the server.
+func (n *Node) operate(ctx context.Context, what string, do func(context.Context, *redis.Client) error) error {
+	return n.reach(ctx, what, func(ctx context.Context, addr string) error {
+		return with(addr, func(client *redis.Client) error { return do(ctx, client) })
+	})
+}
 
 func (n *Node) Command(ctx context.Context, line string) (reply string, err error) {
 	err = n.reach(ctx, "send a command to", func(ctx context.Context, addr string) error {
-		reply, err = server.Query(ctx, addr, line)
+		reply, err = query(ctx, addr, line)
 		return err
 	})
 	return reply, err
 }
 
-func (n *Node) Fill(ctx context.Context) error {
-	return n.reach(ctx, "fill the memory of", server.Fill)
-}
-
-func (n *Node) Drain(ctx context.Context) error {
-	return n.reach(ctx, "drain the memory of", server.Drain)
-}
-
-func (n *Node) Rewrite(ctx context.Context, d time.Duration) error {
-	return n.reach(ctx, "rewrite the append-only file of", func(ctx context.Context, addr string) error {
-		return server.Rewrite(ctx, addr, d)
-	})
-}
-
 func (n *Node) Occupy(ctx context.Context, d time.Duration,
 	answers bool) (end func(context.Context) error, err error) {
 	err = n.reach(ctx, "run a script on", func(ctx context.Context, addr string) error {
-		end, err = server.Occupy(ctx, addr, d, answers)
+		end, err = occupy(ctx, addr, d, answers)
 		return err
 	})
 	return end, err
 }
 
+func (n *Node) Flush(ctx context.Context) error { return n.operate(ctx, "flush", flush) }
+
+func (n *Node) Fill(ctx context.Context) error { return n.operate(ctx, "fill the memory of", fill) }
+
+func (n *Node) Drain(ctx context.Context) error { return n.operate(ctx, "drain the memory of", drain) }
+
+func (n *Node) Promote(ctx context.Context) error { return n.operate(ctx, "promote", promote) }
+
+func (n *Node) Rewrite(ctx context.Context, d time.Duration) error {
+	return n.operate(ctx, "rewrite the append-only file of", func(ctx context.Context, client *redis.Client) error {
+		return rewrite(ctx, client, d)
+	})
+}
+
 func (n *Node) Info(ctx context.Context) (info map[string]string, err error) {
-	err = n.reach(ctx, "read INFO of", func(ctx context.Context, addr string) error {
-		info, err = server.Information(ctx, addr)
+	err = n.operate(ctx, "read INFO of", func(ctx context.Context, client *redis.Client) error {
+		info, err = information(ctx, client)
 		return err
 	})
 	return info, err
 }
-
-func (n *Node) Promote(ctx context.Context) error { return n.reach(ctx, "promote", server.Promote) }

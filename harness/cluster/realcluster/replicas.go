@@ -12,7 +12,6 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
-	"example.org/lockproof/harness/cluster/server"
 	"example.org/lockproof/harness/history"
 )
 
@@ -36,7 +35,7 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	replicas := map[string][]string{} // addresses, by master
 	for name, master := range c.cfg.Replicas {
 		n := c.Nodes[name]
-		lines, err := server.ReplicaSettings(c.Address(name, master))
+		lines, err := replicaSettings(c.Address(name, master))
 		if err == nil {
 			err = n.Keep(lines)
 		}
@@ -50,7 +49,7 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	}
 	for master, addresses := range replicas {
 		n := c.Nodes[master]
-		if err := n.failed("replicate", server.AwaitReplicas(ctx, n.Address(), addresses)); err != nil {
+		if err := n.failed("replicate", awaitReplicas(ctx, n.Address(), addresses)); err != nil {
 			return err
 		}
 	}
@@ -67,18 +66,18 @@ func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
 	case c.cfg.RedisCluster:
 		m, err := c.member(n.name)
 		if err == nil {
-			err = server.AnnounceMember(ctx, m)
+			err = announceMember(ctx, m)
 		}
 		return err
 	case !replicates:
 		return nil
 	}
 	if announced := c.Address(cluster.SentinelsName, n.name); announced != "" {
-		if err := server.Announce(ctx, n.Address(), announced); err != nil {
+		if err := announce(ctx, n.Address(), announced); err != nil {
 			return err
 		}
 	}
-	return server.Follow(ctx, n.Address(), c.Address(n.name, master))
+	return follow(ctx, n.Address(), c.Address(n.name, master))
 }
 
 // watch has the Sentinels watch the master, and returns once they are ready to
@@ -88,9 +87,9 @@ func (c *Cluster) watch(ctx context.Context) error {
 	watched := c.cfg.Watched()
 	for name, address := range c.Sentinels {
 		watching.Go(func() error {
-			err := server.Watch(ctx, address, c.Address(cluster.SentinelsName, watched[0]), len(c.Sentinels))
+			err := watchMaster(ctx, address, c.Address(cluster.SentinelsName, watched[0]), len(c.Sentinels))
 			if err == nil {
-				err = server.AwaitWatch(ctx, address, len(watched)-1)
+				err = awaitWatch(ctx, address, len(watched)-1)
 			}
 			if err != nil {
 				return fmt.Errorf("sentinel %s: %w", name, err)
@@ -106,7 +105,7 @@ func (c *Cluster) Masters(ctx context.Context) ([]string, error) {
 	defer cancel()
 	var names []string
 	for _, sentinel := range c.cfg.SentinelNames() {
-		addr, err := server.Master(ctx, c.Sentinels[sentinel])
+		addr, err := masterOf(ctx, c.Sentinels[sentinel])
 		if err != nil {
 			return nil, fmt.Errorf("ask %s for the master: %w", sentinel, err)
 		}
@@ -129,17 +128,17 @@ func (c *Cluster) formRedisCluster(ctx context.Context) error {
 		return err
 	}
 	for _, m := range members {
-		if err := server.AnnounceMember(ctx, m); err != nil {
+		if err := announceMember(ctx, m); err != nil {
 			return fmt.Errorf("node %s: %w", m.Name, err)
 		}
 	}
-	c.ids, err = server.FormCluster(ctx, members)
+	c.ids, err = formCluster(ctx, members)
 	return err
 }
 
 // members lists the servers of the Redis Cluster.
-func (c *Cluster) members() ([]server.Member, error) {
-	var members []server.Member
+func (c *Cluster) members() ([]clusterMember, error) {
+	var members []clusterMember
 	for _, name := range c.cfg.Servers() {
 		if name == history.StoreName {
 			continue
@@ -154,13 +153,13 @@ func (c *Cluster) members() ([]server.Member, error) {
 }
 
 // member is a server of the Redis Cluster, as it is to be known.
-func (c *Cluster) member(name string) (server.Member, error) {
+func (c *Cluster) member(name string) (clusterMember, error) {
 	_, port, err := net.SplitHostPort(c.Address(network.ToBus, name))
 	if err != nil {
-		return server.Member{}, fmt.Errorf("node %s has no way to its bus: %w", name, err)
+		return clusterMember{}, fmt.Errorf("node %s has no way to its bus: %w", name, err)
 	}
 	bus, err := strconv.Atoi(port)
-	m := server.Member{Name: name, Address: c.Nodes[name].Address(), Bus: bus, Master: c.cfg.Replicas[name],
+	m := clusterMember{Name: name, Address: c.Nodes[name].Address(), Bus: bus, Master: c.cfg.Replicas[name],
 		Announced: c.Address(network.ToMember, name)}
 	for replica, master := range c.cfg.Replicas {
 		if master == name {
@@ -185,7 +184,7 @@ func (c *Cluster) Leads(ctx context.Context, replica string) (bool, error) {
 		if !up && m.Name != replica {
 			continue
 		}
-		if leads, err := server.Leads(ctx, m.Address, c.ids[replica]); err != nil || !leads {
+		if leads, err := leads(ctx, m.Address, c.ids[replica]); err != nil || !leads {
 			return false, err
 		}
 	}
@@ -229,7 +228,7 @@ func (c *Cluster) Unwatch() error {
 	defer cancel()
 	var errs []error
 	for _, address := range c.Sentinels {
-		errs = append(errs, server.Unwatch(ctx, address))
+		errs = append(errs, unwatch(ctx, address))
 	}
 	return errors.Join(errs...)
 }

@@ -15,7 +15,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/local"
-	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/shim"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/needs"
@@ -250,7 +250,7 @@ func compared(t *testing.T, cfg cluster.Config, program string, deeds []deed) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	want, err := carryOut(pair{c, func(name string) *redis.Client {
-		return clustertest.Dial(t, c.Nodes[name].Address(), server.Password())
+		return clustertest.Dial(t, c.Nodes[name].Address(), realcluster.Password())
 	}})
 	require.NoError(t, err)
 	for i := range want {

@@ -1,4 +1,4 @@
-package server
+package realcluster
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 // waitTimeout is how long one WAIT waits.
 const waitTimeout = 20 * time.Millisecond
 
-// ReplicaSettings are the lines of redis.conf that make a server the replica of
+// replicaSettings are the lines of redis.conf that make a server the replica of
 // the master at an address. One that starts with them goes on from where it was; one that is told
 // later needs a whole copy.
-func ReplicaSettings(master string) (string, error) {
+func replicaSettings(master string) (string, error) {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
 		return "", fmt.Errorf("the master's address: %w", err)
@@ -28,8 +28,8 @@ func ReplicaSettings(master string) (string, error) {
 	return fmt.Sprintf("replicaof %s %s\n", host, port), nil
 }
 
-// Follow makes a server the replica of the master at an address, by command.
-func Follow(ctx context.Context, addr, master string) error {
+// follow makes a server the replica of the master at an address, by command.
+func follow(ctx context.Context, addr, master string) error {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
 		return fmt.Errorf("the master's address: %w", err)
@@ -39,33 +39,31 @@ func Follow(ctx context.Context, addr, master string) error {
 	})
 }
 
-// Promote makes a replica a master. It returns once the server says that it is
+// promote makes a replica a master. It returns once the server says that it is
 // one.
-func Promote(ctx context.Context, addr string) error {
-	seen, err := Replication(ctx, addr)
+func promote(ctx context.Context, client *redis.Client) error {
+	seen, err := replicationOf(ctx, client)
 	if err != nil {
 		return err
 	}
 	if seen.Role != history.RoleReplica {
 		return errors.New("it is a master already")
 	}
-	if err := with(addr, func(client *redis.Client) error {
-		return client.ReplicaOf(ctx, "NO", "ONE").Err()
-	}); err != nil {
+	if err := client.ReplicaOf(ctx, "NO", "ONE").Err(); err != nil {
 		return err
 	}
-	seen, err = Replication(ctx, addr)
+	seen, err = replicationOf(ctx, client)
 	if err == nil && seen.Role != history.RoleMaster {
 		err = errors.New("it says that it is a replica still")
 	}
 	return err
 }
 
-// AwaitReplicas returns once the replicas at these addresses have a copy of their
+// awaitReplicas returns once the replicas at these addresses have a copy of their
 // master's data and follow it. A message is replicated as a write is, and changes
 // nothing. WAIT alone does not say so: Valkey 9.1 counts a replica that has been sent
 // all data and is reading them.
-func AwaitReplicas(ctx context.Context, master string, replicas []string) error {
+func awaitReplicas(ctx context.Context, master string, replicas []string) error {
 	err := with(master, func(client *redis.Client) error {
 		conn := client.Conn()
 		defer conn.Close()
@@ -90,7 +88,7 @@ func AwaitReplicas(ctx context.Context, master string, replicas []string) error 
 // has its data.
 func allFollow(ctx context.Context, replicas []string) (bool, error) {
 	for _, addr := range replicas {
-		seen, err := Replication(ctx, addr)
+		seen, err := readReplication(ctx, addr)
 		if err != nil {
 			return false, fmt.Errorf("the replica at %s: %w", addr, err)
 		}
@@ -101,15 +99,17 @@ func allFollow(ctx context.Context, replicas []string) (bool, error) {
 	return true, nil
 }
 
-// Replication reads a server's part in replication.
-func Replication(ctx context.Context, addr string) (*history.Replication, error) {
-	return ask(addr, func(client *redis.Client) (*history.Replication, error) {
-		text, err := client.Info(ctx, "replication").Result()
-		if err != nil {
-			return nil, err
-		}
-		return parseReplication(text)
-	})
+// readReplication reads a server's part in replication.
+func readReplication(ctx context.Context, addr string) (*history.Replication, error) {
+	return ask(addr, func(client *redis.Client) (*history.Replication, error) { return replicationOf(ctx, client) })
+}
+
+func replicationOf(ctx context.Context, client *redis.Client) (*history.Replication, error) {
+	text, err := client.Info(ctx, "replication").Result()
+	if err != nil {
+		return nil, err
+	}
+	return parseReplication(text)
 }
 
 // parseReplication reads INFO replication.

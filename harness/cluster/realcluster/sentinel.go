@@ -1,4 +1,4 @@
-package server
+package realcluster
 
 import (
 	"context"
@@ -35,8 +35,8 @@ func withSentinel(addr string, f func(*redis.SentinelClient) error) error {
 	return errors.Join(f(s), s.Close())
 }
 
-// Watch has a Sentinel that is one of several watch a master.
-func Watch(ctx context.Context, sentinel, master string, sentinels int) error {
+// watchMaster has a Sentinel that is one of several watch a master.
+func watchMaster(ctx context.Context, sentinel, master string, sentinels int) error {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
 		return err
@@ -52,8 +52,8 @@ func Watch(ctx context.Context, sentinel, master string, sentinels int) error {
 	})
 }
 
-// Unwatch has a Sentinel forget the master that it watches, if it does.
-func Unwatch(ctx context.Context, sentinel string) error {
+// unwatch has a Sentinel forget the master that it watches, if it does.
+func unwatch(ctx context.Context, sentinel string) error {
 	return withSentinel(sentinel, func(s *redis.SentinelClient) error {
 		if err := s.Remove(ctx, client.MasterName).Err(); err != nil && !strings.Contains(err.Error(), "No such master") {
 			return err
@@ -62,8 +62,8 @@ func Unwatch(ctx context.Context, sentinel string) error {
 	})
 }
 
-// Master asks a Sentinel for the address of the master.
-func Master(ctx context.Context, sentinel string) (string, error) {
+// masterOf asks a Sentinel for the address of the master.
+func masterOf(ctx context.Context, sentinel string) (string, error) {
 	var address string
 	err := withSentinel(sentinel, func(s *redis.SentinelClient) error {
 		parts, err := s.GetMasterAddrByName(ctx, client.MasterName).Result()
@@ -78,9 +78,9 @@ func Master(ctx context.Context, sentinel string) (string, error) {
 	return address, err
 }
 
-// AwaitWatch returns once a Sentinel could promote a replica: it reaches the other
+// awaitWatch returns once a Sentinel could promote a replica: it reaches the other
 // Sentinels, and has heard from so many replicas.
-func AwaitWatch(ctx context.Context, sentinel string, replicas int) error {
+func awaitWatch(ctx context.Context, sentinel string, replicas int) error {
 	return withSentinel(sentinel, func(s *redis.SentinelClient) error {
 		if err := until(ctx, func() error { return watches(ctx, s, replicas) }); err != nil {
 			return fmt.Errorf("it is not ready to promote a replica: %w", err)
@@ -109,8 +109,8 @@ func watches(ctx context.Context, s *redis.SentinelClient, replicas int) error {
 	return nil
 }
 
-// Announce has a replica tell its masters, and so the Sentinels, an address from now on.
-func Announce(ctx context.Context, addr, announced string) error {
+// announce has a replica tell its masters, and so the Sentinels, an address from now on.
+func announce(ctx context.Context, addr, announced string) error {
 	host, port, err := net.SplitHostPort(announced)
 	if err != nil {
 		return err

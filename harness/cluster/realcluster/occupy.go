@@ -1,4 +1,4 @@
-package server
+package realcluster
 
 import (
 	"context"
@@ -19,15 +19,15 @@ const threshold = "busy-reply-threshold"
 // unanswered is how long a server has not answered that is blocked by a script.
 const unanswered = 20 * time.Millisecond
 
-// Unreachable reports whether a server says that it cannot be looked into: it is loading, or
+// unreachable reports whether a server says that it cannot be looked into: it is loading, or
 // busy with a script.
-func Unreachable(err error) bool {
+func unreachable(err error) bool {
 	return redis.IsLoadingError(err) || redis.HasErrorPrefix(err, "BUSY")
 }
 
-// Occupy lets another user's script run on a server that answers BUSY, or DEBUG SLEEP
+// occupy lets another user's script run on a server that answers BUSY, or DEBUG SLEEP
 // in place of one that answers nothing, as cluster.Node says.
-func Occupy(ctx context.Context, addr string, d time.Duration,
+func occupy(ctx context.Context, addr string, d time.Duration,
 	answers bool) (end func(context.Context) error, err error) {
 	const forEver = -1
 	client := connect(addr, forEver)

@@ -1,4 +1,4 @@
-package server
+package realcluster
 
 import (
 	"context"
@@ -22,8 +22,8 @@ const nodeTimeout = 500 * time.Millisecond
 // slots is how many a Redis Cluster shares out.
 const slots = 16384
 
-// Member is one server of a Redis Cluster.
-type Member struct {
+// clusterMember is one server of a Redis Cluster.
+type clusterMember struct {
 	Name      string
 	Address   string // where it listens, past every link
 	Bus       int    // its port of the cluster's bus, at the announced host
@@ -31,16 +31,16 @@ type Member struct {
 	Master    string // the name of whom it replicates; "" for a master
 }
 
-// MemberSettings are the lines of redis.conf that make a server, which listens to the
+// memberSettings are the lines of redis.conf that make a server, which listens to the
 // others on a port, a member of a Redis Cluster.
-func MemberSettings(bus int) string {
+func memberSettings(bus int) string {
 	return fmt.Sprintf("cluster-enabled yes\ncluster-port %d\ncluster-node-timeout %d\n"+
 		// What a member that cannot be written to has is looked at all the same.
 		"cluster-allow-reads-when-down yes\n", bus, nodeTimeout.Milliseconds())
 }
 
-// AnnounceMember has a member tell the others its announced address from now on.
-func AnnounceMember(ctx context.Context, m Member) error {
+// announceMember has a member tell the others its announced address from now on.
+func announceMember(ctx context.Context, m clusterMember) error {
 	host, port, err := net.SplitHostPort(m.Announced)
 	if err != nil {
 		return err
@@ -52,12 +52,12 @@ func AnnounceMember(ctx context.Context, m Member) error {
 	})
 }
 
-// FormCluster makes one Redis Cluster of servers that have announced themselves: the
+// formCluster makes one Redis Cluster of servers that have announced themselves: the
 // masters share the slots equally, in their order. It returns the members' ids, by name,
 // once all agree on who has what, take writes, and each replica has its master's data.
-func FormCluster(ctx context.Context, members []Member) (ids map[string]string, err error) {
+func formCluster(ctx context.Context, members []clusterMember) (ids map[string]string, err error) {
 	ids = map[string]string{}
-	masters := slices.DeleteFunc(slices.Clone(members), func(m Member) bool { return m.Master != "" })
+	masters := slices.DeleteFunc(slices.Clone(members), func(m clusterMember) bool { return m.Master != "" })
 	for i, m := range masters {
 		if err := giveSlots(ctx, m, slots*i/len(masters), slots*(i+1)/len(masters)-1, i+1); err != nil {
 			return nil, fmt.Errorf("give slots to %s: %w", m.Name, err)
@@ -88,7 +88,7 @@ func FormCluster(ctx context.Context, members []Member) (ids map[string]string, 
 }
 
 // giveSlots gives a master its slots, and an epoch that no other has.
-func giveSlots(ctx context.Context, m Member, first, last, epoch int) error {
+func giveSlots(ctx context.Context, m clusterMember, first, last, epoch int) error {
 	return with(m.Address, func(c *redis.Client) error {
 		return errors.Join(c.ClusterAddSlotsRange(ctx, first, last).Err(),
 			c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err())
@@ -96,7 +96,7 @@ func giveSlots(ctx context.Context, m Member, first, last, epoch int) error {
 }
 
 // introduce has a member meet others, and gives its id.
-func introduce(ctx context.Context, m Member, others []Member) (id string, err error) {
+func introduce(ctx context.Context, m clusterMember, others []clusterMember) (id string, err error) {
 	err = with(m.Address, func(c *redis.Client) error {
 		if id, err = c.Do(ctx, "CLUSTER", "MYID").Text(); err != nil {
 			return err
@@ -116,7 +116,7 @@ func introduce(ctx context.Context, m Member, others []Member) (id string, err e
 }
 
 // settled says what a member still lacks for work.
-func settled(ctx context.Context, m Member, members []Member, ids map[string]string) error {
+func settled(ctx context.Context, m clusterMember, members []clusterMember, ids map[string]string) error {
 	view, err := viewOf(ctx, m.Address)
 	if err != nil {
 		return err
@@ -133,16 +133,16 @@ func settled(ctx context.Context, m Member, members []Member, ids map[string]str
 	if m.Master == "" {
 		return nil
 	}
-	seen, err := Replication(ctx, m.Address)
+	seen, err := readReplication(ctx, m.Address)
 	if err == nil && !seen.Linked {
 		err = errors.New("it has no copy of its master's data")
 	}
 	return err
 }
 
-// Leads says whether a member takes another for a master that has slots, and takes
+// leads says whether a member takes another for a master that has slots, and takes
 // commands itself.
-func Leads(ctx context.Context, addr, id string) (bool, error) {
+func leads(ctx context.Context, addr, id string) (bool, error) {
 	view, err := viewOf(ctx, addr)
 	return err == nil && view.ok && view.members[id].serves, err
 }

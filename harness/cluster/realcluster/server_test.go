@@ -1,4 +1,4 @@
-package server
+package realcluster
 
 import (
 	"net"
@@ -30,7 +30,7 @@ func TestReplicasAreAwaitedUntilTheyFollow(t *testing.T) {
 		"PUBLISH": func(c *miniserver.Peer) { c.WriteInt(0) },
 		"WAIT":    func(c *miniserver.Peer) { c.WriteInt(1) },
 	})
-	require.NoError(t, AwaitReplicas(t.Context(), master, []string{replica}))
+	require.NoError(t, awaitReplicas(t.Context(), master, []string{replica}))
 	require.EqualValues(t, 3, asked.Load())
 }
 

@@ -1,4 +1,4 @@
-package server
+package realcluster
 
 import (
 	"bufio"
@@ -17,10 +17,10 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Query sends one command, as words on a line, on a connection of its own, and
+// query sends one command, as words on a line, on a connection of its own, and
 // returns the first line of the reply. The server may ask for the Password or for
 // none.
-func Query(ctx context.Context, addr, command string) (string, error) {
+func query(ctx context.Context, addr, command string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -94,12 +94,8 @@ func Who(ctx context.Context, addr string) (Info, error) {
 	})
 }
 
-// Information reads what INFO says of a server's memory, persistence and errors,
+// information reads what INFO says of a server's memory, persistence and errors,
 // field by field. An error counter that is not there is 0.
-func Information(ctx context.Context, addr string) (map[string]string, error) {
-	return ask(addr, func(client *redis.Client) (map[string]string, error) { return information(ctx, client) })
-}
-
 func information(ctx context.Context, client *redis.Client) (map[string]string, error) {
 	text, err := client.Info(ctx, "memory", "stats", "persistence", "errorstats").Result()
 	return fields(text), err
@@ -134,8 +130,8 @@ func parseInfo(text string) Info {
 	return info
 }
 
-// Look reads a server's run id and lock keys.
-func Look(ctx context.Context, addr string) (history.Node, error) {
+// look reads a server's run id and lock keys.
+func look(ctx context.Context, addr string) (history.Node, error) {
 	return ask(addr, func(client *redis.Client) (history.Node, error) {
 		pipe := client.Pipeline()
 		info, keys := pipe.Info(ctx, "server", "cluster"), pipe.Keys(ctx, "*")
@@ -193,11 +189,7 @@ func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[s
 	return states, nil
 }
 
-// Flush is FLUSHALL. It returns once no key is left.
-func Flush(ctx context.Context, addr string) error {
-	return with(addr, func(client *redis.Client) error { return flush(ctx, client) })
-}
-
+// flush is FLUSHALL. It returns once no key is left.
 func flush(ctx context.Context, client *redis.Client) error {
 	pipe := client.TxPipeline()
 	pipe.FlushAll(ctx)
@@ -213,17 +205,15 @@ func flush(ctx context.Context, client *redis.Client) error {
 	return nil
 }
 
-// Shutdown is the SHUTDOWN command. The server ends without a reply; a reply is a
-// refusal.
-func Shutdown(ctx context.Context, addr string) error { return shutdown(ctx, addr, "SHUTDOWN") }
-
 // Dismiss ends a server that has nothing worth keeping.
 func Dismiss(ctx context.Context, addr string) error {
 	return shutdown(ctx, addr, "SHUTDOWN NOSAVE NOW FORCE")
 }
 
+// shutdown is the SHUTDOWN command. The server ends without a reply; a reply is a
+// refusal.
 func shutdown(ctx context.Context, addr, command string) error {
-	reply, err := Query(ctx, addr, command)
+	reply, err := query(ctx, addr, command)
 	var op *net.OpError
 	switch {
 	case err == nil:
@@ -234,7 +224,7 @@ func shutdown(ctx context.Context, addr, command string) error {
 	return err
 }
 
-// Time reads a server's wall clock.
-func Time(ctx context.Context, addr string) (time.Time, error) {
+// wallClock reads a server's.
+func wallClock(ctx context.Context, addr string) (time.Time, error) {
 	return ask(addr, func(client *redis.Client) (time.Time, error) { return client.Time(ctx).Result() })
 }
