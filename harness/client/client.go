@@ -42,7 +42,7 @@ type Client struct {
 	setup Setup
 	clock *clock
 	late  *hold // makes the lock's timers late
-	// probe was due when they began to be late, at starved; nil: they are not. They are runControl's.
+	// probe was due when they began to be late, at starved; nil: they are not. They are control's.
 	probe   *timer
 	starved time.Time
 	net     *network
@@ -58,7 +58,7 @@ type Client struct {
 
 	ctx     context.Context // ends when the client does
 	cancel  context.CancelCauseFunc
-	control chan *Command // commands that act at once
+	control *thread // carries out commands that act at once
 	running sync.WaitGroup
 	ending  sync.Once
 	ended   chan struct{}
@@ -90,7 +90,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	c := &Client{
 		setup: setup,
 		recorder: &recorder{process: setup.Name, now: env.Now, pause: pause, key: setup.key(orderThreads, 0),
-			emit: emit}, control: make(chan *Command, queueLength),
+			emit: emit},
 		ended:   make(chan struct{}),
 		threads: map[string]*thread{},
 
@@ -108,7 +108,7 @@ func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 		c.endScheduler()
 		return nil, err
 	}
-	c.running.Go(c.runControl)
+	c.control = c.newThread(0, orderControl)
 	return c, nil
 }
 
@@ -164,18 +164,15 @@ func (c *Client) Send(cmd Command) error {
 	if c.ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", cmd.Do, errClosing)
 	}
-	if cmd.Do.immediate() {
-		return enqueue(c.control, &cmd, cmd.Do)
+	t := c.control
+	if !cmd.Do.immediate() {
+		t = c.thread(cmd.Thread)
 	}
-	return enqueue(c.thread(cmd.Thread).work, &task{cmd, c.stopFor(cmd)}, cmd.Do)
-}
-
-func enqueue[T any](queue chan T, item T, do Do) error {
 	select {
-	case queue <- item:
+	case t.work <- &task{cmd, c.stopFor(cmd)}:
 		return nil
 	default:
-		return fmt.Errorf("%s: %d commands are waiting already", do, queueLength)
+		return fmt.Errorf("%s: %d commands are waiting already", cmd.Do, queueLength)
 	}
 }
 
@@ -264,18 +261,14 @@ func (c *Client) endScheduler() {
 
 // drop tells the commands that were still waiting that nothing comes of them.
 func (c *Client) drop() {
+	var waiting []chan *task
 	for _, name := range slices.Sorted(maps.Keys(c.threads)) {
-		for left := c.threads[name].work; len(left) > 0; {
-			t := <-left
-			c.done(t.Serial, "", fmt.Errorf("%s: dropped: %w", t.Do, errClosing))
-		}
+		waiting = append(waiting, c.threads[name].work)
 	}
-	for {
-		select {
-		case cmd := <-c.control:
-			c.done(cmd.Serial, "", fmt.Errorf("%s: dropped: %w", cmd.Do, errClosing))
-		default:
-			return
+	for _, left := range append(waiting, c.control.work) {
+		for len(left) > 0 {
+			t := <-left
+			c.send(Message{Done: t.Serial, Error: fmt.Sprintf("%s: dropped: %v", t.Do, errClosing)})
 		}
 	}
 }
@@ -298,33 +291,6 @@ func (c *Client) disconnect() error {
 	c.net.end()
 	c.net.dialing.Wait()
 	return errors.Join(errs...)
-}
-
-// obey does the commands that act at once.
-func (c *Client) runControl() {
-	for c.ctx.Err() == nil {
-		select {
-		case cmd := <-c.control:
-			c.pause.wait(c.setup.key(orderControl, 0))
-			starved, err := c.execute(*cmd)
-			m := reply(cmd.Serial, "", err)
-			m.Starved = starved
-			c.send(m)
-		case <-c.ctx.Done():
-		}
-	}
-}
-
-func (c *Client) done(serial int, outcome history.Type, err error) {
-	c.send(reply(serial, outcome, err))
-}
-
-func reply(serial int, outcome history.Type, err error) Message {
-	m := Message{Done: serial, Outcome: outcome}
-	if err != nil {
-		m.Error = err.Error()
-	}
-	return m
 }
 
 // execute carries out a command that acts at once. What was late comes with the end of that.

@@ -5,8 +5,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"time"
-
-	"example.org/lockproof/harness/history"
 )
 
 // thread is one of those that share a client and its lock: its commands wait for one
@@ -14,6 +12,7 @@ import (
 type thread struct {
 	*Client
 	work  chan *task
+	order int                     // in which it goes on after a pause
 	under context.CancelCauseFunc // of the operation under way; Client.mu guards it
 
 	// What follows belongs to the goroutine that works off the commands.
@@ -40,11 +39,17 @@ func (c *Client) thread(name string) *thread {
 		sum.Write([]byte(name)) // it never fails
 		seed ^= sum.Sum64()
 	}
+	t := c.newThread(seed, orderThreads)
+	c.threads[name] = t
+	return t
+}
+
+// newThread begins one.
+func (c *Client) newThread(seed uint64, order int) *thread {
 	t := &thread{
-		Client: c, work: make(chan *task, queueLength), draw: rand.New(rand.NewPCG(c.setup.Seed, seed)),
+		Client: c, work: make(chan *task, queueLength), order: order, draw: rand.New(rand.NewPCG(c.setup.Seed, seed)),
 		tenures: map[string]*heldLease{},
 	}
-	c.threads[name] = t
 	c.running.Go(t.run)
 	return t
 }
@@ -54,22 +59,31 @@ func (t *thread) run() {
 	for t.ctx.Err() == nil {
 		select {
 		case task := <-t.work:
-			t.pause.wait(t.setup.key(orderThreads, 0))
-			outcome, err := t.do(*task)
-			t.done(task.Serial, outcome, err)
+			t.pause.wait(t.setup.key(t.order, 0))
+			t.send(t.do(*task))
 		case <-t.ctx.Done():
 		}
 	}
 }
 
-// do carries out one queued command. The error is what made it impossible; a
+// do carries out one command. An error is what made it impossible; a
 // failed operation is an outcome.
-func (t *thread) do(task task) (outcome history.Type, err error) {
-	if task.Do == DoLoop {
-		return "", t.loop(*task.Loop, task.stop)
+func (t *thread) do(task task) Message {
+	var m Message
+	var err error
+	switch {
+	case task.Do.immediate():
+		m.Starved, err = t.execute(task.Command)
+	case task.Do == DoLoop:
+		err = t.loop(*task.Loop, task.stop)
+	default:
+		t.within(task.Within, func(ctx context.Context) { m.Outcome, err = t.operate(ctx, task.Command) })
 	}
-	t.within(task.Within, func(ctx context.Context) { outcome, err = t.operate(ctx, task.Command) })
-	return outcome, err
+	m.Done = task.Serial
+	if err != nil {
+		m.Error = err.Error()
+	}
+	return m
 }
 
 // within runs an operation under a context of its own, which ends after limit
