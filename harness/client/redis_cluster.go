@@ -1,10 +1,103 @@
 package client
 
 import (
+	"context"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
+
+// tagged is a go-redis hook that puts a hash tag before the key of every command: a
+// lock that has a key of another name on each of its nodes, so that they hash to slots
+// of their own.
+type tagged string
+
+var _ redis.Hook = tagged("")
+
+// DialHook leaves dialling as it is.
+func (t tagged) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook has the command sent with the other key.
+func (t tagged) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		sent := t.with(cmd)
+		err := next(ctx, sent)
+		return copyReply(cmd, sent, err)
+	}
+}
+
+// ProcessPipelineHook has all commands of a pipeline sent with the other key.
+func (t tagged) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		sent := make([]redis.Cmder, len(cmds))
+		for i, cmd := range cmds {
+			sent[i] = t.with(cmd)
+		}
+		err := next(ctx, sent)
+		for i, cmd := range cmds {
+			if failed := copyReply(cmd, sent[i], sent[i].Err()); failed != nil && err == nil {
+				err = failed
+			}
+		}
+		return err
+	}
+}
+
+// with is the command with the other key: a copy, for a lock may send the same words
+// to its other nodes. One without a key stays what it is.
+func (t tagged) with(cmd redis.Cmder) redis.Cmder {
+	place := keyPlace(cmd)
+	if place >= len(cmd.Args()) {
+		return cmd
+	}
+	key, ok := cmd.Args()[place].(string)
+	if !ok {
+		return cmd
+	}
+	sent := cmd.Clone()
+	sent.Args()[place] = string(t) + key
+	return sent
+}
+
+// keyPlace is where the commands of locks have their key. INFO, SCRIPT and the like
+// have none: they are behind the end.
+func keyPlace(cmd redis.Cmder) int {
+	switch strings.ToLower(cmd.Name()) {
+	case "eval", "evalsha":
+		return 3
+	case "set", "setnx", "get", "del", "pexpire", "expire", "pttl", "incr":
+		return 1
+	}
+	return len(cmd.Args())
+}
+
+// copyReply gives the command what the one that was sent in its place was answered.
+func copyReply(cmd, sent redis.Cmder, err error) error {
+	if cmd == sent {
+		return err
+	}
+	cmd.SetErr(sent.Err())
+	switch sent := sent.(type) {
+	case *redis.Cmd:
+		cmd.(*redis.Cmd).SetVal(sent.Val())
+	case *redis.StringCmd:
+		cmd.(*redis.StringCmd).SetVal(sent.Val())
+	case *redis.StatusCmd:
+		cmd.(*redis.StatusCmd).SetVal(sent.Val())
+	case *redis.BoolCmd:
+		cmd.(*redis.BoolCmd).SetVal(sent.Val())
+	case *redis.IntCmd:
+		cmd.(*redis.IntCmd).SetVal(sent.Val())
+	case *redis.DurationCmd:
+		cmd.(*redis.DurationCmd).SetVal(sent.Val())
+	default:
+		err = fmt.Errorf("%s: its answer, a %T, cannot be passed on", sent.Name(), sent)
+		cmd.SetErr(err)
+	}
+	return err
+}
 
 // clusterClients are the clients of one Redis Cluster that a lock is given as its nodes.
 func (c *Client) clusterClients(servers []string) []redis.UniversalClient {

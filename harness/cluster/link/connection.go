@@ -2,6 +2,10 @@ package link
 
 import (
 	"net"
+	"slices"
+	"strings"
+
+	"example.org/lockproof/harness/history"
 )
 
 // Indices of the directions.
@@ -110,4 +114,93 @@ func (e *end) Close() error {
 	}
 	c.link.ended(c)
 	return nil
+}
+
+// In RESP3 a node sends messages that nobody asked for: a push begins with >, and an attribute,
+// which stands before a reply, with |. In RESP2 what is sent to a subscriber is an array, which
+// begins with the same words. SUBSCRIBE and its like have no reply but such a message for each
+// channel.
+
+// confirmations are the words with which these commands are confirmed.
+var confirmations = []string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"}
+
+// messages are the words of what subscribers are sent.
+var messages = []string{"message", "pmessage", "smessage"}
+
+// subscribes says whether a command is confirmed so, in capitals.
+func subscribes(name string) bool { return strings.HasSuffix(name, "SUBSCRIBE") }
+
+// answers says whether a message from the node answers the command that waits longest, and
+// whether it is the last that does.
+func (c *connection) answers(v value) (is, last bool) {
+	x := c.awaiting[0]
+	if v.kind == '|' {
+		return false, false
+	}
+	word := ""
+	if len(v.elements) > 0 && (v.kind == '>' || c.subscribed && v.kind == '*') {
+		word = strings.ToLower(v.elements[0].text)
+	}
+	confirms := slices.Contains(confirmations, word)
+	switch {
+	case v.kind != '>' && !confirms && !slices.Contains(messages, word):
+		return true, true
+	case !confirms || x.command.Name != strings.ToUpper(word):
+		return false, false
+	}
+	x.confirmed++
+	return true, x.confirmed >= x.command.channels
+}
+
+// Between MULTI and EXEC a node answers a command with QUEUED, which says nothing of its effect. What became of it is
+// in the answer to EXEC, which then answers all of them.
+
+// answersQueued gives what a message from the node answers beside the command that it is the reply to. later: it
+// answers not even that, which was queued.
+func (c *connection) answersQueued(x *exchange, v value) (queued []answer, later bool) {
+	switch {
+	case v.kind == '+' && v.text == "QUEUED":
+		c.queued = append(c.queued, x)
+		return nil, true
+	case x.command.Name != "EXEC" && x.command.Name != "DISCARD":
+		return nil, false
+	}
+	for i, x := range c.queued {
+		of := value{kind: '-', text: "the transaction was not carried out"}
+		if v.kind == '*' && i < len(v.elements) {
+			of = v.elements[i]
+		}
+		queued = append(queued, answer{x, of})
+	}
+	c.queued = nil
+	return queued, false
+}
+
+// answer is a command and the reply to it.
+type answer struct {
+	*exchange
+	value
+}
+
+// reply sees a message from the node set out.
+func (f *flow) reply(m *message) {
+	x := f.conn.answered(m.value)
+	if x == nil {
+		f.push(m) // not asked for
+		return
+	}
+	queued, later := f.conn.answersQueued(x, m.value)
+	if later {
+		f.push(m)
+		return
+	}
+	l := f.conn.link
+	var affects *intercept
+	for _, a := range append(queued, answer{x, m.value}) {
+		l.replied(a.exchange, a.value)
+		if affects == nil {
+			affects = l.match(a.exchange, history.PartReply)
+		}
+	}
+	f.admit(m, affects)
 }

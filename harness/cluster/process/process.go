@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -190,4 +192,50 @@ func LastWords(said []byte) string {
 		return "nothing"
 	}
 	return string(said[max(0, len(said)-most):])
+}
+
+// forks carries commands to the thread that starts them all.
+var forks = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go func() {
+		// Linux sends a child its parent-death signal when the thread that
+		// forked it ends, not the process. Go ends idle threads as it likes,
+		// but never one that a living goroutine is locked to; and this one lives
+		// as long as the process.
+		runtime.LockOSThread()
+		for start := range work {
+			start()
+		}
+	}()
+	return work
+})
+
+// Start starts a command as the harness starts all of its children: it dies with the harness where the system can
+// do that, and is in a process group of its own: a Ctrl-C at the terminal is for the harness, which then ends its
+// children in good order.
+func Start(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = attributes()
+	started := make(chan error)
+	forks() <- func() { started <- cmd.Start() }
+	return <-started
+}
+
+// Identity tells one process from all others, also from one that gets its
+// number later: no two processes of one number start at the same time.
+type Identity struct {
+	PID int `json:"pid"`
+	// Started is when it started, in clock ticks since boot (field 22 of /proc/PID/stat).
+	Started string `json:"started"`
+	// Command is the program's name, as the system shortens it.
+	Command string `json:"command"`
+}
+
+// errGone says that there is no process of that number.
+var errGone = errors.New("there is no such process")
+
+// Alive says whether that very process still runs. One that has ended and was
+// not reaped (a zombie) does not.
+func (id Identity) Alive() bool {
+	now, err := identify(id.PID)
+	return err == nil && now == id && !dead(id.PID)
 }
