@@ -61,7 +61,7 @@ func newBench(command []string) (b *bench, err error) {
 	if b.record, err = process.NewRecord(); err != nil {
 		return nil, err
 	}
-	b.workers.Command, b.workers.External, b.workers.Folder, b.workers.Record = command, true, b.record.Folder(), b.record
+	b.workers.Command, b.workers.External, b.workers.Record = command, true, b.record
 	return b, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -27,7 +26,6 @@ type Cluster struct {
 	cfg      cluster.Config
 	projects *Projects
 	project  *project
-	folder   string
 	network  *remoteNetwork // nil before there is one
 
 	closing func() error // close, once
@@ -62,11 +60,6 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 
 // build makes the servers as new, and opens the links.
 func (c *Cluster) build(ctx context.Context) error {
-	dir, err := os.MkdirTemp(c.projects.folder, "run-")
-	if err != nil {
-		return fmt.Errorf("docker cluster: %w", err)
-	}
-	c.folder, c.Workers.Folder = dir, dir
 	// No more than these at a time: starts keep the engine busy, and other runs
 	// have their own under way.
 	var renewing errgroup.Group
@@ -141,9 +134,6 @@ func (c *Cluster) close() error {
 		errs = append(errs, c.network.Settle()) // the last of the run's events
 	}
 	errs = append(errs, c.project.proxy.Failed())
-	if c.folder != "" {
-		errs = append(errs, os.RemoveAll(c.folder))
-	}
 	err = errors.Join(errs...)
 	// A project that something is wrong with is not used again.
 	return errors.Join(err, c.projects.release(c.project, err == nil))

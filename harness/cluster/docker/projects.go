@@ -49,7 +49,7 @@ type Projects struct {
 	choice cluster.Choice
 	engine *engine
 	record *process.Record
-	folder string // the project's files, and the clients' last words
+	folder string // the project's files
 	image  string
 	host   string
 

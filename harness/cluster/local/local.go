@@ -62,7 +62,7 @@ func (c *Cluster) build(ctx context.Context) error {
 	if c.record, err = process.NewRecord(); err != nil {
 		return fmt.Errorf("local cluster: %w", err)
 	}
-	c.Workers.Folder, c.Workers.Record = c.record.Folder(), c.record
+	c.Workers.Record = c.record
 	var starting errgroup.Group
 	err = c.startAll(ctx, &starting)
 	if err = errors.Join(err, starting.Wait()); err != nil {

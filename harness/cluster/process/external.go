@@ -2,8 +2,8 @@ package process
 
 import (
 	"fmt"
-	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"example.org/lockproof/harness/locks"
@@ -32,7 +32,7 @@ func (w *Worker) awaitHello() error {
 	case <-late.C:
 		return fmt.Errorf("worker %s (pid %d) has said nothing for %s: its first message is to be its hello, "+
 			"{\"lock\":{...}}; on stderr it said: %s",
-			w.name, w.proc.id.PID, helloWithin, Tail(w.stderr))
+			w.name, w.proc.id.PID, helloWithin, w.stderr.end())
 	}
 	if w.checker.Hello() != nil {
 		return nil
@@ -56,23 +56,22 @@ func shortened(line []byte) string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-// headWriter keeps in a file as much as there is left for, and drops the rest.
+// headWriter keeps as much as there is room for, and drops the rest.
 type headWriter struct {
-	file string
-	left int
+	mu   sync.Mutex
+	kept []byte
 }
 
-func (f *headWriter) Write(b []byte) (int, error) {
-	kept := b[:min(len(b), f.left)]
-	f.left -= len(kept)
-	if len(kept) == 0 {
-		return len(b), nil
-	}
-	log, err := os.OpenFile(f.file, os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return len(b), nil // the run's folder is gone, and with it who would read this
-	}
-	defer log.Close()
-	_, err = log.Write(kept)
-	return len(b), err
+func (h *headWriter) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.kept = append(h.kept, b[:min(len(b), stderrAtMost-len(h.kept))]...)
+	return len(b), nil
+}
+
+// end is the end of that, for an error.
+func (h *headWriter) end() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return LastWords(h.kept)
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 type Worker struct {
 	name   string
 	proc   *Process
-	stderr string        // the file that takes what it says there
+	stderr headWriter    // what it says there
 	heard  chan struct{} // closed once its last message has been passed on
 	settle func() error  // of its cluster
 	// checker is of what a stranger says, nil: it is none; greeted is closed at its hello, or when there is none to come.
@@ -57,7 +56,6 @@ type Workers struct {
 	// External: Command is a program of others. It begins with its hello, what it says
 	// is checked, and one that breaks the protocol is killed and has failed.
 	External bool
-	Folder   string // takes what they say on stderr
 	Record   *Record
 	// Settle returns once what has passed over their links has been recorded; nil: it has.
 	Settle func() error
@@ -126,16 +124,10 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 		return nil, err
 	}
 	name := setup.Name
-	w := &Worker{name: name, stderr: filepath.Join(s.Folder, name+".stderr"), heard: make(chan struct{}),
-		greeted: make(chan struct{}), settle: s.Settle}
+	w := &Worker{name: name, heard: make(chan struct{}), greeted: make(chan struct{}), settle: s.Settle}
 	if s.External {
 		w.checker = client.NewProtocolChecker(setup, realtime.Since(setup.Epoch).Now)
 	}
-	log, err := os.OpenFile(w.stderr, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -148,10 +140,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	defer theirOut.Close()
 
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, log
-	if w.checker != nil {
-		cmd.Stderr, cmd.WaitDelay = &headWriter{file: w.stderr, left: stderrAtMost}, endWithin
-	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirIn, theirOut, &w.stderr, endWithin
 	if w.proc, err = launch("worker "+name, cmd, s.Record, true); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
@@ -252,7 +241,7 @@ func (w *Worker) awaitEnd() error {
 // exitReport says how the worker ended. Only for one that has.
 func (w *Worker) exitReport() error {
 	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
-		w.name, w.proc.id.PID, w.proc.How(), Tail(w.stderr))
+		w.name, w.proc.id.PID, w.proc.How(), w.stderr.end())
 }
 
 func (w *Worker) Send(command client.Command) error {
@@ -325,7 +314,7 @@ func (w *Worker) end() error {
 	defer cancel()
 	if err := w.proc.AwaitExit(ctx); err != nil {
 		return errors.Join(fmt.Errorf("worker %s did not end within %s and was killed; on stderr it said: %s (%w)",
-			w.name, closeWithin, Tail(w.stderr), err), w.Kill())
+			w.name, closeWithin, w.stderr.end(), err), w.Kill())
 	}
 	<-w.heard
 	if w.proc.exit != nil {
