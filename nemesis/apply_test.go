@@ -244,7 +244,7 @@ func TestSlowFsync_ZeroDelayIsMisuse(t *testing.T) {
 }
 
 // A fault has been what its beginning says, not its end.
-func TestDeclarations_EffectsAndTargets(t *testing.T) {
+func TestClassify_OnlyABeginningSaysWhatHappened(t *testing.T) {
 	for phase, was := range map[history.Phase]string{history.PhaseBegin: "was paused", history.PhaseEnd: ""} {
 		f := history.Fault{Kind: string(Pause), Phase: phase, Targets: []string{"n1"}}
 		Classify(&f)

@@ -22,7 +22,7 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).scriptFlush,
 })
 
-// probe is a script with its digest, which the nemesis has a node learn and forget.
+// A script with its digest, which the nemesis has a node learn and forget.
 const (
 	probeScript = "EVAL return{} 0"
 	probeDigest = "EVALSHA 8f0732537dcef5e06b4e8371446724937f2bc51f 0"

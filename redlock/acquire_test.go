@@ -17,7 +17,7 @@ import (
 	"example.org/lockproof/redlock/rig"
 )
 
-func TestAcquire(t *testing.T) {
+func TestAcquire_SetsTheKeyOnEveryNode(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l, err := c.User(1).Acquire(t.Context(), rig.Key, rig.TTL+time.Microsecond)
 		require.NoError(t, err)
@@ -188,7 +188,7 @@ func TestOwnTokenIsAYes(t *testing.T) {
 }
 
 // Many callers on one lock: never two at a time, and none is left behind.
-func TestContention(t *testing.T) {
+func TestAcquire_ManyCallers_OneHolderAtATime(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		var holders, grants atomic.Int32
 		var all sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Lease is one tenure of the lock, safe for concurrent use.
+// Lease is what an Acquire grants, safe for concurrent use.
 type Lease struct {
 	lock       *Redlock
 	key, token string

@@ -175,7 +175,7 @@ func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 		Name:  fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
 		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waiting(), f.Replicas),
 		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: cluster.Names(),
-		Persistence: PersistenceOf(a.Server.Redis), Redis: map[string]string{},
+		Persistence: persistenceOf(a.Server.Redis), Redis: map[string]string{},
 		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne,
 			RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}},
 		// After the takeover there is no replica left to wait for.

@@ -27,7 +27,7 @@ func takenOver(t *testing.T, text string, f deploy.Failover, wait int) *Runner {
 	return a
 }
 
-func TestTakeovers(t *testing.T) {
+func TestTakeovers_SafeOnlyIfWhoIsPromotedHasTheLock(t *testing.T) {
 	const second = time.Second
 	for _, tt := range []struct {
 		name     string

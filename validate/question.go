@@ -52,8 +52,8 @@ func Boundary(ttl time.Duration, drift float64) time.Duration {
 	return time.Duration(float64(ttl) * (1 + drift))
 }
 
-// PersistenceOf names what the settings keep.
-func PersistenceOf(r *settings.Redis) cluster.Persistence {
+// persistenceOf names what the settings keep.
+func persistenceOf(r *settings.Redis) cluster.Persistence {
 	switch {
 	case r.AppendOnly:
 		return cluster.Persistence("aof-" + r.AppendFsync)
@@ -68,7 +68,7 @@ func persistenceAfter(s *deploy.Server, crash settings.Crash) cluster.Persistenc
 	if s.Lost(crash) != "" {
 		return cluster.PersistNone
 	}
-	return PersistenceOf(s.Redis)
+	return persistenceOf(s.Redis)
 }
 
 // Forgets says whether a server with these settings can forget an acknowledged

@@ -52,7 +52,7 @@ func TestTheNineFilesOnRealRedis(t *testing.T) {
 			a := runner(t, f.file, 0)
 			a.On, a.Trials = suite.Local, 1
 			answer := judged(t, a)
-			if PersistenceOf(a.Server.Redis) == cluster.PersistEverysec && answer.Rows[2].Verdict == Safe {
+			if persistenceOf(a.Server.Redis) == cluster.PersistEverysec && answer.Rows[2].Verdict == Safe {
 				answer = judged(t, a) // the second of everysec turned between two commands
 			}
 			require.Equal(t, f.rows, verdicts(answer), "%+v", answer.Rows)

@@ -298,7 +298,7 @@ func (a *Runner) waitAOF() candidate {
 		Steps:   byHand("WAITAOF 1 0 1500 on the connection of the SET; give the lock up if the first number is 0"),
 		Back:    byHand("take the command out again")},
 		against: settings.PowerLoss,
-		change:  func(q *Runner) { q.WaitAOF = PersistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
+		change:  func(q *Runner) { q.WaitAOF = persistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
 }
 
 // waitForReplicas lets the clients wait for every replica.

@@ -170,7 +170,7 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 	}
 	// Redis skips the fsync while any child is at work, a snapshot's and that of a replica's full sync too
 	// (flushAppendOnlyFile in aof.c).
-	if PersistenceOf(redis) != cluster.PersistAlways || !redis.NoFsyncOnRewrite ||
+	if persistenceOf(redis) != cluster.PersistAlways || !redis.NoFsyncOnRewrite ||
 		!slices.Contains(a.Crashes, settings.PowerLoss) ||
 		a.Server.Returns[settings.PowerLoss].After >= Boundary(a.Longest(), a.Drift) {
 		return nil

@@ -47,7 +47,7 @@ const (
 	PartReply   Part = "reply"
 )
 
-// Deeds are what a command is to do to a lock's key. Take it if it is free, give it
+// What a command is to do to a lock's key. Take it if it is free, give it
 // another time to live, remove it. What a script is to do shows when it is rehearsed.
 // A command that is answered NOSCRIPT does nothing and is none of them.
 const (

@@ -42,7 +42,7 @@ type Header struct {
 	Fencing     bool `json:"fencing,omitempty"`
 
 	Expect map[string]string `json:"expect"` // property to verdict
-	// Lenient: the expectations are the reference's, and this is another lock
+	// AllowBetter: the expectations are the reference's, and this is another lock
 	// or a rule is off; a better verdict than expected is as expected.
 	AllowBetter bool   `json:"lenient,omitempty"`
 	Bounds      Bounds `json:"bounds"`

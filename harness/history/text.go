@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// BytesPrefix begins the text of a token, key or version that is not UTF-8: its bytes in
+// bytesPrefix begins the text of a token, key or version that is not UTF-8: its bytes in
 // hexadecimal follow. JSON has no other way to write them, and U+FFFD would make two
 // different tokens one.
-const BytesPrefix = "bytes:"
+const bytesPrefix = "bytes:"
 
-// Text gives a string as a history holds it.
-func Text(s string) string {
+// asText gives a string as a history holds it.
+func asText(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
-	return BytesPrefix + hex.EncodeToString([]byte(s))
+	return bytesPrefix + hex.EncodeToString([]byte(s))
 }
 
 // MakeText makes every string of an event one that a file holds as it is. What is judged
@@ -45,6 +45,6 @@ func (e *Event) MakeText() {
 
 func makeText(all ...*string) {
 	for _, s := range all {
-		*s = Text(*s)
+		*s = asText(*s)
 	}
 }

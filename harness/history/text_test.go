@@ -8,10 +8,10 @@ import (
 )
 
 func TestText_BytesThatAreNotUTF8StayDistinct(t *testing.T) {
-	require.Equal(t, "token", Text("token"))
-	require.Equal(t, "bytes:ff01", Text("\xff\x01"))
-	require.NotEqual(t, Text("\xff"), Text("\xfe"))
-	require.Equal(t, Text("\xff"), Text(Text("\xff")), "a worker and the journal may both make it text")
+	require.Equal(t, "token", asText("token"))
+	require.Equal(t, "bytes:ff01", asText("\xff\x01"))
+	require.NotEqual(t, asText("\xff"), asText("\xfe"))
+	require.Equal(t, asText("\xff"), asText(asText("\xff")), "a worker and the journal may both make it text")
 }
 
 // What is judged in memory is what the file says.

@@ -24,7 +24,7 @@ type Lock interface {
 	Close() error
 }
 
-// Lease is one tenure, as its client believes it.
+// Lease is what an Acquire grants, as its client believes it.
 type Lease interface {
 	// Token is the value stored at the key.
 	Token() string

@@ -19,7 +19,7 @@ type LockFunc func(ctx context.Context, key string) (Lease, error)
 // Acquire calls f.
 func (f LockFunc) Acquire(ctx context.Context, key string) (Lease, error) { return f(ctx, key) }
 
-// Lease is one tenure.
+// Lease is what an Acquire grants.
 type Lease interface {
 	Release(ctx context.Context) error
 }

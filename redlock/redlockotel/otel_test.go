@@ -35,7 +35,7 @@ type observed struct {
 	tracers *sdktrace.TracerProvider
 }
 
-func observe(t *testing.T, options redlock.Options) *observed {
+func observe(t *testing.T) *observed {
 	o := &observed{spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader()}
 	o.tracers = sdktrace.NewTracerProvider(sdktrace.WithSyncer(o.spans))
 	observer, err := redlockotel.New(redlockotel.WithTracerProvider(o.tracers),
@@ -50,8 +50,7 @@ func observe(t *testing.T, options redlock.Options) *observed {
 	}
 	nodes, err := server.Nodes(clients, observer.Nodes)
 	require.NoError(t, err)
-	options.NodeTimeout = 10 * time.Second
-	lock, err := redlock.New(nodes, options)
+	lock, err := redlock.New(nodes, redlock.Options{NodeTimeout: 10 * time.Second})
 	require.NoError(t, err)
 	o.Lock = observer.Lock(lock)
 	return o
@@ -113,8 +112,8 @@ func (o *observed) collect(t *testing.T) map[string][]string {
 	return found
 }
 
-func TestATenure(t *testing.T) {
-	o := observe(t, redlock.Options{})
+func TestObserver_MeasuresEachOperation(t *testing.T) {
+	o := observe(t)
 	ctx, parent := o.tracers.Tracer("test").Start(t.Context(), "work")
 	lease, err := o.TryAcquire(ctx, "k", ttl)
 	require.NoError(t, err)
@@ -162,8 +161,8 @@ func TestATenure(t *testing.T) {
 	require.Contains(t, spans[2].Attributes, attribute.String("redlock.outcome", "held"))
 }
 
-func TestNodesThatAreDown(t *testing.T) {
-	o := observe(t, redlock.Options{})
+func TestObserver_NoMajority_IsAnErrorOfTheSpan(t *testing.T) {
+	o := observe(t)
 	o.servers[0].Close()
 	o.servers[1].Close()
 	_, err := o.TryAcquire(t.Context(), "k", ttl)
@@ -178,8 +177,8 @@ func TestNodesThatAreDown(t *testing.T) {
 }
 
 // A caller who gives up is told as such, whatever the attempts before had met.
-func TestACallerGivesUp(t *testing.T) {
-	o := observe(t, redlock.Options{})
+func TestObserver_CallerGivesUp_IsCancelled(t *testing.T) {
+	o := observe(t)
 	lease, err := o.TryAcquire(t.Context(), "k", ttl)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -20,7 +20,7 @@ func WriteFindings(w io.Writer, format string, findings []Finding) error {
 		return writeJSON(w, append([]Finding{}, findings...))
 	}
 	for _, f := range findings {
-		line := fmt.Sprintf("%s: %s %s: %s\n", f.Place, f.ID, VerdictWords(f.Verdict), terminal.Clean(f.Message))
+		line := fmt.Sprintf("%s: %s %s: %s\n", f.Place, f.ID, verdictWords(f.Verdict), terminal.Clean(f.Message))
 		if format == "github" {
 			kind := "warning"
 			if f.Verdict == validate.Unsafe {

@@ -48,7 +48,7 @@ const (
 // Text is the answer for a reader: what holds, what to do, and what it rests on. verbose adds the rest.
 func (v *Report) Text(screen terminal.Screen, verbose bool) string {
 	t := &writer{Report: v, Page: terminal.Page{Screen: screen}}
-	t.clip(verdictOn(v.Verdict, screen), v.Headline(), 2)
+	t.clip(verdictOn(v.Verdict, screen), v.headline(), 2)
 	t.rows(verbose)
 	if v.Failure != "" {
 		t.clip("the harness failed: ", v.Failure, 2)
@@ -89,7 +89,7 @@ func (t *writer) grouped() (all []textRow) {
 	for _, r := range t.Rows {
 		name, reason := crashWords[r.Crash], r.Reason
 		if len(t.TTLs) > 1 {
-			name += " " + Span(r.TTL)
+			name += " " + span(r.TTL)
 		}
 		if r.Condition != "" {
 			reason += ", " + r.Condition
@@ -146,7 +146,7 @@ func (t *writer) advice(verbose bool) {
 			name += ", against " + r.Against
 		}
 		if r.Verdict != validate.Safe {
-			name += " (the rest stays " + VerdictWords(r.Verdict) + ")"
+			name += " (the rest stays " + verdictWords(r.Verdict) + ")"
 		}
 		if !verbose && i == mostAdvice-1 && len(t.Runbooks) > mostAdvice {
 			var names []string
@@ -162,20 +162,20 @@ func (t *writer) advice(verbose bool) {
 		}
 		t.Hang(fmt.Sprintf("  %d. ", i+1), name)
 		for _, s := range r.Steps {
-			t.Hang("     - ", RunbookStepText(s))
+			t.Hang("     - ", stepText(s))
 		}
 		t.Hang("     check: ", r.Check)
 		var back []string
 		for _, s := range r.Back {
-			back = append(back, RunbookStepText(s))
+			back = append(back, stepText(s))
 		}
 		t.Hang("     back:  ", strings.Join(back, "; then "))
 		t.Hang("     price: ", r.Price)
 	}
 }
 
-// RunbookStepText is a step in words.
-func RunbookStepText(s validate.Step) string {
+// stepText is a step in words.
+func stepText(s validate.Step) string {
 	text := s.Do
 	switch {
 	case s.Redis != nil:
@@ -226,7 +226,7 @@ func (t *writer) rest() {
 		t.heading("Settings")
 	}
 	for _, line := range t.Decisive {
-		t.Line("  " + line + t.Style("  "+t.WhereSet(line), terminal.Faint))
+		t.Line("  " + line + t.Style("  "+t.whereSet(line), terminal.Faint))
 	}
 	t.heading("Chain of facts")
 	for _, l := range t.Server.Links {

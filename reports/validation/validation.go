@@ -78,8 +78,8 @@ var (
 		validate.Inconclusive: "?"}
 )
 
-// VerdictWords are the verdicts as they are said.
-func VerdictWords(v validate.Verdict) string {
+// verdictWords are the verdicts as they are said.
+func verdictWords(v validate.Verdict) string {
 	if v == validate.Inconclusive {
 		return "in doubt"
 	}
@@ -88,14 +88,14 @@ func VerdictWords(v validate.Verdict) string {
 
 // verdictOn is a verdict with its sign.
 func verdictOn(v validate.Verdict, s terminal.Screen) string {
-	return s.Style(signs[v]+" "+VerdictWords(v), styles[v])
+	return s.Style(signs[v]+" "+verdictWords(v), styles[v])
 }
 
-// Headline says, behind the verdict, what it is about.
-func (v *Report) Headline() string {
+// headline says, behind the verdict, what it is about.
+func (v *Report) headline() string {
 	var ttls []string
 	for _, ttl := range v.TTLs {
-		ttls = append(ttls, Span(ttl))
+		ttls = append(ttls, span(ttl))
 	}
 	what := "--set"
 	switch files := v.Server.Place.File; {
@@ -114,8 +114,8 @@ func (v *Report) Headline() string {
 	return text
 }
 
-// WhereSet says where a line of redis.conf comes from.
-func (v *Report) WhereSet(line string) string {
+// whereSet says where a line of redis.conf comes from.
+func (v *Report) whereSet(line string) string {
 	name, _, _ := strings.Cut(line, " ")
 	if at, ok := v.Server.Redis.At(name); ok {
 		return at.String()
@@ -123,8 +123,8 @@ func (v *Report) WhereSet(line string) string {
 	return "(Redis's default)"
 }
 
-// Span writes a setting's time as settings do: 35s, 1m30s.
-func Span(d time.Duration) string {
+// span writes a setting's time as settings do: 35s, 1m30s.
+func span(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -58,7 +58,7 @@ var wrappers = map[string]int{"exec": 0, "env": 0, "gosu": 1, "su-exec": 1, "tin
 
 var serverNames = []string{"redis-server", "valkey-server"}
 
-// shells run a script that is one word.
+// script is the script of a shell that is given one in a single word.
 func script(words []string) (text string, ok bool) {
 	if len(words) != 3 || !standard(words[0]) ||
 		!slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {

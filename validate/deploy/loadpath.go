@@ -76,7 +76,7 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 		if isFor(g, base) {
 			parts[filepath.Base(g.file)] = g
 		} else if !slices.ContainsFunc(others, func(other given) bool { return isFor(g, filepath.Base(other.file)) }) {
-			u.orphan(g.file, "")
+			u.orphan(g.file)
 		}
 	}
 	last := len(names) - 1
@@ -109,7 +109,7 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 }
 
 // orphan is a drop-in for another name of a unit.
-func (u *unit) orphan(file, _ string) {
+func (u *unit) orphan(file string) {
 	u.doubt(Settings, settings.Place{File: file}, "this drop-in is for another name than that of a unit that was given: "+
 		"systemd applies it if it is one of its own (Alias=)")
 }
@@ -128,6 +128,7 @@ func eachFile(pattern string, do func(file, text string)) {
 // and drop-ins of its other names.
 func (u *unit) neighbours(folders []string, base string) {
 	starter := func(file, _ string) { u.starters = append(u.starters, file) }
+	orphan := func(file, _ string) { u.orphan(file) }
 	for _, folder := range folders {
 		in := func(pattern string, do func(file, text string)) { eachFile(filepath.Join(folder, pattern), do) }
 		in("*.mount", func(file, text string) {
@@ -140,10 +141,10 @@ func (u *unit) neighbours(folders []string, base string) {
 			}
 		})
 		if prefix, instance, is := strings.Cut(base, "@"); is && strings.HasPrefix(instance, ".") {
-			in(prefix+"@?*"+instance+".d/*.conf", u.orphan)
+			in(prefix+"@?*"+instance+".d/*.conf", orphan)
 		}
 		for _, alias := range u.words("Install.Alias") {
-			in(alias+".d/*.conf", u.orphan)
+			in(alias+".d/*.conf", orphan)
 		}
 		for _, ext := range starterForms {
 			in(strings.TrimSuffix(base, filepath.Ext(base))+ext, starter)

@@ -73,7 +73,7 @@ func (u *unit) yes(key string) bool {
 		strings.ToLower(u.last(key, "no").value))
 }
 
-// readUnit reads a unit or a drop-in (systemd.syntax(7)).
+// read adds the lines of a unit or a drop-in (systemd.syntax(7)).
 func (u *unit) read(file, text string) error {
 	section := ""
 	lines := strings.Split(text, "\n")

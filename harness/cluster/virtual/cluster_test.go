@@ -51,9 +51,10 @@ func (r *recorder) history() []history.Event {
 	return events
 }
 
-func (r *recorder) count(kind history.Type, op history.Op) (n int) {
+// succeeded counts the operations that took effect.
+func (r *recorder) succeeded(op history.Op) (n int) {
 	for _, e := range r.All() {
-		if e.Type == kind && e.Op == op {
+		if e.Type == history.TypeOK && e.Op == op {
 			n++
 		}
 	}
@@ -63,13 +64,14 @@ func (r *recorder) count(kind history.Type, op history.Op) (n int) {
 // five is a cluster of five nodes and five clients.
 func five(seed uint64, r *recorder) cluster.Config {
 	return cluster.Config{
-		Nodes: names("n", 5), Clients: names("c", 5), Persistence: cluster.PersistEverysec, Seed: seed, Record: r.Record,
+		Nodes: fiveOf("n"), Clients: fiveOf("c"), Persistence: cluster.PersistEverysec, Seed: seed, Record: r.Record,
 	}
 }
 
-func names(prefix string, n int) []string {
+// fiveOf are n1 to n5, or c1 to c5.
+func fiveOf(prefix string) []string {
 	var all []string
-	for i := range n {
+	for i := range 5 {
 		all = append(all, fmt.Sprint(prefix, i+1))
 	}
 	return all
@@ -108,8 +110,8 @@ func contend(t *testing.T, seed uint64) []history.Event {
 		require.ErrorContains(t, err, "the cluster is closed")
 		require.Error(t, workers[0].Send(client.Command{Do: client.DoAcquire, Serial: 2, Key: "k"}))
 	})
-	require.Greater(t, r.count(history.TypeOK, history.OpAcquire), 20, "the clients should get the lock now and then")
-	require.Greater(t, r.count(history.TypeOK, history.OpWrite), 20)
+	require.Greater(t, r.succeeded(history.OpAcquire), 20, "the clients should get the lock now and then")
+	require.Greater(t, r.succeeded(history.OpWrite), 20)
 	all := r.history()
 	require.LessOrEqual(t, all[len(all)-1].Time, closed, "a closed cluster says nothing")
 	return all
@@ -126,11 +128,11 @@ func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 	step(c.Node("n1").Start(ctx))
 	step(c.Node("n2").Pause(ctx))
 	step(c.Node("n2").Resume(ctx))
-	for _, n := range names("n", 5) {
+	for _, n := range fiveOf("n") {
 		require.NoError(t, c.Link("c1", n).Cut(history.Both))
 	}
 	step(c.Node("n3").(cluster.Clocked).SetClock(ctx, time.Second, 1.1))
-	for _, n := range names("n", 5) {
+	for _, n := range fiveOf("n") {
 		require.NoError(t, c.Link("c1", n).Heal(history.Both))
 	}
 	step(workers[1].Pause())

@@ -282,9 +282,9 @@ const (
 		`else return 0 end`
 )
 
-// plan draws the deeds before any is done, so that both sides get the same.
-func plan(r *rand.Rand) []deed {
-	deeds := []deed{act("stop the clock", func(p pair) error {
+// plan draws the steps before any is done, so that both sides get the same.
+func plan(r *rand.Rand) []step {
+	steps := []step{act("stop the clock", func(p pair) error {
 		const still = 1e-9 // a nanosecond in a second
 		if _, real := p.Node("n1").(cluster.Server); real {
 			return p.Node("n1").(cluster.Clocked).SetClock(ctx, 0, still)
@@ -294,7 +294,7 @@ func plan(r *rand.Rand) []deed {
 	at := time.Duration(0)
 	moment := func(since time.Duration) {
 		at += since
-		deeds = append(deeds, until(at, since))
+		steps = append(steps, until(at, since))
 	}
 	moment(beat)
 	for range 16 {
@@ -302,18 +302,18 @@ func plan(r *rand.Rand) []deed {
 		for range 1 + r.IntN(12) {
 			commands = append(commands, command(r))
 		}
-		deeds = append(deeds, say("n1", commands...))
+		steps = append(steps, say("n1", commands...))
 		moment(beat * time.Duration(1+r.IntN(3)))
 		if r.IntN(4) == 0 {
-			deeds = append(deeds, []func(string) deed{kill, shutdown}[r.IntN(2)]("n1"), start("n1"))
+			steps = append(steps, []func(string) step{kill, shutdown}[r.IntN(2)]("n1"), start("n1"))
 			moment(outage)
 		}
 	}
-	return append(deeds, say("n1", []any{"KEYS", "*"}), everything("n1"))
+	return append(steps, say("n1", []any{"KEYS", "*"}), everything("n1"))
 }
 
 // until lets time go by: of a real server, whose clock stands still, the clock alone.
-func until(at, since time.Duration) deed {
+func until(at, since time.Duration) step {
 	return act("at "+at.String(), func(p pair) error {
 		if _, real := p.Node("n1").(cluster.Server); real {
 			return p.Node("n1").(cluster.Clocked).SetClock(ctx, since, 0)

@@ -119,11 +119,11 @@ func (r *replication) receive(args []string) {
 		r.id = args[1]
 		r.offset, _ = strconv.ParseInt(args[2], 10, 64)
 		return
-	case theCopy:
+	case fullCopy:
 		r.state, r.whole = joined, false
 		r.take(args[1:])
 		return
-	case goOn:
+	case partSync:
 		r.state, r.id = joined, args[1]
 		return
 	case "SET":
@@ -196,8 +196,8 @@ func (n *Node) show(key string, is record) {
 	}
 }
 
-// everySecondOfAReplica tells the master how far the node is, or reaches for it.
-func (r *replication) everySecondOfAReplica() {
+// runReplicaCron tells the master how far the node is, or reaches for it.
+func (r *replication) runReplicaCron() {
 	if r.stream != nil && r.seconds()-r.heard > replTimeout {
 		k := r.stream
 		r.node.drop(k)

@@ -53,13 +53,13 @@ func (r *replication) attach(k *conn, id, place string) {
 	its := id == r.id || id == r.before.id && from <= r.before.offset
 	if lacks := r.offset - from; err == nil && its && 0 <= lacks && lacks <= int64(len(r.backlog)) {
 		a.online = true
-		a.unsent = append(encode([]string{goOn, r.id}), r.backlog[int64(len(r.backlog))-lacks:]...)
+		a.unsent = append(encode([]string{partSync, r.id}), r.backlog[int64(len(r.backlog))-lacks:]...)
 		r.leave.Set(0)
 		r.countGood()
 		return
 	}
 	k.Write(encode([]string{fullResync, r.id, strconv.FormatInt(r.offset, 10)}))
-	copied := []string{theCopy}
+	copied := []string{fullCopy}
 	for _, key := range sortedKeys(r.node.disk.keys) {
 		is := r.node.disk.keys[key]
 		copied = append(copied, key, is.value, is.expiry())
@@ -135,11 +135,11 @@ func keptOf(ack []string) int64 {
 	return kept
 }
 
-// everySecond is replicationCron.
-func (r *replication) everySecond() {
+// runCron is replicationCron.
+func (r *replication) runCron() {
 	r.cron.Set(time.Second)
 	if r.isReplica {
-		r.everySecondOfAReplica()
+		r.runReplicaCron()
 		return
 	}
 	if r.loops%pingPeriod == 0 && len(r.replicas) > 0 {

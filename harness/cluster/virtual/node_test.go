@@ -81,15 +81,15 @@ func TestAKillLosesWhatIsOnItsWay(t *testing.T) {
 }
 
 func TestAPausedNodeAnswersAfterwardsInTheOrderOfArrival(t *testing.T) {
-	with(t, 1, func(cfg *cluster.Config) { cfg.Clients = names("c", 5) }, func(b clustertest.Bench) {
+	with(t, 1, func(cfg *cluster.Config) { cfg.Clients = fiveOf("c") }, func(b clustertest.Bench) {
 		n, clients := b.Node("n1"), map[string]*redis.Client{}
-		for _, name := range names("c", 5) {
+		for _, name := range fiveOf("c") {
 			clients[name] = b.Over(name, "n1")
 			require.NoError(t, clients[name].Ping(ctx).Err()) // connects
 		}
 		require.NoError(t, n.Pause(ctx))
 		took := make(chan string, 5)
-		for _, name := range names("c", 5) {
+		for _, name := range fiveOf("c") {
 			go func() { took <- fmt.Sprint(name, " ", clients[name].SetNX(ctx, "k", name, time.Minute).Val()) }()
 			require.NoError(t, b.Sleep(ctx, time.Millisecond))
 		}

@@ -80,8 +80,8 @@ const (
 // The messages of a replication stream beside SET, DEL and PING.
 const (
 	fullResync = "FULLRESYNC" // the sequence and the place in it that a copy is of
-	theCopy    = "COPY"       // keys, values and times of expiry
-	goOn       = "CONTINUE"   // the sequence, whose rest follows from where the replica left off
+	fullCopy   = "COPY"       // keys, values and times of expiry
+	partSync   = "CONTINUE"   // the sequence, whose rest follows from where the replica left off
 )
 
 // replicaLimits reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds. If one is 0, both are off
@@ -126,7 +126,7 @@ func (n *Node) replicate(follows *path, leastReplicas, mostLag int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := &replication{node: n, follows: follows, leastReplicas: leastReplicas, mostLag: int64(mostLag)}
-	r.cron, r.leave = n.timer(n.whileRunning(r.everySecond)), n.timer(n.whileRunning(r.send))
+	r.cron, r.leave = n.timer(n.whileRunning(r.runCron)), n.timer(n.whileRunning(r.send))
 	r.fork, r.dial = n.timer(n.whileRunning(r.sendCopies)), n.timer(r.dialMaster)
 	n.rep, n.disk.where = r, r.saved
 	r.begin()

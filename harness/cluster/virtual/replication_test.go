@@ -32,15 +32,15 @@ type pair struct {
 	connect func(name string) *redis.Client
 }
 
-// deed is something that is done to a pair; what it gives is compared.
-type deed struct {
+// step is something that is done to a pair; what it gives is compared.
+type step struct {
 	what string
 	do   func(p pair) (string, error)
 }
 
 // say gives commands over one connection of its own.
-func say(name string, commands ...[]any) deed {
-	return deed{fmt.Sprint(name, ": ", commands), func(p pair) (string, error) {
+func say(name string, commands ...[]any) step {
+	return step{fmt.Sprint(name, ": ", commands), func(p pair) (string, error) {
 		rdb := p.connect(name)
 		defer rdb.Close()
 		conn := rdb.Conn()
@@ -81,9 +81,9 @@ func coarse(cmd *redis.Cmd, unit time.Duration) string {
 	return fmt.Sprint(v)
 }
 
-// act is a deed that gives nothing.
-func act(what string, do func(p pair) error) deed {
-	return deed{what, func(p pair) (string, error) { return "", do(p) }}
+// act is a step that gives nothing.
+func act(what string, do func(p pair) error) step {
+	return step{what, func(p pair) (string, error) { return "", do(p) }}
 }
 
 // rested waits until a real server has written the AOF that it began with its copy, and what it has answered: during an
@@ -104,19 +104,19 @@ func rested(p pair, name string) error {
 	return fmt.Errorf("%s writes its AOF for a minute", name)
 }
 
-func kill(name string) deed {
+func kill(name string) step {
 	return act("kill "+name, func(p pair) error { return errors.Join(rested(p, name), p.Node(name).Kill(ctx)) })
 }
 
-func start(name string) deed {
+func start(name string) step {
 	return act("start "+name, func(p pair) error { return p.Node(name).Start(ctx) })
 }
 
-func shutdown(name string) deed {
+func shutdown(name string) step {
 	return act("shut down "+name, func(p pair) error { return errors.Join(rested(p, name), p.Node(name).Shutdown(ctx)) })
 }
 
-func wait(d time.Duration) deed {
+func wait(d time.Duration) step {
 	return act("wait "+d.String(), func(p pair) error { return p.Sleep(ctx, d) })
 }
 
@@ -141,14 +141,14 @@ var (
 	})
 )
 
-// jump lets a server's clock jump.
-func jump(name string, by time.Duration) deed {
-	return act(fmt.Sprint("jump ", name, " by ", by),
-		func(p pair) error { return p.Node(name).(cluster.Clocked).SetClock(ctx, by, 0) })
+// jump lets the replica's clock jump.
+func jump(by time.Duration) step {
+	return act(fmt.Sprint("jump r1 by ", by),
+		func(p pair) error { return p.Node("r1").(cluster.Clocked).SetClock(ctx, by, 0) })
 }
 
 // everything reads what a server has.
-func everything(name string) deed {
+func everything(name string) step {
 	var commands [][]any
 	for _, key := range keys {
 		commands = append(commands, []any{"GET", key}, []any{"PTTL", key})
@@ -182,56 +182,56 @@ func write(r *rand.Rand) []any {
 
 // life draws what happens to a pair. In between, both servers run and the replica has
 // everything.
-func life(r *rand.Rand) (deeds []deed) {
+func life(r *rand.Rand) (steps []step) {
 	writes := func() {
 		var commands [][]any
 		for range 1 + r.IntN(6) {
 			commands = append(commands, write(r))
 		}
-		deeds = append(deeds, say("n1", commands...))
+		steps = append(steps, say("n1", commands...))
 	}
-	end := []func(string) deed{kill, shutdown}[r.IntN(2)]
+	end := []func(string) step{kill, shutdown}[r.IntN(2)]
 	writes()
 	for range 5 {
-		deeds = append(deeds, settle, everything("r1"))
+		steps = append(steps, settle, everything("r1"))
 		switch r.IntN(6) {
 		case 0: // behind
-			deeds = append(deeds, cut)
+			steps = append(steps, cut)
 			writes()
-			deeds = append(deeds, everything("r1"), say("n1", []any{"SET", "a", "x"}, []any{"WAIT", 1, 100}), heal)
+			steps = append(steps, everything("r1"), say("n1", []any{"SET", "a", "x"}, []any{"WAIT", 1, 100}), heal)
 		case 1: // a replica's restart: it has what its disk has, until it is reached
-			deeds = append(deeds, cut, end("r1"), start("r1"), everything("r1"), heal)
+			steps = append(steps, cut, end("r1"), start("r1"), everything("r1"), heal)
 		case 2: // a master's
-			deeds = append(deeds, end("n1"), everything("r1"), start("n1"))
+			steps = append(steps, end("n1"), everything("r1"), start("n1"))
 		case 3: // a replica that is away while its master writes
-			deeds = append(deeds, end("r1"))
+			steps = append(steps, end("r1"))
 			writes()
-			deeds = append(deeds, start("r1"))
+			steps = append(steps, start("r1"))
 		case 4: // a clock that is ahead hides what has expired by it, and only hides it
-			deeds = append(deeds, jump("r1", longTime), everything("r1"))
+			steps = append(steps, jump(longTime), everything("r1"))
 			writes()
-			deeds = append(deeds, settle, everything("r1"), jump("r1", -longTime), everything("r1"))
+			steps = append(steps, settle, everything("r1"), jump(-longTime), everything("r1"))
 		default:
 			writes()
-			deeds = append(deeds, say("n1", write(r), []any{"WAIT", 1, 10_000}), say("r1", write(r), []any{"WAIT", 1, 10}))
+			steps = append(steps, say("n1", write(r), []any{"WAIT", 1, 10_000}), say("r1", write(r), []any{"WAIT", 1, 10}))
 		}
 	}
 	if r.IntN(2) == 0 {
-		deeds = append(deeds, jump("r1", longTime))
+		steps = append(steps, jump(longTime))
 	}
-	deeds = append(deeds, settle, cut)
+	steps = append(steps, settle, cut)
 	writes()
-	deeds = append(deeds, promote, everything("r1"), say("r1", write(r), write(r), []any{"WAIT", 1, 50}), heal,
+	steps = append(steps, promote, everything("r1"), say("r1", write(r), write(r), []any{"WAIT", 1, 50}), heal,
 		everything("r1"), everything("n1"), end("r1"), start("r1"), settle, everything("r1"))
-	return deeds
+	return steps
 }
 
-// compared does all deeds on a virtual pair and on a real one of a program, redis-server
+// compared does all steps on a virtual pair and on a real one of a program, redis-server
 // for none.
-func compared(t *testing.T, cfg cluster.Config, program string, deeds []deed) {
+func compared(t *testing.T, cfg cluster.Config, program string, steps []step) {
 	t.Helper()
 	carryOut := func(p pair) (replies []string, err error) {
-		for _, d := range deeds {
+		for _, d := range steps {
 			reply, err := d.do(p)
 			if err != nil {
 				return replies, fmt.Errorf("%s: %w", d.what, err)
@@ -279,7 +279,7 @@ func TestVirtualReplicasAnswerAsRedisDoes(t *testing.T) {
 }
 
 // caughtOut loses the replica between MULTI and EXEC.
-var caughtOut = deed{"EXEC too late", func(p pair) (string, error) {
+var caughtOut = step{"EXEC too late", func(p pair) (string, error) {
 	rdb := p.connect("n1")
 	defer rdb.Close()
 	conn := rdb.Conn()
@@ -302,22 +302,22 @@ func TestVirtualMastersRefuseAsRedisDoes(t *testing.T) {
 	for name, c := range map[string]struct {
 		setting  cluster.Persistence
 		settings map[string]string
-		deeds    []deed
+		steps    []step
 	}{
 		"killed": {cluster.PersistAlways, map[string]string{"min-replicas-to-write": "1", "min-replicas-max-lag": "60"},
-			[]deed{settle, tries, kill("r1"), wait(soon), tries, start("r1"), settle, wait(soon), tries}},
+			[]step{settle, tries, kill("r1"), wait(soon), tries, start("r1"), settle, wait(soon), tries}},
 		"cut": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1", "min-replicas-max-lag": "2"},
-			[]deed{settle, tries, cut, tries, wait(late), tries, heal, wait(late), tries}},
+			[]step{settle, tries, cut, tries, wait(late), tries, heal, wait(late), tries}},
 		"in a transaction": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1"},
-			[]deed{settle, caughtOut, tries}},
-		"too few": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2"}, []deed{settle, tries}},
+			[]step{settle, caughtOut, tries}},
+		"too few": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2"}, []step{settle, tries}},
 		"without a lag": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2", "min-replicas-max-lag": "0"},
-			[]deed{settle, tries}},
+			[]step{settle, tries}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			compared(t, withReplica(func(cfg *cluster.Config) { cfg.Persistence, cfg.Settings = c.setting, c.settings }), "",
-				c.deeds)
+				c.steps)
 		})
 	}
 }

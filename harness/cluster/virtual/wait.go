@@ -17,7 +17,7 @@ type waiting struct {
 	timer  *scheduler.Timer
 	due    int64 // when it is told how many have it all the same; 0: never
 
-	// WAITAOF: they are to have it on their disks; and so is the node, if local is 1.
+	// disks is set for WAITAOF: they must have it on their disks; and so must the node, if local is 1.
 	disks bool
 	local int
 	wrote int64 // what it has written, as the node's disk counts it

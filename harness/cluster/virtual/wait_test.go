@@ -43,7 +43,7 @@ func TestWaitAOFAnswersWhenItIsOnTheDisks(t *testing.T) {
 
 // What WAITAOF has counted is there after the machines have lost their power.
 func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
-	power := func(name string) deed {
+	power := func(name string) step {
 		return act("power loss of "+name, func(p pair) error {
 			_, err := p.Node(name).(cluster.PowerLosing).PowerLoss(ctx)
 			return err
@@ -101,12 +101,12 @@ func compareWaitAOF(t *testing.T, program string) {
 		cluster.PersistAlways} {
 		t.Run(program+" "+string(setting), func(t *testing.T) {
 			t.Parallel()
-			deeds := []deed{settle, wrong, ofAReplica, say("n1", waitAOF(0, 1, 10)), wait(1500 * time.Millisecond),
+			steps := []step{settle, wrong, ofAReplica, say("n1", waitAOF(0, 1, 10)), wait(1500 * time.Millisecond),
 				say("n1", set, waitAOF(1, 1, 2800)), // more than the two seconds of everysec
 				say("n1", waitAOF(0, 1, 10)),        // it has written nothing
 				settle, cut, say("n1", set, waitAOF(1, 1, 1500)), say("n1", set, waitAOF(0, 1, 1500)),
 				heal, settle, say("n1", set, waitAOF(1, 1, 2800)), kill("r1"), say("n1", set, waitAOF(1, 1, 1500))}
-			compared(t, withReplica(knowsWaitAOF(setting)), program, deeds)
+			compared(t, withReplica(knowsWaitAOF(setting)), program, steps)
 		})
 	}
 }
@@ -119,12 +119,12 @@ func withReplica(change func(*cluster.Config)) cluster.Config {
 	})
 }
 
-// modelled carries out deeds on a virtual pair, and gives the last reply and how long it took.
-func modelled(t *testing.T, change func(*cluster.Config), deeds ...deed) (last string, took time.Duration) {
+// modelled carries out steps on a virtual pair, and gives the last reply and how long it took.
+func modelled(t *testing.T, change func(*cluster.Config), steps ...step) (last string, took time.Duration) {
 	t.Helper()
 	on(t, "", withReplica(change), func(b clustertest.Bench) {
 		p := pair{b, func(name string) *redis.Client { return b.Over("c1", name) }}
-		for _, d := range deeds {
+		for _, d := range steps {
 			began := b.Now()
 			var err error
 			last, err = d.do(p)
@@ -180,7 +180,7 @@ func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
 // A link that is cut for longer than repl-timeout is given up on both sides; what the
 // replica has missed it is told when it comes back.
 func TestALinkThatIsSilentIsGivenUp(t *testing.T) {
-	linked := deed{"linked", func(p pair) (string, error) {
+	linked := step{"linked", func(p pair) (string, error) {
 		seen, err := p.Node("r1").Look(ctx)
 		return fmt.Sprint(seen.Replication.Linked), err
 	}}

@@ -168,7 +168,7 @@ func TestHolderGone_LockFreeAfterTTL(t *testing.T) {
 	})
 }
 
-func TestExtension(t *testing.T) {
+func TestExtend_ProlongsByATTL(t *testing.T) {
 	everyLock(t, func(t *testing.T, w *world, k locks.Kind) {
 		a, b := w.lock(k.Name, locks.Options{}), w.lock(k.Name, locks.Options{Tries: 1})
 		lease, err := a.Acquire(t.Context(), "k1")
@@ -249,7 +249,7 @@ func TestAcquire_CancelledContext(t *testing.T) {
 	})
 }
 
-func TestRefusals(t *testing.T) {
+func TestNew_RefusesInvalidOptions(t *testing.T) {
 	good := locks.Options{TTL: ttl}
 	tests := []struct {
 		name   string

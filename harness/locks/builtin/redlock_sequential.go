@@ -53,8 +53,8 @@ func (t *turns) decorate(servers []*server.Server, nodes []redlock.Node) error {
 	return nil
 }
 
-// of is the attempt with a token that has not asked the node: without FreshToken several have one token.
-func (t *turns) of(token string, node, nodes int) *attempt {
+// attempt is the attempt with a token that has not asked the node: without FreshToken several have one token.
+func (t *turns) attempt(token string, node, nodes int) *attempt {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.attempts[token]
@@ -97,7 +97,7 @@ type turn struct {
 }
 
 func (n *turn) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, holder string, err error) {
-	a := n.turns.of(c.Token, n.Index, n.nodes)
+	a := n.turns.attempt(c.Token, n.Index, n.nodes)
 	<-a.turn[n.Index]
 	defer func() { n.turns.end(a, n.Index, err == nil && (absent || holder == c.Token)) }()
 	if n.turns.over(a) {
