@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
@@ -56,8 +55,7 @@ func (n *Nemesis) demote(ctx context.Context, f Fault, target string) (*Active, 
 	a.end = func(ctx context.Context) (proof, error) {
 		met := sent()
 		still, after, err := becomes(ctx, node, masterCommand)
-		lasted := time.Duration(n.cluster.Now() - a.began).String()
-		measured := map[string]string{"lasted": lasted, "write before the end": still, "write": after}
+		measured := map[string]string{"lasted": n.lasted(a).String(), "write before the end": still, "write": after}
 		return proof{measured: measured, effective: refusesWrites(still) && !refusesWrites(after), affected: met}, err
 	}
 	measured := map[string]string{"write before": before, "write": during}

@@ -145,8 +145,7 @@ func (m *slotMove) close(ctx context.Context, a *Active) (proof, error) {
 	if m.token != "" {
 		met = 1
 	}
-	lasted := time.Duration(m.nemesis.cluster.Now() - a.began).String()
-	measured := map[string]string{"owner": owner.Name(), "lasted": lasted}
+	measured := map[string]string{"owner": owner.Name(), "lasted": m.nemesis.lasted(a).String()}
 	lost := m.fault.Mistake != "" && m.token != ""
 	return proof{measured: measured, effective: !lost || there != m.token, affected: &met, since: since}, err
 }

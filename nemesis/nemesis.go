@@ -188,6 +188,9 @@ func (n *Nemesis) begin(a *Active, p proof) *Active {
 	return a
 }
 
+// lasted is how long a fault has been in effect.
+func (n *Nemesis) lasted(a *Active) time.Duration { return time.Duration(n.cluster.Now() - a.began) }
+
 // recordInstant records a fault that has no duration.
 func (n *Nemesis) recordInstant(f Fault, target string, asked history.Asked, p proof) {
 	n.mu.Lock()

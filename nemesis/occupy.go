@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
@@ -29,7 +28,7 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 	a.end = func(ctx context.Context) (proof, error) {
 		met := sent()
 		err := end(ctx)
-		measured := map[string]string{"lasted": time.Duration(n.cluster.Now() - a.began).String()}
+		measured := map[string]string{"lasted": n.lasted(a).String()}
 		return proof{measured: measured, effective: err == nil, affected: met}, err
 	}
 	answer := "nothing"

@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"time"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
@@ -48,7 +47,7 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 	a := &Active{Target: target, fault: f}
 	sent := n.countSent(target)
 	a.end = func(ctx context.Context) (proof, error) {
-		stopped := time.Duration(n.cluster.Now() - a.began)
+		stopped := n.lasted(a)
 		met := sent()
 		still, err := s.isStopped(ctx, a.began)
 		if err == nil {

@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"time"
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
@@ -44,7 +43,7 @@ func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active,
 	}
 	a := &Active{Target: target, fault: f, asked: history.Asked{Lasts: history.Duration(f.Duration)}}
 	a.end = func(ctx context.Context) (proof, error) {
-		measured := map[string]string{"lasted": time.Duration(n.cluster.Now() - a.began).String()}
+		measured := map[string]string{"lasted": n.lasted(a).String()}
 		going, err := rewriteInProgress(ctx, server)
 		if errors.Is(err, cluster.ErrDown) {
 			measured["state"], err = "down", nil

@@ -55,7 +55,7 @@ func (n *Nemesis) starve(ctx context.Context, f Fault, target string) (*Active, 
 	}
 	a := &Active{Target: target, fault: f}
 	a.end = func(ctx context.Context) (proof, error) {
-		lasted := time.Duration(n.cluster.Now() - a.began)
+		lasted := n.lasted(a)
 		late, err := n.clients.Feed(ctx, target)
 		measured := map[string]string{"lasted": lasted.String(), "timers late": strconv.Itoa(late.Timers)}
 		if late.Timers > 0 {

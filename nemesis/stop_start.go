@@ -80,9 +80,8 @@ func (n *Nemesis) paused(target string) []*Active {
 func (n *Nemesis) endWithProcess(target string, by Kind) {
 	for _, a := range n.activeWhere(func(a *Active) bool { return a.Target == target }) {
 		if d := Find(string(a.fault.Kind)); d.endsWithProcess != "" && n.remove(a) {
-			lasted := time.Duration(n.cluster.Now() - a.began).String()
-			n.recordFault(a.id, a.fault, history.PhaseEnd, target, a.asked,
-				proof{measured: map[string]string{d.endsWithProcess: lasted, "ended by": string(by)}, effective: true})
+			n.recordFault(a.id, a.fault, history.PhaseEnd, target, a.asked, proof{effective: true,
+				measured: map[string]string{d.endsWithProcess: n.lasted(a).String(), "ended by": string(by)}})
 		}
 	}
 }

@@ -26,7 +26,9 @@ func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, r
 	t.Helper()
 	answer, why := done.Answer()
 	_, known := r.expected[job.Scenario.Name]
-	r.met(job.Scenario.Name)
+	if known {
+		r.expected[job.Scenario.Name] = true
+	}
 	switch {
 	case answer == suite.Bug && known:
 		t.Skip("EXPECTED: " + why)
@@ -44,12 +46,6 @@ func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, r
 		t.Skip("UNDECIDED: " + why)
 	case answer == suite.NotApplicable:
 		t.Skip("NOT APPLICABLE: " + why)
-	}
-}
-
-func (r *run) met(scenario string) {
-	if _, known := r.expected[scenario]; known {
-		r.expected[scenario] = true
 	}
 }
 

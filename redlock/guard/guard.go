@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -192,10 +191,4 @@ func (n *node) vouch(ctx context.Context, sent time.Duration) error {
 	n.Send(ctx, info)
 	answered := n.list.Clock.Now()
 	return n.uptime.decide(info, dialled, asked, answered, answered-sent)
-}
-
-// upSeconds is the uptime by the server's wall clock, in whole seconds; negative if that was set back since the start.
-func upSeconds(info *redis.StringCmd) (time.Duration, error) {
-	seconds, err := strconv.ParseInt(server.InfoField(info.Val(), "uptime_in_seconds"), 10, 32)
-	return time.Duration(seconds) * time.Second, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,10 +94,11 @@ func (u *uptime) decide(info *redis.StringCmd, dialled int64, asked, answered, s
 	case err != nil:
 		return err
 	}
-	wall, err := upSeconds(info)
+	seconds, err := strconv.ParseInt(server.InfoField(info.Val(), "uptime_in_seconds"), 10, 32)
 	if err != nil {
 		return errNoUptime
 	}
+	wall := time.Duration(seconds) * time.Second // negative if the server's clock was set back since its start
 	if up := u.learn(wall, server.InfoField(info.Val(), "run_id"), dialled, asked, answered) - since; up < u.need {
 		return fmt.Errorf("%w: it has been up for %s, and may have forgotten keys until %s have passed", ErrRestarted,
 			max(up, 0), u.need)

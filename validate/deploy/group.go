@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// candidates are the names' ends of what may be a part of a deployment.
+var candidates = []string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"}
+
 // mentions is what a file says that has to do with a server of locks. It only chooses what a linter opens.
 var (
 	mentions   = regexp.MustCompile(`(?i)redis|valkey|keydb|dragonfly|(?m:^\s*appendonly\s)`)
@@ -29,7 +32,7 @@ func Group(folder string) (groups [][]string, err error) {
 		case entry.IsDir() && (name == ".git" || name == "node_modules" || strings.HasSuffix(name, ".service.d") ||
 			name == "service.d"):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !candidateName(name) ||
+		case !entry.Type().IsRegular() || !slices.Contains(candidates, filepath.Ext(name)) ||
 			strings.Contains(name, "compose.override."): // its base file is merged with it
 			return nil
 		}
@@ -83,9 +86,4 @@ func (c *deployable) groups(texts map[string]string) (groups [][]string) {
 		}
 	}
 	return groups
-}
-
-func candidateName(name string) bool {
-	return slices.Contains([]string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"},
-		filepath.Ext(name))
 }

@@ -35,7 +35,7 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 			unknown += "'" + arg + "' "
 		}
 		peer.WriteError(unknown)
-	case n.refuses(name):
+	case writes(name) && n.refusal() != "":
 		peer.WriteError(n.refusal())
 	case !modelled[name]:
 		if name != waitAOF && !n.server.Server().IsRegisteredCommand(name) {

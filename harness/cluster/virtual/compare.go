@@ -100,13 +100,6 @@ func (n *Node) aside(peer *server.Peer, args ...string) string {
 	return reply.String()
 }
 
-// refuseToQueue answers a command that compares in a transaction, where miniredis would
-// carry out its parts later.
-func refuseToQueue(peer *server.Peer, name string) {
-	peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
-		"docker cluster", name))
-}
-
 func wrongNumber(name string) string {
 	return fmt.Sprintf("ERR wrong number of arguments for '%s' command", strings.ToLower(name))
 }

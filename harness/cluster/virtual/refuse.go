@@ -21,11 +21,6 @@ func (n *Node) refusal() string {
 	return ""
 }
 
-// refuses says whether the node refuses a command.
-func (n *Node) refuses(name string) bool {
-	return writes(name) && n.refusal() != ""
-}
-
 // refusedScript is the reply to a script, in Redis's words if it failed since the node
 // takes no writes: miniredis says it in those of Lua.
 func (n *Node) refusedScript(args []string, reply []byte) []byte {

@@ -253,8 +253,9 @@ func (n *Node) replace(last *conn) {
 // dispatch hands a command to miniredis, which panics on some scripts.
 func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
-	if k.transacts && (name == "PUBLISH" || n.compares(name, args[1:])) {
-		refuseToQueue(k.peer, name)
+	if k.transacts && (name == "PUBLISH" || n.compares(name, args[1:])) { // miniredis would carry out its parts later
+		k.peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
+			"docker cluster", name))
 	} else if !n.runNative(k, args) {
 		n.server.Server().Dispatch(k.peer, args)
 	}
