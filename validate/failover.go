@@ -65,7 +65,7 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 					return err
 				}
 				for _, t := range trials {
-					row.Tally.count(t, checker.MutualExclusion)
+					row.Tally.count(t)
 				}
 			}
 			answer.Takeovers = append(answer.Takeovers, a.judgeTakeover(answer, row))

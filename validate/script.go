@@ -65,13 +65,7 @@ func radical(n, base int) float64 {
 
 // row is the catalogue's row that the trials are made of: c1 gets the lock from
 // n1, n2 and n3, n3 restarts, and c2 reaches n3, n4 and n5.
-var row = sync.OnceValues(func() (*scenarios.Scenario, error) {
-	found, err := scenarios.Select([]string{"restart-without-persistence"})
-	if err != nil {
-		return nil, err
-	}
-	return found[0], nil
-})
+var row = sync.OnceValues(func() (*scenarios.Scenario, error) { return catalogued("restart-without-persistence") })
 
 // guardSlack is what a restart guard adds to the longest TTL, and more: servers tell their
 // uptime in whole seconds.

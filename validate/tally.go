@@ -41,8 +41,8 @@ func (t Tally) undecided(wanted int) string {
 	return ""
 }
 
-// count adds a trial, by its verdict on a property.
-func (t *Tally) count(trial suite.Result, property string) {
+// count adds a trial, by its verdict on mutual exclusion.
+func (t *Tally) count(trial suite.Result) {
 	if trial.Failure != "" {
 		t.Failed++
 		t.Why = cmp.Or(t.Why, trial.Failure)
@@ -54,7 +54,7 @@ func (t *Tally) count(trial suite.Result, property string) {
 		return
 	}
 	for _, r := range trial.Results {
-		if r.Property != property {
+		if r.Property != checker.MutualExclusion {
 			continue
 		}
 		switch r.Verdict {
@@ -93,7 +93,7 @@ func (a *Runner) tally(ctx context.Context, points []Point) ([]Tally, error) {
 			return nil, err
 		}
 		for _, t := range trials {
-			counts[places[t.Scenario]].count(t, checker.MutualExclusion)
+			counts[places[t.Scenario]].count(t)
 		}
 	}
 	return counts, nil

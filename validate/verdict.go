@@ -192,22 +192,22 @@ func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario 
 		answer.Hazards = append(answer.Hazards, h)
 		return nil
 	}
-	job, err := catalogueJob(scenario)
+	s, err := catalogued(scenario)
 	if err != nil {
 		return err
 	}
 	a.stage("%s", h.Name)
 	if h.Name == Eviction {
 		// The operator's policy, with so little memory that it is soon full.
-		job.Scenario.Redis = map[string]string{"maxmemory": "4mb", "maxmemory-policy": a.Server.Redis.MaxMemoryPolicy}
+		s.Redis = map[string]string{"maxmemory": "4mb", "maxmemory-policy": a.Server.Redis.MaxMemoryPolicy}
 	}
 	for n := range hazardTrials {
-		trials, err := a.run(ctx, []suite.Job{job}, n)
+		trials, err := a.run(ctx, []suite.Job{{Scenario: s}}, n)
 		if err != nil {
 			return err
 		}
 		for _, t := range trials {
-			h.Tally.count(t, "mutual-exclusion")
+			h.Tally.count(t)
 		}
 	}
 	switch {
@@ -222,10 +222,10 @@ func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario 
 	return nil
 }
 
-func catalogueJob(name string) (suite.Job, error) {
+func catalogued(name string) (*scenarios.Scenario, error) {
 	found, err := scenarios.Select([]string{name})
 	if err != nil {
-		return suite.Job{}, err
+		return nil, err
 	}
-	return suite.Job{Scenario: found[0]}, nil
+	return found[0], nil
 }

@@ -25,22 +25,19 @@ var allowed = func() map[string][]string {
 	return all
 }()
 
-// valued are keys whose value counts: what it may be, and the link that breaks with another one.
-var valued = func() map[string]struct {
+// valueRule is what the value of a key may be, and the link that breaks with another one.
+type valueRule struct {
 	plain *regexp.Regexp
 	link  LinkName
-} {
-	all := map[string]struct {
-		plain *regexp.Regexp
-		link  LinkName
-	}{}
+}
+
+// valued are keys whose value counts.
+var valued = func() map[string]valueRule {
+	all := map[string]valueRule{}
 	for _, link := range chain {
 		for _, entry := range allowed["values, "+string(link)] {
 			name, pattern, _ := strings.Cut(entry, "=")
-			all[name] = struct {
-				plain *regexp.Regexp
-				link  LinkName
-			}{regexp.MustCompile("^(?:" + pattern + ")$"), link}
+			all[name] = valueRule{regexp.MustCompile("^(?:" + pattern + ")$"), link}
 		}
 	}
 	return all

@@ -41,14 +41,14 @@ func (d document) namespace() string { return text(d.root, "metadata", "namespac
 
 func (p pod) in(steps ...any) settings.Place { return p.at(append(slices.Clone(p.path), steps...)...) }
 
-// object finds an object by kind and name, in the pod's namespace or in one that is left open.
-func (p pod) object(kind, name string) *document {
+// configMap finds one by its name, in the pod's namespace or in one that is left open.
+func (p pod) configMap(name string) (d document, found bool) {
 	for _, d := range p.all {
-		if text(d.root, "kind") == kind && text(d.root, "metadata", "name") == name && d.near(p.document) {
-			return &d
+		if text(d.root, "kind") == "ConfigMap" && text(d.root, "metadata", "name") == name && d.near(p.document) {
+			return d, true
 		}
 	}
-	return nil
+	return document{}, false
 }
 
 // near reports whether two objects may be in one namespace.
@@ -233,11 +233,11 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 		}
 	}
 	for n, from := range list(dig(c, "envFrom")) {
-		config := p.object("ConfigMap", text(from, "configMapRef", "name"))
-		if at := p.in("containers", i, "envFrom", n); config == nil || text(from, "prefix") != "" {
+		config, found := p.configMap(text(from, "configMapRef", "name"))
+		if at := p.in("containers", i, "envFrom", n); !found || text(from, "prefix") != "" {
 			in.unreadEnv = &at
 		}
-		for key, value := range asMap(dig(objectRoot(config), "data")) {
+		for key, value := range asMap(config.root["data"]) {
 			in.fromFiles[key] = fmt.Sprint(value)
 		}
 	}

@@ -128,8 +128,8 @@ func (p pod) fromVolume(volume, file string) (content, name, lack string) {
 				break
 			}
 		}
-		object := p.object("ConfigMap", text(config, "name"))
-		if object == nil {
+		object, found := p.configMap(text(config, "name"))
+		if !found {
 			return "", "", fmt.Sprintf("the ConfigMap %s is not in what was given", text(config, "name"))
 		}
 		if content, has := dig(object.root, "data", key).(string); has {
@@ -137,11 +137,4 @@ func (p pod) fromVolume(volume, file string) (content, name, lack string) {
 		}
 	}
 	return "", "", fmt.Sprintf("the volume %s holds no ConfigMap with it", volume)
-}
-
-func objectRoot(d *document) any {
-	if d == nil {
-		return nil
-	}
-	return d.root
 }

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,7 +134,8 @@ func (u *unit) neighbours(folders []string, base string) {
 		in := func(pattern string, do func(file, text string)) { eachFile(filepath.Join(folder, pattern), do) }
 		in("*.mount", func(file, text string) {
 			same := func(m mounted) bool { return filepath.Base(m.at.File) == filepath.Base(file) }
-			if strings.HasSuffix(folder, "run/systemd/generator") && exists(filepath.Join(u.root, "/etc/fstab")) {
+			_, none := os.Stat(filepath.Join(u.root, "/etc/fstab"))
+			if strings.HasSuffix(folder, "run/systemd/generator") && none == nil {
 				return // which is read itself
 			}
 			if m, err := readMount(given{file, text}); err == nil && !slices.ContainsFunc(u.mounts, same) {

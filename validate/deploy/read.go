@@ -123,11 +123,6 @@ func readText(file string) (string, error) {
 	return string(data), err
 }
 
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
-}
-
 func open(file string, stdin io.Reader) (g given, err error) {
 	if g.file = file; file == "-" {
 		var all []byte

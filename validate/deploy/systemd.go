@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -140,7 +141,7 @@ func (u *unit) writes(s *Server, dir string) {
 		}
 	}
 	if n := nearest(dir, no); n > 0 && n >= nearest(dir, append(yes, "/dev", "/proc", "/sys")) && s.inPlace(dir) {
-		s.doubt(Data, orAt(protect.at, s.Place),
+		s.doubt(Data, cmp.Or(protect.at, s.Place),
 			dir+" is read-only to the unit, so that nothing can be saved there: add ReadWritePaths="+dir)
 	}
 }
@@ -215,17 +216,10 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	}
 	timeout := s.span(u, "Service.TimeoutStartSec", "90s")
 	if at := u.last("Service.TimeoutStartSec", "").at; timeout > 0 && sleep > 0 && starting >= timeout {
-		s.doubt(Restart, orAt(at, s.CommandPlace),
+		s.doubt(Restart, cmp.Or(at, s.CommandPlace),
 			fmt.Sprintf("the unit sleeps for %s, and TimeoutStartSec (%s) ends the start before that: raise it",
 				starting, timeout))
 	}
-}
-
-func orAt(a, b settings.Place) settings.Place {
-	if a.File == "" {
-		return b
-	}
-	return a
 }
 
 func (s *Server) environment(u *unit) {
