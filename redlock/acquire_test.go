@@ -105,7 +105,7 @@ func TestTriesAreUsedUp(t *testing.T) {
 func TestCancelledInMidAttempt(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, rig.Patient(time.Minute))
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 700*time.Millisecond)) }, 3, 4, 5)
+		u.OnCommand(rig.Slow("set", 700*time.Millisecond), 3, 4, 5)
 		why := errors.New("the user pressed stop")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(500*time.Millisecond, func() { cancel(why) })
@@ -133,7 +133,7 @@ func TestCancelledAfterAnAttempt(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond+slow)
 			defer cancel()
 			time.AfterFunc(400*time.Millisecond, func() {
-				u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", slow)) })
+				u.OnCommand(rig.Slow("set", slow))
 			})
 			_, err := u.Acquire(ctx, rig.Key, rig.TTL)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -162,7 +162,7 @@ func TestCancelledBeforeItBegan(t *testing.T) {
 func TestWithoutNodeTimeoutEveryNodeIsHeardOut(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, rig.Without(redlock.NodeTimeout))
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 300*time.Millisecond)) }, 5)
+		u.OnCommand(rig.Slow("set", 300*time.Millisecond), 5)
 		began := time.Now()
 		l := u.Must(t)
 		require.Equal(t, 300*time.Millisecond, time.Since(began))

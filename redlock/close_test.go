@@ -42,7 +42,7 @@ func TestCloseEndsEverythingAndRefusesMore(t *testing.T) {
 func TestCloseWaitsForStragglersAndTheirRelease(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 500*time.Millisecond)) }, 4, 5)
+		u.OnCommand(rig.Slow("set", 500*time.Millisecond), 4, 5)
 		began := time.Now()
 		require.NoError(t, u.Must(t).Release(t.Context()))
 		require.Zero(t, time.Since(began), "neither acquire nor release waits for the slow nodes")
@@ -71,7 +71,7 @@ func TestCloseWaitsForAChainOfCallsThatHang(t *testing.T) {
 func TestCloseDoesNotWaitForEver(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", time.Minute)) }, 5)
+		u.OnCommand(rig.Slow("set", time.Minute), 5)
 		u.Must(t)
 		began := time.Now()
 		require.ErrorContains(t, u.Close(), "calls to nodes are still under way after 4s")

@@ -69,7 +69,7 @@ func TestExtendTooLate(t *testing.T) {
 			l := u.Must(t)
 			require.NoError(t, l.Extend(t.Context())) // now the servers know the script
 			synctest.Wait()
-			u.Each(func(l *rig.Link) { l.OnReply(rig.Slow("evalsha", rig.TTL)) })
+			u.OnReply(rig.Slow("evalsha", rig.TTL))
 			err := l.Extend(t.Context())
 			if granted {
 				require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestExtensionsAreCarriedOutOneAfterAnother(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		l := u.Must(t)
-		u.Each(func(l *rig.Link) { l.OnReply(rig.Slow("evalsha", 20*time.Millisecond)) })
+		u.OnReply(rig.Slow("evalsha", 20*time.Millisecond))
 		done := make(chan error, 2)
 		for range 2 {
 			go func() { done <- l.Extend(t.Context()) }()
@@ -164,7 +164,7 @@ func TestFailedReleaseIsTriedAgain(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		l := u.Must(t)
-		u.Each((*rig.Link).Cut, 5)
+		u.Cut(5)
 		require.NoError(t, l.Release(t.Context()))
 		time.Sleep(rig.TTL / 4)
 		require.Equal(t, l.Token(), c.Owners()[4])
@@ -179,7 +179,7 @@ func TestFailedReleaseIsTriedAgain(t *testing.T) {
 func TestReleaseOfUnknownFateIsRepeated(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Breaking("set")) }, 5)
+		u.OnCommand(rig.Breaking("set"), 5)
 		l := u.Must(t)
 		require.NoError(t, l.Release(t.Context()))
 		synctest.Wait()
@@ -212,23 +212,15 @@ func TestReleaseOfASlowSetWithoutReply(t *testing.T) {
 // No key is left on any node, whatever went wrong on the way.
 func TestNoOrphans(t *testing.T) {
 	for name, fault := range map[string]func(*rig.User){
-		"none": func(*rig.User) {},
-		"slow SET": func(u *rig.User) {
-			u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 40*time.Millisecond)) }, 3, 4)
+		"none":                func(*rig.User) {},
+		"slow SET":            func(u *rig.User) { u.OnCommand(rig.Slow("set", 40*time.Millisecond), 3, 4) },
+		"slow replies to SET": func(u *rig.User) { u.OnReply(rig.Slow("set", 80*time.Millisecond), 2, 5) },
+		"lost replies to SET": func(u *rig.User) { u.OnReply(rig.Losing("set"), 1, 2, 3) },
+		"slow release":        func(u *rig.User) { u.OnCommand(rig.Slow("evalsha", 90*time.Millisecond), 4, 5) },
+		"lost release":        func(u *rig.User) { u.Each(func(l *rig.Link) { l.OnCommand(once(rig.Breaking("evalsha"))) }) },
+		"lost reply to releases": func(u *rig.User) {
+			u.Each(func(l *rig.Link) { l.OnReply(once(rig.Losing("evalsha"))) })
 		},
-		"slow replies to SET": func(u *rig.User) {
-			u.Each(
-				func(l *rig.Link) { l.OnReply(rig.Slow("set", 80*time.Millisecond)) }, 2, 5)
-		},
-		"lost replies to SET": func(u *rig.User) { u.Each(func(l *rig.Link) { l.OnReply(rig.Losing("set")) }, 1, 2, 3) },
-		"slow release": func(u *rig.User) {
-			u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("evalsha", 90*time.Millisecond)) }, 4, 5)
-		},
-		"lost release": func(u *rig.User) {
-			u.Each(
-				func(l *rig.Link) { l.OnCommand(once(rig.Breaking("evalsha"))) })
-		},
-		"lost reply to releases": func(u *rig.User) { u.Each(func(l *rig.Link) { l.OnReply(once(rig.Losing("evalsha"))) }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {

@@ -66,7 +66,7 @@ func TestEveryRuleHasItsReasonAndSource(t *testing.T) {
 func slowReplies(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	u := c.User(1, append(opts, rig.Patient(time.Minute))...)
 	u.WarmUp(t)
-	u.Each(func(l *rig.Link) { l.OnReply(rig.Slow("set", rig.TTL+100*time.Millisecond)) })
+	u.OnReply(rig.Slow("set", rig.TTL+100*time.Millisecond))
 	_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 	if err != nil {
 		require.ErrorIs(t, err, redlock.ErrTooLate)
@@ -105,7 +105,7 @@ func wallClockSetBack(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 // Three nodes hang; how long does one attempt take?
 func hungNodes(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	u := c.User(1, opts...)
-	u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 3*time.Second)) }, 1, 2, 3)
+	u.OnCommand(rig.Slow("set", 3*time.Second), 1, 2, 3)
 	began := time.Now()
 	_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 	require.Error(t, err)
@@ -122,7 +122,7 @@ func hungNodes(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 // are the keys left behind?
 func lostReplies(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	u := c.User(1, opts...)
-	u.Each(func(l *rig.Link) { l.OnReply(rig.Breaking("set")) }, 1, 2, 3)
+	u.OnReply(rig.Breaking("set"), 1, 2, 3)
 	_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 	require.ErrorIs(t, err, redlock.ErrNoMajority)
 	time.Sleep(rig.TTL / 2)
@@ -132,7 +132,7 @@ func lostReplies(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 // One SET is slow, and the lease is released meanwhile; does the SET leave a key?
 func lateSet(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	u := c.User(1, opts...)
-	u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 300*time.Millisecond)) }, 5)
+	u.OnCommand(rig.Slow("set", 300*time.Millisecond), 5)
 	require.NoError(t, u.Must(t).Release(t.Context()))
 	time.Sleep(400 * time.Millisecond)
 	return c.Owners()[4] != ""
@@ -174,7 +174,7 @@ func splitVotes(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 			l.OnCommand(rig.Slow("set", 5*time.Millisecond))
 			l.OnReply(rig.Slow("set", 5*time.Millisecond)) // all SETs land before anyone gives up
 		})
-		u.Each(func(l *rig.Link) { l.OnCommand(nil) }, near[i]...)
+		u.OnCommand(nil, near[i]...)
 		all.Go(func() {
 			if _, err := u.Acquire(ctx, rig.Key, time.Minute); err == nil {
 				winners.Add(1)

@@ -103,7 +103,7 @@ func TestABrokenConnectionFailsThoseOnItAndNobodyElse(t *testing.T) {
 func TestCallersWhoGiveUpHarmNobodyInTheirPipeline(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, decorated)
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", 5*time.Millisecond)) })
+		u.OnCommand(rig.Slow("set", 5*time.Millisecond))
 		var all sync.WaitGroup
 		for i := range 40 {
 			all.Go(func() {
@@ -194,7 +194,7 @@ func TestANodeThatHungIsAskedOnceItAnswers(t *testing.T) {
 		require.Less(t, toN3.Load(), toN1.Load()/2, "the hung node was not spared")
 
 		c.Free(1, 2)
-		u.Each(func(l *rig.Link) { l.OnCommand(nil) }, 3)
+		u.OnCommand(nil, 3)
 		time.Sleep(10 * rig.TTL) // by then the last of what hung has ended
 		l := u.Must(t)
 		require.Equal(t, []string{l.Token(), l.Token(), l.Token()}, c.Owners())

@@ -20,7 +20,7 @@ import (
 func TestDuplicateIsRefusedForGood(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		u := c.UserOn(1, []*rig.Server{c.Servers[0], c.Servers[1], c.Servers[0]}, rig.Guarded(0))
-		u.Each(func(l *rig.Link) { l.OnCommand(rig.Slow("set", time.Millisecond)) }, 3)
+		u.OnCommand(rig.Slow("set", time.Millisecond), 3)
 		l := u.Must(t)
 		time.Sleep(2 * time.Millisecond)
 		_, err := u.Acquire(t.Context(), "k2", rig.TTL)
@@ -34,9 +34,9 @@ func TestDuplicateIsRefusedForGood(t *testing.T) {
 func TestNodeIsIdentifiedByAnAnswerOnly(t *testing.T) {
 	rig.InBubble(t, 2, func(t *testing.T, c *rig.Cluster) {
 		u := c.UserOn(1, []*rig.Server{c.Servers[0], c.Servers[0], c.Servers[1]}, rig.Guarded(0))
-		u.Each((*rig.Link).Cut, 2)
+		u.Cut(2)
 		require.NoError(t, u.Must(t).Release(t.Context()))
-		u.Each(func(l *rig.Link) { l.OnCommand(nil) }, 2)
+		u.OnCommand(nil, 2)
 		l, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 		for err == nil { // the other two may answer first
 			synctest.Wait()
@@ -290,9 +290,9 @@ func TestAnExtensionCountsAKeyOfWhichNobodyHasHeard(t *testing.T) {
 		for range 3 {
 			u.WarmUp(t)
 		}
-		u.Each(func(l *rig.Link) { l.OnReply(rig.Losing("set")) }, 3)
+		u.OnReply(rig.Losing("set"), 3)
 		l := u.Must(t)
-		u.Each(func(l *rig.Link) { l.OnReply(nil) }, 3)
+		u.OnReply(nil, 3)
 		u.Reach(1, 3)
 		c.Servers[1].Restart()
 		require.NoError(t, l.Extend(t.Context()))

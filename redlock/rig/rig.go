@@ -329,6 +329,15 @@ func (u *User) Each(do func(*Link), nodes ...int) {
 	}
 }
 
+// OnCommand and OnReply set up the function of some links, all if none are named.
+func (u *User) OnCommand(f func(string) error, nodes ...int) {
+	u.Each(func(l *Link) { l.OnCommand(f) }, nodes...)
+}
+
+func (u *User) OnReply(f func(string) error, nodes ...int) {
+	u.Each(func(l *Link) { l.OnReply(f) }, nodes...)
+}
+
 // Cut cuts these links.
 func (u *User) Cut(nodes ...int) {
 	if len(nodes) > 0 {
@@ -339,7 +348,7 @@ func (u *User) Cut(nodes ...int) {
 // Reach cuts all links but these.
 func (u *User) Reach(nodes ...int) {
 	u.Each((*Link).Cut)
-	u.Each(func(l *Link) { l.OnCommand(nil) }, nodes...)
+	u.OnCommand(nil, nodes...)
 }
 
 // Owners are the tokens at the key, by server; "" where there is none.
