@@ -127,8 +127,8 @@ func (r *replication) receive(args []string) {
 		r.state, r.id = joined, args[1]
 		return
 	case "SET":
-		is := readRecord(args[2], args[3])
-		r.apply(args[1], &is)
+		rec := readRecord(args[2], args[3])
+		r.apply(args[1], &rec)
 	case "DEL":
 		r.apply(args[1], nil)
 	case "PUBLISH":
@@ -158,14 +158,14 @@ func (r *replication) keep() {
 }
 
 // apply does to a key what the master did.
-func (r *replication) apply(key string, is *record) {
+func (r *replication) apply(key string, rec *record) {
 	n := r.node
-	n.disk.write(n.now(), key, is)
-	if is == nil {
+	n.disk.write(n.now(), key, rec)
+	if rec == nil {
 		n.server.Del(key)
 		return
 	}
-	n.show(key, *is)
+	n.show(key, *rec)
 }
 
 // take replaces everything with a copy.
@@ -176,23 +176,23 @@ func (r *replication) take(copied []string) {
 	}
 	keys := map[string]record{}
 	for i := 0; i+2 < len(copied); i += 3 {
-		is := readRecord(copied[i+1], copied[i+2])
-		keys[copied[i]] = is
-		n.show(copied[i], is)
+		rec := readRecord(copied[i+1], copied[i+2])
+		keys[copied[i]] = rec
+		n.show(copied[i], rec)
 	}
 	n.disk.replaced(n.now(), keys)
 }
 
 // show lets miniredis have a key. One whose time has come by a replica's clock is not to be
 // seen there, but it stays until the master says otherwise, who may have prolonged it.
-func (n *Node) show(key string, is record) {
-	if is.expires && is.when <= n.reading {
+func (n *Node) show(key string, rec record) {
+	if rec.expires && rec.when <= n.reading {
 		n.server.Del(key)
 		return
 	}
-	n.server.Set(key, is.value)
-	if is.expires {
-		n.server.SetTTL(key, time.Duration(is.when-n.reading))
+	n.server.Set(key, rec.value)
+	if rec.expires {
+		n.server.SetTTL(key, time.Duration(rec.when-n.reading))
 	}
 }
 

@@ -61,8 +61,8 @@ func (r *replication) attach(k *conn, id, place string) {
 	k.Write(encode([]string{fullResync, r.id, strconv.FormatInt(r.offset, 10)}))
 	copied := []string{fullCopy}
 	for _, key := range sortedKeys(r.node.disk.keys) {
-		is := r.node.disk.keys[key]
-		copied = append(copied, key, is.value, is.expiry())
+		rec := r.node.disk.keys[key]
+		copied = append(copied, key, rec.value, rec.expiry())
 	}
 	a.copied = encode(copied)
 	r.node.disk.dumped(r.node.now())

@@ -138,9 +138,9 @@ func (n *Node) expire(now int64) {
 
 // changed passes on what has become of a key, nil for its removal: to the disk, and to the
 // replicas.
-func (n *Node) changed(key string, is *record) {
-	n.disk.write(n.now(), key, is)
-	n.rep.feedKey(key, is)
+func (n *Node) changed(key string, rec *record) {
+	n.disk.write(n.now(), key, rec)
+	n.rep.feedKey(key, rec)
 }
 
 // record reads a key as it is; there is false if it is not there.

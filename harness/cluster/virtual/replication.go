@@ -264,12 +264,12 @@ func overwrites(name, reply string) bool {
 }
 
 // feedKey writes what has become of a key, nil for its removal.
-func (r *replication) feedKey(key string, is *record) {
-	if is == nil {
+func (r *replication) feedKey(key string, rec *record) {
+	if rec == nil {
 		r.feed("DEL", key)
 		return
 	}
-	r.feed("SET", key, is.value, is.expiry())
+	r.feed("SET", key, rec.value, rec.expiry())
 }
 
 // expiry writes down when a key expires; "" if it does not.
