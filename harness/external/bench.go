@@ -145,9 +145,9 @@ func (m *testClient) until(within time.Duration, found func() bool) error {
 	defer late.Stop()
 	for {
 		m.mu.Lock()
-		is, failed, changed := found(), m.failed, m.changed
+		done, failed, changed := found(), m.failed, m.changed
 		m.mu.Unlock()
-		if is {
+		if done {
 			return nil
 		}
 		if failed != nil {
@@ -166,9 +166,9 @@ var errTimeout = errors.New("it did not come")
 // await waits for the end of a command.
 func (m *testClient) await(serial int, within time.Duration) (client.Message, error) {
 	var end client.Message
-	err := m.until(within, func() (is bool) {
-		end, is = m.done[serial]
-		return is
+	err := m.until(within, func() (ended bool) {
+		end, ended = m.done[serial]
+		return ended
 	})
 	if errors.Is(err, errTimeout) {
 		err = fmt.Errorf(`%s has not ended command %d for %s: what is right is {"done":%[2]d} with its outcome, `+

@@ -10,16 +10,16 @@ const StoreName = "store"
 type Link struct{ From, To string }
 
 // LinkOf reads the target of a fault or a step; false if that is a process.
-func LinkOf(target string) (l Link, is bool) {
-	if l.From, l.To, is = strings.Cut(target, "-"); !is {
+func LinkOf(target string) (l Link, ok bool) {
+	if l.From, l.To, ok = strings.Cut(target, "-"); !ok {
 		return Link{}, false
 	}
 	return l, true
 }
 
 // Link gives the one that carried the event's command or reply; false if none did.
-func (e *Event) Link() (l Link, is bool) {
-	if l.From, l.To, is = strings.Cut(e.Process, ">"); !is {
+func (e *Event) Link() (l Link, ok bool) {
+	if l.From, l.To, ok = strings.Cut(e.Process, ">"); !ok {
 		return Link{}, false
 	}
 	return l, true

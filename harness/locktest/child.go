@@ -42,8 +42,8 @@ var (
 func init() {
 	process.EndWith(os.Getenv(process.RecordVariable)) // here go does not note it for its cache of results
 	for i, arg := range os.Args {
-		text, is := strings.CutPrefix(arg, roleFlag)
-		if !is {
+		text, found := strings.CutPrefix(arg, roleFlag)
+		if !found {
 			continue
 		}
 		role = &childRole{}

@@ -142,7 +142,7 @@ func (u *unit) neighbours(folders []string, base string) {
 				u.mounts = append(u.mounts, m)
 			}
 		})
-		if prefix, instance, is := strings.Cut(base, "@"); is && strings.HasPrefix(instance, ".") {
+		if prefix, instance, template := strings.Cut(base, "@"); template && strings.HasPrefix(instance, ".") {
 			in(prefix+"@?*"+instance+".d/*.conf", orphan)
 		}
 		for _, alias := range u.words("Install.Alias") {

@@ -160,7 +160,7 @@ func (u *unit) manager() error {
 	}
 	var lines []assignment
 	for _, a := range all.lines {
-		if key, is := strings.CutPrefix(a.key, "Manager.Default"); is {
+		if key, found := strings.CutPrefix(a.key, "Manager.Default"); found {
 			lines = append(lines, assignment{a.at, "Service." + key, a.value})
 		}
 	}

@@ -61,8 +61,8 @@ func (n *Node) runNative(k *conn, args []string) bool {
 	if k.transacts || n.refusal() != "" || len(args) < 3 {
 		return false
 	}
-	found, is := nativeNamed[strings.ToUpper(args[0])+" "+args[1]]
-	if !is || len(args) != 3+found.keys+found.args || args[2] != strconv.Itoa(found.keys) {
+	found, known := nativeNamed[strings.ToUpper(args[0])+" "+args[1]]
+	if !known || len(args) != 3+found.keys+found.args || args[2] != strconv.Itoa(found.keys) {
 		return false
 	}
 	byDigest := strings.EqualFold(args[0], "EVALSHA")
