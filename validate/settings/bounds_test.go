@@ -20,7 +20,7 @@ func write(t *testing.T, dir, name, text string) string {
 }
 
 // Each file of a chain includes the next one twice: there are 2^40 to read.
-func TestIncludesThatDouble(t *testing.T) {
+func TestIncludes_ThatDoubleAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {
 		write(t, dir, fmt.Sprintf("%d.conf", i), strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2))
@@ -28,20 +28,6 @@ func TestIncludesThatDouble(t *testing.T) {
 	write(t, dir, "40.conf", "appendonly yes\n")
 	_, err := ReadRedis(filepath.Join(dir, "0.conf"), nil)
 	require.ErrorContains(t, err, "too much is included: more than 200 files, or 16 that include one another")
-}
-
-// Nor does it help to be flat.
-func TestOneFileIncludedOftenIsBounded(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, "long.conf", strings.Repeat("# no more than a remark\n", 40_000))
-	_, err := ReadRedis(write(t, dir, "redis.conf", strings.Repeat("include long.conf\n", 100)), nil)
-	require.ErrorContains(t, err, "with what it includes, the file has more than 2097152 bytes")
-}
-
-func TestManyDirectives(t *testing.T) {
-	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", strings.Repeat("x y\n", 200_000)), nil)
-	require.ErrorContains(t, err, ":20001:1: there are more than 20000 directives")
-	require.LessOrEqual(t, strings.Count(err.Error(), "\n"), mostProblems)
 }
 
 // What is no directive may be a secret of another file.
@@ -64,13 +50,8 @@ func TestAPatternIsForFilesOfOneFolder(t *testing.T) {
 	require.ErrorContains(t, err, "write a pattern in the last part of the path only")
 }
 
-func TestManySnapshotRules(t *testing.T) {
-	_, err := ParseRedis("x", "save "+strings.Repeat("1 1 ", 101))
-	require.ErrorContains(t, err, "x:1:1: there are more than 100 rules")
-}
-
 // What is included may come to each of the bounds, and no further.
-func TestTheBoundsOfIncludes(t *testing.T) {
+func TestIncludes_ReadUpToTheirBounds(t *testing.T) {
 	read := func(files map[string]string) error {
 		dir := t.TempDir()
 		for name, text := range files {
@@ -79,33 +60,33 @@ func TestTheBoundsOfIncludes(t *testing.T) {
 		_, err := ReadRedis(filepath.Join(dir, "redis.conf"), nil)
 		return err
 	}
-	for times, right := range map[int]bool{mostFiles - 1: true, mostFiles: false} {
-		err := read(map[string]string{"redis.conf": strings.Repeat("include x.conf\n", times), "x.conf": ""})
-		require.Equal(t, right, err == nil, "%d includes: %v", times, err)
-	}
-	for deep, right := range map[int]bool{deepestNested: true, deepestNested + 1: false} {
-		chain := map[string]string{"redis.conf": "include 2.conf\n"}
+	chain := func(deep int) map[string]string {
+		files := map[string]string{"redis.conf": "include 2.conf\n", fmt.Sprintf("%d.conf", deep): ""}
 		for i := 2; i < deep; i++ {
-			chain[fmt.Sprintf("%d.conf", i)] = fmt.Sprintf("include %d.conf\n", i+1)
+			files[fmt.Sprintf("%d.conf", i)] = fmt.Sprintf("include %d.conf\n", i+1)
 		}
-		chain[fmt.Sprintf("%d.conf", deep)] = ""
-		err := read(chain)
-		require.Equal(t, right, err == nil, "%d files: %v", deep, err)
+		return files
 	}
 	const includes = "include x.conf\ninclude y.conf\n"
 	half := strings.Repeat("\n", int(input.Config))
-	for more, right := range map[int]bool{0: true, 1: false} {
-		err := read(map[string]string{"redis.conf": includes, "x.conf": half, "y.conf": half[:len(half)-len(includes)+more]})
-		require.Equal(t, right, err == nil, "%d bytes more: %v", more, err)
-	}
-	for lines, right := range map[int]bool{mostDirectives: true, mostDirectives + 1: false} {
-		err := read(map[string]string{"redis.conf": strings.Repeat("x y\n", lines)})
-		require.Equal(t, right, err == nil, "%d lines: %v", lines, err)
+	for refusal, files := range map[string]func(more int) map[string]string{
+		"too much is included: more than 200 files": func(more int) map[string]string {
+			return map[string]string{"redis.conf": strings.Repeat("include x.conf\n", mostFiles-1+more), "x.conf": ""}
+		},
+		"or 16 that include one another": func(more int) map[string]string { return chain(deepestNested + more) },
+		"with what it includes, the file has more than 2097152 bytes": func(more int) map[string]string {
+			return map[string]string{"redis.conf": includes, "x.conf": half, "y.conf": half[:len(half)-len(includes)+more]}
+		},
+		":20001:1: there are more than 20000 directives": func(more int) map[string]string {
+			return map[string]string{"redis.conf": strings.Repeat("x y\n", mostDirectives+more)}
+		},
+	} {
+		require.NoError(t, read(files(0)), refusal)
+		require.ErrorContains(t, read(files(1)), refusal)
 	}
 }
 
-// Of many problems the first fifty are told.
-func TestAsManyProblemsAsAreTold(t *testing.T) {
+func TestProblems_OnlyTheFirstFiftyAreReported(t *testing.T) {
 	for wrong, told := range map[int]int{mostProblems: mostProblems, mostProblems + 1: mostProblems} {
 		_, err := ParseRedis("x", strings.Repeat("maxmemory x\n", wrong))
 		require.Equal(t, told, 1+strings.Count(err.Error(), "\n"))
@@ -113,7 +94,7 @@ func TestAsManyProblemsAsAreTold(t *testing.T) {
 }
 
 // A zero byte is found on its line, in a text that has nothing else as well.
-func TestWhereAZeroByteIs(t *testing.T) {
+func TestZeroByte_IsReportedOnItsLine(t *testing.T) {
 	for text, at := range map[string]string{"\x00": "x:1:1: ", "a b\n\n\x00\n": "x:3:1: "} {
 		_, err := ParseRedis("x", text)
 		require.ErrorContains(t, err, at+"there is a zero byte")

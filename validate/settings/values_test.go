@@ -10,7 +10,7 @@ import (
 )
 
 // Sizes are Redis's (memtoull in util.c): k is a thousand, kb 1024.
-func TestSizes(t *testing.T) {
+func TestMaxMemory_HasTheUnitsOfRedis(t *testing.T) {
 	for text, want := range map[string]int64{
 		"0": 0, "7": 7, "7b": 7, "7k": 7000, "7kb": 7 << 10, "7m": 7e6, "7mb": 7 << 20, "7g": 7e9, "7gb": 7 << 30,
 		"7GB": 7 << 30, "7Kb": 7 << 10,
@@ -26,7 +26,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestWholeNumbers(t *testing.T) {
+func TestNumbers_AreWholeAndNotNegative(t *testing.T) {
 	for text, right := range map[string]bool{"0": true, "1": true, "-1": false, "1.5": false, "x": false} {
 		r, err := ParseRedis("x", "min-replicas-max-lag "+text)
 		require.Equal(t, right, err == nil, text)
@@ -48,10 +48,12 @@ func TestTheLimitsOfSnapshotRules(t *testing.T) {
 		_, err := ParseRedis("x", "save "+text)
 		require.Error(t, err, text)
 	}
+	_, err = ParseRedis("x", "save "+strings.Repeat("1 1 ", 101))
+	require.ErrorContains(t, err, "x:1:1: there are more than 100 rules")
 }
 
 // Only a limit on the memory makes Redis remove keys, and only by a policy that does.
-func TestWhenKeysAreEvicted(t *testing.T) {
+func TestEvicts_NeedsALimitAndAPolicy(t *testing.T) {
 	for text, evicts := range map[string]bool{
 		"": false, "maxmemory 0\nmaxmemory-policy allkeys-lru": false, "maxmemory 1\nmaxmemory-policy allkeys-lru": true,
 		"maxmemory 1": false, "maxmemory-policy volatile-ttl": false,
@@ -87,11 +89,4 @@ func TestReplicasThatAreAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `""`, none.Own()["save"])
 	require.Equal(t, "\"\"\nsave 3600 1 300 100 60 10000", Default().Own()["save"])
-}
-
-// The files are those that directives were read from; what is given beside them is in none.
-func TestWhichFilesWereRead(t *testing.T) {
-	r, err := ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
-	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"testdata/redis/8-included.conf", "testdata/redis/parts/site.conf"}, r.Files)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // An operator's quotes and escapes are read as Redis does (sdssplitargs in sds.c).
-func TestQuotesAndEscapes(t *testing.T) {
+func TestSplitWords_AsRedisDoes(t *testing.T) {
 	for line, want := range map[string][]string{
 		`"\x00\x09\x90\x99"`:         {"\x00\x09\x90\x99"},
 		`"\xaf\xfa\xAF\xFA\x0a\x0A"`: {"\xaf\xfa\xaf\xfa\n\n"},
@@ -21,6 +21,8 @@ func TestQuotesAndEscapes(t *testing.T) {
 		"a\bb\x0ec":                  {"a\bb\x0ec"},
 		"  a  ":                      {"a"},
 		"   ":                        nil,
+		`pre"fix"`:                   {"prefix"},
+		`a "\x41\n\"" 'it\'s'`:       {"a", "A\n\"", "it's"},
 	} {
 		got, err := SplitWords(line)
 		require.NoError(t, err, line)
