@@ -159,7 +159,7 @@ func TestEnd_OnceAndLastFirst(t *testing.T) {
 }
 
 // What a step asks for is said in words that fit how often, how far and which way.
-func TestInstructionText(t *testing.T) {
+func TestInstructionText_FitsItsQuantities(t *testing.T) {
 	for text, o := range map[string]struct {
 		kind  Kind
 		order Instruction
@@ -183,7 +183,7 @@ func TestInstructionText(t *testing.T) {
 }
 
 // What happened is said of one target or of several.
-func TestBeginAndEndText(t *testing.T) {
+func TestBeginText_FitsOneTargetOrSeveral(t *testing.T) {
 	both, one := []string{"n1", "n2"}, []string{"n1"}
 	link, links := []string{"c1-n1"}, []string{"c1-n1", "c1-n2"}
 	jump := func(by time.Duration) history.Asked { return history.Asked{Jump: history.Duration(by)} }
@@ -212,7 +212,7 @@ func TestBeginAndEndText(t *testing.T) {
 	require.Equal(t, "storm of n1 ends", EndText(history.Fault{Kind: "storm", Targets: one}))
 }
 
-func TestInterceptText(t *testing.T) {
+func TestInterceptText_NamesHowManyAndWhich(t *testing.T) {
 	for n, text := range []string{"next SET", "next SET", "next 2 SET"} {
 		require.Equal(t, text, nextMessages("SET", n))
 	}

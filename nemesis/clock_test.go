@@ -103,7 +103,7 @@ func TestClock_SetWhileNodeIsDown(t *testing.T) {
 }
 
 // A rate shows what was asked for, and not what it was before.
-func TestRateMatches(t *testing.T) {
+func TestRateMatches_TheAskedAndNotTheEarlierRate(t *testing.T) {
 	for _, c := range []struct {
 		measured, asked, before float64
 		want                    bool

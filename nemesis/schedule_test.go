@@ -66,7 +66,7 @@ func drawnFrom(p Planned, r Random) bool {
 		len(slices.Compact(slices.Clone(p.Fault.Targets))) == len(p.Fault.Targets)
 }
 
-func TestSchedule_Intervals(t *testing.T) {
+func TestSchedule_KeepsItsIntervals(t *testing.T) {
 	flushes := []Random{{Fault: Fault{Kind: Flush}, Candidates: []string{"n1", "n2"}, Count: 2,
 		IntervalMin: 100 * time.Millisecond, IntervalMax: 200 * time.Millisecond}}
 	plan := Schedule(1, flushes, time.Minute)

@@ -55,7 +55,7 @@ func TestFill_RefusesWritesOrEvictsKeys(t *testing.T) {
 }
 
 // What a server without memory cannot do, it is not asked for.
-func TestFill_ThenFlush(t *testing.T) {
+func TestFill_AFullServerCanBeFlushed(t *testing.T) {
 	withMemory("noeviction").onLocal(t, func(t *testing.T, r *rig) {
 		r.hold(t, "k1")
 		r.apply(t, Fault{Kind: Fill, Targets: []string{"n2"}})

@@ -62,7 +62,7 @@ func TestExtendOfALostLeaseEndsIt(t *testing.T) {
 	}
 }
 
-func TestExtendTooLate(t *testing.T) {
+func TestExtend_TooLateUnlessElapsedTimeIsIgnored(t *testing.T) {
 	lateExtension := func(granted bool, opts ...rig.Option) {
 		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 			u := c.User(1, append(opts, rig.Patient(time.Minute))...)
@@ -102,7 +102,7 @@ func TestExtensionsAreCarriedOutOneAfterAnother(t *testing.T) {
 	})
 }
 
-func TestExtendAfterRelease(t *testing.T) {
+func TestExtendAndRelease_AfterARelease_AreRefused(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l := c.User(1).Must(t)
 		require.NoError(t, l.Release(t.Context()))

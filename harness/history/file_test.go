@@ -32,7 +32,7 @@ func each(t require.TestingT, name string) ([]Event, error) {
 
 // A file hands out what Read returns, however late its lines stand, and as
 // often as it is asked.
-func TestFileIsRead(t *testing.T) {
+func TestFile_HandsOutWhatReadReturns(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	rapid.Check(t, func(t *rapid.T) {
 		var b bytes.Buffer
@@ -64,7 +64,7 @@ func TestFile_VisitorErrorStops(t *testing.T) {
 }
 
 // A line has a bound, however the file is read; most of it need not be there.
-func TestALineOfAGigabyte(t *testing.T) {
+func TestLine_IsBoundedHoweverTheFileIsRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	require.NoError(t, os.WriteFile(name, []byte(headerLine), 0o600))
 	require.NoError(t, os.Truncate(name, 1<<30))
@@ -79,7 +79,7 @@ func TestALineOfAGigabyte(t *testing.T) {
 }
 
 // Events that stand too late are held in memory: not any number of them.
-func TestFile_ReversedLines(t *testing.T) {
+func TestOpenFile_TooManyLateEventsAreRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	text := strings.Repeat("x", input.Line/2)
 	first := fmt.Sprintf(`{"time":9,"process":"c1","type":"note","text":%q}`+"\n", text)

@@ -67,7 +67,7 @@ func TestReadBackWhatWasWritten(t *testing.T) {
 
 // Each testdata/bad/NAME.jsonl is broken in one way; NAME.err is what the
 // reader says to it, to be read by eye: it must help.
-func TestBadHistories(t *testing.T) {
+func TestRead_BadHistories_SayWhatWouldBeRight(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.jsonl")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 12)
