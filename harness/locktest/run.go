@@ -43,7 +43,7 @@ func Run(t *testing.T, build New, options ...Option) {
 			"explores it")
 	}
 	for _, own := range callersPackages() {
-		if (bubble.Goroutine{Owner: own + "."}).BelongsTo(s.leavesBehind) {
+		if bubble.InPackages(s.leavesBehind, own+".") {
 			t.Fatalf("locktest.LeavesBehind: %s is the test's own package: stop its goroutines in Release, or in a Close()", own)
 		}
 	}

@@ -19,12 +19,15 @@ type Goroutine struct {
 
 // BelongsTo reports whether it was started by a function of a package, or of one below, or waits in one.
 func (g Goroutine) BelongsTo(packages []string) bool {
-	return slices.ContainsFunc(packages, func(p string) bool { return isIn(p, g.Owner) || isIn(p, g.Waits) })
+	return InPackages(packages, g.Owner) || InPackages(packages, g.Waits)
 }
 
-func isIn(pkg, function string) bool {
-	rest, in := strings.CutPrefix(function, pkg)
-	return in && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/"))
+// InPackages reports whether a function is of one of some packages, or of a package below one.
+func InPackages(packages []string, function string) bool {
+	return slices.ContainsFunc(packages, func(p string) bool {
+		rest, in := strings.CutPrefix(function, p)
+		return in && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/"))
+	})
 }
 
 func (g Goroutine) String() string {
