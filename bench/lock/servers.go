@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"example.org/lockproof/harness/cluster/process"
-	"example.org/lockproof/harness/cluster/server"
+	"example.org/lockproof/harness/cluster/realcluster"
 )
 
 // Servers are real redis-servers on loopback that keep nothing on disk. They
@@ -62,7 +62,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, process.Timeout)
 	defer cancel()
 	for {
-		if reply, err := server.Query(ctx, addr, "PING"); err == nil && reply == "+PONG" {
+		if _, err := realcluster.Who(ctx, addr); err == nil {
 			return nil
 		}
 		select {

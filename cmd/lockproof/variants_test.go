@@ -12,9 +12,9 @@ import (
 
 // TestVariants judges configurations that were made to be called safe: programs that nobody has read, memory under
 // other names, second servers, other programs under the server's name. Each stands below "== what it is | verdicts |
-// exit code | flags", with its files. plain.txt has plain ones below "@@ name", and "-- file = name --" is a plain one with
-// changes: "+mark line" adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the file's
-// bytes. Files in folders are given by the flags.
+// exit code | flags", with its files. plain.txt has plain ones below "@@ name", and "-- file = name --" is a plain one
+// with changes: "+mark line" adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the
+// file's bytes. Files in folders are given by the flags.
 func TestVariants(t *testing.T) {
 	plain := map[string]string{}
 	data, err := os.ReadFile("testdata/deployments/plain.txt")
