@@ -214,7 +214,7 @@ func testFiles(t *testing.T, bin string) {
 	require.NoError(t, os.WriteFile(filepath.Join(r.work, "locks", "ours.yaml"),
 		bytes.Replace(data, []byte("name: flushall"), []byte("name: ours"), 1), 0o644))
 	require.Zero(t, r.run(t), r.log)
-	require.Contains(t, r.summary, "<code>ours</code>")
+	require.Contains(t, r.summary, "\nours      ✗ mutual-exclusion")
 }
 
 // Slices on machines of their own, then the merge job with their artifacts.
