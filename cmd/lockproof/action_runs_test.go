@@ -243,17 +243,17 @@ func testSlices(t *testing.T, bin string) {
 	require.Contains(t, again.summary, "Of 2 slices, missing: 1: 2 of 3 trials were not run.")
 }
 
-// A summary longer than GitHub takes is cut at a line, and says so.
+// A summary longer than GitHub takes is cut at a line, its fence is closed, and it says so.
 func TestTheActionCutsALongSummary(t *testing.T) {
 	r := newRunner(t, nil)
-	long := strings.Repeat(strings.Repeat("é", 40)+"\n", 20_000)
+	long := "```text\n" + strings.Repeat(strings.Repeat("é", 40)+"\n", 20_000) + "```\n"
 	require.NoError(t, os.MkdirAll(filepath.Join(r.work, r.given["out"]), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(r.work, r.given["out"], "summary.md"), []byte(long), 0o644))
 	show := slices.IndexFunc(r.Runs.Steps, func(s actionStep) bool { return s.Name == "Show the summary" })
 	r.Runs.Steps = r.Runs.Steps[show : show+1]
 	require.Zero(t, r.run(t), r.log)
 	require.Less(t, len(r.summary), 1<<20)
-	text, more, _ := strings.Cut(r.summary, "\n\n\n")
+	text, more, _ := strings.Cut(r.summary, "\n```\n\n")
 	require.True(t, strings.HasPrefix(long, text+"\n"))
 	require.Greater(t, len(text), 900_000)
 	require.Equal(t, "There is more in `summary.md` of the artifact.", more)
