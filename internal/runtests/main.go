@@ -60,20 +60,47 @@ func splitRealTime(name string) bool {
 // withEngine are the packages that wait most of their time for a Docker engine.
 var withEngine = []string{root + "harness/cluster/docker", root + "cmd/lockproof"}
 
-// shareOut parts packages into those that wait for an engine, the others that wait, and those
-// that keep processors busy.
-func shareOut(packages []string) (engine, others, busy []string) {
+// busyTests match the tests of a package that waits in real time which do not wait
+// themselves, but keep processors busy: they run with the packages that do.
+var busyTests = map[string]string{
+	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
+		"TestHostileFiles|TestTheModuleCanBeRenamed|TestGoTest_.*)$",
+	root + "harness/suite": "^(TestCatalogueInVirtualTime|TestCatalogueAtOtherTTLs|" +
+		"TestSameSeedSameHistory|TestFormsForOneNode)$",
+}
+
+// call is a call of go test: what it adds to the flags, the packages, and what the
+// report adds to their names, as another call may be about the same.
+type call struct {
+	flags, packages []string
+	part            string
+}
+
+// shareOut gives the calls for the packages that wait for an engine, for the others that wait,
+// and for those that keep processors busy. Flags that choose tests themselves are left alone.
+func shareOut(packages, flags []string) (engine, others, beside []call) {
+	chosen := slices.ContainsFunc(flags, func(f string) bool {
+		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
+		return name == "run" || name == "skip"
+	})
+	engine, others, beside = []call{{}}, []call{{}}, []call{{}}
 	for _, name := range packages {
+		lane := &others
 		switch {
 		case !splitRealTime(name):
-			busy = append(busy, name)
+			lane = &beside
 		case slices.Contains(withEngine, name):
-			engine = append(engine, name)
-		default:
-			others = append(others, name)
+			lane = &engine
 		}
+		tests := busyTests[name]
+		if tests == "" || chosen {
+			(*lane)[0].packages = append((*lane)[0].packages, name)
+			continue
+		}
+		*lane = append(*lane, call{[]string{"-skip", tests}, []string{name}, ""})
+		beside = append(beside, call{[]string{"-run", tests}, []string{name}, ", the busy ones"})
 	}
-	return engine, others, busy
+	return engine, others, beside
 }
 
 // runAll runs the tests of one part of the packages that the patterns name. The error is
@@ -93,14 +120,20 @@ func runAll(r *report, flags []string, share string, patterns []string) error {
 	}
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
 	if slices.Contains(flags, "-short") {
-		return runSome(r, nil, runtime.GOMAXPROCS(0), flags, packages)
+		return runSome(r, nil, runtime.GOMAXPROCS(0), flags, call{packages: packages})
 	}
 	var lanes sync.WaitGroup
 	var ended [3]error
-	engine, others, busy := shareOut(packages)
-	lanes.Go(func() { ended[0] = runSome(r, nil, 1, flags, engine) })
-	lanes.Go(func() { ended[1] = runSome(r, nil, 1, flags, others) })
-	lanes.Go(func() { ended[2] = runSome(r, lowPriority(), runtime.GOMAXPROCS(0), flags, busy) })
+	engine, others, beside := shareOut(packages, flags)
+	run := func(before []string, atOnce int, calls []call) (err error) {
+		for _, c := range calls {
+			err = errors.Join(err, runSome(r, before, atOnce, flags, c))
+		}
+		return err
+	}
+	lanes.Go(func() { ended[0] = run(nil, 1, engine) })
+	lanes.Go(func() { ended[1] = run(nil, 1, others) })
+	lanes.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), beside) })
 	lanes.Wait()
 	return errors.Join(ended[:]...)
 }
@@ -129,13 +162,13 @@ func lowPriority() []string {
 	return []string{"nice", "-n", "10"}
 }
 
-// runSome runs the tests of packages, in their order, so many at a time; before stands before
-// the command.
-func runSome(r *report, before []string, atOnce int, flags, packages []string) error {
-	if len(packages) == 0 {
+// runSome runs the tests of a call's packages, in their order, so many at a time; before
+// stands before the command.
+func runSome(r *report, before []string, atOnce int, flags []string, c call) error {
+	if len(c.packages) == 0 {
 		return nil
 	}
-	args := slices.Concat(before, []string{"go", "test", "-json", "-p", strconv.Itoa(atOnce)}, flags, packages)
+	args := slices.Concat(before, []string{"go", "test", "-json", "-p", strconv.Itoa(atOnce)}, flags, c.flags, c.packages)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()
@@ -145,12 +178,13 @@ func runSome(r *report, before []string, atOnce int, flags, packages []string) e
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	err = follow(events, r)
+	err = follow(events, r, c.part)
 	return errors.Join(cmd.Wait(), err)
 }
 
-// follow hands the lines of `go test -json` to the report, and shows what is no such line.
-func follow(lines io.Reader, r *report) error {
+// follow hands the lines of `go test -json` to the report, and shows what is no
+// such line. part is added to the packages' names.
+func follow(lines io.Reader, r *report, part string) error {
 	decoder := json.NewDecoder(lines)
 	for {
 		var e event
@@ -163,6 +197,7 @@ func follow(lines io.Reader, r *report) error {
 			_, _ = io.Copy(&rest, io.MultiReader(decoder.Buffered(), lines))
 			return fmt.Errorf("go test -json: %w: %s", err, &rest)
 		}
+		e.Package += part
 		r.add(e)
 	}
 }

@@ -173,13 +173,24 @@ func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
 	}
 }
 
-func TestShareOut_PackagesThatWaitRunApart(t *testing.T) {
+// What keeps processors busy in a package that waits is a call of its own, and each
+// test is in one of the two; not where the caller chooses the tests.
+func TestBusyTestsOfPackagesThatWait(t *testing.T) {
 	const docker, suite = root + "harness/cluster/docker", root + "harness/suite"
-	const history, checker = root + "harness/history", root + "checker"
-	engine, others, busy := shareOut([]string{checker, docker, history, suite})
-	require.Equal(t, []string{docker}, engine)
-	require.Equal(t, []string{suite}, others)
-	require.Equal(t, []string{checker, history}, busy)
+	const nemesis, checker = root + "nemesis", root + "checker"
+	packages := []string{checker, docker, suite, nemesis}
+	engine, others, beside := shareOut(packages, []string{"-short"})
+	require.Equal(t, []call{{packages: []string{docker}}}, engine)
+	require.Equal(t, []call{{packages: []string{nemesis}},
+		{flags: []string{"-skip", busyTests[suite]}, packages: []string{suite}}}, others)
+	require.Equal(t, []call{{packages: []string{checker}},
+		{flags: []string{"-run", busyTests[suite]}, packages: []string{suite}, part: ", the busy ones"}}, beside)
+	for _, flag := range []string{"-run=X", "--run", "-skip"} {
+		engine, others, beside = shareOut(packages, []string{flag})
+		require.Equal(t, []call{{packages: []string{docker}}}, engine)
+		require.Equal(t, []call{{packages: []string{suite, nemesis}}}, others)
+		require.Equal(t, []call{{packages: []string{checker}}}, beside)
+	}
 }
 
 // Packages of both kinds are in one report, and the failure of either is told.
