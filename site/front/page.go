@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/site"
 )
 
-//go:embed front.gohtml front.css front.js
+//go:embed front.gohtml front.css front.js card.png
 var parts embed.FS
 
 // Files makes the first page, and what it loads beside the files of every page, by their paths in

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/lab"
@@ -22,14 +24,18 @@ import (
 
 func main() {
 	out := flag.String("out", filepath.Join("out", "site"), "the folder to make anew")
+	url := flag.String("url", "", "where the site will be, for the pictures of shared links: https://example.org/locks/")
 	flag.Parse()
-	if err := run(*out); err != nil {
+	if err := run(*out, *url); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(out string) error {
+// card is the picture of a shared link, whose address has to be whole.
+var card = regexp.MustCompile(`content="(\.\./)*assets/card\.png"`)
+
+func run(out, url string) error {
 	e, err := buildEngine()
 	if err != nil {
 		return err
@@ -37,6 +43,11 @@ func run(out string) error {
 	all, err := everything(context.Background(), e)
 	if err != nil {
 		return err
+	}
+	if url != "" {
+		for name, data := range all {
+			all[name] = card.ReplaceAll(data, []byte(`content="`+strings.TrimSuffix(url, "/")+`/assets/card.png"`))
+		}
 	}
 	if err := write(out, all); err != nil {
 		return err
