@@ -9,6 +9,12 @@ import (
 )
 
 func TestDeadlockFreedom(t *testing.T) {
+	takesOver := func(s *story, ttl int64) { // c2 takes c1's key, which has no expiry where the TTL is 0
+		s.sets(5, "c1", "c1.1", ttl, "n1")
+		s.grant("c1", 0, 10, 900)
+		s.command(950, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "c2.1", Effect: history.EffectSet,
+			Unconditional: true})(950, "c1.1", true)
+	}
 	requireVerdicts(t, DeadlockFreedom, []told{
 		{"granted too late after a crashed holder", func(s *story) {
 			s.grant("c1", 0, 10, 900)
@@ -148,18 +154,17 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.look(2000, "n1", "r1", "c1.1", -1)
 		}, history.Inconclusive, "is left on n1 without an expiry"},
 		{"a key without an expiry is left, and such a one was taken over", func(s *story) {
-			s.sets(5, "c1", "c1.1", 0, "n1")
-			s.grant("c1", 0, 10, 900)
-			s.command(950, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "c2.1", Effect: history.EffectSet,
-				Unconditional: true})(950, "c1.1", true)
+			takesOver(s, 0)
 			s.grant("c2", 20, 1000, 900)
 			s.look(2000, "n1", "r1", "c2.1", -1)
 		}, history.Holds, ""},
+		{"the one that was taken over had an expiry", func(s *story) {
+			takesOver(s, 2000)
+			s.grant("c2", 20, 1000, 900)
+			s.look(2000, "n1", "r1", "c2.1", -1)
+		}, history.Inconclusive, "is left on n1 without an expiry"},
 		{"it was taken over by nobody who was granted the lock", func(s *story) {
-			s.sets(5, "c1", "c1.1", 0, "n1")
-			s.grant("c1", 0, 10, 900)
-			s.command(950, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "c2.1", Effect: history.EffectSet,
-				Unconditional: true})(950, "c1.1", true)
+			takesOver(s, 0)
 			s.attempt("c2", 20, 1000, history.TypeFail)
 			s.grant("c2", 1010, 1020, 900)
 			s.look(2000, "n1", "r1", "c2.1", -1)

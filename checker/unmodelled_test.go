@@ -57,6 +57,23 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 	late.requireVerdict(t, MutualExclusion, history.Violated, "")
 	late.requireVerdict(t, FaultTolerance, history.Inconclusive, why)
 	late.requireVerdict(t, DeadlockFreedom, history.Inconclusive, why)
+
+	excused := tale() // from the time on at which a client that is killed took the key, if it did
+	excused.header.Bounds.Free = 1100 * ms
+	excused.sets(300, "c1", "t1", 1000, "n1", "n2", "n3")
+	excused.attempt("c1", 290, 310, history.TypeInfo)
+	excused.instant(305, "kill", "c1")
+	excused.grant("c2", 200, 1320, 900)
+	excused.requireVerdict(t, DeadlockFreedom, history.Holds, "")
+	told(excused, 5, renames, "1")
+	excused.requireVerdict(t, DeadlockFreedom, history.Inconclusive, why)
+
+	behind := tale() // a key that lingers, if it does: else nobody had to wait
+	behind.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
+	behind.grant("c2", 200, 1020, 900)
+	behind.requireVerdict(t, DeadlockFreedom, history.Holds, "")
+	told(behind, 5, renames, "1")
+	behind.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous")
 }
 
 // shown is the answer to the last command, a script, by which it comes out what it does.

@@ -43,6 +43,39 @@ func TestALockMayBeOnSomeOfItsNodes(t *testing.T) {
 	}
 }
 
+// A lock that says of how many nodes it needs a key is on all of them, also where it was seen to ask three of five.
+func TestALockIsBelievedOfHowManyNodesItNeedsAKey(t *testing.T) {
+	for quorum, violated := range map[int]bool{0: false, 3: true} {
+		s := tale()
+		s.header.Quorum = quorum
+		s.refused(1, "c1", "x", "nil", "n1", "n2", "n3")
+		s.lasting(5, 5000, "pause", "n1")
+		s.lasting(5, 5000, "pause", "n2")
+		s.attempt("c2", 10, 4000, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), quorum)
+	}
+}
+
+// Who waited while too few nodes may have been left shows something only if they were too few wherever the lock is.
+func TestAWaitShowsSomethingOnlyIfTooFewNodesWereLeftForCertain(t *testing.T) {
+	for _, c := range []struct {
+		used    int
+		gone    []string
+		verdict string
+	}{
+		{3, []string{"n1", "n2"}, history.Inconclusive}, {3, []string{"n1", "n2", "n3"}, history.Holds},
+		{5, []string{"n1", "n2", "n3"}, history.Holds},
+	} {
+		s := tale()
+		s.refused(1, "c1", "x", "nil", s.header.Nodes[:c.used]...)
+		for _, node := range c.gone {
+			s.lasting(5, 500, "pause", node)
+		}
+		s.grant("c2", 10, 600, 900)
+		s.requireVerdict(t, DeadlockFreedom, c.verdict, map[string]string{history.Inconclusive: "vacuous"}[c.verdict])
+	}
+}
+
 // What a release left on two of the three nodes that a lock uses, of five, keeps others out if it is on no more.
 func TestAReleaseMayHaveLeftEnoughOfTheNodesThatAreUsed(t *testing.T) {
 	for _, c := range []struct {

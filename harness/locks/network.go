@@ -26,8 +26,9 @@ type Network struct {
 	// then the options given: retries, timeouts and the pool are the lock's. The
 	// harness closes it.
 	Redis func(server int, options ...func(*redis.Options)) *redis.Client
-	// LastSent is when a command with that key, and that may take it, was last sent over a connection of Dial's, on
-	// Env.Clock; or, if none was since a time, one that changes it; 0 if none was since LastSent was first asked about it.
+	// LastSent is when a command that may take the key was last sent over a connection of Dial's, on Env.Clock. If none
+	// was sent since a time, it is when one was that may change the key otherwise; 0: none was since LastSent was first
+	// called for the key.
 	LastSent func(key string, since time.Duration) time.Duration
 	// Dialled says whether the lock has tried to connect to a server over this client's links.
 	Dialled func() bool

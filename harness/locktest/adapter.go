@@ -125,7 +125,7 @@ func (a *adapter) requestTime(key string, called time.Duration) time.Duration {
 	return called
 }
 
-// lastSent is when a command with one of the key's names was last sent that may have taken it since a time.
+// lastSent is [locks.Network.LastSent] of whichever of the key's names was sent last.
 func (a *adapter) lastSent(key string, since time.Duration) time.Duration {
 	var latest time.Duration
 	for _, name := range a.names(key) {
