@@ -76,6 +76,29 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 	behind.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous")
 }
 
+// What rests on whose a key was earns no verdict where nobody knows that: contention with the key that a lease has
+// left, and a fault on the node that has it.
+func TestAKeyThatIsNotKnownEarnsNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		tell   func(*story)
+		reason string
+	}{
+		"contention": {func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: contended acquires: 0 of at least 1"},
+		"a fault":    {func(s *story) { s.instant(1500, "flush", "n1") }, "vacuous: the fault flush on n1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.sets(5, "c1", "c1.1", 3000, "n1", "n2", "n3")
+			s.grant("c1", 0, 10, 900)
+			s.grant("c2", 2000, 2010, 900)
+			c.tell(s)
+			s.requireVerdict(t, MutualExclusion, history.Holds, "")
+			s.command(5, "c1>n1", history.Command{Name: "RENAMENX", Key: "mine", Others: []string{"k1"}})(5, "1", true)
+			s.requireVerdict(t, MutualExclusion, history.Inconclusive, c.reason)
+		})
+	}
+}
+
 // shown is the answer to the last command, a script, by which it comes out what it does.
 func (s *story) shown(t int64) {
 	s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Serial: s.serial,
