@@ -84,7 +84,10 @@ func TestAKeyThatIsNotKnownEarnsNothing(t *testing.T) {
 		reason string
 	}{
 		"contention": {func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: contended acquires: 0 of at least 1"},
-		"a fault":    {func(s *story) { s.instant(1500, "flush", "n1") }, "vacuous: the fault flush on n1"},
+		"a fault": {func(s *story) {
+			s.instant(1500, "kill", "n1")
+			s.instant(1600, "start", "n1")
+		}, "vacuous: the fault kill on n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tale()
