@@ -6,38 +6,33 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 )
 
 // exitInterrupted is the exit code after a second interrupt, as a shell gives
 // it for a process that SIGINT ended.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// sameInterrupt is how soon after the first a signal is still that one: timeout(1) sends it to the process, and then to
-// its group.
-const sameInterrupt = 200 * time.Millisecond
-
 // interruptible gives a context that the first SIGINT or SIGTERM ends: the run
-// is wound up and reported. A later one ends the program at once.
+// is wound up and reported. A later SIGINT ends the program at once; a SIGTERM does not, for
+// timeout(1) sends it to the process, and then to its group.
 func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		var first time.Time
 		for {
+			var got os.Signal
 			select {
 			case <-done:
 				return
-			case <-signals:
+			case got = <-signals:
 			}
 			switch {
-			case first.IsZero():
-				first = time.Now()
+			case ctx.Err() == nil:
 				io.WriteString(p.err, "\nlockproof: winding up; interrupt again to stop at once\n")
 				cancel()
-			case time.Since(first) > sameInterrupt:
+			case got == os.Interrupt:
 				p.exitNow(exitInterrupted)
 			}
 		}
