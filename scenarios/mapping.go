@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"example.org/lockproof/internal/suggest"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"example.org/lockproof/internal/suggest"
 )
 
 // entry is one key of a mapping with its value.

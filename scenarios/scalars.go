@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/lockproof/internal/suggest"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"example.org/lockproof/internal/suggest"
 )
 
 // position is where a value begins; a block mapping begins with its first key.

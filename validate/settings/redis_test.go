@@ -9,8 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"example.org/lockproof/internal/input/inputtest"
 	"pgregory.net/rapid"
+
+	"example.org/lockproof/internal/input/inputtest"
 )
 
 func TestReadRedis_TheNineFiles(t *testing.T) {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"sync/atomic"
 
-	"example.org/lockproof/harness/locks"
 	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/harness/locks"
 )
 
 func init() {

@@ -3,8 +3,9 @@ package builtin
 import (
 	"context"
 
-	"example.org/lockproof/harness/locks"
 	"github.com/redis/go-redis/v9"
+
+	"example.org/lockproof/harness/locks"
 )
 
 func init() {
