@@ -11,10 +11,10 @@ import (
 // markdownWidth is that of text in files, which a page on GitHub shows without scrolling.
 const markdownWidth = 100
 
-// WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary: what a terminal is shown of every row,
-// in a fence, so that no text from scenarios, locks and servers is taken for markup.
+// WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary: what a terminal is shown of every row, or
+// the answers for a lock under test, in a fence, so that no text from scenarios, locks and servers is taken for markup.
 func (r *Report) WriteSummary(w io.Writer) error {
-	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth, Verbose: true}}
+	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth, Verbose: !r.UnderTest()}}
 	r.print(p)
 	p.Hang("", r.Setting())
 	_, err := fmt.Fprintf(w, "## Lockproof: %s\n\n%s", r.Headline(), fenced(p.String()))
