@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Acquire takes the lock on key for a TTL in whole milliseconds, in attempts with a random delay between them, until
-// one succeeds, the tries are used up or ctx ends. Its errors are *AttemptError, but for bad arguments, ErrClosed and
-// a random source that fails.
+// Acquire acquires the lock on key for a TTL in whole milliseconds. It retries with a random delay until an attempt
+// succeeds, the tries are used up or ctx ends. Its errors are *AttemptError, except for bad arguments, ErrClosed and a
+// random source that fails.
 func (r *Redlock) Acquire(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 	return r.acquire(ctx, key, ttl, r.opt.Tries)
 }
@@ -56,7 +56,7 @@ func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tr
 		}
 		if last == nil || failure.Reason != nil {
 			last = failure
-		} else { // cut short: the one before it has more to say
+		} else { // cut short: the attempt before has the reason
 			last.Ended = failure.Ended
 		}
 		last.Tries = try
@@ -69,8 +69,8 @@ func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tr
 	}
 }
 
-// attempt asks all nodes to set the key, and counts until a majority is known. What fails or is cut short is released
-// in the background.
+// attempt sends the SET to all nodes and waits for a majority. A failed or cancelled attempt is released in the
+// background.
 func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	r := l.lock
 	p := r.newPoll(r.quorum, false)
@@ -78,7 +78,7 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 		return l.failed("acquire", p, nil, r.ended(ctx))
 	}
 	start := r.now()
-	r.ask(ctx, l, p, l.set)
+	r.broadcast(ctx, l, p, l.set)
 	cut := r.wait(ctx, l, p)
 	var reason error
 	if cut == nil {
@@ -90,7 +90,7 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	return l.failed("acquire", p, reason, cut)
 }
 
-// set is one node's vote. Our own token is a yes: an earlier sending of this very call stored it.
+// set is one node's vote. Our own token counts as yes: an earlier transmission of this call stored it.
 func (l *Lease) set(ctx context.Context, node int) (a answer) {
 	switch absent, holder, err := l.lock.nodes[node].SetIfAbsent(ctx, l.claim()); {
 	case err != nil:
@@ -106,7 +106,7 @@ func (l *Lease) set(ctx context.Context, node int) (a answer) {
 
 // judge decides an attempt by its votes.
 func (l *Lease) judge(p *poll, start time.Duration) error {
-	spare := len(p.answers) - p.need // so many may say anything but yes
+	spare := len(p.answers) - p.need // this many nodes may refuse or fail
 	switch {
 	case p.refusal != nil:
 		return p.refusal
@@ -125,7 +125,7 @@ var _ = because(ElapsedCheck,
 		", steps 1, 3 and 4; the point on which "+antirez+" answers "+kleppmann)
 
 // validate sets the end of a lease whose commands were first sent at start: validity = TTL - elapsed - margin. It
-// returns an error if nothing is left.
+// returns an error if no validity is left.
 func (l *Lease) validate(start time.Duration) error {
 	r, now := l.lock, l.lock.now()
 	if !r.on(ElapsedCheck) {
@@ -166,7 +166,6 @@ func (r *Redlock) now() time.Duration {
 	return time.Duration(r.opt.Clock.Wall().UnixNano())
 }
 
-// draw draws n random bytes, for a token or a delay.
 func (r *Redlock) draw(n int) ([]byte, error) {
 	b := make([]byte, n)
 	r.randMu.Lock()
@@ -181,7 +180,7 @@ var _ = because(RetryJitter,
 	"Clients that failed together and retry together split the nodes again and again, and nobody wins.",
 	page("Retry on failure"))
 
-// pause waits for the next attempt, or notes what ended the last one.
+// pause waits before the next attempt. If ctx or Close ends the wait, it records that in last and returns last.
 func (r *Redlock) pause(ctx context.Context, last *AttemptError) error {
 	width := r.opt.RetryMax - r.opt.RetryMin
 	delay := r.opt.RetryMin + width/2

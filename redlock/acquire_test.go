@@ -37,7 +37,7 @@ func TestAcquire_SetsTheKeyOnEveryNode(t *testing.T) {
 	})
 }
 
-func TestAcquireRefusesBadArguments(t *testing.T) {
+func TestAcquire_BadArguments_Fails(t *testing.T) {
 	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		_, err := u.Acquire(t.Context(), "", rig.TTL)
@@ -51,8 +51,7 @@ func TestAcquireRefusesBadArguments(t *testing.T) {
 	})
 }
 
-// Why an attempt failed, for every mix of what nodes say.
-func TestAcquireTellsWhy(t *testing.T) {
+func TestAcquire_Fails_ReasonReflectsVotes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		held, cut []int
 		reason    error
@@ -88,7 +87,7 @@ func TestAcquireTellsWhy(t *testing.T) {
 	}
 }
 
-func TestTriesAreUsedUp(t *testing.T) {
+func TestAcquire_TriesUsedUp_ReturnsLastReason(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		c.Occupy(1, 2, 3)
 		u := c.User(1, rig.With(func(o *redlock.Options) { o.Tries = 3 }),
@@ -102,7 +101,7 @@ func TestTriesAreUsedUp(t *testing.T) {
 	})
 }
 
-func TestCancelledInMidAttempt(t *testing.T) {
+func TestAcquire_CancelledDuringAttempt_ReleasesLateSets(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, rig.Patient(time.Minute))
 		u.OnCommand(rig.Slow("set", 700*time.Millisecond), 3, 4, 5)
@@ -121,8 +120,8 @@ func TestCancelledInMidAttempt(t *testing.T) {
 	})
 }
 
-// Who gives up between attempts, or in one after others were decided, is told the last decided.
-func TestCancelledAfterAnAttempt(t *testing.T) {
+// The caller gets the reason of the last decided attempt.
+func TestAcquire_CancelledAfterAnAttempt_KeepsItsReason(t *testing.T) {
 	for tries, slow := range map[string]time.Duration{"1 attempts": 0, "2 attempts": time.Second} {
 		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 			u := c.User(1, rig.Patient(time.Minute), rig.With(func(o *redlock.Options) {
@@ -145,7 +144,7 @@ func TestCancelledAfterAnAttempt(t *testing.T) {
 	}
 }
 
-func TestCancelledBeforeItBegan(t *testing.T) {
+func TestAcquire_ContextAlreadyEnded_SendsNothing(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -158,8 +157,7 @@ func TestCancelledBeforeItBegan(t *testing.T) {
 	})
 }
 
-// Without the limit, even an attempt that is won hears out every node.
-func TestWithoutNodeTimeoutEveryNodeIsHeardOut(t *testing.T) {
+func TestAcquire_WithoutNodeTimeout_WaitsForEveryNode(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, rig.Without(redlock.NodeTimeout))
 		u.OnCommand(rig.Slow("set", 300*time.Millisecond), 5)
@@ -170,9 +168,8 @@ func TestWithoutNodeTimeoutEveryNodeIsHeardOut(t *testing.T) {
 	})
 }
 
-// A command that go-redis repeats after its first reply was lost finds our own
-// token: that is a yes.
-func TestOwnTokenIsAYes(t *testing.T) {
+// go-redis repeats a command whose reply was lost, and then finds our own token.
+func TestAcquire_OwnTokenAtTheKey_CountsAsYes(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, rig.Clients(func(o *redis.Options) { o.MaxRetries = 2 }))
 		u.WarmUp(t)
@@ -187,7 +184,6 @@ func TestOwnTokenIsAYes(t *testing.T) {
 	})
 }
 
-// Many callers on one lock: never two at a time, and none is left behind.
 func TestAcquire_ManyCallers_OneHolderAtATime(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		var holders, grants atomic.Int32

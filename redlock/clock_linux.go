@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CLOCK_BOOTTIME goes on while the machine is suspended. Go's monotonic clock stands still, so that a
-// laptop would wake up and believe in a lease that the servers had long expired.
+// CLOCK_BOOTTIME advances while the machine is suspended. Go's monotonic clock stops, so that a laptop would wake
+// up and believe in a lease that the servers expired long ago.
 func init() {
 	sinceStart := sinceBoot
 	sinceBoot = func() time.Duration {

@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/redlock/rig"
 )
 
-func TestCloseEndsEverythingAndRefusesMore(t *testing.T) {
+func TestClose_EndsWaitsAndWatches_RefusesNewWork(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		l := u.Must(t)
@@ -39,7 +39,7 @@ func TestCloseEndsEverythingAndRefusesMore(t *testing.T) {
 	})
 }
 
-func TestCloseWaitsForStragglersAndTheirRelease(t *testing.T) {
+func TestClose_WaitsForLateSetsAndTheirReleases(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		u.OnCommand(rig.Slow("set", 500*time.Millisecond), 4, 5)
@@ -52,9 +52,9 @@ func TestCloseWaitsForStragglersAndTheirRelease(t *testing.T) {
 	})
 }
 
-// The longest chain that one node can make, with a client that ends calls with
-// their contexts: a SET, the release that follows it, and the last try of that.
-func TestCloseWaitsForAChainOfCallsThatHang(t *testing.T) {
+// The longest chain of one node, with a client that ends calls with their contexts: a SET, its release, and the
+// release's last retry.
+func TestClose_HungNode_WaitsForTheChainOfCalls(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, rig.Clients(func(o *redis.Options) { o.ContextTimeoutEnabled = true }))
 		u.WarmUp(t)
@@ -68,7 +68,7 @@ func TestCloseWaitsForAChainOfCallsThatHang(t *testing.T) {
 	})
 }
 
-func TestCloseDoesNotWaitForEver(t *testing.T) {
+func TestClose_CallsDoNotEnd_Fails(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		u.OnCommand(rig.Slow("set", time.Minute), 5)

@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// table is a store that is no Redis: rows of a token and an expiry, as a table in SQL or a key in etcd could be.
+// table is a store other than Redis: rows of a token and an expiry, as in an SQL table or etcd.
 type table struct {
 	mu   sync.Mutex
 	rows map[string]row
@@ -20,8 +20,7 @@ type row struct {
 	ends  time.Time
 }
 
-// update is one atomic step: it replaces the row of a key, if the token that is there, "" where there is none, is as
-// expected.
+// update replaces the row of a key in one atomic step if its token is the expected one; "" stands for an absent row.
 func (t *table) update(key, expected string, to row) (done bool, token string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,10 +12,10 @@ var _ = because(ExtendMajority,
 	page("Making the algorithm more reliable: Extending the lock")+
 		": in the majority of the instances, and within the validity time")
 
-// Extend gives the lease a whole TTL from now, less the margin, if a majority still has the key for us. A failed Extend
-// leaves the validity as it was, but for ErrLost: a majority does not have the key, so another may, and the lease is
-// over. A lease past its validity may be extended: a key that still has our token has been ours without a break. Its
-// holder must have stopped in the meantime all the same.
+// Extend renews the lease for a whole TTL from now, less the margin, if a majority still has the key with our token. A
+// failed Extend leaves the validity unchanged, except for ErrLost: a majority does not have the key, so another client
+// may, and the lease is over. A lease past its validity may be extended: a key that still has our token has been ours
+// without a break. Its holder must have stopped in the meantime all the same.
 func (l *Lease) Extend(ctx context.Context) error {
 	r := l.lock
 	if err := r.enter("extend", l.key, l.ttl); err != nil {
@@ -38,7 +38,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
 	}
 	start := r.now()
-	r.ask(ctx, l, p, l.extend)
+	r.broadcast(ctx, l, p, l.extend)
 	err := l.outcome(ctx, "extend", p)
 	if err == nil {
 		if late := l.validate(start); late != nil {
@@ -55,8 +55,7 @@ var _ = because(BoundedExtensions,
 	page("Making the algorithm more reliable: Extending the lock")+
 		": the number of attempts should be limited, otherwise a liveness property is violated")
 
-// countExtension admits one more. Each one that is sent counts: if its replies are lost, it keeps others out all the
-// same.
+// countExtension admits one more. Each one sent counts: even if its replies are lost, it keeps other clients out.
 func (l *Lease) countExtension() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +69,7 @@ func (l *Lease) countExtension() error {
 	return nil
 }
 
-// lose ends the validity, and releases the keys that have just been extended.
+// lose ends the validity and releases the keys that the failed extension prolonged.
 func (l *Lease) lose(ctx context.Context) {
 	l.mu.Lock()
 	l.deadline = min(l.deadline, l.lock.now())
@@ -83,7 +82,6 @@ var _ = because(ExtendOwnership,
 	page("Making the algorithm more reliable: Extending the lock")+
 		": if its value is still the one that the client assigned")
 
-// extend is one node's vote.
 func (l *Lease) extend(ctx context.Context, node int) answer {
 	c, set := l.claim(), &l.sets[node]
 	c.Granted = set.returned() && set.answer.vote == yes
@@ -93,13 +91,13 @@ func (l *Lease) extend(ctx context.Context, node int) answer {
 	return owned(l.lock.nodes[node].ExpireIfEqual(ctx, c))
 }
 
-// Watch extends the lease each time a third of the validity that is left has passed, and returns a context to work
-// under. It ends before validity does, by 2 % of the TTL and at least 5 ms; context.Cause is ErrLost, ErrExpiring
-// with the last extension's error, ErrReleased, ErrClosed or the parent's. The holder must stop then, and release:
-// extensions that failed may have prolonged keys.
+// Watch extends the lease after each third of the remaining validity and returns a context to work under. The context
+// ends before validity does, by 2 % of the TTL and at least 5 ms; context.Cause is ErrLost, ErrExpiring with the last
+// extension's error, ErrReleased, ErrClosed or the parent's. The holder must then stop, and release: failed extensions
+// may have prolonged keys.
 func (l *Lease) Watch(parent context.Context) context.Context { return l.WatchBy(parent, l.Extend) }
 
-// WatchBy is Watch with the caller's extend, which must call Extend: to observe each one.
+// WatchBy is Watch with the caller's extend, which observes each extension and must call Extend.
 func (l *Lease) WatchBy(parent context.Context, extend func(context.Context) error) context.Context {
 	ctx, cancel := context.WithCancelCause(parent)
 	w := &watch{Lease: l, extend: extend, ctx: ctx, cancel: cancel, margin: max(l.ttl/50, 5*time.Millisecond)}
@@ -118,12 +116,12 @@ type watch struct {
 	extend func(context.Context) error
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	margin time.Duration // so far ahead of the end of validity the context ends
+	margin time.Duration // the context ends this long before validity
 
 	failure error // of the last extension; guarded by the lease's mu
 }
 
-// guard ends the context in time, whatever extensions are doing.
+// guard ends the context in time, even while an extension hangs.
 func (w *watch) guard() {
 	for w.Validity() > w.margin {
 		w.lock.sleep(w.Validity()-w.margin, w.ctx.Done(), w.over, w.lock.closing)
@@ -140,8 +138,8 @@ func (w *watch) guard() {
 	w.cancel(cause)
 }
 
-// keep extends. After a failure less validity is left, so that the next try comes sooner; what is about to end is left
-// to the guard.
+// keep extends the lease. After a failure less validity is left, so the next try comes sooner. Within the margin it
+// stops: guard is about to end the context.
 func (w *watch) keep() {
 	for {
 		w.lock.sleep(w.Validity()/3, w.ctx.Done(), w.over, w.lock.closing)
@@ -162,7 +160,7 @@ func (w *watch) keep() {
 	}
 }
 
-// ended reports whether the lease, the lock or the parent has ended, which ends the context.
+// ended ends the context if the lease or the lock has ended. It reports whether the context has ended.
 func (w *watch) ended() bool {
 	select {
 	case <-w.over:

@@ -34,9 +34,9 @@ func TestExtendOfExpiredLease(t *testing.T) {
 	})
 }
 
-// Who is told that a majority has the key no more holds nothing from then on, whatever is left of the validity. The
-// nodes that still had the key have prolonged it, and it is taken back.
-func TestExtendOfALostLeaseEndsIt(t *testing.T) {
+// After ErrLost the client holds no lease, even within its validity. The nodes that still had the key have prolonged
+// it, and it is released.
+func TestExtend_LeaseLost_EndsValidity(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone, cut []int
 		want      error
@@ -84,7 +84,7 @@ func TestExtend_TooLateUnlessElapsedTimeIsIgnored(t *testing.T) {
 	lateExtension(true, rig.Without(redlock.ElapsedCheck))
 }
 
-func TestExtensionsAreCarriedOutOneAfterAnother(t *testing.T) {
+func TestExtend_Concurrent_RunsOneAtATime(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		l := u.Must(t)
@@ -112,17 +112,17 @@ func TestExtendAndRelease_AfterARelease_AreRefused(t *testing.T) {
 	})
 }
 
-func TestReleaseTellsWhatWasFound(t *testing.T) {
+func TestRelease_Fails_ReasonReflectsVotes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone, cut []int
 		want      error
 	}{
-		"all ours":                        {},
-		"two gone":                        {gone: []int{1, 2}},
-		"two unreachable":                 {cut: []int{4, 5}},
-		"three gone":                      {gone: []int{1, 2, 3}, want: redlock.ErrLost},
-		"three unreachable":               {cut: []int{3, 4, 5}, want: redlock.ErrNoMajority},
-		"two gone, one not to be reached": {gone: []int{1, 2}, cut: []int{3}, want: redlock.ErrNoMajority},
+		"all ours":                  {},
+		"two gone":                  {gone: []int{1, 2}},
+		"two unreachable":           {cut: []int{4, 5}},
+		"three gone":                {gone: []int{1, 2, 3}, want: redlock.ErrLost},
+		"three unreachable":         {cut: []int{3, 4, 5}, want: redlock.ErrNoMajority},
+		"two gone, one unreachable": {gone: []int{1, 2}, cut: []int{3}, want: redlock.ErrNoMajority},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
@@ -144,8 +144,7 @@ func TestReleaseTellsWhatWasFound(t *testing.T) {
 	}
 }
 
-// Under a context that has ended no extension is sent, and a release all the same.
-func TestExtendAndReleaseUnderEndedContext(t *testing.T) {
+func TestContextEnded_ReleaseIsSent_ExtendIsNot(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l := c.User(1).Must(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -159,8 +158,7 @@ func TestExtendAndReleaseUnderEndedContext(t *testing.T) {
 	})
 }
 
-// A release that fails is tried again until one TTL has passed.
-func TestFailedReleaseIsTriedAgain(t *testing.T) {
+func TestRelease_NodeUnreachable_IsRetried(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		l := u.Must(t)
@@ -174,9 +172,8 @@ func TestFailedReleaseIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A SET whose connection was given up may land after a release that found
-// nothing; the release is sent once more.
-func TestReleaseOfUnknownFateIsRepeated(t *testing.T) {
+// A SET whose connection broke may land after a release that found nothing, so the release is sent once more.
+func TestRelease_OutcomeOfSetUnknown_IsRepeated(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		u.OnCommand(rig.Breaking("set"), 5)
@@ -189,9 +186,8 @@ func TestReleaseOfUnknownFateIsRepeated(t *testing.T) {
 	})
 }
 
-// A SET that is slow lands after the release, and its reply never comes: the key
-// is not left until the SET is given up.
-func TestReleaseOfASlowSetWithoutReply(t *testing.T) {
+// A slow SET lands after the release, and its reply never comes. The key must not stay until the SET's call ends.
+func TestRelease_SlowSetWithoutReply_DeletesItsKey(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		u.Each(func(l *rig.Link) {
@@ -209,8 +205,7 @@ func TestReleaseOfASlowSetWithoutReply(t *testing.T) {
 	})
 }
 
-// No key is left on any node, whatever went wrong on the way.
-func TestNoOrphans(t *testing.T) {
+func TestFaults_LeaveNoOrphanedKeys(t *testing.T) {
 	for name, fault := range map[string]func(*rig.User){
 		"none":                func(*rig.User) {},
 		"slow SET":            func(u *rig.User) { u.OnCommand(rig.Slow("set", 40*time.Millisecond), 3, 4) },
@@ -238,9 +233,8 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// Whoever waits for the answer to a release that was lost on its way leaves a key behind
-// for as long: it is sent again after the node timeout.
-func TestALostReleaseIsSentAgainAfterTheNodeTimeout(t *testing.T) {
+// Until the release is sent again, its key stays.
+func TestRelease_CommandLost_IsResentAfterTheNodeTimeout(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		const timeout = 50 * time.Millisecond
 		u := c.User(1, rig.Patient(timeout))
@@ -254,7 +248,6 @@ func TestALostReleaseIsSentAgainAfterTheNodeTimeout(t *testing.T) {
 	})
 }
 
-// once lets a fault happen once.
 func once(fault func(string) error) func(string) error {
 	var happened atomic.Bool
 	return func(command string) error {

@@ -24,7 +24,7 @@ func nodes(t *testing.T, clients ...redis.UniversalClient) []redlock.Node {
 
 func client(addr string) redis.UniversalClient { return redis.NewClient(&redis.Options{Addr: addr}) }
 
-func TestNewRefusesOptionsThatMakeNoSense(t *testing.T) {
+func TestNew_InvalidOptions_Fails(t *testing.T) {
 	for want, o := range map[string]redlock.Options{
 		"NodeTimeout -1ns":        {NodeTimeout: -1},
 		"Drift 1: want":           {Drift: 1},
@@ -45,8 +45,8 @@ func TestNewRefusesOptionsThatMakeNoSense(t *testing.T) {
 	require.ErrorContains(t, err, "client 1 is nil")
 }
 
-// DistinctNodes, as far as it can be known before anything is sent. Package guard compares run ids.
-func TestNewRefusesAServerThatIsListedTwice(t *testing.T) {
+// DistinctNodes before anything is sent. Package guard compares run ids.
+func TestNew_ServerListedTwice_Fails(t *testing.T) {
 	cluster := func(addr string) redis.UniversalClient {
 		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{addr}})
 	}
@@ -68,7 +68,7 @@ func TestNewRefusesAServerThatIsListedTwice(t *testing.T) {
 	require.NoError(t, err, "one alone is a lock on one node")
 }
 
-func TestARandomSourceThatFailsFailsTheAcquire(t *testing.T) {
+func TestAcquire_RandomSourceFails_Fails(t *testing.T) {
 	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
 		random := func(bytes string) rig.Option {
 			return rig.With(func(o *redlock.Options) { o.Rand = strings.NewReader(bytes) })
@@ -81,7 +81,7 @@ func TestARandomSourceThatFailsFailsTheAcquire(t *testing.T) {
 	})
 }
 
-func TestAnAttemptErrorNamesEveryCause(t *testing.T) {
+func TestAttemptError_NamesEveryCause(t *testing.T) {
 	cause := errors.New("node 2 (n3:6379): connection refused")
 	err := error(&redlock.AttemptError{Op: "acquire", Key: "k", Need: 3, Got: 1, Tries: 7,
 		Reason: redlock.ErrNoMajority, Ended: context.Canceled, Nodes: []error{cause}})
@@ -93,14 +93,14 @@ func TestAnAttemptErrorNamesEveryCause(t *testing.T) {
 		`at the last of 7 attempts; node 2 (n3:6379): connection refused; cut short: context canceled`)
 }
 
-// A nil error among the causes is invalid, and whoever walks through them may panic (package errors).
-func TestAnAttemptErrorHasNoCauseThatIsNil(t *testing.T) {
+// A nil error among the causes is invalid: callers that walk the causes may panic (package errors).
+func TestAttemptError_HasNoNilCause(t *testing.T) {
 	for _, err := range []*redlock.AttemptError{{}, {Reason: redlock.ErrHeld}, {Ended: context.Canceled}} {
 		require.NotContains(t, err.Unwrap(), nil)
 	}
 }
 
-func TestTheSystemClockGoesOn(t *testing.T) {
+func TestSystemClock_Advances(t *testing.T) {
 	c := redlock.SystemClock()
 	began := c.Now()
 	timer := c.NewTimer(2 * time.Millisecond)

@@ -15,12 +15,12 @@ import (
 
 // Options set up a lock. The zero value is the defaults.
 type Options struct {
-	NodeTimeout        time.Duration // for how long nodes are awaited; 0: a twentieth of the TTL, from 1 to 50 ms
+	NodeTimeout        time.Duration // longest wait for nodes; 0: a twentieth of the TTL, from 1 to 50 ms
 	Drift              float64       // part of the TTL set aside for clocks of different rates; 0: DefaultDrift
 	Tries              int           // attempts of one Acquire; 0: until its context ends
 	RetryMin, RetryMax time.Duration // range of the random delay between attempts; both 0: 50 to 250 ms
 	MaxExtensions      int           // extensions that one lease may send; 0: 100
-	SetGrace           time.Duration // for how long a release waits for its SET; 0: 1 ms; negative: not at all
+	SetGrace           time.Duration // longest wait of a release for its SET; 0: 1 ms; negative: none
 	Clock              Clock         // nil: SystemClock
 	Rand               io.Reader     // source of tokens and delays; nil: crypto/rand. Anything else is for tests
 	Without            []Rule        // rules that are off, for teaching and for tests of checkers
@@ -29,7 +29,7 @@ type Options struct {
 // DefaultDrift is 1 %, as in redlock-rb and most libraries since.
 const DefaultDrift = 0.01
 
-// AnyServer is the name of a node that may ask any server: it is a duplicate of every other.
+// AnyServer is the name of a node that may use any server: it is a duplicate of every other.
 const AnyServer = "whichever server of a Redis Cluster or a ring has the key"
 
 // Redlock is a client of the lock, safe for concurrent use.
@@ -39,8 +39,8 @@ type Redlock struct {
 	quorum int
 
 	randMu  sync.Mutex     // guards Rand
-	work    sync.WaitGroup // operations, and calls to nodes that go on after them
-	retries chan struct{}  // a slot for each release that waits for its next try
+	work    sync.WaitGroup // operations, and calls to nodes that outlast them
+	retries chan struct{}  // a slot for each release that waits for a retry
 	closing chan struct{}
 
 	mu      sync.Mutex
@@ -52,7 +52,7 @@ var _ = because(DistinctNodes,
 	"A server that is listed twice votes twice, so that a majority of the list need not be a majority of the servers.",
 	page("The Redlock Algorithm")+": N independent masters; measured")
 
-// New makes a lock on these nodes, the same ones for all who use it. It contacts none.
+// New makes a lock on these nodes, which must be the same for all clients. It contacts none.
 func New(nodes []Node, o Options) (*Redlock, error) {
 	o.Drift, o.MaxExtensions = cmp.Or(o.Drift, DefaultDrift), cmp.Or(o.MaxExtensions, 100)
 	o.SetGrace, o.Clock, o.Rand = cmp.Or(o.SetGrace, time.Millisecond), cmp.Or(o.Clock, SystemClock()),
@@ -110,9 +110,9 @@ func (r *Redlock) enter(op, key string, ttl time.Duration) error {
 	return nil
 }
 
-// Close refuses new work, ends attempts and watches with ErrClosed, and waits for the calls that are under way, to
-// close the clients after. Leases are not released. A hung node can hold a SET, its release and the last try of that,
-// each for a TTL: after three of the longest, Close returns an error.
+// Close refuses new work, ends attempts and watches with ErrClosed, and waits for calls under way, so that the clients
+// may be closed after it. Leases are not released. A hung node can delay a SET, its release and the release's last
+// retry, each for a TTL: after three of the longest, Close returns an error.
 func (r *Redlock) Close() error {
 	r.mu.Lock()
 	if !r.closed {
@@ -133,7 +133,7 @@ func (r *Redlock) Close() error {
 	return nil
 }
 
-// sleep waits for d, or until something ends. It reports whether d has passed.
+// sleep waits for d, or until a channel is closed. It reports whether d has passed.
 func (r *Redlock) sleep(d time.Duration, a, b, c <-chan struct{}) bool {
 	timer := r.opt.Clock.NewTimer(max(d, 0))
 	defer timer.Stop()
@@ -147,21 +147,21 @@ func (r *Redlock) sleep(d time.Duration, a, b, c <-chan struct{}) bool {
 	return false
 }
 
-// What an operation or a node can fail with. They come wrapped: use errors.Is. Acquire fails with ErrHeld,
+// Errors of operations and nodes. They come wrapped: use errors.Is. Acquire fails with ErrHeld,
 // ErrNoMajority, ErrTooLate or ErrRefused; Extend with ErrNoMajority, ErrTooLate, ErrLost, ErrReleased or ErrBounded;
 // Release with ErrLost, ErrNoMajority or ErrReleased.
 var (
 	ErrHeld          = errors.New("held by another")
 	ErrNoMajority    = errors.New("no majority of the nodes answered")
-	ErrTooLate       = errors.New("took too long") // a majority said yes, but no validity was left
+	ErrTooLate       = errors.New("took too long") // a majority agreed, but no validity was left
 	ErrLost          = errors.New("the lease is lost: the key is not ours any more")
 	ErrReleased      = errors.New("the lease has been released")
 	ErrBounded       = errors.New("the lease may not be extended again")
 	ErrExpiring      = errors.New("the lease's validity is ending") // why Watch ends its context
 	ErrClosed        = errors.New("the lock is closed")
 	ErrNodeTimeout   = errors.New("no answer within the node timeout")
-	ErrNotSent       = errors.New("not sent") // a node returns it that has not been asked, and needs no release
-	ErrRefused       = errors.New("refused")  // by a node: no majority outvotes it, and it is not tried again
+	ErrNotSent       = errors.New("not sent") // the node was not contacted and needs no release
+	ErrRefused       = errors.New("refused")  // by a node: no majority outvotes it, and Acquire does not retry
 	ErrDuplicateNode = fmt.Errorf("%w: the same server is listed twice", ErrRefused)
 )
 
@@ -171,9 +171,9 @@ type AttemptError struct {
 	Op, Key   string  // acquire, extend or release
 	Need, Got int     // votes
 	Tries     int     // attempts of an Acquire; the last that was decided is reported
-	Reason    error   // nil if the caller gave up before there was one
-	Ended     error   // the error of the caller's context, or ErrClosed, if that ended it
-	Nodes     []error // of those that are known not to have said yes
+	Reason    error   // attempts of an Acquire; the last decided one is reported
+	Ended     error   // the context's error or ErrClosed, if that cut it short
+	Nodes     []error // of the nodes known not to have said yes
 }
 
 func (e *AttemptError) Error() string {
@@ -198,10 +198,10 @@ func (e *AttemptError) Error() string {
 // Unwrap returns all causes.
 func (e *AttemptError) Unwrap() []error {
 	all := append([]error{e.Reason, e.Ended}, e.Nodes...)
-	return slices.DeleteFunc(all, func(err error) bool { return err == nil }) // invalid there (package errors)
+	return slices.DeleteFunc(all, func(err error) bool { return err == nil }) // nil is invalid in Unwrap (package errors)
 }
 
-// ended is why an operation was cut short: its context's error, with the cause that its owner gave; or Close.
+// ended returns the context's error with its cause, or ErrClosed if the context has not ended.
 func (r *Redlock) ended(ctx context.Context) error {
 	switch err, cause := ctx.Err(), context.Cause(ctx); {
 	case err == nil:

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Lease is what an Acquire grants, safe for concurrent use.
+// Lease is a granted lock, safe for concurrent use.
 type Lease struct {
 	lock       *Redlock
 	key, token string
@@ -24,11 +24,11 @@ type Lease struct {
 	released   bool
 }
 
-// call is the SET of one node. It may be under way when its lease has been granted, or has ended.
+// call is the SET of one node. It may outlast the acquire and the lease.
 type call struct {
 	done   chan struct{} // closed when it has returned
-	answer answer        // from then on
-	repeat sync.Once     // releases of the node
+	answer answer        // valid after done
+	repeat sync.Once     // starts the repeated releases of the node
 }
 
 func (c *call) end(a answer) {
@@ -57,16 +57,16 @@ func (r *Redlock) newLease(key, token string, ttl time.Duration) *Lease {
 // Key is the locked key.
 func (l *Lease) Key() string { return l.key }
 
-// Token is the value at the key: 40 hex digits without an order, so that it is no fencing token.
+// Token is the value at the key: 40 hex digits without an order, so it is not a fencing token.
 func (l *Lease) Token() string { return l.token }
 
-// TTL is the expiry that the key was given.
+// TTL is the key's expiry at its SET.
 func (l *Lease) TTL() time.Duration { return l.ttl }
 
-// Tries is how many attempts the acquire made.
+// Tries is the number of attempts of the acquire.
 func (l *Lease) Tries() int { return l.tries }
 
-// Validity is for how much longer the lock is held. Work on what it guards must have ended by then.
+// Validity is the remaining time of the lease. Work on the guarded resource must have ended by then.
 func (l *Lease) Validity() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,9 +76,9 @@ func (l *Lease) Validity() time.Duration {
 	return l.deadline - l.lock.now()
 }
 
-// Release deletes the key on every node, wherever it is still ours, and returns once a majority has answered; the rest
-// goes on, also if ctx has ended. The error is ErrLost if a majority did not have the key: the work may have been done
-// without the lock. Whatever it is, the lease is over.
+// Release deletes the key on every node where it is still ours, and returns once a majority has answered; the rest
+// continues in the background, even if ctx has ended. The error is ErrLost if a majority did not have the key: the work
+// may have been done without the lock. In any case the lease is over.
 func (l *Lease) Release(ctx context.Context) error {
 	if err := l.lock.enter("release", l.key, l.ttl); err != nil {
 		return err
@@ -98,11 +98,11 @@ func (l *Lease) Release(ctx context.Context) error {
 // releaseAll releases all nodes in the background.
 func (l *Lease) releaseAll(ctx context.Context) *poll {
 	p := l.lock.newPoll(l.lock.quorum, true)
-	l.lock.ask(ctx, l, p, l.release)
+	l.lock.broadcast(ctx, l, p, l.release)
 	return p
 }
 
-// outcome waits for the votes on a key that was ours.
+// outcome waits for the votes of an extension or a release.
 func (l *Lease) outcome(ctx context.Context, op string, p *poll) error {
 	switch cut := l.lock.wait(ctx, l, p); {
 	case cut != nil:
@@ -120,15 +120,15 @@ var _ = because(ReleaseEverywhere,
 	"A node whose reply was lost may have set the key all the same; if it is not released, nobody can have "+
 		"that node until the TTL has passed.", page("The Redlock Algorithm")+", step 5, and section \"Releasing the lock\"")
 
-var errNotAsked = errors.New("not asked: it had not said yes (ReleaseEverywhere is off)")
+var errNotReleased = errors.New("not released: no known yes (ReleaseEverywhere is off)")
 
 var _ = because(ReleaseAfterSet,
 	"Two connections keep no order between them: a release that overtakes its own SET deletes nothing, and "+
 		"the SET then leaves a key without an owner for a whole TTL.",
 	"measured: returning at majority without this left hundreds of orphaned keys in three seconds, with no fault at all")
 
-// release releases one node. Its SET is given a moment to return. Then the key is deleted whatever became of the SET,
-// which may have landed, its reply lost; and again until it can no longer land.
+// release releases one node. It waits briefly for the node's SET to return. Then it deletes the key whatever the SET's
+// result, as the SET may have landed and its reply be lost; and again until the SET can no longer land.
 func (l *Lease) release(ctx context.Context, node int) answer {
 	r, set := l.lock, &l.sets[node]
 	if r.on(ReleaseAfterSet) && r.opt.SetGrace > 0 && !set.returned() {
@@ -138,7 +138,7 @@ func (l *Lease) release(ctx context.Context, node int) answer {
 	case ordered && errors.Is(set.answer.err, ErrNotSent):
 		return answer{no, errNotOurs}
 	case !r.on(ReleaseEverywhere) && !(ordered && set.answer.vote == yes):
-		return answer{failed, errNotAsked}
+		return answer{failed, errNotReleased}
 	case !r.on(ReleaseAfterSet):
 		return l.delete(ctx, node)
 	default:
@@ -146,7 +146,7 @@ func (l *Lease) release(ctx context.Context, node int) answer {
 	}
 }
 
-// deleteSurely deletes the key and, unless it is gone, repeats that in the background. A release that has no answer
+// deleteSurely deletes the key and, unless it is gone, repeats that in the background. A release without an answer
 // within the node timeout may be lost, and is repeated without waiting for it.
 func (l *Lease) deleteSurely(ctx context.Context, node int, ordered bool) answer {
 	repeat := func() {
@@ -160,17 +160,18 @@ func (l *Lease) deleteSurely(ctx context.Context, node int, ordered bool) answer
 	return a
 }
 
-// gone reports whether the key is gone for good after a release with this answer. A release is ordered if it was sent
-// after its SET had returned: another proves nothing, and neither does a missing key if the SET's fate is unknown.
+// gone reports whether this vote of a release proves that the key is gone for good. A release is ordered if it was
+// sent after its SET had returned. An unordered one proves nothing, nor does an absent key if the SET's outcome is
+// unknown.
 func (l *Lease) gone(node int, v vote, ordered bool) bool {
 	return ordered && (v == yes || v == no && l.sets[node].answer.vote != failed)
 }
 
-// repeatDelete deletes the key once its SET has returned, in between, too, as the reply to that may be lost; and then
-// until it is gone, by its TTL at the latest. Waits double, and Close does not wait for them.
+// repeatDelete deletes the key at intervals until its SET has returned, and then until the key is gone, by its TTL at
+// the latest. Waits double, and Close does not wait for them.
 func (l *Lease) repeatDelete(ctx context.Context, node int, ordered bool) {
 	r, set, first := l.lock, &l.sets[node], l.lock.nodeTimeout(l.ttl)
-	again := func() (gone bool) {
+	retry := func() (gone bool) {
 		ctx, cancel := background(ctx, l.ttl)
 		defer cancel()
 		ordered = set.returned()
@@ -178,18 +179,18 @@ func (l *Lease) repeatDelete(ctx context.Context, node int, ordered bool) {
 	}
 	for wait := first; !ordered; wait *= 2 {
 		r.sleep(wait, set.done, nil, nil)
-		if again() {
+		if retry() {
 			return
 		}
 	}
 	select {
 	case r.retries <- struct{}{}:
 		defer func() { <-r.retries }()
-	default: // where so many fail, the node is down, and its keys go by their TTL
+	default: // with so many failures the node is down, and its keys expire
 		return
 	}
 	for wait, open := first, true; wait < 2*l.ttl && open; wait *= 2 {
-		if open = r.sleep(wait, r.closing, nil, nil); again() {
+		if open = r.sleep(wait, r.closing, nil, nil); retry() {
 			return
 		}
 	}

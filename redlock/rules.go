@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Rule is one thing that the lock does because it is unsafe, or can get stuck, without it. Its reason and source stand
-// where it is applied, and Options.Without switches it off: what the lock does then stands here.
+// Rule is a precaution without which the lock is unsafe or can get stuck. Its reason and source stand beside the code
+// that applies it. Options.Without switches it off, with the effect described here.
 type Rule string
 
 const (
-	ElapsedCheck      Rule = "ElapsedCheck"      // off: validity counts from when the replies were in
-	DriftMargin       Rule = "DriftMargin"       // off: nothing is taken off the validity
+	ElapsedCheck      Rule = "ElapsedCheck"      // off: validity counts from the replies
+	DriftMargin       Rule = "DriftMargin"       // off: validity has no margin
 	MonotonicClock    Rule = "MonotonicClock"    // off: time is read from Clock.Wall, which may step
-	NodeTimeout       Rule = "NodeTimeout"       // off: every node is awaited, however long it takes
-	ReleaseEverywhere Rule = "ReleaseEverywhere" // off: only nodes that are known to have said yes are released
+	NodeTimeout       Rule = "NodeTimeout"       // off: an attempt waits for every node
+	ReleaseEverywhere Rule = "ReleaseEverywhere" // off: only nodes with a known yes are released
 	ReleaseAfterSet   Rule = "ReleaseAfterSet"   // off: a release is sent at once and may overtake its SET
 	FreshToken        Rule = "FreshToken"        // off: one token serves all attempts of an Acquire
 	RetryJitter       Rule = "RetryJitter"       // off: the delay is always the middle of the range
@@ -40,7 +40,6 @@ type RuleInfo struct {
 
 var reasons = map[Rule]RuleInfo{}
 
-// because notes why a rule is there.
 func because(rule Rule, why, source string) bool {
 	reasons[rule] = RuleInfo{rule, why, source}
 	return true
@@ -80,9 +79,9 @@ func ParseRule(name string) (Rule, error) {
 
 func (r *Redlock) on(rule Rule) bool { return !slices.Contains(r.opt.Without, rule) }
 
-// Clock is how the lock reads time.
+// Clock is the lock's source of time.
 type Clock interface {
-	// monotonic, from an arbitrary origin; it must go on in suspend, as the servers' clocks do
+	// monotonic, from an arbitrary origin; it must advance in suspend, as the servers' clocks do
 	Now() time.Duration
 	Wall() time.Time                // may step; only Without MonotonicClock reads it
 	NewTimer(d time.Duration) Timer // fires once
@@ -94,8 +93,8 @@ type Timer interface {
 	Stop() bool
 }
 
-// SystemClock is the machine's. On Linux its readings go on in suspend, but its timers do not: deadlines
-// are always judged by readings.
+// SystemClock is the machine's clock. On Linux its readings advance in suspend, but its timers do not: deadlines are
+// always judged by readings.
 func SystemClock() Clock { return systemClock{} }
 
 type (

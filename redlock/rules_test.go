@@ -14,8 +14,8 @@ import (
 	"example.org/lockproof/redlock/rig"
 )
 
-// harms shows, for each rule, what it prevents: on a cluster of five, harm
-// reports whether the harm came about under the options it is given.
+// harms has a demonstration for each rule, on a cluster of five. It reports whether the harm occurs under the given
+// options.
 var harms = map[redlock.Rule]func(*testing.T, *rig.Cluster, ...rig.Option) bool{
 	redlock.ElapsedCheck:      slowReplies,
 	redlock.DriftMargin:       fastServers,
@@ -74,8 +74,7 @@ func slowReplies(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	return err == nil
 }
 
-// The servers' clocks run fast by half a percent; does another get in before
-// validity is over?
+// The servers' clocks run fast by half a percent; does another client acquire within validity?
 func fastServers(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	holder, other := c.User(1, opts...), c.User(2, opts...)
 	l := holder.Must(t)
@@ -138,8 +137,7 @@ func lateSet(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	return c.Owners()[4] != ""
 }
 
-// The release of a failed attempt is held up and lands after the next attempt
-// has won; does it take the key from it?
+// The release of a failed attempt is delayed and lands after the next attempt has won; does it delete that one's key?
 func lateRelease(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	u := c.User(1, opts...)
 	c.Occupy(1, 2, 3)
@@ -161,7 +159,7 @@ func lateRelease(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	return c.Owners()[2] != l.Token()
 }
 
-// Three clients start together, each nearer to other nodes; does nobody win?
+// Three clients start together, each nearer to other nodes; do all fail?
 func splitVotes(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	near := [][]int{{1, 2}, {3, 4}, {5}}
 	users := []*rig.User{c.User(1, opts...), c.User(2, opts...), c.User(3, opts...)}
@@ -195,8 +193,7 @@ func twoHalves(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	return errA == nil && errB == nil
 }
 
-// One server under two addresses, and two more that cannot be reached; is that
-// one server enough?
+// One server under two addresses, and one more that is unreachable; is that one server enough?
 func oneServerTwice(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	list := []*rig.Server{c.Servers[0], c.Servers[0], c.Servers[1]}
 	u := c.UserOn(1, list, append(opts, rig.Guarded(0))...)
@@ -217,7 +214,7 @@ func releaseOfAnothers(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	if err := old.Release(t.Context()); err != nil {
 		require.ErrorIs(t, err, redlock.ErrLost)
 	}
-	synctest.Wait() // for what goes on after the majority
+	synctest.Wait() // for the replies after the majority
 	return c.Owners()[0] != l.Token()
 }
 
@@ -246,7 +243,7 @@ func extensionOfMinority(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool 
 	return err == nil
 }
 
-// A holder extends for ever; can it?
+// Can a holder extend for ever?
 func endlessExtension(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	l := c.User(1, append(opts, rig.With(func(o *redlock.Options) { o.MaxExtensions = 3 }))...).Must(t)
 	for range 10 {
@@ -260,7 +257,7 @@ func endlessExtension(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 }
 
 // The example of redis.io's section on crash recovery: the node that both majorities share restarts without its keys.
-// Is the other let in?
+// Does the other client acquire?
 func restartWithoutKeys(t *testing.T, c *rig.Cluster, opts ...rig.Option) bool {
 	time.Sleep(rig.Settled)
 	opts = append(opts, rig.Guarded(rig.Longest))

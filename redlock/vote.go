@@ -17,17 +17,17 @@ const (
 	pending vote = iota // no answer yet
 	yes                 // taken, extended, deleted
 	no                  // the key is another's, or not ours
-	failed              // nobody knows whether it took effect
+	failed              // unknown whether it took effect
 )
 
 type answer struct {
 	vote vote
-	err  error // why not, unless it is a yes
+	err  error // the reason of a no or a failure
 }
 
 var errNotOurs = errors.New("the key is not ours")
 
-// owned is the answer to DeleteIfEqual and ExpireIfEqual.
+// owned is the vote of DeleteIfEqual and ExpireIfEqual.
 func owned(equal bool, err error) answer {
 	switch {
 	case err != nil:
@@ -38,7 +38,7 @@ func owned(equal bool, err error) answer {
 	return answer{vote: yes}
 }
 
-// failure keeps only the text of a context's error: our own limit on a call, or a dial's timeout, must not pass for
+// failure keeps only the text of a context's error: our own limit on a call, or a dial's timeout, must not look like
 // the end of the caller's context.
 func failure(err error) answer {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
@@ -47,10 +47,10 @@ func failure(err error) answer {
 	return answer{failed, err}
 }
 
-// poll is one question to all nodes, and the count of their votes.
+// poll is one request to all nodes, and the count of their votes.
 type poll struct {
-	need, quorum int  // so many must say yes; so many that say no are believed
-	believeNo    bool // goes on after it is lost until a majority has said no
+	need, quorum int  // yes votes to win; no votes that are believed
+	believeNo    bool // once lost, continues until a majority has said no
 	everybody    bool // ends only when all have answered
 
 	mu      sync.Mutex
@@ -99,16 +99,16 @@ func (p *poll) settled() bool {
 	}
 }
 
-// ask puts a question to all nodes at once. Its context outlives the caller's, and the TTL: what was sent may take
-// effect, whoever waits for it. A late yes is refused by the elapsed time, and not by a context.
-func (r *Redlock) ask(ctx context.Context, l *Lease, p *poll, question func(ctx context.Context, node int) answer) {
+// broadcast sends a request to all nodes at once. Its context outlives the caller's, and the TTL: a command that was
+// sent may take effect although nobody waits for it. The elapsed time refuses a late yes, not a context.
+func (r *Redlock) broadcast(ctx context.Context, l *Lease, p *poll, request func(ctx context.Context, node int) answer) {
 	ctx, cancel := background(ctx, l.ttl+r.nodeTimeout(l.ttl))
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))
 	for i := range r.nodes {
 		r.work.Go(func() {
 			growStack()
-			p.count(i, question(ctx, i))
+			p.count(i, request(ctx, i))
 			if left.Add(-1) == 0 {
 				cancel()
 			}
@@ -116,8 +116,8 @@ func (r *Redlock) ask(ctx context.Context, l *Lease, p *poll, question func(ctx 
 	}
 }
 
-// growStack makes a new goroutine's stack as large as a call to a node needs. If it grew in steps, each of which
-// moves all frames, that would be a tenth of the time of a short command.
+// growStack grows a new goroutine's stack to the size that a call to a node needs. Growth in steps, each of which moves
+// all frames, would take a tenth of the time of a short command.
 //
 //go:noinline
 func growStack() {
@@ -125,7 +125,7 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// background is a context with the caller's values and an end of its own, which is housekeeping for the client library.
+// background keeps the caller's values. Its own timeout only frees the client library's resources.
 func background(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), d)
 }
@@ -151,8 +151,8 @@ func (p *poll) add(node int, a answer) {
 	}
 }
 
-// abandon counts nodes without an answer as failed. It reports whether the poll was open: where several things have
-// happened, select picks one at random, and the outcome must not depend on that.
+// abandon counts nodes without an answer as failed. It reports whether the poll was open: if several channels are
+// ready, select picks one at random, and the outcome must not depend on that.
 func (p *poll) abandon(cause error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,8 +174,8 @@ var _ = because(NodeTimeout,
 		"deadlines while it reads unless ContextTimeoutEnabled is set, so the limit is enforced here.",
 	page("The Redlock Algorithm")+", step 2; measured: one hung node of five made a lock of 4 s fail after 20 s")
 
-// wait waits until the poll is settled, for the node timeout at most; then its votes do not change. It returns an
-// error if the caller's context or the lock ended first.
+// wait waits until the poll is settled, for the node timeout at most; then its votes are final. It returns an error if
+// the caller's context or the lock ended first.
 func (r *Redlock) wait(ctx context.Context, l *Lease, p *poll) error {
 	timeout := r.nodeTimeout(l.ttl)
 	if !r.on(NodeTimeout) {
@@ -199,7 +199,7 @@ func (r *Redlock) nodeTimeout(ttl time.Duration) time.Duration {
 	return max(time.Millisecond, min(50*time.Millisecond, ttl/20))
 }
 
-// failed is a poll that is over as an error.
+// failed turns a poll that is over into an error.
 func (l *Lease) failed(op string, p *poll, reason, ended error) *AttemptError {
 	e := &AttemptError{Op: op, Key: l.key, Need: p.need, Got: p.counts[yes], Reason: reason, Ended: ended}
 	for i, a := range p.answers {

@@ -52,9 +52,8 @@ func TestWatchEndsItsContextBeforeValidity(t *testing.T) {
 	}
 }
 
-// A lease that is over as watching begins is ended, and not extended: two goroutines
-// would decide that between them, one way or the other.
-func TestWatchDoesNotExtendWhatEnds(t *testing.T) {
+// The order of the two goroutines must not matter.
+func TestWatch_LeaseOver_IsNotExtended(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l := c.User(1).Must(t)
 		time.Sleep(l.Validity() + 20*time.Millisecond)
@@ -70,9 +69,8 @@ func TestWatchDoesNotExtendWhatEnds(t *testing.T) {
 	})
 }
 
-// The less validity is left, the sooner it is tried again: a third of the TTL after
-// the second failure would be too late for the longer outage.
-func TestWatchTriesEverSooner(t *testing.T) {
+// A third of the TTL after the second failure would be too late for the longer outage.
+func TestWatch_ExtensionsFail_RetriesSooner(t *testing.T) {
 	for _, outage := range []time.Duration{600 * time.Millisecond, 850 * time.Millisecond} {
 		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 			u := c.User(1)
@@ -88,7 +86,7 @@ func TestWatchTriesEverSooner(t *testing.T) {
 	}
 }
 
-func TestWatchIsToldOfLoss(t *testing.T) {
+func TestWatch_LeaseLost_EndsContext(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l := c.User(1).Must(t)
 		ctx := l.Watch(t.Context())
@@ -100,11 +98,11 @@ func TestWatchIsToldOfLoss(t *testing.T) {
 		require.Less(t, time.Since(began), rig.TTL/2, "at the first extension, not at the end")
 		require.LessOrEqual(t, l.Validity(), time.Duration(0))
 		synctest.Wait()
-		require.Equal(t, make([]string, 5), c.Owners(), "what is left of it is taken back")
+		require.Equal(t, make([]string, 5), c.Owners(), "the remaining keys are released")
 	})
 }
 
-func TestWatchEndsWhenExtensionsAreUsedUp(t *testing.T) {
+func TestWatch_ExtensionsUsedUp_EndsContext(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l := c.User(1, rig.With(func(o *redlock.Options) { o.MaxExtensions = 2 })).Must(t)
 		began := time.Now()
@@ -129,7 +127,7 @@ func TestWatchEndsWithItsParent(t *testing.T) {
 		require.ErrorIs(t, context.Cause(ctx), why)
 		synctest.Wait()
 		began := time.Now()
-		require.NoError(t, u.Close(), "nothing goes on")
+		require.NoError(t, u.Close(), "nothing is running")
 		require.Zero(t, time.Since(began))
 	})
 }

@@ -13,21 +13,21 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// Wait is for how long commands wait to share a pipeline: long against a round trip in one data centre, short against
-// the node timeout.
+// Wait is the shortest time that commands wait for a running exchange: long compared with a round trip in one data
+// centre, short compared with the node timeout.
 const Wait = time.Millisecond
 
 const (
-	// doublings bounds the wait for a server that is silent: some 500 times the shortest.
+	// doublings bounds the wait for a silent server to some 500 times the shortest.
 	doublings = 10
-	// hung is from how many exchanges without an answer a server counts as hung: as waits double, the eighth begins after
-	// 127 of them at the earliest.
+	// hung is the number of unanswered exchanges that make a server count as hung. Waits double, so the eighth exchange
+	// begins after 127 waits at the earliest.
 	hung = 8
-	// attempts is how many attempts to take a key a hung server may have to answer.
+	// attempts bounds the pending acquire attempts at a hung server.
 	attempts = 32
 )
 
-// Pipelines is a decorator.
+// Pipelines is a decorator that batches commands.
 func Pipelines(servers []*server.Server, _ []redlock.Node) error {
 	for _, s := range servers {
 		s.Send = (&batcher{send: s.Send}).do
@@ -35,34 +35,33 @@ func Pipelines(servers []*server.Server, _ []redlock.Node) error {
 	return nil
 }
 
-// batcher is the way to one server. It has no goroutine of its own: one of those who wait carries out the exchange for
-// all of them.
+// batcher sends the commands for one server. It has no goroutine of its own: one of the waiting callers runs the
+// exchange for all of them.
 type batcher struct {
 	send func(context.Context, ...redis.Cmder)
 
 	mu       sync.Mutex
 	underway int // exchanges
-	silent   int // of these, and of those that failed: begun since the server answered last
-	pending  int // attempts to take a key that have no answer
+	silent   int // exchanges begun since the server's last reply
+	pending  int // acquire attempts without a reply
 	waiting  []*request
-	overdue  *time.Timer // runs while some wait; made when first needed
+	overdue  *time.Timer // runs while requests wait; made when first needed
 }
 
-// request is the commands of one caller.
 type request struct {
 	ctx      context.Context
 	commands []redis.Cmder
-	// batch hands over the requests that the receiver must carry out, its own first; it is closed once another has
-	// carried this one out.
+	// batch receives the requests that the caller must send, its own first; it is closed once another caller has
+	// sent this one.
 	batch chan []*request
 }
 
 var errHung = fmt.Errorf("%w: the server has answered none of the attempts before", redlock.ErrNotSent)
 
-// do carries out commands of one caller. As an exchange is shared, neither a deadline that is sooner than others' nor
-// the end of a context for another reason cuts it short.
+// do sends one caller's commands. Callers share an exchange, so neither one caller's earlier deadline nor the end of
+// its context cuts the exchange short.
 func (b *batcher) do(ctx context.Context, commands ...redis.Cmder) {
-	if takes(commands) {
+	if isAcquire(commands) {
 		if !b.admit() {
 			for _, cmd := range commands {
 				cmd.SetErr(errHung)
@@ -74,15 +73,15 @@ func (b *batcher) do(ctx context.Context, commands ...redis.Cmder) {
 	r := b.enter(ctx, commands)
 	if r == nil {
 		b.send(ctx, commands...)
-		b.leave(commands)
+		b.endExchange(commands)
 	} else if together := <-r.batch; together != nil {
 		b.exchange(together)
-		b.leave(commands)
+		b.endExchange(commands)
 	}
 }
 
-// takes reports whether commands end with an attempt to take a key. A release is never refused.
-func takes(commands []redis.Cmder) bool {
+// isAcquire reports whether commands end with a SET NX. A release is never refused.
+func isAcquire(commands []redis.Cmder) bool {
 	args := commands[len(commands)-1].Args()
 	return len(args) > 3 && args[0] == "set" && args[3] == "nx"
 }
@@ -103,12 +102,12 @@ func (b *batcher) finish() {
 	b.pending--
 }
 
-// enter returns nil if the commands may go at once.
+// enter returns nil if the commands may be sent at once.
 func (b *batcher) enter(ctx context.Context, commands []redis.Cmder) *request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.underway == 0 {
-		b.begin()
+		b.beginExchange()
 		return nil
 	}
 	r := &request{ctx, commands, make(chan []*request, 1)}
@@ -119,13 +118,13 @@ func (b *batcher) enter(ctx context.Context, commands []redis.Cmder) *request {
 	return r
 }
 
-// begin counts an exchange. b.mu is held.
-func (b *batcher) begin() {
+// beginExchange counts an exchange. b.mu is held.
+func (b *batcher) beginExchange() {
 	b.underway++
 	b.silent++
 }
 
-// limit lets those who wait go after d at the latest. b.mu is held.
+// limit makes waiting requests wait for d at most. b.mu is held.
 func (b *batcher) limit(d time.Duration) {
 	if b.overdue == nil {
 		b.overdue = time.AfterFunc(d, func() {
@@ -138,30 +137,30 @@ func (b *batcher) limit(d time.Duration) {
 	b.overdue.Reset(d)
 }
 
-// leave ends an exchange, whose first caller had these commands.
-func (b *batcher) leave(commands []redis.Cmder) {
+// endExchange ends an exchange whose first caller had these commands.
+func (b *batcher) endExchange(commands []redis.Cmder) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.underway--
-	var refused redis.Error // an answer, too
+	var refused redis.Error // a reply, too
 	if err := commands[len(commands)-1].Err(); err == nil || errors.As(err, &refused) {
 		b.silent = 0
 	}
 	b.sendWaiting()
 }
 
-// sendWaiting hands those who wait, if any, to the first of them as the next exchange. b.mu is held.
+// sendWaiting makes the first waiting request send all of them as the next exchange. b.mu is held.
 func (b *batcher) sendWaiting() {
 	if len(b.waiting) == 0 {
 		return
 	}
 	b.overdue.Stop()
-	b.begin()
+	b.beginExchange()
 	b.waiting[0].batch <- b.waiting
 	b.waiting = nil
 }
 
-// exchange carries out requests, the first of which is the caller's, until the last of their deadlines.
+// exchange sends requests, the caller's own first, within the latest of their deadlines.
 func (b *batcher) exchange(together []*request) {
 	first := together[0]
 	if len(together) == 1 {

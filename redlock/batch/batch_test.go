@@ -34,7 +34,7 @@ func writes(u *rig.User, name string) *atomic.Int32 {
 	return &n
 }
 
-// together has callers take keys of their own at once, a nanosecond apart.
+// together acquires one key for each caller at once, a nanosecond apart.
 func together(t *testing.T, u *rig.User, callers int, each func(err error)) {
 	var all sync.WaitGroup
 	for i := range callers {
@@ -47,13 +47,13 @@ func together(t *testing.T, u *rig.User, callers int, each func(err error)) {
 	all.Wait()
 }
 
-func TestCommandsThatMeetAnExchangeGoTogetherAfterIt(t *testing.T) {
+func TestPipelines_ConcurrentCommands_ShareOneWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		options []rig.Option
 		writes  int32
 	}{
-		"with pipelines, the first, and all others": {[]rig.Option{decorated}, 2},
-		"without, every command by itself":          {nil, 20},
+		"with pipelines: the first alone, all others together": {[]rig.Option{decorated}, 2},
+		"without: every command alone":                         {nil, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 1, func(t *testing.T, cl *rig.Cluster) {
@@ -68,7 +68,7 @@ func TestCommandsThatMeetAnExchangeGoTogetherAfterIt(t *testing.T) {
 	}
 }
 
-func TestASlowExchangeHoldsUpOthersForOneWait(t *testing.T) {
+func TestPipelines_SlowExchange_DelaysOthersByOneWait(t *testing.T) {
 	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, decorated, rig.Patient(time.Second))
 		u.WarmUp(t)
@@ -88,7 +88,7 @@ func TestASlowExchangeHoldsUpOthersForOneWait(t *testing.T) {
 	})
 }
 
-func TestABrokenConnectionFailsThoseOnItAndNobodyElse(t *testing.T) {
+func TestPipelines_BrokenConnection_FailsOnlyItsOwnCallers(t *testing.T) {
 	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, decorated)
 		u.WarmUp(t)
@@ -100,7 +100,7 @@ func TestABrokenConnectionFailsThoseOnItAndNobodyElse(t *testing.T) {
 	})
 }
 
-func TestCallersWhoGiveUpHarmNobodyInTheirPipeline(t *testing.T) {
+func TestPipelines_CancelledCaller_OthersInThePipelineSucceed(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, decorated)
 		u.OnCommand(rig.Slow("set", 5*time.Millisecond))
@@ -129,10 +129,9 @@ func TestCallersWhoGiveUpHarmNobodyInTheirPipeline(t *testing.T) {
 	})
 }
 
-// One caller goes on trying, every few milliseconds, to get a lock that another
-// holds, while one node of three answers nothing. What that costs does not depend
-// on how often it tries, whether or not the node had said who it is before it hung.
-func TestAHungNodeCostsABoundedNumberOfConnectionsAndGoroutines(t *testing.T) {
+// One caller retries every few milliseconds while another holds the lock and one node of three does not answer. The
+// cost must not depend on the retry rate, whether or not the node was identified before it hung.
+func TestPipelines_HungNode_BoundedConnectionsAndGoroutines(t *testing.T) {
 	for name, identified := range map[string]bool{"identified before": true, "never identified": false} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
@@ -166,8 +165,7 @@ func TestAHungNodeCostsABoundedNumberOfConnectionsAndGoroutines(t *testing.T) {
 	}
 }
 
-// A node that hung and answers again is asked again.
-func TestANodeThatHungIsAskedOnceItAnswers(t *testing.T) {
+func TestPipelines_HungNodeRecovers_IsUsedAgain(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, decorated, hurried)
 		u.WarmUp(t)
@@ -195,7 +193,7 @@ func TestANodeThatHungIsAskedOnceItAnswers(t *testing.T) {
 
 		c.Free(1, 2)
 		u.OnCommand(nil, 3)
-		time.Sleep(10 * rig.TTL) // by then the last of what hung has ended
+		time.Sleep(10 * rig.TTL) // by then the last hung call has ended
 		l := u.Must(t)
 		require.Equal(t, []string{l.Token(), l.Token(), l.Token()}, c.Owners())
 	})

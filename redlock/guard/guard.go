@@ -15,17 +15,17 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// Options set up a guard. The zero value tells servers apart, and nothing else.
+// Options set up a guard. The zero value refuses duplicate servers only.
 type Options struct {
-	// Longest is the longest TTL that anybody uses for a lock on these servers; all who lock the same keys must have the
-	// guard. A server that has started is kept from voting for as long, the margin and some two seconds. 0: no such guard.
+	// Longest is the longest TTL of any lock on these servers; all clients of the same keys must use the guard. A
+	// server does not vote for that long after its start, plus the margin and some two seconds. 0: no restart guard.
 	Longest time.Duration
 	Drift   float64        // as in redlock.Options
 	Clock   redlock.Clock  // as in redlock.Options
 	Without []redlock.Rule // DistinctNodes, RestartGuard and DriftMargin matter
 }
 
-// Servers is a decorator.
+// Servers returns the guard as a decorator.
 func Servers(o Options) server.Decorator {
 	return func(servers []*server.Server, nodes []redlock.Node) error {
 		if o.Clock == nil {
@@ -49,17 +49,17 @@ func Servers(o Options) server.Decorator {
 	}
 }
 
-// list is what the nodes of one lock share.
+// list is the state that the nodes of one lock share.
 type list struct {
 	Options
 	mu        sync.Mutex
 	servers   map[string]*server.Server // by run id
-	duplicate error                     // the list is wrong for good
+	duplicate error                     // permanent: the list is wrong
 }
 
 func (l *list) on(rule redlock.Rule) bool { return !slices.Contains(l.Without, rule) }
 
-// need is how long a server must have been up for: until then a lease of before may last.
+// need is the uptime from which a server may vote: until then an older lease may last.
 func (l *list) need() time.Duration {
 	if !l.on(redlock.DriftMargin) {
 		return l.Longest
@@ -71,7 +71,7 @@ func (l *list) need() time.Duration {
 	return l.Longest + time.Duration(float64(l.Longest)*drift) + 2*time.Millisecond
 }
 
-// claim notes that a server is a node's, or refuses if it is another's. From then on nothing is sent: the list is
+// claim records that a node uses a server, and fails if another node does. From then on nothing is sent: the list is
 // wrong.
 func (l *list) claim(runID string, s *server.Server) error {
 	l.mu.Lock()
@@ -93,7 +93,7 @@ func (l *list) claim(runID string, s *server.Server) error {
 
 func (l *list) refuse(ttl time.Duration) error {
 	if l.Longest > 0 && l.on(redlock.RestartGuard) && ttl > l.Longest {
-		return fmt.Errorf("%w: a TTL of %s: the guard was told that none is longer than %s (%w)",
+		return fmt.Errorf("%w: a TTL of %s is above the guard's Longest, %s (%w)",
 			redlock.ErrRefused, ttl, l.Longest, redlock.ErrNotSent)
 	}
 	l.mu.Lock()
@@ -109,10 +109,10 @@ type node struct {
 	next       redlock.Node
 	list       *list
 	uptime     *uptime     // nil without a restart guard
-	identified atomic.Bool // the server has said who it is, or that it won't
+	identified atomic.Bool // the server has sent its run id, or refused to
 }
 
-// SetIfAbsent counts only on the word of a server that may vote.
+// SetIfAbsent counts only the reply of a server that may vote.
 func (n *node) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, holder string, err error) {
 	if err := n.list.refuse(c.TTL); err != nil {
 		return false, "", err
@@ -125,28 +125,28 @@ func (n *node) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, h
 		return absent, holder, err
 	}
 	asked, dialled := n.list.Clock.Now(), n.uptime.dialled.Load()
-	var unsure error
-	if n.uptime.sure() && n.identified.Load() {
+	var unverified error
+	if n.uptime.verified() && n.identified.Load() {
 		absent, holder, err = n.next.SetIfAbsent(ctx, c)
 		switch {
-		case n.uptime.sure():
-			n.uptime.hear(asked)
-		case err == nil && (absent || holder == c.Token): // a connection is new, and may have been the SET's
-			unsure = n.vouch(ctx, asked)
+		case n.uptime.verified():
+			n.uptime.recordAlive(asked)
+		case err == nil && (absent || holder == c.Token): // the SET may have used a new connection
+			unverified = n.verifyUptime(ctx, asked)
 		}
 	} else {
 		var info *redis.StringCmd
 		if absent, holder, info, err = n.setAndIdentify(ctx, c); err == nil {
-			unsure = n.uptime.decide(info, dialled, asked, n.list.Clock.Now(), 0)
+			unverified = n.uptime.decide(info, dialled, asked, n.list.Clock.Now(), 0)
 		}
 	}
-	if err == nil && unsure != nil && (absent || holder == c.Token) {
-		return false, "", unsure
+	if err == nil && unverified != nil && (absent || holder == c.Token) {
+		return false, "", unverified
 	}
 	return absent, holder, err
 }
 
-// setAndIdentify asks the server who it is with a SET. One that answers the SET but refuses INFO stays unverified.
+// setAndIdentify sends INFO with a SET. A server that answers the SET but refuses INFO stays unverified.
 func (n *node) setAndIdentify(ctx context.Context,
 	c redlock.Claim) (absent bool, holder string, info *redis.StringCmd, err error) {
 	info = server.Info(ctx)
@@ -164,28 +164,28 @@ func (n *node) setAndIdentify(ctx context.Context,
 	return absent, holder, info, err
 }
 
-// DeleteIfEqual takes back what is ours and promises nothing.
+// DeleteIfEqual needs no vote: a release promises nothing.
 func (n *node) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
 	return n.next.DeleteIfEqual(ctx, c)
 }
 
-// ExpireIfEqual finds our own token, which nobody else puts there: the key is there now, and whoever forgets it after a
-// restart is kept from voting by that restart. But if the yes to our SET did not count, as the server had forgotten
-// others' keys, or came too late to be heard, the extension needs a server that may vote, as a SET does.
+// ExpireIfEqual finds our own token, which no other client stores: the key is there now, and a server that forgets it
+// in a restart may not vote because of that restart. But if our SET's yes did not count, because the server had
+// forgotten others' keys or answered too late, the extension needs a server that may vote, as a SET does.
 func (n *node) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
 	sent := n.list.Clock.Now()
 	done, err := n.next.ExpireIfEqual(ctx, c)
 	if n.uptime != nil && done && !c.Granted {
-		if unsure := n.vouch(ctx, sent); unsure != nil {
-			return false, unsure
+		if unverified := n.verifyUptime(ctx, sent); unverified != nil {
+			return false, unverified
 		}
 	}
 	return done, err
 }
 
-// vouch asks a server for its uptime after a command that was sent at a reading of the clock, or later: if it began
-// long enough before that, it is the one that carried the command out.
-func (n *node) vouch(ctx context.Context, sent time.Duration) error {
+// verifyUptime queries a server's uptime after a command that was sent at a reading of the clock or later. A server
+// that started long enough before that reading has carried out the command.
+func (n *node) verifyUptime(ctx context.Context, sent time.Duration) error {
 	dialled, asked := n.uptime.dialled.Load(), n.list.Clock.Now()
 	info := server.Info(ctx)
 	n.Send(ctx, info)

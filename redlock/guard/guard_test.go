@@ -16,8 +16,7 @@ import (
 	"example.org/lockproof/redlock/rig"
 )
 
-// A duplicate that shows late is refused from then on, and never counts.
-func TestDuplicateIsRefusedForGood(t *testing.T) {
+func TestDuplicateFoundLate_IsRefusedFromThenOn(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		u := c.UserOn(1, []*rig.Server{c.Servers[0], c.Servers[1], c.Servers[0]}, rig.Guarded(0))
 		u.OnCommand(rig.Slow("set", time.Millisecond), 3)
@@ -26,12 +25,11 @@ func TestDuplicateIsRefusedForGood(t *testing.T) {
 		_, err := u.Acquire(t.Context(), "k2", rig.TTL)
 		require.ErrorIs(t, err, redlock.ErrDuplicateNode)
 		require.ErrorContains(t, err, "nodes 0 (n1:6379) and 2 (n3:6379) are one server with run id")
-		require.NoError(t, l.Release(t.Context()), "what is held can still be given back")
+		require.NoError(t, l.Release(t.Context()), "a held lease can still be released")
 	})
 }
 
-// A node whose first exchange failed has not said who it is, and is asked again.
-func TestNodeIsIdentifiedByAnAnswerOnly(t *testing.T) {
+func TestFirstExchangeFails_NodeIsIdentifiedByTheNext(t *testing.T) {
 	rig.InBubble(t, 2, func(t *testing.T, c *rig.Cluster) {
 		u := c.UserOn(1, []*rig.Server{c.Servers[0], c.Servers[0], c.Servers[1]}, rig.Guarded(0))
 		u.Cut(2)
@@ -49,7 +47,6 @@ func TestNodeIsIdentifiedByAnAnswerOnly(t *testing.T) {
 	})
 }
 
-// answerInfo has servers answer INFO.
 func answerInfo(c *rig.Cluster, answer func(*server.Peer)) {
 	for _, s := range c.Servers {
 		s.Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
@@ -62,7 +59,7 @@ func answerInfo(c *rig.Cluster, answer func(*server.Peer)) {
 }
 
 func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
-	for name, held := range map[string]bool{"that gives its key": false, "whose key is another's": true} {
+	for name, held := range map[string]bool{"key is free": false, "key is held by another": true} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 				var asked atomic.Int32
@@ -88,12 +85,10 @@ func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
 	}
 }
 
-// guarded makes a client with a restart guard.
 func guarded(c *rig.Cluster, seed uint64, opts ...rig.Option) *rig.User {
 	return c.User(seed, append(opts, rig.Guarded(rig.Longest))...)
 }
 
-// infoCalls counts those to all servers.
 func infoCalls(c *rig.Cluster) (n int) {
 	for _, s := range c.Servers {
 		n += int(s.InfoCalls.Load())
@@ -101,8 +96,8 @@ func infoCalls(c *rig.Cluster) (n int) {
 	return n
 }
 
-// tryReconnected tries to take the lock, and takes it back, until no connection is
-// left that has ended meanwhile. It returns the last try's error.
+// tryReconnected acquires and releases the lock until the pool has no connection that has ended meanwhile. It returns
+// the last try's error.
 func tryReconnected(t *testing.T, u *rig.User) (err error) {
 	for range 5 {
 		var l *redlock.Lease
@@ -125,18 +120,16 @@ func TestRestartedServerDoesNotVote(t *testing.T) {
 		_, err := u2.TryAcquire(t.Context(), rig.Key, rig.TTL)
 		require.ErrorIs(t, err, redlock.ErrNoMajority)
 		require.ErrorIs(t, err, guard.ErrRestarted)
-		require.ErrorContains(t, err, "node 1 (n2:6379): the server has started not long ago: it has been up for 0s, "+
+		require.ErrorContains(t, err, "node 1 (n2:6379): the server has restarted recently: it has been up for 0s, "+
 			"and may have forgotten keys until 10.102s have passed")
 		synctest.Wait()
-		require.Empty(t, c.Owners()[1], "what does not count is given back")
+		require.Empty(t, c.Owners()[1], "a key that does not count is released")
 
 		time.Sleep(rig.Settled)
 		require.NoError(t, u2.Must(t).Release(t.Context()))
 	})
 }
 
-// All have just been started: nobody gets the lock before the longest TTL is over,
-// and then at once.
 func TestNewServersVoteAfterTheLongestTTL(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		u := guarded(c, 1)
@@ -152,8 +145,7 @@ func TestNewServersVoteAfterTheLongestTTL(t *testing.T) {
 	})
 }
 
-// Uptimes are asked for when connections are new, and then no more.
-func TestGuardCostsNothingForEachLock(t *testing.T) {
+func TestGuard_SendsInfoOnNewConnectionsOnly(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
 		u := guarded(c, 1)
@@ -167,13 +159,12 @@ func TestGuardCostsNothingForEachLock(t *testing.T) {
 		}
 		require.Equal(t, asked, infoCalls(c))
 		c.Servers[0].Restart()
-		require.NoError(t, tryReconnected(t, u), "the other two are as they were")
-		require.Greater(t, infoCalls(c), asked, "a new connection is a new question")
+		require.NoError(t, tryReconnected(t, u), "the other two servers are unchanged")
+		require.Greater(t, infoCalls(c), asked, "a new connection needs a new INFO")
 	})
 }
 
-// The client library sends the SET again on a new connection, of which nobody has
-// asked yet to whom it leads.
+// The client library sends the SET again on a new connection, whose server is not verified yet.
 func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
 	for name, restarted := range map[string]bool{"to the same server": false, "to one that has restarted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -208,15 +199,15 @@ func TestVoteOnAConnectionDialledMeanwhile(t *testing.T) {
 				} else {
 					require.NoError(t, err)
 				}
-				require.Equal(t, asked+1, p.InfoCalls.Load(), "it was asked after the SET, and once")
+				require.Equal(t, asked+1, p.InfoCalls.Load(), "one INFO after the SET")
 			})
 		})
 	}
 }
 
-// A server whose clock ran late when it started seems to have been up for long
-// once the clock is right. Who knew the run before is not fooled.
-func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
+// A server whose clock ran late at its start reports a long uptime once the clock is right. A client that knew the
+// run before is not deceived.
+func TestServerClockStepsForward_EarlierRunBoundsUptime(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
 		u1, u2 := guarded(c, 1), guarded(c, 2)
@@ -229,23 +220,23 @@ func TestUptimeIsNoLongerThanTheRunBeforeAllows(t *testing.T) {
 		}
 		require.ErrorIs(t, tryReconnected(t, u1), guard.ErrRestarted)
 		time.Sleep(rig.Settled)
-		require.NoError(t, u1.Must(t).Release(t.Context()), "its own clock has seen to it by now")
+		require.NoError(t, u1.Must(t).Release(t.Context()), "by its own clock the servers have been up for long enough")
 
 		for _, p := range c.Servers {
 			p.Restart()
 			p.SetForward(time.Hour)
 		}
-		u2.Must(t) // it has no other source: see the package
+		u2.Must(t) // it knows no earlier run: see the package
 	})
 }
 
-// A restart that ends no connection of the client's is not seen by it: see the package.
-// A client whose connections are newer sees it.
-func TestGuardDoesNotSeeThroughAProxy(t *testing.T) {
+// The client does not notice a restart that ends none of its connections: see the package. A client with newer
+// connections does.
+func TestRestartBehindProxy_OldConnections_IsNotNoticed(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
 		u1, u2, u3 := guarded(c, 1), guarded(c, 2), guarded(c, 3)
-		for range 3 { // until no connection is newer than what it knows
+		for range 3 { // until every connection is verified
 			u2.WarmUp(t)
 		}
 		u1.Reach(1, 2)
@@ -256,15 +247,15 @@ func TestGuardDoesNotSeeThroughAProxy(t *testing.T) {
 		_, err := u3.TryAcquire(t.Context(), rig.Key, rig.TTL)
 		require.ErrorIs(t, err, guard.ErrRestarted)
 		synctest.Wait()
-		u2.Must(t) // beside u1, whose lease has not ended
+		u2.Must(t) // although u1 still holds its lease
 	})
 }
 
-func TestGuardNeedsAnUptime(t *testing.T) {
+func TestGuard_NoUptime_RefusesVotes(t *testing.T) {
 	for name, answer := range map[string]func(*server.Peer){
-		"refused":         func(p *server.Peer) { p.WriteError("NOPERM no permissions to run the 'info' command") },
-		"without uptime":  func(p *server.Peer) { p.WriteBulk("# Server\r\nrun_id:1\r\n") },
-		"that is no time": func(p *server.Peer) { p.WriteBulk("# Server\r\nuptime_in_seconds:long\r\n") },
+		"refused":        func(p *server.Peer) { p.WriteError("NOPERM no permissions to run the 'info' command") },
+		"without uptime": func(p *server.Peer) { p.WriteBulk("# Server\r\nrun_id:1\r\n") },
+		"invalid uptime": func(p *server.Peer) { p.WriteBulk("# Server\r\nuptime_in_seconds:long\r\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
@@ -273,7 +264,7 @@ func TestGuardNeedsAnUptime(t *testing.T) {
 				for range 2 {
 					_, err := u.TryAcquire(t.Context(), rig.Key, rig.TTL)
 					require.ErrorIs(t, err, redlock.ErrNoMajority)
-					require.ErrorContains(t, err, "it does not tell its uptime, which the restart guard needs: allow INFO")
+					require.ErrorContains(t, err, "no uptime, which the restart guard needs: allow INFO")
 					synctest.Wait()
 				}
 			})
@@ -281,9 +272,7 @@ func TestGuardNeedsAnUptime(t *testing.T) {
 	}
 }
 
-// Where an answer was lost and nothing restarted, the key that our SET took counts for an
-// extension as any other does.
-func TestAnExtensionCountsAKeyOfWhichNobodyHasHeard(t *testing.T) {
+func TestExtend_ReplyToSetLost_CountsTheKey(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
 		u := guarded(c, 1)
@@ -299,9 +288,9 @@ func TestAnExtensionCountsAKeyOfWhichNobodyHasHeard(t *testing.T) {
 	})
 }
 
-// A wall clock that is set back makes an uptime short, or negative. Who has heard the run for
-// long enough by his own clock knows better.
-func TestAClockThatIsSetBackCostsNoVoteOfWhoKnowsTheServer(t *testing.T) {
+// A wall clock set back makes an uptime short or negative. A client that has known the run for long enough by its own
+// clock does not rely on it.
+func TestServerClockSetBack_KnownServerStillVotes(t *testing.T) {
 	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 		time.Sleep(rig.Settled)
 		u, other := guarded(c, 1), guarded(c, 2)
@@ -316,6 +305,6 @@ func TestAClockThatIsSetBackCostsNoVoteOfWhoKnowsTheServer(t *testing.T) {
 		require.ErrorIs(t, err, guard.ErrRestarted)
 		require.ErrorContains(t, err, "it has been up for 0s")
 		time.Sleep(rig.Settled)
-		require.NoError(t, tryReconnected(t, other), "it has heard them for long enough by now")
+		require.NoError(t, tryReconnected(t, other), "it has known the servers for long enough by now")
 	})
 }

@@ -18,38 +18,37 @@ import (
 
 // Errors of a node whose server must not vote.
 var (
-	ErrRestarted = errors.New("the server has started not long ago")
-	errNoUptime  = errors.New("it does not tell its uptime, which the restart guard needs: allow INFO")
+	ErrRestarted = errors.New("the server has restarted recently")
+	errNoUptime  = errors.New("no uptime, which the restart guard needs: allow INFO")
 )
 
-// uptime knows for how long a node's server has been up.
+// uptime tracks how long a node's server has been up.
 //
-// A restart ends every connection. So a server whose uptime is known needs asking again only when there is a connection
-// that was dialled since: a hook counts them. A yes counts if the same write brought the uptime of the server that gave
-// it, or if by then no connection is newer than the last uptime; else the server is asked once more. Client libraries
-// have ways to dial past a client's hooks: one made by WithTimeout shares its parent's connections. So as long as no
-// dial has been seen, every SET asks.
+// A restart ends every connection. So a server with a known uptime needs INFO again only after a new dial; a hook
+// counts dials. A yes counts if the same write returned the uptime of its server, or if no connection is newer than the
+// last uptime; otherwise INFO is sent once more. Client libraries can dial past a client's hooks: a client made by
+// WithTimeout shares its parent's connections. So until a dial is seen, every SET carries INFO.
 type uptime struct {
-	need    time.Duration // so long a server must have been up for
+	need    time.Duration // uptime from which a server may vote
 	dialled atomic.Int64  // connections so far
-	covered atomic.Int64  // so many of them lead to a server that has been up for long enough; -1: none
-	heard   atomic.Int64  // reading of the clock, in ns: the run was up then, or later
+	covered atomic.Int64  // value of dialled up to which all connections are verified; -1: none
+	alive   atomic.Int64  // reading of the clock, in ns: the run was up then, or later
 
-	mu    sync.Mutex    // of learn
+	mu    sync.Mutex    // held by learn
 	runID string        // of the run that answered last
-	first time.Duration // reading when it had answered first: it began before
+	first time.Duration // reading at its first answer: it began before
 	after time.Duration // reading after which that run began, if began is set
-	began bool          // in our time: another run was heard before it
+	began bool          // an earlier run is known
 }
 
 func newUptime(need time.Duration) *uptime {
 	u := &uptime{need: need}
 	u.covered.Store(-1)
-	u.heard.Store(math.MinInt64) // a clock's origin is arbitrary
+	u.alive.Store(math.MinInt64) // a clock's origin is arbitrary
 	return u
 }
 
-// DialHook counts a connection once it stands, and before anything is sent on it.
+// DialHook counts a connection once it is established, and before anything is sent on it.
 func (u *uptime) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := next(ctx, network, addr)
@@ -60,32 +59,32 @@ func (u *uptime) DialHook(next redis.DialHook) redis.DialHook {
 	}
 }
 
-// ProcessHook leaves commands alone.
+// ProcessHook passes commands through.
 func (u *uptime) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
-// ProcessPipelineHook leaves pipelines alone.
+// ProcessPipelineHook passes pipelines through.
 func (u *uptime) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-// sure reports whether the server is known to have been up for long enough on every connection that there is.
-func (u *uptime) sure() bool {
+// verified reports whether every connection leads to a server known to have been up for long enough.
+func (u *uptime) verified() bool {
 	dialled := u.dialled.Load()
 	return dialled > 0 && u.covered.Load() == dialled
 }
 
-// hear notes that the run which answered last was up at this reading, or later. The latest question counts.
-func (u *uptime) hear(asked time.Duration) {
+// recordAlive notes that the run which answered last was up at this reading or later. The latest reading counts.
+func (u *uptime) recordAlive(asked time.Duration) {
 	for {
-		before := u.heard.Load()
-		if int64(asked) <= before || u.heard.CompareAndSwap(before, int64(asked)) {
+		before := u.alive.Load()
+		if int64(asked) <= before || u.alive.CompareAndSwap(before, int64(asked)) {
 			return
 		}
 	}
 }
 
-// decide says whether a server's word is good for a command that was carried out no longer than since before it was
-// asked, with so many connections dialled, at these readings of the clock.
+// decide returns nil if the server's uptime covers a command that was carried out at most since before INFO was sent.
+// dialled counts the connections then; asked and answered are the clock's readings around INFO.
 func (u *uptime) decide(info *redis.StringCmd, dialled int64, asked, answered, since time.Duration) error {
 	var refused redis.Error
 	switch err := info.Err(); {
@@ -106,17 +105,17 @@ func (u *uptime) decide(info *redis.StringCmd, dialled int64, asked, answered, s
 	return nil
 }
 
-// learn returns for how long the server had been up, at least, when it was asked.
+// learn returns a lower bound of the server's uptime when INFO was sent.
 //
-// Uptime is counted by the server's wall clock in whole seconds, and a clock that is stepped after the start makes it
-// longer or shorter than it is. Our own clock knows better where we have heard this run before, which is as old as that
-// at least; and where we have heard the one before this one, which began later.
+// The server counts uptime by its wall clock in whole seconds, and a step of that clock lengthens or shortens it. Our
+// own clock gives better bounds: the run is at least as old as our first contact with it, and it began after our last
+// contact with the run before it.
 func (u *uptime) learn(wall time.Duration, runID string, dialled int64, asked, answered time.Duration) time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if another := u.runID != runID; another || runID == "" {
 		if another && u.runID != "" {
-			u.after, u.began = time.Duration(u.heard.Load()), true
+			u.after, u.began = time.Duration(u.alive.Load()), true
 		}
 		u.runID, u.first = runID, answered
 	}
@@ -124,7 +123,7 @@ func (u *uptime) learn(wall time.Duration, runID string, dialled int64, asked, a
 	if u.began {
 		up = min(up, answered-u.after)
 	}
-	u.hear(asked)
+	u.recordAlive(asked)
 	if up >= u.need {
 		u.covered.Store(max(u.covered.Load(), dialled))
 	} else {

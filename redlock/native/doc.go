@@ -1,8 +1,8 @@
-// Package native has nodes use their servers' own commands to compare and act, in place of scripts: DELEX and SET
-// IFEQ of Redis 8.4, DELIFEQ and SET IFEQ of Valkey 9.0.
+// Package native replaces scripts by servers' own commands that compare and act: DELEX and SET IFEQ of Redis 8.4,
+// DELIFEQ and SET IFEQ of Valkey 9.0.
 //
 //	nodes, err := server.Nodes(clients, native.Commands)
 //
-// They take half of the servers' work, and do for servers or users that may run no scripts. A node learns which
-// server it is by INFO, in the same write as a SET, and goes back to scripts if it is refused.
+// They halve the servers' work, and suit servers or users that may not run scripts. A node identifies its server by
+// INFO, in the same write as a SET, and returns to scripts if a command is refused.
 package native

@@ -13,17 +13,17 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// Commands is a decorator.
+// Commands is a decorator that replaces scripts.
 func Commands(servers []*server.Server, nodes []redlock.Node) error {
 	for i, s := range servers {
 		n := &node{Server: s, next: nodes[i], send: s.Send}
-		s.Send = n.listen
+		s.Send = n.sendAndIdentify
 		nodes[i] = n
 	}
 	return nil
 }
 
-// dialect is the commands in which a server compares and acts in one step.
+// dialect is a server's set of commands that compare and act in one step.
 type dialect int32
 
 const (
@@ -36,13 +36,13 @@ type node struct {
 	*server.Server
 	next    redlock.Node
 	send    func(context.Context, ...redis.Cmder)
-	known   atomic.Bool  // the server has said what it is, or that it won't
+	known   atomic.Bool  // the server has answered or refused INFO
 	dialect atomic.Int32 // a dialect
 }
 
-// listen sends commands, with INFO ahead of a SET if the dialect is not known and nobody else asks; and learns from
-// INFO, whoever asked. A server that answers the SET and refuses INFO gets scripts.
-func (n *node) listen(ctx context.Context, commands ...redis.Cmder) {
+// sendAndIdentify sends commands, with INFO ahead of a SET if the dialect is unknown and the caller sends no INFO. It
+// learns the dialect from any INFO. A server that answers the SET and refuses INFO gets scripts.
+func (n *node) sendAndIdentify(ctx context.Context, commands ...redis.Cmder) {
 	last := commands[len(commands)-1]
 	if len(commands) == 1 && !n.known.Load() && last.Name() == "set" {
 		commands = append([]redis.Cmder{server.Info(ctx)}, last)
@@ -51,7 +51,7 @@ func (n *node) listen(ctx context.Context, commands ...redis.Cmder) {
 	info, ok := commands[0].(*redis.StringCmd)
 	if !ok || info.Args()[0] != "info" {
 		if unknown(last.Err()) && strings.HasPrefix(last.Name(), "eval") {
-			n.known.Store(false) // it may be the successor of the one that we know
+			n.known.Store(false) // another server may have replaced the known one
 		}
 		return
 	}
@@ -66,11 +66,11 @@ func (n *node) listen(ctx context.Context, commands ...redis.Cmder) {
 	}
 }
 
-// dialectOf reads INFO server. Other products say that they are a Redis of some version: one that says 8.4 and lacks
-// its commands is sent scripts once it has refused one.
+// dialectOf reads INFO server. Other products report a Redis version: one that reports 8.4 and lacks its commands gets
+// scripts after its first refusal.
 func dialectOf(info string) dialect {
 	switch name := server.InfoField(info, "server_name"); {
-	// Its redis_version is one that it is compatible with.
+	// Valkey's redis_version is the version that it is compatible with.
 	case name == "valkey" && atLeast(server.InfoField(info, "valkey_version"), 9, 0):
 		return valkey9
 	case (name == "" || name == "redis") && atLeast(server.InfoField(info, "redis_version"), 8, 4):
@@ -119,8 +119,8 @@ func (n *node) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error)
 	return n.next.ExpireIfEqual(ctx, c)
 }
 
-// do carries out a command, whose answer is a count of keys, OK or nil. One that the server refuses because of what
-// it is was the last: it has been replaced, or its user may not use it.
+// do sends a command whose reply is a count of keys, OK or nil. After a refusal the node uses scripts: the server has
+// been replaced, or its user may not use the command.
 func (n *node) do(ctx context.Context, words ...any) (bool, error) {
 	cmd := redis.NewCmd(ctx, words...)
 	n.Send(ctx, cmd)
@@ -140,7 +140,7 @@ func (n *node) do(ctx context.Context, words ...any) (bool, error) {
 	}
 }
 
-// unknown reports whether a server refused a command because of what it is.
+// unknown reports whether a server does not know or permit a command.
 func unknown(err error) bool {
 	for _, prefix := range []string{"unknown command", "syntax error", "NOPERM"} {
 		if err != nil && redis.HasErrorPrefix(err, prefix) {

@@ -19,21 +19,18 @@ import (
 
 var decorated = rig.Decorated(native.Commands)
 
-// speaking makes a server of some product: it tells its version, and knows the commands
-// of it, or refuses them, as an older one or its rights do. What it was asked is
-// counted by command.
-type speaking struct {
+// fakeProduct is a server of some product: it reports that product's version, and knows its commands or refuses them,
+// as an older version or missing permissions would. It counts commands.
+type fakeProduct struct {
 	*rig.Server
 	info    string
 	knows   map[string]bool
 	refusal string
-	noLua   bool // no script may be run
-	forgot  bool // the scripts that it was sent
 	asked   map[string]*atomic.Int32
 }
 
-func newSpeaking(m *rig.Server, info string, knows ...string) *speaking {
-	s := &speaking{Server: m, info: info, knows: map[string]bool{}, refusal: "ERR unknown command '%s', with args " +
+func newFakeProduct(m *rig.Server, info string, knows ...string) *fakeProduct {
+	s := &fakeProduct{Server: m, info: info, knows: map[string]bool{}, refusal: "ERR unknown command '%s', with args " +
 		"beginning with: ",
 		asked: map[string]*atomic.Int32{}}
 	for _, command := range []string{"DELEX", "DELIFEQ", "IFEQ", "EVALSHA"} {
@@ -48,7 +45,7 @@ func newSpeaking(m *rig.Server, info string, knows ...string) *speaking {
 	return s
 }
 
-func (s *speaking) answer(p *server.Peer, cmd string, args []string) bool {
+func (s *fakeProduct) answer(p *server.Peer, cmd string, args []string) bool {
 	if cmd == "SET" && len(args) > 2 && strings.EqualFold(args[2], "ifeq") {
 		cmd = "IFEQ"
 	}
@@ -58,9 +55,7 @@ func (s *speaking) answer(p *server.Peer, cmd string, args []string) bool {
 	switch {
 	case cmd == "INFO":
 		p.WriteBulk("# Server\r\n" + s.info)
-	case cmd == "EVALSHA" || cmd == "EVAL":
-		return s.refuses(p, cmd)
-	case s.asked[cmd] == nil:
+	case s.asked[cmd] == nil || cmd == "EVALSHA":
 		return false
 	case !s.knows[cmd] && cmd == "IFEQ":
 		p.WriteError("ERR syntax error")
@@ -85,20 +80,6 @@ func (s *speaking) answer(p *server.Peer, cmd string, args []string) bool {
 	return true
 }
 
-// refuses answers a script that it will not run.
-func (s *speaking) refuses(p *server.Peer, cmd string) bool {
-	switch {
-	case s.noLua:
-		p.WriteError(fmt.Sprintf(s.refusal, cmd))
-	case cmd == "EVALSHA" && s.forgot:
-		p.WriteError("NOSCRIPT No matching script. Please use EVAL.")
-	default:
-		s.forgot = false
-		return false
-	}
-	return true
-}
-
 const (
 	redis86Info  = "redis_version:8.6.1\r\nrun_id:%d\r\n"
 	valkey91Info = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.1.0\r\nrun_id:%d\r\n"
@@ -106,8 +87,8 @@ const (
 	valkey81Info = "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.1.1\r\nrun_id:%d\r\n"
 )
 
-// What a server does not know, or does not allow, costs one exchange, once.
-func TestServersAreAskedInTheirDialect(t *testing.T) {
+// A command that the server does not know or permit costs one exchange, once.
+func TestCommands_DialectFollowsTheServer(t *testing.T) {
 	for _, c := range []struct {
 		name, info string
 		knows      []string
@@ -117,15 +98,15 @@ func TestServersAreAskedInTheirDialect(t *testing.T) {
 		{"Redis 8.6", redis86Info, []string{"DELEX", "IFEQ"}, "", "2 0 2 0"},
 		{"Valkey 9.1", valkey91Info, []string{"DELIFEQ", "IFEQ"}, "", "0 2 2 0"},
 		{"Redis 7.0", redis70Info, nil, "", "0 0 0 4"},
-		{"Valkey 8.1, which has only one of the two", valkey81Info, []string{"IFEQ"}, "", "0 0 0 4"},
+		{"Valkey 8.1, with SET IFEQ only", valkey81Info, []string{"IFEQ"}, "", "0 0 0 4"},
 		{"another product, that calls itself Redis 8.6", redis86Info, nil, "", "0 0 1 4"},
 		{"a user without the right", valkey91Info, []string{"IFEQ"}, "NOPERM User app has no permissions to run the '%s' " +
 			"command", "0 1 1 3"},
-		{"a version that nobody can read", "redis_version:new\r\nrun_id:%d\r\n", nil, "", "0 0 0 4"},
+		{"an unreadable version", "redis_version:new\r\nrun_id:%d\r\n", nil, "", "0 0 0 4"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rig.InBubble(t, 1, func(t *testing.T, cl *rig.Cluster) {
-				s := newSpeaking(cl.Servers[0], fmt.Sprintf(c.info, 1), c.knows...)
+				s := newFakeProduct(cl.Servers[0], fmt.Sprintf(c.info, 1), c.knows...)
 				if c.refusal != "" {
 					s.refusal = c.refusal
 				}
@@ -146,8 +127,7 @@ func TestServersAreAskedInTheirDialect(t *testing.T) {
 	}
 }
 
-// What has become another's is neither deleted nor prolonged, in any dialect.
-func TestEveryDialectComparesFirst(t *testing.T) {
+func TestEveryDialect_KeyOfAnotherClient_StaysUnchanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		info  string
 		knows []string
@@ -159,7 +139,7 @@ func TestEveryDialectComparesFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 3, func(t *testing.T, cl *rig.Cluster) {
 				for i, m := range cl.Servers {
-					newSpeaking(m, fmt.Sprintf(c.info, i), c.knows...)
+					newFakeProduct(m, fmt.Sprintf(c.info, i), c.knows...)
 				}
 				u := cl.User(1, decorated)
 				l := u.Must(t)

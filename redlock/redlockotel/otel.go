@@ -16,21 +16,20 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// name is that of the instrumentation.
-const name = "example.org/lockproof/redlock/redlockotel"
+const instrumentation = "example.org/lockproof/redlock/redlockotel"
 
-// The metrics. All have the attribute redlock.operation, and those of operations redlock.outcome: see outcomes; those
-// of nodes redlock.node, the index in the list, server.address, and redlock.vote: yes, no or failed.
+// The metrics. All have the attribute redlock.operation. Operations add redlock.outcome (see outcomes). Nodes add
+// redlock.node (the index in the list), server.address, and redlock.vote: yes, no or failed.
 const (
-	Duration     = "redlock.operation.duration" // of an acquire that is the wait, in seconds
-	Attempts     = "redlock.acquire.attempts"   // that acquires needed
-	Validity     = "redlock.lease.validity"     // left as a lease was granted or extended, in seconds
-	Votes        = "redlock.node.votes"         // those that came too late to count, too, and repeated releases
+	Duration     = "redlock.operation.duration" // in seconds; an acquire includes its waits
+	Attempts     = "redlock.acquire.attempts"   // of an acquire
+	Validity     = "redlock.lease.validity"     // remaining at a grant or an extension, in seconds
+	Votes        = "redlock.node.votes"         // includes late votes and repeated releases
 	NodeDuration = "redlock.node.duration"      // until a node answered, in seconds
 )
 
-// outcomes are the values of redlock.outcome, by the error that each stands for, in the
-// order in which they are tried; an error of none of them is "failed", none is "ok".
+// outcomes are the values of redlock.outcome by error, in the order in which they are tried. Any other error is
+// "failed", no error is "ok".
 var outcomes = []struct {
 	err  error
 	name string
@@ -53,7 +52,7 @@ func outcome(err error) string {
 	}
 	var attempt *redlock.AttemptError
 	if errors.As(err, &attempt) && attempt.Ended != nil {
-		err = attempt.Ended // whatever the attempts before it met
+		err = attempt.Ended // even if earlier attempts had other reasons
 	}
 	for _, o := range outcomes {
 		if errors.Is(err, o.err) {
@@ -63,8 +62,8 @@ func outcome(err error) string {
 	return "failed"
 }
 
-// faults are outcomes that are errors of a span: something is wrong with the nodes or
-// with how the lock is used, and not only with the time.
+// faults are outcomes that are errors of a span: they point to the nodes or to wrong use of the lock, and not to
+// bad timing alone.
 var faults = map[string]bool{"failed": true, "no_majority": true, "too_late": true, "duplicate_node": true}
 
 // Option sets up an Observer.
@@ -75,10 +74,10 @@ type config struct {
 	meters  metric.MeterProvider
 }
 
-// WithTracerProvider has spans made by p instead of the global provider.
+// WithTracerProvider makes spans with p instead of the global provider.
 func WithTracerProvider(p trace.TracerProvider) Option { return func(c *config) { c.tracers = p } }
 
-// WithMeterProvider has measurements taken by p instead of the global provider.
+// WithMeterProvider measures with p instead of the global provider.
 func WithMeterProvider(p metric.MeterProvider) Option { return func(c *config) { c.meters = p } }
 
 // Observer measures locks and their nodes. One may serve several locks.
@@ -95,7 +94,7 @@ func New(opts ...Option) (*Observer, error) {
 	for _, opt := range opts {
 		opt(&c)
 	}
-	o, m := &Observer{tracer: c.tracers.Tracer(name)}, c.meters.Meter(name)
+	o, m := &Observer{tracer: c.tracers.Tracer(instrumentation)}, c.meters.Meter(instrumentation)
 	var errs [5]error
 	o.duration, errs[0] = m.Float64Histogram(Duration, metric.WithUnit("s"),
 		metric.WithExplicitBucketBoundaries(seconds...),
@@ -129,12 +128,12 @@ type Lock struct {
 // Lock observes a lock.
 func (o *Observer) Lock(lock *redlock.Redlock) *Lock { return &Lock{lock, o} }
 
-// Acquire is Redlock's.
+// Acquire is Redlock.Acquire, measured.
 func (l *Lock) Acquire(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 	return l.acquire(ctx, key, ttl, l.Redlock.Acquire)
 }
 
-// TryAcquire is Redlock's.
+// TryAcquire is Redlock.TryAcquire, measured.
 func (l *Lock) TryAcquire(ctx context.Context, key string, ttl time.Duration) (*Lease, error) {
 	return l.acquire(ctx, key, ttl, l.Redlock.TryAcquire)
 }
@@ -164,7 +163,7 @@ type Lease struct {
 	observer *Observer
 }
 
-// Extend is Lease's.
+// Extend is Lease.Extend, measured.
 func (l *Lease) Extend(ctx context.Context) error {
 	ctx, done := l.observer.start(ctx, "extend", l.Key(), l.TTL())
 	err := l.Lease.Extend(ctx)
@@ -172,7 +171,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 	return err
 }
 
-// Release is Lease's.
+// Release is Lease.Release, measured.
 func (l *Lease) Release(ctx context.Context) error {
 	ctx, done := l.observer.start(ctx, "release", l.Key(), l.TTL())
 	err := l.Lease.Release(ctx)
@@ -180,7 +179,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	return err
 }
 
-// Watch is Lease's, and measures its extensions.
+// Watch is Lease.Watch with measured extensions.
 func (l *Lease) Watch(parent context.Context) context.Context { return l.WatchBy(parent, l.Extend) }
 
 func (o *Observer) start(ctx context.Context, op, key string, ttl time.Duration) (
@@ -210,7 +209,7 @@ func (o *Observer) start(ctx context.Context, op, key string, ttl time.Duration)
 	}
 }
 
-// Nodes is a decorator that measures what nodes answer. It must be the last.
+// Nodes is a decorator that measures the answers of nodes. It must be the last.
 func (o *Observer) Nodes(servers []*server.Server, nodes []redlock.Node) error {
 	for i, s := range servers {
 		nodes[i] = &node{s, nodes[i], o}

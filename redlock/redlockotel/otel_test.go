@@ -56,15 +56,15 @@ func observe(t *testing.T) *observed {
 	return o
 }
 
-// metrics closes the lock, by which all answers are in, and gives what was measured, by
-// name: for each set of attributes "a=b c=d: count", a histogram's number of values.
+// metrics closes the lock, so that all answers are counted. It returns the measurements by name: "a=b c=d: count" for
+// each set of attributes. A histogram counts its values.
 func (o *observed) metrics(t *testing.T) map[string][]string {
 	require.NoError(t, o.Close())
 	return o.collect(t)
 }
 
-// heard waits until there are as many answers to an operation: it returns at a majority.
-func (o *observed) heard(t *testing.T, operation string, votes int) {
+// awaitVotes waits for the votes on an operation, which returns at a majority.
+func (o *observed) awaitVotes(t *testing.T, operation string, votes int) {
 	require.Eventually(t, func() bool {
 		sum := 0
 		for _, line := range o.collect(t)[redlockotel.Votes] {
@@ -117,12 +117,12 @@ func TestObserver_MeasuresEachOperation(t *testing.T) {
 	ctx, parent := o.tracers.Tracer("test").Start(t.Context(), "work")
 	lease, err := o.TryAcquire(ctx, "k", ttl)
 	require.NoError(t, err)
-	o.heard(t, "acquire", 3)
+	o.awaitVotes(t, "acquire", 3)
 	require.NoError(t, lease.Extend(ctx))
-	o.heard(t, "extend", 3)
+	o.awaitVotes(t, "extend", 3)
 	_, err = o.TryAcquire(ctx, "k", ttl)
 	require.ErrorIs(t, err, redlock.ErrHeld)
-	o.heard(t, "acquire", 6) // else its SET may reach a node when the key is released there
+	o.awaitVotes(t, "acquire", 6) // else its SET may reach a node when the key is released there
 	require.NoError(t, lease.Release(ctx))
 	require.ErrorIs(t, lease.Release(ctx), redlock.ErrReleased)
 	parent.End()
@@ -152,7 +152,7 @@ func TestObserver_MeasuresEachOperation(t *testing.T) {
 		require.Equal(t, parent.SpanContext().SpanID(), s.Parent.SpanID(), s.Name)
 		require.Contains(t, s.Attributes, attribute.String("redlock.key", "k"))
 		require.Contains(t, s.Attributes, attribute.Float64("redlock.ttl", 60))
-		require.Equal(t, codes.Unset, s.Status.Code, "held and released are no errors")
+		require.Equal(t, codes.Unset, s.Status.Code, "held and released are not errors")
 	}
 	require.Equal(t, []string{"redlock.acquire", "redlock.extend", "redlock.acquire", "redlock.release", "redlock.release",
 		"work"}, names)
@@ -176,7 +176,6 @@ func TestObserver_NoMajority_IsAnErrorOfTheSpan(t *testing.T) {
 	require.Empty(t, measured[redlockotel.Validity])
 }
 
-// A caller who gives up is told as such, whatever the attempts before had met.
 func TestObserver_CallerGivesUp_IsCancelled(t *testing.T) {
 	o := observe(t)
 	lease, err := o.TryAcquire(t.Context(), "k", ttl)

@@ -1,2 +1,2 @@
-// Package rig has servers in memory, in virtual time, for the tests of package redlock and of its decorators.
+// Package rig runs servers in memory, in virtual time, for the tests of package redlock and its decorators.
 package rig

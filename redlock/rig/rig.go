@@ -24,7 +24,7 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// The Key and the TTL of most tests; the longest TTL of guarded locks, and past what their guard asks for.
+// The Key and the TTL of most tests; the longest TTL of guarded locks, and a wait after which their guard allows votes.
 const (
 	Key     = "k1"
 	TTL     = time.Second
@@ -32,16 +32,14 @@ const (
 	Settled = Longest + 3*time.Second
 )
 
-// Cluster is servers in memory and the clients' links to them, in a bubble of
-// virtual time.
+// Cluster is servers in memory and the clients' links to them, in a bubble of virtual time.
 type Cluster struct {
 	t       *testing.T
 	Servers []*Server
 	Closers []io.Closer // clients and locks, closed in reverse
 }
 
-// InBubble runs a test on n servers in virtual time; every goroutine has to end
-// with it.
+// InBubble runs a test on n servers in virtual time; every goroutine must end with it.
 func InBubble(t *testing.T, n int, test func(*testing.T, *Cluster)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,9 +62,8 @@ func (c *Cluster) close() {
 	time.Sleep(time.Hour) // past the last sleeping link
 }
 
-// Link is one client's way to one server. Its functions, if set, are called
-// with the command's name, in lower case, before a command goes out and before
-// its reply is read; an error cuts the connection.
+// Link is one client's path to one server. Its functions, if set, get the command's name, in lower case, before the
+// command is sent and before its reply is read; an error cuts the connection.
 type Link struct {
 	server *Server
 	addr   string
@@ -88,10 +85,10 @@ func (l *Link) pass(f *func(string) error, command string) error {
 	return hook(command)
 }
 
-// ErrLost lets a Link take a command that never arrives.
+// ErrLost makes a Link accept a command and drop it.
 var ErrLost = errors.New("lost on the way")
 
-// Hang makes the Link lose everything, so that no reply ever comes.
+// Hang makes the Link drop everything, so that no reply ever comes.
 func (l *Link) Hang() { l.OnCommand(func(string) error { return ErrLost }) }
 
 // Cut makes the Link refuse everything, new connections too.
@@ -112,12 +109,11 @@ type linkConn struct {
 	net.Conn
 	link   *Link
 	last   string      // the command under way
-	sent   chan []byte // the socket's buffer: a pipe has none, and who writes much before it reads would block
+	sent   chan []byte // the socket's buffer: a pipe has none, and a long write before a read would block
 	once   sync.Once
 	closed chan struct{}
 }
 
-// deliver takes what was sent to the server.
 func (c *linkConn) deliver() {
 	for {
 		select {
@@ -169,7 +165,7 @@ func (c *linkConn) Read(p []byte) (int, error) {
 func (c *linkConn) SetReadDeadline(t time.Time) error  { return asSocket(c.Conn.SetReadDeadline(t)) }
 func (c *linkConn) SetWriteDeadline(t time.Time) error { return asSocket(c.Conn.SetWriteDeadline(t)) }
 
-// asSocket reports the end of a pipe as a socket does.
+// asSocket turns the end of a pipe into that of a socket.
 func asSocket(err error) error {
 	if errors.Is(err, io.ErrClosedPipe) {
 		return io.EOF
@@ -200,9 +196,8 @@ func Failing(name string, with error) func(string) error {
 // Breaking ends the connection at commands of a name.
 func Breaking(name string) func(string) error { return Failing(name, io.ErrUnexpectedEOF) }
 
-// Losing fails at replies to commands of a name. It waits until the server has
-// carried out all that it was sent: the name is that of the last command of a
-// pipeline, and what is read may be the reply to one before it.
+// Losing drops replies to commands of a name. It first lets the server carry out the whole pipeline: the name is that
+// of the pipeline's last command, and the reply may be that of an earlier one.
 func Losing(name string) func(string) error {
 	lost := Breaking(name)
 	return func(command string) error {
@@ -270,17 +265,17 @@ func Clients(do func(*redis.Options)) Option {
 	return func(s *setup) { s.clients = append(s.clients, do) }
 }
 
-// Decorated has nodes decorated.
+// Decorated adds a decorator of nodes.
 func Decorated(by server.Decorator) Option {
 	return func(s *setup) { s.decorators = append(s.decorators, by) }
 }
 
-// Guarded has servers told apart and, if there is a longest TTL, kept from voting after a restart.
+// Guarded refuses duplicate servers and, with a longest TTL, votes of servers that have restarted.
 func Guarded(longest time.Duration) Option {
 	return func(s *setup) { s.guard = &guard.Options{Longest: longest} }
 }
 
-// User makes a client of the lock on all servers, which seed tells from others.
+// User makes a client of the lock on all servers; its tokens depend on seed.
 func (c *Cluster) User(seed uint64, opts ...Option) *User {
 	c.t.Helper()
 	return c.UserOn(seed, c.Servers, opts...)
@@ -320,7 +315,7 @@ func (c *Cluster) UserOn(seed uint64, servers []*Server, opts ...Option) *User {
 	return u
 }
 
-// Each sets something up on some of the links, all if none are named.
+// Each changes some of the links, all if none are named.
 func (u *User) Each(do func(*Link), nodes ...int) {
 	for i, l := range u.Links {
 		if len(nodes) == 0 || slices.Contains(nodes, i+1) {
@@ -329,7 +324,7 @@ func (u *User) Each(do func(*Link), nodes ...int) {
 	}
 }
 
-// OnCommand and OnReply set up the function of some links, all if none are named.
+// OnCommand and OnReply set the function of some links, all if none are named.
 func (u *User) OnCommand(f func(string) error, nodes ...int) {
 	u.Each(func(l *Link) { l.OnCommand(f) }, nodes...)
 }
@@ -362,7 +357,7 @@ func (c *Cluster) Owners() []string {
 	return owners
 }
 
-// Occupy gives the key to somebody whose token is "another" on these servers.
+// Occupy stores the key with the token "another" on these servers.
 func (c *Cluster) Occupy(nodes ...int) {
 	for _, n := range nodes {
 		require.NoError(c.t, c.Servers[n-1].Set(Key, "another"))
@@ -370,14 +365,14 @@ func (c *Cluster) Occupy(nodes ...int) {
 	}
 }
 
-// Free takes it away again.
+// Free deletes the key.
 func (c *Cluster) Free(nodes ...int) {
 	for _, n := range nodes {
 		c.Servers[n-1].Del(Key)
 	}
 }
 
-// Must takes the lock, on every node that is not held up.
+// Must acquires the lock, on every node that is not delayed.
 func (u *User) Must(t *testing.T) *redlock.Lease {
 	t.Helper()
 	l, err := u.TryAcquire(t.Context(), Key, TTL)
@@ -386,8 +381,7 @@ func (u *User) Must(t *testing.T) *redlock.Lease {
 	return l
 }
 
-// WarmUp makes first contact with all nodes, so that a SET is alone on its
-// connection from then on.
+// WarmUp makes first contact with all nodes, so that a later SET is alone on its connection.
 func (u *User) WarmUp(t *testing.T) {
 	t.Helper()
 	l, err := u.TryAcquire(t.Context(), "warm-up", TTL)

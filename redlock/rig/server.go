@@ -52,13 +52,13 @@ func (s *Server) accept(conn net.Conn) {
 	s.conns = append(s.conns, conn)
 }
 
-// Restart ends all connections and forgets all keys.
+// Restart ends all connections and deletes all keys.
 func (s *Server) Restart() {
 	s.RestartBehindProxy()
 	s.Drop()
 }
 
-// RestartBehindProxy forgets all keys, and somebody keeps the connections open.
+// RestartBehindProxy deletes all keys, while a proxy keeps the connections open.
 func (s *Server) RestartBehindProxy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

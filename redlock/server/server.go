@@ -43,7 +43,7 @@ func Nodes(clients []redis.UniversalClient, decorators ...Decorator) ([]redlock.
 
 func (s *Server) send(ctx context.Context, commands ...redis.Cmder) {
 	if len(commands) == 1 {
-		_ = s.Client.Process(ctx, commands[0]) // it keeps its error
+		_ = s.Client.Process(ctx, commands[0]) // the command keeps the error
 		return
 	}
 	pipe := s.Client.Pipeline()
@@ -53,7 +53,7 @@ func (s *Server) send(ctx context.Context, commands ...redis.Cmder) {
 	_, _ = pipe.Exec(ctx)
 }
 
-// String is the server's name: its address, where that is known.
+// String is the server's address, if known.
 func (s *Server) String() string {
 	switch c := s.Client.(type) {
 	case *redis.ClusterClient, *redis.Ring:
@@ -86,8 +86,8 @@ func (s *Server) SetAfter(ctx context.Context, c redlock.Claim,
 	return false, holder, err
 }
 
-// DeleteScript and ExpireScript compare and act in one step: between a GET and a DEL of two commands the key can become
-// another's (redis.io, "Correct implementation with a single instance"). KEYS: the lock. ARGV: the token, and for
+// DeleteScript and ExpireScript compare and act in one step: between separate GET and DEL commands the key can change
+// its owner (redis.io, "Correct implementation with a single instance"). KEYS: the lock. ARGV: the token, and for
 // ExpireScript the TTL in milliseconds.
 const (
 	DeleteScript = `if redis.call("get", KEYS[1]) == ARGV[1] then
@@ -100,14 +100,14 @@ end
 return 0`
 )
 
-// script is known to a server by its SHA-1.
+// script has a SHA-1, by which servers know it.
 type script struct{ source, hash any } // strings
 
 func newScript(source string) script { return script{source, redis.NewScript(source).Hash()} }
 
 var deleteIfEqual, expireIfEqual = newScript(DeleteScript), newScript(ExpireScript)
 
-// DeleteIfEqual is a script.
+// DeleteIfEqual runs DeleteScript.
 func (s *Server) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
 	if c.Token == "" {
 		return s.do(ctx, "del", c.Key)
@@ -115,7 +115,7 @@ func (s *Server) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, erro
 	return s.run(ctx, deleteIfEqual, "evalsha", deleteIfEqual.hash, 1, c.Key, c.Token)
 }
 
-// ExpireIfEqual is a script.
+// ExpireIfEqual runs ExpireScript.
 func (s *Server) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, error) {
 	if c.Token == "" {
 		return s.do(ctx, "pexpire", c.Key, c.TTL.Milliseconds())
@@ -123,7 +123,7 @@ func (s *Server) ExpireIfEqual(ctx context.Context, c redlock.Claim) (bool, erro
 	return s.run(ctx, expireIfEqual, "evalsha", expireIfEqual.hash, 1, c.Key, c.Token, c.TTL.Milliseconds())
 }
 
-// run sends a script in full only to a server that does not know it.
+// run sends a script in full only to a server that does not have it.
 func (s *Server) run(ctx context.Context, script script, words ...any) (bool, error) {
 	done, err := s.do(ctx, words...)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -132,10 +132,10 @@ func (s *Server) run(ctx context.Context, script script, words ...any) (bool, er
 	return done, err
 }
 
-// Info asks a server who it is.
+// Info is INFO server, which has a server's identity.
 func Info(ctx context.Context) *redis.StringCmd { return redis.NewStringCmd(ctx, "info", "server") }
 
-// InfoField is a field of the answer to INFO, "" if it is not there.
+// InfoField is a field of the reply to INFO, "" if it is absent.
 func InfoField(info, name string) string {
 	for line := range strings.Lines(info) {
 		if key, value, _ := strings.Cut(strings.TrimSpace(line), ":"); key == name {
@@ -145,7 +145,7 @@ func InfoField(info, name string) string {
 	return ""
 }
 
-// do carries out a command that answers with a number.
+// do sends a command that returns a number.
 func (s *Server) do(ctx context.Context, words ...any) (bool, error) {
 	cmd := redis.NewCmd(ctx, words...)
 	s.Send(ctx, cmd)
