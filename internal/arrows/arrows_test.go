@@ -19,7 +19,7 @@ import (
 
 const root = "../.."
 
-// module is the path that go.mod has, which make rename changes.
+// module is the path in go.mod, which make rename changes.
 var module = func() string {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -29,9 +29,8 @@ var module = func() string {
 	return strings.TrimPrefix(first, "module ")
 }()
 
-// TestRoomsImportWhatTheTableAllows reads the imports of every file, whatever
-// system it is for.
-func TestRoomsImportWhatTheTableAllows(t *testing.T) {
+// Files for every system count.
+func TestRooms_ImportOnlyAllowedRooms(t *testing.T) {
 	found := rooms(t)
 	var listed []string
 	for _, r := range table {
@@ -41,7 +40,7 @@ func TestRoomsImportWhatTheTableAllows(t *testing.T) {
 		listed = append(listed, r.name)
 		room, exists := found[r.name]
 		if !exists {
-			t.Errorf("the table has %s, which is no folder with Go files", r.name)
+			t.Errorf("the table has %s, which has no Go files", r.name)
 			continue
 		}
 		for name, where := range room.imports {
@@ -62,8 +61,8 @@ func TestRoomsImportWhatTheTableAllows(t *testing.T) {
 	}
 }
 
-// TestEveryRoomSaysWhatItIs: in a file that is the first to be opened.
-func TestEveryRoomSaysWhatItIs(t *testing.T) {
+// The package comment is in the file that readers open first.
+func TestRooms_HaveTheirPackageCommentInDocGo(t *testing.T) {
 	for name, room := range rooms(t) {
 		begins := "Package " + room.pkg + " "
 		if room.pkg == "main" {
@@ -78,15 +77,15 @@ func TestHarnessHasNoCodeOfItsOwn(t *testing.T) {
 	require.Equal(t, 1, rooms(t)["harness"].files)
 }
 
-// room is what the files of one folder hold.
+// room is the contents of one folder.
 type room struct {
 	pkg     string
 	files   int
-	docs    map[string]string // the package comments, by file
-	imports map[string]string // each room that is imported, with a file that does
+	docs    map[string]string // package comments, by file
+	imports map[string]string // imported rooms, each with an importing file
 }
 
-// rooms reads every folder with Go files, tests and other modules excepted.
+// rooms reads every folder with Go files, except tests and other modules.
 func rooms(t *testing.T) map[string]room {
 	t.Helper()
 	found := map[string]room{}
@@ -114,7 +113,7 @@ func rooms(t *testing.T) map[string]room {
 	return found
 }
 
-// skipped says with fs.SkipDir that a folder has no rooms of this module.
+// skipped returns fs.SkipDir for a folder without rooms of this module.
 func skipped(folder, name string) error {
 	if folder == root {
 		return nil
@@ -140,7 +139,7 @@ func add(found map[string]room, file string, tree *ast.File) {
 		r.docs[path.Base(file)] = tree.Doc.Text()
 	}
 	for _, spec := range tree.Imports {
-		imported, _ := strconv.Unquote(spec.Path.Value) // it has been parsed
+		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has accepted it
 		if of, ok := strings.CutPrefix(imported, module+"/"); ok {
 			r.imports[of] = file
 		}

@@ -1,3 +1,2 @@
-// Package arrows is the table of which room of this repository may import which,
-// and the test that holds the rooms to it.
+// Package arrows has the table of allowed imports between the rooms of this repository, and its test.
 package arrows

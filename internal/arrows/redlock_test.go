@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The algorithm needs the standard library, and for one clock of Linux's what speaks to the kernel. Its nodes on Redis
-// need go-redis, too; and each decorator can be removed without the others.
-func TestRedlockImportsTheStandardLibraryAlone(t *testing.T) {
+// The algorithm needs the standard library and, for one clock of Linux's, the package for system calls. Its nodes on
+// Redis need go-redis too, and each decorator can be removed without the others.
+func TestRedlock_ImportsOnlyTheStandardLibrary(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "redlock", "*.go"))
 	require.NoError(t, err)
 	for _, file := range files {

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line fits beside another, and a function on a screen.
+// A line fits beside another, a function on a screen.
 const maxColumns, maxFunctionLines = 120, 60
 
-// Lines hold in tests too; a test may be as long as its story.
+// Tests have short lines too, but may be long functions.
 func TestLinesAndFunctionsAreShort(t *testing.T) {
 	for _, file := range goFiles(t) {
 		requireShortLines(t, file)
-		// The functions of league are lists of what was found in other people's locks.
+		// The functions of league are long lists of findings about other people's locks.
 		if !strings.HasSuffix(file, "_test.go") && !strings.HasPrefix(file, filepath.Join(root, "league")) {
 			requireShortFunctions(t, file)
 		}

@@ -3,15 +3,15 @@ package arrows
 // allowed is one folder of the repository with Go files in it.
 type allowed struct {
 	name string // its path from the repository's root
-	// imports are the rooms that it may import, with spaces between them. Each
-	// stands above it in the table: arrows run one way.
+	// imports are the rooms that it may import, separated by spaces. Each stands above it in the table: arrows run
+	// one way.
 	imports string
 }
 
-// table lists every room, from the floor to the roof. It speaks of what is
-// compiled into programs: a test may use what it likes.
+// table lists every room, from the floor to the roof. It binds what is compiled into programs; tests may import any
+// room.
 var table = []allowed{
-	// On their own: what could be a module for others, or is data.
+	// Independent: data, and what could be a module for others.
 	{"redlock", ""},
 	{"redlock/server", "redlock"},
 	{"redlock/batch", "redlock redlock/server"},
@@ -32,8 +32,8 @@ var table = []allowed{
 	{"internal/suggest", ""},
 	{"internal/wording", ""},
 
-	// What everybody agrees on, and who judges it: neither knows where a history
-	// came from. All that history borrows is how to open a stranger's file.
+	// The common format, and its judges: neither knows the source of a history. history imports only the way to open
+	// a user's file.
 	{"harness", ""},
 	{"harness/history", "internal/input"},
 	{"checker/traffic", "harness/history"},
@@ -76,7 +76,7 @@ var table = []allowed{
 
 	{"harness/external", "harness/client harness/cluster/process harness/cluster/realtime harness/history harness/locks"},
 
-	// What breaks it, what is to happen, and who runs all that.
+	// Faults, scenarios and the runs of both.
 	{"nemesis", "harness/cluster harness/history internal/wording"},
 	{"scenarios", "checker harness/cluster harness/history harness/locks internal/input internal/input/yamlfile " +
 		"internal/suggest nemesis redlock"},
@@ -89,7 +89,7 @@ var table = []allowed{
 		" harness/history harness/interleave harness/locks harness/locks/builtin harness/overlay harness/trial" +
 		" internal/wording redlock scenarios"},
 
-	// Those who ask for trials, and those who tell what came of them.
+	// Rooms that request trials, and rooms that report results.
 	{"explore",
 		"checker harness/cluster harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input nemesis"},

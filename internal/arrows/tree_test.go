@@ -16,28 +16,27 @@ import (
 // folder is a line of docs/tree.md's tree: its indentation, and the folder's name.
 var folder = regexp.MustCompile(`^( *)([a-z/]+?)/? +[^ ]`)
 
-// TestTheTreeIsTheFolders: each folder of the tree is there, and each room
-// stands in the tree, in a line of its own or by name in that of the room above it.
-// Of what compose/, internal/ and a single cluster are made of, it need not speak.
-func TestTheTreeIsTheFolders(t *testing.T) {
-	says := tree(t)
-	for name := range says {
+// Each folder of the tree exists, and each room is in the tree, in its own line or by name in that of the room above.
+// Rooms inside compose/, internal/ and a single cluster are optional.
+func TestTreeDocument_ListsEveryFolder(t *testing.T) {
+	lines := tree(t)
+	for name := range lines {
 		require.DirExists(t, filepath.Join(root, name), "docs/tree.md's tree has it")
 	}
 	for _, room := range slices.Sorted(maps.Keys(rooms(t))) {
 		top, _, _ := strings.Cut(room, "/")
 		above, name := path.Split(room)
 		switch {
-		case says[room] != "", strings.Count(room, "/") > 2:
+		case lines[room] != "", strings.Count(room, "/") > 2:
 		case slices.Contains([]string{"compose", "internal"}, top):
-			require.NotEmpty(t, says[top], "docs/tree.md's tree does not name %s", top)
+			require.NotEmpty(t, lines[top], "docs/tree.md's tree does not name %s", top)
 		default:
-			require.Contains(t, says[path.Clean(above)], " "+name+"/", "docs/tree.md's tree does not name %s", room)
+			require.Contains(t, lines[path.Clean(above)], " "+name+"/", "docs/tree.md's tree does not name %s", room)
 		}
 	}
 }
 
-// tree gives docs/tree.md's words on each folder that has a line in its tree.
+// tree returns the text of each folder's line in docs/tree.md.
 func tree(t *testing.T) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "docs", "tree.md"))
@@ -46,7 +45,7 @@ func tree(t *testing.T) map[string]string {
 	require.True(t, found)
 	text, _, found = strings.Cut(text, "```")
 	require.True(t, found)
-	says := map[string]string{}
+	lines := map[string]string{}
 	var top, last string
 	for line := range strings.Lines(text) {
 		match := folder.FindStringSubmatch(line)
@@ -56,7 +55,7 @@ func tree(t *testing.T) map[string]string {
 		case match != nil && match[1] == "  ":
 			last = path.Join(top, match[2])
 		}
-		says[last] += line
+		lines[last] += line
 	}
-	return says
+	return lines
 }

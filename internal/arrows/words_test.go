@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// banished are identifiers that strangers had to translate, each with what the code
-// calls the thing instead (docs/glossary.md: one word, one meaning).
+// banished are identifiers that readers had to translate, each with its replacement (docs/glossary.md: one word, one
+// meaning).
 var banished = map[string]string{
 	"neighbour": "otherTenant", "rouse": "scheduleExecutor", "rehearsal": "a cached effect", "Rehearsals": "Scripts",
 	"natively": "builtinEffects", "workOff": "run", "oneThing": "checkSingleField", "Conduct": "ProtocolChecker",
@@ -32,7 +32,7 @@ var banished = map[string]string{
 	"scriptOver": "occupyEndText",
 }
 
-// goFiles lists the Go files of every module, whatever system they are for.
+// goFiles lists the Go files of every module, for every system.
 func goFiles(t *testing.T) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {

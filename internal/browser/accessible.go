@@ -20,9 +20,8 @@ var named = []string{
 	"image", "img", "region", "form", "progressbar", "meter", "tab", "dialog",
 }
 
-// RequireAccessible fails the test with all that hinders a reader who does
-// without eyes, mouse or good contrast: the rules of axe-core that matter for
-// these pages, for no registry in reach carries it.
+// RequireAccessible fails the test with every obstacle for readers without eyes, mouse or good contrast: the rules of
+// axe-core that matter for these pages. No registry in reach has axe-core.
 func (b *Tab) RequireAccessible() {
 	b.t.Helper()
 	require.Empty(b.t, b.accessibilityProblems())
@@ -45,7 +44,6 @@ func (b *Tab) accessibilityProblems() []string {
 	return wrong
 }
 
-// describeValue is the text of a value of the accessibility tree.
 func describeValue(v *accessibility.Value) string {
 	if v == nil {
 		return ""

@@ -1,5 +1,5 @@
-// What axe-core would ask of a page and a script can see: the texts of what is
-// wrong, one for each element. Names come from the accessibility tree, in Go.
+// The checks of axe-core that a script can make: a text for each faulty element. The check of names uses the
+// accessibility tree, in Go.
 (() => {
   const wrong = [];
   const all = (selector) => [...document.querySelectorAll(selector)];
@@ -49,7 +49,7 @@
 
   // WCAG 2, 1.4.3: text against what is painted behind it.
   const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
-  const colours = {}; // to ask the canvas takes most of the time
+  const colours = {}; // the canvas takes most of the time
   const colour = (css) => {
     if (!colours[css]) {
       context.clearRect(0, 0, 1, 1);
@@ -72,8 +72,8 @@
     for (; e; e = e.parentElement) c[3] *= Number(getComputedStyle(e).opacity);
     return c;
   };
-  // What is drawn under a picture's text: a halo of its own, or all shapes before it that
-  // its middle lies in. A pattern lets what is under it show, and counts as nothing.
+  // The background of a picture's text: a halo of its own, or all shapes before it that contain its middle. A pattern
+  // shows what is under it, and counts as nothing.
   const drawnBehind = (e, style) => {
     if (/^stroke/.test(style.paintOrder) && style.stroke !== "none" && parseFloat(style.strokeWidth) >= 3)
       return over(colour(style.stroke), behind(e));

@@ -21,16 +21,16 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// timeout bounds whatever a test waits for in a page.
+// timeout bounds each wait for a page.
 const timeout = time.Minute
 
 // Tab is a page in Chromium.
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
-	// URL is the page's own; nothing outside its origin may be asked for.
+	// URL is the page's own; requests outside its origin are errors.
 	URL string
-	// Folder is that whose files a page that is a file may load; "": only itself.
+	// Folder has the files that a page from a file may load; "": only itself.
 	Folder string
 
 	mu       sync.Mutex
@@ -38,8 +38,7 @@ type Tab struct {
 	requests []string
 }
 
-// Open opens a page, or skips the test where there is no Chromium. Nothing
-// moves: the page is told that its reader prefers so.
+// Open opens a page with reduced motion, or skips the test if Chromium is missing.
 func Open(t testing.TB, url string) *Tab {
 	t.Helper()
 	chromium, err := installed()
@@ -68,7 +67,7 @@ func installed() (path string, err error) {
 	return "", err
 }
 
-// listen keeps errors and requests from here on.
+// listen records errors and requests from now on.
 func (b *Tab) listen() {
 	b.t.Helper()
 	require.NoError(b.t, chromedp.Do(b.ctx)) // starts the browser
@@ -110,7 +109,7 @@ func (b *Tab) Visit(reference string) {
 	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(target.String()))
 }
 
-// Do acts on the page.
+// Do runs actions on the page.
 func (b *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, timeout)
@@ -126,7 +125,7 @@ func (b *Tab) Press(keys ...string) {
 	}
 }
 
-// Text evaluates a script that gives text.
+// Text returns the text of a script's result.
 func (b *Tab) Text(script string) string {
 	b.t.Helper()
 	got, err := b.evaluate(script)
@@ -138,8 +137,8 @@ func (b *Tab) evaluate(script string) (string, error) {
 	return chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+script+")"))
 }
 
-// Eventually waits for a script to give a text on a page that is loaded. Until
-// then it may also fail: elements that it names may be missing.
+// Eventually waits until the page is loaded and a script returns a text. Until then the script may also fail: its
+// elements may be missing.
 func (b *Tab) Eventually(want, script string) {
 	b.t.Helper()
 	got := ""
@@ -154,7 +153,7 @@ func (b *Tab) Eventually(want, script string) {
 	require.Equal(b.t, want, got, script)
 }
 
-// Size is the size of the window, in CSS pixels.
+// Size sets the size of the window, in CSS pixels.
 func (b *Tab) Size(width, height int64) {
 	b.t.Helper()
 	b.Do(chromedp.EmulateViewport(width, height))
@@ -176,7 +175,7 @@ func (b *Tab) Media(features map[string]string) {
 	require.NoError(b.t, err)
 }
 
-// Offline takes the network away, or gives it back.
+// Offline switches the network off or on.
 func (b *Tab) Offline(away bool) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{
@@ -192,8 +191,8 @@ func (b *Tab) Scripts(allowed bool) {
 	require.NoError(b.t, err)
 }
 
-// RequireNoErrors fails the test if the page had an error or asked for anything
-// outside its own origin; the origin of a file is the file itself.
+// RequireNoErrors fails the test if the page had an error or sent a request outside its own origin; the origin of a
+// file is the file itself.
 func (b *Tab) RequireNoErrors() {
 	b.t.Helper()
 	own, err := url.Parse(b.URL)
@@ -208,6 +207,6 @@ func (b *Tab) RequireNoErrors() {
 			b.Folder != "" && strings.HasPrefix(asked.Path, b.Folder+"/"))
 		require.True(b.t, same || request == "about:blank" || strings.HasPrefix(request, "data:") ||
 			strings.HasPrefix(request, "blob:"),
-			"the page asks for %s", request)
+			"the page requests %s", request)
 	}
 }

@@ -13,7 +13,7 @@ import (
 const sound = `<!doctype html><html lang="en"><head><title>Page</title><link rel="icon" href="data:,"></head>
 <body><main><h1>Page</h1>%s</main></body></html>`
 
-// page serves a body within a page that has nothing wrong.
+// page serves a body within a page without faults.
 func page(t *testing.T, body string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -23,7 +23,6 @@ func page(t *testing.T, body string) string {
 	return server.URL
 }
 
-// Each fault is found, and nothing is found where there is none.
 func TestAccessibilityProblemsAreFound(t *testing.T) {
 	b := Open(t, page(t, ""))
 	require.Empty(t, b.accessibilityProblems())
@@ -53,11 +52,11 @@ func TestAccessibilityProblemsAreFound(t *testing.T) {
 		`<svg role="img" aria-label="x"><rect width="90" height="40" fill="#777" fill-opacity="0.5"/><text x="9" y="20" ` +
 			`fill="#777">x</text></svg>`: "contrast 2.3",
 
-		// A halo is what a text stands on; what is drawn after it, or beside it, is not.
+		// A text's background is its halo, and not what is drawn after or beside it.
 		`<svg role="img" aria-label="x"><rect width="90" height="40" fill="#000"/><text x="9" y="20" paint-order="stroke" ` +
 			`stroke="#fff" ` +
 			`stroke-width="4">x</text><rect x="50" width="9" height="9" fill="#000"/></svg>`: "",
-		// What is closed is not seen.
+		// Closed elements are invisible.
 		`<p>fine</p><details><summary style="padding:9px">more</summary><p style="color:#fff">closed</p></details>`: "",
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -73,8 +72,7 @@ func TestAccessibilityProblemsAreFound(t *testing.T) {
 	}
 }
 
-// What a page says and asks for is heard: exceptions, the console, failed loads
-// and refusals of its policy, and requests to elsewhere.
+// Exceptions, console messages, failed loads, violations of the page's policy and requests to other origins.
 func TestErrorsAndRequestsAreRecorded(t *testing.T) {
 	b := Open(t, page(t, ""))
 	b.RequireNoErrors()

@@ -1,3 +1,2 @@
-// Package browser opens pages in Chromium, for tests of them. What a page says
-// in the console, and all that it asks the network for, is kept.
+// Package browser opens pages in Chromium for tests. It records console messages and network requests.
 package browser

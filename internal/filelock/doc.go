@@ -1,4 +1,3 @@
-// Package filelock locks whole files between processes. The system lets go of a
-// lock when its process dies, however that happens: so a lock says that somebody
-// is alive. It binds only those who ask for it.
+// Package filelock locks whole files between processes. The system releases a lock when its process dies in any way:
+// so a lock shows that its holder is alive. It binds only processes that use it.
 package filelock

@@ -5,12 +5,11 @@ import (
 	"os"
 )
 
-// Exclusive takes the lock that nobody shares, and says whether it got it: it
-// does not wait.
+// Exclusive tries to acquire an exclusive lock, and reports whether it succeeded. It does not wait.
 func Exclusive(file *os.File) (bool, error) { return try(file, exclusive) }
 
-// Shared takes the lock that others may have as well, but none exclusively, and
-// says whether it got it: it does not wait.
+// Shared tries to acquire a shared lock, which excludes exclusive ones, and reports whether it succeeded. It does not
+// wait.
 func Shared(file *os.File) (bool, error) { return try(file, shared) }
 
 func try(file *os.File, how int) (bool, error) {

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// holder is the environment variable that makes a child of the tests: it names
-// the file to lock.
+// holder is the environment variable that turns a child of the tests into a lock holder: it names the file.
 const holder = "LOCKPROOF_TEST_HOLDS"
 
 func TestMain(m *testing.M) {
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// hold locks a file, says so, and waits to be killed.
+// hold locks a file, reports it, and waits for a kill.
 func hold(name string) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -33,7 +32,7 @@ func hold(name string) {
 		panic(err)
 	}
 	os.Stdout.WriteString("locked\n")
-	time.Sleep(time.Hour) // select {} would be a deadlock, which Go without cgo ends
+	time.Sleep(time.Hour) // select {} would be a deadlock, which ends a Go program without cgo
 }
 
 func open(t *testing.T, name string) *os.File {
@@ -43,43 +42,42 @@ func open(t *testing.T, name string) *os.File {
 	return file
 }
 
-func take(t *testing.T, how func(*os.File) (bool, error), file *os.File) bool {
+func tryLock(t *testing.T, how func(*os.File) (bool, error), file *os.File) bool {
 	got, err := how(file)
 	require.NoError(t, err)
 	return got
 }
 
-func TestWhoKeepsWhomOut(t *testing.T) {
+func TestLocks_ExclusiveAndShared_Conflict(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	a, b := open(t, name), open(t, name)
-	require.True(t, take(t, Exclusive, a))
-	require.False(t, take(t, Exclusive, b))
-	require.False(t, take(t, Shared, b))
+	require.True(t, tryLock(t, Exclusive, a))
+	require.False(t, tryLock(t, Exclusive, b))
+	require.False(t, tryLock(t, Shared, b))
 	require.NoError(t, a.Close())
-	require.True(t, take(t, Shared, b))
+	require.True(t, tryLock(t, Shared, b))
 	a = open(t, name)
-	require.True(t, take(t, Shared, a))
-	require.False(t, take(t, Exclusive, a))
+	require.True(t, tryLock(t, Shared, a))
+	require.False(t, tryLock(t, Exclusive, a))
 	require.NoError(t, b.Close())
-	require.True(t, take(t, Exclusive, a))
+	require.True(t, tryLock(t, Exclusive, a))
 }
 
-// A process that is killed holds nothing any more.
-func TestTheDeadHoldNothing(t *testing.T) {
+func TestProcessKilled_ItsLockIsReleased(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	file := open(t, name)
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), holder+"="+name)
-	says, err := child.StdoutPipe()
+	stdout, err := child.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, child.Start())
-	line, err := bufio.NewReader(says).ReadString('\n')
+	line, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "locked\n", line)
-	require.False(t, take(t, Exclusive, file))
-	_, err = file.WriteString("a lock keeps nobody from the file itself")
+	require.False(t, tryLock(t, Exclusive, file))
+	_, err = file.WriteString("a lock does not protect the file itself")
 	require.NoError(t, err)
 	require.NoError(t, child.Process.Kill())
 	require.Error(t, child.Wait())
-	require.True(t, take(t, Exclusive, file))
+	require.True(t, tryLock(t, Exclusive, file))
 }

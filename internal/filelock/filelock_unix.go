@@ -22,7 +22,7 @@ func lock(file *os.File, how int) (bool, error) {
 	return err == nil, err
 }
 
-// retryInterrupted calls again what a signal has interrupted.
+// retryInterrupted retries a call that a signal has interrupted.
 func retryInterrupted(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, unix.EINTR) {

@@ -12,8 +12,7 @@ const (
 	shared    = 0
 )
 
-// place is the byte that is locked: Windows keeps others from reading what is
-// locked, and no file is that long.
+// place is the locked byte: Windows prevents reads of locked bytes, and no file is that long.
 func place() *windows.Overlapped { return &windows.Overlapped{OffsetHigh: 1 << 30} }
 
 func lock(file *os.File, how int) (bool, error) {

@@ -1,4 +1,3 @@
-// Package input opens what a user names, or a stranger has sent: files that may
-// hold anything, or be anything. Every place that reads such a file goes through
-// it, so that none hangs and none takes memory without a bound.
+// Package input opens files from users, which may be of any kind and have any content. All reads of such files use it,
+// so that none hangs and none uses unbounded memory.
 package input

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Nobody writes to the pipe: to open it would hang.
-func TestANamedPipeIsNotOpened(t *testing.T) {
+// The pipe has no writer: opening it would hang.
+func TestOpen_NamedPipe_Fails(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(name, 0o600))
 	_, err := Read(name, Config)

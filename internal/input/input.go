@@ -8,30 +8,28 @@ import (
 	"os"
 )
 
-// How many bytes a file of each kind may have. Each is many times what such a
-// file has, and little enough to be held in memory several times over.
+// Limits in bytes for files of each kind: many times the usual size, and little enough to be held in memory several
+// times.
 const (
 	YAML   int64 = 256 << 10 // a scenario, a compose file, a Kubernetes workload
 	Config int64 = 1 << 20   // redis.conf, a systemd unit
 )
 
-// Line is how many bytes one line of a file may have that is read line by line
-// and may be of any length.
+// Line is the limit in bytes for a line of a file of any length.
 const Line = 1 << 20
 
-// ErrIrregular is in the error for what is there and is no file to read from.
+// ErrIrregular is wrapped in the error for a directory, a pipe or a device.
 var ErrIrregular = errors.New("not a regular file")
 
-// TooLarge is in the error for a file that has more bytes than its kind may.
+// TooLarge is wrapped in the error for a file above the limit of its kind.
 type TooLarge struct{ Size, Max int64 }
 
 func (e *TooLarge) Error() string {
 	return fmt.Sprintf("it has %d bytes, and such a file has at most %d", e.Size, e.Max)
 }
 
-// Open opens a regular file of any size. Links are followed; what is at their
-// end is asked before it is opened, since opening a named pipe waits for its
-// writer. The error is an *fs.PathError.
+// Open opens a regular file of any size. It follows links, and checks the target before it opens it, since opening a
+// named pipe waits for a writer. The error is an *fs.PathError.
 func Open(name string) (*os.File, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -43,7 +41,7 @@ func Open(name string) (*os.File, error) {
 	return os.Open(name)
 }
 
-// irregular says what is there in place of a file.
+// irregular is the error for something other than a regular file.
 func irregular(name string, mode fs.FileMode) error {
 	what := "it is something else"
 	switch {
@@ -59,8 +57,7 @@ func irregular(name string, mode fs.FileMode) error {
 	return &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("%s, %w", what, ErrIrregular)}
 }
 
-// Read reads a whole file of at most so many bytes. The error is an
-// *fs.PathError.
+// Read reads a whole file of at most this many bytes. The error is an *fs.PathError.
 func Read(name string, most int64) ([]byte, error) {
 	file, err := Open(name)
 	if err != nil {
@@ -70,7 +67,7 @@ func Read(name string, most int64) ([]byte, error) {
 	return ReadAll(file, most)
 }
 
-// ReadAll reads the rest of an open file, which may have at most so many bytes.
+// ReadAll reads the rest of an open file, with the limit of Read.
 func ReadAll(file *os.File, most int64) ([]byte, error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -79,8 +76,7 @@ func ReadAll(file *os.File, most int64) ([]byte, error) {
 	if info.Size() > most {
 		return nil, &fs.PathError{Op: "read", Path: file.Name(), Err: &TooLarge{info.Size(), most}}
 	}
-	// Some files say that they are empty and are not, such as those of /proc,
-	// and a file may grow.
+	// Some files report a size of 0 and have content, such as those of /proc, and a file may grow.
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = &fs.PathError{Op: "read", Path: file.Name(), Err: &TooLarge{int64(len(data)), most}}
@@ -88,8 +84,7 @@ func ReadAll(file *os.File, most int64) ([]byte, error) {
 	return data, err
 }
 
-// Cause is what is wrong with a file, without its name, for an error that names
-// it already.
+// Cause removes the file's name from an error, for a message that has the name already.
 func Cause(err error) error {
 	var in *fs.PathError
 	if errors.As(err, &in) {

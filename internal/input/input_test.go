@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestReadIsBounded(t *testing.T) {
+func TestRead_FileAboveTheLimit_Fails(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(name, []byte("12345"), 0o600))
 	data, err := Read(name, 5)
@@ -28,7 +28,7 @@ func TestReadIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, name)
 }
 
-func TestWhatIsNoRegularFile(t *testing.T) {
+func TestOpen_IrregularFile_Fails(t *testing.T) {
 	dir := t.TempDir()
 	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))
 	require.NoError(t, err)
@@ -51,8 +51,7 @@ func TestWhatIsNoRegularFile(t *testing.T) {
 	}
 }
 
-// Lines gives back what a file is made of, whatever the lengths of its lines.
-func TestLinesAreThoseOfTheFile(t *testing.T) {
+func TestLines_TogetherAreTheFile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder
 		shortOrLong := rapid.OneOf(rapid.IntRange(0, 100), rapid.IntRange(65_000, 140_000))
@@ -75,7 +74,7 @@ func TestLinesAreThoseOfTheFile(t *testing.T) {
 	})
 }
 
-func TestALongLine(t *testing.T) {
+func TestLines_LongLine_Fails(t *testing.T) {
 	longest := strings.Repeat("x", Line-1) + "\n"
 	line, err := NewLines(strings.NewReader(longest)).Next()
 	require.NoError(t, err)
@@ -83,7 +82,7 @@ func TestALongLine(t *testing.T) {
 	endless := &zeroes{}
 	_, err = NewLines(endless).Next()
 	require.ErrorIs(t, err, ErrLongLine)
-	require.Less(t, endless.given, 2*Line, "no more of it is read than has to be")
+	require.Less(t, endless.given, 2*Line, "it reads no further than necessary")
 }
 
 // zeroes is /dev/zero.

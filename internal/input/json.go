@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// JSONLine decodes a line that holds one JSON object and no more, with no field that is not known: one that is misspelt
-// must not be lost in silence. what names the object. An error says what is wrong and what would be right.
-// A line that ends too early gives an error that is io.ErrUnexpectedEOF.
+// JSONLine decodes a line with exactly one JSON object and no unknown fields: a misspelt field must not be lost in
+// silence. what names the object. An error says what is wrong and what is accepted. For a line that ends too early it
+// is io.ErrUnexpectedEOF.
 func JSONLine(line []byte, into any, what string) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return fmt.Errorf("the line is empty; each line holds one %s, a JSON object", what)
@@ -31,8 +31,7 @@ func JSONLine(line []byte, into any, what string) error {
 	return nil
 }
 
-// describe turns an error of encoding/json into one that tells the reader what is wrong with the line and what would be
-// right.
+// describe turns an error of encoding/json into one that says what is wrong with the line and what is accepted.
 func describe(line []byte, into any, what string, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -53,7 +52,6 @@ func describe(line []byte, into any, what string, err error) error {
 	return err
 }
 
-// withArticle puts encoding/json's name of a value into a sentence.
 func withArticle(value string) string {
 	switch kind, detail, _ := strings.Cut(value, " "); {
 	case kind == "number" && detail != "":
@@ -65,7 +63,7 @@ func withArticle(value string) string {
 	}
 }
 
-// jsonTypeName says what JSON value a Go type takes.
+// jsonTypeName names the JSON value for a Go type.
 func jsonTypeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64:
@@ -85,8 +83,8 @@ func jsonTypeName(t reflect.Type) string {
 	}
 }
 
-// unknownField finds the first field of a JSON object, or of the objects in it,
-// that t does not have, and the fields that t has in its place.
+// unknownField finds the first field of a JSON object, or of a nested one, that t does not have. known are the fields
+// of t at that level.
 func unknownField(object []byte, t reflect.Type, prefix string) (path string, known []string) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil {

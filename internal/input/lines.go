@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// ErrLongLine is the error for a line that has more than Line bytes.
+// ErrLongLine is the error for a line of more than Line bytes.
 var ErrLongLine = fmt.Errorf("the line has more than %d bytes", Line)
 
 // Lines reads a file of any length line by line.
@@ -24,17 +24,15 @@ func NewLines(from io.Reader) *Lines {
 			end = len(data)
 		}
 		if end == 0 {
-			return 0, nil, nil // there is more to read
+			return 0, nil, nil // read more
 		}
 		return end, data[:end], nil
 	})
 	return &Lines{in}
 }
 
-// Next gives the next line with its end; it is good until the next call. The
-// last line may have no end: then the error is io.EOF, as it is, without a
-// line, after the last. A line of more than Line bytes is ErrLongLine, after
-// which there is no going on.
+// Next returns the next line with its end, valid until the next call. A last line without an end comes with io.EOF;
+// after the last line io.EOF comes alone. A line of more than Line bytes is ErrLongLine, and ends the reading.
 func (l *Lines) Next() ([]byte, error) {
 	switch {
 	case l.in.Scan() && bytes.HasSuffix(l.in.Bytes(), []byte("\n")):

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file may have more than it said when it was asked, as those of /proc do.
-func TestAFileThatSaysItIsEmpty(t *testing.T) {
+// Files of /proc have more bytes than their reported size.
+func TestRead_ReportedSizeZero_ReadsTheContent(t *testing.T) {
 	const name = "/proc/self/status"
 	data, err := Read(name, Config)
 	require.NoError(t, err)

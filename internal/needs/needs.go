@@ -11,30 +11,28 @@ import (
 	"testing"
 )
 
-// RequireVariable is the environment variable with the names of what must be
-// there, parted by blanks: a test that lacks one of them fails. CI sets it, so
-// that nothing is skipped there unseen.
+// RequireVariable is the environment variable with the names of required needs, separated by blanks: a test that lacks
+// one fails. CI sets it, so that no skip there stays unnoticed.
 const RequireVariable = "LOCKPROOF_TESTS_REQUIRE"
 
-// MachineVariable is the environment variable with a fingerprint of what the
-// machine has. Go's cache of test results knows which variables a test has read,
-// but not what is in PATH: without it, a skip of before a program was installed
-// would be reported again.
+// MachineVariable is the environment variable with a fingerprint of the machine's programs. Go's cache of test results
+// tracks the variables that a test reads, but not PATH: without it, a skip from before a program's installation would
+// be reported again.
 const MachineVariable = "LOCKPROOF_TESTS_MACHINE"
 
-// ServersVariable is the environment variable with the addresses of servers that this
-// machine has no programs of, parted by blanks. Tests may write keys of their own there.
+// ServersVariable is the environment variable with the addresses of running servers, separated by blanks, for products
+// that are not installed. Tests may write keys of their own there.
 const ServersVariable = "LOCKPROOF_TESTS_SERVERS"
 
-// ServerAddresses are those.
+// ServerAddresses are the addresses in ServersVariable.
 func ServerAddresses() []string { return strings.Fields(os.Getenv(ServersVariable)) }
 
 // Need is a thing that tests need.
 type Need struct {
 	Name string // one word, as RequireVariable has it
 	What string // in words
-	How  string // the command that brings it; "": none does
-	// External: it is a program or a server beside Go. Tests with one wait in real time.
+	How  string // the command that installs it; "": none
+	// External: a program or server beside Go. Its tests wait in real time.
 	External bool
 }
 
@@ -47,10 +45,10 @@ func need(external bool, name, what, how string) Need {
 	return n
 }
 
-// setup is the command that installs all that Debian has.
+// setup is the command that installs everything that Debian packages.
 const setup = "make setup"
 
-// What tests need.
+// The needs of tests.
 var (
 	Redis    = need(true, "redis-server", "Redis 7.0 or later", setup)
 	Compiler = need(true, "compiler", "a C compiler", setup)
@@ -74,23 +72,22 @@ var (
 	System = need(false, "system", "what this system's kernel or file system does not do", "")
 )
 
-// Browsers are the names under which Chromium is found, the preferred first.
+// Browsers are the names of Chromium's program, the preferred one first.
 var Browsers = []string{"chromium", "chromium-browser", "google-chrome", "headless-shell"}
 
-// Check skips a test or a benchmark that lacks n; lack says why it cannot be used, nil
-// that it can. Where RequireVariable names n the test fails instead. With -short, which
-// is for tests that need only Go, a test that uses anything external is skipped.
+// Check skips a test or a benchmark that lacks n; lack is the reason, nil if n is usable. If RequireVariable names n,
+// the test fails instead. With -short, for tests that need only Go, a test with an external need is skipped.
 func Check(t testing.TB, n Need, lack error) {
 	t.Helper()
 	if testing.Short() && n.External {
-		n, lack = Time, fmt.Errorf("it uses %s, and is left out with -short", n.What)
+		n, lack = Time, fmt.Errorf("it uses %s, and is skipped with -short", n.What)
 	}
 	skipOrFail(t, n, lack)
 }
 
 func skipOrFail(t testing.TB, n Need, lack error) {
 	t.Helper()
-	// Read in any case: it is a result for this machine, whichever it is.
+	// Read them in any case, so that Go's cache of test results depends on them.
 	required := strings.Fields(os.Getenv(RequireVariable))
 	_ = os.Getenv(MachineVariable)
 	if lack == nil {
@@ -102,11 +99,11 @@ func skipOrFail(t testing.TB, n Need, lack error) {
 	t.Skipf("%s%s: %v", mark, n.Name, lack)
 }
 
-// Long skips a test with -short: why says what takes long in it.
+// Long skips a test with -short: why names its long step.
 func Long(t testing.TB, why string) {
 	t.Helper()
 	if testing.Short() {
-		skipOrFail(t, Time, errors.New(why+": left out with -short"))
+		skipOrFail(t, Time, errors.New(why+": skipped with -short"))
 	}
 }
 
@@ -119,8 +116,8 @@ func Commands(t testing.TB, names ...string) {
 	}
 }
 
-// PlainTemp skips a test that preloads a library from the folder for temporary
-// files where its path cannot be said in LD_PRELOAD.
+// PlainTemp skips a test that preloads a library from the folder for temporary files, if LD_PRELOAD cannot hold its
+// path.
 func PlainTemp(t testing.TB) {
 	t.Helper()
 	var lack error
@@ -130,14 +127,14 @@ func PlainTemp(t testing.TB) {
 	Check(t, Path, lack)
 }
 
-// mark is how the reason of a skip begins in a test's output.
+// mark begins the reason of a skip in a test's output.
 const mark = "skipped for want of "
 
-var marked = regexp.MustCompile(mark + `([a-z-]+): `)
+var skipPattern = regexp.MustCompile(mark + `([a-z-]+): `)
 
-// ParseSkip finds in a test's output for want of what it was skipped.
+// ParseSkip finds the missing need in a test's output.
 func ParseSkip(output string) (n Need, found bool) {
-	m := marked.FindStringSubmatch(output)
+	m := skipPattern.FindStringSubmatch(output)
 	if m == nil {
 		return Need{}, false
 	}

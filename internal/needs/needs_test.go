@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeTB is a test that records how it was ended.
+// fakeTB is a test that records its end.
 type fakeTB struct {
 	testing.TB
 	skipped, failed string
@@ -36,7 +36,7 @@ func (t *fakeTB) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// check returns how a test ends that lacks a need, or has it.
+// check runs Check in a fake test and returns its record.
 func check(n Need, lack error) *fakeTB {
 	t := &fakeTB{}
 	done := make(chan struct{})
@@ -48,7 +48,7 @@ func check(n Need, lack error) *fakeTB {
 	return t
 }
 
-// short makes the test run with -short, or without.
+// short switches -short on or off for the test.
 func short(t *testing.T, on bool) {
 	before := flag.Lookup("test.short").Value.String()
 	require.NoError(t, flag.Set("test.short", strconv.FormatBool(on)))
@@ -78,7 +78,7 @@ func TestCheck_SkipsOrFails(t *testing.T) {
 	}
 }
 
-// With -short a test that uses anything beside Go is left out, installed or not.
+// Installed or not.
 func TestCheck_Short_SkipsExternalPrograms(t *testing.T) {
 	short(t, true)
 	t.Setenv(RequireVariable, "redis-server")
@@ -106,10 +106,9 @@ func TestParseSkip_EveryNeed(t *testing.T) {
 	}
 }
 
-// Only needs calls the testing package's own methods, so that `make test` can count the
-// reasons. The receiver's name tells them from rapid's, which discard a drawn value.
-// locktest is excepted: it skips tests of a lock's author. So is the league, whose tests
-// make a table, and which needs is not for.
+// Only needs calls the testing package's own methods, so that `make test` can count the reasons. The receiver's name
+// excludes rapid's methods, which discard a drawn value. locktest is excepted: it skips tests of a lock's author. So is
+// the league, whose tests make a table.
 func TestSkips_OnlyThroughCheck(t *testing.T) {
 	files := token.NewFileSet()
 	calls := 0
@@ -121,7 +120,7 @@ func TestSkips_OnlyThroughCheck(t *testing.T) {
 			return err
 		}
 		if filepath.Base(filepath.Dir(path)) == "locktest" && !strings.HasSuffix(path, "_test.go") {
-			return nil // it skips a user's subtests, for reasons of their lock's
+			return nil // it skips a user's subtests
 		}
 		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
 		if err != nil {
@@ -145,5 +144,5 @@ func TestSkips_OnlyThroughCheck(t *testing.T) {
 		})
 		return nil
 	}))
-	require.Equal(t, 1, calls, "Check's own")
+	require.Equal(t, 1, calls, "the call in Check")
 }

@@ -1,5 +1,4 @@
-// Package plain keeps what files and servers say from acting on a terminal.
-// Control characters, marks that turn the direction of writing, and bytes that
-// are no text are written out: ESC as \u001b, an odd byte as \xff. In JSON that
-// stands for the same text.
+// Package plain prevents text of files and servers from controlling a terminal. It escapes control characters, marks
+// that turn the direction of writing, and invalid bytes: ESC as \u001b, an invalid byte as \xff. In JSON the meaning
+// stays the same.
 package plain

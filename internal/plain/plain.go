@@ -10,20 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// Text writes out what is not to be printed. Ends of lines and tabs stay.
+// Text escapes what must not be printed. Ends of lines and tabs stay.
 func Text(text string) string {
 	return string(appendPlain(nil, []byte(text), false))
 }
 
-// Styled is Text for a text that has the reports' colours in it, which stay.
+// Styled is Text for a text with the reports' colours, which stay.
 func Styled(text string) string {
 	return string(appendPlain(nil, []byte(text), true))
 }
 
-// printable reports whether a character may be printed as it is. Marks of direction
-// are not (Unicode's bidirectional controls, as in CVE-2021-42574), nor are
-// other characters that cannot be seen, but for those that join the parts of
-// letters and signs.
+// printable reports whether a character may be printed unchanged. Marks of direction may not (Unicode's bidirectional
+// controls, as in CVE-2021-42574), nor may other invisible characters, except those that join parts of letters and
+// signs.
 func printable(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -36,7 +35,7 @@ func printable(r rune) bool {
 	return r != 0xfffe && r != 0xffff
 }
 
-// appendPlain adds text; styled, with the sequences for colours as they are.
+// appendPlain appends escaped text; with styled, colour sequences stay.
 func appendPlain(to, text []byte, styled bool) []byte {
 	for len(text) > 0 {
 		if c := text[0]; c >= ' ' && c < 0x7f || c == '\n' {
@@ -64,23 +63,21 @@ func appendPlain(to, text []byte, styled bool) []byte {
 	return to
 }
 
-// Writer writes text plainly to another writer. It may be used by several
-// goroutines.
+// Writer escapes text and writes it to another writer. It is safe for concurrent use.
 type Writer struct {
 	to     io.Writer
 	styled bool
 
 	mu   sync.Mutex
-	rest []byte // the beginning of a character or sequence, whose end comes with the next write
+	rest []byte // an incomplete character or sequence, until the next write
 }
 
-// NewWriter makes a writer on to. With styled, the colours that the reports have
-// stay as they are.
+// NewWriter returns a writer to to. With styled, the reports' colours stay.
 func NewWriter(to io.Writer, styled bool) *Writer {
 	return &Writer{to: to, styled: styled}
 }
 
-// Write gives the length of what it was given, once all of it is written.
+// Write returns len(data) once all of it is written.
 func (w *Writer) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,8 +91,7 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// incompleteTail is the length of the character at the end of a text that is not
-// whole, or of the sequence for a colour.
+// incompleteTail returns the length of an incomplete character or colour sequence at the end of a text.
 func incompleteTail(text []byte) int {
 	for n := 1; n <= min(len(text), maxColourLength); n++ {
 		switch tail := text[len(text)-n:]; {
@@ -108,16 +104,15 @@ func incompleteTail(text []byte) int {
 	return 0
 }
 
-// maxColourLength is more than the longest sequence for a colour has.
+// maxColourLength exceeds the length of every colour sequence.
 const maxColourLength = 8
 
-// colours are the parameters of the sequences for colours that reports have
-// (ECMA-48, SGR): all of them off, bold, faint, and the terminal's own red,
-// green and yellow. None hides text.
+// colours are the parameters of the reports' colour sequences (ECMA-48, SGR): all off, bold, faint, and the terminal's
+// own red, green and yellow. None hides text.
 var colours = map[string]bool{"": true, "0": true, "1": true, "2": true, "31": true, "32": true, "33": true,
 	"1;31": true}
 
-// colourSequence is the length of the sequence for a colour that a text begins with.
+// colourSequence returns the length of the colour sequence at the start of a text, or 0.
 func colourSequence(text []byte) int {
 	if len(text) < 3 || text[0] != '\x1b' || text[1] != '[' {
 		return 0

@@ -29,8 +29,8 @@ func TestText(t *testing.T) {
 	require.Equal(t, "\x1b[1;31mred\x1b[m \\u001b[8mhidden\x1b[0m", Styled("\x1b[1;31mred\x1b[m \x1b[8mhidden\x1b[0m"))
 }
 
-// However a text is cut into writes, it comes out as Text has it.
-func TestWriterDoesNotMindWhereItIsCut(t *testing.T) {
+// Any division into writes gives the same output as Text.
+func TestWriter_AnyDivision_SameOutput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{"a", "é", "👩", "\x1b[31m", "\x1b[1;31m", "\x1b[8m", "\x1b[",
 			"\xff", "\u202e", "\n", "\x1b"})).Draw(t, "text")
@@ -54,8 +54,7 @@ func TestWriterDoesNotMindWhereItIsCut(t *testing.T) {
 	})
 }
 
-// JSON stands for the same before and after.
-func TestJSONStaysWhatItIs(t *testing.T) {
+func TestText_OfJSON_KeepsItsMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		data, err := json.Marshal(text)

@@ -1,2 +1,2 @@
-// Package suggest finds what may have been meant by a name that does not exist.
+// Package suggest finds the names that a user may have meant.
 package suggest

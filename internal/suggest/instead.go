@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Instead says what would be right in place of a name that does not exist: the names that are near, or all that there
-// are, after a label such as "there are".
+// Instead suggests names in place of an unknown one: the near ones, or all names after a label such as "there are".
 func Instead[T ~string](name string, among []T, label string) string {
 	all := make([]string, len(among))
 	for i, candidate := range among {
@@ -18,7 +17,7 @@ func Instead[T ~string](name string, among []T, label string) string {
 	return label + " " + strings.Join(all, ", ")
 }
 
-// DidYouMean asks for one of the names that are near.
+// DidYouMean suggests the near names.
 func DidYouMean(near []string) string {
 	quoted := make([]string, len(near))
 	for i, name := range near {

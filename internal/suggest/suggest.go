@@ -6,12 +6,11 @@ import (
 	"github.com/hbollon/go-edlib"
 )
 
-// longest bounds a name: the distance takes time and memory by the lengths of both.
+// longest bounds a name: the cost of the distance grows with the lengths of both.
 const longest = 100
 
-// Names returns the names that begin so, or else those at the smallest edit distance, whatever
-// the case of their letters. It has none if more than a third of the letters are wrong: names
-// as short as n1 and c2 are never guessed.
+// Names returns the names with this prefix, or else those at the smallest edit distance, ignoring case. It returns none
+// if more than a third of the letters differ: names as short as n1 and c2 are never guessed.
 func Names(name string, among []string) (near []string) {
 	if len(name) > longest {
 		return nil

@@ -1,3 +1,2 @@
-// Package wording writes names and quantities as sentences do: lists of names,
-// durations, and what follows a quantity that may be unknown.
+// Package wording writes names and quantities as in sentences: lists of names, durations, and optional quantities.
 package wording

@@ -16,7 +16,7 @@ func List(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Prefix puts a quantity behind what introduces it, if it is known.
+// Prefix puts an introduction before a quantity, or returns "" if the quantity is unknown.
 func Prefix(introduction, quantity string) string {
 	if quantity == "" {
 		return ""
@@ -24,8 +24,7 @@ func Prefix(introduction, quantity string) string {
 	return introduction + quantity
 }
 
-// Readable writes a duration of Go's ("1.000021s") for a reader; other text
-// stays as it is.
+// Readable rewrites one of Go's durations ("1.000021s") for a reader; other text stays.
 func Readable(quantity string) string {
 	if d, err := time.ParseDuration(quantity); err == nil {
 		return Duration(d)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// YAML are texts of a few kilobytes that take a YAML library hours, or all
-// memory: aliases of aliases, merge keys of merge keys, nesting, empty lines.
+// YAML returns texts of a few kilobytes that cost a YAML library hours or all memory: aliases of aliases, merge keys of
+// merge keys, nesting, empty lines.
 func YAML() []string {
 	return []string{
 		Doubling("&%s [%s, %s]"), Doubling("&%s {<<: [%s, %s], k: v}"), "a: &a [*a]\n",
@@ -16,8 +16,8 @@ func YAML() []string {
 	}
 }
 
-// Doubling makes 30 lines of YAML, each of which stands for twice the one before.
-// The form has places for an anchor and two aliases.
+// Doubling makes 30 lines of YAML, each of which expands to twice the one before. The form has places for an anchor and
+// two aliases.
 func Doubling(form string) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 {x: y}\n")

@@ -7,18 +7,16 @@ import (
 	"time"
 )
 
-// The bounds: of what is allocated in all, kept or not, and of the time that
-// passes, on a machine that may be busy. A bomb goes past them by far.
+// The limits of all allocations, kept or not, and of the elapsed time on a busy machine. A bomb exceeds them by far.
 const (
-	mostBytes   = 512 << 20
-	mostForEach = 64 // and for each byte of the text
-	mostTime    = 20 * time.Second
-	look        = 5 * time.Millisecond
+	mostBytes    = 512 << 20
+	mostForEach  = 64 // and for each byte of the text
+	mostTime     = 20 * time.Second
+	pollInterval = 5 * time.Millisecond
 )
 
-// Bounded runs a parser on a text of so many bytes. One that goes past a bound
-// may never end, and take all memory before: it is ended with the whole process,
-// which a fuzzer takes for the crash of that text.
+// Bounded runs a parser on a text of this size. A parser that exceeds a limit may never end, and use all memory:
+// Bounded then ends the process, which a fuzzer reports as a crash by that text.
 func Bounded(t testing.TB, size int, parse func()) {
 	t.Helper()
 	before, began, done := allocated(), time.Now(), make(chan struct{})
@@ -33,7 +31,7 @@ func Bounded(t testing.TB, size int, parse func()) {
 		return ""
 	}
 	go func() {
-		ticker := time.NewTicker(look)
+		ticker := time.NewTicker(pollInterval)
 		defer ticker.Stop()
 		for {
 			select {
@@ -53,7 +51,7 @@ func Bounded(t testing.TB, size int, parse func()) {
 	}
 }
 
-// allocated is how many bytes the process has allocated so far.
+// allocated returns the bytes allocated by the process so far.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

@@ -1,3 +1,2 @@
-// Package inputtest holds parsers of a stranger's text to a bound on time and on
-// memory, for fuzzers above all.
+// Package inputtest checks that parsers of foreign text keep to limits of time and memory, mainly for fuzzers.
 package inputtest

@@ -9,27 +9,25 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The bounds of a text. The YAML library cuts a text into tokens in a time that
-// grows with its length, but for empty lines in a row; what it does with the
-// tokens can take the square of their number, and more where they are nested.
+// The limits of a text. The YAML library's time for tokens grows with the length of the text, except for consecutive
+// empty lines; its time for the tree can grow with the square of the tokens, and more if they are nested.
 const (
 	mostTokens    = 20_000
 	mostDocuments = 200
-	mostEmpty     = 100 // empty lines in a row
-	deepest       = 64  // lists and mappings in one another
-	// mostValues bounds what a text stands for once every alias has been
-	// replaced by what it is of.
+	mostEmpty     = 100 // consecutive empty lines
+	deepest       = 64  // levels of lists and mappings
+	// mostValues bounds the values of a text with every alias replaced by its content.
 	mostValues = 20_000
-	longText   = 64 // bytes of a text that count as a value more
+	longText   = 64 // each this many bytes of a text count as one more value
 )
 
-// checkText holds a text to the bounds before it is parsed.
+// checkText enforces the limits that apply before parsing.
 func checkText(data []byte) *Error {
 	if line := manyEmpty(data); line > 0 {
 		return errorAt(&token.Position{Line: line, Column: 1},
 			fmt.Sprintf("there are more than %d empty lines in a row", mostEmpty), "leave them out")
 	}
-	// The parser meets a fault of the tokens again.
+	// The parser reports an error in the tokens again.
 	tokens, _ := guarded(func() (token.Tokens, error) { return lexer.Tokenize(string(data)), nil })
 	if len(tokens) > mostTokens {
 		return errorAt(tokens[mostTokens].Position, fmt.Sprintf("the file has more than %d words and signs", mostTokens),
@@ -61,7 +59,7 @@ func tooDeep(tk *token.Token) *Error {
 		"write the text with fewer levels")
 }
 
-// dashes is how many lists begin on one line up to a token: "- - - x".
+// dashes counts the lists that begin on one line up to a token: "- - - x".
 func dashes(tokens token.Tokens, last int) int {
 	n := 0
 	for i := last; i >= 0 && n <= deepest && tokens[i].Type == token.SequenceEntryType &&
@@ -71,8 +69,7 @@ func dashes(tokens token.Tokens, last int) int {
 	return n
 }
 
-// manyEmpty gives the line, from 1, at which there are too many empty lines in a
-// row; 0 where there are not.
+// manyEmpty returns the line, from 1, that exceeds the limit of consecutive empty lines; otherwise 0.
 func manyEmpty(data []byte) int {
 	line, empty := 0, 0
 	for text := range bytes.Lines(bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))) {
@@ -88,33 +85,31 @@ func manyEmpty(data []byte) int {
 	return 0
 }
 
-// checkTree holds what a tree stands for to the bounds.
+// checkTree enforces the limits of the values with aliases replaced.
 func checkTree(tree *ast.File) *Error {
 	var c counter
 	for _, doc := range tree.Docs {
-		c.values = map[string]extent{} // each document has anchors of its own
+		c.values = map[string]extent{} // anchors belong to one document
 		if doc.Body != nil {
 			c.total += c.count(doc.Body, 0).values
-			c.hold(doc.Body, extent{values: c.total})
+			c.checkLimits(doc.Body, extent{values: c.total})
 		}
 	}
 	return c.err
 }
 
-// extent is how much a value stands for: it and all that is in it, and how many
-// levels that has.
+// extent is the size of a value with its contents, and its levels.
 type extent struct{ values, depth int }
 
-// counter counts what a tree stands for without writing it out: an alias counts
-// as much as what it is of.
+// counter counts values without expanding aliases: an alias counts as its anchor's value does.
 type counter struct {
 	values map[string]extent // by the name of the anchor
 	total  int               // values in the documents so far
-	err    *Error            // the first bound that is passed
+	err    *Error            // the first limit exceeded
 }
 
-// hold notes that a node's extent goes past a bound.
-func (c *counter) hold(n ast.Node, e extent) {
+// hold records an error if a node's extent exceeds a limit.
+func (c *counter) checkLimits(n ast.Node, e extent) {
 	switch {
 	case c.err != nil:
 	case e.depth > 2*deepest: // a mapping's pairs are levels of the tree as well
@@ -125,8 +120,7 @@ func (c *counter) hold(n ast.Node, e extent) {
 	}
 }
 
-// count gives the extent of a node that is so deep down, and stops at the first
-// that goes past a bound.
+// count returns the extent of a node at this depth, and stops at the first that exceeds a limit.
 func (c *counter) count(n ast.Node, depth int) extent {
 	whole := extent{values: 1}
 	if c.err != nil || n == nil {
@@ -149,11 +143,11 @@ func (c *counter) count(n ast.Node, depth int) extent {
 			whole = extent{whole.values + e.values, max(whole.depth, e.depth+1)}
 		}
 	}
-	c.hold(n, extent{whole.values, depth + whole.depth})
+	c.checkLimits(n, extent{whole.values, depth + whole.depth})
 	return whole
 }
 
-// alias is the extent of what an alias is of, which must stand before it.
+// alias returns the extent of an alias's anchor, which must precede it.
 func (c *counter) alias(n *ast.AliasNode) extent {
 	name := ""
 	if n.Value != nil {
@@ -161,13 +155,13 @@ func (c *counter) alias(n *ast.AliasNode) extent {
 	}
 	e, known := c.values[name]
 	if !known {
-		c.err = errorAt(n.GetToken().Position, fmt.Sprintf("the alias *%s is of nothing that stands before it", name),
+		c.err = errorAt(n.GetToken().Position, fmt.Sprintf("the alias *%s has no anchor before it", name),
 			"put the anchor &"+name+" before it, outside of it; a text that begins with * goes in quotes")
 	}
 	return e
 }
 
-// parts are the nodes that a node is made of.
+// parts returns the children of a node.
 func parts(n ast.Node) []ast.Node {
 	switch n := n.(type) {
 	case *ast.MappingNode:

@@ -17,8 +17,8 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// Error is what is wrong with a text: where, what, and what would be right.
-// Lines and columns count from 1; columns count characters.
+// Error is a mistake in a text: its position, what is wrong, and what is accepted. Lines and columns count from 1;
+// columns count characters.
 type Error struct {
 	Line, Column int
 	What, Right  string
@@ -35,15 +35,14 @@ func errorAt(at *token.Position, what, right string) *Error {
 	return &Error{Line: at.Line, Column: at.Column, What: what, Right: right}
 }
 
-// Parse gives the tree of a text that keeps to the bounds. Aliases are left as
-// they are, and so is a key that comes twice in a mapping.
+// Parse returns the tree of a text within the limits. Aliases and repeated keys of a mapping stay in the tree.
 func Parse(data []byte) (*ast.File, *Error) {
 	if int64(len(data)) > input.YAML {
 		return nil,
 			errorAt(nil, fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("it may have at most %d", input.YAML))
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // of which the parser makes two lines here and there
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // sometimes two lines to the parser
 	if at := invalidUTF8(data); at != nil {
 		return nil, errorAt(at, "the text is not UTF-8", "save the file as UTF-8")
 	}
@@ -59,15 +58,14 @@ func Parse(data []byte) (*ast.File, *Error) {
 	return tree, nil
 }
 
-// header is the line that begins a document and has nothing of it.
+// header is a line that begins a document without content.
 var header = regexp.MustCompile(`^---[ \t]*(?:#.*)?$`)
 
-// withoutEmpty makes a comment of the line that begins a document of nothing but comments,
-// as charts leave many: the parser drops, without a word, every document behind one. All
-// else stays where it is.
+// withoutEmpty turns the first line of a document that has only comments into a comment: charts leave many such
+// documents, and the parser silently drops every document after one. No other line changes.
 func withoutEmpty(data []byte) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	last := -1 // the header of a document that has had nothing yet
+	last := -1 // the header of a document without content so far
 	for i, line := range lines {
 		switch text := bytes.TrimSpace(line); {
 		case header.Match(bytes.TrimSuffix(line, []byte("\n"))):
@@ -82,7 +80,7 @@ func withoutEmpty(data []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// guarded keeps a fault of the YAML library from ending the program.
+// guarded turns a panic of the YAML library into an error.
 func guarded[T any](do func() (T, error)) (result T, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -95,13 +93,12 @@ func guarded[T any](do func() (T, error)) (result T, err error) {
 // Document is one document of a file.
 type Document struct {
 	Body ast.Node
-	// Value is a map[string]any, []any, a text, a number and so on, with aliases
-	// and merge keys in their place.
+	// Value is a map[string]any, []any, string, number and so on, with aliases and merge keys replaced.
 	Value any
 }
 
-// Decode gives the values of a tree that Parse gave, of the documents that have
-// any. What they are with every alias written out keeps to the bounds as well.
+// Decode returns the values of a tree from Parse, for documents with content. The limits hold for the values with every
+// alias replaced, too.
 func Decode(tree *ast.File) (documents []Document, err *Error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -127,9 +124,8 @@ func Decode(tree *ast.File) (documents []Document, err *Error) {
 	return documents, nil
 }
 
-// ordered puts merge keys before what they do not replace, and the first of several last: the library lets the last
-// value of a key count, and YAML the mapping's own and then that of the first merge. A key that is there twice is
-// refused.
+// ordered moves merge keys to the front, and reverses the order of several merges: in the library the last value of a
+// key counts, in YAML the mapping's own and then that of the first merge. A repeated key is an error.
 func ordered(body ast.Node) (wrong *Error) {
 	ast.Walk(visitor(func(n ast.Node) {
 		m, ok := n.(*ast.MappingNode)
@@ -167,7 +163,7 @@ func (v visitor) Visit(n ast.Node) ast.Visitor {
 	return v
 }
 
-// invalidUTF8 returns the place of the first byte that is not UTF-8.
+// invalidUTF8 returns the position of the first byte that is not UTF-8.
 func invalidUTF8(data []byte) *token.Position {
 	at := &token.Position{Line: 1, Column: 1}
 	for len(data) > 0 {
@@ -185,7 +181,7 @@ func invalidUTF8(data []byte) *token.Position {
 	return nil
 }
 
-// syntax tells what the YAML library found.
+// syntax converts an error of the YAML library.
 func syntax(err error) *Error {
 	var at *token.Position
 	message := err.Error()
@@ -199,8 +195,8 @@ func syntax(err error) *Error {
 	return errorAt(at, "this is not YAML: "+strings.ReplaceAll(message, "'\t'", "tab"), syntaxHint(message))
 }
 
-// syntaxHints tell what most likely would be right, by what the parser says.
-var syntaxHints = []struct{ says, hint string }{
+// syntaxHints suggest the likely correction, by the parser's message.
+var syntaxHints = []struct{ message, hint string }{
 	{"mapping value is not allowed", "put a text that holds \": \" in quotes"},
 	{"could not find end character", "close the quotes"},
 	{"sequence end token", "close the list with ]"},
@@ -215,7 +211,7 @@ var syntaxHints = []struct{ says, hint string }{
 
 func syntaxHint(message string) string {
 	for _, h := range syntaxHints {
-		if strings.Contains(message, h.says) {
+		if strings.Contains(message, h.message) {
 			return h.hint
 		}
 	}

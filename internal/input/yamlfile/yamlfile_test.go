@@ -10,14 +10,14 @@ import (
 	"example.org/lockproof/internal/input/inputtest"
 )
 
-// What a few kilobytes can be that are hours of work, or all memory.
+// Texts of a few kilobytes that could take hours, or all memory.
 var bombs = map[string]struct{ text, want string }{
 	"aliases of aliases": {inputtest.Doubling("&%s [%s, %s]"), "with its aliases written out, the file has more than " +
 		"20000 values"},
 	"merge keys of merges": {inputtest.Doubling("&%s {<<: [%s, %s], k: v}"),
 		"with its aliases written out, the file has more than 20000 values"},
-	"an alias of itself":             {"a: &a [*a]\n", "1:8: the alias *a is of nothing that stands before it"},
-	"an alias of another document's": {"a: &a x\n---\nb: *a\n", "3:4: the alias *a is of nothing that stands before it"},
+	"an alias of itself":             {"a: &a [*a]\n", "1:8: the alias *a has no anchor before it"},
+	"an alias of another document's": {"a: &a x\n---\nb: *a\n", "3:4: the alias *a has no anchor before it"},
 	"open lists": {strings.Repeat("[", 15_000), "1:65: lists and mappings are more than 64 deep in " +
 		"one another"},
 	"open mappings":     {strings.Repeat("{a: ", 4_000), "lists and mappings are more than 64 deep in one another"},
@@ -46,7 +46,7 @@ func indented(levels int) string {
 	return b.String()
 }
 
-// chain nests lists by aliases alone, ten at each link.
+// chain nests lists by aliases only, ten at each link.
 func chain(links int) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 x\n")
@@ -76,7 +76,6 @@ func read(text string) ([]Document, *Error) {
 	return Decode(tree)
 }
 
-// What people do write is read as they mean it.
 func TestDecode(t *testing.T) {
 	documents, err := read(`base: &base {restart: always, image: redis}
 one:
@@ -117,9 +116,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A document of nothing but comments, as charts leave them, hides none of those behind it,
-// and moves nothing.
-func TestDocumentsOfCommentsHideNothing(t *testing.T) {
+// Charts leave documents that have only comments. Positions must not change.
+func TestDecode_CommentOnlyDocuments_HideNoOthers(t *testing.T) {
 	for _, text := range []string{
 		"a: 1\n---\n# none\n---\nb: 2\n", "---\na: 1\n--- # none\n\n---\n---\n# two\nb: 2\n",
 		"a: 1\r\n---\r\n# none\r\n---\r\nb: 2\r\n",
