@@ -101,7 +101,7 @@ func (p *poll) settled() bool {
 
 // broadcast sends a request to all nodes at once. Its context outlives the caller's, and the TTL: a command that was
 // sent may take effect although nobody waits for it. The elapsed time refuses a late yes, not a context.
-func (r *Redlock) broadcast(ctx context.Context, l *Lease, p *poll, request func(ctx context.Context, node int) answer) {
+func (r *Redlock) broadcast(ctx context.Context, l *Lease, p *poll, request func(context.Context, int) answer) {
 	ctx, cancel := background(ctx, l.ttl+r.nodeTimeout(l.ttl))
 	var left atomic.Int32
 	left.Store(int32(len(r.nodes)))

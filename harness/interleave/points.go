@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Wait is one of a goroutine at a point.
+// Wait is a goroutine's wait at a point.
 type Wait struct {
 	Point string        `json:"point"` // mutex.go:120
-	Nth   int           `json:"nth"`   // how often some goroutine has come there, with this time
+	Nth   int           `json:"nth"`   // count of arrivals at the point, with this one
 	For   time.Duration `json:"for"`
-	// Meanwhile are the points at which other goroutines came by in that time, the last last.
+	// Meanwhile are the points that other goroutines passed during the wait, in order.
 	Meanwhile []string `json:"meanwhile,omitempty"`
 }
 
-// odds: one point in so many waits.
+// odds: a goroutine waits at one point in odds.
 const odds = 4
 
-// maxWaits bounds the waits of one trial: a loop that polls would make a million.
+// maxWaits bounds the waits of one trial: a polling loop would make a million.
 const maxWaits = 2000
 
-// state is that of the trial under way; a process runs one at a time.
+// state belongs to the current trial; a process runs one at a time.
 var state struct {
 	sync.Mutex // never held across a wait
 	built      bool
@@ -32,12 +32,12 @@ var state struct {
 	reach      time.Duration
 	only       *[]Wait // nil: waits are drawn
 	passed     map[string]int
-	holds      map[uint64]int // goroutine to how many mutexes it holds
+	holds      map[uint64]int // number of held mutexes by goroutine
 	made       []Wait
-	waiting    map[uint64]int // goroutine to its wait in made
+	waiting    map[uint64]int // index in made of a goroutine's current wait
 }
 
-// Built notes that a package of this program has points; each file that has some calls it.
+// Built records that a package of this program has points; each file with points calls it.
 func Built() bool {
 	state.built = true
 	return true
@@ -46,8 +46,7 @@ func Built() bool {
 // BuiltIn reports whether some package of this program has points.
 func BuiltIn() bool { return state.built }
 
-// Begin lets goroutines wait from now on: as drawn from the seed for at most reach, or where
-// only is not nil, as that says.
+// Begin starts the waits: drawn from the seed, each for at most reach, or exactly those in only unless that is nil.
 func Begin(seed uint64, reach time.Duration, only *[]Wait) {
 	state.Lock()
 	defer state.Unlock()
@@ -55,7 +54,7 @@ func Begin(seed uint64, reach time.Duration, only *[]Wait) {
 	state.passed, state.holds, state.waiting, state.made = map[string]int{}, map[uint64]int{}, map[uint64]int{}, nil
 }
 
-// End lets nobody wait any more, and gives the waits that there were, in their order.
+// End stops the waits and returns those that happened, in order.
 func End() []Wait {
 	state.Lock()
 	defer state.Unlock()
@@ -63,7 +62,7 @@ func End() []Wait {
 	return state.made
 }
 
-// Point is where a goroutine may be overtaken.
+// Point may delay a goroutine, so that others overtake it.
 func Point(place string) {
 	if !inBubble() {
 		return
@@ -79,7 +78,7 @@ func Point(place string) {
 	delete(state.waiting, self)
 }
 
-// begin notes that a goroutine has come to a point, and gives how long it is to wait there.
+// begin records a goroutine's arrival at a point, and returns its wait there.
 func begin(self uint64, place string) time.Duration {
 	state.Lock()
 	defer state.Unlock()
@@ -103,7 +102,7 @@ func begin(self uint64, place string) time.Duration {
 	return d
 }
 
-// wait is how long to wait at a point, 0 for not at all.
+// wait returns the wait at a point, 0 for none.
 func wait(place string, nth int) time.Duration {
 	if state.only != nil {
 		for _, w := range *state.only {
@@ -141,36 +140,36 @@ func mix(z uint64) uint64 {
 	return z ^ (z >> 31)
 }
 
-// Lock takes a mutex at a point, by its method Lock or RLock.
-func Lock(place string, take func()) {
+// Lock acquires a mutex at a point, by its method Lock or RLock.
+func Lock(place string, lock func()) {
 	Point(place)
-	take()
+	lock()
 	count(1)
 }
 
-// Unlock gives a mutex back, and is a point after that.
-func Unlock(place string, give func()) {
-	give()
+// Unlock releases a mutex, with a point after it.
+func Unlock(place string, unlock func()) {
+	unlock()
 	count(-1)
 	Point(place)
 }
 
-// TryLock takes a mutex, or does not.
-func TryLock(take func() bool) bool {
-	taken := take()
-	if taken {
+// TryLock tries to acquire a mutex.
+func TryLock(tryLock func() bool) bool {
+	locked := tryLock()
+	if locked {
 		count(1)
 	}
-	return taken
+	return locked
 }
 
-// Do calls a Once's method Do, which holds a mutex while it calls f; f may end by a panic.
+// Do calls a Once's method Do, which holds a mutex while it runs f; f may panic.
 func Do(place string, do func(func()), f func()) {
 	Point(place)
 	do(Held(f))
 }
 
-// Held is a function as sync.OnceFunc and Once.Do call it: they hold a mutex meanwhile.
+// Held wraps a function for sync.OnceFunc and Once.Do, which hold a mutex while they run it.
 func Held(f func()) func() {
 	return func() {
 		count(1)
@@ -197,8 +196,8 @@ func HeldValues[T1, T2 any](f func() (T1, T2)) func() (T1, T2) {
 	}
 }
 
-// count counts the mutexes of a goroutine. One that another gives back stays counted: then
-// this goroutine waits nowhere any more, and that one is never below none.
+// count counts the mutexes of a goroutine, never below 0. A mutex that another goroutine unlocks stays counted: then
+// this goroutine waits at no further point.
 func count(change int) {
 	if !inBubble() {
 		return
@@ -215,11 +214,11 @@ func count(change int) {
 	}
 }
 
-// inBubble reports whether this goroutine lives in virtual time: a bubble's clock begins with
-// the year 2000 (testing/synctest), and no machine's is so far behind.
+// inBubble reports whether this goroutine is in virtual time: a bubble's clock begins with the year 2000
+// (testing/synctest).
 func inBubble() bool { return time.Now().Year() < 2020 }
 
-// goroutine is the number of this goroutine, which Go tells only in a trace: "goroutine 7 [".
+// goroutine is the number of this goroutine, which Go has only in a trace: "goroutine 7 [".
 func goroutine() uint64 {
 	var text [32]byte
 	line := text[:runtime.Stack(text[:], false)]

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pass lets two goroutines pass points, and gives the waits and the order in which they came out.
+// pass runs two goroutines past points, and returns the waits and the order of the goroutines.
 func pass(t *testing.T, seed uint64, only *[]Wait) (waits []Wait, order []string) {
 	synctest.Test(t, func(*testing.T) {
 		Begin(seed, 100*time.Millisecond, only)
@@ -45,7 +45,7 @@ func TestPoint_OneSeedOneOrder(t *testing.T) {
 	}
 }
 
-func TestPoint_OnlyTheWaitsThatAreChosen(t *testing.T) {
+func TestPoint_ChosenWaits_NoOthers(t *testing.T) {
 	waits, _ := pass(t, 3, &[]Wait{{Point: "a", Nth: 2, For: 3 * time.Millisecond}, {Point: "b", Nth: 99, For: time.Hour}})
 	require.Len(t, waits, 1)
 	require.Equal(t, "a", waits[0].Point)
@@ -55,7 +55,7 @@ func TestPoint_OnlyTheWaitsThatAreChosen(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// To wait with a mutex would stop the bubble's clock for whoever waits for that.
+// A wait with a mutex held would stop the bubble's clock for goroutines that wait for the mutex.
 func TestPoint_NeverWaitsWhileAMutexIsHeld(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		Begin(1, 100*time.Millisecond, nil)
@@ -79,7 +79,7 @@ func TestPoint_NeverWaitsWhileAMutexIsHeld(t *testing.T) {
 		}
 		require.False(t, TryLock(func() bool { return false }))
 		for _, w := range state.made {
-			require.Empty(t, w.Point, "it waited with a mutex")
+			require.Empty(t, w.Point, "a wait with a mutex held")
 		}
 		pass("free")
 		waits := End()

@@ -16,8 +16,7 @@ import (
 //go:embed net_hooks.go.txt
 var hooksFile string
 
-// netSeedFile is added to package net, and runtimeFile to package runtime, where what chance decides is to be
-// repeatable.
+// netSeedFile is added to package net, and runtimeFile to package runtime, to make random choices repeatable.
 //
 //go:embed net_seed.go.txt
 var netSeedFile string
@@ -25,7 +24,7 @@ var netSeedFile string
 //go:embed runtime.go.txt
 var runtimeFile string
 
-// insertion is a text behind a line that a file of Go's has once.
+// insertion is a text after a line that occurs once in a file of Go.
 type insertion struct{ file, anchor, text string }
 
 var insertions = []insertion{
@@ -36,13 +35,13 @@ var insertions = []insertion{
 	{"net/tcpsock_posix.go",
 		"func (sd *sysDialer) dialTCP(ctx context.Context, laddr, raddr *TCPAddr) (*TCPConn, error) {\n",
 		"\tif err := lockproofConnect(raddr); err != nil {\n\t\treturn nil, err\n\t}\n"},
-	// What the added file calls.
+	// Functions that the added file calls.
 	{"internal/synctest/synctest.go", "func IsInBubble() bool\n", ""},
 	{"net/dial.go", "func (d *Dialer) dialCtx(ctx context.Context) (context.Context, context.CancelFunc) {\n", ""},
 }
 
-// seeded are the places where Go's runtime draws. Each goroutine in a bubble draws from a stream of its own there, so
-// that what it draws does not depend on the others.
+// seeded are the random draws in Go's runtime. Each goroutine in a bubble then has a stream of its own, so that its
+// draws do not depend on other goroutines.
 var seeded = []insertion{
 	{"runtime/runtime2.go", "\tbubble  *synctestBubble\n", "\tlockproofStream uint64\n"},
 	{"runtime/synctest.go", "type synctestBubble struct {\n", "\tlockproofBegun uint64\n"},
@@ -56,22 +55,21 @@ var seeded = []insertion{
 	{"runtime/time.go", "\t\t\tt.rand = cheaprand()\n", "\t\t\tt.rand = lockproofTimer(getg(), t.rand)\n"},
 }
 
-// Options say what an overlay has beside package net's hooks.
+// Options are additions to package net's hooks.
 type Options struct {
 	Replace map[string]string // files that replace files
-	// Repeatable: in a bubble, select, maps, timers of one instant and math/rand/v2 follow from the trial's seed.
+	// Repeatable: in a bubble, select, maps, timers of one instant and math/rand/v2 depend only on the trial's seed.
 	Repeatable bool
 }
 
-// ReleaseError says that a Go release lacks what the overlay builds on.
+// ReleaseError: a Go release lacks a line that the overlay needs.
 type ReleaseError struct{ File, Anchor string }
 
 func (e *ReleaseError) Error() string {
 	return fmt.Sprintf("no overlay for this release of Go: %s does not have once %q", e.File, strings.TrimSpace(e.Anchor))
 }
 
-// Write writes the overlay for the Go that is installed at goroot into a folder, and gives the
-// file for go's flag -overlay.
+// Write writes the overlay for the Go at goroot into a folder, and returns the file for go's flag -overlay.
 func Write(folder, goroot string, o Options) (string, error) {
 	src := filepath.Join(goroot, "src")
 	changed, places := map[string]string{filepath.Join(src, "net", "lockproof.go"): hooksFile}, insertions

@@ -1,8 +1,7 @@
-// Package overlay brings libraries that dial by themselves into virtual time. A build
-// overlay, which lockproof test gives to go test, adds three guarded lines to package net:
-// in a trial's bubble, net.Dial("tcp", "redis-1.c1-17.lockproof.invalid:6379") reaches a server
-// of the trial. Everywhere else net is as Go has it.
+// Package overlay brings libraries that dial by themselves into virtual time. A build overlay, which lockproof test
+// passes to go test, adds three guarded lines to package net: in a trial's bubble,
+// net.Dial("tcp", "redis-1.c1-17.lockproof.invalid:6379") reaches a server of the trial. Elsewhere net is unchanged.
 //
-// Each client of each trial has host names and addresses of its own, so that a dial says who
-// dials, and a client that a library keeps for the whole process is not shared by two trials.
+// Each client of each trial has host names and addresses of its own, so that a dial identifies its client, and two
+// trials never share a client that a library keeps for the whole process.
 package overlay

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// network and version are what package net's added file answers to: see there.
+// network and version identify package net's added file: see there.
 const (
 	network = "lockproof"
 	version = "2"
 )
 
-// hooks has the type that net's added file expects.
+// hooks is the type that net's added file expects.
 type hooks = struct {
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Lookup func(host string) (net.IP, error)
@@ -28,16 +28,16 @@ func call(ctx context.Context) error {
 	return err
 }
 
-var given = &hooks{Dial: known.dial, Lookup: known.lookup, Refuse: known.refuse}
+var harnessHooks = &hooks{Dial: allHosts.dial, Lookup: allHosts.lookup, Refuse: allHosts.refuse}
 
-// Seed makes what chance decides in the bubbles that begin from now on follow from a seed, if the program was built so.
+// Seed makes random choices in later bubbles depend on a seed, if the program was built so.
 func Seed(seed uint64) {
-	if install() && given.Seed != nil {
-		given.Seed(seed)
+	if install() && harnessHooks.Seed != nil {
+		harnessHooks.Seed(seed)
 	}
 }
 
-// install gives net the hooks, once: a process that runs no trial stays as it is.
+// install passes the hooks to net, once: a process without trials stays unchanged.
 var install = sync.OnceValue(func() bool {
-	return call(context.WithValue(context.Background(), struct{ Lockproof string }{version}, given)) == nil
+	return call(context.WithValue(context.Background(), struct{ Lockproof string }{version}, harnessHooks)) == nil
 })

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// Dial connects a client to its server of that number.
+// Dial connects a client to its server of this number.
 type Dial func(ctx context.Context, network string, server int) (net.Conn, error)
 
-// Client is one client of a trial, with the hosts that its servers have for it alone.
+// Client is one client of a trial, with its own hosts for the servers.
 type Client struct {
 	dial  Dial
 	hosts []string
@@ -22,13 +22,13 @@ type Client struct {
 	missed []string
 }
 
-// Each host's name ends so: nobody else resolves it (RFC 2606).
+// The end of each host's name, which no real host has (RFC 2606).
 const (
 	domain = ".lockproof.invalid"
 	port   = "6379"
 )
 
-// host is one server as one client reaches it.
+// host is one server for one client.
 type host struct {
 	name   string
 	ip     net.IP
@@ -36,40 +36,40 @@ type host struct {
 	server int
 }
 
-// table has the hosts of all clients in this process.
+// table has the hosts of all clients of this process.
 type table struct {
 	mu      sync.Mutex
 	hosts   map[string]*host // by name, and by address
 	clients int              // so far
 	servers uint32           // so far
-	unknown []string         // hosts of nobody's that were dialled in a bubble
+	unknown []string         // unknown hosts dialled in a bubble
 }
 
-var known = &table{hosts: map[string]*host{}}
+var allHosts = &table{hosts: map[string]*host{}}
 
-// NewClient gives a client hosts for so many servers. Without the overlay they are names that its own Dial knows: what
-// a library keeps for its whole process under an address is not shared either.
+// NewClient gives a client hosts for this many servers. Without the overlay only its own Dial knows the names: then,
+// too, no other client shares what a library keeps under an address.
 func NewClient(name string, servers int, dial Dial) *Client {
 	install()
 	c := &Client{dial: dial}
-	known.mu.Lock()
-	defer known.mu.Unlock()
-	known.clients++
+	allHosts.mu.Lock()
+	defer allHosts.mu.Unlock()
+	allHosts.clients++
 	for i := range servers {
-		known.servers++
-		n := known.servers // 240.0.0.0/4 is reserved: no packet to it leaves the machine
-		h := &host{name: fmt.Sprintf("redis-%d.%s-%d%s", i+1, name, known.clients, domain),
+		allHosts.servers++
+		n := allHosts.servers // 240.0.0.0/4 is reserved: no packet to it leaves the machine
+		h := &host{name: fmt.Sprintf("redis-%d.%s-%d%s", i+1, name, allHosts.clients, domain),
 			ip: net.IPv4(240+byte(n>>24&0xf), byte(n>>16), byte(n>>8), byte(n)), client: c, server: i}
 		c.hosts = append(c.hosts, h.name)
-		known.hosts[h.name], known.hosts[h.ip.String()] = h, h
+		allHosts.hosts[h.name], allHosts.hosts[h.ip.String()] = h, h
 	}
 	return c
 }
 
-// Address is a server's, for any library's dial.
+// Address is a server's address, for any library's dial.
 func (c *Client) Address(server int) string { return net.JoinHostPort(c.hosts[server], port) }
 
-// Plain gives a text with the servers' names for their hosts, which no other run has.
+// Plain replaces the hosts in a text, which differ in each run, by the servers' names.
 func (c *Client) Plain(text string, names []string) string {
 	if c == nil || !strings.Contains(text, domain) {
 		return text
@@ -81,18 +81,17 @@ func (c *Client) Plain(text string, names []string) string {
 	return text
 }
 
-// Close ends the hosts. The error says which connections went past virtual time, so that
-// faults did not meet them.
+// Close removes the hosts. The error names the connections outside virtual time, which no fault affected.
 func (c *Client) Close() error {
 	if c == nil {
 		return nil
 	}
-	known.mu.Lock()
+	allHosts.mu.Lock()
 	for _, name := range c.hosts {
-		delete(known.hosts, known.hosts[name].ip.String())
-		delete(known.hosts, name)
+		delete(allHosts.hosts, allHosts.hosts[name].ip.String())
+		delete(allHosts.hosts, name)
 	}
-	known.mu.Unlock()
+	allHosts.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.missed) == 0 {
@@ -109,16 +108,16 @@ func (c *Client) miss(why string) {
 	}
 }
 
-// Unknown gives the addresses that were dialled in a bubble and are of no trial's server, and forgets them.
+// Unknown returns the unknown addresses dialled in a bubble, and forgets them.
 func Unknown() []string {
-	known.mu.Lock()
-	defer known.mu.Unlock()
-	all := known.unknown
-	known.unknown = nil
+	allHosts.mu.Lock()
+	defer allHosts.mu.Unlock()
+	all := allHosts.unknown
+	allHosts.unknown = nil
 	return all
 }
 
-// find gives a host, nil if there is none of that name or address.
+// find returns a host by name or address, or nil.
 func (t *table) find(host string) *host {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,9 +142,9 @@ func (t *table) dial(ctx context.Context, network, address string) (net.Conn, er
 // refused is a connection that is refused, at an address where no server listens.
 func refused(address string) error { return fmt.Errorf("%s: %w", address, syscall.ECONNREFUSED) }
 
-// refuseUnknown says why a host cannot be reached in a bubble.
+// refuseUnknown returns the reason why a host is unreachable in a bubble.
 func (t *table) refuseUnknown(network, host, address string) error {
-	if strings.HasSuffix(host, domain) { // it was one, and its client has ended
+	if strings.HasSuffix(host, domain) { // its client has closed
 		return refused(address)
 	}
 	t.mu.Lock()
@@ -163,7 +162,7 @@ func (t *table) lookup(name string) (net.IP, error) {
 	return nil, &net.DNSError{Err: t.refuseUnknown("ip", name, name).Error(), Name: name, IsNotFound: true}
 }
 
-// refuse hears of connections and look-ups that virtual time cannot serve.
+// refuse reports connections and look-ups that virtual time cannot serve.
 func (t *table) refuse(name string, inBubble bool) error {
 	h := t.find(name)
 	switch {

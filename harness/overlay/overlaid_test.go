@@ -17,7 +17,7 @@ import (
 	"example.org/lockproof/harness/overlay"
 )
 
-// dialled gives connections, and notes which server was dialled.
+// dialled returns connections and records the dialled servers.
 type dialled struct{ servers []int }
 
 func (d *dialled) dial(_ context.Context, _ string, server int) (net.Conn, error) {
@@ -26,7 +26,7 @@ func (d *dialled) dial(_ context.Context, _ string, server int) (net.Conn, error
 	return near, far.Close()
 }
 
-// client is one with two servers, in a program that has the overlay.
+// client makes a client with two servers, in a program with the overlay.
 func client(t *testing.T) (*overlay.Client, *dialled) {
 	t.Helper()
 	require.True(t, overlay.BuiltIn(), "TestBuilt_WithTheOverlay runs a program that has it")
@@ -59,7 +59,7 @@ func TestOverlaid_EachWayToDialReachesItsServer(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-func TestOverlaid_HostsAreEachClientsOwn(t *testing.T) {
+func TestOverlaid_EachClient_HasItsOwnHosts(t *testing.T) {
 	c, d := client(t)
 	other, e := client(t)
 	require.NotEqual(t, c.Address(0), other.Address(0))
@@ -71,7 +71,7 @@ func TestOverlaid_HostsAreEachClientsOwn(t *testing.T) {
 	require.Equal(t, []int{0}, e.servers)
 }
 
-func TestOverlaid_TheDialersTimeoutHolds(t *testing.T) {
+func TestOverlaid_DialTimeout_EndsTheDial(t *testing.T) {
 	client(t)
 	c := overlay.NewClient("c1", 1, func(ctx context.Context, _ string, _ int) (net.Conn, error) {
 		<-ctx.Done()
@@ -85,7 +85,7 @@ func TestOverlaid_TheDialersTimeoutHolds(t *testing.T) {
 	})
 }
 
-func TestOverlaid_UnknownHost_IsRefusedAndTold(t *testing.T) {
+func TestOverlaid_UnknownHost_IsRefusedAndReported(t *testing.T) {
 	client(t)
 	overlay.Unknown()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestOverlaid_UnknownHost_IsRefusedAndTold(t *testing.T) {
 	require.Empty(t, overlay.Unknown())
 }
 
-func TestOverlaid_AClientThatHasEnded_RefusesConnections(t *testing.T) {
+func TestOverlaid_ClosedClient_RefusesConnections(t *testing.T) {
 	c, _ := client(t)
 	require.NoError(t, c.Close())
 	synctest.Test(t, func(t *testing.T) {
@@ -109,8 +109,8 @@ func TestOverlaid_AClientThatHasEnded_RefusesConnections(t *testing.T) {
 	})
 }
 
-// A real socket would go past every fault.
-func TestOverlaid_DialTCP_IsRefusedAndTold(t *testing.T) {
+// A real socket would escape every fault.
+func TestOverlaid_DialTCP_IsRefusedAndReported(t *testing.T) {
 	c, _ := client(t)
 	synctest.Test(t, func(t *testing.T) {
 		to, err := net.ResolveTCPAddr("tcp", c.Address(0))

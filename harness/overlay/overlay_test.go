@@ -22,7 +22,7 @@ func goroot(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestBuilt_WithTheOverlay runs the tests below in a program that has it.
+// TestBuilt_WithTheOverlay runs the tests of overlaid_test.go in a program with the overlay.
 func TestBuilt_WithTheOverlay(t *testing.T) {
 	needs.Commands(t, "go")
 	file, err := overlay.Write(t.TempDir(), goroot(t), overlay.Options{})
@@ -45,9 +45,9 @@ func TestBuilt_Repeatable(t *testing.T) {
 	require.Equal(t, 2, strings.Count(string(out), "\n--- PASS: "), "%s", out)
 }
 
-// Another release of Go may have another package net, or another runtime: then there is no overlay, or nothing is
-// repeatable, and the error says what it lacks.
-func TestWrite_UnknownRelease_SaysWhatItLacks(t *testing.T) {
+// Another release of Go may have another package net or another runtime: then Write fails, and the error names the
+// missing line.
+func TestWrite_UnknownRelease_NamesTheMissingLine(t *testing.T) {
 	files := []string{"net/dial.go", "net/lookup.go", "net/tcpsock_posix.go", "internal/synctest/synctest.go"}
 	for _, changed := range append(files, "") {
 		root := t.TempDir()
@@ -77,7 +77,7 @@ func TestWrite_UnknownRelease_SaysWhatItLacks(t *testing.T) {
 	require.ErrorContains(t, err, "no overlay for this release of Go", "a file is missing")
 }
 
-// What a library keeps under an address is never another client's, with the overlay or without.
+// With the overlay or without, no two clients share what a library keeps under an address.
 func TestNewClient_HasServersOfItsOwn(t *testing.T) {
 	first, second := overlay.NewClient("c1", 1, nil), overlay.NewClient("c1", 1, nil)
 	require.NotEqual(t, first.Address(0), second.Address(0))

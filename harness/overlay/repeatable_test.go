@@ -16,8 +16,8 @@ import (
 	"example.org/lockproof/harness/overlay"
 )
 
-// drawn is what chance decides in a bubble: numbers, the order of a map, a select's choice, and the order of timers of
-// one instant, of goroutines that are begun by goroutines and by timers.
+// drawn returns the random choices in a bubble: numbers, the order of a map, a select's choice, and the order of timers
+// of one instant and of new goroutines.
 func drawn(t *testing.T, seed uint64) string {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	overlay.Seed(seed)
@@ -53,7 +53,7 @@ func drawn(t *testing.T, seed uint64) string {
 	return said.String()
 }
 
-func TestRepeatable_OneSeedIsOneChoice(t *testing.T) {
+func TestRepeatable_SameSeed_SameChoices(t *testing.T) {
 	first := drawn(t, 7)
 	require.Equal(t, 16, strings.Count(first, "\n"))
 	for range 20 {
@@ -61,7 +61,7 @@ func TestRepeatable_OneSeedIsOneChoice(t *testing.T) {
 	}
 }
 
-func TestRepeatable_AnotherSeedIsAnother(t *testing.T) {
+func TestRepeatable_OtherSeed_OtherChoices(t *testing.T) {
 	require.NotEqual(t, drawn(t, 7), drawn(t, 8))
 	require.NotEqual(t, drawn(t, 0), drawn(t, 0), "0: chance decides, as everywhere")
 }

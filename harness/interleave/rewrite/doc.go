@@ -1,3 +1,3 @@
-// Package rewrite puts points into the source of a module: see package interleave. It adds
-// text within lines, so that files keep their lines.
+// Package rewrite adds points to the source of a module: see package interleave. It adds text within lines, so that
+// line numbers stay.
 package rewrite

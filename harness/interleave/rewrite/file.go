@@ -14,19 +14,19 @@ import (
 	"example.org/lockproof/harness/interleave"
 )
 
-// points is the package that the rewritten files call, and the name that they give it.
+// points is the package that the rewritten files import, under the name alias.
 var points = reflect.TypeFor[interleave.Wait]().PkgPath()
 
 const alias = "lockproofinterleave"
 
-// change is a text that is added to a file, in place of so many bytes.
+// change inserts a text into a file, in place of drop bytes.
 type change struct {
 	at   token.Pos
 	drop int
 	text string
 }
 
-// file is a file that gets points.
+// file is a source file that gets points.
 type file struct {
 	set     *token.FileSet
 	info    *types.Info
@@ -34,7 +34,7 @@ type file struct {
 	points  int
 }
 
-// rewritten is a file's source with points, and how many there are.
+// rewritten returns a file's source with points, and their number.
 func rewritten(set *token.FileSet, syntax *ast.File, source []byte, info *types.Info) ([]byte, int) {
 	f := &file{set: set, info: info}
 	ast.Inspect(syntax, func(n ast.Node) bool {
@@ -71,26 +71,26 @@ func rewritten(set *token.FileSet, syntax *ast.File, source []byte, info *types.
 
 func (f *file) add(at token.Pos, text string) { f.changes = append(f.changes, change{at, 0, text}) }
 
-// point is a call that lets others go first, at a place of the source.
+// point is the text of a call to interleave.Point.
 func (f *file) point(at token.Pos) string { return alias + ".Point(" + f.place(at) + ")" }
 
-// place is where a point stands, quoted.
+// place is the quoted position of a point.
 func (f *file) place(at token.Pos) string {
 	f.points++
 	p := f.set.PositionFor(at, false)
 	return strconv.Quote(fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line))
 }
 
-// statements puts points before what others can see.
+// statements adds points before operations that other goroutines can see.
 func (f *file) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ast.DeferStmt:
 			if f.visible(s.Call) {
-				f.add(s.End(), "; defer "+f.point(s.Pos())) // what is deferred later runs before
+				f.add(s.End(), "; defer "+f.point(s.Pos())) // a later defer runs earlier
 			}
 			continue
-		case *ast.CaseClause, *ast.CommClause: // each is looked at by itself
+		case *ast.CaseClause, *ast.CommClause: // Inspect visits each of them
 			continue
 		case *ast.ForStmt:
 			if s.Cond != nil && f.visible(s.Cond) {
@@ -103,8 +103,8 @@ func (f *file) statements(list []ast.Stmt) {
 	}
 }
 
-// sync has the calls of package sync's that take a mutex, give it back, or call a function under one made by package
-// interleave: m.Lock() becomes Lock("file.go:7", m.Lock).
+// sync replaces calls of package sync that lock, unlock, or run a function under a mutex: m.Lock() becomes
+// Lock("file.go:7", m.Lock).
 func (f *file) sync(call *ast.CallExpr) {
 	name, method := f.ofSync(call)
 	held := map[string]string{"OnceFunc": "Held", "OnceValue": "HeldValue", "OnceValues": "HeldValues"}[name]
@@ -128,8 +128,8 @@ func (f *file) sync(call *ast.CallExpr) {
 	}
 }
 
-// visible reports whether a statement itself, without the blocks and function literals in it, does
-// what another goroutine may see.
+// visible reports whether other goroutines may see an effect of the statement itself, without the blocks and function
+// literals in it.
 func (f *file) visible(n ast.Node) (found bool) {
 	ast.Inspect(n, func(inner ast.Node) bool {
 		switch inner := inner.(type) {
@@ -152,8 +152,8 @@ func (f *file) visible(n ast.Node) (found bool) {
 	return found
 }
 
-// visibleCall: it closes a channel, is one of sync/atomic's or of sync's other than those that are points by
-// themselves, or takes a context, as a call to a server does.
+// visibleCall reports whether a call closes a channel, uses sync/atomic or a method of sync that is not a point by
+// itself, or has a context, as a call to a server has.
 func (f *file) visibleCall(call *ast.CallExpr) bool {
 	if name, ok := call.Fun.(*ast.Ident); ok && name.Name == "close" {
 		_, builtin := f.info.Uses[name].(*types.Builtin)
@@ -172,13 +172,13 @@ func (f *file) visibleCall(call *ast.CallExpr) bool {
 	return t != nil && t.String() == "context.Context" && !f.ofContext(call)
 }
 
-// ofContext: a function of package context itself touches no server.
+// ofContext reports whether a call is to package context itself, and so to no server.
 func (f *file) ofContext(call *ast.CallExpr) bool {
 	fn := f.called(call)
 	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "context"
 }
 
-// called is the function or method that a call names, nil if it calls a value.
+// called returns the function or method of a call, nil if it calls a value.
 func (f *file) called(call *ast.CallExpr) *types.Func {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
@@ -191,7 +191,7 @@ func (f *file) called(call *ast.CallExpr) *types.Func {
 	return nil
 }
 
-// ofSync is the name of the function or method of package sync that is called, "" for any other call.
+// ofSync returns the name of the called function or method of package sync, "" for any other call.
 func (f *file) ofSync(call *ast.CallExpr) (name string, method bool) {
 	fn := f.called(call)
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != "sync" {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// standard are the packages that the texts import.
+// standard are the packages that the test sources import.
 var standard = sync.OnceValue(func() []listed {
 	packages, err := list(context.Background(), ".", "context", "sync/atomic")
 	if err != nil {
@@ -22,7 +22,8 @@ var standard = sync.OnceValue(func() []listed {
 	return packages
 })
 
-// body rewrites the body of a function that has mu, once, n, ch, ctx and client, and gives it with · for the package.
+// body rewrites the body of a function with the variables mu, once, n, ch, ctx and client. In the result, · stands for
+// the package.
 func body(t *testing.T, text string) string {
 	t.Helper()
 	source := `package p

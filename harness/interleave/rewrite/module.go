@@ -21,15 +21,15 @@ import (
 	"strings"
 )
 
-// Change is what go test has to be told so that it builds a module with points.
+// Change has the flags and files of go test for a module with points.
 type Change struct {
-	Replace map[string]string // files and those that stand for them, for an overlay
-	Modfile string            // for go's flag -modfile; "": the module's own go.mod does
+	Replace map[string]string // files and their replacements, for an overlay
+	Modfile string            // for go's flag -modfile; "": the module's own go.mod
 	Points  int
 	Files   int
 }
 
-// listed is a package as go list tells of it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -41,9 +41,9 @@ type listed struct {
 	Error *struct{ Err string }
 }
 
-// Module puts points into the packages of a module that the tests in a folder build, and writes what it needs into
-// another. The module may be the tests' own, or one that they depend on. What it imports is compiled with an overlay,
-// as the tests are going to be.
+// Module adds points to the packages of a module that the tests in a folder build, and writes the results into the
+// folder to. The module is the tests' own or a dependency. Its imports are compiled with the overlay that the tests
+// will use.
 func Module(ctx context.Context, folder, module, to, overlay string) (Change, error) {
 	packages, err := list(ctx, folder, "-test", "-overlay="+overlay, "./...")
 	if err != nil {
@@ -56,7 +56,7 @@ func Module(ctx context.Context, folder, module, to, overlay string) (Change, er
 		exports[p.ImportPath] = p.Export
 		if p.Module != nil {
 			known[p.Module.Path] = true
-			// A test's variant of a package, "p [p.test]", is the same files and more.
+			// A test's variant of a package, "p [p.test]", has the same files and more.
 			if p.Module.Path == module && !strings.ContainsAny(p.ImportPath, " ") && !strings.HasSuffix(p.ImportPath, ".test") {
 				ours = append(ours, p)
 			}
@@ -75,13 +75,13 @@ func Module(ctx context.Context, folder, module, to, overlay string) (Change, er
 		}
 	}
 	if c.Points == 0 {
-		return c, fmt.Errorf("%s has no place at which goroutines can see of each other", module)
+		return c, fmt.Errorf("%s has no operation that other goroutines can see", module)
 	}
 	cache, err := goEnv(ctx, folder, "GOMODCACHE")
 	if err != nil || !strings.HasPrefix(ours[0].Dir, cache+string(filepath.Separator)) {
 		return c, err
 	}
-	return c, c.copyModule(ctx, folder, ours[0], to) // go takes no overlay for what is in its cache
+	return c, c.copyModule(ctx, folder, ours[0], to) // go accepts no overlay for files in its cache
 }
 
 func names(set map[string]bool) string {
@@ -93,7 +93,7 @@ func names(set map[string]bool) string {
 	return strings.Join(all, ", ")
 }
 
-// list asks for packages and all that they import, compiled.
+// list returns packages with all their dependencies, compiled.
 func list(ctx context.Context, folder string, patterns ...string) (all []listed, err error) {
 	args := []string{"list", "-e", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,ImportMap,Module,Error"}
 	out, err := run(ctx, folder, append(args, patterns...)...)
@@ -123,16 +123,16 @@ func goEnv(ctx context.Context, folder, name string) (string, error) {
 func run(ctx context.Context, folder string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = folder
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		err = fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(said.Bytes()))
+		err = fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return out, err
 }
 
-// rewrite writes a package's files with points, and notes which stand for which.
+// rewrite writes a package's files with points and records their replacements.
 func (c *Change) rewrite(p listed, exports map[string]string, to string) error {
 	set := token.NewFileSet()
 	var files []*ast.File
@@ -171,7 +171,7 @@ func (c *Change) rewrite(p listed, exports map[string]string, to string) error {
 	return nil
 }
 
-// compiled imports packages from what go list has compiled.
+// compiled imports packages from the export data of go list.
 func compiled(set *token.FileSet, exports, mapped map[string]string) types.Importer {
 	return importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) {
 		file := exports[cmp.Or(mapped[path], path)]
@@ -182,14 +182,14 @@ func compiled(set *token.FileSet, exports, mapped map[string]string) types.Impor
 	})
 }
 
-// copyModule makes a copy of a module that has the files with points, and a go.mod that takes it.
+// copyModule copies a module with the rewritten files, and writes a go.mod that uses the copy.
 func (c *Change) copyModule(ctx context.Context, folder string, p listed, to string) error {
 	gomod, err := goEnv(ctx, folder, "GOMOD")
 	if err != nil {
 		return err
 	}
 	if work, err := goEnv(ctx, folder, "GOWORK"); err != nil || work != "" && work != "off" {
-		return errors.Join(err, fmt.Errorf("%s is a workspace's, which takes no other go.mod: set GOWORK=off", gomod))
+		return errors.Join(err, fmt.Errorf("%s is in a workspace, which accepts no other go.mod: set GOWORK=off", gomod))
 	}
 	copied := filepath.Join(to, "module")
 	err = filepath.WalkDir(p.Module.Dir, func(path string, d fs.DirEntry, err error) error {

@@ -1,3 +1,3 @@
-// Package builtin holds the locks that every program with a suite has: the reference with its
-// fencing and its guard, and the mistakes that people make. Each is one file, and registers itself.
+// Package builtin has the locks of every program with a suite: the reference, its variants with fencing and with a
+// guard, and common mistakes. Each is one file, and registers itself.
 package builtin

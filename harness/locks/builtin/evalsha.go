@@ -14,8 +14,8 @@ func init() {
 		"one node, naive: scripts are loaded once and then called by their digest alone", newEvalsha)
 }
 
-// newEvalsha makes the mistake: nothing loads a script again that the server has forgotten in a
-// restart, a failover or a SCRIPT FLUSH, so that releases and extensions fail from then on.
+// newEvalsha makes the mistake: no call loads a script again after a restart, a failover or a SCRIPT FLUSH, so that
+// releases and extensions fail from then on.
 func newEvalsha(env locks.Env) (locks.Lock, error) {
 	l := newNodeLock(env)
 	deletes, expires := loadedOnce{script: compareAndDelete}, loadedOnce{script: compareAndExpire}
@@ -28,7 +28,7 @@ func newEvalsha(env locks.Env) (locks.Lock, error) {
 	return l, nil
 }
 
-// loadedOnce is a script that is loaded before its first call.
+// loadedOnce is a script that is loaded before its first call only.
 type loadedOnce struct {
 	script *redis.Script
 	loaded atomic.Bool

@@ -8,7 +8,7 @@ func init() {
 		true, func(l *nodeLock) { l.acquire = l.setOrFail })
 }
 
-// setOrFail is the mistake: who gets no answer works on, and so does the holder.
+// setOrFail is the mistake: a client without a reply continues, and so does the holder.
 func (l *nodeLock) setOrFail(ctx context.Context, key, token string) (bool, error) {
 	taken, err := l.setNX(ctx, key, token)
 	return taken || err != nil, nil

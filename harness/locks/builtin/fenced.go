@@ -13,20 +13,19 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// fenced is Redlock that hands out a fencing token with each lease. The fenced
-// locks differ in where their tokens come from.
+// fenced is Redlock with a fencing token for each lease. The fenced locks differ in the source of their tokens.
 type fenced struct {
 	*reference
 	nodes   []redis.UniversalClient
 	timeout time.Duration
 	issue   issuer
-	pending sync.WaitGroup // commands that no caller waits for any more
+	pending sync.WaitGroup // commands that outlive their callers
 }
 
-// issuer gives the fencing token of a lease on key that owner names.
+// issuer returns the fencing token of owner's lease on key.
 type issuer func(f *fenced, ctx context.Context, key, owner string) (int64, error)
 
-// fencedBy registers a lock whose tokens are issued so, once it is held.
+// fencedBy registers a lock with tokens from issue, which runs after the acquire.
 func fencedBy(name, doc string, issue issuer) {
 	registerFenced(name, doc, func(f *fenced) locks.Lock { return f }, issue)
 }
@@ -44,7 +43,7 @@ func registerFenced(name, doc string, as func(*fenced) locks.Lock, issue issuer)
 	locks.Register(locks.Kind{Name: name, Doc: doc, New: build, Abilities: can, Rules: true, Majority: true})
 }
 
-// counterKey is where the nodes keep the counter of a key.
+// counterKey is the key of a lock's counter on the nodes.
 func counterKey(key string) string { return history.FencePrefix + key }
 
 func (f *fenced) Acquire(ctx context.Context, key string) (locks.Lease, error) {
@@ -64,19 +63,17 @@ func (f *fenced) Acquire(ctx context.Context, key string) (locks.Lease, error) {
 	return &fencedLease{lease, token}, nil
 }
 
-// releaseUnfenced releases a lease that came without a token. It does not ask the
-// caller's context, which may be what has ended.
+// releaseUnfenced releases a lease that got no token. The caller's context may have ended, so it does not use it.
 func (f *fenced) releaseUnfenced(ctx context.Context, lease locks.Lease) {
 	f.pending.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.ttl)
 		defer cancel()
-		// A key that cannot be deleted expires: nothing is lost but time.
+		// A key that is not deleted expires.
 		_ = lease.Release(ctx)
 	})
 }
 
-// queryMajority asks every node at once and returns the first N/2+1 answers. The
-// other nodes are heard in the background: Close waits for them.
+// queryMajority queries all nodes at once and returns the first N/2+1 answers. Close waits for the other nodes.
 func (f *fenced) queryMajority(ctx context.Context, what string,
 	ask func(context.Context, redis.UniversalClient) (int64, error)) ([]int64, error) {
 	type answer struct {

@@ -17,11 +17,11 @@ func init() {
 		(*fenced).claimNext)
 }
 
-// fenceTries bounds how often one acquire proposes a token. More than one is
-// needed only while an older client, whose lease is over, still claims one.
+// fenceTries bounds the proposals of one acquire. More than one is needed only while an older client, whose lease is
+// over, still claims a token.
 const fenceTries = 5
 
-// fenceClaim stores a token unless the counter is there already or beyond.
+// fenceClaim stores a token if it exceeds the counter.
 // KEYS: the counter. ARGV: the token.
 var fenceClaim = redis.NewScript(`
 local seen = tonumber(redis.call('GET', KEYS[1]) or '0')
@@ -29,15 +29,12 @@ if tonumber(ARGV[1]) <= seen then return 0 end
 redis.call('SET', KEYS[1], ARGV[1])
 return 1`)
 
-// claimNext makes the fenced lock that is right. Kleppmann (2016) says that
-// Redlock has no way to make such tokens; this is one, under the same
-// assumptions as the lock: that nodes remember.
+// claimNext makes the correct fenced lock. Kleppmann (2016) says that Redlock has no way to make such tokens; this is
+// one, under the lock's own assumption that nodes remember.
 //
-// The counter of a key is kept on every node. A client that was granted the
-// lock reads it on a majority, proposes the highest plus one, and claims it on
-// a majority, where a node accepts only what is higher than what it has. Any
-// two majorities share a node, so a token is claimed once, and a later grant
-// reads every earlier claim and goes beyond it.
+// Every node has a counter for each key. A client with the lock reads a majority of the counters, proposes the highest
+// plus one, and claims it on a majority; a node accepts only a number above its own. Any two majorities share a node,
+// so a token is claimed once, and a later grant reads every earlier claim and exceeds it.
 func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 	counter := counterKey(key)
 	for range fenceTries {
@@ -54,7 +51,7 @@ func (f *fenced) claimNext(ctx context.Context, key, _ string) (int64, error) {
 		}
 	}
 	return 0, &locks.Error{Reason: history.ReasonOther,
-		Err: fmt.Errorf("no fencing token for %s in %d tries: others keep claiming them", key, fenceTries)}
+		Err: fmt.Errorf("no fencing token for %s in %d tries: other clients claimed each one", key, fenceTries)}
 }
 
 // highest reads the counter on a majority.
@@ -74,8 +71,8 @@ func (f *fenced) highest(ctx context.Context, counter string) (int64, error) {
 	return highest, err
 }
 
-// claim reports whether a majority accepted the token. Fewer than a majority
-// may: the token is then used up, and the next proposal goes beyond it.
+// claim reports whether a majority accepted the token. If fewer did, the token is used up, and the next proposal
+// exceeds it.
 func (f *fenced) claim(ctx context.Context, counter string, token int64) (bool, error) {
 	answers, err := f.queryMajority(ctx, "claim "+counter,
 		func(ctx context.Context, node redis.UniversalClient) (int64, error) {

@@ -15,9 +15,8 @@ func init() {
 
 // countOnEach makes the mistake that Kleppmann (2016) foresees:
 // "Keeping counters on several nodes would mean they would go out of sync."
-// Every node counts the grants that it took part in, and the highest count of
-// a majority becomes the token. It stands on the one node that gave it: the
-// next majority may be without that node, and count less.
+// Every node counts its own grants, and the highest count of a majority becomes the token. Only one node has that
+// count: the next majority may lack that node, and count less.
 func (f *fenced) countOnEach(ctx context.Context, key, _ string) (int64, error) {
 	counter := counterKey(key)
 	counts, err := f.queryMajority(ctx, "count "+counter,

@@ -12,8 +12,8 @@ func init() {
 		(*fenced).lockTokenAsNumber)
 }
 
-// fenceDigits is how many hex digits of the token make a number that a store's
-// script compares exactly: Lua's are doubles, of 53 bits.
+// fenceDigits is the number of the token's hex digits in a number that a store's script compares exactly: Lua's
+// numbers are doubles, of 53 bits.
 const fenceDigits = 12
 
 // lockTokenAsNumber makes the mistake that Kleppmann (2016) warns of: the
@@ -23,5 +23,5 @@ func (*fenced) lockTokenAsNumber(_ context.Context, _, owner string) (int64, err
 	if err != nil {
 		return 0, fmt.Errorf("make a number of the token %s: %w", owner, err)
 	}
-	return n + 1, nil // 0 would be no token
+	return n + 1, nil // 0 means no token
 }

@@ -12,8 +12,8 @@ func init() {
 		func(f *fenced) locks.Lock { return fencedEarly{f} }, nil)
 }
 
-// fencedEarly takes the token before the lock. Both are one client's, but another may have had
-// the lock between them, with a newer token.
+// fencedEarly draws the token before it acquires the lock. In between another client may hold the lock, with a newer
+// token.
 type fencedEarly struct{ *fenced }
 
 func (f fencedEarly) Acquire(ctx context.Context, key string) (locks.Lease, error) {

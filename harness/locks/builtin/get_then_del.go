@@ -13,8 +13,7 @@ func init() {
 		false, func(l *nodeLock) { l.release = l.getThenDelete })
 }
 
-// getThenDelete is the mistake: the key can expire and be taken by another
-// after the GET and before the DEL.
+// getThenDelete is the mistake: between the GET and the DEL the key can expire, and another client can acquire it.
 func (l *nodeLock) getThenDelete(ctx context.Context, key, token string) (bool, error) {
 	owner, err := l.node.Get(ctx, key).Result()
 	if errors.Is(err, redis.Nil) {

@@ -17,8 +17,7 @@ func init() {
 	})
 }
 
-// guessableProcess is the process id that every client has which is the first
-// process of its container.
+// guessableProcess is the process id of every client that is the first process of its container.
 const guessableProcess = 1
 
 func newGuessable(env locks.Env) (locks.Lock, error) {
@@ -26,9 +25,8 @@ func newGuessable(env locks.Env) (locks.Lock, error) {
 	return newReference(env, 0)
 }
 
-// guessable is what redlock takes for random bytes: a token is made of the time
-// and a process id, as an older redis.io page allowed ("unix time with
-// microseconds resolution, concatenating it with a client ID").
+// guessable replaces random bytes: a token is the time and a process id, as an older redis.io page allowed ("unix time
+// with microseconds resolution, concatenating it with a client ID").
 type guessable struct {
 	random io.Reader
 	clock  redlock.Clock

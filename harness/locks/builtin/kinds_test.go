@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// before runs something once, when a node meets a command for the first time.
+// before runs do once, at a node's first command of this name.
 func (n *node) before(command string, do func(p *server.Peer, args []string) (answered bool)) {
 	done := false
 	n.Miniredis.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
@@ -49,7 +49,7 @@ func TestRelease_TwiceReturnsLost(t *testing.T) {
 	})
 }
 
-func TestAFencingTokenNeedsAMajority(t *testing.T) {
+func TestFencingToken_NeedsAMajority(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, w *world) {
 		for _, n := range w.nodes[:2] {
 			n.before("GET", func(p *server.Peer, _ []string) bool { p.WriteError("ERR out of order"); return true })
@@ -60,12 +60,12 @@ func TestAFencingTokenNeedsAMajority(t *testing.T) {
 		require.ErrorContains(t, err, "read fence:k1: 1 of 3 nodes answered, 2 are needed")
 		time.Sleep(ttl / 10)
 		for _, n := range w.nodes {
-			require.False(t, n.Exists("k1"), "a lease without a token is given back")
+			require.False(t, n.Exists("k1"), "a lease without a token is released")
 		}
 	})
 }
 
-func TestAClaimedTokenIsNotClaimedAgain(t *testing.T) {
+func TestFenceClaim_TokenClaimedBefore_Fails(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, w *world) {
 		c := w.env(locks.Options{}).Nodes[0]
 		for _, claim := range []struct {
@@ -79,7 +79,7 @@ func TestAClaimedTokenIsNotClaimedAgain(t *testing.T) {
 	})
 }
 
-// TestRenewing_HoldsUntilReleased: nobody else gets the key for ten TTLs, and somebody does after the release.
+// No other client acquires the key for ten TTLs, and one does after the release.
 func TestRenewing_HoldsUntilReleased(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, w *world) {
 		lease, err := w.lock(Renewing, locks.Options{}).Acquire(t.Context(), "k1")
@@ -96,8 +96,8 @@ func TestRenewing_HoldsUntilReleased(t *testing.T) {
 	})
 }
 
-// replicated answers WAIT as a master does whose replica is cut off: it has
-// nothing of a connection that has written since, and all of one that has not.
+// replicated answers WAIT like a master, with its replica cut off or not: the replica lacks the writes of a connection
+// that has written, and reports all for one that has not.
 func (n *node) replicated(cutOff bool) {
 	wrote := map[*server.Peer]bool{}
 	n.Miniredis.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool {
@@ -120,12 +120,12 @@ func (n *node) replicated(cutOff bool) {
 	})
 }
 
-func TestWaitCountsOnTheConnectionThatWrote(t *testing.T) {
+func TestWait_CountsOnTheConnectionOfTheSetOnly(t *testing.T) {
 	for _, tt := range []struct {
 		connection locks.Connection
 		disks      bool
 		cutOff     bool
-		refusal    string // "": it is granted
+		refusal    string // "": granted
 	}{
 		{locks.ConnectionOne, false, false, ""},
 		{locks.ConnectionOne, false, true, "0 of 1 replicas have acknowledged it"},

@@ -19,7 +19,7 @@ import (
 
 const ttl = time.Second
 
-// silent keeps go-redis from reporting the nodes that the tests take down.
+// silent suppresses go-redis's reports of nodes that are down.
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
@@ -39,7 +39,7 @@ func (n *node) dial(context.Context, string, string) (net.Conn, error) {
 	return n.Dial()
 }
 
-// world is some nodes, and clients that reach them.
+// world is some nodes and their clients.
 type world struct {
 	*rig.Cluster
 	t       *testing.T
@@ -47,12 +47,11 @@ type world struct {
 	clients uint64
 }
 
-// inBubble runs a test on count nodes in virtual time.
 func inBubble(t *testing.T, count int, test func(t *testing.T, w *world)) {
 	t.Helper()
 	rig.InBubble(t, count, func(t *testing.T, c *rig.Cluster) {
 		w := &world{Cluster: c, t: t}
-		time.Sleep(24 * time.Hour) // no server has started not long ago
+		time.Sleep(24 * time.Hour) // no server has restarted recently
 		for _, s := range c.Servers {
 			w.nodes = append(w.nodes, &node{Server: s})
 		}
@@ -60,7 +59,7 @@ func inBubble(t *testing.T, count int, test func(t *testing.T, w *world)) {
 	})
 }
 
-// env is that of one more client.
+// env is the environment of a new client.
 func (w *world) env(options locks.Options) locks.Env {
 	w.clients++
 	options.TTL = ttl
@@ -86,8 +85,8 @@ func (w *world) lock(name string, options locks.Options) locks.Lock {
 	return l
 }
 
-// everyLock runs a test for each lock, but for two: one whose clients cannot tell their keys from each other's,
-// which has a test of its own, and one that renews, whose lease has no validity of its own.
+// everyLock runs a test for each lock, with two exceptions: one whose clients have equal tokens, which has a test of
+// its own, and one that renews, whose leases have no validity.
 func everyLock(t *testing.T, test func(t *testing.T, w *world, k locks.Kind)) {
 	for _, name := range locks.Names() {
 		if name == "redlock-guessable" || name == Renewing {
@@ -200,7 +199,7 @@ func TestLateRelease_OnlyPlainDelRemovesOthersKey(t *testing.T) {
 		untaken, err := b.Acquire(t.Context(), "k2")
 		require.NoError(t, err)
 		time.Sleep(2 * ttl)
-		require.Equal(t, history.ReasonLost, locks.Reason(untaken.Release(t.Context())), "nobody has it")
+		require.Equal(t, history.ReasonLost, locks.Reason(untaken.Release(t.Context())), "the key has expired")
 		_, err = b.Acquire(t.Context(), "k1")
 		require.NoError(t, err)
 		err = late.Release(t.Context())
@@ -255,15 +254,15 @@ func TestNew_RefusesInvalidOptions(t *testing.T) {
 		name   string
 		lock   string
 		change func(*locks.Options)
-		says   string
+		want   string
 	}{
-		{"rules of a lock without", "redsync", func(o *locks.Options) { o.Without = []string{"Majority"} },
+		{"rules of a lock without rules", "redsync", func(o *locks.Options) { o.Without = []string{"Majority"} },
 			"redsync has no rules to switch off: --lock redlock has them"},
 		{"a rule that does not exist", "redlock", func(o *locks.Options) { o.Without = []string{"Majorty"} }, "Majority"},
 		{"the same of the fenced lock", "redlock-fenced", func(o *locks.Options) { o.Without = []string{"nonsense"} },
 			"ElapsedCheck"},
 		{"no TTL", "single", func(o *locks.Options) { o.TTL = 0 }, "1ms or more"},
-		{"a range that is none", "single", func(o *locks.Options) { o.RetryMin, o.RetryMax = 2, 1 }, "above the second"},
+		{"an invalid range", "single", func(o *locks.Options) { o.RetryMin, o.RetryMax = 2, 1 }, "above the second"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -274,14 +273,14 @@ func TestNew_RefusesInvalidOptions(t *testing.T) {
 				env.Options = good
 				test.change(&env.Options)
 				_, err = kind.New(env)
-				require.ErrorContains(t, err, test.says)
+				require.ErrorContains(t, err, test.want)
 				require.Equal(t, history.ReasonRefused, locks.Reason(err))
 			})
 		})
 	}
 }
 
-func TestNoNodesIsRefused(t *testing.T) {
+func TestNew_NoNodes_Fails(t *testing.T) {
 	for _, name := range locks.Names() {
 		kind, err := locks.Find(name)
 		require.NoError(t, err)

@@ -15,28 +15,26 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// nodeCall is what a lock does on its node: it says whether it took effect.
+// nodeCall is an operation of a lock on its node. It reports whether it took effect.
 type nodeCall func(ctx context.Context, key, token string) (bool, error)
 
-// nodeLock is what the locks on a single node have in common: they differ in
-// how they take the key and in how they give it back.
+// nodeLock is the common part of locks on one node: they differ in how they acquire and release.
 type nodeLock struct {
 	env  locks.Env
 	node redis.UniversalClient
-	conn *redis.Client // the node, for WAIT, which is about one server's connection; nil without
-	// acquire sets key to token if it is free, and gives it an expiry.
+	conn *redis.Client // the node, for WAIT, which depends on one server's connection; otherwise nil
+	// acquire sets key to token if it is free, with an expiry.
 	acquire nodeCall
-	// release gives the key back and reports whether it was still ours, as far
-	// as the lock looks.
+	// release deletes the key. It reports whether the key was still ours, as far as the lock checks that.
 	release nodeCall
-	// extend is nil where the lock has no extension.
+	// extend is nil if the lock has no extension.
 	extend nodeCall
-	// deleteKey: after a take or a release whose outcome is unknown the key is deleted in the background.
+	// deleteKey: after an acquire or a release of unknown outcome the key is deleted in the background.
 	deleteKey bool
 	pending   sync.WaitGroup
 }
 
-// newNodeLock makes a lock with the commands that are right.
+// newNodeLock makes a lock with the correct commands.
 func newNodeLock(env locks.Env) *nodeLock {
 	l := &nodeLock{env: env, node: env.Nodes[0], deleteKey: true}
 	l.acquire, l.release, l.extend = l.setNX, l.deleteOwn, l.expireOwn
@@ -51,8 +49,8 @@ func onOneNode(name, doc string, build builder) {
 		Abilities: locks.Abilities{OwnClock: true, Extends: true, SingleNode: true}})
 }
 
-// naive registers a lock on a single node that leaves a key whose fate is unknown behind, may have no extension,
-// and makes a mistake.
+// naive registers a lock on one node with a mistake. It leaves behind a key of unknown state, and may have no
+// extension.
 func naive(name, doc string, extends bool, mistake func(*nodeLock)) {
 	build := func(env locks.Env) (locks.Lock, error) {
 		l := newNodeLock(env)
@@ -71,8 +69,8 @@ func (l *nodeLock) Acquire(ctx context.Context, key string) (locks.Lease, error)
 	return locks.Retry(ctx, l.env, func() (locks.Lease, error) { return l.attempt(ctx, key) })
 }
 
-// attempt believes in its lease for one TTL from before the key was asked for:
-// the server counts from later, so it keeps the key at least as long.
+// attempt counts the TTL of its lease from before its command: the server counts from later, so it has the key at least
+// as long.
 func (l *nodeLock) attempt(ctx context.Context, key string) (locks.Lease, error) {
 	token, err := l.token()
 	if err != nil {
@@ -113,11 +111,10 @@ func (l *nodeLock) cleanUp(ctx context.Context, key, token string) {
 	})
 }
 
-// tokenBytes is how much randomness a token has, here and in package redlock.
+// tokenBytes is the number of random bytes of a token, here and in package redlock.
 // Source: redis.io, "Correct implementation with a single instance".
 const tokenBytes = 20
 
-// token is random bytes in hex.
 func (l *nodeLock) token() (string, error) {
 	b := make([]byte, tokenBytes)
 	if _, err := io.ReadFull(l.env.Rand, b); err != nil {

@@ -1,7 +1,7 @@
 package builtin
 
-// single-one-release makes the mistake: the token is dropped before the release is known to have
-// arrived, so that nobody can send it again.
+// single-one-release makes the mistake: it drops the token before the release is confirmed, so that it cannot repeat
+// the release.
 func init() {
 	naive("single-one-release",
 		"one node, naive: a release is sent once, on the caller's context: if that ends first, the key stays",

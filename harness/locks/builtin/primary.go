@@ -26,8 +26,8 @@ func init() {
 	}
 }
 
-// newPrimary makes a lock on a primary with its replicas. If it does not move, it makes the mistake: a
-// connection outlives a failover, so that the old primary answers, and refuses each write.
+// newPrimary makes a lock on a primary with its replicas. If it does not move, it makes the mistake: a connection
+// outlives a failover, so that the old primary answers, and refuses each write.
 func newPrimary(env locks.Env, moves bool) (locks.Lock, error) {
 	l := newNodeLock(env)
 	var servers []*nodeLock
@@ -36,7 +36,7 @@ func newPrimary(env locks.Env, moves bool) (locks.Lock, error) {
 		one.Nodes = env.Nodes[i:]
 		servers = append(servers, newNodeLock(one))
 	}
-	var primary atomic.Int64 // its place among the servers
+	var primary atomic.Int64 // index among the servers
 	on := func(call func(*nodeLock) nodeCall) nodeCall {
 		return func(ctx context.Context, key, token string) (bool, error) {
 			at := primary.Load()

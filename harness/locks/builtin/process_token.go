@@ -21,7 +21,7 @@ func newProcessToken(env locks.Env) (locks.Lock, error) {
 	return newSingle(env)
 }
 
-// processToken is the mistake: whoever draws a token is given the process's.
+// processToken is the mistake: every draw returns the process's token.
 type processToken []byte
 
 func (p processToken) Read(b []byte) (int, error) { return copy(b, p), nil }

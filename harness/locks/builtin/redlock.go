@@ -23,17 +23,17 @@ func init() {
 	})
 }
 
-// redlockCan is what the reference can do, and what is made of it.
+// redlockCan are the abilities of the reference and its variants.
 var redlockCan = locks.Abilities{OwnClock: true, Extends: true, Watches: true}
 
-// reference is package redlock's lock in this package's terms.
+// reference adapts package redlock's lock.
 type reference struct {
 	lock *redlock.Redlock
 	ttl  time.Duration
 }
 
-// newReference makes the lock on nodes that tell servers apart and use their own commands, and that guard against
-// restarts if there is a longest TTL to guard; more decorators come last.
+// newReference makes the lock on nodes with native commands and a guard against duplicate servers and, with a longest
+// TTL, against restarts; more decorators come last.
 func newReference(env locks.Env, longest time.Duration, more ...server.Decorator) (*reference, error) {
 	options := redlock.Options{
 		NodeTimeout: env.NodeTimeout, Drift: env.Drift, Tries: env.Tries, RetryMin: env.RetryMin, RetryMax: env.RetryMax,
@@ -97,8 +97,7 @@ func (l *referenceLease) Watch(ctx context.Context, extend func(context.Context)
 	return l.lease.WatchBy(ctx, extend)
 }
 
-// redlockReasons is tried in order: an attempt that came too late may carry
-// nodes' causes as well.
+// redlockReasons is tried in order: an attempt that came too late may have nodes' errors as well.
 var redlockReasons = []struct {
 	sentinel error
 	reason   string
@@ -113,9 +112,8 @@ var redlockReasons = []struct {
 	{redlock.ErrClosed, history.ReasonCancelled},
 }
 
-// redlockError gives redlock's errors their reason. Only the caller's own
-// context tells that the caller gave up: a node's timeout is a deadline
-// exceeded too.
+// redlockError gives redlock's errors their reason. Only the caller's own context shows a cancellation: a node's
+// timeout is a deadline exceeded too.
 func redlockError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

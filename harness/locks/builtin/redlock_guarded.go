@@ -20,6 +20,5 @@ func init() {
 	})
 }
 
-// uptimeError is how much later than at a whole duration a server's uptime, which it
-// tells in whole seconds, is sure to have reached that.
+// uptimeError bounds the delay until a server's uptime, in whole seconds, is sure to reach a duration.
 const uptimeError = 3 * time.Second

@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// Renewing is the name of the reference that keeps its leases extended by itself.
+// Renewing is the name of the reference that extends its leases by itself.
 const Renewing = "redlock-renewing"
 
 func init() {
@@ -27,7 +27,7 @@ func init() {
 	})
 }
 
-// renewing is the reference with its watchdog on from the grant.
+// renewing is the reference with a watchdog from the grant on.
 type renewing struct{ *reference }
 
 func (r *renewing) Acquire(ctx context.Context, key string) (locks.Lease, error) {
@@ -43,8 +43,8 @@ type renewingLease struct {
 	kept context.Context
 }
 
-// untilTold is longer than any run: the context says when the lease is over.
-const untilTold = 1000 * time.Hour
+// unlimitedValidity exceeds any run: the context shows the end of the lease.
+const unlimitedValidity = 1000 * time.Hour
 
-func (l *renewingLease) Validity() time.Duration  { return untilTold }
+func (l *renewingLease) Validity() time.Duration  { return unlimitedValidity }
 func (l *renewingLease) Context() context.Context { return l.kept }

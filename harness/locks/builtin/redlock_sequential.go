@@ -26,9 +26,9 @@ func init() {
 	})
 }
 
-// turns has a lock ask its nodes one after the other, each for at most the node timeout, as step 2 of redis.io's page
-// has it, and none once the attempt has failed or has been released: what that would grant would only be in others'
-// way.
+// turns makes a lock send to its nodes one after the other, each with the node timeout, as in step 2 of redis.io's
+// page. After an attempt has failed or been released it sends to no further node: a key there would only block other
+// clients.
 type turns struct {
 	timeout   time.Duration
 	unlimited bool
@@ -37,11 +37,11 @@ type turns struct {
 	attempts map[string]*attempt // by token
 }
 
-// attempt is one attempt to take the lock.
+// attempt is one attempt to acquire the lock.
 type attempt struct {
-	turn      []chan struct{} // by node, closed when it is its turn
+	turn      []chan struct{} // by node, closed at its turn
 	asked     []bool          // by node
-	sent      []bool          // by node: a SET was sent, and there may be a key to delete
+	sent      []bool          // by node: a SET was sent, so there may be a key to delete
 	no        int
 	abandoned bool // released
 }
@@ -53,7 +53,7 @@ func (t *turns) decorate(servers []*server.Server, nodes []redlock.Node) error {
 	return nil
 }
 
-// attempt is the attempt with a token that has not asked the node: without FreshToken several have one token.
+// attempt returns the attempt with a token that has not reached the node yet: without FreshToken several share a token.
 func (t *turns) attempt(token string, node, nodes int) *attempt {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +70,7 @@ func (t *turns) attempt(token string, node, nodes int) *attempt {
 	return a
 }
 
-// over reports whether no other node is to be asked for an attempt.
+// over reports whether the attempt sends to no further node.
 func (t *turns) over(a *attempt) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +122,7 @@ func (n *turn) DeleteIfEqual(ctx context.Context, c redlock.Claim) (bool, error)
 		a.abandoned = true
 	}
 	n.turns.mu.Unlock()
-	if unsent { // and never will be
+	if unsent { // and it never will be
 		return false, nil
 	}
 	return n.next.DeleteIfEqual(ctx, c)

@@ -26,9 +26,8 @@ func init() {
 	})
 }
 
-// redsyncLock is redsync as its users set it up. Only the sources of
-// randomness are given, so that a run in virtual time repeats itself. It reads
-// Go's own clock: a client's skew does not reach it.
+// redsyncLock is redsync with its usual set-up. Only the sources of randomness are replaced, so that a run in virtual
+// time is repeatable. It reads Go's own clock: a client's skew does not affect it.
 type redsyncLock struct {
 	env  locks.Env
 	sync *redsync.Redsync
@@ -55,7 +54,7 @@ func (l *redsyncLock) Acquire(ctx context.Context, key string) (locks.Lease, err
 	return &redsyncLease{mutex}, nil
 }
 
-// delay falls back to the midpoint: redsync has no way to hear of an error.
+// delay falls back to the midpoint: redsync's function cannot return an error.
 func (l *redsyncLock) delay(int) time.Duration {
 	d, err := locks.RandomBetween(l.env.Rand, l.env.RetryMin, l.env.RetryMax)
 	if err != nil {
@@ -64,7 +63,7 @@ func (l *redsyncLock) delay(int) time.Duration {
 	return d
 }
 
-// value is made as redsync makes its own.
+// value imitates redsync's own tokens.
 func (l *redsyncLock) value() (string, error) {
 	b := make([]byte, 16)
 	if _, err := io.ReadFull(l.env.Rand, b); err != nil {
@@ -73,8 +72,7 @@ func (l *redsyncLock) value() (string, error) {
 	return base64.StdEncoding.EncodeToString(b), nil
 }
 
-// Close has nothing to wait for: redsync hears out every node before it
-// returns.
+// Close has nothing to wait for: redsync waits for every node before it returns.
 func (l *redsyncLock) Close() error { return nil }
 
 type redsyncLease struct{ mutex *redsync.Mutex }
@@ -106,9 +104,8 @@ func redsyncOutcome(ctx context.Context, ok bool, err error) error {
 	return redsyncError(ctx, err, history.ReasonLost)
 }
 
-// redsyncError gives redsync's errors their reason; taken is what it means
-// that the nodes hold another value. ErrFailed says that a majority agreed but
-// came too late, or that the context ended while it waited to try again.
+// redsyncError gives redsync's errors their reason; taken is the reason if the nodes hold another value. ErrFailed
+// means that a majority agreed too late, or that the context ended before a retry.
 func redsyncError(ctx context.Context, err error, taken string) error {
 	reason := history.ReasonOther
 	_, majorityTaken := errors.AsType[*redsync.ErrTaken](err)

@@ -21,8 +21,8 @@ if owner and owner ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1`)
 
-// newReentrant makes the mistake: a process, a thread or a host is no owner if several
-// goroutines, coroutines or forks share it.
+// newReentrant makes the mistake: a process, a thread or a host is not an owner if several goroutines, coroutines or
+// forks share it.
 func newReentrant(env locks.Env) (locks.Lock, error) {
 	lock, err := newProcessToken(env)
 	if err != nil {

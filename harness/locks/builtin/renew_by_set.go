@@ -25,8 +25,7 @@ type renewBySet struct {
 	ended    context.Context
 }
 
-// newRenewBySet makes the mistake: a renewal that was under way when the key was released puts
-// it back, and so does each one after it.
+// newRenewBySet makes the mistake: a renewal under way at the release restores the key, and so does each later one.
 func newRenewBySet(env locks.Env) (locks.Lock, error) {
 	l := newNodeLock(env)
 	l.extend = l.setFreeOrOwn
@@ -53,7 +52,7 @@ type renewedLease struct {
 	renewing *renewBySet
 }
 
-// Watch renews three times in each TTL. The context that it returns ends with a refusal.
+// Watch renews three times in each TTL. Its context ends at a refusal.
 func (l *renewedLease) Watch(ctx context.Context, extend func(context.Context) error) context.Context {
 	kept, lose := context.WithCancelCause(ctx)
 	context.AfterFunc(l.renewing.ended, func() { lose(context.Canceled) })

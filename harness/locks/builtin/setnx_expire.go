@@ -10,9 +10,8 @@ func init() {
 		false, func(l *nodeLock) { l.acquire = l.setThenExpire })
 }
 
-// setThenExpire is the mistake: whatever comes between the two commands leaves
-// a key that never expires. SETNX's own page advised it before Redis 2.6.12
-// brought SET NX PX.
+// setThenExpire is the mistake: a failure between the two commands leaves a key that never expires. SETNX's own page
+// advised it before Redis 2.6.12 added SET NX PX.
 func (l *nodeLock) setThenExpire(ctx context.Context, key, token string) (bool, error) {
 	taken, err := l.node.SetNX(ctx, key, token, 0).Result()
 	if err != nil || !taken {

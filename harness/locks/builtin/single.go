@@ -33,7 +33,7 @@ func newSingle(env locks.Env) (locks.Lock, error) {
 	return l, nil
 }
 
-// setNX takes the key with its expiry in one command.
+// setNX acquires the key with its expiry in one command.
 func (l *nodeLock) setNX(ctx context.Context, key, token string) (bool, error) {
 	return l.node.SetNX(ctx, key, token, l.env.TTL).Result()
 }

@@ -19,14 +19,14 @@ func init() {
 		func(env locks.Env) (locks.Lock, error) { return newSubscribed(env, false) })
 }
 
-// subscribed spares its server the retries: each release publishes a message.
+// subscribed saves its server the retries: each release publishes a message.
 type subscribed struct {
 	*nodeLock
-	server *redis.Client
-	again  bool // it asks again once it has subscribed, and when the key must have expired
+	server   *redis.Client
+	rechecks bool // retries after subscribing, and when the key must have expired
 }
 
-// deleteAndPublish deletes the key if its value is still ours, and tells those who wait.
+// deleteAndPublish deletes the key if its value is still ours, and notifies waiting clients.
 // KEYS: the lock. ARGV: the token, the channel.
 var deleteAndPublish = redis.NewScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -35,7 +35,7 @@ return redis.call('DEL', KEYS[1])`)
 
 func channelOf(key string) string { return "released:" + key }
 
-func newSubscribed(env locks.Env, again bool) (locks.Lock, error) {
+func newSubscribed(env locks.Env, rechecks bool) (locks.Lock, error) {
 	l := newNodeLock(env)
 	l.release = func(ctx context.Context, key, token string) (bool, error) {
 		return deleteAndPublish.Run(ctx, l.node, []string{key}, token, channelOf(key)).Bool()
@@ -44,7 +44,7 @@ func newSubscribed(env locks.Env, again bool) (locks.Lock, error) {
 	if !one {
 		return nil, locks.RefusalError("a subscription is with one server, and %T has many", l.node)
 	}
-	return &subscribed{l, server, again}, nil
+	return &subscribed{l, server, rechecks}, nil
 }
 
 func (l *subscribed) Acquire(ctx context.Context, key string) (locks.Lease, error) {
@@ -61,11 +61,11 @@ func (l *subscribed) Acquire(ctx context.Context, key string) (locks.Lease, erro
 	})
 }
 
-// await subscribes, if that has not been done, and waits for a message. The naive lock makes two
-// mistakes here: a release before the subscription has told nobody, and an expiry tells nobody at all.
+// await subscribes, unless it has, and waits for a message. The naive lock makes two mistakes here: it misses a release
+// before its subscription, and an expiry sends no message at all.
 func (l *subscribed) await(ctx context.Context, messages *redis.PubSub, key string) *redis.PubSub {
 	bound := time.Duration(0) // none
-	if l.again {
+	if l.rechecks {
 		if messages == nil {
 			messages = l.server.Subscribe(ctx, channelOf(key))
 			return keepIf(messages, receive[*redis.Subscription](ctx, messages, l.env.NodeTimeout))
@@ -82,7 +82,7 @@ func (l *subscribed) await(ctx context.Context, messages *redis.PubSub, key stri
 	return keepIf(messages, receive[*redis.Message](ctx, messages, bound))
 }
 
-// keepIf ends a subscription over which nothing came.
+// keepIf closes a subscription after an error.
 func keepIf(messages *redis.PubSub, err error) *redis.PubSub {
 	if err != nil {
 		stopReceiving(messages)
@@ -91,7 +91,7 @@ func keepIf(messages *redis.PubSub, err error) *redis.PubSub {
 	return messages
 }
 
-// receive waits for something to come over a subscription until the bound (0: none), or until ctx ends.
+// receive waits for a message of type M until the bound (0: none), or until ctx ends.
 func receive[M any](ctx context.Context, messages *redis.PubSub, bound time.Duration) error {
 	defer context.AfterFunc(ctx, func() { stopReceiving(messages) })()
 	for {
@@ -102,9 +102,9 @@ func receive[M any](ctx context.Context, messages *redis.PubSub, bound time.Dura
 	}
 }
 
-// stopReceiving ends a subscription, and with it a wait for its messages.
+// stopReceiving closes a subscription, which ends a wait for its messages.
 func stopReceiving(messages *redis.PubSub) {
 	if messages != nil {
-		_ = messages.Close() // it may have been closed before
+		_ = messages.Close() // it may be closed already
 	}
 }

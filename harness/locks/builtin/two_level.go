@@ -14,7 +14,7 @@ func init() {
 		"one node, naive: a mutex of the process comes first, and a release that fails leaves it locked", newTwoLevel)
 }
 
-// twoLevel spares its server the threads of one process: they queue at a mutex for each key.
+// twoLevel saves its server the threads of one process: they queue at a mutex for each key.
 type twoLevel struct {
 	locks.Lock
 	mu      sync.Mutex
@@ -59,8 +59,7 @@ type twoLevelLease struct {
 	mutex chan struct{}
 }
 
-// Release makes the mistake: it returns before the mutex is unlocked if the server says
-// that the key is gone, as it is after a lease that was outlived.
+// Release makes the mistake: if the key is gone, as after an expired lease, it returns before it unlocks the mutex.
 func (l *twoLevelLease) Release(ctx context.Context) error {
 	if err := l.Lease.Release(ctx); err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// takeAndWait is an error where the key was taken, unless enough replicas have acknowledged it, or
-// have it on their disks as its server has. It waits on the connection of the SET, or makes the mistake: WAIT on
-// another connection, as a pool hands one out, is about what that one has written.
+// takeAndWait acquires the key, and fails unless enough replicas have acknowledged it, or have it on their disks as the
+// server has. It waits on the connection of the SET, or makes the mistake: WAIT on another pooled connection covers
+// only that connection's writes.
 func (l *nodeLock) takeAndWait(ctx context.Context, key, token string) (bool, error) {
 	conn := l.conn.Conn()
 	defer conn.Close()
@@ -36,16 +36,15 @@ func (l *nodeLock) takeAndWait(ctx context.Context, key, token string) (bool, er
 	return err == nil, err
 }
 
-// waitAOF is an error unless WAITAOF has found the key on its server's disk, and on those of
-// enough replicas.
+// waitAOF fails unless WAITAOF reports the key on its server's disk, and on those of enough replicas.
 func (l *nodeLock) waitAOF(wait *redis.IntSliceCmd) (bool, error) {
 	have, err := wait.Result()
 	switch {
 	case err != nil:
 	case len(have) != 2:
-		err = fmt.Errorf("WAITAOF was answered %v: two numbers are right", have)
+		err = fmt.Errorf("WAITAOF returned %v: want two numbers", have)
 	case have[0] < 1:
-		err = errors.New("its server has it not on its disk")
+		err = errors.New("its server does not have it on its disk")
 	case have[1] < int64(l.env.Wait):
 		err = fmt.Errorf("%d of %d replicas have it on their disks", have[1], l.env.Wait)
 	}
