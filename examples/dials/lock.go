@@ -9,7 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// ErrHeld says that another has the lock.
+// ErrHeld: another client has the lock.
 var ErrHeld = errors.New("held by another")
 
 // Locker locks on one server: New("redis-1:6379", "", CompareAndDelete).
@@ -19,13 +19,13 @@ type Locker struct {
 	closed  chan struct{}
 }
 
-// Scripts that release a lock. PlainDelete takes it from whoever has it.
+// Scripts that release a lock. PlainDelete deletes the key of any owner.
 const (
 	CompareAndDelete = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 	PlainDelete      = `return redis.call('DEL', KEYS[1])`
 )
 
-// New makes a locker that connects to a server when it needs to.
+// New makes a locker that connects to a server on demand.
 func New(address, password, release string) *Locker {
 	return &Locker{release: release, closed: make(chan struct{}),
 		pool: &redis.Pool{MaxIdle: 4, Dial: func() (redis.Conn, error) {
@@ -40,7 +40,7 @@ type Lock struct {
 	key, token string
 }
 
-// Lock takes a key for a while.
+// Lock acquires a key for a TTL.
 func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (*Lock, error) {
 	lock := &Lock{l, key, rand.Text()}
 	_, err := redis.String(l.do(ctx, "SET", key, lock.token, "NX", "PX", ttl.Milliseconds()))
@@ -50,7 +50,7 @@ func (l *Locker) Lock(ctx context.Context, key string, ttl time.Duration) (*Lock
 	return lock, err
 }
 
-// Release gives the key back.
+// Release releases the key.
 func (l *Lock) Release(ctx context.Context) error {
 	_, err := l.by.do(ctx, "EVAL", l.by.release, 1, l.key, l.token)
 	return err

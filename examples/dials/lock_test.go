@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// adapted is all that Lockproof needs.
+// adapted is the whole adapter for Lockproof.
 type adapted struct {
 	*Locker
 	env locktest.Env
@@ -36,7 +36,7 @@ var options = []locktest.Option{
 
 func TestCompareAndDelete(t *testing.T) { locktest.Run(t, locker(CompareAndDelete), options...) }
 
-// Whoever is late deletes the key of another.
+// A late release deletes another client's key.
 func TestPlainDelete(t *testing.T) {
 	locktest.Run(t, locker(PlainDelete), append(options, locktest.Expect("release-by-plain-del", locktest.Violated))...)
 }

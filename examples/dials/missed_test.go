@@ -1,6 +1,6 @@
 //go:build missed
 
-// Locks whose dials virtual time cannot serve: their tests fail, and say why.
+// Locks whose dials virtual time cannot serve: their tests fail with the reason.
 package dials
 
 import (
@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// dialledBy tests a lock that makes its connections in another way.
+// dialledBy tests a lock with another way to connect.
 func dialledBy(t *testing.T, dial func(address string) (net.Conn, error)) {
 	t.Helper()
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
@@ -39,7 +39,7 @@ func TestMissedDialTCP(t *testing.T) {
 	})
 }
 
-// asked and dialled belong to a goroutine of the whole process.
+// asked and dialled belong to a goroutine outside every trial.
 var (
 	asked   = make(chan string)
 	dialled = make(chan error)

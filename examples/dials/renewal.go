@@ -13,7 +13,7 @@ type Renewed struct {
 	stop     chan struct{}
 }
 
-// LockRenewed takes a key, and keeps it until it is released.
+// LockRenewed acquires a key and renews it until its release.
 func (l *Locker) LockRenewed(ctx context.Context, key string, ttl time.Duration) (*Renewed, error) {
 	lock, err := l.Lock(ctx, key, ttl)
 	if err != nil {
@@ -24,8 +24,8 @@ func (l *Locker) LockRenewed(ctx context.Context, key string, ttl time.Duration)
 	return r, nil
 }
 
-// renew sets the key anew each third of a TTL. What was released meanwhile comes back so: it looks before, and
-// not after.
+// renew sets the key again after each third of a TTL. A renewal under way at the release restores the key: renew
+// checks before its SET, and not after.
 func (r *Renewed) renew(ctx context.Context, ttl time.Duration) {
 	tick := time.NewTicker(ttl / 3)
 	defer tick.Stop()
@@ -41,7 +41,7 @@ func (r *Renewed) renew(ctx context.Context, ttl time.Duration) {
 	}
 }
 
-// Release gives the key back.
+// Release releases the key.
 func (r *Renewed) Release(ctx context.Context) error {
 	if !r.released.Swap(true) {
 		close(r.stop)

@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// renewed is adapted, with leases that are renewed.
+// renewed is adapted, with renewed leases.
 type renewed struct{ adapted }
 
 func (a renewed) Acquire(ctx context.Context, key string) (locktest.Lease, error) {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestTheKubernetesJobIsOne(t *testing.T) {
+func TestKubernetesJob_IsAnIndexedJob(t *testing.T) {
 	text, err := os.ReadFile("../../docs/ci/kubernetes.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -21,14 +21,14 @@ func TestTheKubernetesJobIsOne(t *testing.T) {
 	s := job.Spec
 	if job.APIVersion != "batch/v1" || job.Kind != "Job" || s.CompletionMode == nil ||
 		*s.CompletionMode != batchv1.IndexedCompletion {
-		t.Fatalf("it is no Indexed Job: %s %s", job.APIVersion, job.Kind)
+		t.Fatalf("not an Indexed Job: %s %s", job.APIVersion, job.Kind)
 	}
 	if *s.Completions != 100 || !strings.Contains(strings.Join(s.Template.Spec.Containers[0].Args, " "),
 		"--slice=$JOB_COMPLETION_INDEX/100") {
-		t.Fatal("it has not as many completions as slices")
+		t.Fatal("completions and slices differ in number")
 	}
 	broken := strings.Replace(string(text), "completions:", "completion:", 1)
 	if yaml.UnmarshalStrict([]byte(broken), &job) == nil {
-		t.Fatal("a field that is not there is taken")
+		t.Fatal("an unknown field is accepted")
 	}
 }

@@ -1,3 +1,3 @@
-// Package locks is a module outside of Lockproof's whose locks are tested by it: each
-// file is one library or client, and what it takes to put it to the test.
+// Package locks is a module outside of Lockproof, with tests of locks: each file has one library or client, and the
+// adapter to test it.
 package locks

@@ -11,8 +11,8 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// go-redis before version 9 gets in by address and dialler, as any other client does.
-// Its pool has a reaper, which is not to outlive its trial.
+// go-redis before version 9 connects by address and dialler, as any other client does. Its pool has a reaper, which
+// must not outlive its trial.
 func TestGoRedis8(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		server := env.Server(0)

@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// A lock of one's own on go-redis, with the options that the service has.
+// Your own lock on go-redis, with the options of your service.
 func TestGoRedis(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		client := env.Client(0, func(o *redis.Options) {

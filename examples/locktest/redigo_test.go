@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// redigo gets in by address and dialler.
+// redigo connects by address and dialler.
 func TestRedigo(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		server := env.Server(0)

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// bsm/redislock: its lock is a lease as it stands. It takes its key by a script.
+// bsm/redislock: its lock is a lease without an adapter. It acquires by a script.
 func TestRedislock(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		client := redislock.New(env.Client(0))
@@ -24,12 +24,12 @@ func TestRedislock(t *testing.T) {
 	}, mutualExclusion, fromCall, noDriftMargin)
 }
 
-// mutualExclusion is what these examples look at; a service would look at all.
+// mutualExclusion is the only property in these examples; a service would test all.
 var mutualExclusion = locktest.Properties("mutual-exclusion")
 
-// fromCall declares that the callers of these locks count the TTL from before they asked, and so on the safe side.
-// Without it, clients believe for a TTL from the return of Acquire, and several rows show why that is a bug.
+// fromCall declares that the callers of these locks count the TTL from before the call, which is safe. Without it,
+// clients count it from the return of Acquire, and several rows show why that is a bug.
 var fromCall = locktest.Believes(locktest.FromCall)
 
-// noDriftMargin is what is known of them: a whole TTL leaves no margin for a server whose clock is fast.
+// noDriftMargin is a known bug of these locks: a whole TTL leaves no margin for a server whose clock is fast.
 var noDriftMargin = locktest.Expect("drift-within-margin", locktest.Violated)

@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// go-redsync/redsync on five servers. Its mutex says until when it is valid.
+// go-redsync/redsync on five servers. Its mutex knows the end of its validity.
 func TestRedsync(t *testing.T) {
 	locktest.Run(t, newRedsync, mutualExclusion, locktest.Scenarios("healthy-contention", "slow-acquire",
 		"pause-in-acquire"))

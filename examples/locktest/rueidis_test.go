@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// rueidis gets in by address and dialler. Without its cache it works in virtual time.
+// rueidis connects by address and dialler. Without its cache it works in virtual time.
 func TestRueidis(t *testing.T) {
 	locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
 		server := env.Server(0)

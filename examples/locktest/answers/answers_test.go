@@ -10,12 +10,12 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-var update = flag.Bool("update", false, "write down what each lock is answered")
+var update = flag.Bool("update", false, "write the answer for each lock to testdata")
 
-// took is what is another on each machine.
+// took is the duration, which differs on each machine.
 var took = regexp.MustCompile(`(situations?,)\s+[\d.]+ (?:µs|ms|s|min)(?: [\d.]+ s)?\n`)
 
-// answer puts a lock to the test, of which bugs are known, and compares the summary with the one written down.
+// answer tests a lock with known bugs and compares the summary with the golden file.
 func answer(t *testing.T, build locktest.New, bugs []string, options ...locktest.Option) {
 	t.Helper()
 	results := t.TempDir()

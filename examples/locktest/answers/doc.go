@@ -1,2 +1,2 @@
-// Package answers puts locks as services have them to the test: what Lockproof answers to each is the test.
+// Package answers tests locks as services have them: each test compares Lockproof's answer with a golden file.
 package answers

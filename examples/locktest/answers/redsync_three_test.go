@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// mutex is a lease of redsync's; it has Until.
+// mutex is a lease of redsync; it has Until.
 type mutex struct{ *redsync.Mutex }
 
 func (m mutex) Token() string { return m.Value() }
@@ -26,7 +26,7 @@ func (m mutex) Release(ctx context.Context) error {
 	return err
 }
 
-// redsync on three servers, with clients as go-redis makes them.
+// redsync on three servers, with go-redis's default clients.
 func redsyncOnThree(env locktest.Env) (locktest.Lock, error) {
 	var pools []redsyncredis.Pool
 	for i := range 3 {

@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// shared is one lock object for all goroutines of a service: its token is a field, which the next Acquire overwrites.
+// shared is one lock object for all goroutines of a service: its token is a field, which each Acquire overwrites.
 type shared struct {
 	client *redis.Client
 	ttl    time.Duration

@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// sloppy is SETNX with a goroutine that prolongs the key, whoever has it. Nobody is told when it cannot.
+// sloppy is SETNX with a goroutine that extends the key, whoever the owner is, and reports no failure.
 func sloppy(env locktest.Env) (locktest.Lock, error) {
 	client := env.Client(0)
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {

@@ -13,7 +13,7 @@ import (
 
 const compareAndDelete = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 
-// textbook is SET NX PX with a token of its own, and compare-and-delete: the lock of redis.io on one server.
+// textbook is SET NX PX with a fresh token, and compare-and-delete: the lock of redis.io on one server.
 func textbook(env locktest.Env) (locktest.Lock, error) {
 	client := env.Client(0, func(o *redis.Options) {
 		o.MaxRetries, o.ReadTimeout, o.ContextTimeoutEnabled = -1, env.NodeTimeout, true
@@ -25,7 +25,7 @@ func textbook(env locktest.Env) (locktest.Lock, error) {
 		}
 		taken, err := client.SetNX(ctx, key, token, env.TTL).Result()
 		switch {
-		case err != nil: // it may have been taken
+		case err != nil: // the SET may have taken effect
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
 			_ = release(ctx)
@@ -41,7 +41,7 @@ func TestTextbook(t *testing.T) {
 	answer(t, textbook, []string{
 		"pause-in-acquire", "slow-acquire", "short-ttl", // the TTL is counted from the return of Acquire
 		"drift-within-margin",
-		"late-set",          // a SET that comes after its release
-		"cancelled-release", // whose caller has given up: nobody deletes the key
+		"late-set",          // a SET that lands after its release
+		"cancelled-release", // its caller has given up, and the key stays
 	})
 }

@@ -14,7 +14,7 @@ import (
 const compareAndExtend = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ` +
 	`ARGV[2]) end return 0`
 
-// watched is a lease that a goroutine prolongs; its context ends before its key can have expired.
+// watched is a lease that a goroutine extends; its context ends before its key can expire.
 type watched struct {
 	context context.Context
 	cancel  context.CancelFunc
@@ -37,7 +37,7 @@ func (w *watched) Release(ctx context.Context) error {
 	return err
 }
 
-// renew prolongs the lease until it cannot, or is released.
+// renew extends the lease until an extension fails or the lease is released.
 func (w *watched) renew(ttl time.Duration, until time.Time) {
 	defer close(w.ended)
 	defer w.cancel()
@@ -71,7 +71,7 @@ func withWatchdog(env locktest.Env) (locktest.Lock, error) {
 		defer stop()
 		taken, err := client.SetNX(try, key, token, env.TTL).Result()
 		switch {
-		case err != nil: // it may have been taken
+		case err != nil: // the SET may have taken effect
 			ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), env.TTL/4)
 			defer stop()
 			client.Eval(ctx, compareAndDelete, []string{key}, token)
