@@ -1,4 +1,3 @@
-// Command bench measures Lockproof side by side with what it is compared with,
-// prints one table and writes it as JSON. docs/performance.md explains each
-// figure.
+// Command bench measures Lockproof and its competitors side by side. It prints one table and writes it as JSON.
+// docs/performance.md explains each figure.
 package main

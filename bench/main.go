@@ -18,16 +18,15 @@ import (
 	"example.org/lockproof/bench/trials"
 )
 
-// suite is benchmarks that are run together.
+// suite is a group of benchmarks.
 type suite struct {
 	name string
 	doc  string
-	// measure says what it is doing, a line at a time, and returns the sections
-	// that are whole, also with an error.
+	// measure reports its progress in lines, and returns the complete sections, even with an error.
 	measure func(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error)
 }
 
-// The exit codes, as those of lockproof.
+// The exit codes, as in lockproof.
 const (
 	exitFailed = 3
 	exitUsage  = 64
@@ -90,7 +89,7 @@ func help(all []suite, flags *pflag.FlagSet) string {
 	return b.String()
 }
 
-// choose gives the suites of these names, all if there are none.
+// choose returns the suites with these names, or all without names.
 func choose(all []suite, names []string) ([]suite, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -110,7 +109,7 @@ func choose(all []suite, names []string) ([]suite, error) {
 	return chosen, nil
 }
 
-// save writes the report into a folder, for programs and for readers.
+// save writes the report to a folder, for programs and for readers.
 func save(report figures.Report, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

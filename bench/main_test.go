@@ -24,10 +24,10 @@ func fake(name string, err error) suite {
 func TestRun(t *testing.T) {
 	all := []suite{fake("lock", nil), fake("checker", nil), fake("broken", errors.New("no server"))}
 	for _, tc := range []struct {
-		args  string
-		code  int
-		shows []string
-		tells string
+		args    string
+		code    int
+		shows   []string
+		message string
 	}{
 		{"--help", 0, []string{"checker    measures checker", "--out"}, ""},
 		{"lock", 0, []string{"row of lock"}, "bench: measuring lock\n"},
@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 			for _, text := range tc.shows {
 				require.Contains(t, stdout.String(), text)
 			}
-			require.Contains(t, stderr.String(), tc.tells)
+			require.Contains(t, stderr.String(), tc.message)
 			saved, err := os.ReadFile(filepath.Join(dir, "bench.txt"))
 			if strings.Contains(stdout.String(), "Section") {
 				require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestRunStopsWhenItIsInterrupted(t *testing.T) {
+func TestRun_Interrupted_Stops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	first := fake("first", context.Canceled)
 	measure := first.measure

@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/bench/trials"
 )
 
-// suites are all there are, in the order of the table.
+// suites are listed in the order of the table.
 var suites = []suite{
 	{"lock", "the reference lock beside other libraries' and the bare commands", lock.Measure},
 	{"lock-options", "what the reference's options cost: the same lock with and without, turn by turn",

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-func TestCrowdIsJudgedAsItWasMade(t *testing.T) {
+func TestCrowd_HasTheIntendedVerdict(t *testing.T) {
 	for _, overlap := range []bool{false, true} {
 		verdict, err := checker.Judge(Crowd(1000, overlap))
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-func TestCrowdOnNodesIsJudgedAsItWasMade(t *testing.T) {
+func TestCrowdOnNodes_HasTheIntendedVerdict(t *testing.T) {
 	verdict, err := checker.Judge(CrowdOnNodes(1000))
 	require.NoError(t, err)
 	require.Equal(t, history.Holds, verdict.Of(checker.MutualExclusion).Verdict)

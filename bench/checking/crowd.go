@@ -7,13 +7,13 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// The crowd: who locks what.
+// The size of the crowd.
 const (
 	keys    = 100
 	clients = 10
 )
 
-// The times in a lease's life, in nanoseconds; one begins every `interval`.
+// The times in a lease's life, in nanoseconds; a lease begins every `interval`.
 const (
 	interval = 1000
 	granted  = 200
@@ -21,13 +21,11 @@ const (
 	freed    = 900
 )
 
-// Crowd is a history of as many leases over a hundred keys by ten clients, each
-// given back, as a source that makes up its events as it goes. With overlap, the
-// last leases of each key are not given back before the next is granted.
+// Crowd is a history of this many leases over a hundred keys by ten clients, generated on the fly. All are released.
+// With overlap, the last leases of each key are not released before the next grant.
 func Crowd(leases int, overlap bool) checker.Source { return crowd(leases, overlap, nil) }
 
-// CrowdOnNodes is a Crowd with all that five nodes were asked and answered: ten
-// commands a lease, and as many replies.
+// CrowdOnNodes is a Crowd with the commands and replies of five nodes: ten commands for each lease.
 func CrowdOnNodes(leases int) checker.Source { return crowd(leases, false, nodes) }
 
 var nodes = []string{"n1", "n2", "n3", "n4", "n5"}
@@ -51,13 +49,13 @@ func crowd(leases int, overlap bool, nodes []string) checker.Source {
 		if err := visit(header(processes[:], nodes)); err != nil {
 			return err
 		}
-		var e history.Event // one for all: it is visit's until visit returns
+		var e history.Event // reused: visit may use it until it returns
 		for i := range leases {
 			l := lease{begin: int64(i) * interval, client: processes[i%clients], key: names[(i/clients+i)%keys],
 				id: 2*(i/clients) + 1}
 			l.kept = overlap && i >= leases-2*keys
 			l.links, l.serial = links[i%clients], int64(2*(i/clients))
-			if err := l.tell(&e, visit); err != nil {
+			if err := l.emit(&e, visit); err != nil {
 				return err
 			}
 		}
@@ -82,13 +80,13 @@ type lease struct {
 	begin       int64
 	client, key string
 	id          int
-	kept        bool // it is not released, and is believed for longer than the next one takes to come
+	kept        bool // not released, and believed until after the next grant
 	links       []string
 	serial      int64 // of the last command on each link
 }
 
-// tell hands its events to visit, in e.
-func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
+// emit passes the lease's events to visit, in e.
+func (l lease) emit(e *history.Event, visit func(*history.Event) error) error {
 	*e = history.Event{Time: l.begin, Process: l.client, Type: history.TypeInvoke, Op: history.OpAcquire, ID: l.id,
 		Key: l.key}
 	if err := visit(e); err != nil {
@@ -120,7 +118,7 @@ func (l lease) tell(e *history.Event, visit func(*history.Event) error) error {
 	return visit(e)
 }
 
-// command hands visit what each node was asked from a time on, and answered.
+// command passes the commands and replies of each node to visit, from time at on.
 func (l lease) command(c history.Command, at int64, visit func(*history.Event) error) error {
 	c.Key, c.Token = l.key, l.key
 	reply := c.Reply

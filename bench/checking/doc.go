@@ -1,3 +1,2 @@
-// Package checking measures the checker: how long it takes for a history, and
-// how much memory, from a thousand leases to a million.
+// Package checking measures the checker's time and memory, for histories of a thousand to a million leases.
 package checking

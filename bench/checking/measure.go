@@ -16,18 +16,16 @@ import (
 
 const rounds = 3
 
-// The sizes of histories, and up to which of them porcupine gets a history in one
-// piece: it takes time with the square.
+// The sizes of histories, and the largest that porcupine gets in one piece: its time grows with the square.
 var (
 	sizes     = []int{1_000, 10_000, 100_000, 1_000_000}
 	wholeUpTo = 10_000
-	// Up to which a history with the commands of five nodes, twenty events a lease, is
-	// judged in each round; a larger one takes a minute, and is judged once.
+	// The largest history with the commands of five nodes, twenty events for each lease, that is judged in each round;
+	// a larger one takes a minute, and is judged once.
 	nodesEachRoundUpTo = 100_000
 )
 
-// Measure judges histories of all sizes, with and without a violation, in
-// interleaved rounds.
+// Measure judges histories of all sizes, with and without a violation, in interleaved rounds.
 func Measure(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
 	measured := map[string][]float64{}
 	for round := range rounds {
@@ -51,7 +49,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 
 func name(n int, what string) string { return fmt.Sprint(n, " ", what) }
 
-// expected is the verdict on mutual exclusion of a Crowd.
+// expected is the verdict on mutual exclusion for a Crowd.
 func expected(overlap bool) string {
 	if overlap {
 		return history.Violated
@@ -91,7 +89,7 @@ func measure(n int, measured map[string][]float64) error {
 	return nil
 }
 
-// measureOnNodes judges a history with all that five nodes were asked and answered.
+// measureOnNodes judges a history with the commands and replies of five nodes.
 func measureOnNodes(n int, measured map[string][]float64) error {
 	peak := memory.Watch()
 	began := time.Now()
@@ -110,8 +108,7 @@ func measureOnNodes(n int, measured map[string][]float64) error {
 	return nil
 }
 
-// whole gives porcupine n leases of one key, one after another, in one piece and
-// in an order of its own to find.
+// whole gives porcupine n successive leases of one key, in one piece and in random order.
 func whole(n int) porcupine.CheckResult {
 	mutex := porcupine.Model{
 		Init: func() any { return 0 },

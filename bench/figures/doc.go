@@ -1,4 +1,3 @@
-// Package figures is what benchmarks say: figures with their spread, in rows
-// and sections, and the targets that they are held against; as a table for a
-// reader and as JSON for a program.
+// Package figures has the results of benchmarks: figures with their spread, in rows and sections, and their targets; as
+// a table for readers and as JSON for programs.
 package figures

@@ -7,28 +7,27 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Unit is what a figure counts, and decides how it is written.
+// Unit is the unit of a figure, and decides its format.
 type Unit string
 
 // The units.
 const (
 	Count     Unit = ""
-	Ratio     Unit = "x"  // to another row of the same section
-	PerSecond Unit = "/s" // how often a second
+	Ratio     Unit = "x" // to another row of the same section
+	PerSecond Unit = "/s"
 	Seconds   Unit = "s"
 	Bytes     Unit = "B"
 )
 
-// Figure is one measured quantity: the median of its rounds and their
-// quartiles, between which half of them lie.
+// Figure is one measured quantity: the median of its rounds, and their quartiles.
 type Figure struct {
 	Name   string    `json:"name"` // the column: pairs, p99
 	Unit   Unit      `json:"unit"`
 	Median float64   `json:"median"`
 	Low    float64   `json:"low"`    // the lower quartile
-	High   float64   `json:"high"`   // the upper one
-	Rounds []float64 `json:"rounds"` // in the order in which they were measured; none where they are too many
-	// Interval is where the median of ever more rounds would lie, nil unless asked for.
+	High   float64   `json:"high"`   // the upper quartile
+	Rounds []float64 `json:"rounds"` // in the order of measurement; none if they are too many
+	// Interval is the confidence interval of the median, nil unless requested.
 	Interval *Interval `json:"interval,omitempty"`
 }
 
@@ -39,7 +38,7 @@ type Interval struct {
 	Confidence float64 `json:"confidence"` // 0.95 or a little more
 }
 
-// Of makes a figure of its rounds, of which there must be one or more.
+// Of makes a figure of one or more rounds.
 func Of(name string, unit Unit, rounds ...float64) Figure {
 	sorted := slices.Sorted(slices.Values(rounds))
 	n := len(sorted)
@@ -49,7 +48,7 @@ func Of(name string, unit Unit, rounds ...float64) Figure {
 	}
 }
 
-// Ratios divides rounds that were measured side by side, one by one.
+// Ratios divides the rounds of two figures that were measured side by side.
 func Ratios(name string, of, to Figure) Figure {
 	rounds := make([]float64, len(of.Rounds))
 	for i := range rounds {
@@ -58,10 +57,9 @@ func Ratios(name string, of, to Figure) Figure {
 	return Of(name, Ratio, rounds...)
 }
 
-// WithInterval is the figure with the interval in which its median lies with 95 %
-// confidence. Its ends are two of the rounds, by their rank, so that nothing is assumed of
-// how rounds are distributed but that they do not depend on each other; of fewer than
-// six, no interval of theirs is so sure, and the figure stays as it is.
+// WithInterval adds the interval of the median with 95 % confidence. Its ends are two of the rounds, by their rank:
+// this assumes only that rounds are independent. Fewer than six rounds give no such interval, and the figure stays as
+// it is.
 func (f Figure) WithInterval() Figure {
 	ranks := stats.QuantileCI(len(f.Rounds), 0.5, 0.95)
 	if ranks.LoOrder >= 1 && ranks.HiOrder <= len(f.Rounds) {
@@ -71,14 +69,13 @@ func (f Figure) WithInterval() Figure {
 	return f
 }
 
-// Row is what was measured of one thing.
+// Row has the figures of one measured thing.
 type Row struct {
 	Name    string   `json:"name"`
 	Figures []Figure `json:"figures"`
 }
 
-// Figure finds a row's figure by name. It panics if there is none: names are
-// the benchmark's own.
+// Figure finds a row's figure by name. It panics for an unknown name, which is a mistake of the benchmark.
 func (r Row) Figure(name string) Figure {
 	i := slices.IndexFunc(r.Figures, func(f Figure) bool { return f.Name == name })
 	if i < 0 {
@@ -87,7 +84,7 @@ func (r Row) Figure(name string) Figure {
 	return r.Figures[i]
 }
 
-// Target is a bound that a figure is held against.
+// Target is a required bound of a figure.
 type Target struct {
 	What    string  `json:"what"` // pairs at 1 caller, of the raw fan-out
 	Bound   string  `json:"bound"`
@@ -95,28 +92,28 @@ type Target struct {
 	Got     float64 `json:"got"`
 	Unit    Unit    `json:"unit"`
 	Reached bool    `json:"reached"`
-	// Interval is that of the figure, where the whole of it has to be within the bound.
+	// Interval is the figure's, if all of it must be within the bound.
 	Interval *Interval `json:"interval,omitempty"`
 }
 
-// AtLeast wants a figure's median to be the bound or more.
+// AtLeast requires a figure's median of at least the bound.
 func AtLeast(what string, f Figure, bound float64) Target {
 	return target(what, "at least", f, bound, cmp.Compare(f.Median, bound) >= 0)
 }
 
-// AtMost wants a figure's median to be the bound or less.
+// AtMost requires a figure's median of at most the bound.
 func AtMost(what string, f Figure, bound float64) Target {
 	return target(what, "at most", f, bound, cmp.Compare(f.Median, bound) <= 0)
 }
 
-// SurelyAtLeast wants the whole of a figure's interval to be the bound or more.
+// SurelyAtLeast requires the whole of a figure's interval to be at least the bound.
 func SurelyAtLeast(what string, f Figure, bound float64) Target {
 	t := AtLeast(what, f, bound)
 	t.Interval, t.Reached = f.Interval, f.Interval != nil && f.Interval.Low >= bound
 	return t
 }
 
-// SurelyAtMost wants the whole of a figure's interval to be the bound or less.
+// SurelyAtMost requires the whole of a figure's interval to be at most the bound.
 func SurelyAtMost(what string, f Figure, bound float64) Target {
 	t := AtMost(what, f, bound)
 	t.Interval, t.Reached = f.Interval, f.Interval != nil && f.Interval.High <= bound
@@ -127,7 +124,7 @@ func target(what, bound string, f Figure, want float64, reached bool) Target {
 	return Target{What: what, Bound: bound, Want: want, Got: f.Median, Unit: f.Unit, Reached: reached}
 }
 
-// Section is rows that were measured under one condition, and their targets.
+// Section has rows measured under one condition, and their targets.
 type Section struct {
 	Name    string   `json:"name"`  // for programs: lock-1-caller
 	Title   string   `json:"title"` // for readers
@@ -136,7 +133,7 @@ type Section struct {
 	Targets []Target `json:"targets,omitempty"`
 }
 
-// Report is all that one run of the benchmarks measured, and where.
+// Report has the results of one run of the benchmarks, and its machine.
 type Report struct {
 	Machine  Machine   `json:"machine"`
 	Sections []Section `json:"sections"`

@@ -42,7 +42,7 @@ func TestMedianLiesBetweenItsRounds(t *testing.T) {
 		rounds := rapid.SliceOfN(rapid.Float64Range(-1e9, 1e9), 1, 9).Draw(t, "rounds")
 		given := append([]float64(nil), rounds...)
 		f := Of("f", Seconds, rounds...)
-		require.Equal(t, given, f.Rounds, "they keep their order")
+		require.Equal(t, given, f.Rounds, "rounds keep their order")
 		var below, above int
 		for _, r := range rounds {
 			if r < f.Median {

@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of rounds that are as skewed as those of a busy machine, with a median of 1, nineteen
-// intervals in twenty hold it.
-func TestIntervalsHoldTheMedian(t *testing.T) {
+// The rounds are as skewed as those of a busy machine, with a median of 1: nineteen of twenty intervals contain it.
+func TestIntervals_ContainTheMedian(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, rounds := range []int{6, 25, 400} {
 		const samples = 4000
@@ -35,11 +34,11 @@ func TestIntervalsHoldTheMedian(t *testing.T) {
 func TestFewRoundsHaveNoInterval(t *testing.T) {
 	require.Nil(t, Of("f", Ratio, 1, 1, 1, 1, 1).WithInterval().Interval)
 	require.NotNil(t, Of("f", Ratio, 1, 1, 1, 1, 1, 1).WithInterval().Interval)
-	require.False(t, SurelyAtLeast("f", Of("f", Ratio, 1, 1, 1), 0.5).Reached, "what is not known is not sure")
+	require.False(t, SurelyAtLeast("f", Of("f", Ratio, 1, 1, 1), 0.5).Reached, "unknown is not sure")
 	require.False(t, SurelyAtMost("f", Of("f", Ratio, 1, 1, 1), 2).Reached)
 }
 
-// What is sure is so with the whole of its interval.
+// A sure target needs the whole interval.
 func TestSureTargets(t *testing.T) {
 	f := Of("f", Ratio, 1)
 	f.Interval = &Interval{0.98, 1.02, 0.95}

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// Machine is what the figures were measured on. They compare with each other,
-// not with those of another machine.
+// Machine describes where the figures were measured. Figures of different machines do not compare.
 type Machine struct {
 	System    string `json:"system"` // linux/amd64
 	Processor string `json:"processor,omitempty"`
-	Cores     int    `json:"cores"` // that Go may use
+	Cores     int    `json:"cores"` // available to Go
 	Go        string `json:"go"`
 	Server    string `json:"server,omitempty"` // the first line of redis-server --version
 }
 
-// ThisMachine describes the machine that it runs on, as far as it can be told.
+// ThisMachine describes the current machine, as far as the system reports it.
 func ThisMachine() Machine {
 	m := Machine{
 		System:    runtime.GOOS + "/" + runtime.GOARCH,
@@ -33,8 +32,7 @@ func ThisMachine() Machine {
 	return m
 }
 
-// processor is the name that Linux gives the first processor, "" where it gives
-// none.
+// processor is Linux's name of the first processor, or "".
 func processor() string {
 	file, err := os.Open("/proc/cpuinfo")
 	if err != nil {

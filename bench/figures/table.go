@@ -20,8 +20,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// WriteTable writes the report for a reader: where it was measured, and each
-// section with its targets.
+// WriteTable writes the report for a reader: the machine, and each section with its targets.
 func (r Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", r.Machine)
@@ -45,8 +44,7 @@ func (s Section) text() string {
 	return b.String()
 }
 
-// table has a row for each of the section's and a column for each name of a
-// figure, in the order in which they first come.
+// table has a row for each of the section's rows and a column for each figure's name, in order of first appearance.
 func (s Section) table() string {
 	var columns []string
 	for _, row := range s.Rows {
@@ -75,8 +73,7 @@ func (s Section) table() string {
 	return t.String()
 }
 
-// String is the median with its interval, 0.995 [0.990, 1.001], or its spread, if there
-// is one: 4.10 k/s ±3 %.
+// String is the median with its interval, 0.995 [0.990, 1.001], or with its spread, if any: 4.10 k/s ±3 %.
 func (f Figure) String() string {
 	if f.Interval != nil {
 		return fmt.Sprintf("%.3f %s", f.Median, f.Interval)
@@ -88,7 +85,7 @@ func (f Figure) String() string {
 	return text
 }
 
-// String says what was wanted, what came, and whether that is enough.
+// String has the bound, the measured value, and whether the target is reached.
 func (t Target) String() string {
 	sign := "✓"
 	if !t.Reached {
@@ -110,7 +107,7 @@ type prefix struct {
 	text   string
 }
 
-// prefixes are each unit's, the largest first; the last serves what is smaller.
+// prefixes are listed by unit, the largest first; the last is for smaller values.
 var prefixes = map[Unit][]prefix{
 	Count:     {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {1, ""}},
 	Ratio:     {{1, " x"}},
@@ -119,8 +116,7 @@ var prefixes = map[Unit][]prefix{
 	Bytes:     {{1 << 30, " GiB"}, {1 << 20, " MiB"}, {1 << 10, " KiB"}, {1, " B"}},
 }
 
-// Format writes a value in its unit to three digits: 1.25 ms, 4.10 k/s. A whole
-// number in no prefix is written as one.
+// Format writes a value in its unit to three digits: 1.25 ms, 4.10 k/s. A whole number without a prefix stays whole.
 func (u Unit) Format(value float64) string {
 	list := prefixes[u]
 	p := list[len(list)-1]

@@ -14,8 +14,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// BenchmarkPair is an acquire and release of a key of its own, by one caller
-// and by 32 at a time.
+// BenchmarkPair is an acquire and a release of a separate key, by one caller and by 32 at a time.
 func BenchmarkPair(b *testing.B) {
 	servers, err := StartServers(context.Background(), 5)
 	needs.Check(b, needs.Redis, err)
@@ -30,7 +29,7 @@ func BenchmarkPair(b *testing.B) {
 	}
 }
 
-// inParallel lets each caller do something once, all at a time.
+// inParallel runs do once for each caller, all at once.
 func inParallel(callers int, do func()) {
 	var all sync.WaitGroup
 	for range callers {

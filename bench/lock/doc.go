@@ -1,3 +1,3 @@
-// Package lock measures the reference lock beside other libraries' locks, and
-// beside the same commands with no lock around them, on real servers.
+// Package lock measures the reference lock beside other libraries' locks, and beside the bare commands, on real
+// servers.
 package lock

@@ -13,23 +13,22 @@ import (
 	"example.org/lockproof/bench/figures"
 )
 
-// underFault is how peers are measured while a server misbehaves. What hung is
-// given time to come to its end before keys are counted.
+// underFault is the trial for a misbehaving server. settle lets hung calls end before keys are counted.
 func underFault() trial {
 	return trial{callers: 8, rounds: 5, length: 500 * time.Millisecond, settle: time.Second}
 }
 
-// hung measures while the last server hangs, as a stopped process does.
+// hung measures while the last server hangs like a stopped process.
 func hung(ctx context.Context, s *Servers) (figures.Section, error) {
 	last := len(s.Addrs) - 1
 	t := underFault()
 	t.begin = func() error { return s.Pause(ctx, last) }
-	// The servers must go on for whoever comes next, also if ctx has ended.
+	// The servers must resume for the next measurement, even if ctx has ended.
 	t.end = func() error { return s.Resume(context.WithoutCancel(ctx), last) }
 	return t.faulty(ctx, s, s.Addrs, "lock-hung-node", "One node of five hangs; 8 callers, keys of their own")
 }
 
-// far measures while the last server is 50 ms away, there and back.
+// far measures while the last server has a round trip of 50 ms.
 func far(ctx context.Context, s *Servers) (figures.Section, error) {
 	last := len(s.Addrs) - 1
 	proxy := toxiproxy.NewProxy(toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop()),
@@ -51,13 +50,13 @@ func far(ctx context.Context, s *Servers) (figures.Section, error) {
 
 // faulty measures the peers that use all servers.
 func (t trial) faulty(ctx context.Context, s *Servers, addrs []string, name, title string) (figures.Section, error) {
-	who := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.oneNode })
-	results, err := t.run(ctx, s, addrs, who)
+	chosen := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.oneNode })
+	results, err := t.run(ctx, s, addrs, chosen)
 	if err != nil {
 		return figures.Section{}, err
 	}
 	section := figures.Section{Name: name, Title: title}
-	for i, p := range who {
+	for i, p := range chosen {
 		section.Rows = append(section.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{
 			figureOf("pairs", figures.PerSecond, results[i], rate),
 			figureOf("grant p50", figures.Seconds, results[i], quantile(waits, 50)),
@@ -70,11 +69,11 @@ func (t trial) faulty(ctx context.Context, s *Servers, addrs []string, name, tit
 	return section, nil
 }
 
-// contended measures callers who all want one key, which is given back at once.
+// contended measures callers of one key, which they release at once.
 func contended(ctx context.Context, s *Servers) (figures.Section, error) {
 	t := trial{callers: 8, rounds: 3, length: 4 * time.Second, settle: settle, oneKey: true}
-	who := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.bare })
-	results, err := t.run(ctx, s, s.Addrs, who)
+	chosen := slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return p.bare })
+	results, err := t.run(ctx, s, s.Addrs, chosen)
 	if err != nil {
 		return figures.Section{}, err
 	}
@@ -84,7 +83,7 @@ func contended(ctx context.Context, s *Servers) (figures.Section, error) {
 		Notes: []string{"fairness is Jain's index of the grants to each caller: 1 if all got equally many, 1/8 if one " +
 			"got all"},
 	}
-	for i, p := range who {
+	for i, p := range chosen {
 		section.Rows = append(section.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{
 			figureOf("grants", figures.PerSecond, results[i], rate),
 			figureOf("grant p50", figures.Seconds, results[i], quantile(waits, 50)),
@@ -98,8 +97,7 @@ func contended(ctx context.Context, s *Servers) (figures.Section, error) {
 	return section, nil
 }
 
-// jain is Jain's index of fairness of shares: 1 if all are equal, 1/n if one has
-// all. Nothing at all counts as fair.
+// jain is Jain's index of fairness: 1 if all shares are equal, 1/n if one has all. No shares count as fair.
 func jain(shares []int) float64 {
 	var sum, squares float64
 	for _, n := range shares {
@@ -112,7 +110,7 @@ func jain(shares []int) float64 {
 	return sum * sum / (float64(len(shares)) * squares)
 }
 
-// noOrphans wants the first row, which is ours, to have left no key in any round.
+// noOrphans requires that the first row, which is ours, left no key in any round.
 func noOrphans(s figures.Section) figures.Target {
 	worst := figures.Of("orphans", figures.Count, slices.Max(s.Rows[0].Figure("orphans").Rounds))
 	return figures.AtMost("keys orphaned by "+s.Rows[0].Name+" in the worst round", worst, 0)

@@ -13,28 +13,28 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// fencingWays are the reference and the ways to have fencing tokens from its nodes:
-// docs/fencing.md compares them.
+// fencingWays are the reference and the ways to issue fencing tokens from its nodes: docs/fencing.md compares them.
 var fencingWays = []string{
 	locks.Reference, "redlock-fenced-by-lock-token", "redlock-fenced-by-one-node", "redlock-fenced-by-highest",
 	"redlock-fenced",
 }
 
-// fencing measures what tokens cost beside the lock that they are of.
+// fencing measures the cost of tokens beside the reference.
 func fencing(ctx context.Context, s *Servers) (figures.Section, error) {
-	var who []peer
+	var chosen []peer
 	for _, name := range fencingWays {
-		who = append(who, peer{name: name, open: func(addrs []string) (locker, error) { return openBuiltIn(name, addrs) }})
+		open := func(addrs []string) (locker, error) { return openBuiltIn(name, addrs) }
+		chosen = append(chosen, peer{name: name, open: open})
 	}
 	t := trial{callers: 1, rounds: 15, length: 200 * time.Millisecond, settle: settle}
-	results, err := t.run(ctx, s, s.Addrs, who)
+	results, err := t.run(ctx, s, s.Addrs, chosen)
 	if err != nil {
 		return figures.Section{}, err
 	}
 	section := figures.Section{Name: "lock-fencing", Title: "Acquire and release by one caller, with a fencing token",
 		Notes: []string{"keys left are counters, which must never be forgotten"}}
 	ours := figureOf("pairs", figures.PerSecond, results[0], rate)
-	for i, p := range who {
+	for i, p := range chosen {
 		pairsOf := figureOf("pairs", figures.PerSecond, results[i], rate)
 		section.Rows = append(section.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{
 			pairsOf,
@@ -48,7 +48,6 @@ func fencing(ctx context.Context, s *Servers) (figures.Section, error) {
 	return section, nil
 }
 
-// builtIn is a lock of the harness.
 type builtIn struct {
 	lock    locks.Lock
 	clients []*redis.Client

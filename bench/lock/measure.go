@@ -10,7 +10,6 @@ import (
 	"example.org/lockproof/bench/figures"
 )
 
-// nodes is how many servers there are.
 const nodes = 5
 
 // Measure measures all peers on five real servers.
@@ -41,8 +40,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) (section
 	return sections, nil
 }
 
-// alone measures one caller. What is left to win is the time that a lock spends
-// itself: the limit is the bare commands.
+// alone measures one caller, and so the time that a lock itself takes: the limit is the bare commands.
 func alone(ctx context.Context, s *Servers) (figures.Section, error) {
 	section, err := throughput(ctx, s, 1)
 	if err != nil {
@@ -72,27 +70,27 @@ func crowded(ctx context.Context, s *Servers) (figures.Section, error) {
 	return section, nil
 }
 
-// against wants our pairs to be a multiple of a peer's, round by round.
+// against requires our pairs to be a multiple of a peer's, round by round.
 func against(s figures.Section, name string, bound float64) figures.Target {
 	row := s.Rows[slices.IndexFunc(s.Rows, func(r figures.Row) bool { return r.Name == name })]
 	return figures.AtLeast("redlock's pairs, of "+name,
 		figures.Ratios("", s.Rows[0].Figure("pairs"), row.Figure("pairs")), bound)
 }
 
-// throughput is pairs of acquire and release of keys that nobody else wants.
+// throughput measures pairs of acquire and release without contention.
 func throughput(ctx context.Context, s *Servers, callers int) (figures.Section, error) {
 	return trial{callers: callers, rounds: 15, length: 200 * time.Millisecond, settle: settle}.compare(ctx, s, peers)
 }
 
-// compare measures peers, the first of which is ours, on all servers.
-func (t trial) compare(ctx context.Context, s *Servers, who []peer) (figures.Section, error) {
-	results, err := t.run(ctx, s, s.Addrs, who)
+// compare measures peers on all servers; the first is ours.
+func (t trial) compare(ctx context.Context, s *Servers, chosen []peer) (figures.Section, error) {
+	results, err := t.run(ctx, s, s.Addrs, chosen)
 	if err != nil {
 		return figures.Section{}, err
 	}
 	var section figures.Section
 	ours := figureOf("pairs", figures.PerSecond, results[0], rate)
-	for i, p := range who {
+	for i, p := range chosen {
 		pairsOf := figureOf("pairs", figures.PerSecond, results[i], rate)
 		section.Rows = append(section.Rows, figures.Row{Name: p.name, Figures: []figures.Figure{
 			pairsOf,

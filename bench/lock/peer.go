@@ -5,21 +5,19 @@ import (
 	"time"
 )
 
-// ttl is every lock's; all of them release long before.
+// ttl is every lock's; all are released long before.
 const ttl = 10 * time.Second
 
-// peer is a lock to measure, or the bare commands of one.
+// peer is a measured lock, or bare commands.
 type peer struct {
 	name string
 	open func(addrs []string) (locker, error)
-	// oneNode: all its keys are on the first server, so that faults of another
-	// one do not concern it.
+	// oneNode: all its keys are on the first server, so that faults of other servers do not affect it.
 	oneNode bool
-	// bare: it is no lock. It neither checks what servers say nor tries again.
+	// bare: not a lock. It neither checks replies nor retries.
 	bare bool
 }
 
-// peers are all that are measured; the first is ours.
 var peers = []peer{
 	{name: "redlock", open: openRedlock},
 	{name: "redsync", open: openRedsync},
@@ -29,17 +27,16 @@ var peers = []peer{
 	{name: "raw rueidis", open: openRueidis, bare: true},
 }
 
-// locker is a client of a lock, for use by many callers at a time.
+// locker is a client of a lock, for concurrent callers.
 type locker interface {
 	// acquire waits until key is the caller's, or ctx ends.
 	acquire(ctx context.Context, key string) (held, error)
 	close() error
 }
 
-// held is a key that is the caller's.
+// held is a key that the caller holds.
 type held interface {
 	release(ctx context.Context) error
 }
 
-// majority is how many of n servers must agree.
 func majority(n int) int { return n/2 + 1 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// processorTime is what this process has used so far, in user and system mode.
+// processorTime is this process's time so far, in user and system mode.
 func processorTime() (time.Duration, error) {
 	var created, ended, system, user windows.Filetime
 	err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &ended, &system, &user)

@@ -8,9 +8,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// The bare commands of the reference, to all servers at once, waiting for a
-// majority of replies, whatever they are: what is left when a lock does nothing
-// of its own.
+// The bare commands of the reference: they go to all servers at once and wait for a majority of replies of any content.
+// This is the cost without the lock's own work.
 
 const deleteIfOurs = `if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("del", KEYS[1])
@@ -19,8 +18,7 @@ return 0`
 
 const token = "0123456789abcdef0123456789abcdef01234567"
 
-// fanOut calls do for each of n servers, and returns when a majority of calls
-// has returned.
+// fanOut calls do for each of n servers, and returns after a majority of calls.
 func fanOut(n int, do func(server int) error) error {
 	done := make(chan error, n)
 	for i := range n {
@@ -67,7 +65,7 @@ func (h goRedisHeld) release(ctx context.Context) error {
 	})
 }
 
-// rawRueidis leaves it to rueidis to put callers' commands on one connection.
+// rawRueidis lets rueidis put callers' commands on one connection.
 type rawRueidis struct {
 	clients []rueidis.Client
 	script  *rueidis.Lua
@@ -78,7 +76,7 @@ func openRueidis(addrs []string) (locker, error) {
 	for _, addr := range addrs {
 		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true})
 		if err != nil {
-			_ = r.close() // the first error tells more
+			_ = r.close() // the first error says more
 			return nil, err
 		}
 		r.clients = append(r.clients, c)

@@ -20,11 +20,11 @@ type redlockLocker struct {
 	clients []*redis.Client
 }
 
-// full is what a service would use: everything but the restart guard, which needs to know the longest TTL.
+// full is the usual set-up of a service: everything but the restart guard, which needs the longest TTL.
 var full = []server.Decorator{batch.Pipelines, native.Commands, guard.Servers(guard.Options{})}
 
-// openRedlock sets no option but a node timeout that a busy machine does not reach: what is
-// measured is the work, not attempts that were given up.
+// openRedlock sets only a node timeout that a busy machine does not reach: abandoned attempts would distort the
+// measurement.
 func openRedlock(addrs []string) (locker, error) {
 	return openReference(clients(addrs), 500*time.Millisecond, full...)
 }

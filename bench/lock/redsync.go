@@ -11,8 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redsyncLocker is redsync with its defaults, but for the TTL and tries
-// without end.
+// redsyncLocker is redsync with its defaults, except for the TTL and unlimited tries.
 type redsyncLocker struct {
 	sync    *redsync.Redsync
 	options []redsync.Option
@@ -21,7 +20,7 @@ type redsyncLocker struct {
 
 func openRedsync(addrs []string) (locker, error) { return newRedsync(addrs, false) }
 
-// openRedsyncFailFast is redsync that returns at a majority.
+// openRedsyncFailFast is redsync with a return at a majority.
 func openRedsyncFailFast(addrs []string) (locker, error) { return newRedsync(addrs, true) }
 
 func newRedsync(addrs []string, failFast bool) (locker, error) {

@@ -15,39 +15,37 @@ import (
 	"example.org/lockproof/bench/figures"
 )
 
-// settle is given to what a lock does in the background before its keys are
-// counted, and is a small part of the TTL, for which an orphan stays.
+// settle is the time for a lock's background work before its keys are counted. An orphan stays for much longer, the
+// TTL.
 const settle = 100 * time.Millisecond
 
-// trial is how a group of peers is measured: in rounds, one peer after another
-// in each, so that what disturbs the machine disturbs them all.
+// trial measures a group of peers: in each round one peer after another, so that a disturbance of the machine affects
+// all of them.
 type trial struct {
 	callers int
 	rounds  int
 	length  time.Duration // of one round of one peer
-	// brief: rounds are so short and so many that nothing is looked at beside pairs and
-	// processor time.
+	// brief: rounds are so short and so many that only pairs and processor time are measured.
 	brief bool
-	// known, unless nil, is asked after each so many rounds whether they are enough; of
-	// most they are in any case.
+	// known, unless nil, reports after every so many rounds whether they are enough; most is the limit.
 	known func(results [][]round) bool
 	most  int
-	// oneKey: all callers want the same key; otherwise no two ever do.
+	// oneKey: all callers use one key; otherwise each key is used once.
 	oneKey bool
 	settle time.Duration // after a round, before keys are counted
-	// begin and end, unless nil, are called around the load of each round.
+	// begin and end, unless nil, run around the load of each round.
 	begin, end func() error
 }
 
-// round is what one peer did in one round.
+// round is the result of one peer in one round.
 type round struct {
 	elapsed  time.Duration
 	grants   []int                   // by caller
-	waits    *hdrhistogram.Histogram // from asking to grant, in nanoseconds; nil in a brief round
-	pairs    *hdrhistogram.Histogram // from asking to the end of the release, as waits
+	waits    *hdrhistogram.Histogram // from call to grant, in nanoseconds; nil in a brief round
+	pairs    *hdrhistogram.Histogram // from call to the end of the release, like waits
 	mallocs  uint64
-	cpu      time.Duration // that this process used, without the servers
-	commands int64         // carried out by the servers
+	cpu      time.Duration // of this process, without the servers
+	commands int64         // executed by the servers
 	orphans  int64         // keys left behind
 }
 
@@ -60,8 +58,8 @@ func (r round) total() int {
 }
 
 // run measures peers on these addresses; the result is by peer and round.
-func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) (results [][]round, err error) {
-	lockers := make([]locker, len(who))
+func (t trial) run(ctx context.Context, s *Servers, addrs []string, chosen []peer) (results [][]round, err error) {
+	lockers := make([]locker, len(chosen))
 	defer func() {
 		for _, l := range lockers {
 			if l != nil {
@@ -69,19 +67,19 @@ func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) 
 			}
 		}
 	}()
-	for i, p := range who {
+	for i, p := range chosen {
 		if lockers[i], err = p.open(addrs); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	results = make([][]round, len(who))
+	results = make([][]round, len(chosen))
 	draw := rand.New(rand.NewPCG(1, 0))
-	for n := 0; !t.enough(n, results); n++ { // the first dials, and does not count
-		// No peer comes first, or after another one, more often than by chance.
-		for _, i := range draw.Perm(len(who)) {
+	for n := 0; !t.enough(n, results); n++ { // round 0 dials, and does not count
+		// Random order, so that no peer always comes first or after the same other peer.
+		for _, i := range draw.Perm(len(chosen)) {
 			r, err := t.round(ctx, s, lockers[i], n)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", who[i].name, err)
+				return nil, fmt.Errorf("%s: %w", chosen[i].name, err)
 			}
 			if n > 0 {
 				results[i] = append(results[i], r)
@@ -91,7 +89,7 @@ func (t trial) run(ctx context.Context, s *Servers, addrs []string, who []peer) 
 	return results, nil
 }
 
-// enough reports whether n rounds are, with the first, which does not count.
+// enough reports whether n rounds are enough; the first of them does not count.
 func (t trial) enough(n int, results [][]round) bool {
 	n--
 	switch {
@@ -123,7 +121,7 @@ func (t trial) round(ctx context.Context, s *Servers, l locker, n int) (round, e
 	if err != nil {
 		return round{}, err
 	}
-	r.commands = after - before - int64(len(s.Addrs)) // less the last INFOs
+	r.commands = after - before - int64(len(s.Addrs)) // without the last INFOs
 	r.orphans, err = s.sweep(ctx)
 	return r, errors.Join(err, ctx.Err())
 }
@@ -142,7 +140,7 @@ func (t trial) disturbed(ctx context.Context, l locker, n int) (r round, err err
 	return r, err
 }
 
-// load lets the callers take and release keys until the round is over.
+// load makes the callers acquire and release keys until the round is over.
 func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 	callers := make([]caller, t.callers)
 	for i := range callers {
@@ -152,7 +150,7 @@ func (t trial) load(ctx context.Context, l locker, n int) (round, error) {
 	}
 	var before, after runtime.MemStats
 	if !t.brief {
-		runtime.GC() // the last peer's garbage is not this one's
+		runtime.GC() // the garbage of the peer before does not count here
 		runtime.ReadMemStats(&before)
 	}
 	cpu, err := processorTime()
@@ -199,14 +197,14 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(time.Microsecond), int64(time.Minute), 3)
 }
 
-// caller is one of those who use a lock at the same time.
+// caller is one of the concurrent users of a lock.
 type caller struct {
 	grants       int
 	waits, pairs *hdrhistogram.Histogram // nil in a brief round
 	err          error
 }
 
-// work takes and releases keys until a time, one at least: a rate is compared with others.
+// work acquires and releases keys until a time, at least once: ratios need a rate above 0.
 func (c *caller) work(ctx context.Context, l locker, next func() string, until time.Time) error {
 	ctx, cancel := context.WithDeadline(ctx, until.Add(ttl))
 	defer cancel()
@@ -230,7 +228,7 @@ func (c *caller) work(ctx context.Context, l locker, next func() string, until t
 	}
 }
 
-// note takes down how long a pair took that has just ended.
+// note records the durations of a pair that has just ended.
 func (c *caller) note(asked, granted time.Time) error {
 	if c.waits == nil {
 		return nil

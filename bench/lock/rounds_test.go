@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestHowManyRoundsAreEnough(t *testing.T) {
+func TestTrial_EndsAfterEnoughRounds(t *testing.T) {
 	rounds := func(tr trial) (n int) {
 		for !tr.enough(n, nil) {
 			n++

@@ -7,9 +7,8 @@ import (
 	"github.com/redis/rueidis/rueidislock"
 )
 
-// rueidislockLocker is rueidislock with as many keys as there are servers, all
-// on the first: it does not know independent ones. Otherwise it has its
-// defaults; NOLOOP is what its documentation recommends from Redis 7.0.5 on.
+// rueidislockLocker is rueidislock with as many keys as there are servers, all on the first: it does not support
+// independent servers. It has its defaults, and NOLOOP, which its documentation recommends from Redis 7.0.5 on.
 type rueidislockLocker struct{ locker rueidislock.Locker }
 
 func openRueidislock(addrs []string) (locker, error) {

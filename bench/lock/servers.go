@@ -17,11 +17,11 @@ import (
 	"example.org/lockproof/harness/cluster/realcluster"
 )
 
-// Servers are real redis-servers on loopback that keep nothing on disk. They
-// end with the program, and are on record for the case that it is killed.
+// Servers are real redis-servers on loopback without persistence. They end with the program, and are recorded in case
+// it is killed.
 type Servers struct {
 	Addrs  []string
-	looks  []*redis.Client // to look at them, between measurements
+	probes []*redis.Client // for measurements
 	nodes  []*process.Process
 	record *process.Record
 }
@@ -58,7 +58,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 		return err
 	}
 	s.Addrs, s.nodes = append(s.Addrs, addr), append(s.nodes, node)
-	s.looks = append(s.looks, clients([]string{addr})...)
+	s.probes = append(s.probes, clients([]string{addr})...)
 	ctx, cancel := context.WithTimeout(ctx, process.Timeout)
 	defer cancel()
 	for {
@@ -75,7 +75,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 	}
 }
 
-// freeAddr is an address on loopback that nobody listens at.
+// freeAddr is a free address on loopback.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,7 +86,7 @@ func freeAddr() (string, error) {
 
 // Close ends the servers and removes their folder.
 func (s *Servers) Close() error {
-	errs := []error{closeAll(s.looks)}
+	errs := []error{closeAll(s.probes)}
 	for _, n := range s.nodes {
 		errs = append(errs, n.Kill())
 	}
@@ -96,7 +96,7 @@ func (s *Servers) Close() error {
 // Pause stops a server, by index, until Resume.
 func (s *Servers) Pause(ctx context.Context, node int) error { return s.nodes[node].Pause(ctx) }
 
-// Resume lets it go on.
+// Resume continues a paused server.
 func (s *Servers) Resume(ctx context.Context, node int) error { return s.nodes[node].Resume(ctx) }
 
 // sweep counts the keys on all servers and removes them.
@@ -109,7 +109,7 @@ func (s *Servers) sweep(ctx context.Context) (keys int64, err error) {
 	return keys, err
 }
 
-// commands is how many commands the servers have carried out, all together.
+// commands is the number of commands executed by all servers.
 func (s *Servers) commands(ctx context.Context) (total int64, err error) {
 	err = s.each(func(c *redis.Client) error {
 		text, err := c.Info(ctx, "stats").Result()
@@ -126,14 +126,13 @@ func (s *Servers) commands(ctx context.Context) (total int64, err error) {
 
 func (s *Servers) each(do func(*redis.Client) error) error {
 	var errs []error
-	for _, c := range s.looks {
+	for _, c := range s.probes {
 		errs = append(errs, do(c))
 	}
 	return errors.Join(errs...)
 }
 
-// poolSize is more than all callers use at a time, so that nobody waits for a
-// connection.
+// poolSize exceeds the number of callers, so that none waits for a connection.
 const poolSize = 256
 
 // clients makes a go-redis client for each server, as package redlock advises.

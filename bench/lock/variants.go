@@ -15,8 +15,8 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// variants are the reference with one thing changed. The first two are as it is: what
-// they differ by is the error of the method.
+// variants are the reference with one change each. The first two are equal: their difference is the error of the
+// method.
 var variants = []peer{
 	variant("redlock", full...),
 	variant("redlock, again", full...),
@@ -27,8 +27,7 @@ var variants = []peer{
 	variant("redlock, no decorator"),
 }
 
-// patience is a node timeout for a machine that stands still for a second now and then,
-// which one of some thousand turns meets.
+// patience is a node timeout for a machine that stops for a second at times, in about one of a thousand turns.
 const patience = ttl / 2
 
 func variant(name string, decorators ...server.Decorator) peer {
@@ -36,8 +35,8 @@ func variant(name string, decorators ...server.Decorator) peer {
 		open: func(addrs []string) (locker, error) { return openReference(clients(addrs), patience, decorators...) }}
 }
 
-// scripted is the reference as a user who may not use the servers' own commands, and
-// so sends scripts: what it did with the last release of these servers.
+// scripted is the reference for a user without permission for the servers' own commands, so that it sends scripts, as
+// on older servers.
 var scripted = peer{name: "redlock, scripts", open: func(addrs []string) (locker, error) {
 	var all []*redis.Client
 	for _, c := range clients(addrs) {
@@ -50,13 +49,11 @@ var scripted = peer{name: "redlock, scripts", open: func(addrs []string) (locker
 
 const scriptsUser = "scripts"
 
-// inTurns is how variants are compared: a cost of 2 % is less than any two rounds differ by
-// on a machine that others use, too. So the locks, all of them open, take turns of some
-// pairs each, in an order that is drawn anew each time, and each turn is compared with the
-// reference's of the same round. The median of such ratios is known to within 1 % after some
-// thousand, whatever their distribution; one long round, in which a lock has the machine's luck
-// to itself, tells nothing.
-func inTurns(callers int) trial {
+// alternating is the method to compare variants: a cost of 2 % is less than the difference of any two rounds on a
+// shared machine. So all locks are open and take turns of a few pairs, in random order, and each turn is compared with
+// the reference's of the same round. After some thousand turns the median of the ratios is known to within 1 %,
+// whatever their distribution. One long round shows nothing: the machine disturbs each lock differently.
+func alternating(callers int) trial {
 	return trial{callers: callers, rounds: 2000, length: 3 * time.Millisecond, brief: true, settle: 300 * time.Microsecond,
 		known: func(results [][]round) bool {
 			for _, q := range quantities {
@@ -70,7 +67,7 @@ func inTurns(callers int) trial {
 		}, most: 10000}
 }
 
-// quantity is what a variant has more or less of than the reference.
+// quantity is a measure on which a variant differs from the reference.
 type quantity struct {
 	name, toReference string
 	unit              figures.Unit
@@ -91,24 +88,23 @@ func (q quantity) figure(rounds []round) figures.Figure {
 	return figureOf(q.name, q.unit, rounds, q.of)
 }
 
-// MeasureOptions measures what the lock's options and the servers' own commands cost or
-// save, on five real servers.
+// MeasureOptions measures the effect of the lock's options and of the servers' own commands, on five real servers.
 func MeasureOptions(ctx context.Context, say func(format string, args ...any)) (sections []figures.Section, err error) {
 	s, err := StartServers(ctx, nodes)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	who, note, err := s.variants(ctx)
+	chosen, note, err := s.variants(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.awaitUptime(ctx, ttl+4*time.Second); err != nil { // its guard's margin, and whole seconds
+	if err := s.awaitUptime(ctx, ttl+4*time.Second); err != nil { // the guard's margin, and whole seconds
 		return nil, err
 	}
 	for _, callers := range []int{1, 32} {
 		say("lock-options: callers: %d", callers)
-		section, err := sideBySide(ctx, s, who, callers)
+		section, err := sideBySide(ctx, s, chosen, callers)
 		if err != nil {
 			return sections, err
 		}
@@ -120,8 +116,8 @@ func MeasureOptions(ctx context.Context, say func(format string, args ...any)) (
 	return sections, nil
 }
 
-// variants are those that these servers can tell apart, and a note on their own command.
-func (s *Servers) variants(ctx context.Context) (who []peer, note string, err error) {
+// variants are those that make a difference on these servers, and a note on their own command.
+func (s *Servers) variants(ctx context.Context) (chosen []peer, note string, err error) {
 	command, err := s.ownCommand(ctx)
 	if err != nil || command == "" {
 		return variants, "these servers have no command that compares and deletes: all rows use scripts", err
@@ -130,23 +126,22 @@ func (s *Servers) variants(ctx context.Context) (who []peer, note string, err er
 		"the servers' own command is " + command + "; its user may not use it where scripts are sent", s.forbid(ctx, command)
 }
 
-// sideBySide compares variants with the first of them, and counts what each needs in rounds
-// that are long enough for it.
-func sideBySide(ctx context.Context, s *Servers, who []peer, callers int) (section figures.Section, err error) {
+// sideBySide compares variants with the first of them. It counts their commands and allocations in longer rounds.
+func sideBySide(ctx context.Context, s *Servers, chosen []peer, callers int) (section figures.Section, err error) {
 	counts, err := trial{callers: callers, rounds: 9, length: 200 * time.Millisecond, settle: settle}.run(ctx, s, s.Addrs,
-		who)
+		chosen)
 	if err != nil {
 		return section, err
 	}
-	t := inTurns(callers)
-	turns, err := t.run(ctx, s, s.Addrs, who)
+	t := alternating(callers)
+	turns, err := t.run(ctx, s, s.Addrs, chosen)
 	if err != nil {
 		return section, err
 	}
 	section.Notes = []string{fmt.Sprintf("%d turns of %s each; in brackets where the median of the ratios lies with 95 "+
 		"%% confidence",
 		len(turns[0]), t.length)}
-	for i, p := range who {
+	for i, p := range chosen {
 		row := figures.Row{Name: p.name}
 		for _, q := range quantities {
 			row.Figures = append(row.Figures, q.figure(turns[i]))
@@ -182,14 +177,14 @@ func (s *Servers) ownCommand(ctx context.Context) (command string, err error) {
 	return command, err
 }
 
-// forbid makes the user who may not use a command.
+// forbid makes a user without permission for a command.
 func (s *Servers) forbid(ctx context.Context, command string) error {
 	return s.each(func(c *redis.Client) error {
 		return c.Do(ctx, "acl", "setuser", scriptsUser, "on", ">"+scriptsUser, "~*", "+@all", "-"+command).Err()
 	})
 }
 
-// awaitUptime waits until every server says that it has been up for so long.
+// awaitUptime waits until every server reports this uptime.
 func (s *Servers) awaitUptime(ctx context.Context, least time.Duration) error {
 	return s.each(func(c *redis.Client) error {
 		for {

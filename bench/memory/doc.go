@@ -1,2 +1,2 @@
-// Package memory tells how much memory this process takes at its peak.
+// Package memory measures the peak memory of this process.
 package memory

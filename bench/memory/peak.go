@@ -7,11 +7,10 @@ import (
 	"strconv"
 )
 
-// Watch begins to watch. The function that it returns gives the most physical
-// memory that the process has had since, in bytes; false where the system does
-// not tell (Linux does, in /proc).
+// Watch begins a measurement. Its result returns the peak of physical memory since then, in bytes; false if the system
+// does not report it (Linux does, in /proc).
 func Watch() func() (bytes int64, ok bool) {
-	debug.FreeOSMemory() // what is left of earlier work is not this one's
+	debug.FreeOSMemory() // memory of earlier work does not count
 	// 5 resets the peak: proc_pid_clear_refs(5).
 	err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600)
 	return func() (int64, bool) {

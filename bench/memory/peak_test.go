@@ -10,8 +10,8 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-func TestPeakSeesWhatWasTaken(t *testing.T) {
-	_, err := os.Stat("/proc/self/status") // which tells the peak
+func TestPeak_IncludesAllocatedMemory(t *testing.T) {
+	_, err := os.Stat("/proc/self/status") // has the peak
 	needs.Check(t, needs.System, err)
 	const size = 64 << 20
 	idle := Watch()

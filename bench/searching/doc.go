@@ -1,2 +1,2 @@
-// Package searching measures how soon a search finds what breaks a lock.
+// Package searching measures how soon a search finds a violation.
 package searching

@@ -16,19 +16,19 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// seen is what the schedules of a round do.
+// seen is the traffic of a round's schedules.
 type seen struct {
 	histories [][]history.Event
-	commands  int // that reached nodes
-	links     int // on which any did
+	commands  int // arrived at nodes
+	links     int // with at least one command
 }
 
-// traffic goes through a round's schedules and keeps what they do.
+// traffic runs a round's schedules and keeps their traffic.
 func traffic(ctx context.Context, children *suite.Children) (seen, error) {
 	var s seen
 	_, err := goThrough(ctx, children, 1, func(r suite.Result) {
 		s.histories = append(s.histories, r.Events)
-		reached := map[string]int64{} // by link; each of its commands has the next number
+		reached := map[string]int64{} // by link; its commands are numbered
 		for _, e := range r.Events {
 			if e.Command != nil && strings.Contains(e.Process, ">") {
 				reached[e.Process] = max(reached[e.Process], e.Command.Serial)
@@ -42,8 +42,8 @@ func traffic(ctx context.Context, children *suite.Children) (seen, error) {
 	return s, err
 }
 
-// alone has go-redis send as many commands over as many connections, in virtual time, one
-// bubble for each schedule, to nobody: each is answered before it is waited for.
+// alone sends as many commands over as many connections by go-redis in virtual time, one bubble for each schedule. The
+// connections reply at once.
 func alone(s seen) (time.Duration, error) {
 	links, commands := max(1, s.links/perRound), s.commands/max(1, s.links)
 	began := time.Now()
@@ -63,7 +63,7 @@ func alone(s seen) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// exchange sends so many commands over one connection.
+// exchange sends a number of commands over one connection.
 func exchange(commands int) error {
 	client := redis.NewClient(&redis.Options{
 		Dialer:     func(context.Context, string, string) (net.Conn, error) { return &echo{}, nil },
@@ -83,12 +83,12 @@ func exchange(commands int) error {
 	return nil
 }
 
-// echo is a connection on which each command has been answered by the time it is sent.
+// echo is a connection with each reply available at once.
 type echo struct{ answers bytes.Buffer }
 
 func (c *echo) Write(b []byte) (int, error) {
 	if bytes.Contains(b, []byte("hello")) {
-		c.answers.WriteString("-ERR unknown command\r\n") // a server of before HELLO
+		c.answers.WriteString("-ERR unknown command\r\n") // like a server without HELLO
 	} else {
 		c.answers.WriteString("+OK\r\n")
 	}

@@ -22,44 +22,43 @@ import (
 )
 
 const (
-	// manySeeds are from how many seeds each row is measured, unless SEEDS says.
-	manySeeds = 20
-	// bound is for how long one search goes on without a find, on one core.
+	// defaultSeeds is the number of seeds for each row, unless SEEDS is set.
+	defaultSeeds = 20
+	// bound ends a search without a find, on one core.
 	bound = time.Minute
-	// shrinking bounds how long a find is made smaller.
+	// shrinking bounds the time to shrink a find.
 	shrinking = 30 * time.Second
-	// apart is how far the seeds of two searches are from each other: further than any
-	// of them gets.
-	apart = 1_000_000
+	// seedDistance is the distance between the seeds of two searches: no search uses that many.
+	seedDistance = 1_000_000
 )
 
-// liveness are the rules without which a lock is safe, and may not be had.
+// liveness are the rules without which a lock is safe, but may be unavailable.
 var liveness = map[redlock.Rule]bool{
 	redlock.NodeTimeout: true, redlock.ReleaseEverywhere: true, redlock.ReleaseAfterSet: true,
 	redlock.RetryJitter: true, redlock.BoundedExtensions: true,
 }
 
-// seedsAsked is what the environment's SEEDS says: twenty of each row take hours.
-func seedsAsked() (int, error) {
+// seedCount is the value of SEEDS: twenty for each row take hours.
+func seedCount() (int, error) {
 	text := os.Getenv("SEEDS")
 	if text == "" {
-		return manySeeds, nil
+		return defaultSeeds, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("SEEDS=%s: a number from 1 on", text)
+		return 0, fmt.Errorf("invalid SEEDS %q: want a number of at least 1", text)
 	}
 	return n, nil
 }
 
-// Measure searches for what breaks the reference without each of its rules, and other
-// locks; on one core, from many seeds.
+// Measure searches for violations of the reference without each of its rules, and of other locks; on one core, from
+// many seeds.
 func Measure(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
-	seeds, err := seedsAsked()
+	seeds, err := seedCount()
 	if err != nil {
 		return nil, err
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // a child has as many
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // children inherit it
 	children, err := trials.Children()
 	if err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 			bound)}}
 	for _, space := range spaces() {
 		row, err := row(ctx, say, pool, space, seeds)
-		if err != nil { // each row that is there is whole
+		if err != nil { // the rows so far are complete
 			return []figures.Section{rules}, err
 		}
 		rules.Rows = append(rules.Rows, row)
@@ -83,8 +82,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	return []figures.Section{rules}, nil
 }
 
-// spaces are what is searched: the reference without each rule, and locks that others
-// have made.
+// spaces are the searched ones: the reference without each rule, and other locks.
 func spaces() []explore.Space {
 	base := explore.Space{Lock: locks.Reference, TTL: time.Second}
 	var all []explore.Space
@@ -95,15 +93,15 @@ func spaces() []explore.Space {
 			s.Properties = []string{checker.MutualExclusion}
 		}
 		switch info.Rule {
-		case redlock.DistinctNodes: // it matters when a server that counts twice forgets
+		case redlock.DistinctNodes: // it matters when a duplicate server loses its keys
 			s.Break = []explore.Assumption{explore.Servers, explore.Memory}
-		case redlock.RestartGuard: // it is there for servers that forget
+		case redlock.RestartGuard: // its purpose is servers that lose keys
 			s.Lock, s.Break = "redlock-guarded", []explore.Assumption{explore.Memory}
 		}
 		all = append(all, s)
 	}
 	names := locks.Names()
-	slices.SortStableFunc(names, func(a, b string) int { // made by others first
+	slices.SortStableFunc(names, func(a, b string) int { // other authors' locks first
 		return cmp.Compare(strings.Index(b, "redsync"), strings.Index(a, "redsync"))
 	})
 	for _, name := range names {
@@ -113,7 +111,7 @@ func spaces() []explore.Space {
 		}
 		s := base
 		s.Lock = name
-		if name == "redsync" { // that its calls end late is not what is looked for
+		if name == "redsync" { // its late returns are not of interest here
 			s.Properties = []string{checker.MutualExclusion}
 		}
 		all = append(all, s)
@@ -130,7 +128,7 @@ func row(ctx context.Context, say func(string, ...any), pool *suite.Pool, space 
 	}
 	var found, schedules, seconds, steps []float64
 	for seed := range seeds {
-		search := explore.Search{Question: explore.Question{Space: space, Seed: uint64(seed * apart), Enough: 1},
+		search := explore.Search{Question: explore.Question{Space: space, Seed: uint64(seed * seedDistance), Enough: 1},
 			For: bound, Try: pool.Try, Parallel: 1}
 		began := time.Now()
 		tally, err := search.Run(ctx)

@@ -18,17 +18,17 @@ import (
 
 const (
 	rounds = 7
-	// perRound is how many schedules make a round.
+	// perRound is the number of schedules in a round.
 	perRound = 384
-	// aCore is how many schedules a second are wanted of a core.
-	aCore = 1000
+	// targetPerCore is the target of schedules per second and core.
+	targetPerCore = 1000
 )
 
 // whole is the reference under its default assumptions.
 var whole = explore.Space{Lock: locks.Reference, TTL: time.Second}
 
-// MeasureRate measures how many schedules are gone through a second, and what parts of one
-// take: round by round the same schedules, in each of the ways.
+// MeasureRate measures schedules per second, and the parts of a schedule's time: each part with the same schedules,
+// round by round.
 func MeasureRate(ctx context.Context, say func(format string, args ...any)) ([]figures.Section, error) {
 	children, err := trials.Children()
 	if err != nil {
@@ -59,7 +59,7 @@ func MeasureRate(ctx context.Context, say func(format string, args ...any)) ([]f
 	return []figures.Section{rateSection(parts, seen)}, nil
 }
 
-// part is one way to spend the time of a round, and what a schedule took in each, in seconds.
+// part is one part of a schedule's time, with the seconds for a schedule in each round.
 type part struct {
 	name string
 	run  func() (time.Duration, error)
@@ -84,14 +84,13 @@ func rateSection(parts []part, seen seen) figures.Section {
 		}})
 	}
 	s.Targets = []figures.Target{
-		figures.AtLeast("schedules on one core", s.Rows[0].Figure("rate"), aCore),
-		figures.AtLeast("schedules on two cores", s.Rows[1].Figure("rate"), 2*aCore),
+		figures.AtLeast("schedules on one core", s.Rows[0].Figure("rate"), targetPerCore),
+		figures.AtLeast("schedules on two cores", s.Rows[1].Figure("rate"), 2*targetPerCore),
 	}
 	return s
 }
 
-// goThrough searches through a round's schedules, in so many children; each result is kept's, if
-// that is wanted.
+// goThrough runs a round's schedules in a number of children. It passes each result to kept, unless that is nil.
 func goThrough(ctx context.Context, children *suite.Children, cores int,
 	kept func(suite.Result)) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
@@ -117,7 +116,7 @@ func goThrough(ctx context.Context, children *suite.Children, cores int,
 	return time.Since(began), err
 }
 
-// idle runs as many trials in which nothing happens.
+// idle runs as many trials without a step.
 func idle(ctx context.Context, children *suite.Children) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, VerdictsOnly: true})
@@ -135,7 +134,7 @@ func idle(ctx context.Context, children *suite.Children) (time.Duration, error) 
 	return time.Since(began), nil
 }
 
-// judge gives a verdict on each history.
+// judge judges each history.
 func judge(histories [][]history.Event) (time.Duration, error) {
 	began := time.Now()
 	for _, h := range histories {

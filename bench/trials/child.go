@@ -7,11 +7,11 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// Child is the argument with which the measuring program starts itself to run
-// trials, as lockproof does: see [suite.Children].
+// Child is the argument of the measuring program for its child processes, which run trials as lockproof does: see
+// [suite.Children].
 const Child = "serve-trials"
 
-// Serve is the program under that argument. It gives the exit code.
+// Serve is the program with that argument. It returns the exit code.
 func Serve() int {
 	if err := suite.ServeTrials(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)

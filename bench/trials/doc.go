@@ -1,3 +1,3 @@
-// Package trials measures whole trials in virtual time: how many a second, how
-// long the catalogue takes, and how much memory a long run.
+// Package trials measures whole trials in virtual time: their rate, the time of the catalogue, and the memory of a long
+// run.
 package trials

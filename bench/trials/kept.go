@@ -7,18 +7,17 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// keptPerLease gives how many bytes the checker keeps of each lease of a history
-// in a file: what is alive after each reading of it, the most of these, less
-// what was alive before.
+// keptPerLease returns the bytes that the checker keeps for each lease of a history in a file: the largest heap after a
+// reading, less the heap before.
 func keptPerLease(name string) (float64, error) {
 	file, err := history.OpenFile(name)
 	if err != nil {
 		return 0, err
 	}
-	before, most := alive(), uint64(0)
+	before, most := heapInUse(), uint64(0)
 	h, err := checker.Read(func(visit func(*history.Event) error) error {
 		err := file.Each(visit)
-		most = max(most, alive())
+		most = max(most, heapInUse())
 		return err
 	})
 	if err != nil {
@@ -32,8 +31,8 @@ func keptPerLease(name string) (float64, error) {
 	return (float64(most) - float64(before)) / float64(leases), nil
 }
 
-// alive is how many bytes of the heap are in use.
-func alive() uint64 {
+// heapInUse is the size of the heap in use.
+func heapInUse() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

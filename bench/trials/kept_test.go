@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Each lease of the crowd is an operation and a lease with their names as plain strings: a million take less than 1 GB.
+// The crowd's names are plain strings: a million leases take less than 1 GB.
 func TestKeptPerLease(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	f, err := os.Create(name)

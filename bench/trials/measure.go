@@ -1,6 +1,7 @@
 package trials
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 const (
 	rounds = 5
-	// batch is how many trials make a round.
+	// batch is the number of trials in a round.
 	batch    = 300
 	scenario = "restart-without-persistence"
 	// long is the virtual time of the long run.
@@ -38,16 +39,16 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 	return sections, nil
 }
 
-// way is one of the ways in which a batch is run.
+// way is one of the ways to run a batch.
 type way struct {
 	name   string
 	cores  int
-	folder string // where the folder for histories is made; "none" for no histories
-	inside bool   // in the measuring process itself, not in children
+	folder string // parent of the folder for histories; "none": no histories
+	inside bool   // in the measuring process, without children
 	rounds []float64
 }
 
-// shared is a file system in memory, where Linux has one.
+// shared is a file system in memory, if Linux has one.
 const shared = "/dev/shm"
 
 func throughput(ctx context.Context, say func(string, ...any)) (figures.Section, error) {
@@ -72,7 +73,7 @@ func throughput(ctx context.Context, say func(string, ...any)) (figures.Section,
 		}
 	}
 	s := figures.Section{Name: "trials", Title: "Trials in virtual time of " + scenario + ", with history and verdict",
-		Notes: []string{"histories are written to " + or(ram, "the folder for temporary files") +
+		Notes: []string{"histories are written to " + cmp.Or(ram, "the folder for temporary files") +
 			", unless it says otherwise"}}
 	for _, w := range ways {
 		s.Rows = append(s.Rows,
@@ -85,14 +86,7 @@ func throughput(ctx context.Context, say func(string, ...any)) (figures.Section,
 	return s, nil
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// run runs a batch on so many cores.
+// run runs a batch.
 func (w *way) run(ctx context.Context, seed uint64) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(w.cores))
 	o := suite.Options{Cluster: suite.Virtual, Trials: batch, Seed: seed + 1, Parallel: w.cores}
@@ -110,8 +104,7 @@ func (w *way) run(ctx context.Context, seed uint64) (time.Duration, error) {
 	return inChildren(ctx, []string{scenario}, o)
 }
 
-// inChildren is timed with trials in children. The time for starting these is not
-// counted: a run of any length has it once.
+// inChildren is timed with trials in children. The time to start them does not count: a run of any length has it once.
 func inChildren(ctx context.Context, names []string, o suite.Options) (time.Duration, error) {
 	c, err := Children()
 	if err != nil {
@@ -119,15 +112,14 @@ func inChildren(ctx context.Context, names []string, o suite.Options) (time.Dura
 	}
 	defer c.Close()
 	warm := o
-	warm.Trials, warm.Out, warm.Lock = 2*o.Parallel, "", "" // whatever lock is measured: this is for the processes
+	warm.Trials, warm.Out, warm.Lock = 2*o.Parallel, "", "" // any lock warms the processes up
 	if _, err := timed(ctx, c.Run, []string{scenario}, warm); err != nil {
 		return 0, err
 	}
 	return timed(ctx, c.Run, names, o)
 }
 
-// timed runs scenarios, the whole catalogue if there are no names, and wants all
-// to be as expected.
+// timed runs scenarios, the whole catalogue without names, and requires every result to be as expected.
 func timed(ctx context.Context, run suite.Runner, names []string, o suite.Options) (time.Duration, error) {
 	list, err := scenarios.Select(names)
 	if err != nil {

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What does not come out as expected is no figure.
-func TestSuiteWantsWhatIsExpected(t *testing.T) {
+// An unexpected result is an error, not a figure.
+func TestTimed_UnexpectedResult_Fails(t *testing.T) {
 	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 1}
 	for _, cores := range []int{1, 2} {
 		for _, inside := range []bool{true, false} {
