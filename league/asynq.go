@@ -33,7 +33,7 @@ type asynqLock struct {
 	client *asynq.Client
 }
 
-// Keys: the task's uniqueness is a key that is named by its payload.
+// Keys: the task's uniqueness is a key named by its payload.
 func (l asynqLock) Keys(key string) []string {
 	sum := md5.Sum([]byte(key))
 	return []string{"asynq:{default}:unique:league:" + hex.EncodeToString(sum[:])}

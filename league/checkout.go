@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// checkouts are locks that are sources and no packages: each is a worker of tools/kits, and runs from a
-// checkout of its repository, which a variable names. Without it they are skipped, and the page keeps what
-// was last seen of them.
+// checkouts are locks without packages: each is a worker of tools/kits and runs from a checkout of its repository,
+// which a variable names. Without the variable they are skipped, and the page keeps their last results.
 func checkouts() []Lock {
 	return []Lock{{
 		Name: "Redlock-rb", Test: "redlock-rb", Checkout: "LEAGUE_REDLOCK_RB", Language: "Ruby", On: Several,
@@ -56,7 +55,7 @@ func checkouts() []Lock {
 	}}
 }
 
-// Commit is that of its checkout, "" if there is none here.
+// Commit is its checkout's, or "".
 func (l Lock) Commit() string {
 	folder := os.Getenv(l.Checkout)
 	if l.Checkout == "" || folder == "" {

@@ -1,8 +1,6 @@
-// Package league puts the Redis locks that people use through Lockproof, each with the
-// defaults that its users have. It is a module of its own, so that none of them gets into
-// Lockproof's build, and uses only what a stranger has: harness/locktest.
+// Package league runs well-known Redis locks under Lockproof, each with its users' defaults. It is a module of its own,
+// so that Lockproof's build needs none of them, and uses only the public API: harness/locktest.
 //
-// One file is one library: what it takes to test it, its belief, what it promises, and
-// what was found in it, with the place in its code. `make league` runs them all and
-// writes docs/locks.md and reports/published/league.
+// One file has one library: its adapter, its belief, its promises, and the findings with their place in its code.
+// `make league` runs all of them and writes docs/locks.md and reports/published/league.
 package league

@@ -29,8 +29,8 @@ func eagles() []Lock {
 	}}
 }
 
-// logging does what a service of go-eagle's does when it starts: it watches its file
-// from then on, which nothing in virtual time may.
+// logging does what a go-eagle service does at its start: from then on it watches its file, which virtual time does not
+// allow.
 var logging = sync.OnceFunc(func() {
 	config.New("testdata/eagle")
 	log.Init()

@@ -1,8 +1,8 @@
 package league
 
-// What many locks share, told once.
+// Findings that many locks share.
 
-// goRedisDeadlines is what comes of go-redis's default of not heeding a context.
+// goRedisDeadlines is a result of go-redis's default to ignore a context.
 func goRedisDeadlines(scenarios, confirm []string) Finding {
 	return Finding{
 		Scenarios: scenarios, Confirm: confirm,
@@ -15,7 +15,7 @@ func goRedisDeadlines(scenarios, confirm []string) Finding {
 	}
 }
 
-// lateSet is what comes of giving nothing back after an error.
+// lateSet is a result of no release after an error.
 func lateSet(place string) Finding {
 	return Finding{
 		Scenarios: []string{"late-set"}, Confirm: []string{"late-set"},
@@ -27,8 +27,8 @@ func lateSet(place string) Finding {
 	}
 }
 
-// believed is what a lock says by a context alone cannot do for a process that sleeps.
-func believed(place string) Finding {
+// pausedHolder: a context alone cannot stop a process that sleeps.
+func pausedHolder(place string) Finding {
 	return Finding{
 		Scenarios: []string{"client-pause", "pause-after-check", "token-check-and-set"}, Confirm: []string{"client-pause"},
 		Short: "a paused process keeps working after its lease",

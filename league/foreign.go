@@ -2,9 +2,9 @@ package league
 
 import "slices"
 
-// foreigners are the locks of other languages, as Debian has them: each is a worker of
-// tools/kits, on real servers. What nobody declares is believed as of the others.
-func foreigners() []Lock {
+// otherLanguages are the locks of other languages, as packaged by Debian: each is a worker of tools/kits, on real
+// servers. An undeclared belief is the default.
+func otherLanguages() []Lock {
 	undeclared := "nobody says: a TTL from the call, less the drift of clocks, which is the least"
 	base := Lock{On: Single, RealTime: "its clients are processes", Belief: undeclared}
 	var all []Lock
@@ -16,8 +16,8 @@ func foreigners() []Lock {
 		Promises: []Quote{{"``timeout`` indicates a maximum life for the lock in seconds. By default, it will remain " +
 			"locked until release() is called.",
 			"redis/lock.py:90-91"}},
-		Findings: []Finding{unanswered("redis/lock.py:207-209, 219-227", "late-set", "lost-reply"),
-			calledOff("redis/lock.py:204-226")},
+		Findings: []Finding{lostReply("redis/lock.py:207-209, 219-227", "late-set", "lost-reply"),
+			keyLeftByCancel("redis/lock.py:204-226")},
 	}, {
 		Name: "Symfony Lock", Test: "symfony", Package: "php-symfony-lock", Language: "PHP",
 		Worker:   "php tools/kits/php/symfony_lock.php",
@@ -32,7 +32,7 @@ func foreigners() []Lock {
 				"two hold it",
 			Place: "Key.php:71-78, Store/RedisStore.php:98: nothing is set aside",
 			Reply: "clocks of one rate are taken for granted; a TTL with a margin is yours to choose",
-		}, seenIn(unanswered("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes",
+		}, alsoIn(lostReply("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes",
 			"lost-reply"), "given-back")},
 	}, {
 		Name: "malkusch/lock PHPRedisMutex", Test: "malkusch", Package: "php-malkusch-lock", Language: "PHP", On: Several,
@@ -47,15 +47,15 @@ func foreigners() []Lock {
 		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time",
 			"redis.io, SET, Patterns"}},
-		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply")},
+		Findings: []Finding{lostReply("the recipe: a SET without an answer is not undone", "late-set", "lost-reply")},
 	}, {
 		Name: "the recipe of Redis's documents on redis-rb", Test: "redis-rb", Package: "ruby-redis", Language: "Ruby",
 		Worker: "ruby tools/kits/ruby/redis_rb.rb",
 		SetUp:  "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time",
 			"redis.io, SET, Patterns"}},
-		Findings: []Finding{unanswered("the recipe: a SET without an answer is not undone", "late-set", "lost-reply"),
-			calledOff("the recipe: a SET whose caller is called off is not undone")},
+		Findings: []Finding{lostReply("the recipe: a SET without an answer is not undone", "late-set", "lost-reply"),
+			keyLeftByCancel("the recipe: a SET whose caller is called off is not undone")},
 	}} {
 		l.RealTime = base.RealTime
 		if l.On == "" {
@@ -69,8 +69,8 @@ func foreigners() []Lock {
 	return all
 }
 
-// unanswered is what comes of giving nothing back where the client library does not ask again, either.
-func unanswered(place string, scenarios ...string) Finding {
+// lostReply is a result of no release, with a client library that does not repeat commands either.
+func lostReply(place string, scenarios ...string) Finding {
 	f := lateSet(place)
 	f.Scenarios, f.Confirm = scenarios, scenarios
 	f.What = "when the answer to the SET does not come, the caller gets an error and nothing deletes the key: nobody " +
@@ -78,14 +78,14 @@ func unanswered(place string, scenarios ...string) Finding {
 	return f
 }
 
-// seenIn adds a scenario in which it shows now and then: an answer may come late on a busy machine by itself.
-func seenIn(f Finding, scenario string) Finding {
+// alsoIn adds a scenario that shows the finding at times: a busy machine can delay a reply by itself.
+func alsoIn(f Finding, scenario string) Finding {
 	f.Scenarios = append(slices.Clone(f.Scenarios), scenario)
 	return f
 }
 
-// calledOff is the same of a caller that gives up.
-func calledOff(place string) Finding {
+// keyLeftByCancel is the same for a caller that gives up.
+func keyLeftByCancel(place string) Finding {
 	return Finding{
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
 		Short: "a cancelled acquire leaves its key",

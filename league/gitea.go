@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// giteaExpiry is how long gitea's lock lasts unless it is extended; it cannot be set.
+// giteaExpiry is the fixed expiry of gitea's lock unless it is extended.
 const giteaExpiry = 30 * time.Second
 
 func giteas() []Lock {

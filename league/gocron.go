@@ -41,7 +41,7 @@ func gocrons() []Lock {
 		Reply: "the Locker interface of gocron has no way to tell a job that its lock is gone; an error for the moment " +
 			"could be tried again all the same",
 		Report: "gocron-redis-lock-extension.md",
-	}, believed("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"),
+	}, pausedHolder("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"),
 		goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	extending.New = newGocronExtending
 	return []Lock{plain, extending}
@@ -71,7 +71,7 @@ func (l *gocronLock) Acquire(ctx context.Context, key string) (locktest.Lease, e
 	lock, err := l.locker.Lock(ctx, key)
 	if err != nil {
 		if errors.Is(err, redislock.ErrFailedToObtainLock) {
-			err = errors.Join(err, locktest.ErrHeld) // it does not tell a refusal from a failure
+			err = errors.Join(err, locktest.ErrHeld) // it does not distinguish a refusal from a failure
 		}
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (l *gocronLock) take(lock gocron.Lock) bool {
 	return was
 }
 
-// Close ends the extensions of what was not released, without releasing it.
+// Close ends the extensions of unreleased locks, without a release.
 func (l *gocronLock) Close() error {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -5,7 +5,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What gocron-redis-lock takes.
+// Parameter types of gocron-redis-lock.
 type (
 	redisClient   = redis.UniversalClient
 	redsyncOption = redsync.Option

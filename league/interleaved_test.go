@@ -11,8 +11,8 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// TestInterleaved: gocron-redis-lock goes on extending for a moment after Unlock. Where an extension may set a key
-// anew, what was released comes back. It is to be seen in 3 of 200 trials of the second, and in none of the first:
+// TestInterleaved: gocron-redis-lock may send an extension just after Unlock. If an extension may set a missing key, a
+// released key returns: in 3 of 200 trials of the second, and in none of the first:
 //
 // lockproof test -C league -tags interleaved -interleave github.com/go-co-op/gocron-redis-lock/v2 -run TestInterleaved
 // .

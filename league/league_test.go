@@ -17,7 +17,7 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// What may be asked for besides: go test -run 'TestLeague/redsync' -on local -trials 10 -scenarios late-release
+// Optional flags: go test -run 'TestLeague/redsync' -on local -trials 10 -scenarios late-release
 var (
 	explore = flag.Duration("explore", 10*time.Minute, "for how long to explore each lock")
 	on      = flag.String("on", "", "local: real servers for all, and not only for locks that cannot be in virtual time")
@@ -36,7 +36,7 @@ var inRealTime = []string{
 	"extend-without-owner", "extend-too-late", "drift-within-margin",
 }
 
-// own are the league's own scenarios: the least that shows what was found.
+// own are the league's own scenarios: the shortest that show the findings.
 func own(t *testing.T) []string {
 	files, err := filepath.Glob(filepath.Join("scenarios", "*.yaml"))
 	if err != nil || len(files) == 0 {
@@ -45,8 +45,8 @@ func own(t *testing.T) []string {
 	return files
 }
 
-// TestLeague is every lock over the catalogue. A lock that breaks fails its subtest: this
-// is not a test of Lockproof's, but how the table is made.
+// TestLeague runs every lock over the catalogue. A broken lock fails its subtest: this does not test Lockproof, it
+// makes the table.
 func TestLeague(t *testing.T) {
 	for _, lock := range All() {
 		if lock.Unjudged != "" {
@@ -80,18 +80,18 @@ func TestLeague(t *testing.T) {
 	}
 }
 
-// onRealServers reports whether a lock cannot be in virtual time: one that dials by itself can with lockproof test.
+// onRealServers reports whether a lock cannot run in virtual time: one that dials by itself can with lockproof test.
 func onRealServers(lock Lock) bool { return lock.RealTime != "" || lock.Dials && !locktest.Overlaid() }
 
-// TestExplored draws schedules that nobody scripted, and looks for two holders at once. Locks
-// that are on real servers are left out: what is drawn is run in virtual time.
+// TestExplored runs random schedules and looks for two holders at once. It omits locks on real servers: the schedules
+// run in virtual time.
 func TestExplored(t *testing.T) {
 	for _, lock := range All() {
 		if onRealServers(lock) || lock.NoExplore || lock.Unjudged != "" {
 			continue
 		}
 		t.Run(lock.Test, func(t *testing.T) {
-			t.Parallel() // each with one process at a time, if it is run with -cpu 1
+			t.Parallel() // each with one process at a time under -cpu 1
 			if done(t) {
 				return
 			}
@@ -101,8 +101,7 @@ func TestExplored(t *testing.T) {
 	}
 }
 
-// TestConfirmed is every finding on real servers, ten times: before that, no cross is
-// published.
+// TestConfirmed repeats every finding ten times on real servers: before that, no cross is published.
 func TestConfirmed(t *testing.T) {
 	for _, lock := range All() {
 		var names []string
@@ -127,11 +126,11 @@ func TestConfirmed(t *testing.T) {
 	}
 }
 
-// confirmations is how often a finding is tried on real servers.
+// confirmations is the number of trials of a finding on real servers.
 const confirmations = 10
 
 func run(t *testing.T, lock Lock, options []locktest.Option) {
-	// The next run is to begin with the catalogue, and not with what this one has found.
+	// The next run must begin with the catalogue, and not with the finds of this one.
 	t.Cleanup(func() { os.RemoveAll(filepath.Join("testdata", "lockproof", filepath.FromSlash(t.Name()))) })
 	if lock.Prepare != nil {
 		lock.Prepare()
@@ -142,7 +141,7 @@ func run(t *testing.T, lock Lock, options []locktest.Option) {
 	locktest.Run(t, lock.New, append(options, append([]locktest.Option{locktest.Named(lock.Name)}, lock.Options...)...)...)
 }
 
-// onReal is what a run on real servers takes.
+// onReal has the options for real servers.
 func onReal() []locktest.Option {
 	if *ttl > 0 {
 		return []locktest.Option{locktest.RealTime(), locktest.TTL(*ttl)}
@@ -150,8 +149,7 @@ func onReal() []locktest.Option {
 	return []locktest.Option{locktest.RealTime()}
 }
 
-// done says whether a test has left its results already: `make league` goes on where it was
-// broken off.
+// done reports whether a test has results already: `make league` resumes after an interruption.
 func done(t *testing.T) bool {
 	folder := resultsOf(t)
 	if folder == "" {
@@ -162,14 +160,14 @@ func done(t *testing.T) bool {
 		return false
 	}
 	var has struct{ Scenarios []json.RawMessage }
-	if json.Unmarshal(text, &has) != nil || len(has.Scenarios) == 0 { // it did not get as far as a first lease
+	if json.Unmarshal(text, &has) != nil || len(has.Scenarios) == 0 { // it ended before a first lease
 		return false
 	}
 	t.Logf("its results are in %s", folder)
 	return true
 }
 
-// resultsOf is where a test leaves its results, "" if nobody wants them.
+// resultsOf is the folder for a test's results, "" if none are wanted.
 func resultsOf(t *testing.T) string {
 	root := os.Getenv(locktest.ResultsVariable)
 	if root == "" {
@@ -178,14 +176,14 @@ func resultsOf(t *testing.T) string {
 	return filepath.Join(root, filepath.FromSlash(t.Name()))
 }
 
-// needCheckout skips a lock whose sources are not here.
+// needCheckout skips a lock without a checkout of its sources.
 func needCheckout(t *testing.T, lock Lock) {
 	if lock.Checkout != "" && lock.Commit() == "" {
 		t.Skipf("%s is no package: %s names a checkout of its repository", lock.Name, lock.Checkout)
 	}
 }
 
-// work puts a lock of another language to the test: a worker, by the command that anybody has.
+// work tests a lock of another language: a worker, by the public command line.
 func work(t *testing.T, lock Lock, names []string, trials int) {
 	needCheckout(t, lock)
 	program, err := filepath.Abs(filepath.Join("..", "bin", "lockproof"))
@@ -209,12 +207,12 @@ func work(t *testing.T, lock Lock, names []string, trials int) {
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = ".."
-	cmd.Env = append(os.Environ(), "NODE_PATH=/usr/share/nodejs") // where Debian's are, for a node that is not Debian's
+	cmd.Env = append(os.Environ(), "NODE_PATH=/usr/share/nodejs") // Debian's modules, for another node
 	said, err := cmd.CombinedOutput()
 	t.Logf("%s", said)
 	var exit *exec.ExitError
 	switch {
-	case errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 4): // something differs, or is inconclusive
+	case errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 4): // a difference, or inconclusive
 		t.Fail()
 	case err != nil:
 		t.Fatalf("%v: %v (make build makes it)", cmd.Args, err)

@@ -44,7 +44,7 @@ func (l redisLockLease) Release(ctx context.Context) error {
 	return lost(l.Lock.Release(ctx), redislock.ErrLockNotHeld)
 }
 
-// lost wraps what a library says of a lease that was over.
+// lost wraps a library's error for an expired lease.
 func lost(err, over error) error {
 	if errors.Is(err, over) {
 		return errors.Join(err, locktest.ErrLost)

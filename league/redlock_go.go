@@ -51,7 +51,7 @@ func newRedlockGo(env locktest.Env) (locktest.Lock, error) {
 	}
 	manager, err := redlock.NewRedLock(env.Context(), addresses)
 	if len(addresses)%2 == 0 {
-		err = errors.Join(err, locktest.ErrRefused) // it wants an odd number
+		err = errors.Join(err, locktest.ErrRefused) // it requires an odd number
 	}
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func redsyncs() []Lock {
 	return []Lock{std, bound, fast, onRedigo}
 }
 
-// newRedsync makes redsync's lock on the pools that a client library gives.
+// newRedsync makes redsync's lock on a client library's pools.
 func newRedsync(pool func(locktest.Env, int) pools.Pool, options ...redsync.Option) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		var all []pools.Pool
@@ -131,7 +131,7 @@ func hungNode() Finding {
 	}
 }
 
-// redsyncError tells "somebody has it" from the rest.
+// redsyncError distinguishes a held lock from other errors.
 func redsyncError(err error) error {
 	var taken *redsync.ErrTaken
 	if errors.As(err, &taken) {

@@ -16,8 +16,7 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// references are what the others stand beside: Lockproof's own lock, used as a library,
-// and two locks as they are written in a hurry.
+// references are for comparison: Lockproof's own lock, used as a library, and two typical naive locks.
 func references() []Lock {
 	undeclared := "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
 	return []Lock{{

@@ -21,8 +21,8 @@ func rueidisLocks() []Lock {
 			"The returned `ctx` will be canceled automatically and immediately once the `KeyMajority` is not held anymore, " +
 				"for example: Redis are down.", "rueidislock/README.md:54-55",
 		}},
-		Findings: []Finding{toldTooLate("delayed-restart", "majority-crash-delayed"),
-			believed("rueidislock/lock.go:273-291"), {
+		Findings: []Finding{learnsTooLate("delayed-restart", "majority-crash-delayed"),
+			pausedHolder("rueidislock/lock.go:273-291"), {
 				Scenarios: []string{"endless-extension"}, Confirm: []string{"endless-extension"},
 				Short:   "a hung holder keeps the lock for ever",
 				What:    "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
@@ -52,7 +52,7 @@ func rueidisLocks() []Lock {
 		What: "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is " +
 			"waited for",
 		Place: "rueidislock/lock.go:292-294, 359", Reply: "that is so that no key is left",
-	}, toldTooLate()}, base.Findings[1:]...)
+	}, learnsTooLate()}, base.Findings[1:]...)
 	cached.RealTime, cached.New = "the servers in memory have no CLIENT TRACKING", newRueidisLock(false)
 	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache",
 		"github.com/redis/rueidis"
@@ -69,8 +69,8 @@ func rueidisLocks() []Lock {
 	return []Lock{cached, plain, valkeys}
 }
 
-// toldTooLate: an extension may wait until the end of the validity that it asks for.
-func toldTooLate(more ...string) Finding {
+// learnsTooLate: an extension may wait until the end of the validity that it requests.
+func learnsTooLate(more ...string) Finding {
 	shown := append([]string{"told-too-late", "not-told", "watchdog-cut-off"}, more...)
 	return Finding{
 		Scenarios: shown, Confirm: []string{"scenarios/told-too-late.yaml"},

@@ -1,6 +1,6 @@
 package league
 
-// unjudged are the locks that are not run here, and why.
+// unjudged are the locks that do not run here, with the reasons.
 func unjudged() []Lock {
 	own := "the league's module has the newest go-redis, which Lockproof needs, and one module has one version of it"
 	return []Lock{

@@ -1,6 +1,5 @@
-// Command costs measures what the league's locks cost, side by side on real servers in one
-// run, and writes it for the page: see `make league`. Locks of other languages are left out,
-// for their workers are not measured but watched.
+// Command costs measures the cost of the league's locks, side by side on real servers in one run, and writes it for the
+// page: see `make league`. It omits locks of other languages: their workers are watched, not measured.
 package main
 
 import (
@@ -31,7 +30,6 @@ func main() {
 	}
 }
 
-// servers are as many as the locks on several have.
 const servers = 5
 
 func measure(ctx context.Context, out string, rounds int, length time.Duration) (err error) {
@@ -49,7 +47,7 @@ func measure(ctx context.Context, out string, rounds int, length time.Duration) 
 		}
 	}
 	defer m.close()
-	for n := range rounds + 1 { // the first dials, and does not count
+	for n := range rounds + 1 { // round 0 dials, and does not count
 		for i := range m.all {
 			if err := m.pairs(m.all[(i+n)%len(m.all)], n > 0); err != nil {
 				return err

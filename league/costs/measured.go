@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// ttl is every lock's that takes one; all release long before.
+	// ttl is every lock's that has one; all release long before.
 	ttl = 10 * time.Second
-	// patience is for how long a caller asks while a server hangs, and longer than go-redis's
-	// read timeout, which some have to wait for.
+	// patience bounds a caller's wait while a server hangs. It exceeds go-redis's read timeout, which some locks wait
+	// for.
 	patience = 8 * time.Second
-	// settles is given to what a lock does in the background before its keys are counted.
+	// settles is the time for a lock's background work before its keys are counted.
 	settles = 300 * time.Millisecond
 )
 
-// measured is all locks, open beside each other on the same servers.
+// measured has all locks, open at once on the same servers.
 type measured struct {
 	ctx     context.Context
 	servers *lock.Servers
@@ -36,7 +36,7 @@ type measured struct {
 	all     []*contender
 }
 
-// contender is one lock with what was measured of it.
+// contender is one lock with its measurements.
 type contender struct {
 	league.Lock
 	lock     locktest.Lock
@@ -44,7 +44,7 @@ type contender struct {
 	next     int // number of its next key
 	rates    []float64
 	commands []float64
-	left     int64 // keys, after attempts that were given up
+	left     int64 // orphaned keys, after abandoned attempts
 	hung     string
 }
 
@@ -61,7 +61,7 @@ func (m *measured) open(l league.Lock) error {
 	return nil
 }
 
-// close ends them all. Whoever does not come back is left to the end of the program.
+// close closes all locks. A call that does not return ends with the program.
 func (m *measured) close() {
 	for _, c := range m.all {
 		within(m.ctx, time.Second, func(context.Context) error {
@@ -73,10 +73,10 @@ func (m *measured) close() {
 	}
 }
 
-// errLate is of a call that has not come back.
+// errLate: a call has not returned.
 var errLate = errors.New("it has not come back")
 
-// within gives a call its time, and a second more to come back: some locks heed no context.
+// within limits a call, with a second more for its return: some locks ignore their context.
 func within(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -90,8 +90,7 @@ func within(ctx context.Context, limit time.Duration, do func(context.Context) e
 	}
 }
 
-// pair takes a key of its own and gives it back. That it cannot be given back is the
-// table's to tell, and does not end the measuring.
+// pair acquires and releases a separate key. A failed release is the table's concern, and does not end the measurement.
 func (c *contender) pair(ctx context.Context) error {
 	c.next++
 	lease, err := c.lock.Acquire(ctx, fmt.Sprintf("%s-%d", c.Test, c.next))
@@ -101,7 +100,7 @@ func (c *contender) pair(ctx context.Context) error {
 	return err
 }
 
-// pairs is one lock's part of one round: one caller, keys of its own.
+// pairs is one lock's part of one round: one caller, separate keys.
 func (m *measured) pairs(c *contender, counts bool) error {
 	before, err := m.info()
 	if err != nil {
@@ -109,7 +108,7 @@ func (m *measured) pairs(c *contender, counts bool) error {
 	}
 	began, n := time.Now(), 0
 	for n == 0 && time.Since(began) < patience || time.Since(began) < m.length {
-		if within(m.ctx, patience, c.pair) == nil { // a refusal takes its time as well
+		if within(m.ctx, patience, c.pair) == nil { // a refusal takes time as well
 			n++
 		}
 	}
@@ -117,13 +116,13 @@ func (m *measured) pairs(c *contender, counts bool) error {
 	after, err := m.info()
 	if counts && n > 0 {
 		c.rates = append(c.rates, float64(n)/took.Seconds())
-		c.commands = append(c.commands, float64(after-before-int64(servers))/float64(n)) // less the INFOs
+		c.commands = append(c.commands, float64(after-before-int64(servers))/float64(n)) // without the INFOs
 	}
 	return errors.Join(err, m.flush(), m.ctx.Err())
 }
 
-// orphans counts the servers that still have the key after eight callers wanted it and gave up
-// early, again and again, and those who got it gave it back.
+// orphans counts the servers that still have the key after eight callers repeatedly tried to acquire it with a short
+// timeout, and released it if they succeeded.
 func (m *measured) orphans(c *contender) error {
 	if err := m.flush(); err != nil {
 		return err
@@ -153,7 +152,7 @@ func (m *measured) orphans(c *contender) error {
 	return errors.Join(err, m.flush(), m.ctx.Err())
 }
 
-// hung says what one caller waits for a key while the last of five servers hangs.
+// hung measures one caller's wait for a key while the last of five servers hangs.
 func (m *measured) hung(c *contender) error {
 	if c.On != league.Several {
 		return nil
@@ -182,7 +181,7 @@ func (m *measured) hung(c *contender) error {
 	return errors.Join(m.servers.Resume(context.WithoutCancel(m.ctx), last), m.flush(), m.ctx.Err())
 }
 
-// costs are what the page reads, by a lock's test.
+// costs are the results for the page, by a lock's test.
 func (m *measured) costs() map[string]league.Cost {
 	bare := map[string]*contender{}
 	for _, c := range m.all {
@@ -196,7 +195,7 @@ func (m *measured) costs() map[string]league.Cost {
 		}
 		cost := league.Cost{Commands: median(c.commands), Orphans: c.left, Hung: c.hung}
 		if len(c.rates) > 0 && len(of.rates) > 0 {
-			cost.Pairs = slices.Max(c.rates) // what disturbs the machine only ever slows
+			cost.Pairs = slices.Max(c.rates) // disturbances of the machine only slow it down
 			cost.OfBare = cost.Pairs / slices.Max(of.rates)
 		}
 		all[c.Test] = cost
@@ -212,7 +211,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// info is how many commands all servers have carried out.
+// info is the number of commands executed by all servers.
 func (m *measured) info() (total int64, err error) {
 	err = m.each(func(c *redis.Client) error {
 		text, err := c.Info(m.ctx, "stats").Result()

@@ -9,9 +9,8 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// The bare commands of a lock with none around them, which is the least that one can cost:
-// SET NX PX, and the script that compares and deletes, sent to all servers at once, until
-// a majority has answered.
+// The bare commands of a lock, the least possible cost: SET NX PX, and the script that compares and deletes, sent to
+// all servers at once, until a majority has answered.
 
 var (
 	rawSeveral = league.Lock{Name: "the bare commands, five servers", Test: rawOnSeveral, On: league.Several,

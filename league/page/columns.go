@@ -9,13 +9,13 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// column is something that can go wrong, in the words of somebody who uses a lock.
+// column is a kind of failure, in the words of a lock's user.
 type column struct {
 	Title     string
 	scenarios []string
 }
 
-// columns are all that the catalogue asks. A scenario that none names is in the last.
+// columns cover the catalogue. The last one has the scenarios that no other names.
 var columns = []column{
 	{"a reply comes late", []string{"slow-acquire", "pause-in-acquire", "extend-too-late", "late-extension", "short-ttl"}},
 	{"the release of a failed attempt comes late", []string{"late-release"}},
@@ -40,7 +40,7 @@ var columns = []column{
 	{"the rest of the catalogue", nil},
 }
 
-// of says whether a scenario belongs to a column.
+// of reports whether a scenario belongs to a column.
 func (c column) of(name string) bool {
 	if c.scenarios != nil {
 		return slices.Contains(c.scenarios, name)
@@ -48,14 +48,13 @@ func (c column) of(name string) bool {
 	return !slices.ContainsFunc(columns, func(o column) bool { return slices.Contains(o.scenarios, name) })
 }
 
-// cell is what a lock came to in one column.
+// cell is a lock's result in one column.
 type cell struct {
 	Mark  string `json:"mark"`
 	Words string `json:"words"`
 	Story string `json:"story,omitempty"`
 }
 
-// The marks.
 const (
 	wrong   = "✗"
 	depends = "(✗)"
@@ -64,12 +63,12 @@ const (
 	nothing = "–"
 )
 
-// hangs says whether a lock is known not to come back.
+// hangs reports whether a lock is known not to return.
 func (e *entry) hangs() bool {
 	return slices.ContainsFunc(e.Findings, func(f league.Finding) bool { return f.Hangs })
 }
 
-// cell gives the worst that is known.
+// cell returns the worst known result.
 func (e *entry) cell(c column) cell {
 	if e.before != nil {
 		return cmp.Or(e.before[c.Title], cell{Mark: nothing, Words: showedNothing})

@@ -7,12 +7,11 @@ import (
 	"example.com/league"
 )
 
-// evidence is how often each cross was seen on real servers, in the run that could judge
-// most trials of it: a machine that is busy judges few, and what was seen stays seen. It is
-// in the repository, by the lock's test and then by the scenarios that confirm.
+// evidence has the count of each cross on real servers, from the run with most decided trials: a busy machine decides
+// few, and earlier evidence stays. It is in the repository, by the lock's test and then by the confirming scenarios.
 type evidence map[string]map[string]seen
 
-// seen is how many of the trials that decided showed a cross, and on which day.
+// seen is how many of the decided trials showed a cross, and the day.
 type seen struct {
 	Real int    `json:"real"`
 	Of   int    `json:"of"`
@@ -28,8 +27,7 @@ func confirms(f league.Finding) string {
 	return strings.Join(names, "+")
 }
 
-// best takes what a run has seen of a finding, and gives what there is to be said of it: that, or
-// what an earlier run saw, if it could judge more.
+// best records a run's count for a finding, and returns it, or an earlier run's count if that decided more trials.
 func (v evidence) best(test string, f league.Finding, real, of int) seen {
 	name := confirms(f)
 	if name == "" {

@@ -10,9 +10,9 @@ import (
 
 var late = league.Finding{Confirm: []string{"scenarios/told-too-late.yaml", "late-set"}}
 
-// A run that could judge fewer trials, on a busy machine say, leaves what is known; one that
-// could judge as many replaces it, also where it saw less.
-func TestWhatWasSeenStaysKnown(t *testing.T) {
+// A run with fewer decided trials, on a busy machine for example, changes nothing; one with as many replaces the count,
+// even by a lower one.
+func TestEvidence_FewerDecidedTrials_ChangeNothing(t *testing.T) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	before := seen{10, 10, "2026-11-23"}
 	for _, c := range []struct {
@@ -37,14 +37,14 @@ func TestWhatWasSeenStaysKnown(t *testing.T) {
 	}
 }
 
-func TestEvidenceIsReadAsWritten(t *testing.T) {
+func TestEvidence_WrittenAndRead_IsEqual(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "evidence.json")
 	known, err := read[evidence](path)
 	if err != nil || len(known) != 0 {
 		t.Fatalf("none yet: %v, %v", known, err)
 	}
 	want := known.best("lock", late, 7, 8)
-	if err := leave(path, known); err != nil {
+	if err := save(path, known); err != nil {
 		t.Fatal(err)
 	}
 	again, err := read[evidence](path)
@@ -53,9 +53,8 @@ func TestEvidenceIsReadAsWritten(t *testing.T) {
 	}
 }
 
-// The evidence of the repository is of crosses that there are: a test or scenario that was renamed
-// would lose what was seen.
-func TestEvidenceIsOfCrossesThatThereAre(t *testing.T) {
+// A renamed test or scenario would lose its evidence.
+func TestEvidence_NamesOnlyExistingCrosses(t *testing.T) {
 	known, err := read[evidence](filepath.Join("..", evidenceFile))
 	if err != nil || len(known) == 0 {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// read reads what a run before this one has left in the repository; nothing, if none has.
+// read reads a file of an earlier run from the repository; it is empty if there is none.
 func read[M ~map[string]V, V any](path string) (M, error) {
 	all := M{}
 	text, err := os.ReadFile(path)
@@ -24,8 +24,8 @@ func read[M ~map[string]V, V any](path string) (M, error) {
 	return all, nil
 }
 
-// leave writes it for the next run.
-func leave[M ~map[string]V, V any](path string, all M) error {
+// save writes the file for the next run.
+func save[M ~map[string]V, V any](path string, all M) error {
 	text, err := json.MarshalIndent(all, "", "\t")
 	if err != nil {
 		return err

@@ -24,41 +24,40 @@ type table struct {
 	entries []*entry
 }
 
-// entry is one lock with what it came to.
+// entry is one lock with its results.
 type entry struct {
 	league.Lock
 	Version string
 	ran     bool // this time or, by its crosses, before
 	rows    map[string]ranRow
-	before  map[string]cell // where no row is of this run: the cells of the last, by their columns' titles
+	before  map[string]cell // without rows of this run: the cells of the last, by their columns' titles
 	Crosses []*cross
 	Cost    *league.Cost // nil: not measured
 }
 
-// ranRow is a scenario with what it came to, and the folder that has its histories.
+// ranRow is a scenario's result, and the folder of its histories.
 type ranRow struct {
 	reports.Row
 	folder string
 }
 
-// cross is a finding as the runs bear it out.
+// cross is a finding that runs have confirmed.
 type cross struct {
 	league.Finding
 	// Shown are its scenarios that differed.
 	Shown []string
 	// Broke are the properties that were violated, in words.
 	Broke string
-	// seen is how often it showed on real servers, of how many trials that decided; both 0
-	// if that was not tried.
+	// seen counts the decided trials on real servers; both 0 without such trials.
 	seen
-	// Story is a file beside the page, "" if there is none.
+	// Story is a file beside the page, or "".
 	Story string
 }
 
-// counts says whether the cross is the lock's own.
+// counts reports whether the cross is the lock's own.
 func (c *cross) counts() bool { return c.Depends == "" }
 
-// versions reads what a go.mod requires.
+// versions reads the versions in a go.mod.
 func versions(goMod string) (map[string]string, error) {
 	text, err := os.ReadFile(goMod)
 	if err != nil {
@@ -72,7 +71,7 @@ func versions(goMod string) (map[string]string, error) {
 	return found, nil
 }
 
-// installed is the version of a Debian package that is there, "" if it is not.
+// installed is the version of an installed Debian package, or "".
 func installed(name string) string {
 	said, err := exec.Command("dpkg-query", "--show", "--showformat", "${source:Upstream-Version}", name).Output()
 	if err != nil {
@@ -81,7 +80,7 @@ func installed(name string) string {
 	return string(said)
 }
 
-// costs reads what the command costs has measured, nothing if it was not run.
+// costs reads the results of the command costs, nil without a run.
 func costs(path string) (all map[string]league.Cost, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +126,7 @@ func gather(locks []league.Lock, results, goMod string, known evidence) (*table,
 	return t, nil
 }
 
-// read takes what the tests have left of one lock.
+// read reads the tests' results for one lock.
 func (e *entry) read(results string, known evidence) error {
 	confirmed := filepath.Join(results, "confirmed", "TestConfirmed", e.Test)
 	real, err := load(confirmed)
@@ -139,8 +138,8 @@ func (e *entry) read(results string, known evidence) error {
 	if err != nil {
 		return err
 	}
-	e.take(real, confirmed)
-	e.take(rows, catalogue)
+	e.add(real, confirmed)
+	e.add(rows, catalogue)
 	for _, f := range e.Findings {
 		if c := e.cross(f, real, known); c != nil {
 			e.Crosses = append(e.Crosses, c)
@@ -150,15 +149,15 @@ func (e *entry) read(results string, known evidence) error {
 	return nil
 }
 
-// take adds rows; later ones replace those of the same scenario.
-func (e *entry) take(rows []*reports.Row, folder string) {
+// add adds rows; later ones replace those of the same scenario.
+func (e *entry) add(rows []*reports.Row, folder string) {
 	for _, row := range rows {
 		e.rows[row.Scenario] = ranRow{*row, folder}
 		e.ran = true
 	}
 }
 
-// load reads the rows of a run, none if it was not made.
+// load reads the rows of a run, none without a run.
 func load(folder string) ([]*reports.Row, error) {
 	text, err := os.ReadFile(filepath.Join(folder, reports.ResultsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -174,11 +173,10 @@ func load(folder string) ([]*reports.Row, error) {
 	return r.Scenarios, nil
 }
 
-// differs says whether a row counts against the lock: something is violated, or the lock
-// never came back.
+// differs reports whether a row counts against the lock: a violation, or a lock that did not return.
 func differs(s suite.Outcome) bool { return s == suite.Differs || s == suite.HarnessError }
 
-// cross gives a finding with what bears it out, nil if nothing does.
+// cross returns a finding with its evidence, nil without any.
 func (e *entry) cross(f league.Finding, real []*reports.Row, known evidence) *cross {
 	c := &cross{Finding: f}
 	var broke []string
@@ -217,25 +215,24 @@ func (e *entry) cross(f league.Finding, real []*reports.Row, known evidence) *cr
 	return c
 }
 
-// scenario is the name of one that is given by name or file.
+// scenario is the name of a scenario from its name or file.
 func scenario(file string) string {
 	return strings.TrimSuffix(filepath.Base(filepath.FromSlash(file)), ".yaml")
 }
 
-// storyOf is the file of a cross's story.
 func storyOf(e *entry, scenario string) string { return e.Test + "-" + scenario + ".txt" }
 
-// stories tells the first history of each cross, as text, and keeps it. Where this run has none, what an
-// earlier one has told stays; whatever no cross has any more goes.
+// stories writes the first history of each cross, as text, and keeps it. Without a history of this run an earlier story
+// stays; a story without a cross is removed.
 func (t *table) stories(folder string) error {
-	told, err := filepath.Glob(filepath.Join(folder, "*.txt"))
+	existing, err := filepath.Glob(filepath.Join(folder, "*.txt"))
 	if err != nil {
 		return err
 	}
 	for _, e := range t.entries {
 		for _, c := range e.Crosses {
 			for _, name := range append(slices.Clone(c.Shown), c.Scenarios...) {
-				if slices.Contains(told, filepath.Join(folder, storyOf(e, name))) {
+				if slices.Contains(existing, filepath.Join(folder, storyOf(e, name))) {
 					c.Story = storyOf(e, name)
 					break
 				}
@@ -263,8 +260,8 @@ func (t *table) stories(folder string) error {
 			}
 		}
 	}
-	for _, path := range told {
-		if !t.tells(filepath.Base(path)) {
+	for _, path := range existing {
+		if !t.hasStory(filepath.Base(path)) {
 			_ = os.Remove(path)
 			_ = os.Remove(historyOf(path))
 		}
@@ -272,11 +269,10 @@ func (t *table) stories(folder string) error {
 	return nil
 }
 
-// historyOf is the file of a story's history.
 func historyOf(story string) string { return strings.TrimSuffix(story, ".txt") + ".jsonl" }
 
-// tells says whether a file is some cross's story.
-func (t *table) tells(file string) bool {
+// hasStory reports whether a file is the story of a cross.
+func (t *table) hasStory(file string) bool {
 	return slices.ContainsFunc(t.entries, func(e *entry) bool {
 		return slices.ContainsFunc(e.Crosses, func(c *cross) bool { return c.Story == file })
 	})

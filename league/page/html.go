@@ -14,7 +14,7 @@ import (
 //go:embed page.gohtml
 var pageText string
 
-// view is what the page shows.
+// view is the content of the page.
 type view struct {
 	Columns  []column
 	Locks    []row
@@ -28,7 +28,7 @@ type row struct {
 	Costs []string
 }
 
-// html writes the page: the table, and who is in trouble above it.
+// html writes the page: the table, with the worst crosses above it.
 func (t *table) html(path string) error {
 	page, err := template.New("page").Parse(pageText)
 	if err != nil {
@@ -60,27 +60,27 @@ func (t *table) html(path string) error {
 	return page.Execute(f, v)
 }
 
-// Evidence and those below are for the page.
+// Evidence and the methods below are for the page's template.
 func (c *cross) Evidence() string { return c.evidence() }
 func (c *cross) Count() string    { return c.count() }
 func (e *entry) Title() string    { return e.title() }
 func (e *entry) Reference() bool  { return e.reference() }
 
-// Class is the cell's in the page's style.
+// Class is the cell's class in the page's style.
 func (c cell) Class() string {
 	return map[string]string{wrong: "wrong", depends: "depends", right: "right"}[c.Mark]
 }
 
-// Depending are the crosses that rest on how the lock is used.
+// Depending are the crosses that depend on how the lock is used.
 func (e *entry) Depending() []*cross {
 	return slices.DeleteFunc(slices.Clone(e.Crosses), (*cross).counts)
 }
 
-// figures are what a lock costs, as the tables have it.
+// figures are a lock's costs in the format of the tables.
 func figures(c *league.Cost, l league.Lock) []string {
 	pairs, of, left, hung := fmt.Sprintf("%.0f", c.Pairs), fmt.Sprintf("%.2f", c.OfBare), fmt.Sprint(c.Orphans),
 		cmp.Or(c.Hung, nothing)
-	if l.Unreleased { // it is only ever taken
+	if l.Unreleased { // it is only ever acquired
 		pairs, of, left = pairs+" taken", nothing, nothing
 	}
 	return []string{pairs, of, fmt.Sprintf("%.1f", c.Commands), left, hung}

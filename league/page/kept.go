@@ -2,21 +2,21 @@ package main
 
 import "example.com/league"
 
-// keptFile is in the league's folder, where the command is run.
+// keptFile is in the league's folder, where the command runs.
 const keptFile = "kept.json"
 
-// kept is what the last run of a lock came to. It stays on the page until the lock is run again: a run
-// of a few locks leaves the others as they are.
+// kept has the results of a lock's last run. They stay on the page until the lock runs again: a run of a few locks
+// changes no others.
 type kept struct {
 	Version string          `json:"version,omitempty"`
-	Cells   map[string]cell `json:"cells,omitempty"` // by the column's title, those that show something
+	Cells   map[string]cell `json:"cells,omitempty"` // by the column's title, without empty ones
 	Cost    *league.Cost    `json:"cost,omitempty"`
 }
 
 // archive is in the repository, by the lock's test.
 type archive map[string]kept
 
-// recall fills in what this run does not say of a lock.
+// recall fills in the results that this run lacks for a lock.
 func (a archive) recall(e *entry) {
 	before := a[e.Test]
 	if len(e.rows) == 0 {
@@ -31,7 +31,7 @@ func (a archive) recall(e *entry) {
 	}
 }
 
-// keep takes what a lock came to.
+// keep records a lock's results.
 func (a archive) keep(e *entry) {
 	if !e.ran {
 		return

@@ -8,11 +8,11 @@ import (
 	"example.com/league"
 )
 
-// A lock that this run did not run keeps its cells, its version and its costs, and one that it ran does not.
-func TestRecall_OnlyOfLocksThatDidNotRun(t *testing.T) {
+// A lock that this run skipped keeps its cells, its version and its costs.
+func TestRecall_FillsInLocksThatDidNotRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), keptFile)
 	cells := map[string]cell{columns[0].Title: {Mark: right, Words: "2 as expected"}}
-	if err := leave(path, archive{"lock": {Version: "abc", Cells: cells, Cost: &league.Cost{Pairs: 7}}}); err != nil {
+	if err := save(path, archive{"lock": {Version: "abc", Cells: cells, Cost: &league.Cost{Pairs: 7}}}); err != nil {
 		t.Fatal(err)
 	}
 	all, err := read[archive](path)

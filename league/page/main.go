@@ -1,5 +1,5 @@
-// Command page writes docs/locks.md and reports/published/league from what the league's
-// tests have left: see `make league`.
+// Command page writes docs/locks.md and reports/published/league from the results of the league's tests: see
+// `make league`.
 package main
 
 import (
@@ -21,10 +21,10 @@ func main() {
 	}
 }
 
-// evidenceFile is in the league's folder, where the command is run.
+// evidenceFile is in the league's folder, where the command runs.
 const evidenceFile = "evidence.json"
 
-// published is where the page and the stories are, from the repository's root.
+// published is the folder of the page and the stories, from the repository's root.
 const published = "reports/published/league"
 
 func write(results, root string) error {
@@ -40,7 +40,7 @@ func write(results, root string) error {
 	if err != nil {
 		return err
 	}
-	if err := leave(evidenceFile, known); err != nil {
+	if err := save(evidenceFile, known); err != nil {
 		return err
 	}
 	for _, e := range t.entries {
@@ -56,7 +56,7 @@ func write(results, root string) error {
 	for _, e := range t.entries {
 		before.keep(e)
 	}
-	if err := leave(keptFile, before); err != nil {
+	if err := save(keptFile, before); err != nil {
 		return err
 	}
 	if err := t.html(filepath.Join(folder, "index.html")); err != nil {

@@ -66,12 +66,12 @@ func (t *table) findings(b *bytes.Buffer, contains func(*cross) bool) {
 	}
 }
 
-// worst are the crosses that are the lock's own and cost more than a TTL of waiting.
+// worst are the lock's own crosses that cost more than a TTL of waiting.
 func (e *entry) worst() []*cross {
 	return slices.DeleteFunc(slices.Clone(e.Crosses), func(c *cross) bool { return !c.counts() || minor(c) })
 }
 
-// minor says whether a cross costs no more than a TTL of waiting.
+// minor reports whether a cross costs at most a TTL of waiting.
 func minor(c *cross) bool {
 	return c.Scenarios[0] == "late-set" || c.Scenarios[0] == "lost-reply" || c.Scenarios[0] == "cancelled-acquire"
 }
@@ -80,7 +80,7 @@ func (e *entry) reference() bool {
 	return e.Module == "lockproof" || e.Module == "" && e.Package == "" && e.Checkout == ""
 }
 
-// title is its name with its version and, if it is not Go, its language.
+// title is its name with its version and, unless it is Go, its language.
 func (e *entry) title() string {
 	said := strings.TrimSpace(e.Name + " " + e.Version)
 	if e.Language != "" {
@@ -89,7 +89,7 @@ func (e *entry) title() string {
 	return said
 }
 
-// count is how often it was seen on real servers, of how many.
+// count is the number of decided trials on real servers that showed it.
 func (c *cross) count() string {
 	if c.Of == 0 {
 		return "not tried"
@@ -97,7 +97,7 @@ func (c *cross) count() string {
 	return fmt.Sprintf("%d of %d, %s", c.Real, c.Of, c.Day)
 }
 
-// evidence says how often it was seen, and where.
+// evidence is count in words.
 func (c *cross) evidence() string {
 	if c.Of == 0 {
 		return "seen in virtual time only"
@@ -105,7 +105,7 @@ func (c *cross) evidence() string {
 	return fmt.Sprintf("%d of %d on real Redis, %s", c.Real, c.Of, c.Day)
 }
 
-// links are the cross's story and its report, where there are any.
+// links are the cross's story and its report, if any.
 func (c *cross) links() (said string) {
 	if c.Story != "" {
 		said += fmt.Sprintf(", [story](../%s/%s)", published, c.Story)
@@ -142,7 +142,7 @@ func (t *table) grid(b *bytes.Buffer) {
 	}
 }
 
-// prices is what each costs beside safety.
+// prices lists the cost of each lock.
 func (t *table) prices(b *bytes.Buffer) {
 	b.WriteString("\n## What each lock costs\n\n" + priced +
 		"\n| lock | servers | pairs a second | share of the bare commands | commands a pair | " +
@@ -165,7 +165,7 @@ lock. Orphan keys: servers that still have the key after eight callers tried for
 each time. Locks of other languages were not measured.
 `
 
-// rest says what was not run, and why.
+// rest lists the locks that did not run, with the reasons.
 func (t *table) rest(b *bytes.Buffer) {
 	b.WriteString("\n## Not judged\n\n")
 	for _, e := range t.entries {

@@ -8,9 +8,8 @@ import (
 	"example.com/league"
 )
 
-// A cross whose scenario this run did not run keeps the story that an earlier one has told. What no cross has any more
-// goes, but not before all are told.
-func TestStories_KeepWhatEarlierRunsTold(t *testing.T) {
+// The cross's scenario did not run this time. The stale story has no cross.
+func TestStories_KeepStoriesOfEarlierRuns(t *testing.T) {
 	folder := t.TempDir()
 	kept, stale := filepath.Join(folder, "lock-late-set.txt"), filepath.Join(folder, "lock-mended.txt")
 	for _, path := range []string{kept, historyOf(kept), stale, historyOf(stale)} {

@@ -1,5 +1,5 @@
-// Package record puts old and mended releases of known libraries to the scenario that tells them apart:
-// the violation must be seen in the one and not in the other. docs/track-record.md has the table.
+// Package record runs old and mended releases of known libraries in the scenario of the defect: it must show the
+// violation in the one and not in the other. docs/track-record.md has the table.
 package record
 
 import (
@@ -24,8 +24,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// defects are those with the release that has each and, where there is one, the release or the option that
-// does without; nil: none so far.
+// defects are listed with a release that has each and, if any, a release or an option without it; nil: none so far.
 var defects = []struct {
 	name, scenario string
 	has, mended    locktest.New
@@ -41,7 +40,7 @@ var defects = []struct {
 	{"redislock-late-set", "late-set", newRedislock094, nil},
 }
 
-func TestViolationIsSeenInTheReleaseThatHasIt(t *testing.T) {
+func TestDefectiveRelease_IsViolated(t *testing.T) {
 	for _, d := range defects {
 		t.Run(d.name, func(t *testing.T) {
 			locktest.Run(t, d.has, locktest.Scenarios(d.scenario), locktest.Expect(d.scenario, locktest.Violated))
@@ -93,12 +92,12 @@ func (l redsyncLease) Extend(ctx context.Context) error {
 
 func goRedis(env locktest.Env, i int) *redisv9.Client { return env.Client(i) }
 
-// boundGoRedis heeds deadlines.
+// boundGoRedis obeys deadlines.
 func boundGoRedis(env locktest.Env, i int) *redisv9.Client {
 	return env.Client(i, func(o *redisv9.Options) { o.ContextTimeoutEnabled, o.MaxRetries = true, -1 })
 }
 
-// onRedsync makes a lock of redsync's, on go-redis clients that heed deadlines.
+// onRedsync makes a lock of redsync, on go-redis clients that obey deadlines.
 func onRedsync(env locktest.Env, newMutex func(pools []redis.Pool, key string) mutex) (locktest.Lock, error) {
 	return onClients(env, boundGoRedis, newMutex)
 }
@@ -164,7 +163,7 @@ func newRedsync451(env locktest.Env) (locktest.Lock, error) {
 	})
 }
 
-// Both of redislock's are on go-redis with its defaults, which resends.
+// Both releases of redislock use go-redis with its defaults, which resends.
 func newRedislock091(env locktest.Env) (locktest.Lock, error) {
 	client := redislock091.New(env.Client(0))
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
@@ -181,7 +180,7 @@ func newRedislock094(env locktest.Env) (locktest.Lock, error) {
 	}), nil
 }
 
-// obtained tells "somebody has it" from other errors.
+// obtained distinguishes a held lock from other errors.
 func obtained(lock locktest.Lease, err, held error) (locktest.Lease, error) {
 	switch {
 	case errors.Is(err, held):
