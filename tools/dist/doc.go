@@ -1,5 +1,5 @@
 // Command dist makes the release archives, as `make dist` does: it builds the program for
-// each platform, packs it with licence and README, and writes a file of checksums. Run it
+// each platform, packs it with the licence and the README, and writes a file of checksums. Run it
 // in the repository's root:
 //
 //	go -C tools build -o ../bin/dist ./dist

@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	out := flag.String("out", "dist", "the folder to make anew")
+	out := flag.String("out", "dist", "the folder to replace")
 	version := flag.String("version", "devel", "in the archives' names")
 	flag.Parse()
 	if err := dist(*out, *version, flag.Args(), build); err != nil {
@@ -30,7 +30,7 @@ func main() {
 // sums is the file of checksums, as sha256sum -c reads it.
 const sums = "SHA256SUMS"
 
-// dist makes an archive for each platform; build gives the program for one.
+// dist makes an archive for each platform; build returns the program for one.
 func dist(out, version string, platforms []string, build func(system, processor string) ([]byte, error)) error {
 	if err := errors.Join(os.RemoveAll(out), os.MkdirAll(out, 0o755)); err != nil {
 		return err
@@ -39,7 +39,7 @@ func dist(out, version string, platforms []string, build func(system, processor 
 	for _, platform := range platforms {
 		system, processor, ok := strings.Cut(platform, "/")
 		if !ok {
-			return fmt.Errorf("%q is no platform: name one as linux/amd64", platform)
+			return fmt.Errorf("invalid platform %q: want SYSTEM/PROCESSOR, for example linux/amd64", platform)
 		}
 		program, err := build(system, processor)
 		if err != nil {
@@ -58,7 +58,6 @@ func dist(out, version string, platforms []string, build func(system, processor 
 	return os.WriteFile(filepath.Join(out, sums), checksums.Bytes(), 0o644)
 }
 
-// build builds the program for a platform.
 func build(system, processor string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "dist-")
 	if err != nil {
@@ -75,15 +74,13 @@ func build(system, processor string) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// entry is a file of an archive.
 type entry struct {
 	name string
 	mode int64
 	data []byte
 }
 
-// pack packs a program with its papers in a folder: a zip for Windows, and a
-// tar.gz for others.
+// pack packs a program with its documents in a folder: a zip for Windows, a tar.gz for others.
 func pack(folder, system string, program []byte) (name string, archive []byte, err error) {
 	var entries []entry
 	for _, paper := range []string{"LICENSE", "README.md"} {

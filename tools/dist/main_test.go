@@ -16,7 +16,7 @@ import (
 )
 
 func TestArchivesAndTheirChecksums(t *testing.T) {
-	t.Chdir("../..") // where licence and README are
+	t.Chdir("../..") // the licence and the README are there
 	out := filepath.Join(t.TempDir(), "dist")
 	require.NoError(t, os.MkdirAll(filepath.Join(out, "of another time"), 0o755))
 	program := func(system, processor string) ([]byte, error) { return []byte(system + " on " + processor), nil }
@@ -49,11 +49,11 @@ func TestArchivesAndTheirChecksums(t *testing.T) {
 	require.Len(t, left, 3)
 }
 
-func TestWhatCannotBeBuilt(t *testing.T) {
+func TestDist_BuildFails_Fails(t *testing.T) {
 	broken := errors.New("it does not build")
 	fail := func(string, string) ([]byte, error) { return nil, broken }
 	require.ErrorIs(t, dist(t.TempDir(), "v1", []string{"plan9/amd64"}, fail), broken)
-	require.ErrorContains(t, dist(t.TempDir(), "v1", []string{"linux"}, fail), `"linux" is no platform`)
+	require.ErrorContains(t, dist(t.TempDir(), "v1", []string{"linux"}, fail), `invalid platform "linux": want SYSTEM/PROCESSOR`)
 }
 
 func untar(t *testing.T, name string) map[string]string {

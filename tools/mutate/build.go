@@ -18,14 +18,14 @@ import (
 	"strings"
 )
 
-// target is a package whose edits are built into a test binary.
+// target is a package with its edits in a test binary.
 type target struct {
 	name, dir, binary string
 	flags             []string // of the test binary
 	edits             []edit
 }
 
-// listed is what go list says of a package.
+// listed is a package in the output of go list.
 type listed struct {
 	Dir, ImportPath, Name, Export string
 	GoFiles, TestImports          []string
@@ -38,11 +38,11 @@ func build(pattern, folder string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := packages[len(packages)-1] // those that it depends on come first
+	own := packages[len(packages)-1] // its dependencies come first
 	s := &target{name: own.ImportPath, dir: own.Dir, binary: filepath.Join(folder, "tests"),
 		flags: []string{"-test.short"}}
 	if slices.Contains(append(own.TestImports, own.XTestImports...), "pgregory.net/rapid") {
-		s.flags = append(s.flags, "-rapid.nofailfile") // what one edit makes fail is not to be tried first for the next
+		s.flags = append(s.flags, "-rapid.nofailfile") // a failure under one edit must not run first for the next
 	}
 	replaced, err := s.instrument(own, packages, folder)
 	if err != nil {
@@ -63,7 +63,7 @@ func build(pattern, folder string) (*target, error) {
 	return s, nil
 }
 
-// list gives a package, last, after all those that it depends on.
+// list returns a package after all its dependencies.
 func list(pattern string) ([]listed, error) {
 	command := exec.Command("go", "list", "-export", "-deps",
 		"-json=Dir,ImportPath,Name,Export,GoFiles,TestImports,XTestImports", pattern)
@@ -84,7 +84,7 @@ func list(pattern string) ([]listed, error) {
 	}
 }
 
-// instrument writes the package's files with the edits into a folder. It gives what replaces what.
+// instrument writes the package's files with the edits into a folder. It returns the replacements by original file.
 func (s *target) instrument(own listed, packages []listed, folder string) (map[string]string, error) {
 	files := token.NewFileSet()
 	var parsed []*ast.File

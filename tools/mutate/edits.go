@@ -17,18 +17,18 @@ type edit struct {
 	from, to string // the expression before and after
 }
 
-// String says where it is and what it does.
+// String is the edit's position and effect.
 func (e edit) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s becomes %s", filepath.Base(e.position.Filename), e.position.Line, e.position.Column,
 		e.from, e.to)
 }
 
-// name is what it does in which file: a page that lists it need not follow its line.
+// name is the edit's effect and file, without its line, so that a page that lists it stays valid.
 func (e edit) name() string {
 	return fmt.Sprintf("%s: %s becomes %s", filepath.Base(e.position.Filename), e.from, e.to)
 }
 
-// boundary and negation are what comparisons are changed into.
+// boundary and negation are the changes of comparisons.
 var (
 	boundary = map[token.Token]token.Token{token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ,
 		token.GEQ: token.GTR}
@@ -36,7 +36,7 @@ var (
 		token.GEQ: token.LSS, token.EQL: token.NEQ, token.NEQ: token.EQL}
 )
 
-// arithmetic says what an operator is changed into, and the helper that does either.
+// arithmetic has the change of each operator, and the helper that computes either.
 var arithmetic = map[token.Token]struct {
 	to     token.Token
 	helper string
@@ -45,7 +45,7 @@ var arithmetic = map[token.Token]struct {
 	token.MUL: {token.QUO, "mutateMul"}, token.QUO: {token.MUL, "mutateQuo"}, token.REM: {token.MUL, "mutateRem"},
 }
 
-// helpers is the file that goes with an instrumented package.
+// helpers is the file added to an instrumented package.
 const helpers = `package %s
 
 import (
@@ -99,18 +99,17 @@ type rewriter struct {
 	next   func(at token.Pos, from, to string) int
 }
 
-// raw is the text between two places of the file.
+// raw is the text between two positions of the file.
 func (r *rewriter) raw(from, to token.Pos) string {
 	return string(r.source[r.files.Position(from).Offset:r.files.Position(to).Offset])
 }
 
 func (r *rewriter) plain(n ast.Node) string { return r.raw(n.Pos(), n.End()) }
 
-// text is a node's text with the edits that are within it.
+// text is a node's text with the edits inside it.
 func (r *rewriter) text(n ast.Node) string { return r.within(n, n.Pos(), n.End()) }
 
-// within is the text from one place to another, which a node lies between, with the edits of the node and of what it
-// is made of.
+// within is the text between two positions around a node, with the edits of the node and its children.
 func (r *rewriter) within(n ast.Node, from, to token.Pos) string {
 	type piece struct {
 		from, to token.Pos
@@ -135,7 +134,7 @@ func (r *rewriter) within(n ast.Node, from, to token.Pos) string {
 	return b.String() + r.raw(from, to)
 }
 
-// edited gives the text of a node that is edited itself.
+// edited returns the text of a node with an edit of its own.
 func (r *rewriter) edited(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
@@ -173,8 +172,8 @@ func (r *rewriter) binary(n *ast.BinaryExpr) (string, bool) {
 	return "", false
 }
 
-// step is the text of i++ or i--: one simple statement, as it may stand before a condition. What lies in a map has
-// no address.
+// step is the text of i++ or i--: one simple statement, as it may stand before a condition. Map elements have no
+// address.
 func (r *rewriter) step(n *ast.IncDecStmt) string {
 	sum, helper := arithmetic[token.ADD], "mutateInc"
 	to := "--"
@@ -190,13 +189,13 @@ func (r *rewriter) step(n *ast.IncDecStmt) string {
 	return fmt.Sprintf("%s(%d, &%s)", helper, id, r.text(n.X))
 }
 
-// boolean says whether a comparison gives a plain bool and is none of constants.
+// boolean reports whether a comparison has type bool and is not constant.
 func (r *rewriter) boolean(n ast.Expr) bool {
 	t := r.info.Types[n]
 	return t.Value == nil && slices.Contains([]types.Type{types.Typ[types.Bool], types.Typ[types.UntypedBool]}, t.Type)
 }
 
-// number says whether an expression is a number that is not known when it is compiled.
+// number reports whether an expression is a number and not constant.
 func (r *rewriter) number(n ast.Expr) bool {
 	t := r.info.Types[n]
 	basic, is := t.Type.Underlying().(*types.Basic)

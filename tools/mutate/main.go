@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// config is which edits are tried, and how.
+// config selects the edits and the way to run them.
 type config struct {
 	files   *regexp.Regexp
 	tests   *regexp.Regexp
@@ -73,27 +73,26 @@ func (c config) has(e edit) bool {
 		(c.again == "" || strings.Contains(c.again, ": "+e.String()))
 }
 
-// quick is the longest that a test may take to be among those that run first.
+// quick is the longest time of a test that runs first.
 const quick = 500 * time.Millisecond
 
-// test is a test of the subject.
 type test struct {
 	name    string
-	took    time.Duration // of the processor
+	took    time.Duration // processor time
 	reaches map[int]bool
 }
 
-// outcome is what became of an edit.
+// outcome is the result of an edit.
 type outcome string
 
 const (
 	notCovered outcome = "not reached"
 	killed     outcome = "noticed"
-	timedOut   outcome = "noticed: no end" // a test went on for much longer than it does
+	timedOut   outcome = "noticed: no end" // a test ran for much longer than usual
 	survived   outcome = "live"
 )
 
-// mutate tries the edits of a package and prints those that nothing notices, and how many there are.
+// mutate tries the edits of a package and prints the unnoticed ones with their number.
 func (c config) mutate(pattern string) error {
 	folder, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -155,7 +154,7 @@ func (c config) mutate(pattern string) error {
 	return nil
 }
 
-// tests runs each test of the subject by itself, of those whose names match, and notes which edits it reaches.
+// tests runs each test with a matching name by itself, and records the edits that it reaches.
 func (s *target) tests(folder string, names *regexp.Regexp) ([]test, error) {
 	out, err := s.command(context.Background(), "-test.list", ".").Output()
 	if err != nil {
@@ -197,7 +196,7 @@ func (s *target) command(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// processor gives the processor time that a process took.
+// processor returns a process's processor time.
 func processor(command *exec.Cmd) time.Duration {
 	return command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 }
@@ -225,8 +224,8 @@ func (s *target) runMutant(e edit, tests []test) outcome {
 	return survived
 }
 
-// runs runs tests under an edit. What takes much more of the processor than they do does not end; no load of the
-// machine makes it so. What waits for ever needs a bound in real time.
+// runs runs tests under an edit. An endless loop shows by its processor time, which does not depend on the load of the
+// machine. An endless wait needs a limit in real time.
 func (s *target) runs(e edit, tests []test) outcome {
 	var names []string
 	bound := 3 * time.Second
@@ -251,7 +250,7 @@ func (s *target) runs(e edit, tests []test) outcome {
 	return survived
 }
 
-// readKnown gives the edits that a page lists for a package as changing nothing, with its reasons.
+// readKnown returns a package's equivalent edits from a page, with the reasons.
 func readKnown(page, name string) (map[string]string, error) {
 	f, err := os.Open(page)
 	if errors.Is(err, os.ErrNotExist) {
@@ -271,5 +270,5 @@ func readKnown(page, name string) (map[string]string, error) {
 	return reasons, lines.Err()
 }
 
-// unescape gives the text of a cell: a bar in it ends no cell.
+// unescape returns the text of a cell with its escaped bars.
 func unescape(cell string) string { return strings.ReplaceAll(cell, `\|`, "|") }

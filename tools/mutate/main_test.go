@@ -72,8 +72,7 @@ func TestSum(t *testing.T) {
 func TestKind(t *testing.T) { kind(0) }
 `
 
-// Each edit has its fate: noticed by a test that fails or does not end, live, or not reached; and one that a page lists
-// as changing nothing is not told of.
+// An edit is noticed by a test that fails or does not end, live, or not reached; an equivalent one is not printed.
 func TestMutants_Outcomes(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module sample\n\ngo 1.26\n", "sample.go": sample,

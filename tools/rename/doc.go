@@ -1,3 +1,3 @@
-// Command rename gives this repository another module path, in all that names it: go.mod files, imports, documents,
-// examples and workflows. It is what `make rename MODULE=github.com/you/lockproof` calls.
+// Command rename changes this repository's module path in go.mod files, imports, documents, examples and workflows. `make
+// rename MODULE=github.com/you/lockproof` calls it.
 package main

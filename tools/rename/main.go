@@ -30,7 +30,7 @@ func main() {
 
 const example = "github.com/you/lockproof"
 
-// placeholder is how documents call the repository as an action, for as long as nobody has published it.
+// placeholder is the repository's name as an action in documents, until it is published.
 const placeholder = "your-org/lockproof"
 
 var (
@@ -38,7 +38,7 @@ var (
 	modulePath = regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9._~-]+)+$`)
 )
 
-// rename gives the module in a folder another path, and says how many files it has changed.
+// rename changes the path of the module in a folder, and returns the number of changed files.
 func rename(root, module string) (changed int, err error) {
 	if !modulePath.MatchString(module) {
 		return 0, fmt.Errorf("invalid module path %q: want a host with a dot and a path, for example %s", module, example)
@@ -77,16 +77,16 @@ func rename(root, module string) (changed int, err error) {
 	return changed, nil
 }
 
-// made are the folders of what is built, which is nobody's source.
-var made = []string{".git", "bin", "out", "dist", "node_modules"}
+// generated are the folders of build results.
+var generated = []string{".git", "bin", "out", "dist", "node_modules"}
 
-// list gives the first parts of the paths of packages, and all files.
+// list returns the top folders of packages, and all files.
 func list(root string) (folders, files []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && filepath.Dir(path) == filepath.Clean(root) && slices.Contains(made, d.Name()):
+		case d.IsDir() && filepath.Dir(path) == filepath.Clean(root) && slices.Contains(generated, d.Name()):
 			return filepath.SkipDir
 		case !d.Type().IsRegular():
 			return nil
@@ -102,8 +102,8 @@ func list(root string) (folders, files []string, err error) {
 	return folders, files, err
 }
 
-// editor changes the module's path in the text of a file. Only what cannot be the name of the program or of a folder is
-// the path: an import, a package that exists, and where Go's commands name a module.
+// editor changes the module's path in the text of a file. It ignores names that could be the program or a folder: only
+// imports, existing packages and modules in Go's commands count.
 func editor(old, module string, folders []string) func(file string, text []byte) []byte {
 	name := regexp.QuoteMeta(old)
 	before := `(^|[^\w./@$}-])`
@@ -132,5 +132,5 @@ func editor(old, module string, folders []string) func(file string, text []byte)
 	}
 }
 
-// goLines are the lines of a document that are about a go.mod file.
+// goLines are a document's lines with parts of a go.mod file.
 var goLines = regexp.MustCompile(`(?m)^.*\b(?:go mod|require|replace) .*$`)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is the module's path in a file, and what only looks like it.
+// Texts with the module's path, and with words that only look like it.
 var renamed = map[string][2]string{
 	"go.mod": {"module git.invalid/lockproof\n\ngo 1.26.0\n", "module example.org/x/lockproof\n\ngo 1.26.0\n"},
 	"tools/go.mod": {
@@ -39,7 +39,7 @@ var renamed = map[string][2]string{
 	"bin/text.md": {"git.invalid/lockproof/redlock\n", "git.invalid/lockproof/redlock\n"},
 }
 
-func TestRename_OnlyWhatIsTheModulesPath(t *testing.T) {
+func TestRename_ChangesOnlyTheModulePath(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range renamed {
 		path := filepath.Join(root, name)

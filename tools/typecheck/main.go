@@ -1,5 +1,5 @@
 // Command typecheck checks the types of all packages of a module and of their tests for other systems, from their
-// source: nothing is compiled, so that a system takes seconds and not minutes. It is what `make cross` calls.
+// source. It compiles nothing, so that a system takes seconds and not minutes. `make cross` calls it.
 //
 //	typecheck FOLDER darwin/arm64 windows/amd64 ...
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// check says how many packages it has checked, and prints the mistakes it found in them.
+// check prints the mistakes in packages, and returns their number and that of the packages.
 func check(folder, platform string) (checked, mistakes int, err error) {
 	system, processor, ok := strings.Cut(platform, "/")
 	if !ok {

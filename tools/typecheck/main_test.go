@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A mistake in a file of one system, or of its tests, is found on any other.
-func TestMistakesOfAnotherSystemAreFound(t *testing.T) {
+func TestCheck_MistakesForAnotherSystem_AreFound(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod":            "module example.org/toy\n\ngo 1.26.0\n",

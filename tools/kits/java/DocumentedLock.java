@@ -9,7 +9,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 
 /**
- * An example: the lock of Redis's documents on one server, and all that it needs of a Redis client.
+ * An example: the lock of Redis's documents on one server, with its own small Redis client.
  *
  * <pre>
  * javac -d out LockproofWorker.java DocumentedLock.java
@@ -46,7 +46,7 @@ class DocumentedLock implements LockproofWorker.Lock {
         new LockproofWorker(DocumentedLock::new, Lease.class).name("Java, documented").singleNode().lost(Lost.class).serve();
     }
 
-    /** One connection, made anew after each failure: the next answer would be to the call that failed. */
+    /** One connection, replaced after each failure: the next reply would be to the failed call. */
     static class Redis {
         final InetSocketAddress server;
         final String password;
@@ -60,7 +60,7 @@ class DocumentedLock implements LockproofWorker.Lock {
             this.timeout = (int) timeout.toMillis();
         }
 
-        /** The answer's line. An answer of several lines is not told: nothing here asks for one. */
+        /** The reply's line. Replies of several lines are not supported: no command here has one. */
         synchronized String call(String... words) throws IOException {
             try {
                 if (socket == null) connect();

@@ -31,18 +31,18 @@ import java.util.function.Supplier;
  * </pre>
  *
  * The adapter is a class with a Lock, a Lease and a main that has
- * {@code new LockproofWorker(MyLock::new, MyLease.class).serve()}; DocumentedLock.java is one. What a lease
- * does not have (extend, token, fence, validity), it leaves as it is here. Several threads call one lock at
- * once, unless lacks("threads", why) says that it cannot bear it.
+ * {@code new LockproofWorker(MyLock::new, MyLease.class).serve()}; DocumentedLock.java is one. A lease keeps
+ * the defaults here for unsupported methods (extend, token, fence, validity). Several threads call one lock
+ * at once, unless lacks("threads", why) gives a reason against it.
  *
  * <p>The protocol is in docs/client-protocol.md.
  */
 public final class LockproofWorker {
-    /** The lock, as one client has it. */
+    /** One client's lock. */
     public interface Lock {
         /**
-         * One try, which does not wait for the holder: a lease, or null if the lock is held. Tries, delays
-         * between them and calling them off are this file's.
+         * One try, which does not wait for the holder: a lease, or null if the lock is held. This file does
+         * the retries, the delays and the cancellation.
          */
         Lease acquire(String key) throws Exception;
     }
@@ -60,7 +60,7 @@ public final class LockproofWorker {
         /** A fencing token, from 1. */
         default long fence() { return 0; }
 
-        /** For how long it is to be relied on from now. */
+        /** Its remaining time. */
         default Duration validity() { return Duration.ZERO; }
     }
 
@@ -84,7 +84,7 @@ public final class LockproofWorker {
         Belief(String words) { this.words = words; }
     }
 
-    /** What a lock is made from; setup is the first line, with maps, lists, strings, Long, Double and Boolean. */
+    /** The parameters of a lock; setup is the first line, with maps, lists, strings, Long, Double and Boolean. */
     public record Env(Map<String, Object> setup, Duration ttl, Duration nodeTimeout, List<InetSocketAddress> nodes,
                       String password, Random random) {
         static Env of(Map<String, Object> setup) {
@@ -96,7 +96,7 @@ public final class LockproofWorker {
     }
 
     private static final long LONG = Duration.ofHours(1000).toNanos(); // a belief without an end
-    private static final long TOGETHER = 100_000; // how far apart two readings that belong together may be, in nanoseconds
+    private static final long TOGETHER = 100_000; // the greatest gap between two related readings, in nanoseconds
     private static final List<String> QUEUED =
             List.of("acquire", "extend", "release", "check", "read", "write", "watch", "loop");
 
@@ -109,14 +109,14 @@ public final class LockproofWorker {
     private boolean singleNode;
     private Belief belief;
 
-    /** A worker for the lock of that maker; kind is the class of its leases. */
+    /** A worker for the maker's lock; kind is the class of its leases. */
     public LockproofWorker(Maker maker, Class<? extends Lease> kind) {
         this.maker = maker;
         this.kind = kind;
         this.belief = has("validity") ? Belief.AS_TOLD : Belief.UNDECLARED;
     }
 
-    /** What the lock is called in reports. */
+    /** The lock's name in reports. */
     public LockproofWorker name(String its) { name = its; return this; }
 
     /** The lock uses the first node only. */
@@ -124,12 +124,12 @@ public final class LockproofWorker {
 
     public LockproofWorker belief(Belief its) { belief = its; return this; }
 
-    /** The exceptions that say that the lease was not ours any more. */
+    /** The exceptions for a lost lease. */
     @SafeVarargs
     @SuppressWarnings("varargs") // javac 17 warns of List.of
     public final LockproofWorker lost(Class<? extends Throwable>... kinds) { lost.addAll(List.of(kinds)); return this; }
 
-    /** Why the lock does without extend, watch, fence, clock, cancel or threads. */
+    /** The reason for no extend, watch, fence, clock, cancel or threads. */
     public LockproofWorker lacks(String what, String why) { own.put(what, why); return this; }
 
     private boolean has(String method) {
@@ -142,7 +142,7 @@ public final class LockproofWorker {
 
     /** Serves as one client of the lock until its input ends, and ends the process. */
     public void serve() {
-        System.setOut(System.err); // whatever the lock prints is no message
+        System.setOut(System.err); // the lock's output is not a message
         long line = 1;
         try {
             BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -165,7 +165,7 @@ public final class LockproofWorker {
             try {
                 say(out, fields("error", "line " + line + ": " + why(e)));
             } finally {
-                Runtime.getRuntime().halt(1); // a lock's own threads do not keep it
+                Runtime.getRuntime().halt(1); // a lock's own threads must not keep it alive
             }
         }
     }
@@ -187,7 +187,7 @@ public final class LockproofWorker {
 
     private static String why(Throwable e) { return e.getClass().getSimpleName() + ": " + e.getMessage() + place(e); }
 
-    /** Where an exception came from: the line of the adapter's that this file called, in brackets. */
+    /** The adapter's line in the trace of an exception, in brackets. */
     private static String place(Throwable e) {
         StackTraceElement found = null;
         for (StackTraceElement frame : e.getStackTrace()) {
@@ -199,7 +199,7 @@ public final class LockproofWorker {
         return found == null ? "" : " (" + found.getFileName() + ":" + found.getLineNumber() + ")";
     }
 
-    /** The fields that say something. */
+    /** The fields with a value. */
     private static Map<String, Object> fields(Object... namesAndValues) {
         Map<String, Object> filled = new LinkedHashMap<>();
         for (int i = 0; i < namesAndValues.length; i += 2) {
@@ -243,7 +243,7 @@ public final class LockproofWorker {
         return new InetSocketAddress(text.substring(0, colon).replaceAll("[\\[\\]]", ""), Integer.parseInt(text.substring(colon + 1)));
     }
 
-    /** Something that is so or not, and can be waited for. */
+    /** A flag that threads can wait for. */
     private static final class Flag {
         private boolean up;
 
@@ -251,22 +251,22 @@ public final class LockproofWorker {
 
         synchronized boolean up() { return up; }
 
-        /** Whether it was up within so many nanoseconds. */
+        /** Whether it was up within this many nanoseconds. */
         synchronized boolean within(long nanos) {
             long till = System.nanoTime() + nanos;
             for (long left = nanos; !up && left > 0; left = till - System.nanoTime()) {
                 try {
                     wait(left / 1_000_000, (int) (left % 1_000_000));
                 } catch (InterruptedException e) {
-                    throw new IllegalStateException(e); // nobody interrupts the threads of this file
+                    throw new IllegalStateException(e); // the threads of this file are never interrupted
                 }
             }
             return up;
         }
     }
 
-    /** One lease and what the client knows in it; till is on the client's clock, in nanoseconds. */
-    private static final class Tenure {
+    /** One lease with the client's state in it; till is on the client's clock, in nanoseconds. */
+    private static final class HeldLease {
         final Lease lease;
         final long id;
         final String key;
@@ -274,7 +274,7 @@ public final class LockproofWorker {
         String seen = "";
         boolean over, past;
 
-        Tenure(Lease lease, long id, String key, long till) {
+        HeldLease(Lease lease, long id, String key, long till) {
             this.lease = lease;
             this.id = id;
             this.key = key;
@@ -287,14 +287,14 @@ public final class LockproofWorker {
     /** One of the threads that share the client: its queue of commands, and its leases. */
     private static final class Line {
         final BlockingQueue<Map<String, Object>> queue = new LinkedBlockingQueue<>();
-        final Map<String, Tenure> tenures = new LinkedHashMap<>();
+        final Map<String, HeldLease> heldLeases = new LinkedHashMap<>();
         final Flag cancelled = new Flag();
-        Tenure latest;
+        HeldLease latest;
         volatile boolean underWay;
         Thread thread;
     }
 
-    /** One client: its lock, and what it says. */
+    /** One client: its lock and its messages. */
     private final class Client {
         final Map<String, Object> setup, options;
         final long epoch, retryMin, retryMax;
@@ -323,7 +323,7 @@ public final class LockproofWorker {
 
         long trueTime() { return System.nanoTime() - epoch; }
 
-        // What it says.
+        // Messages.
 
         void say(Map<String, Object> message) {
             synchronized (saying) {
@@ -331,7 +331,7 @@ public final class LockproofWorker {
             }
         }
 
-        /** Sends an event with what is read as it happens, and when. */
+        /** Sends an event with its measurements and the time of both. */
         void record(Map<String, Object> event, Supplier<Map<String, Object>> measure) {
             synchronized (saying) {
                 Map<String, Object> whole = event;
@@ -357,12 +357,12 @@ public final class LockproofWorker {
                     "threads", !own.containsKey("threads"), "single_node", singleNode, "lacks", joined(lacks, own))));
         }
 
-        Map<String, Object> begin(String op, Tenure tenure, Object... more) {
+        Map<String, Object> begin(String op, HeldLease heldLease, Object... more) {
             long number;
             synchronized (saying) {
                 number = ++id;
             }
-            Map<String, Object> event = joined(Map.of("op", op, "id", number), fields(more), tenure == null ? Map.of() : tenure.event());
+            Map<String, Object> event = joined(Map.of("op", op, "id", number), fields(more), heldLease == null ? Map.of() : heldLease.event());
             record(joined(event, Map.of("type", "invoke")), Map::of);
             return event;
         }
@@ -373,14 +373,14 @@ public final class LockproofWorker {
             return outcome;
         }
 
-        String granted(Map<String, Object> event, Tenure tenure) {
-            record(joined(event, tenure.event(), Map.of("type", "ok")), () -> Map.of("validity", validity(tenure)));
+        String granted(Map<String, Object> event, HeldLease heldLease) {
+            record(joined(event, heldLease.event(), Map.of("type", "ok")), () -> Map.of("validity", validity(heldLease)));
             return "ok";
         }
 
         // Operations.
 
-        /** When a belief ends that began with that call, on the client's clock. */
+        /** The end of a belief that began with that call, on the client's clock. */
         long till(long called) {
             long ttl = env.ttl().toNanos();
             return switch (belief) {
@@ -391,12 +391,12 @@ public final class LockproofWorker {
         }
 
         /** In nanoseconds. */
-        long validity(Tenure tenure) {
-            return Math.max(0, belief == Belief.AS_TOLD ? tenure.lease.validity().toNanos() : tenure.till - System.nanoTime());
+        long validity(HeldLease heldLease) {
+            return Math.max(0, belief == Belief.AS_TOLD ? heldLease.lease.validity().toNanos() : heldLease.till - System.nanoTime());
         }
 
         String acquire(Line line, String key, long within) {
-            if (line.tenures.containsKey(key)) line.tenures.get(key).past = true;
+            if (line.heldLeases.containsKey(key)) line.heldLeases.get(key).past = true;
             Map<String, Object> event = begin("acquire", null, "key", key);
             long deadline = System.nanoTime() + within;
             for (long tries = 1; ; tries++) {
@@ -405,8 +405,8 @@ public final class LockproofWorker {
                 try {
                     Lease lease = lock.acquire(key);
                     if (lease != null && !line.cancelled.up()) {
-                        line.latest = new Tenure(lease, (long) event.get("id"), key, till(called));
-                        line.tenures.put(key, line.latest);
+                        line.latest = new HeldLease(lease, (long) event.get("id"), key, till(called));
+                        line.heldLeases.put(key, line.latest);
                         return granted(event, line.latest);
                     }
                     if (lease != null) lease.release();
@@ -421,23 +421,23 @@ public final class LockproofWorker {
             }
         }
 
-        String extend(Tenure tenure) {
-            Map<String, Object> event = begin("extend", tenure);
+        String extend(HeldLease heldLease) {
+            Map<String, Object> event = begin("extend", heldLease);
             long called = System.nanoTime();
             try {
-                tenure.lease.extend();
+                heldLease.lease.extend();
             } catch (Exception e) {
                 return end(event, "fail", isLost(e) ? "lost" : "other", e);
             }
-            tenure.till = till(called);
-            return validity(tenure) > 0 ? granted(event, tenure) : end(event, "fail", "too-late", null);
+            heldLease.till = till(called);
+            return validity(heldLease) > 0 ? granted(event, heldLease) : end(event, "fail", "too-late", null);
         }
 
-        String release(Tenure tenure) {
-            Map<String, Object> event = begin("release", tenure);
-            tenure.past = true;
+        String release(HeldLease heldLease) {
+            Map<String, Object> event = begin("release", heldLease);
+            heldLease.past = true;
             try {
-                tenure.lease.release();
+                heldLease.lease.release();
             } catch (Exception e) {
                 return isLost(e) ? end(event, "fail", "lost", e) : end(event, "info", "other", e);
             }
@@ -446,10 +446,10 @@ public final class LockproofWorker {
 
         boolean isLost(Exception error) { return lost.stream().anyMatch(k -> k.isInstance(error)); }
 
-        String check(Tenure tenure) {
-            Map<String, Object> event = begin("check", tenure);
-            tenure.over = tenure.over || validity(tenure) == 0;
-            return tenure.over ? end(event, "fail", "expired", null) : end(event, "ok", "", null);
+        String check(HeldLease heldLease) {
+            Map<String, Object> event = begin("check", heldLease);
+            heldLease.over = heldLease.over || validity(heldLease) == 0;
+            return heldLease.over ? end(event, "fail", "expired", null) : end(event, "ok", "", null);
         }
 
         long patience(long within) {
@@ -457,8 +457,8 @@ public final class LockproofWorker {
             return within > 0 ? Math.min(within, longest) : longest;
         }
 
-        String read(String key, Tenure tenure, long within) {
-            Map<String, Object> event = tenure == null ? begin("read", null, "key", key) : begin("read", tenure);
+        String read(String key, HeldLease heldLease, long within) {
+            Map<String, Object> event = heldLease == null ? begin("read", null, "key", key) : begin("read", heldLease);
             String value;
             try {
                 value = store.read((String) event.get("key"), number(event, "fence"), patience(within));
@@ -466,19 +466,19 @@ public final class LockproofWorker {
                 return end(event, "fail", "other", e);
             }
             if (value == null) return end(event, "fail", "stale", null);
-            if (tenure != null) tenure.seen = value;
+            if (heldLease != null) heldLease.seen = value;
             return end(joined(event, Map.of("value", value)), "ok", "", null);
         }
 
-        String write(Tenure tenure, long within) {
+        String write(HeldLease heldLease, long within) {
             String value;
             synchronized (saying) {
                 value = setup.get("name") + "." + ++written;
             }
-            Map<String, Object> event = joined(begin("write", tenure, "value", value, "base", tenure.seen));
-            if (tenure.over) return end(event, "fail", "expired", null);
+            Map<String, Object> event = joined(begin("write", heldLease, "value", value, "base", heldLease.seen));
+            if (heldLease.over) return end(event, "fail", "expired", null);
             try {
-                if (!store.write(tenure.key, value, tenure.seen, number(event, "fence"), patience(within))) {
+                if (!store.write(heldLease.key, value, heldLease.seen, number(event, "fence"), patience(within))) {
                     return end(event, "fail", "stale", null);
                 }
             } catch (Store.Unreached | Store.ErrorReply e) {
@@ -486,7 +486,7 @@ public final class LockproofWorker {
             } catch (Exception e) {
                 return end(event, "info", "other", e);
             }
-            tenure.seen = value;
+            heldLease.seen = value;
             return end(event, "ok", "", null);
         }
 
@@ -505,11 +505,11 @@ public final class LockproofWorker {
             }
         }
 
-        void round(String key, Tenure tenure, long hold) {
-            String seen = read(key, tenure, 0);
-            if (ending.within(Math.min(hold, validity(tenure)))) return;
-            if (check(tenure).equals("ok") && seen.equals("ok")) write(tenure, 0);
-            release(tenure);
+        void round(String key, HeldLease heldLease, long hold) {
+            String seen = read(key, heldLease, 0);
+            if (ending.within(Math.min(hold, validity(heldLease)))) return;
+            if (check(heldLease).equals("ok") && seen.equals("ok")) write(heldLease, 0);
+            release(heldLease);
         }
 
         long around(long mean) { return (long) (mean * (0.5 + random.nextDouble())); }
@@ -524,20 +524,20 @@ public final class LockproofWorker {
                 loop(line, map(command.get("loop")), (Flag) command.get("stop"));
                 return "";
             }
-            Tenure tenure = key.isEmpty() ? line.latest : line.tenures.get(key);
-            if (is(command, "if_held") && (tenure == null || tenure.past)) return "";
-            if (what.equals("read") && (tenure != null || !key.isEmpty())) return read(key, tenure, within);
-            if (tenure == null) {
+            HeldLease heldLease = key.isEmpty() ? line.latest : line.heldLeases.get(key);
+            if (is(command, "if_held") && (heldLease == null || heldLease.past)) return "";
+            if (what.equals("read") && (heldLease != null || !key.isEmpty())) return read(key, heldLease, within);
+            if (heldLease == null) {
                 throw new IllegalStateException(what + ": the client has had no lease so far: an acquire that succeeds must come first");
             }
             if (what.equals("watch") || what.equals("extend") && !has("extend")) {
                 throw new IllegalStateException(what + ": this lock does not");
             }
             return switch (what) {
-                case "write" -> write(tenure, within);
-                case "extend" -> extend(tenure);
-                case "release" -> release(tenure);
-                default -> check(tenure);
+                case "write" -> write(heldLease, within);
+                case "extend" -> extend(heldLease);
+                case "release" -> release(heldLease);
+                default -> check(heldLease);
             };
         }
 
@@ -564,7 +564,7 @@ public final class LockproofWorker {
             }
         }
 
-        /** The thread of that name, which begins with its first command. */
+        /** The thread of that name, which starts at its first command. */
         Line line(String name) {
             return lines.computeIfAbsent(name, n -> {
                 Line line = new Line();
@@ -631,14 +631,14 @@ public final class LockproofWorker {
         }
     }
 
-    /** The data that the lock guards: a register for each key, on a server of its own. */
+    /** The data that the lock guards: a register for each key, on a separate server. */
     private static final class Store {
-        /** What a Redis server answers with an error. */
+        /** An error reply of a Redis server. */
         static final class ErrorReply extends Exception {
             ErrorReply(String said) { super(said); }
         }
 
-        /** A connection that could not be made: nothing was sent. */
+        /** A failed connection: nothing was sent. */
         static final class Unreached extends Exception {
             Unreached(Exception why) { super(why.getMessage(), why); }
         }
@@ -663,7 +663,7 @@ public final class LockproofWorker {
 
         Store(Map<String, Object> setup) { this.setup = setup; }
 
-        /** The present version; null: the store has seen a newer fencing token. */
+        /** The current version; null: the store has seen a newer fencing token. */
         String read(String key, long fence, long within) throws Exception {
             if (fence > 0 && is(setup, "fenced_store") && !is(setup, "reads_unfenced")) {
                 return (String) ask(within, "EVAL", FENCED_READ, 2, "value:" + key, "fence:" + key, fence);
@@ -672,7 +672,7 @@ public final class LockproofWorker {
             return value == null ? "" : (String) value;
         }
 
-        /** Whether the store took it. */
+        /** Whether the store accepted the write. */
         boolean write(String key, String value, String base, long fence, long within) throws Exception {
             String register = "value:" + key;
             if (is(setup, "fenced_store")) {
@@ -689,7 +689,7 @@ public final class LockproofWorker {
                 socket.setSoTimeout(millis);
                 return call(words);
             } catch (IOException e) {
-                close(); // its next answer would be to this question
+                close(); // its next reply would be to this command
                 throw e;
             }
         }
@@ -747,7 +747,7 @@ public final class LockproofWorker {
         }
     }
 
-    /** What the protocol needs of JSON. */
+    /** The protocol's subset of JSON. */
     private static final class Json {
         private final String text;
         private int at;
@@ -765,7 +765,7 @@ public final class LockproofWorker {
 
         private IllegalArgumentException wrong() { return new IllegalArgumentException("not JSON at character " + at + " of " + text); }
 
-        /** The next character that is no blank, which stays; 0 at the end. */
+        /** Peeks at the next character that is not blank; 0 at the end. */
         private char next() {
             while (at < text.length() && Character.isWhitespace(text.charAt(at))) at++;
             return at < text.length() ? text.charAt(at) : 0;

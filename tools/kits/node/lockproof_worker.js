@@ -7,13 +7,12 @@
  * and calls serve(), below; node_redis.js is one. A lock has
  *
  *   acquire(key)    one try, which does not wait for the holder: a lease, or null if the lock is
- *                   held. Tries, delays between them and calling them off are this file's: what a
- *                   try that was called off is granted later is released. Several calls are under
- *                   way at once, as promises are, unless lacks: { threads: 'why' } says that the lock
- *                   cannot bear it.
+ *                   held. This file does the retries, the delays and the cancellation: a lease
+ *                   granted to a cancelled try is released. Several calls run at once, as promises,
+ *                   unless lacks: { threads: 'why' } gives a reason against it.
  *
- * A lease has release(), and may have extend() (by the TTL from now), validity() (for how many
- * seconds it is to be relied on), token (the value at the key) and fence (a fencing token, from 1).
+ * A lease has release(), and may have extend() (by the TTL from now), validity() (its remaining
+ * seconds), token (the value at the key) and fence (a fencing token, from 1).
  * All but validity() may be asynchronous.
  *
  * The protocol is in docs/client-protocol.md.
@@ -25,14 +24,14 @@ const path = require('path');
 const readline = require('readline');
 
 const LONG = 3600e3; // a belief without an end, in seconds
-const TOGETHER = 100e3; // how far apart two readings that belong together may be, in nanoseconds
+const TOGETHER = 100e3; // the greatest gap between two related readings, in nanoseconds
 
-const now = () => Number(process.hrtime.bigint()) / 1e9; // seconds of a clock that only goes forward
+const now = () => Number(process.hrtime.bigint()) / 1e9; // seconds of a monotonic clock
 const between = (least, most) => least + Math.random() * (most - least);
 const filled = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value));
 const say = (message) => fs.writeSync(1, JSON.stringify(message) + '\n');
 
-/** Where an error came from: the line of the adapter's that this file called, in brackets. */
+/** The adapter's line in the trace of an error, in brackets. */
 function place(error) {
   let found = '';
   for (const frame of String(error?.stack).split('\n')) {
@@ -59,17 +58,17 @@ const BELIEFS = {
 };
 
 /**
- * Serves as one client of the lock until its input ends. make gives the lock of an env:
+ * Serves as one client of the lock until its input ends. make returns the lock for an env:
  * { ttl, nodeTimeout, drift, nodes: [[host, port], ...], password, setup }, times in seconds.
  *
  * lease   the class of its leases
  * belief  one of BELIEFS: 'as told' is for leases with validity(). Default: until released if the lock renews
  *         its key, else from the return of the try that was granted
- * lost    the errors' classes that say that the lease was not ours any more
- * lacks   why it does without extend, watch, fence, clock, cancel or threads
+ * lost    the classes of errors for a lost lease
+ * lacks   the reasons for no extend, watch, fence, clock, cancel or threads
  */
 function serve(make, { lease, name = path.basename(process.argv[1]), singleNode, fencing, belief, lost = [], lacks = {} }) {
-  console.log = console.info = console.debug = console.error; // whatever the lock prints is no message
+  console.log = console.info = console.debug = console.error; // the lock's output is not a message
   const input = readline.createInterface({ input: process.stdin, crlfDelay: Infinity });
   let client, number = 0;
   input.on('line', (line) => {
@@ -93,7 +92,7 @@ function serve(make, { lease, name = path.basename(process.argv[1]), singleNode,
 class ErrorReply extends Error {}
 class Unreached extends Error {} // nothing was sent
 
-/** The data that the lock guards: a register for each key, on a server of its own. */
+/** The data that the lock guards: a register for each key, on a separate server. */
 class Store {
   static FENCED_READ = `
     if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
@@ -115,7 +114,7 @@ class Store {
     this.asked = Promise.resolve();
   }
 
-  /** The present version; null: the store has seen a newer fencing token. */
+  /** The current version; null: the store has seen a newer fencing token. */
   async read(key, fence, timeout) {
     if (fence && this.setup.fenced_store && !this.setup.reads_unfenced) {
       return this.ask(timeout, 'EVAL', Store.FENCED_READ, 2, `value:${key}`, `fence:${key}`, fence);
@@ -123,7 +122,7 @@ class Store {
     return (await this.ask(timeout, 'GET', `value:${key}`)) ?? '';
   }
 
-  /** Whether the store took it. */
+  /** Whether the store accepted the write. */
   async write(key, value, base, fence, timeout) {
     if (this.setup.fenced_store) {
       return (await this.ask(timeout, 'EVAL', Store.FENCED_WRITE, 2, `value:${key}`, `fence:${key}`, fence, value)) === 1;
@@ -134,7 +133,7 @@ class Store {
     return (await this.ask(timeout, 'SET', `value:${key}`, value)) === 'OK';
   }
 
-  /** Asks once what was asked before is answered: threads share the connection. */
+  /** Sends a command after the reply to the one before: threads share the connection. */
   ask(timeout, ...words) {
     const answered = this.asked.then(async () => {
       if (!this.socket) await this.connect(timeout);
@@ -163,7 +162,7 @@ class Store {
     return this.answer(timeout, 'data', (more) => parse((got = Buffer.concat([got, more]))));
   }
 
-  /** Waits for the socket's event until parse makes something of it. Its next answer would be to this question. */
+  /** Waits for a reply that parse accepts. After a failure the connection is dropped: its next reply would be this one's. */
   answer(timeout, name, parse) {
     const socket = this.socket;
     return new Promise((resolve, reject) => {
@@ -189,7 +188,7 @@ class Store {
   }
 }
 
-/** One reply of a Redis server, or undefined if it is not whole yet. */
+/** One reply of a Redis server, or undefined if it is incomplete. */
 function parse(bytes) {
   const end = bytes.indexOf('\r\n');
   if (end < 0) return undefined;
@@ -202,8 +201,8 @@ function parse(bytes) {
   return bytes.length < to + 2 ? undefined : bytes.toString('utf8', from, to);
 }
 
-/** One lease and what the client knows in it. */
-class Tenure {
+/** One lease with the client's state in it. */
+class HeldLease {
   constructor(lease, id, key, until) {
     Object.assign(this, { lease, id, key, until, seen: '', over: false, past: false });
   }
@@ -214,28 +213,28 @@ class Tenure {
 }
 
 /**
- * One of the threads that share the client, which here are promises under way at once: its queue
+ * One of the threads that share the client, here concurrent promises: its queue
  * of commands, and its leases.
  */
 class Line {
   constructor() {
-    Object.assign(this, { queue: [], tenures: new Map(), latest: null, busy: false, cancelled: false, wake: () => {} });
+    Object.assign(this, { queue: [], heldLeases: new Map(), latest: null, busy: false, cancelled: false, wake: () => {} });
   }
 }
 
 const QUEUED = ['acquire', 'extend', 'release', 'check', 'read', 'write', 'watch', 'loop'];
 
-/** One client: its lines, and what it says. */
+/** One client: its lines and its messages. */
 class Client {
   constructor(lock, setup, belief, lost) {
     Object.assign(this, { lock, setup, belief, lost, options: setup.options, store: new Store(setup) });
     Object.assign(this, { ttl: setup.options.ttl / 1e9, id: 0, written: 0, lines: new Map() });
-    // loops that have not ended, and the line of the input that stops those before it
+    // running loops, and the line of the input that stops those before it
     Object.assign(this, { loops: 0, stopped: 0, ending: false, exit: 0 });
     this.watchStalls(setup.stall_limit || 0);
   }
 
-  // What it says.
+  // Messages.
 
   true() {
     return Number(process.hrtime.bigint() - BigInt(this.setup.epoch));
@@ -248,7 +247,7 @@ class Client {
     say({ lock: { ...filled({ ...has, belief: BELIEFS[this.belief] }), lacks: { ...why, ...lacks } } });
   }
 
-  /** Sends an event with what is read as it happens, and when. */
+  /** Sends an event with its measurements and the time of both. */
   record(event, measure = () => ({})) {
     for (let i = 0; i < 100; i++) {
       const before = this.true();
@@ -270,8 +269,8 @@ class Client {
     }, every).unref();
   }
 
-  begin(op, tenure, more = {}) {
-    const event = { op, id: ++this.id, ...more, ...tenure?.event() };
+  begin(op, heldLease, more = {}) {
+    const event = { op, id: ++this.id, ...more, ...heldLease?.event() };
     this.record({ ...event, type: 'invoke' });
     return event;
   }
@@ -281,14 +280,14 @@ class Client {
     return type;
   }
 
-  granted(event, tenure) {
-    this.record({ ...event, ...tenure.event(), type: 'ok' }, () => ({ validity: this.validity(tenure) }));
+  granted(event, heldLease) {
+    this.record({ ...event, ...heldLease.event(), type: 'ok' }, () => ({ validity: this.validity(heldLease) }));
     return 'ok';
   }
 
   // Commands.
 
-  /** Waits until it is over, or the client is to end. */
+  /** Waits until over() holds, or the client must end. */
   async wait(line, seconds, over = () => false) {
     for (const until = now() + seconds; now() < until && !this.ending && !over(); ) {
       await new Promise((resolve) => {
@@ -311,7 +310,7 @@ class Client {
     for (const c of line.queue) say({ done: c.serial, error: `${c.do}: dropped: the client is closing` });
   }
 
-  /** The thread of that name, which begins with its first command. */
+  /** The thread of that name, which starts at its first command. */
   line(name) {
     if (!this.lines.has(name)) {
       const line = new Line();
@@ -365,20 +364,20 @@ class Client {
     within /= 1e9;
     if (what === 'acquire') return this.acquire(line, key, within || LONG);
     if (what === 'loop') return this.loop(line, loop, number);
-    const tenure = key ? line.tenures.get(key) : line.latest;
-    if (ifHeld && (!tenure || tenure.past)) return undefined;
-    if (what === 'read' && (key || tenure)) return this.read(key, tenure, within);
-    if (!tenure) throw new Error(`${what}: the client has had no lease so far: an acquire that succeeds must come first`);
-    if (what === 'write') return this.write(tenure, within);
-    if (what === 'release') return this.release(line, tenure, within || LONG);
-    if (what === 'check') return this.check(tenure);
-    if (what === 'extend' && tenure.lease.extend) return this.extend(line, tenure, within || LONG);
+    const heldLease = key ? line.heldLeases.get(key) : line.latest;
+    if (ifHeld && (!heldLease || heldLease.past)) return undefined;
+    if (what === 'read' && (key || heldLease)) return this.read(key, heldLease, within);
+    if (!heldLease) throw new Error(`${what}: the client has had no lease so far: an acquire that succeeds must come first`);
+    if (what === 'write') return this.write(heldLease, within);
+    if (what === 'release') return this.release(line, heldLease, within || LONG);
+    if (what === 'check') return this.check(heldLease);
+    if (what === 'extend' && heldLease.lease.extend) return this.extend(line, heldLease, within || LONG);
     throw new Error(`${what}: this lock does not`);
   }
 
   // Operations.
 
-  /** What comes of a promise, or an error if it is called off, or not kept by then. */
+  /** The result of a promise, or an error if it is cancelled or late. */
   async inTime(line, promise, deadline) {
     let kept = false;
     const mark = () => ((kept = true), line.wake());
@@ -389,7 +388,7 @@ class Client {
   }
 
   async acquire(line, key, within) {
-    if (line.tenures.has(key)) line.tenures.get(key).past = true;
+    if (line.heldLeases.has(key)) line.heldLeases.get(key).past = true;
     const [event, deadline] = [this.begin('acquire', null, { key }), now() + within];
     for (let tries = 1; ; tries++) {
       const called = now();
@@ -402,8 +401,8 @@ class Client {
         trying.then((late) => late?.release()).catch(() => {});
       }
       if (lease && !line.cancelled) {
-        line.latest = new Tenure(lease, event.id, key, this.until(called));
-        line.tenures.set(key, line.latest);
+        line.latest = new HeldLease(lease, event.id, key, this.until(called));
+        line.heldLeases.set(key, line.latest);
         return this.granted(event, line.latest);
       }
       if (lease) await this.inTime(line, (async () => lease.release())(), now() + this.ttl).catch((e) => (error = e));
@@ -426,40 +425,40 @@ class Client {
   }
 
   /** In nanoseconds. */
-  validity(tenure) {
-    return Math.max(0, Math.floor(1e9 * (this.belief === 'as told' ? tenure.lease.validity() : tenure.until - now())));
+  validity(heldLease) {
+    return Math.max(0, Math.floor(1e9 * (this.belief === 'as told' ? heldLease.lease.validity() : heldLease.until - now())));
   }
 
   isLost(error) {
     return this.lost.some((c) => error instanceof c);
   }
 
-  async extend(line, tenure, within) {
-    const [event, called] = [this.begin('extend', tenure), now()];
+  async extend(line, heldLease, within) {
+    const [event, called] = [this.begin('extend', heldLease), now()];
     try {
-      await this.inTime(line, (async () => tenure.lease.extend())(), called + within);
+      await this.inTime(line, (async () => heldLease.lease.extend())(), called + within);
     } catch (e) {
       return this.end(event, 'fail', this.isLost(e) ? 'lost' : line.cancelled ? 'cancelled' : 'other', e);
     }
-    tenure.until = this.until(called);
-    return this.validity(tenure) > 0 ? this.granted(event, tenure) : this.end(event, 'fail', 'too-late');
+    heldLease.until = this.until(called);
+    return this.validity(heldLease) > 0 ? this.granted(event, heldLease) : this.end(event, 'fail', 'too-late');
   }
 
-  async release(line, tenure, within) {
-    const event = this.begin('release', tenure);
-    tenure.past = true;
+  async release(line, heldLease, within) {
+    const event = this.begin('release', heldLease);
+    heldLease.past = true;
     try {
-      await this.inTime(line, (async () => tenure.lease.release())(), now() + within);
+      await this.inTime(line, (async () => heldLease.lease.release())(), now() + within);
     } catch (e) {
       return this.isLost(e) ? this.end(event, 'fail', 'lost', e) : this.end(event, 'info', 'other', e);
     }
     return this.end(event, 'ok');
   }
 
-  check(tenure) {
-    const event = this.begin('check', tenure);
-    if (this.validity(tenure) > 0) return this.end(event, 'ok');
-    tenure.over = true;
+  check(heldLease) {
+    const event = this.begin('check', heldLease);
+    if (this.validity(heldLease) > 0) return this.end(event, 'ok');
+    heldLease.over = true;
     return this.end(event, 'fail', 'expired');
   }
 
@@ -468,8 +467,8 @@ class Client {
     return within ? Math.min(within, longest) : longest;
   }
 
-  async read(key, tenure, within) {
-    const event = this.begin('read', tenure, { key });
+  async read(key, heldLease, within) {
+    const event = this.begin('read', heldLease, { key });
     let value;
     try {
       value = await this.store.read(event.key, event.fence, this.timeout(within));
@@ -477,21 +476,21 @@ class Client {
       return this.end(event, 'fail', 'other', e);
     }
     if (value === null) return this.end(event, 'fail', 'stale');
-    if (tenure) tenure.seen = value;
+    if (heldLease) heldLease.seen = value;
     return this.end(event, 'ok', '', null, { value });
   }
 
-  async write(tenure, within) {
+  async write(heldLease, within) {
     const value = `${this.setup.name}.${++this.written}`;
-    const event = this.begin('write', tenure, { value, base: tenure.seen });
-    if (tenure.over) return this.end(event, 'fail', 'expired');
+    const event = this.begin('write', heldLease, { value, base: heldLease.seen });
+    if (heldLease.over) return this.end(event, 'fail', 'expired');
     try {
-      const taken = await this.store.write(tenure.key, value, tenure.seen, event.fence ?? 0, this.timeout(within));
+      const taken = await this.store.write(heldLease.key, value, heldLease.seen, event.fence ?? 0, this.timeout(within));
       if (!taken) return this.end(event, 'fail', 'stale');
     } catch (e) {
       return this.end(event, e instanceof Unreached || e instanceof ErrorReply ? 'fail' : 'info', 'other', e);
     }
-    tenure.seen = value;
+    heldLease.seen = value;
     return this.end(event, 'ok');
   }
 
@@ -508,12 +507,12 @@ class Client {
     this.loops--;
   }
 
-  async round(line, key, tenure, hold) {
-    const read = await this.read(key, tenure, 0);
-    await this.wait(line, Math.min(hold, this.validity(tenure) / 1e9));
+  async round(line, key, heldLease, hold) {
+    const read = await this.read(key, heldLease, 0);
+    await this.wait(line, Math.min(hold, this.validity(heldLease) / 1e9));
     if (this.ending) return;
-    if (this.check(tenure) === 'ok' && read === 'ok') await this.write(tenure, 0);
-    await this.release(line, tenure, 10 * this.ttl);
+    if (this.check(heldLease) === 'ok' && read === 'ok') await this.write(heldLease, 0);
+    await this.release(line, heldLease, 10 * this.ttl);
   }
 }
 

@@ -7,10 +7,10 @@
  * locks and calls serve(), below; symfony_lock.php is one. A lock has
  *
  *   acquire($key)   one try, which does not wait for the holder: a lease, or null if the lock is
- *                   held. Tries, delays between them and calling them off are this file's.
+ *                   held. This file does the retries, the delays and the cancellation.
  *
- * A lease has release(), and may have extend() (by the TTL from now), validity() (for how many
- * seconds it is to be relied on), and the public properties $token (the value at the key) and
+ * A lease has release(), and may have extend() (by the TTL from now), validity() (its remaining
+ * seconds), and the public properties $token (the value at the key) and
  * $fence (a fencing token, from 1).
  *
  * PHP has no threads: while the library is in a call, no command is read and no stall is seen.
@@ -21,24 +21,24 @@
 namespace Lockproof;
 
 const LONG = 3600e3; // a belief without an end, in seconds
-const TOGETHER = 100_000; // how far apart two readings that belong together may be, in nanoseconds
+const TOGETHER = 100_000; // the greatest gap between two related readings, in nanoseconds
 
 /**
  * Serves as one client of the lock until its input ends.
  *
- * @param callable $make   makes the lock of an Env
+ * @param callable $make   makes the lock for an Env
  * @param string   $lease  the class of its leases
  * @param string   $belief 'from the call' of the try that was granted, 'from the return' of it, 'until
- *                         released'; 'as told', where the lease has validity(). Default: until released if
+ *                         released'; 'as told', if the lease has validity(). Default: until released if
  *                         the lock renews its key, else from the return
- * @param string[] $lost   the exceptions that say that the lease was not ours any more
- * @param string[] $lacks  why it does without extend, watch, fence, clock or cancel
+ * @param string[] $lost   the exceptions for a lost lease
+ * @param string[] $lacks  the reasons for no extend, watch, fence, clock or cancel
  */
 function serve(callable $make, string $lease, string $name = '', bool $singleNode = false,
     string $belief = '', array $lost = [], array $lacks = []): never
 {
     ini_set('display_errors', 'stderr');
-    ob_start(fn ($printed) => fwrite(STDERR, $printed) ? '' : '', 1); // whatever the lock prints is no message
+    ob_start(fn ($printed) => fwrite(STDERR, $printed) ? '' : '', 1); // the lock's output is not a message
     $lines = new Lines();
     try {
         $setup = $lines->next();
@@ -52,7 +52,7 @@ function serve(callable $make, string $lease, string $name = '', bool $singleNod
     exit(0);
 }
 
-/** Where an exception came from: the line of the adapter's that this file called, in brackets. */
+/** The adapter's line in the trace of an exception, in brackets. */
 function place(\Throwable $error): string
 {
     $found = '';
@@ -65,7 +65,7 @@ function place(\Throwable $error): string
     return $found;
 }
 
-/** What a lock is made from. Times are in seconds. */
+/** The parameters of a lock. Times are in seconds. */
 class Env
 {
     public float $ttl, $nodeTimeout;
@@ -82,8 +82,8 @@ class Env
     }
 
     /**
-     * phpredis at one of the nodes, for one lease, as a request of PHP has it: phpredis 5.3 can take an answer
-     * that comes too late for that to its next command. A node that is not reached now is asked in vain later.
+     * phpredis on one of the nodes, for one lease, as in a request of PHP: phpredis 5.3 can mistake a late reply for
+     * that to its next command. Calls to a node that is unreachable now fail later.
      */
     public function redis(array $node): \Redis
     {
@@ -109,7 +109,7 @@ function say(array $message): void
     fwrite(STDOUT, json_encode($message, JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE) . "\n");
 }
 
-/** Seconds of a clock that only goes forward. */
+/** Seconds of a monotonic clock. */
 function now(): float
 {
     return hrtime(true) / 1e9;
@@ -131,7 +131,7 @@ class Lines
     public bool $ended = false;
     private string $rest = '';
 
-    /** The next one if it comes in that many seconds. */
+    /** The next one if it arrives within this many seconds. */
     public function next(float $within = LONG): ?array
     {
         while (($end = strpos($this->rest, "\n")) === false) {
@@ -149,7 +149,7 @@ class Lines
     }
 }
 
-/** The data that the lock guards: a register for each key, on a server of its own. */
+/** The data that the lock guards: a register for each key, on a separate server. */
 class Store
 {
     private const FENCED_READ = <<<'LUA'
@@ -172,7 +172,7 @@ class Store
 
     public function __construct(private array $setup) {}
 
-    /** The present version; null: the store has seen a newer fencing token. */
+    /** The current version; null: the store has seen a newer fencing token. */
     public function read(string $key, int $fence, float $timeout): ?string
     {
         if ($fence && ($this->setup['fenced_store'] ?? false) && !($this->setup['reads_unfenced'] ?? false)) {
@@ -181,7 +181,7 @@ class Store
         return $this->ask($timeout, 'GET', "value:$key") ?? '';
     }
 
-    /** Whether the store took it. */
+    /** Whether the store accepted the write. */
     public function write(string $key, string $value, string $base, int $fence, float $timeout): bool
     {
         if ($this->setup['fenced_store'] ?? false) {
@@ -199,7 +199,7 @@ class Store
             $this->socket ??= $this->connect($timeout);
             return $this->call($timeout, ...$words);
         } catch (\RuntimeException $e) {
-            $this->socket = null; // its next answer would be to this question
+            $this->socket = null; // its next reply would be to this command
             throw $e;
         }
     }
@@ -242,12 +242,12 @@ class Store
     }
 }
 
-/** One lease and what the client knows in it. */
-class Tenure
+/** One lease with the client's state in it. */
+class HeldLease
 {
     public string $seen = '';
     public bool $over = false;
-    public bool $past = false; // it was released, or the key asked for anew
+    public bool $past = false; // it was released, or its key requested again
 
     public function __construct(public object $lease, public int $id, public string $key, public float $until) {}
 
@@ -258,16 +258,16 @@ class Tenure
     }
 }
 
-/** One client: its queue of commands, and what it says. */
+/** One client: its queue of commands and its messages. */
 class Client
 {
     private Store $store;
     private array $options;
     private array $queue = [];
-    private array $tenures = [];
-    private ?Tenure $latest = null;
+    private array $heldLeases = [];
+    private ?HeldLease $latest = null;
     private int $id = 0, $written = 0, $exit = 0;
-    private int $loops = 0, $stopped = 0; // loops that have not ended, and the line that stops those before it
+    private int $loops = 0, $stopped = 0; // running loops, and the line that stops those before it
     private bool $busy = false, $cancelled = false, $ending = false;
 
     public function __construct(
@@ -281,7 +281,7 @@ class Client
         mt_srand(crc32("$setup[seed] $setup[index]"));
     }
 
-    // What it says.
+    // Messages.
 
     public function hello(string $lease, string $name, bool $singleNode, array $lacks): void
     {
@@ -306,7 +306,7 @@ class Client
         return hrtime(true) - $this->setup['epoch'];
     }
 
-    /** Sends an event with what is read as it happens, and when. */
+    /** Sends an event with its measurements and the time of both. */
     private function record(array $event, ?callable $measure = null): void
     {
         for ($i = 0; $i < 100; $i++) {
@@ -320,9 +320,9 @@ class Client
         say(['event' => $event + ['process' => $this->setup['name']]]);
     }
 
-    private function begin(string $op, ?Tenure $tenure = null, array $more = []): array
+    private function begin(string $op, ?HeldLease $heldLease = null, array $more = []): array
     {
-        $event = ['op' => $op, 'id' => ++$this->id] + ($tenure?->event() ?? []) + $more;
+        $event = ['op' => $op, 'id' => ++$this->id] + ($heldLease?->event() ?? []) + $more;
         $this->record(['type' => 'invoke'] + $event);
         return $event;
     }
@@ -334,15 +334,15 @@ class Client
         return $outcome;
     }
 
-    private function granted(array $event, Tenure $tenure): string
+    private function granted(array $event, HeldLease $heldLease): string
     {
-        $this->record(['type' => 'ok'] + $tenure->event() + $event, fn () => ['validity' => $this->validity($tenure)]);
+        $this->record(['type' => 'ok'] + $heldLease->event() + $event, fn () => ['validity' => $this->validity($heldLease)]);
         return 'ok';
     }
 
-    // What it waits for.
+    // Waiting.
 
-    /** Waits until it is over, obeys what acts at once meanwhile, and tells of stalls. */
+    /** Waits until over() holds, obeys immediate commands meanwhile, and reports stalls. */
     private function wait(float $seconds, ?callable $over = null): void
     {
         $until = now() + $seconds;
@@ -352,7 +352,7 @@ class Client
             $slice = max(0, min($until - now(), max($limit / 4e9, 0.001), 0.025));
             $command = $this->lines->next($slice);
             $now = $this->true();
-            [$late, $before] = [$now - $before - (int) ($slice * 1e9), $now]; // with no gap from slice to slice
+            [$late, $before] = [$now - $before - (int) ($slice * 1e9), $now]; // without a gap between slices
             if ($limit && $late >= $limit) {
                 $this->record(['type' => 'stall', 'late' => $late]);
             }
@@ -430,28 +430,28 @@ class Client
             $this->loop($command['loop'], $command['line']);
             return null;
         }
-        $tenure = $key ? $this->tenures[$key] ?? null : $this->latest;
-        if (!empty($command['if_held']) && (!$tenure || $tenure->past)) {
+        $heldLease = $key ? $this->heldLeases[$key] ?? null : $this->latest;
+        if (!empty($command['if_held']) && (!$heldLease || $heldLease->past)) {
             return null;
         }
-        if ($do === 'read' && ($key || $tenure)) {
-            return $this->read($key, $tenure, $within);
+        if ($do === 'read' && ($key || $heldLease)) {
+            return $this->read($key, $heldLease, $within);
         }
-        if (!$tenure) {
+        if (!$heldLease) {
             throw new \InvalidArgumentException("$do: the client has had no lease so far: an acquire that succeeds must come first");
         }
         return match (true) {
-            $do === 'extend' && method_exists($tenure->lease, 'extend') => $this->extend($tenure),
-            $do === 'release' => $this->release($tenure),
-            $do === 'check' => $this->check($tenure),
-            $do === 'write' => $this->write($tenure, $within),
+            $do === 'extend' && method_exists($heldLease->lease, 'extend') => $this->extend($heldLease),
+            $do === 'release' => $this->release($heldLease),
+            $do === 'check' => $this->check($heldLease),
+            $do === 'write' => $this->write($heldLease, $within),
             default => throw new \InvalidArgumentException("$do: this lock does not"),
         };
     }
 
     private function acquire(string $key, float $within): string
     {
-        if ($earlier = $this->tenures[$key] ?? null) {
+        if ($earlier = $this->heldLeases[$key] ?? null) {
             $earlier->past = true;
         }
         [$event, $deadline] = [$this->begin('acquire', null, ['key' => $key]), now() + $within];
@@ -464,7 +464,7 @@ class Client
             }
             $this->wait(0);
             if ($lease && !$this->cancelled) {
-                $this->latest = $this->tenures[$key] = new Tenure($lease, $event['id'], $key, $this->until($called));
+                $this->latest = $this->heldLeases[$key] = new HeldLease($lease, $event['id'], $key, $this->until($called));
                 return $this->granted($event, $this->latest);
             }
             try {
@@ -494,9 +494,9 @@ class Client
     }
 
     /** In nanoseconds. */
-    private function validity(Tenure $tenure): int
+    private function validity(HeldLease $heldLease): int
     {
-        return (int) max(0, 1e9 * ($this->belief === 'as told' ? $tenure->lease->validity() : $tenure->until - now()));
+        return (int) max(0, 1e9 * ($this->belief === 'as told' ? $heldLease->lease->validity() : $heldLease->until - now()));
     }
 
     private function isLost(\Throwable $e): bool
@@ -504,37 +504,37 @@ class Client
         return (bool) array_filter($this->lost, fn ($class) => $e instanceof $class);
     }
 
-    private function extend(Tenure $tenure): string
+    private function extend(HeldLease $heldLease): string
     {
-        [$event, $called] = [$this->begin('extend', $tenure), now()];
+        [$event, $called] = [$this->begin('extend', $heldLease), now()];
         try {
-            $tenure->lease->extend();
+            $heldLease->lease->extend();
         } catch (\Throwable $e) {
             return $this->end($event, 'fail', $this->isLost($e) ? 'lost' : 'other', $e);
         }
-        $tenure->until = $this->until($called);
-        return $this->validity($tenure) > 0 ? $this->granted($event, $tenure) : $this->end($event, 'fail', 'too-late');
+        $heldLease->until = $this->until($called);
+        return $this->validity($heldLease) > 0 ? $this->granted($event, $heldLease) : $this->end($event, 'fail', 'too-late');
     }
 
-    private function release(Tenure $tenure): string
+    private function release(HeldLease $heldLease): string
     {
-        $event = $this->begin('release', $tenure);
-        $tenure->past = true;
+        $event = $this->begin('release', $heldLease);
+        $heldLease->past = true;
         try {
-            $tenure->lease->release();
+            $heldLease->lease->release();
         } catch (\Throwable $e) {
             return $this->isLost($e) ? $this->end($event, 'fail', 'lost', $e) : $this->end($event, 'info', 'other', $e);
         }
         return $this->end($event, 'ok');
     }
 
-    private function check(Tenure $tenure): string
+    private function check(HeldLease $heldLease): string
     {
-        $event = $this->begin('check', $tenure);
-        if ($this->validity($tenure) > 0) {
+        $event = $this->begin('check', $heldLease);
+        if ($this->validity($heldLease) > 0) {
             return $this->end($event, 'ok');
         }
-        $tenure->over = true;
+        $heldLease->over = true;
         return $this->end($event, 'fail', 'expired');
     }
 
@@ -544,9 +544,9 @@ class Client
         return $within ? min($within, $longest) : $longest;
     }
 
-    private function read(string $key, ?Tenure $tenure, float $within): string
+    private function read(string $key, ?HeldLease $heldLease, float $within): string
     {
-        $event = $this->begin('read', $tenure, ['key' => $key]);
+        $event = $this->begin('read', $heldLease, ['key' => $key]);
         try {
             $value = $this->store->read($event['key'], $event['fence'] ?? 0, $this->timeout($within));
         } catch (\Throwable $e) {
@@ -555,21 +555,21 @@ class Client
         if ($value === null) {
             return $this->end($event, 'fail', 'stale');
         }
-        if ($tenure) {
-            $tenure->seen = $value;
+        if ($heldLease) {
+            $heldLease->seen = $value;
         }
         return $this->end($event, 'ok', '', null, ['value' => $value]);
     }
 
-    private function write(Tenure $tenure, float $within): string
+    private function write(HeldLease $heldLease, float $within): string
     {
         $value = $this->setup['name'] . '.' . ++$this->written;
-        $event = $this->begin('write', $tenure, ['value' => $value, 'base' => $tenure->seen]);
-        if ($tenure->over) {
+        $event = $this->begin('write', $heldLease, ['value' => $value, 'base' => $heldLease->seen]);
+        if ($heldLease->over) {
             return $this->end($event, 'fail', 'expired');
         }
         try {
-            $taken = $this->store->write($tenure->key, $value, $tenure->seen, $event['fence'] ?? 0, $this->timeout($within));
+            $taken = $this->store->write($heldLease->key, $value, $heldLease->seen, $event['fence'] ?? 0, $this->timeout($within));
         } catch (Unreached|ErrorReply $e) {
             return $this->end($event, 'fail', 'other', $e);
         } catch (\Throwable $e) {
@@ -578,7 +578,7 @@ class Client
         if (!$taken) {
             return $this->end($event, 'fail', 'stale');
         }
-        $tenure->seen = $value;
+        $heldLease->seen = $value;
         return $this->end($event, 'ok');
     }
 
@@ -597,16 +597,16 @@ class Client
         $this->loops--;
     }
 
-    private function round(string $key, Tenure $tenure, float $hold): void
+    private function round(string $key, HeldLease $heldLease, float $hold): void
     {
-        $read = $this->read($key, $tenure, 0);
-        $this->wait(max(0, min($hold, $this->validity($tenure) / 1e9)));
+        $read = $this->read($key, $heldLease, 0);
+        $this->wait(max(0, min($hold, $this->validity($heldLease) / 1e9)));
         if ($this->ending) {
             return;
         }
-        if ($this->check($tenure) === 'ok' && $read === 'ok') {
-            $this->write($tenure, 0);
+        if ($this->check($heldLease) === 'ok' && $read === 'ok') {
+            $this->write($heldLease, 0);
         }
-        $this->release($tenure);
+        $this->release($heldLease);
     }
 }

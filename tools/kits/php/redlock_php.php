@@ -17,11 +17,11 @@ class Locks
     private RedLock $manager;
     public function __construct(private Lockproof\Env $env)
     {
-        $this->manager = new RedLock($env->nodes, 0, 1); // one try: tries are the kit's
+        $this->manager = new RedLock($env->nodes, 0, 1); // one try: the kit retries
     }
     public function acquire(string $key): ?Lease
     {
-        $servers = array_map($this->env->redis(...), $this->env->nodes); // it knows of no password, so it is given connections
+        $servers = array_map($this->env->redis(...), $this->env->nodes); // it does not support passwords, so it gets connections
         (function () use ($servers) { $this->instances = $servers; })->call($this->manager);
         $lock = $this->manager->lock($key, (int) ($this->env->ttl * 1000));
         return $lock ? new Lease($this->manager, $lock, $lock['token'], microtime(true)) : null;

@@ -3,23 +3,23 @@
 Copy this file beside your adapter; it needs Python 3.8 and nothing else. The adapter is a class
 and a call of serve(Class, itsLease); redis_py.py is one. The class:
 
-    name         what the lock is called in reports (the file's name otherwise)
+    name         the lock's name in reports (default: the file's name)
     single_node  True: it uses env.nodes[0] only
     belief       how long clients believe in a lease. "from the call" of the try that was granted and
-                 "from the return" of it: for a TTL; "until released"; or "as told", where the lease has
+                 "from the return" of it: for a TTL; "until released"; or "as told", if the lease has
                  validity(). Default: as told if it has; until released if it renews its key; else
                  from the return
     own_clock    True: it reads time only through env.clock, which faults set and skew
-    lost         the exceptions that say that the lease was not ours any more
-    lacks        why it does without extend, watch, fence, clock, cancel or threads, if not in our
-                 words. Without a word on threads, several of them call it at once
+    lost         the exceptions for a lost lease
+    lacks        your reasons for no extend, watch, fence, clock, cancel or threads, in place of the
+                 defaults. Without a reason on threads, several of them call it at once
     __init__(env)   env.ttl, env.node_timeout (seconds), env.nodes ([(host, port)]), env.password,
                     env.clock (.now() and .wall(), in seconds), env.random, env.setup
     acquire(key)    one try, which does not wait for the holder: a lease, or None if the lock is
-                    held. Tries, delays between them and calling them off are this file's.
+                    held. This file does the retries, the delays and the cancellation.
 
 A lease has release(), and may have extend() (by the TTL from now), token (the value at the key),
-fence (a fencing token, from 1) and validity() (for how many seconds it is to be relied on).
+fence (a fencing token, from 1) and validity() (its remaining seconds).
 
 The protocol is in docs/client-protocol.md.
 """
@@ -34,7 +34,7 @@ import time
 import traceback
 
 LONG = 1000 * 3600.0  # a belief without an end, in seconds
-TOGETHER = 100_000  # how far apart two readings that belong together may be, in nanoseconds
+TOGETHER = 100_000  # the greatest gap between two related readings, in nanoseconds
 QUEUED = ("acquire", "extend", "release", "check", "read", "write", "watch", "loop")
 BELIEFS = {
     "": "for a TTL from the return of Acquire (nothing else is declared)",
@@ -51,7 +51,7 @@ def filled(**fields):
 
 
 def place(error):
-    """Where an exception came from: the adapter's line, in brackets."""
+    """The adapter's line in the trace of an exception, in brackets."""
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename != __file__:
             return " (%s:%d)" % (os.path.basename(frame.filename), frame.lineno)
@@ -64,7 +64,7 @@ def address(text):
 
 
 class Clock:
-    """The client's own clocks, which run wrong when they are told to. Seconds."""
+    """The client's own clocks, which faults set and skew. Seconds."""
 
     def __init__(self, true_ns):
         self._true, self._lock, self.rate = true_ns, threading.Lock(), 1.0
@@ -91,15 +91,15 @@ class Clock:
 
 
 class ErrorReply(Exception):
-    """What a Redis server answers with an error."""
+    """An error reply of a Redis server."""
 
 
 class Unreached(Exception):
-    """A connection that could not be made: nothing was sent."""
+    """A failed connection: nothing was sent."""
 
 
 class Store:
-    """The data that the lock guards: a register for each key, on a server of its own."""
+    """The data that the lock guards: a register for each key, on a separate server."""
 
     FENCED_READ = """
 if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
@@ -119,13 +119,13 @@ return 1"""
         self.setup, self.socket, self.asking = setup, None, threading.Lock()
 
     def read(self, key, fence, timeout):
-        """The present version; None: the store has seen a newer fencing token."""
+        """The current version; None: the store has seen a newer fencing token."""
         if fence and self.setup.get("fenced_store") and not self.setup.get("reads_unfenced"):
             return self._ask(timeout, "EVAL", self.FENCED_READ, 2, "value:" + key, "fence:" + key, fence)
         return self._ask(timeout, "GET", "value:" + key) or ""
 
     def write(self, key, value, base, fence, timeout):
-        """Whether the store took it."""
+        """Whether the store accepted the write."""
         if self.setup.get("fenced_store"):
             return self._ask(timeout, "EVAL", self.FENCED_WRITE, 2, "value:" + key, "fence:" + key, fence, value) == 1
         if self.setup.get("compare_store"):
@@ -140,7 +140,7 @@ return 1"""
                 self.socket.settimeout(timeout)
                 return self._call(*words)
             except (OSError, EOFError):
-                self._close()  # its next answer would be to this question
+                self._close()  # its next reply would be to this command
                 raise
 
     def _connect(self, timeout):
@@ -173,7 +173,7 @@ return 1"""
 
 
 class Env:
-    """What an adapter is made from."""
+    """The parameters of an adapter."""
 
     def __init__(self, setup, clock):
         self.setup, self.clock = setup, clock
@@ -182,8 +182,8 @@ class Env:
         self.random = random.Random(setup["seed"] * 1000 + setup["index"])
 
 
-class Tenure:
-    """One lease and what the client knows in it."""
+class HeldLease:
+    """One lease with the client's state in it."""
 
     def __init__(self, lease, id_, key, until):
         self.lease, self.id, self.key, self.until = lease, id_, key, until
@@ -197,13 +197,13 @@ class Line:
     """One of the threads that share the client: its queue of commands, and its leases."""
 
     def __init__(self):
-        self.latest, self.tenures = None, {}
+        self.latest, self.held_leases = None, {}
         self.queue, self.queued, self.under_way = collections.deque(), threading.Condition(), False
         self.cancelled, self.thread = threading.Event(), None
 
 
 class Client:
-    """One client: its lock, and what it says."""
+    """One client: its lock and its messages."""
 
     def __init__(self, kind, setup, out):
         self.kind, self.setup, self.options, self.out = kind, setup, setup["options"], out
@@ -221,14 +221,14 @@ class Client:
     def true(self):
         return time.monotonic_ns() - self.setup["epoch"]
 
-    # What it says.
+    # Messages.
 
     def say(self, message):
         with self.saying:
             os.write(self.out, json.dumps(message).encode() + b"\n")
 
     def record(self, event, measure=dict):
-        """Sends an event with what is read as it happens, and when."""
+        """Sends an event with its measurements and the time of both."""
         with self.saying:
             for _ in range(100):
                 before = self.true()
@@ -249,11 +249,11 @@ class Client:
         name = getattr(kind, "name", os.path.basename(sys.argv[0]))
         self.say({"lock": {**filled(name=name, belief=BELIEFS[self.belief], **has), "lacks": {**lacks, **own}}})
 
-    def begin(self, op, tenure=None, **more):
+    def begin(self, op, held_lease=None, **more):
         with self.saying:
             self.id += 1
             number = self.id
-        event = {"op": op, "id": number, **more, **(tenure.event() if tenure else {})}
+        event = {"op": op, "id": number, **more, **(held_lease.event() if held_lease else {})}
         self.record({**event, "type": "invoke"})
         return event
 
@@ -262,27 +262,27 @@ class Client:
         self.record({**event, **filled(reason=reason, error=why), **more, "type": outcome})
         return outcome
 
-    def granted(self, event, tenure):
-        self.record({**event, **tenure.event(), "type": "ok"}, lambda: {"validity": self.validity(tenure)})
+    def granted(self, event, held_lease):
+        self.record({**event, **held_lease.event(), "type": "ok"}, lambda: {"validity": self.validity(held_lease)})
         return "ok"
 
     # Operations.
 
     def until(self, called):
-        """When a belief ends, on the client's clock."""
+        """The end of a belief, on the client's clock."""
         ttl = self.env.ttl
         if self.belief in ("until released", "renews"):
             return called + LONG
         return (called if self.belief == "from the call" else self.clock.now()) + ttl
 
-    def validity(self, tenure):
+    def validity(self, held_lease):
         """In nanoseconds."""
-        left = tenure.lease.validity() if self.belief == "as told" else tenure.until - self.clock.now()
+        left = held_lease.lease.validity() if self.belief == "as told" else held_lease.until - self.clock.now()
         return max(0, int(left * 1e9))
 
     def acquire(self, key, within):
-        if key in self.mine.line.tenures:
-            self.mine.line.tenures[key].past = True
+        if key in self.mine.line.held_leases:
+            self.mine.line.held_leases[key].past = True
         event, deadline, tries = self.begin("acquire", key=key), time.monotonic() + within, 0
         while True:
             called, lease, given_up, error = self.clock.now(), None, False, None
@@ -293,7 +293,7 @@ class Client:
             except Exception as e:
                 error = e
             if lease is not None and not given_up:
-                self.mine.line.latest = self.mine.line.tenures[key] = Tenure(lease, event["id"], key, self.until(called))
+                self.mine.line.latest = self.mine.line.held_leases[key] = HeldLease(lease, event["id"], key, self.until(called))
                 return self.granted(event, self.mine.line.latest)
             tries += 1
             pause = self.random.uniform(self.options["retry_min"], self.options["retry_max"]) / 1e9
@@ -302,62 +302,62 @@ class Client:
                 reason = "cancelled" if self.mine.line.cancelled.is_set() else "other" if error else "held"
                 return self.end(event, "fail", reason, error)
 
-    def extend(self, tenure):
-        event, called = self.begin("extend", tenure), self.clock.now()
+    def extend(self, held_lease):
+        event, called = self.begin("extend", held_lease), self.clock.now()
         try:
-            tenure.lease.extend()
+            held_lease.lease.extend()
         except Exception as e:
             return self.end(event, "fail", "lost" if isinstance(e, self.lost) else "other", e)
-        tenure.until = self.until(called)
-        return self.granted(event, tenure) if self.validity(tenure) else self.end(event, "fail", "too-late")
+        held_lease.until = self.until(called)
+        return self.granted(event, held_lease) if self.validity(held_lease) else self.end(event, "fail", "too-late")
 
-    def release(self, tenure):
-        event, tenure.past = self.begin("release", tenure), True
+    def release(self, held_lease):
+        event, held_lease.past = self.begin("release", held_lease), True
         try:
-            tenure.lease.release()
+            held_lease.lease.release()
         except self.lost as e:
             return self.end(event, "fail", "lost", e)
         except Exception as e:
             return self.end(event, "info", "other", e)
         return self.end(event, "ok")
 
-    def check(self, tenure):
-        event = self.begin("check", tenure)
-        tenure.over = tenure.over or not self.validity(tenure)
-        return self.end(event, "fail", "expired") if tenure.over else self.end(event, "ok")
+    def check(self, held_lease):
+        event = self.begin("check", held_lease)
+        held_lease.over = held_lease.over or not self.validity(held_lease)
+        return self.end(event, "fail", "expired") if held_lease.over else self.end(event, "ok")
 
     def timeout(self, within):
         longest = max(5.0, 3 * self.env.ttl)
         return min(within, longest) if within else longest
 
-    def read(self, key, tenure, within):
-        event = self.begin("read", tenure, key=key)
+    def read(self, key, held_lease, within):
+        event = self.begin("read", held_lease, key=key)
         try:
             value = self.store.read(event["key"], event.get("fence"), self.timeout(within))
         except Exception as e:
             return self.end(event, "fail", "other", e)
         if value is None:
             return self.end(event, "fail", "stale")
-        if tenure:
-            tenure.seen = value
+        if held_lease:
+            held_lease.seen = value
         return self.end(event, "ok", value=value)
 
-    def write(self, tenure, within):
+    def write(self, held_lease, within):
         with self.saying:
             self.written += 1
             value = "%s.%d" % (self.setup["name"], self.written)
-        event = self.begin("write", tenure, value=value, base=tenure.seen)
-        if tenure.over:
+        event = self.begin("write", held_lease, value=value, base=held_lease.seen)
+        if held_lease.over:
             return self.end(event, "fail", "expired")
         try:
-            taken = self.store.write(tenure.key, value, tenure.seen, event.get("fence", 0), self.timeout(within))
+            taken = self.store.write(held_lease.key, value, held_lease.seen, event.get("fence", 0), self.timeout(within))
         except (Unreached, ErrorReply) as e:
             return self.end(event, "fail", "other", e)
         except Exception as e:
             return self.end(event, "info", "other", e)
         if not taken:
             return self.end(event, "fail", "stale")
-        tenure.seen = value
+        held_lease.seen = value
         return self.end(event, "ok")
 
     def loop(self, keys, hold, think, stop):
@@ -370,13 +370,13 @@ class Client:
                 pause += self.options["retry_min"] / 1e9
             stop.wait(pause)
 
-    def round(self, key, tenure, hold):
-        read = self.read(key, tenure, 0)
-        if self.ending.wait(min(hold, self.validity(tenure) / 1e9)):
+    def round(self, key, held_lease, hold):
+        read = self.read(key, held_lease, 0)
+        if self.ending.wait(min(hold, self.validity(held_lease) / 1e9)):
             return
-        if self.check(tenure) == "ok" and read == "ok":
-            self.write(tenure, 0)
-        self.release(tenure)
+        if self.check(held_lease) == "ok" and read == "ok":
+            self.write(held_lease, 0)
+        self.release(held_lease)
 
     def around(self, mean):
         return mean / 1e9 * self.random.uniform(0.5, 1.5)
@@ -389,18 +389,18 @@ class Client:
             return self.acquire(key, within or LONG)
         if do == "loop":
             return self.loop(**loop, stop=stop)
-        tenure = self.mine.line.tenures.get(key) if key else self.mine.line.latest
-        if if_held and (tenure is None or tenure.past):
+        held_lease = self.mine.line.held_leases.get(key) if key else self.mine.line.latest
+        if if_held and (held_lease is None or held_lease.past):
             return None
-        if do == "read" and (key or tenure):
-            return self.read(key, tenure, within)
-        if tenure is None:
+        if do == "read" and (key or held_lease):
+            return self.read(key, held_lease, within)
+        if held_lease is None:
             raise ValueError(do + ": the client has had no lease so far: an acquire that succeeds must come first")
         if do == "write":
-            return self.write(tenure, within)
-        if do == "watch" or do == "extend" and not hasattr(tenure.lease, "extend"):
+            return self.write(held_lease, within)
+        if do == "watch" or do == "extend" and not hasattr(held_lease.lease, "extend"):
             raise ValueError(do + ": this lock does not")
-        return {"extend": self.extend, "release": self.release, "check": self.check}[do](tenure)
+        return {"extend": self.extend, "release": self.release, "check": self.check}[do](held_lease)
 
     def work_off(self, line):
         self.mine.line = line
@@ -435,7 +435,7 @@ class Client:
         self.say(filled(done=command["serial"], error=at_once(command)))
 
     def line(self, name):
-        """The thread of that name, which begins with its first command."""
+        """The thread of that name, which starts at its first command."""
         if name not in self.lines:
             self.lines[name] = line = Line()
             line.thread = threading.Thread(target=self.work_off, args=(line,), daemon=True)
@@ -491,7 +491,7 @@ def serve(kind, lease):
     """Serves as one client of the lock until its input ends. lease is the class of its leases."""
     kind.lease = lease
     out = os.dup(1)
-    os.dup2(2, 1)  # whatever the lock prints is no message
+    os.dup2(2, 1)  # the lock's output is not a message
     number, serial = 1, 0
     try:
         client = Client(kind, json.loads(sys.stdin.readline()), out)

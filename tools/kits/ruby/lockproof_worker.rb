@@ -6,11 +6,11 @@
 #   new(env)        env.ttl and env.node_timeout (seconds), env.nodes ([[host, port]]), env.password,
 #                   env.random, env.setup
 #   acquire(key)    one try, which does not wait for the holder: a lease, or nil if the lock is
-#                   held. Tries, delays between them and calling them off are this file's.
+#                   held. This file does the retries, the delays and the cancellation.
 #
 # A lease has release, and may have extend_lease (by the TTL from now), token (the value at the key),
-# fence (a fencing token, from 1) and validity (for how many seconds it is to be relied on).
-# Several threads call one lock at once, unless lacks: {threads: 'why'} says that it cannot bear it.
+# fence (a fencing token, from 1) and validity (its remaining seconds).
+# Several threads call one lock at once, unless lacks: {threads: 'why'} gives a reason against it.
 #
 # The protocol is in docs/client-protocol.md.
 
@@ -21,7 +21,7 @@ require 'timeout'
 
 module Lockproof
   LONG = 3600e3 # a belief without an end, in seconds
-  TOGETHER = 100_000 # how far apart two readings that belong together may be, in nanoseconds
+  TOGETHER = 100_000 # the greatest gap between two related readings, in nanoseconds
   QUEUED = %w[acquire extend release check read write watch loop].freeze
   BELIEFS = {
     '' => 'for a TTL from the return of Acquire (nothing else is declared)',
@@ -37,7 +37,7 @@ module Lockproof
     [host.delete('[]'), port.to_i]
   end
 
-  # Where an exception came from: the line of the adapter's that this file called, in brackets.
+  # The adapter's line in the trace of an exception, in brackets.
   def self.place(error)
     frame = (error.backtrace || []).take_while { |f| !f.start_with?("#{__FILE__}:") }.last
     frame ? " (#{File.basename(frame)[/\A[^:]+:\d+/]})" : ''
@@ -45,7 +45,7 @@ module Lockproof
 
   def self.filled(fields) = fields.reject { |_, value| [nil, false, '', 0].include?(value) }
 
-  # What an adapter is made from.
+  # The parameters of an adapter.
   class Env
     attr_reader :setup, :ttl, :node_timeout, :nodes, :password, :random
 
@@ -60,7 +60,7 @@ module Lockproof
   ErrorReply = Class.new(StandardError) # what a Redis server answers with an error
   Unreached = Class.new(StandardError) # a connection that could not be made: nothing was sent
 
-  # The data that the lock guards: a register for each key, on a server of its own.
+  # The data that the lock guards: a register for each key, on a separate server.
   class Store
     FENCED_READ = <<~LUA.freeze
       if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
@@ -81,7 +81,7 @@ module Lockproof
 
     def initialize(setup) = (@setup, @asking = setup, Mutex.new)
 
-    # The present version; nil: the store has seen a newer fencing token.
+    # The current version; nil: the store has seen a newer fencing token.
     def read(key, fence, within)
       if fence && @setup['fenced_store'] && !@setup['reads_unfenced']
         return ask(within, 'EVAL', FENCED_READ, 2, "value:#{key}", "fence:#{key}", fence)
@@ -89,7 +89,7 @@ module Lockproof
       ask(within, 'GET', "value:#{key}") || ''
     end
 
-    # Whether the store took it.
+    # Whether the store accepted the write.
     def write(key, value, base, fence, within)
       register = "value:#{key}"
       return ask(within, 'EVAL', FENCED_WRITE, 2, register, "fence:#{key}", fence || 0, value) == 1 if @setup['fenced_store']
@@ -108,7 +108,7 @@ module Lockproof
       rescue ErrorReply, Unreached
         raise
       rescue StandardError
-        close # its next answer would be to this question
+        close # its next reply would be to this command
         raise
       end
     end
@@ -141,8 +141,8 @@ module Lockproof
     end
   end
 
-  # One lease and what the client knows in it.
-  class Tenure
+  # One lease with the client's state in it.
+  class HeldLease
     attr_accessor :lease, :id, :key, :till, :seen, :over, :past
 
     def initialize(lease, id, key, till)
@@ -157,12 +157,12 @@ module Lockproof
 
   # One of the threads that share the client: its queue of commands, and its leases.
   class Line
-    attr_accessor :queue, :latest, :tenures, :cancelled, :under_way, :thread
+    attr_accessor :queue, :latest, :held_leases, :cancelled, :under_way, :thread
 
-    def initialize = (@queue, @tenures = Queue.new, {})
+    def initialize = (@queue, @held_leases = Queue.new, {})
   end
 
-  # One client: its lock, and what it says.
+  # One client: its lock and its messages.
   class Client
     def initialize(kind, lease, setup, out, declared)
       @setup, @options, @out, @declared = setup, setup['options'], out, declared
@@ -177,11 +177,11 @@ module Lockproof
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     def true_time = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond) - @setup['epoch']
 
-    # What it says.
+    # Messages.
 
     def say(message) = @saying.synchronize { @out.syswrite("#{JSON.generate(message)}\n") }
 
-    # Sends an event with what is read as it happens, and when.
+    # Sends an event with its measurements and the time of both.
     def record(event)
       @saying.synchronize do
         100.times do
@@ -204,9 +204,9 @@ module Lockproof
       say(lock: Lockproof.filled({ name: name, belief: BELIEFS.fetch(@belief), **has }).merge(lacks: lacks.merge(own)))
     end
 
-    def start(op, tenure = nil, **more)
+    def start(op, held_lease = nil, **more)
       number = @saying.synchronize { @id += 1 }
-      event = { op: op, id: number, **more, **(tenure ? tenure.event : {}) }
+      event = { op: op, id: number, **more, **(held_lease ? held_lease.event : {}) }
       record({ **event, type: 'invoke' })
       event
     end
@@ -217,14 +217,14 @@ module Lockproof
       outcome
     end
 
-    def granted(event, tenure)
-      record({ **event, **tenure.event, type: 'ok' }) { { validity: validity(tenure) } }
+    def granted(event, held_lease)
+      record({ **event, **held_lease.event, type: 'ok' }) { { validity: validity(held_lease) } }
       'ok'
     end
 
     # Operations.
 
-    # When a belief ends, on the client's clock.
+    # The end of a belief, on the client's clock.
     def till(called)
       case @belief
       when 'until released', 'renews' then called + LONG
@@ -234,13 +234,13 @@ module Lockproof
     end
 
     # In nanoseconds.
-    def validity(tenure)
-      left = @belief == 'as told' ? tenure.lease.validity : tenure.till - now
+    def validity(held_lease)
+      left = @belief == 'as told' ? held_lease.lease.validity : held_lease.till - now
       [0, (left * 1e9).to_i].max
     end
 
     def acquire(line, key, within)
-      line.tenures[key].past = true if line.tenures[key]
+      line.held_leases[key].past = true if line.held_leases[key]
       event, deadline, tries = start('acquire', key: key), now + within, 0
       loop do
         called, lease, error = now, nil, nil
@@ -254,7 +254,7 @@ module Lockproof
           error = e
         end
         if lease
-          line.latest = line.tenures[key] = Tenure.new(lease, event[:id], key, till(called))
+          line.latest = line.held_leases[key] = HeldLease.new(lease, event[:id], key, till(called))
           return granted(event, line.latest)
         end
         tries += 1
@@ -266,18 +266,18 @@ module Lockproof
       end
     end
 
-    def extend_lease(tenure)
-      event, called = start('extend', tenure), now
-      tenure.lease.extend_lease
-      tenure.till = till(called)
-      validity(tenure).positive? ? granted(event, tenure) : finish(event, 'fail', 'too-late')
+    def extend_lease(held_lease)
+      event, called = start('extend', held_lease), now
+      held_lease.lease.extend_lease
+      held_lease.till = till(called)
+      validity(held_lease).positive? ? granted(event, held_lease) : finish(event, 'fail', 'too-late')
     rescue StandardError => e
       finish(event, 'fail', lost?(e) ? 'lost' : 'other', e)
     end
 
-    def release(tenure)
-      event, tenure.past = start('release', tenure), true
-      tenure.lease.release
+    def release(held_lease)
+      event, held_lease.past = start('release', held_lease), true
+      held_lease.lease.release
       finish(event, 'ok')
     rescue StandardError => e
       lost?(e) ? finish(event, 'fail', 'lost', e) : finish(event, 'info', 'other', e)
@@ -285,10 +285,10 @@ module Lockproof
 
     def lost?(error) = @lost.any? { |kind| error.is_a?(kind) }
 
-    def check(tenure)
-      event = start('check', tenure)
-      tenure.over ||= !validity(tenure).positive?
-      tenure.over ? finish(event, 'fail', 'expired') : finish(event, 'ok')
+    def check(held_lease)
+      event = start('check', held_lease)
+      held_lease.over ||= !validity(held_lease).positive?
+      held_lease.over ? finish(event, 'fail', 'expired') : finish(event, 'ok')
     end
 
     def patience(within)
@@ -296,22 +296,22 @@ module Lockproof
       within.positive? ? [within, longest].min : longest
     end
 
-    def read(key, tenure, within)
-      event = start('read', tenure, **(tenure ? {} : { key: key }))
+    def read(key, held_lease, within)
+      event = start('read', held_lease, **(held_lease ? {} : { key: key }))
       value = @store.read(event[:key], event[:fence], patience(within))
       return finish(event, 'fail', 'stale') if value.nil?
-      tenure.seen = value if tenure
+      held_lease.seen = value if held_lease
       finish(event, 'ok', value: value)
     rescue StandardError => e
       finish(event, 'fail', 'other', e)
     end
 
-    def write(tenure, within)
+    def write(held_lease, within)
       value = "#{@setup['name']}.#{@saying.synchronize { @written += 1 }}"
-      event = start('write', tenure, value: value, base: tenure.seen)
-      return finish(event, 'fail', 'expired') if tenure.over
-      return finish(event, 'fail', 'stale') unless @store.write(tenure.key, value, tenure.seen, event[:fence], patience(within))
-      tenure.seen = value
+      event = start('write', held_lease, value: value, base: held_lease.seen)
+      return finish(event, 'fail', 'expired') if held_lease.over
+      return finish(event, 'fail', 'stale') unless @store.write(held_lease.key, value, held_lease.seen, event[:fence], patience(within))
+      held_lease.seen = value
       finish(event, 'ok')
     rescue Unreached, ErrorReply => e
       finish(event, 'fail', 'other', e)
@@ -335,12 +335,12 @@ module Lockproof
 
     def rest(seconds) = sleep([seconds, 0].max) # it may be over by now
 
-    def round(key, tenure, hold)
-      seen = read(key, tenure, 0)
-      rest([hold, validity(tenure) / 1e9].min)
+    def round(key, held_lease, hold)
+      seen = read(key, held_lease, 0)
+      rest([hold, validity(held_lease) / 1e9].min)
       return if @ending
-      write(tenure, 0) if check(tenure) == 'ok' && seen == 'ok'
-      release(tenure)
+      write(held_lease, 0) if check(held_lease) == 'ok' && seen == 'ok'
+      release(held_lease)
     end
 
     def around(mean) = mean / 1e9 * (0.5 + @random.rand)
@@ -351,13 +351,13 @@ module Lockproof
       what, key, within = command['do'], command.fetch('key', ''), command.fetch('within', 0) / 1e9
       return acquire(line, key, within.positive? ? within : LONG) if what == 'acquire'
       return rounds(line, command['loop'], command[:stop]) && nil if what == 'loop'
-      tenure = key.empty? ? line.latest : line.tenures[key]
-      return nil if command['if_held'] && (tenure.nil? || tenure.past)
-      return read(key, tenure, within) if what == 'read' && (tenure || !key.empty?)
-      raise "#{what}: the client has had no lease so far: an acquire that succeeds must come first" unless tenure
-      return write(tenure, within) if what == 'write'
-      raise "#{what}: this lock does not" if what == 'watch' || what == 'extend' && !tenure.lease.respond_to?(:extend_lease)
-      { 'extend' => method(:extend_lease), 'release' => method(:release), 'check' => method(:check) }[what].call(tenure)
+      held_lease = key.empty? ? line.latest : line.held_leases[key]
+      return nil if command['if_held'] && (held_lease.nil? || held_lease.past)
+      return read(key, held_lease, within) if what == 'read' && (held_lease || !key.empty?)
+      raise "#{what}: the client has had no lease so far: an acquire that succeeds must come first" unless held_lease
+      return write(held_lease, within) if what == 'write'
+      raise "#{what}: this lock does not" if what == 'watch' || what == 'extend' && !held_lease.lease.respond_to?(:extend_lease)
+      { 'extend' => method(:extend_lease), 'release' => method(:release), 'check' => method(:check) }[what].call(held_lease)
     end
 
     def work_off(line)
@@ -373,7 +373,7 @@ module Lockproof
       end
     end
 
-    # The thread of that name, which begins with its first command.
+    # The thread of that name, which starts at its first command.
     def line(name)
       @lines[name] ||= Line.new.tap { |l| l.thread = Thread.new { work_off(l) } }
     end
@@ -430,11 +430,11 @@ module Lockproof
   # Serves as one client of the lock until its input ends. lease is the class of its leases.
   # declared: name, single_node, belief ("from the call", "from the return", "until released",
   # "as told"; default: as told with validity, until released if the lock renews its key, else from
-  # the return of the try that was granted), lost (the exceptions that say that the lease was not ours any more) and lacks
-  # (why it does without extend, watch, fence, clock, cancel or threads).
+  # the return of the try that was granted), lost (the exceptions for a lost lease) and lacks
+  # (the reasons for no extend, watch, fence, clock, cancel or threads).
   def self.serve(kind, lease, **declared)
     out = $stdout.dup
-    $stdout.reopen($stderr) # whatever the lock prints is no message
+    $stdout.reopen($stderr) # the lock's output is not a message
     number, serial = 1, nil
     begin
       client = Client.new(kind, lease, JSON.parse($stdin.gets), out, declared)
