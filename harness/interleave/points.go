@@ -54,7 +54,7 @@ func Begin(seed uint64, reach time.Duration, only *[]Wait) {
 	state.passed, state.holds, state.waiting, state.made = map[string]int{}, map[uint64]int{}, map[uint64]int{}, nil
 }
 
-// End stops the waits and returns those that happened, in order.
+// End stops the waits and returns all waits of the trial, in order.
 func End() []Wait {
 	state.Lock()
 	defer state.Unlock()

@@ -54,7 +54,7 @@ func f() {
 	return strings.ReplaceAll(strings.ReplaceAll(got, alias+".", "·"), `"p.go:9"`, "P")
 }
 
-func TestRewritten_PointsStandWhereGoroutinesCanSeeOfEachOther(t *testing.T) {
+func TestRewritten_VisibleOperations_GetPoints(t *testing.T) {
 	for source, want := range map[string]string{
 		"ch <- 1":                     "·Point(P); ch <- 1",
 		"x := <-ch; _ = x":            "·Point(P); x := <-ch; _ = x",
@@ -72,7 +72,7 @@ func TestRewritten_PointsStandWhereGoroutinesCanSeeOfEachOther(t *testing.T) {
 	}
 }
 
-func TestRewritten_WhoHoldsAMutexIsKnown(t *testing.T) {
+func TestRewritten_MutexCalls_AreReplaced(t *testing.T) {
 	for source, want := range map[string]string{
 		"mu.Lock(); f(); mu.Unlock()":  "·Lock(P, mu.Lock); f(); ·Unlock(P, mu.Unlock)",
 		"mu.Lock(); defer mu.Unlock()": "·Lock(P, mu.Lock); defer ·Unlock(P, mu.Unlock)",
@@ -90,7 +90,7 @@ func TestRewritten_WhoHoldsAMutexIsKnown(t *testing.T) {
 	}
 }
 
-func TestRewritten_WhatNobodySees_HasNoPoint(t *testing.T) {
+func TestRewritten_InvisibleOperations_GetNoPoint(t *testing.T) {
 	for _, source := range []string{"own.Lock()", "_ = own.Load()", "x := 1; _ = x",
 		"ctx, cancel := context.WithCancel(ctx); _, _ = ctx, cancel"} {
 		require.Equal(t, source, body(t, source))
