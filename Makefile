@@ -52,17 +52,15 @@ run: build ## run the catalogue in virtual time, or ON=local or ON=docker
 setup: ## install all that tests use and Debian has
 	@.ci/setup
 
-test: ## run the quick tests, and say what was skipped; ARGS=--cost says what each package costs
-	@$(GO) build -o bin/runtests ./internal/runtests
-	@status=0; for module in $(QUICK); do \
-		(cd $$module && $(CURDIR)/bin/runtests -flags '-short $(TESTFLAGS)' $(ARGS) ./...) || status=1; \
-	done; exit $$status
+test: bin/runtests ## run the quick tests, and say what was skipped; ARGS=--cost says what each package costs
+	@bin/runtests -modules '$(QUICK)' -flags '-short $(TESTFLAGS)' $(ARGS) ./...
 
-test-all: ## run all tests, the long ones too; PART=2/3 runs the second of three parts
-	@$(GO) build -o bin/runtests ./internal/runtests
-	@status=0; for module in $(MODULES); do \
-		(cd $$module && $(CURDIR)/bin/runtests -part $(PART) -flags '$(TESTFLAGS)' $(ARGS) ./...) || status=1; \
-	done; exit $$status
+test-all: bin/runtests ## run all tests, the long ones too; PART=2/3 runs the second of three parts
+	@bin/runtests -modules '$(MODULES)' -part $(PART) -flags '$(TESTFLAGS)' $(ARGS) ./...
+
+.PHONY: bin/runtests
+bin/runtests:
+	@$(GO) -C tools build -o ../$@ ./runtests
 
 race: export CGO_ENABLED = 1
 race: ## run the tests under the race detector, one package at a time

@@ -3,6 +3,7 @@ module example.org/lockproof/tools
 go 1.26.0
 
 require (
+	example.org/lockproof v0.0.0
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/tools v0.52.0
 )
@@ -12,3 +13,5 @@ require (
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 )
+
+replace example.org/lockproof => ../

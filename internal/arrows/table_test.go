@@ -123,5 +123,4 @@ var table = []allowed{
 	{"site/engine", "harness/suite site"},
 	{"site/front", "checker harness/history harness/suite internal/wording lab reports scenarios site"},
 	{"site/static", "harness/suite lab lab/exercise site site/chapters site/front"},
-	{"internal/runtests", "harness/cluster/docker internal/needs"},
 }

@@ -2,10 +2,14 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/internal/needs"
 )
 
 // Texts with the module's path, and with words that only look like it.
@@ -64,4 +68,36 @@ func TestRename_ChangesOnlyTheModulePath(t *testing.T) {
 func TestRename_RefusesAPathWithoutADot(t *testing.T) {
 	_, err := rename(t.TempDir(), "lockproof/x")
 	require.ErrorContains(t, err, `invalid module path "lockproof/x": want a host with a dot and a path`)
+}
+
+// make rename, on a copy of this repository: each import is found, and none has the old path.
+func TestTheModuleCanBeRenamed(t *testing.T) {
+	needs.Long(t, "it lists what a copy of the repository under another path needs")
+	needs.Commands(t, "git")
+	files, err := exec.CommandContext(t.Context(), "git", "-C", "../..", "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard").Output()
+	needs.Check(t, needs.System, err)
+	root := t.TempDir()
+	var modules []string
+	for name := range strings.SplitSeq(strings.TrimRight(string(files), "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			continue // a link, or a file that is deleted
+		}
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, text, 0o644))
+		if filepath.Base(name) == "go.mod" {
+			modules = append(modules, filepath.Dir(path))
+		}
+	}
+	_, err = rename(root, "example.org/x/lockproof")
+	require.NoError(t, err)
+	for _, module := range modules {
+		said, err := exec.CommandContext(t.Context(), "go", "-C", module, "list", "-deps", "./...").CombinedOutput()
+		require.NoError(t, err, "%s", said)
+		for name := range strings.Lines(string(said)) {
+			require.False(t, strings.HasPrefix(name, "example.org/lockproof"), "%s needs %s", module, name)
+		}
+	}
 }

@@ -24,10 +24,11 @@ func main() {
 	cost := flag.Bool("cost", false, "say last what each package costs")
 	flags := flag.String("flags", "", "flags of go test, parted by blanks")
 	share := flag.String("part", "1/1", "run every n-th package only, the i-th of n parts: i/n")
+	modules := flag.String("modules", ".", "folders of the modules whose packages are meant, parted by blanks")
 	flag.Parse()
 	r := newReport(os.Stdout)
 	began := time.Now()
-	err := runAll(r, strings.Fields(*flags), *share, flag.Args())
+	err := runAll(r, strings.Fields(*flags), *share, strings.Fields(*modules), flag.Args())
 	if *cost {
 		r.costs()
 	}
@@ -64,73 +65,107 @@ var withEngine = []string{root + "harness/cluster/docker", root + "cmd/lockproof
 // themselves, but keep processors busy: they run with the packages that do.
 var busyTests = map[string]string{
 	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
-		"TestHostileFiles|TestTheModuleCanBeRenamed|TestGoTest_.*)$",
+		"TestHostileFiles|TestGoTest_.*)$",
 	root + "harness/suite": "^(TestCatalogueInVirtualTime|TestCatalogueAtOtherTTLs|" +
 		"TestSameSeedSameHistory|TestFormsForOneNode)$",
 }
 
-// call is a call of go test: what it adds to the flags, the packages, and what the
-// report adds to their names, as another call may be about the same.
+// listed is a package, and the folder of its module.
+type listed struct{ module, name string }
+
+// call is a call of go test in a module: what it adds to the flags, the packages, and what
+// the report adds to their names, as another call may be about the same.
 type call struct {
+	module          string
 	flags, packages []string
 	part            string
 }
 
+// add adds a package to the calls of a lane: to the last, if that is of its module and about whole packages.
+func add(lane []call, p listed) []call {
+	if last := len(lane) - 1; last >= 0 && lane[last].module == p.module && lane[last].flags == nil {
+		lane[last].packages = append(lane[last].packages, p.name)
+		return lane
+	}
+	return append(lane, call{module: p.module, packages: []string{p.name}})
+}
+
 // shareOut gives the calls for the packages that wait for an engine, for the others that wait,
 // and for those that keep processors busy. Flags that choose tests themselves are left alone.
-func shareOut(packages, flags []string) (engine, others, beside []call) {
+func shareOut(packages []listed, flags []string) (engine, others, beside []call) {
 	chosen := slices.ContainsFunc(flags, func(f string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		return name == "run" || name == "skip"
 	})
-	engine, others, beside = []call{{}}, []call{{}}, []call{{}}
-	for _, name := range packages {
-		lane := &others
+	lane := func(p listed) *[]call {
 		switch {
-		case !splitRealTime(name):
-			lane = &beside
-		case slices.Contains(withEngine, name):
-			lane = &engine
+		case !splitRealTime(p.name):
+			return &beside
+		case slices.Contains(withEngine, p.name):
+			return &engine
 		}
-		tests := busyTests[name]
-		if tests == "" || chosen {
-			(*lane)[0].packages = append((*lane)[0].packages, name)
-			continue
+		return &others
+	}
+	split := func(p listed) bool { return busyTests[p.name] != "" && !chosen }
+	for _, p := range packages {
+		if l := lane(p); !split(p) {
+			*l = add(*l, p)
 		}
-		*lane = append(*lane, call{[]string{"-skip", tests}, []string{name}, ""})
-		beside = append(beside, call{[]string{"-run", tests}, []string{name}, ", the busy ones"})
+	}
+	for _, p := range slices.DeleteFunc(slices.Clone(packages), func(p listed) bool { return !split(p) }) {
+		tests, l := busyTests[p.name], lane(p)
+		*l = append(*l, call{p.module, []string{"-skip", tests}, []string{p.name}, ""})
+		beside = append(beside, call{p.module, []string{"-run", tests}, []string{p.name}, ", the busy ones"})
 	}
 	return engine, others, beside
 }
 
-// runAll runs the tests of one part of the packages that the patterns name. The error is
-// that of go test. Packages that wait in real time run two at a time, one of them with an
-// engine, and those that keep processors busy beside them, on what they leave. With -short
-// none waits, and all run side by side.
-func runAll(r *report, flags []string, share string, patterns []string) error {
-	list := exec.Command("go", append([]string{"list"}, patterns...)...)
-	list.Stderr = os.Stderr
-	out, err := list.Output()
+// list gives the packages of some modules that patterns name.
+func list(modules, patterns []string) (packages []listed, err error) {
+	for _, module := range modules {
+		cmd := exec.Command("go", append([]string{"-C", module, "list"}, patterns...)...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range strings.Fields(string(out)) {
+			packages = append(packages, listed{module, name})
+		}
+	}
+	return packages, nil
+}
+
+// runAll runs the tests of one part of the packages of some modules that the patterns name.
+// The error is that of go test. Packages that wait in real time run two at a time, one of them
+// with an engine, and those that keep processors busy beside them, on what they leave. With
+// -short none waits, and all run side by side.
+func runAll(r *report, flags []string, share string, modules, patterns []string) error {
+	all, err := list(modules, patterns)
 	if err != nil {
 		return err
 	}
-	packages, err := selectPart(strings.Fields(string(out)), share)
+	packages, err := selectPart(all, share)
 	if err != nil {
 		return err
 	}
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
-	if slices.Contains(flags, "-short") {
-		return runSome(r, nil, runtime.GOMAXPROCS(0), flags, call{packages: packages})
-	}
-	var lanes sync.WaitGroup
-	var ended [3]error
-	engine, others, beside := shareOut(packages, flags)
 	run := func(before []string, atOnce int, calls []call) (err error) {
 		for _, c := range calls {
 			err = errors.Join(err, runSome(r, before, atOnce, flags, c))
 		}
 		return err
 	}
+	if slices.Contains(flags, "-short") {
+		var calls []call
+		for _, p := range packages {
+			calls = add(calls, p)
+		}
+		return run(nil, runtime.GOMAXPROCS(0), calls)
+	}
+	var lanes sync.WaitGroup
+	var ended [3]error
+	engine, others, beside := shareOut(packages, flags)
 	lanes.Go(func() { ended[0] = run(nil, 1, engine) })
 	lanes.Go(func() { ended[1] = run(nil, 1, others) })
 	lanes.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), beside) })
@@ -139,15 +174,15 @@ func runAll(r *report, flags []string, share string, patterns []string) error {
 }
 
 // selectPart returns the packages of one part, "2/3" say: every third from the second on.
-func selectPart(packages []string, share string) ([]string, error) {
+func selectPart(packages []listed, share string) ([]listed, error) {
 	var index, count int
 	if n, err := fmt.Sscanf(share, "%d/%d", &index, &count); n != 2 || err != nil || index < 1 || index > count {
 		return nil, fmt.Errorf("invalid part %q: want INDEX/COUNT, for example 2/3", share)
 	}
-	var selected []string
-	for i, name := range packages {
+	var selected []listed
+	for i, p := range packages {
 		if i%count == index-1 {
-			selected = append(selected, name)
+			selected = append(selected, p)
 		}
 	}
 	return selected, nil
@@ -165,10 +200,8 @@ func lowPriority() []string {
 // runSome runs the tests of a call's packages, in their order, so many at a time; before
 // stands before the command.
 func runSome(r *report, before []string, atOnce int, flags []string, c call) error {
-	if len(c.packages) == 0 {
-		return nil
-	}
-	args := slices.Concat(before, []string{"go", "test", "-json", "-p", strconv.Itoa(atOnce)}, flags, c.flags, c.packages)
+	args := slices.Concat(before, []string{"go", "-C", c.module, "test", "-json", "-p", strconv.Itoa(atOnce)}, flags,
+		c.flags, c.packages)
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
 	events, err := cmd.StdoutPipe()

@@ -37,16 +37,13 @@ func (m machine) install(name, script string) {
 	require.NoError(m.t, os.WriteFile(filepath.Join(m.place, name), []byte(script), 0o755))
 }
 
-// run runs the tests of testdata/small and gives what is said and the status.
+// small is the package that most of the tests run.
+var small = []string{"./testdata/small"}
+
+// run runs the runner and gives what is said and the status.
 func (m machine) run(args []string, environment ...string) (said string, status int) {
 	m.t.Helper()
-	return m.runOf([]string{"./testdata/small"}, args, environment...)
-}
-
-// runOf runs the tests of packages.
-func (m machine) runOf(packages, args []string, environment ...string) (said string, status int) {
-	m.t.Helper()
-	cmd := exec.Command(m.runner, append(args, packages...)...)
+	cmd := exec.Command(m.runner, args...)
 	cmd.Env = append(os.Environ(), append([]string{
 		"PATH=" + m.place, "DOCKER_HOST=unix:///nowhere", needs.RequireVariable + "=",
 	}, environment...)...)
@@ -65,23 +62,23 @@ const (
 
 func TestSkipsAreToldOnceForEachReason(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run([]string{"-flags", "-short", "-cost"})
+	said, status := m.run([]string{"-flags", "-short", "-cost", small[0]})
 	require.Zero(t, status, said)
 	require.Contains(t, said, "\n4 passed, 0 failed, 4 skipped in ")
 	require.True(t, strings.HasSuffix(said, "\n"+
 		"skipped: 3 for want of time (-short was given): run `make test-all`\n"+always), said)
-	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  example.org/lockproof/internal/runtests/testdata/small$`, said)
+	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  example.org/lockproof/tools/runtests/testdata/small$`, said)
 }
 
 // Go's cache of results must not hide that a program has been installed.
 func TestWhatIsInstalledBetweenTwoRunsIsSeen(t *testing.T) {
 	m := newMachine(t)
 	for range 2 {
-		said, _ := m.run(nil)
+		said, _ := m.run(small)
 		require.Contains(t, said, withoutRedis)
 	}
 	m.install("redis-server", "#!/bin/sh\n")
-	said, status := m.run(nil)
+	said, status := m.run(small)
 	require.Zero(t, status, said)
 	require.NotContains(t, said, "Redis")
 	require.Contains(t, said, "\n7 passed, 0 failed, 1 skipped in ")
@@ -89,7 +86,7 @@ func TestWhatIsInstalledBetweenTwoRunsIsSeen(t *testing.T) {
 
 func TestWhatMustBeThereFailsItsTests(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run(nil, needs.RequireVariable+"=compiler redis-server")
+	said, status := m.run(small, needs.RequireVariable+"=compiler redis-server")
 	require.Equal(t, 1, status, said)
 	require.Contains(t, said, "LOCKPROOF_TESTS_REQUIRE says that there must be redis-server: ")
 	require.Contains(t, said, "\n4 passed, 3 failed, 1 skipped in ")
@@ -97,12 +94,12 @@ func TestWhatMustBeThereFailsItsTests(t *testing.T) {
 
 func TestAFailureIsShownAndIsTheStatus(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run(nil, "SMALL_FAILS=1")
+	said, status := m.run(small, "SMALL_FAILS=1")
 	require.Equal(t, 1, status)
 	require.Contains(t, said, "as it was told")
-	require.Contains(t, said, "\nfailed: example.org/lockproof/internal/runtests/testdata/small\n")
+	require.Contains(t, said, "\nfailed: example.org/lockproof/tools/runtests/testdata/small\n")
 	require.Contains(t, said, " 1 failed, ")
-	said, status = m.run(nil, "SMALL_DIES=1")
+	said, status = m.run(small, "SMALL_DIES=1")
 	require.Equal(t, 1, status)
 	require.Contains(t, said, "TestDiesIfTold did not end")
 	require.Contains(t, said, "some last words")
@@ -127,13 +124,14 @@ func TestAMachineThatLacksEverything(t *testing.T) {
 		"example.org/lockproof/harness/cluster/docker",
 		"example.org/lockproof/harness/cluster/process", "example.org/lockproof/internal/browser",
 	}
-	said, status := m.runOf(packages, nil, environment...)
+	said, status := m.run(append([]string{"-modules", "../.."}, packages...), environment...)
 	require.Zero(t, status, said)
 	require.Contains(t, said, " 0 failed, ")
 	for _, n := range []needs.Need{needs.Redis, needs.Compiler, needs.Engine, needs.Shell} {
 		require.Contains(t, said, " for want of "+n.What+": run `make setup`\n")
 	}
-	said, status = m.runOf(packages[1:2], nil, append(environment, needs.RequireVariable+"=compiler")...)
+	environment = append(environment, needs.RequireVariable+"=compiler")
+	said, status = m.run([]string{"-modules", "../..", packages[1]}, environment...)
 	require.Equal(t, 1, status, said)
 	require.Contains(t, said, "LOCKPROOF_TESTS_REQUIRE says that there must be compiler: ")
 }
@@ -161,8 +159,9 @@ func silent(t *testing.T) (host string) {
 }
 
 func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
-	packages := []string{"a", "b", "c", "d", "e"}
-	for part, want := range map[string][]string{"1/1": packages, "1/2": {"a", "c", "e"}, "2/2": {"b", "d"}, "6/6": nil} {
+	a, b, c := listed{".", "a"}, listed{".", "b"}, listed{"tools", "c"}
+	packages := []listed{a, b, c}
+	for part, want := range map[string][]listed{"1/1": packages, "1/2": {a, c}, "2/2": {b}, "6/6": nil} {
 		selected, err := selectPart(packages, part)
 		require.NoError(t, err, part)
 		require.Equal(t, want, selected, part)
@@ -174,32 +173,39 @@ func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
 }
 
 // What keeps processors busy in a package that waits is a call of its own, and each
-// test is in one of the two; not where the caller chooses the tests.
+// test is in one of the two; not where the caller chooses the tests. Each module has its calls.
 func TestBusyTestsOfPackagesThatWait(t *testing.T) {
-	const docker, suite = root + "harness/cluster/docker", root + "harness/suite"
-	const nemesis, checker = root + "nemesis", root + "checker"
-	packages := []string{checker, docker, suite, nemesis}
+	in := func(name string) listed { return listed{".", root + name} }
+	docker, suite, nemesis, checker := in("harness/cluster/docker"), in("harness/suite"), in("nemesis"), in("checker")
+	bench := listed{"bench", root + "bench"}
+	whole := func(packages ...listed) call {
+		c := call{module: packages[0].module}
+		for _, p := range packages {
+			c.packages = append(c.packages, p.name)
+		}
+		return c
+	}
+	packages := []listed{bench, checker, docker, suite, nemesis}
+	busy := busyTests[suite.name]
+	waiting := call{".", []string{"-skip", busy}, []string{suite.name}, ""}
+	running := call{".", []string{"-run", busy}, []string{suite.name}, ", the busy ones"}
 	engine, others, beside := shareOut(packages, []string{"-short"})
-	require.Equal(t, []call{{packages: []string{docker}}}, engine)
-	require.Equal(t, []call{{packages: []string{nemesis}},
-		{flags: []string{"-skip", busyTests[suite]}, packages: []string{suite}}}, others)
-	require.Equal(t, []call{{packages: []string{checker}},
-		{flags: []string{"-run", busyTests[suite]}, packages: []string{suite}, part: ", the busy ones"}}, beside)
+	require.Equal(t, []call{whole(docker)}, engine)
+	require.Equal(t, []call{whole(bench), whole(nemesis), waiting}, others)
+	require.Equal(t, []call{whole(checker), running}, beside)
 	for _, flag := range []string{"-run=X", "--run", "-skip"} {
 		engine, others, beside = shareOut(packages, []string{flag})
-		require.Equal(t, []call{{packages: []string{docker}}}, engine)
-		require.Equal(t, []call{{packages: []string{suite, nemesis}}}, others)
-		require.Equal(t, []call{{packages: []string{checker}}}, beside)
+		require.Equal(t, []call{whole(docker)}, engine)
+		require.Equal(t, []call{whole(bench), whole(suite, nemesis)}, others)
+		require.Equal(t, []call{whole(checker)}, beside)
 	}
 }
 
-// Packages of both kinds are in one report, and the failure of either is told.
+// Packages of both kinds and of two modules are in one report, and the failure of either is told.
 func TestBothKindsOfPackagesRun(t *testing.T) {
 	m := newMachine(t)
-	packages := []string{"example.org/lockproof/internal/runtests/testdata/small",
-		"example.org/lockproof/harness/cluster/realcluster"}
-	said, status := m.runOf(packages, nil, "SMALL_FAILS=1")
+	said, status := m.run([]string{"-modules", "testdata/small ../../harness/cluster/realcluster", "."}, "SMALL_FAILS=1")
 	require.Equal(t, 1, status, said)
-	require.Contains(t, said, "\nfailed: example.org/lockproof/internal/runtests/testdata/small\n")
+	require.Contains(t, said, "\nfailed: example.org/lockproof/tools/runtests/testdata/small\n")
 	require.Contains(t, said, "ok   example.org/lockproof/harness/cluster/realcluster ")
 }

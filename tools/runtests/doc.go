@@ -2,5 +2,5 @@
 // package at a time, the others beside each other. Last it says, for each thing
 // that tests were skipped for want of, how many there were and what brings it.
 //
-//	go run ./internal/runtests [-cost] [-part 2/3] [-flags "-short -timeout 20m"] package ...
+//	go run ./tools/runtests [-cost] [-part 2/3] [-flags "-short -timeout 20m"] package ...
 package main
