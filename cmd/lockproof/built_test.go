@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,45 @@ func build(t *testing.T) string {
 	binary, err := built()
 	require.NoError(t, err)
 	return binary
+}
+
+// started is a program that runs, and what it says.
+type started struct {
+	*exec.Cmd
+	said bytes.Buffer
+}
+
+// start starts a program, which does not outlive the test.
+func start(t *testing.T, cmd *exec.Cmd) *started {
+	t.Helper()
+	s := &started{Cmd: cmd}
+	if cmd.Stdout == nil {
+		cmd.Stdout, cmd.Stderr = &s.said, &s.said
+	}
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return s
+}
+
+// end waits for a program's end: what it has said, and its exit code, -1 where a signal ended it.
+func (s *started) end(t *testing.T) (said string, code int) {
+	t.Helper()
+	var ended *exec.ExitError
+	if err := s.Wait(); !errors.As(err, &ended) {
+		require.NoError(t, err)
+	}
+	return s.said.String(), s.ProcessState.ExitCode()
+}
+
+// inFolder runs lockproof in a folder.
+func inFolder(t *testing.T, dir string) func(args ...string) (said string, code int) {
+	binary := build(t)
+	return func(args ...string) (string, int) {
+		t.Helper()
+		cmd := exec.Command(binary, args...)
+		cmd.Dir = dir
+		return start(t, cmd).end(t)
+	}
 }
 
 // imageHome is whose the image is that runs of these tests use. It is not their own home, so that

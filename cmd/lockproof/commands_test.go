@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -154,4 +155,60 @@ func TestDoctor(t *testing.T) {
 	require.Contains(t, got.out, "apt-get install redis-server")
 	require.Contains(t, got.out, "C compiler, for clock and disk faults: missing: the preload shim needs a C compiler, "+
 		"and none of cc, gcc, clang is in PATH")
+}
+
+// The server answers on this machine alone.
+func TestServeRefusesOtherAddresses(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1:0", "localhost:7420", "[::1]:80", "127.8.9.1:1"} {
+		require.NoError(t, checkLoopback(addr), addr)
+	}
+	for _, addr := range []string{"", "7420", ":7420", "0.0.0.0:7420", "[::]:7420", "192.168.1.2:80", "example.org:80",
+		"127.0.0.1", "127.0.0.1:x", "127.0.0.1:70000"} {
+		require.Error(t, checkLoopback(addr), addr)
+	}
+	require.ErrorContains(t, checkLoopback("0.0.0.0:8000"), "127.0.0.1:8000, localhost:8000 or [::1]:8000 is right")
+	require.ErrorContains(t, checkLoopback("127.0.0.1:70000"), "a port is a number from 0 to 65535")
+	require.ErrorContains(t, checkLoopback("127.0.0.1:x"), "give an address and a port")
+}
+
+func TestTheVersionTellsTheCommit(t *testing.T) {
+	const revision = "286d527b04731b927f7bd7bd0c569024e466b147"
+	for _, c := range []struct{ module, revision, modified, want string }{
+		{"", "", "", "devel"},
+		{"(devel)", revision, "false", "devel, commit 286d527b0473"},
+		{"(devel)", revision, "true", "devel, commit 286d527b0473+dirty"},
+		{"v1.2.0", revision, "false", "v1.2.0, commit 286d527b0473"},
+		{"v1.2.0", "", "", "v1.2.0"},
+		{"v0.0.0-20261122154349-286d527b0473+dirty", revision, "true", "v0.0.0-20261122154349-286d527b0473+dirty"},
+	} {
+		info := &debug.BuildInfo{Main: debug.Module{Version: c.module}, Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: c.revision}, {Key: "vcs.modified", Value: c.modified},
+		}}
+		require.Equal(t, c.want, versionOf(info))
+	}
+}
+
+func TestCompareExitCodes(t *testing.T) {
+	root := t.TempDir()
+	run := func(name, got string) string {
+		dir := filepath.Join(root, name)
+		require.NotEqual(t, exitUsage, fake(verdict(history.Holds, got)).try("run", "flushall", "--out", dir).code)
+		return dir
+	}
+	held, again := run("held", history.Holds), run("again", history.Holds)
+	broken, unknown := run("broken", history.Violated), run("unknown", history.Inconclusive)
+	for _, c := range []struct {
+		folders []string
+		code    int
+		says    string
+	}{
+		{[]string{held, again}, 0, "1 row in 2 runs: 1 agree."},
+		{[]string{held, again, broken}, 1, "DISAGREE: flushall"},
+		{[]string{held, unknown}, 4, "INCOMPLETE: flushall"},
+	} {
+		got := fake(expected).try(append([]string{"compare"}, c.folders...)...)
+		require.Equal(t, c.code, got.code, got.err)
+		require.Contains(t, got.out, c.says)
+		require.Contains(t, got.out, c.folders[0], "with nothing else to tell them apart, by their folders")
+	}
 }

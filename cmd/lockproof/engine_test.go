@@ -111,9 +111,9 @@ func TestAnEngineThatDiesInMidRun(t *testing.T) {
 	clean := func() string {
 		cmd := v.command("clean")
 		cmd.Env = append(cmd.Env, "DOCKER_HOST="+os.Getenv("DOCKER_HOST"))
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		return string(out)
+		said, code := start(t, cmd).end(t)
+		require.Zero(t, code, said)
+		return said
 	}
 	t.Cleanup(func() { clean() }) // also of a test that fails
 	cmd := v.command("run", "healthy-contention", "--on", "docker", "--parallel", "1", "--trials", "20", "--out", v.out)

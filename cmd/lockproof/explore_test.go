@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,23 +46,6 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		got := fake(expected).try(append([]string{"explore"}, c.args...)...)
 		require.Equal(t, exitUsage, got.code, "%v: %s", c.args, got.err)
 		require.Contains(t, got.err, c.want)
-	}
-}
-
-// inFolder runs the real program in a folder, and gives what it said and its exit code.
-func inFolder(t *testing.T, dir string) func(args ...string) (string, int) {
-	binary := build(t)
-	return func(args ...string) (string, int) {
-		t.Helper()
-		cmd := exec.Command(binary, args...)
-		cmd.Dir = dir
-		said, err := cmd.CombinedOutput()
-		var ended *exec.ExitError
-		if errors.As(err, &ended) {
-			return string(said), ended.ExitCode()
-		}
-		require.NoError(t, err)
-		return string(said), 0
 	}
 }
 
@@ -121,17 +103,13 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
 	needs.Long(t, "it waits for a search in real time")
 	out := filepath.Join(t.TempDir(), "out")
-	cmd := exec.Command(build(t), "explore", "--for", "10m", "--out", out)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	require.NoError(t, cmd.Start())
+	search := start(t, exec.Command(build(t), "explore", "--for", "10m", "--out", out))
 	require.Eventually(t, func() bool { _, err := os.Stat(out); return err == nil }, time.Minute, 10*time.Millisecond)
 	time.Sleep(2 * time.Second)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-	var ended *exec.ExitError
-	require.ErrorAs(t, cmd.Wait(), &ended)
-	require.Equal(t, reports.ExitInconclusive, ended.ExitCode(), said.String())
-	require.Contains(t, said.String(), "schedules in")
+	require.NoError(t, search.Process.Signal(syscall.SIGINT))
+	said, code := search.end(t)
+	require.Equal(t, reports.ExitInconclusive, code, said)
+	require.Contains(t, said, "schedules in")
 	before, err := explore.Read(out)
 	require.NoError(t, err)
 	require.Positive(t, before.Tally.Schedules)

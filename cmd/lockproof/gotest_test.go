@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,10 +130,7 @@ func TestLong(*testing.T) {
 	time.Sleep(time.Hour)
 }
 `), 0o644))
-	cmd := exec.Command(binary, "test", "-C", folder, ".")
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	require.NoError(t, cmd.Start())
+	cmd := start(t, exec.Command(binary, "test", "-C", folder, "."))
 	var pid int
 	require.Eventually(t, func() bool {
 		text, _ := os.ReadFile(filepath.Join(folder, "pid"))
@@ -143,9 +138,8 @@ func TestLong(*testing.T) {
 		return err == nil
 	}, time.Minute, 10*time.Millisecond, "the test does not run")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-	var ended *exec.ExitError
-	require.True(t, errors.As(cmd.Wait(), &ended))
-	require.Equal(t, reports.ExitInconclusive, ended.ExitCode(), "%s", said.String())
+	said, code := cmd.end(t)
+	require.Equal(t, reports.ExitInconclusive, code, said)
 	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, time.Minute, 10*time.Millisecond,
 		"the test runs on")
 }

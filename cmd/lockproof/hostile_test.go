@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -112,16 +111,11 @@ func runBinary(t *testing.T, binary string, args ...string) ended {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = t.TempDir()
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	err := cmd.Run()
+	output, code := start(t, cmd).end(t)
 	require.NoError(t, ctx.Err(), "%q hangs", args)
-	if err != nil {
-		require.IsType(t, &exec.ExitError{}, err)
-	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	state := cmd.ProcessState
-	return ended{state.ExitCode(), output.String(), state.UserTime() + state.SystemTime(), usage.Maxrss << 10}
+	usage := state.SysUsage().(*syscall.Rusage)
+	return ended{code, output, state.UserTime() + state.SystemTime(), usage.Maxrss << 10}
 }
 
 // A file may be anything, whatever takes it: the command ends soon, in little

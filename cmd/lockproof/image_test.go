@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -36,13 +35,7 @@ func image(t *testing.T) func(slices, variable string, args ...string) (string, 
 		t.Helper()
 		command := []string{"run", "--rm", "--network", "none", "--user", "1000", "--volume", slices + ":/slices", "--env",
 			variable, name}
-		said, err := exec.CommandContext(t.Context(), "docker", append(command, args...)...).CombinedOutput()
-		var ended *exec.ExitError
-		if !errors.As(err, &ended) {
-			require.NoError(t, err)
-			return string(said), 0
-		}
-		return string(said), ended.ExitCode()
+		return start(t, exec.CommandContext(t.Context(), "docker", append(command, args...)...)).end(t)
 	}
 }
 

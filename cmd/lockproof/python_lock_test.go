@@ -37,11 +37,11 @@ func TestAPythonLock(t *testing.T) {
 	for name := range pythonAnswers {
 		args = append(args, name)
 	}
-	said, _ := exec.Command(binary, args...).CombinedOutput()
-	require.Contains(t, strings.Join(strings.Fields(string(said)), " "),
+	said, _ := start(t, exec.Command(binary, args...)).end(t)
+	require.Contains(t, strings.Join(strings.Fields(said), " "),
 		", one server, believed for a TTL from the return of Acquire (nothing else is declared): ")
 	report, err := reports.Read(out)
-	require.NoError(t, err, "%s", said)
+	require.NoError(t, err, said)
 	require.Len(t, report.Rows, len(pythonAnswers))
 	for _, row := range report.Rows {
 		answer, why := row.First().Answer()

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,10 +31,7 @@ func TestSignal_IsNoVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
-			cmd := exec.Command(binary, "run", "healthy-contention", "--trials", "10000", "--out", out)
-			var said bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &said, &said
-			require.NoError(t, cmd.Start())
+			cmd := start(t, exec.Command(binary, "run", "healthy-contention", "--trials", "10000", "--out", out))
 			require.Eventually(t, func() bool {
 				lines, _ := os.ReadFile(filepath.Join(out, "progress.jsonl"))
 				return bytes.Count(lines, []byte("\n")) > 2
@@ -44,9 +40,8 @@ func TestSignal_IsNoVerdict(t *testing.T) {
 			if c.code == reports.ExitInconclusive { // as timeout(1) does, to the process and to its group
 				_ = cmd.Process.Signal(syscall.SIGTERM)
 			}
-			var ended *exec.ExitError
-			require.True(t, errors.As(cmd.Wait(), &ended))
-			require.Equal(t, c.code, ended.ExitCode(), "%.2000s", said.String())
+			said, code := cmd.end(t)
+			require.Equal(t, c.code, code, "%.2000s", said)
 		})
 	}
 }
