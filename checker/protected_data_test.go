@@ -6,6 +6,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"example.org/lockproof/harness/history"
 )
@@ -95,6 +96,164 @@ func TestWhenAWriteTookEffect(t *testing.T) {
 			test.tell(s)
 			a := s.history(t, 0).analysis.record.key("k1").accesses()[0]
 			require.Equal(t, span{test.from * ms, test.to * ms}, span{a.call, a.ret})
+		})
+	}
+}
+
+// legal tries every order of a few accesses that agrees with their times.
+func legal(state string, left []access) bool {
+	if len(left) == 0 {
+		return true
+	}
+	for i, a := range left {
+		if a.from() != state || preceded(a, left) {
+			continue
+		}
+		rest := append(append([]access(nil), left[:i]...), left[i+1:]...)
+		next := state
+		if a.write && !a.unseen {
+			next = a.value
+		}
+		if legal(next, rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// preceded reports whether another access ended before this one began.
+func preceded(a access, left []access) bool {
+	for _, other := range left {
+		if other.ret < a.call {
+			return true
+		}
+	}
+	return false
+}
+
+// randomAccesses draws up to seven accesses in the order of their calls, most
+// of them plausible.
+func randomAccesses(t *rapid.T) []access {
+	var all []access
+	values := []string{""}
+	time := int64(0)
+	for i := range rapid.IntRange(0, 7).Draw(t, "accesses") {
+		time += rapid.Int64Range(0, 6).Draw(t, "gap")
+		a := access{client: "c1", call: time, ret: time + rapid.Int64Range(0, 10).Draw(t, "length"), op: &operation{}}
+		known := rapid.SampledFrom(values[max(0, len(values)-2):]).Draw(t, "known")
+		if a.write = rapid.Bool().Draw(t, "write"); a.write {
+			a.base, a.value = known, fmt.Sprint("v", i)
+			if a.unseen = rapid.IntRange(0, 3).Draw(t, "seen") == 0; !a.unseen {
+				values = append(values, a.value)
+			}
+		} else {
+			a.value = rapid.SampledFrom([]string{known, known, known, "v5"}).Draw(t, "read")
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func TestRegisterOracles_AgreeWithBruteForce(t *testing.T) {
+	outcomes := map[bool]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		accesses := randomAccesses(t)
+		want := legal("", accesses)
+		outcomes[want]++
+		require.Equal(t, want, len(chain(accesses)) == 0, "%+v", accesses)
+		require.Equal(t, want, derivedRegisterOracle(accesses) == porcupine.Ok)
+	})
+	require.NotZero(t, outcomes[true])
+	require.NotZero(t, outcomes[false])
+}
+
+// A long legal chain is cut into pieces that hand their last version on.
+func TestRegisterOracle_SplitHistoryEqualsWhole(t *testing.T) {
+	var accesses []access
+	last := ""
+	for i := range int64(1000) {
+		next := fmt.Sprint("v", i)
+		accesses = append(accesses,
+			access{value: last, call: 10 * i, ret: 10*i + 2},
+			access{write: true, base: last, value: next, call: 10*i + 4, ret: 10*i + 6})
+		last = next
+	}
+	require.Empty(t, chain(accesses))
+	require.Equal(t, porcupine.CheckResult(porcupine.Ok), derivedRegisterOracle(accesses))
+	accesses[1001].base = "v3"
+	require.NotEmpty(t, chain(accesses))
+	require.Equal(t, porcupine.CheckResult(porcupine.Illegal), derivedRegisterOracle(accesses))
+}
+
+func TestRingOfWrites(t *testing.T) {
+	found := chain([]access{
+		{write: true, base: "b", value: "a", call: 1, ret: 2},
+		{write: true, base: "a", value: "b", call: 1, ret: 2},
+	})
+	require.Len(t, found, 1)
+	require.Equal(t, unknownVersion, found[0].kind)
+}
+
+func TestProtectedData(t *testing.T) {
+	tests := []struct {
+		name    string
+		tell    func(*story)
+		verdict string
+		reason  string
+		what    string
+	}{
+		{"an update is lost", func(s *story) {
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
+			s.write("c1", 1, 60, 70, history.TypeOK, "", "v2", 0)
+		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.070 s, " +
+			"took its place, derived from the initial version like it"},
+		{"a write of unknown fate that the store let pass, and that was overwritten", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
+			s.stored("c1", "v2", 61, 62)
+			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
+			s.stored("c2", "v3", 81, 82)
+			s.write("c2", 0, 80, 90, history.TypeOK, "v1", "v3", 0)
+		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.062 s, took its " +
+			"place"},
+		{"a write of unknown fate with an old token that the store let pass", func(s *story) {
+			s.stored("c2", "v1", 41, 42)
+			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 34)
+			s.stored("c1", "v2", 61, 62)
+			s.write("c1", 1, 60, 70, history.TypeInfo, "v1", "v2", 33)
+		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.062 s"},
+		{"a failed write that was read", func(s *story) {
+			s.write("c1", 1, 40, 45, history.TypeFail, "", "v2", 0)
+			s.read("c2", 0, 80, 90, "v2", 0)
+		}, history.Violated, "", "c2 found v2 at 0.090 s, which no write can have left there"},
+		{"a read of what was overwritten", func(s *story) {
+			s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
+			s.read("c2", 0, 40, 50, "", 0)
+		}, history.Violated, "",
+			"c1 wrote v1 in the place of the initial version by 0.030 s, although c2 began to read the initial version only " +
+				"at 0.040 s"},
+		{"a write with an older token than one acknowledged", func(s *story) {
+			s.write("c2", 0, 20, 30, history.TypeOK, "", "v1", 34)
+			s.write("c1", 1, 40, 50, history.TypeOK, "v1", "v2", 33)
+		}, history.Violated, "", "the store accepted c1's write v2 with fencing token 33 at 0.050 s, although c2 had used " +
+			"token 34"},
+		{"a read claims its token too", func(s *story) {
+			s.read("c2", 0, 20, 30, "", 34)
+			s.write("c1", 1, 40, 50, history.TypeOK, "", "v2", 33)
+		}, history.Violated, "", "with fencing token 33"},
+		{"nobody wrote", func(s *story) { s.read("c1", 1, 20, 30, "", 0) }, history.Inconclusive,
+			"vacuous: acknowledged writes: 0 of at least 1", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := tale()
+			s.grant("c1", 0, 10, 900)
+			test.tell(s)
+			r := s.requireVerdict(t, ProtectedData, test.verdict, test.reason)
+			if test.what != "" {
+				require.Contains(t, r.Violations[0].What, test.what)
+				require.NotEmpty(t, r.Violations[0].What)
+			}
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,4 +105,113 @@ func TestTimeline(t *testing.T) {
 			require.Equal(t, test.want, got)
 		})
 	}
+}
+
+// A SET that says when the key ends, as the node's wall clock counts it, lets it live until then.
+func TestKeyOwnership_EndsByNodeClock(t *testing.T) {
+	s := tale()
+	s.clock(0, "n1", 5000, 1, true)
+	s.sets(100, "c1", "t1", 0, "n1")
+	for i := range s.events {
+		if c := s.events[i].Command; c != nil {
+			c.ExpiresAt = 5900 * ms
+		}
+	}
+	s.grant("c1", 90, 110, 500)
+	for tenure := range s.history(t, 3000).Tenures() {
+		require.Equal(t, 900*ms, tenure.Until)
+		require.Equal(t, TenureExpired, tenure.Ended)
+	}
+}
+
+func TestAKeyThatEndsNowHasAnExpiry(t *testing.T) {
+	for ttl, kept := range map[int64]bool{0: false, -1: true} {
+		s := tale()
+		s.grant("c1", 0, 10, 100)
+		s.look(50, "n1", "r1", "c1.1", ttl)
+		r := s.judged(t, DeadlockFreedom)
+		require.Equal(t, history.Inconclusive, r.Verdict)
+		require.Equal(t, kept, strings.Contains(r.Reason, "without an expiry"), r.Reason)
+	}
+}
+
+// A key whose owner was killed while it was there is no fault of the lock.
+func TestAKilledOwnerExcusesItsKey(t *testing.T) {
+	for killed, violated := range map[int64]bool{2505: false, 2506: true} {
+		s := tale()
+		s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
+		s.attempt("c1", 0, 10, history.TypeFail)
+		s.instant(killed, "kill", "c1")
+		s.attempt("c2", 20, 3000, history.TypeFail)
+		require.Equal(t, violated, s.violated(t, FaultTolerance), killed)
+	}
+}
+
+// What a takeover replaces was there until then, whatever became of a delete that was not answered.
+func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
+	s := tale()
+	s.sets(5, "c1", "t1", 0, "n1")
+	s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
+	s.command(900, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "t2", Effect: history.EffectSet,
+		Unconditional: true})(900, "t1", true)
+	s.grant("c1", 0, 10, 500)
+	first := nextTenure(s.history(t, 3000))
+	require.Equal(t, 900*ms, first.Until)
+	require.Equal(t, TenureRemoved, first.Ended)
+}
+
+// A key that a GET shows, or for which somebody is refused, was not deleted before.
+func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
+	for name, shows := range map[string]func(s *story){
+		"GET": func(s *story) {
+			s.command(700, "c2>n1", history.Command{Name: "GET", Key: "k1", Effect: history.EffectRead})(700, "t1", true)
+		},
+		"SET": func(s *story) {
+			s.command(700, "c2>n1", history.Command{Name: "SET", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "nil",
+				false)
+		},
+		"script": func(s *story) {
+			s.command(700, "c2>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t2", Effect: history.EffectSet})(700, "0",
+				false)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tale()
+			s.sets(5, "c1", "t1", 0, "n1")
+			s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
+			shows(s)
+			s.look(900, "n1", "r1", "", 0)
+			s.grant("c1", 0, 10, 500)
+			require.Equal(t, 700*ms, nextTenure(s.history(t, 3000)).Until)
+		})
+	}
+}
+
+// A script that takes a free key may extend its own, and then that ends later.
+func TestKeyOwnership_IsExtendedByWhatTookIt(t *testing.T) {
+	for extends, until := range map[bool]int64{false: 1005, true: 1505} {
+		s := tale()
+		s.sets(5, "c1", "t1", 1000, "n1")
+		s.command(505, "c1>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t1", Expiry: 1000 * ms,
+			Effect: history.EffectSet, Extends: extends})(505, "1", true)
+		s.grant("c1", 0, 10, 500)
+		require.Equal(t, until*ms, nextTenure(s.history(t, 3000)).Until)
+	}
+}
+
+// A value that is none of a script's arguments is named by a look: the key is its owner's still.
+func TestKeyOwnership_IsNamedByALook(t *testing.T) {
+	s := tale()
+	s.commands(5, "c1", "EVAL", "", 1000, history.EffectSet, []string{"n1"})
+	s.look(100, "n1", "r1", "locked", 905)
+	s.grant("c1", 0, 10, 500)
+	first := nextTenure(s.history(t, 3000))
+	require.Equal(t, []any{"c1", "locked", 1005 * ms}, []any{first.Owner, first.Token, first.Until})
+}
+
+func nextTenure(h *History) (first Tenure) {
+	for tenure := range h.Tenures() {
+		return tenure
+	}
+	return first
 }

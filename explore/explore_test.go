@@ -2,6 +2,9 @@ package explore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -227,4 +230,65 @@ func TestSummary(t *testing.T) {
 	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second\n"+
 		"  mutual-exclusion   violated in 0 of 300 that test it; with 95 % confidence, in at most 1 of 79\n",
 		s.Summary(tally))
+}
+
+// TestMain makes of the test's own program what its pools run trials in.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "trials" {
+		if err := suite.ServeTrials(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// pool gives what runs trials, in children that end with the test.
+func pool(t testing.TB) *suite.Pool {
+	t.Helper()
+	children := &suite.Children{}
+	p, err := children.Pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(children.Close)
+	return p
+}
+
+// What is gone through is small first, each once, and all of it can be read as files.
+func TestExhaust_CoversSmallScope(t *testing.T) {
+	needs.Long(t, "it runs every schedule of a scope")
+	for _, change := range []func(*Space){nil, everything, func(s *Space) { s.Lock = "redsync" }} {
+		s := space(t, change)
+		all := s.All()
+		seen := map[string]bool{}
+		for i, schedule := range all {
+			text, err := json.Marshal(schedule)
+			require.NoError(t, err)
+			require.False(t, seen[string(text)], "%d is there twice", i)
+			seen[string(text)] = true
+			require.True(t, i == 0 || len(all[i-1].Steps) <= len(schedule.Steps), "%d has fewer steps than the one before", i)
+			if i%97 == 0 {
+				file := schedule.Text(About{Name: "small", Title: "t", Source: "s", Lesson: "l",
+					Expect: map[string]string{"mutual-exclusion": "holds"}})
+				_, err := scenarios.Parse("small.yaml", file)
+				require.NoError(t, err, string(file))
+			}
+		}
+		require.Greater(t, len(all), 5000)
+	}
+}
+
+// The first that breaks a rule is among the shortest, so that nothing need be shrunk.
+func TestExhaust_FindsShortest(t *testing.T) {
+	p := pool(t)
+	search := Search{Question: Question{Space: space(t, func(s *Space) {
+		s.Without, s.Properties = []string{"CompareAndDelete"}, []string{"mutual-exclusion"}
+	}), Enough: 1}, Shrink: time.Minute, Try: p.Try, Parallel: p.Size()}
+	require.NoError(t, search.Exhaust())
+	tally, err := search.Run(t.Context())
+	require.NoError(t, err)
+	require.Len(t, tally.Finds, 1)
+	require.LessOrEqual(t, len(tally.Finds[0].Drawn.Steps), 4)
 }

@@ -6,8 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/needs"
 	"example.org/lockproof/scenarios"
 )
 
@@ -49,4 +51,55 @@ func indexOf(t *testing.T, r suite.Result, property string) int {
 	}
 	t.Fatalf("%s was not judged", property)
 	return 0
+}
+
+// A find's name is a scenario's, whatever the lock is called.
+func TestFindName_IsScenarioName(t *testing.T) {
+	for lock, name := range map[string]string{
+		"redsync":                          "mutual-exclusion-of-redsync-7",
+		"go-redsync/redsync, deadlines on": "mutual-exclusion-of-go-redsync-redsync-deadlines-on-7",
+		" My Lock -- v2 (new) ":            "mutual-exclusion-of-my-lock-v2-new-7",
+	} {
+		s := Search{Question: Question{Space: Space{Lock: lock}}}
+		var f Find
+		f.Property, f.Number = "mutual-exclusion", 7
+		require.Equal(t, name, s.Name(f))
+		_, err := scenarios.Parse(name+".yaml", []byte("name: "+name+`
+title: A title
+source: A source
+lesson: A lesson.
+clients: [c1]
+script: [{acquire: c1}]
+expect: {mutual-exclusion: holds}
+`))
+		require.NoError(t, err)
+	}
+}
+
+// Each situation shows the rule that it is for when that is off, and not otherwise.
+func TestSituations_LivenessFaults(t *testing.T) {
+	needs.Long(t, "it searches once for each situation")
+	p := pool(t)
+	for rule, situation := range map[string]func(*generator){"RetryJitter": (*generator).addCompetitors,
+		"BoundedExtensions": (*generator).keepRunning} {
+		shown := 0
+		for seed := range uint64(30) {
+			s := space(t, nil)
+			d := s.drawer(seed)
+			situation(d)
+			d.out.normalize()
+			for _, off := range [][]string{nil, {rule}} {
+				s.Without = off
+				r := p.Try(t.Context(), s.job(d.out), seed)
+				require.Empty(t, r.Failure)
+				for _, property := range s.violated(r) {
+					require.Equal(t, []string{rule}, off, "seed %d: %s", seed, property)
+					if property == checker.DeadlockFreedom {
+						shown++
+					}
+				}
+			}
+		}
+		require.Positive(t, shown, rule)
+	}
 }

@@ -51,3 +51,55 @@ func TestFindingsAreCounted(t *testing.T) {
 	assert.Nil(t, report.About(Cluster))
 	assert.NotNil(t, report.About(Lock))
 }
+
+func TestBeliefs(t *testing.T) {
+	asked := func(change ...func(*history.Header)) *tape {
+		return newTape(change...).said(1, "c1", history.TypeInvoke, history.OpAcquire, "", "")
+	}
+	granted := func(t *tape, at int64, token string) *tape {
+		return t.said(at, "c1", history.TypeOK, history.OpAcquire, token, "")
+	}
+	holder := func() *tape { return granted(asked().took(2, "c1>n1", "a").took(2, "c1>n2", "a"), 3, "a") }
+	extending := func() *tape { return holder().said(4, "c1", history.TypeInvoke, history.OpExtend, "a", "") }
+	unsaid := func(h *history.Header) { h.Quorum = 0 }
+
+	tests := []struct {
+		name string
+		tape *tape
+		what string // "" where all fits
+	}{
+		{"a majority", holder(), ""},
+		{"too few", granted(asked().took(2, "c1>n1", "a"), 3, "a"), "with the yes of 1 of 3 nodes, and the lock says that " +
+			"it needs 2"},
+		{"one node twice", granted(asked().took(2, "c1>n1", "a").freed(2, "c1>n1", "a").took(2, "c1>n1", "a"), 3, "a"),
+			"the yes of 1 of 3"},
+		{"another token's", granted(asked().took(2, "c1>n1", "b").took(2, "c1>n2", "b"), 3, "a"), "the yes of 0 of 3"},
+		{"another client's", granted(asked().took(2, "c2>n1", "a").took(2, "c2>n2", "a"), 3, "a"), "the yes of 0 of 3"},
+		{"from before it asked", granted(newTape().took(0, "c1>n1", "a").took(0, "c1>n2", "a").
+			said(1, "c1", history.TypeInvoke, history.OpAcquire, "", ""), 3, "a"), "the yes of 0 of 3"},
+		{"it says nothing of majorities", granted(asked(unsaid).took(2, "c1>n1", "a"), 3, "a"), ""},
+		{"it has no token", granted(asked().took(2, "c1>n1", "a"), 3, ""), ""},
+
+		{"extended by a majority", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
+			said(6, "c1", history.TypeOK, history.OpExtend, "a", ""), ""},
+		{"extended by too few", extending().extended(5, "c1>n1", "a", true).
+			said(6, "c1", history.TypeOK, history.OpExtend, "a", ""), `extended "k" with the yes of 1 of 3`},
+		{"the last extension is not this one", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
+			said(6, "c1", history.TypeOK, history.OpExtend, "a", "").said(7, "c1", history.TypeInvoke, history.OpExtend, "a",
+			"").
+			said(8, "c1", history.TypeOK, history.OpExtend, "a", ""), "the yes of 0 of 3"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			report := test.tape.report()
+			if test.what == "" {
+				assert.Empty(t, report.Findings)
+				return
+			}
+			require.Len(t, report.Findings, 1)
+			assert.Equal(t, Lock, report.Findings[0].About)
+			assert.Equal(t, "c1", report.Findings[0].Process)
+			assert.Contains(t, report.Findings[0].What, test.what)
+		})
+	}
+}

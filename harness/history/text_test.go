@@ -2,7 +2,11 @@ package history
 
 import (
 	"bytes"
+	"os"
+	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -30,4 +34,57 @@ func TestMakeText_EventEqualsWhatIsReadBack(t *testing.T) {
 		require.Contains(t, string(line), "bytes:ff")
 	}
 	require.Equal(t, "\xff\x01", shared.Token, "the link's own command stays as it was")
+}
+
+// A fault of another release, or of somebody else's harness, may have been asked for what we do not know.
+func TestAsked_ReadsWhatItKnows(t *testing.T) {
+	line := `{"time":2,"process":"nemesis","type":"fault","fault":{"id":1,"kind":"storm","class":"link-cut",` +
+		`"phase":"begin","targets":["c1-n1"],"asked":{"by":"40ms","rate":"0.8","times":"2","wind":"strong"},` +
+		`"effective":true}}`
+	events, err := Read(strings.NewReader(headerLine + line + "\n"))
+	require.NoError(t, err)
+	require.Equal(t, Asked{By: Duration(40 * time.Millisecond), Rate: 0.8, Times: 2}, events[1].Fault.Asked)
+}
+
+func documentation(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../docs/history.md")
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestExamplesOfTheDocumentAreEventsOfEveryType(t *testing.T) {
+	seen := map[Type]bool{}
+	for line := range strings.Lines(documentation(t)) {
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		e, err := parseLine([]byte(line))
+		require.NoError(t, err, line)
+		seen[e.Type] = true
+	}
+	for _, want := range types {
+		require.True(t, seen[want], "docs/history.md has no example of a %s event", want)
+	}
+}
+
+func TestTheDocumentNamesEveryField(t *testing.T) {
+	text := documentation(t)
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[Event](), reflect.TypeFor[Command](), reflect.TypeFor[Fault](), reflect.TypeFor[Node](),
+		reflect.TypeFor[KeyState](), reflect.TypeFor[Clock](), reflect.TypeFor[Header](), reflect.TypeFor[Bounds](),
+		reflect.TypeFor[Earned](), reflect.TypeFor[Replication](),
+	} {
+		for f := range of.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			require.True(t, strings.Contains(text, "`"+name+"`"), "docs/history.md lacks the field %s of %s", name, of)
+		}
+	}
+}
+
+func TestTheDocumentNamesEveryClass(t *testing.T) {
+	text := documentation(t)
+	for _, class := range Classes {
+		require.True(t, strings.Contains(text, "`"+string(class)+"`"), "docs/history.md lacks the class %s", class)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +56,16 @@ func TestTheLeagueBuilds(t *testing.T) {
 	run("test", "./page")
 	out := run("test", "-v", "-count=1", "-run", "TestLeague/reference$", ".", "-scenarios", "late-release")
 	require.Contains(t, out, "--- PASS: TestLeague/reference/late-release (")
+}
+
+// Whoever tests a lock gets no client of a Docker engine into their build.
+func TestItBringsNoDockerClient(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "example.org/lockproof/harness/locktest").Output()
+	require.NoError(t, err)
+	packages := strings.Fields(string(out))
+	require.Contains(t, packages, "example.org/lockproof/harness/cluster/local")
+	for _, name := range packages {
+		require.NotContains(t, name, "docker")
+		require.NotContains(t, name, "opentelemetry")
+	}
 }

@@ -3,7 +3,10 @@ package html
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
+	"errors"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
@@ -144,4 +148,117 @@ func TestLongHistoriesAreCapped(t *testing.T) {
 	require.Less(t, len(page), 300_000)
 	require.LessOrEqual(t, strings.Count(page, `data-a="`), 3000)
 	requireWhole(t, page)
+}
+
+// A picture that cannot be written beside its history is no picture without a reason.
+func TestAPictureThatCannotBeWrittenIsAnError(t *testing.T) {
+	report, catalogue := words{}.report(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(report.Options.Out, "trials/fine/000", reports.TimelineFile), 0o755))
+	require.Regexp(t, "No picture: cannot write .*timeline.svg", written(t, report, catalogue))
+}
+
+// A limit of all locks of a class is yellow, and is no finding; what differs is red.
+func TestALimitIsNoFinding(t *testing.T) {
+	for standing, want := range map[suite.Outcome]string{suite.AsExpected: "good", suite.LimitOfClass: "doubt",
+		suite.Inconclusive: "doubt", suite.Differs: "bad"} {
+		require.Equal(t, want, (&article{Standing: standing}).Tone())
+	}
+	require.False(t, (&article{Standing: suite.LimitOfClass}).Finding())
+	require.True(t, (&article{Standing: suite.Differs}).Finding())
+}
+
+// The page begins with what was found, each with its lock's name; all else is folded.
+func TestFindingsComeFirst(t *testing.T) {
+	report, catalogue := words{}.report(t)
+	page := written(t, report, catalogue)
+	require.Less(t, strings.Index(page, `id="findings"`), strings.Index(page, `id="verdicts"`))
+	require.Contains(t, page, `>the-lock in the-scenario, the-variant</a></h3>`)
+	require.Contains(t, page, `<details class="scenario" id="scenario-fine">`)
+	require.NotContains(t, page, `id="scenario-the-scenario"`)
+}
+
+// A colour means one thing: green holds, red a bug, and yellow a limit or what is undecided.
+func TestAColourMeansOneThing(t *testing.T) {
+	for want, all := range map[string][]verdict{
+		"good":  {{Got: history.Holds, Good: true}, {Got: history.Holds}},
+		"bad":   {{Got: history.Violated}},
+		"doubt": {{Got: history.Violated, Good: true}, {Got: history.Violated, Limit: true}, {Got: history.Inconclusive}},
+	} {
+		for _, v := range all {
+			require.Equal(t, want, v.Tone(), "%+v", v)
+		}
+	}
+}
+
+// texts reads an SVG file strictly, as XML, and gives what it says.
+func texts(t *testing.T, svg []byte) (names map[string]int, said string) {
+	t.Helper()
+	names = map[string]int{}
+	var text strings.Builder
+	d := xml.NewDecoder(strings.NewReader(string(svg)))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return names, text.String()
+		}
+		require.NoError(t, err)
+		switch token := token.(type) {
+		case xml.StartElement:
+			names[token.Name.Local]++
+		case xml.CharData:
+			text.Write(token)
+		}
+	}
+}
+
+// A violated trial has its timeline beside its history, as a file that stands
+// alone: the story is in it, and nothing is fetched or run.
+func TestATimelineIsAPictureOfItsOwn(t *testing.T) {
+	const markup = `<script>alert("1")</script>&amp;`
+	for _, w := range []words{{}, {"client": markup, "node": markup, "what": markup, "fault kind": markup}} {
+		report, catalogue := w.report(t)
+		require.NoError(t, Write(io.Discard, report, catalogue))
+		svg, err := os.ReadFile(filepath.Join(report.Options.Out, "trials", "it", "000", reports.TimelineFile))
+		require.NoError(t, err)
+		names, said := texts(t, svg)
+		require.Zero(t, names["script"])
+		require.Positive(t, names["pattern"])
+		require.Contains(t, said, w.word("what"))
+		require.Contains(t, said, w.word("client")+" asks for")
+		require.Contains(t, said, "10.000 ms")
+		require.NotRegexp(t, `@import|url\([^#]|(?:href|src)="[^#]`, string(svg))
+	}
+}
+
+// What is later is never further left, and the ends are the ends.
+func TestScaleKeepsTheOrderOfTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		until := rapid.Int64Range(1, 1e12).Draw(t, "until")
+		times := rapid.SliceOfN(rapid.Int64Range(0, until), 0, 40)
+		s := newScale(0, until, times.Draw(t, "edges"), times.Draw(t, "turns"))
+		require.Equal(t, margin, s.x(0))
+		require.InDelta(t, plotWidth-margin, s.x(until), 0.2)
+		a, b := rapid.Int64Range(0, until).Draw(t, "a"), rapid.Int64Range(0, until).Draw(t, "b")
+		if a > b {
+			a, b = b, a
+		}
+		require.LessOrEqual(t, s.x(a), s.x(b))
+	})
+}
+
+func TestScaleIsEvenWhereItCanBe(t *testing.T) {
+	s := newScale(0, 1000, []int64{3, 4}, []int64{100, 500, 900})
+	require.True(t, s.even)
+	require.Len(t, s.knots, 2)
+	require.InDelta(t, plotWidth/2, s.x(500), 0.1)
+}
+
+// Microseconds can be told apart beside a second.
+func TestScaleShortensQuietStretches(t *testing.T) {
+	turns := []int64{50_000, 1_574_000, 1_624_000, 1_674_000, 1_724_000, 3_315_000}
+	s := newScale(0, 988_050_000, nil, turns)
+	require.False(t, s.even)
+	for i := 1; i < len(turns); i++ {
+		require.GreaterOrEqual(t, s.x(turns[i])-s.x(turns[i-1]), float64(roomy))
+	}
 }

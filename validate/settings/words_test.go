@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"example.org/lockproof/harness/history"
+	"example.org/lockproof/nemesis"
 )
 
 // An operator's quotes and escapes are read as Redis does (sdssplitargs in sds.c).
@@ -41,4 +44,34 @@ func TestADirectiveAsALine(t *testing.T) {
 	} {
 		require.Equal(t, want, Directive{Name: "x", Args: args}.String())
 	}
+}
+
+// The flags lead to this server, where another one may listen on the default port.
+func TestClientReachesThisServer(t *testing.T) {
+	for lines, want := range map[string]string{
+		"":                                     "redis-cli",
+		"bind * -::*":                          "redis-cli",
+		"requirepass \"\"":                     "redis-cli",
+		"requirepass secret\nport 7000":        "redis-cli --askpass -p 7000",
+		"bind 10.0.0.5 127.0.0.1\nport 6380":   "redis-cli -p 6380",
+		"bind 10.0.0.5":                        "redis-cli -h 10.0.0.5",
+		"port 0\nunixsocket /run/redis/r.sock": "redis-cli -s /run/redis/r.sock",
+		"port 0\ntls-port 6390":                "redis-cli --tls -p 6390",
+		"port 6379\nport 7000\ntls-port 7001":  "redis-cli -p 7000",
+	} {
+		r, err := ParseRedis("redis.conf", lines)
+		require.NoError(t, err)
+		require.Equal(t, want, r.Client(), lines)
+	}
+}
+
+// Whatever a nemesis can do that takes a node down is a crash that is asked about.
+func TestEveryFaultThatTakesANodeDownIsACrash(t *testing.T) {
+	var down []string
+	for _, d := range nemesis.Declarations() {
+		if d.Node != nil && d.Node.Class == history.NodeDown {
+			down = append(down, string(d.Kind))
+		}
+	}
+	require.ElementsMatch(t, down, CrashNames())
 }
