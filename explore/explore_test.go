@@ -3,8 +3,7 @@ package explore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
+	"io"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/needs"
@@ -232,16 +232,8 @@ func TestSummary(t *testing.T) {
 		s.Summary(tally))
 }
 
-// TestMain makes of the test's own program what its pools run trials in.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "trials" {
-		if err := suite.ServeTrials(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(m.Run())
+	clustertest.Main(m, map[string]func(io.Reader, io.Writer) error{"trials": suite.ServeTrials})
 }
 
 // pool gives what runs trials, in children that end with the test.

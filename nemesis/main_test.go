@@ -2,8 +2,7 @@ package nemesis
 
 import (
 	"context"
-	"fmt"
-	"os"
+	"io"
 	"strconv"
 	"sync"
 	"testing"
@@ -23,25 +22,8 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// TestMain makes the test binary a client when the local cluster starts it as
-// one.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "worker" {
-		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	state, err := os.MkdirTemp("", "nemesis-test-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("XDG_CACHE_HOME", state)
-	os.Setenv("HOME", state)
-	code := m.Run()
-	os.RemoveAll(state)
-	os.Exit(code)
+	clustertest.Main(m, map[string]func(io.Reader, io.Writer) error{"worker": client.ServeWorker})
 }
 
 // ttl is the TTL of the clients' lock.

@@ -1,39 +1,21 @@
 package validate
 
 import (
-	"fmt"
-	"os"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/cluster/clustertest"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/needs"
 )
 
-// TestMain makes the test binary a client when the local cluster starts it as
-// one, and otherwise gives the tests a place of their own for what the local
-// cluster keeps on record.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "worker" {
-		if err := client.ServeWorker(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	state, err := os.MkdirTemp("", "validate-test-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("XDG_CACHE_HOME", state)
-	os.Setenv("HOME", state)
-	code := m.Run()
-	os.RemoveAll(state)
-	os.Exit(code)
+	clustertest.Main(m, map[string]func(io.Reader, io.Writer) error{"worker": client.ServeWorker})
 }
 
 // needRedis skips a test where no server, or no disk fault, can be had.

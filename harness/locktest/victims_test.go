@@ -111,6 +111,12 @@ func byScript(token func() func() string) locktest.New {
 	}
 }
 
+// oneToken has all tries of an acquire have one token.
+func oneToken() func() string {
+	mine := rand.Text()
+	return func() string { return mine }
+}
+
 var takeOrExtend = redis.NewScript(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) or redis.call('GET', KEYS[1]) == ARGV[1] then
 	redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -154,6 +160,11 @@ func (l prefixed) Acquire(ctx context.Context, key string) (locktest.Lease, erro
 }
 
 func (l prefixed) Keys(key string) []string { return []string{"lock:" + key} }
+
+func prefixing(env locktest.Env) (locktest.Lock, error) {
+	lock, err := onOne(rand.Text, plain)(env)
+	return prefixed{lock}, err
+}
 
 const (
 	owned = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
@@ -240,160 +251,97 @@ func TestVictims(t *testing.T) {
 	if os.Getenv(victimsVariable) == "" {
 		return // its locks are bad: other tests run it
 	}
-	for name, test := range map[string]func(*testing.T){
-		"from-return": func(t *testing.T) {
-			locktest.Run(t, majority, locktest.Believes(locktest.FromReturn), locktest.Trials(2), locktest.Seed(7),
-				locktest.Scenarios("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release"),
-				locktest.Properties("mutual-exclusion"))
-		},
-		"expected-in-vain": func(t *testing.T) {
-			locktest.Run(t, majority, safety, locktest.Scenarios("healthy-contention"), locktest.Expect("healthy-contention",
-				locktest.Violated))
-		},
-		"limit": func(t *testing.T) { locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Scenarios("flushall")) },
-		"strict": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Scenarios("flushall"), locktest.Strict())
-		},
-		"on-three": func(t *testing.T) {
-			locktest.Run(t, good, safety, locktest.Nodes(3), locktest.Scenarios("late-release", "quorum-erosion",
-				"failover-lock"))
-		},
-		"extends-in-vain": func(t *testing.T) { locktest.Run(t, extendsInVain, few) },
-		"refuses": func(t *testing.T) {
-			locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
-				if len(env.Servers())%2 == 0 {
-					return nil, locktest.ErrRefused
-				}
-				return good(env)
-			}, safety, locktest.Scenarios("half-is-not-majority", "healthy-contention"))
-		},
-		"no-release": func(t *testing.T) { locktest.Run(t, unreleased, few) },
-		"leaves-behind": func(t *testing.T) {
-			locktest.Run(t, leaving(false), few, locktest.LeavesBehind("golang.org/x/sync"), locktest.Explore(time.Second))
-		},
-		"leaves-own-behind": func(t *testing.T) {
-			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("golang.org/x/sync"))
-		},
-		"allows-own-behind": func(t *testing.T) {
-			locktest.Run(t, leaving(true), few, locktest.LeavesBehind("example.org/lockproof/harness/locktest_test"))
-		},
-		"leaks":     func(t *testing.T) { locktest.Run(t, renewing(false), few) },
-		"renews":    func(t *testing.T) { locktest.Run(t, renewing(true), few) },
-		"plain-del": func(t *testing.T) { locktest.Run(t, onOne(rand.Text, plain), safety) },
-		"extends-if-owned": func(t *testing.T) {
-			locktest.Run(t, extending(extendIfOwned), locktest.Scenarios("extend-without-owner"))
-		},
-		"extends-by-set-xx": func(t *testing.T) {
-			locktest.Run(t, extending(extendBySetXX), locktest.Scenarios("extend-without-owner"))
-		},
-		"shares-a-pool": func(t *testing.T) {
-			locktest.Run(t, sharing(&sync.Once{}), locktest.Scenarios("holder-crashes"))
-		},
-		"on-one-from-return": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromReturn))
-		},
-		"explored": func(t *testing.T) {
-			locktest.Run(t, deletingAll, safety, locktest.Scenarios("restart-without-persistence"),
-				locktest.Explore(time.Minute))
-		},
-		"explored-mended": func(t *testing.T) {
-			locktest.Run(t, good, safety, few, locktest.Explore(3*time.Second))
-		},
-		"explored-panics": func(t *testing.T) {
-			locktest.Run(t, panicking, few, locktest.Explore(time.Minute))
-		},
-		"explored-on-one": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, owned), safety, few, locktest.Believes(locktest.FromCall),
-				locktest.Explore(5*time.Second))
-		},
-		"explored-in-real-time": func(t *testing.T) {
-			locktest.Run(t, good, locktest.On("local"), locktest.Explore(time.Minute))
-		},
-		"told-in-time": func(t *testing.T) {
-			locktest.Run(t, watching(true), safety, locktest.Scenarios("watchdog-cut-off"),
-				locktest.Believes(locktest.UntilReleased))
-		},
-		"told-too-late": func(t *testing.T) {
-			locktest.Run(t, watching(false), safety, locktest.Scenarios("watchdog-cut-off"),
-				locktest.Believes(locktest.UntilReleased))
-		},
-		"fence-grows": func(t *testing.T) {
-			locktest.Run(t, fenced(func(count int64) int64 { return count }), locktest.Scenarios("client-pause-fenced"))
-		},
-		"fence-shrinks": func(t *testing.T) {
-			locktest.Run(t, fenced(func(count int64) int64 { return 1000 - count }), locktest.Scenarios("client-pause-fenced"))
-		},
-		"fence-stays": func(t *testing.T) {
-			locktest.Run(t, fenced(func(int64) int64 { return 7 }), locktest.Scenarios("client-pause-fenced"))
-		},
-		"no-fence": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, owned), locktest.Scenarios("client-pause-fenced"))
-		},
-		"prefixed": func(t *testing.T) {
-			locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
-				lock, err := onOne(rand.Text, plain)(env)
-				return prefixed{lock}, err
-			}, safety, locktest.Scenarios("release-by-plain-del"))
-		},
-		"by-script-one-token": func(t *testing.T) {
-			locktest.Run(t, byScript(func() func() string { mine := rand.Text(); return func() string { return mine } }), safety,
-				locktest.Scenarios("late-release", "slow-acquire"), locktest.Believes(locktest.FromCall))
-		},
-		"by-script-fresh-tokens": func(t *testing.T) {
-			locktest.Run(t, byScript(func() func() string { return rand.Text }), safety,
-				locktest.Scenarios("late-release", "slow-acquire"), locktest.Believes(locktest.FromCall))
-		},
-		"deaf":  func(t *testing.T) { locktest.Run(t, deaf, locktest.Scenarios("cancelled-wait")) },
-		"stuck": func(t *testing.T) { locktest.Run(t, stuck, locktest.Scenarios("cancelled-wait")) },
-		"in-turn": func(t *testing.T) {
-			locktest.Run(t, inTurn, locktest.Scenarios("hung-node", "restart-without-persistence", "delayed-restart",
-				"restart-delay-too-short", "late-set", "lost-reply"))
-		},
-		"patient": func(t *testing.T) {
-			locktest.Run(t, patient, locktest.Scenarios("hung-node", "restart-without-persistence", "late-release",
-				"lost-reply"))
-		},
-		"real-time": func(t *testing.T) {
-			locktest.Run(t, onOne(rand.Text, plain), safety, locktest.Scenarios("client-pause", "release-by-plain-del"),
-				locktest.RealTime())
-		},
-		"panics": func(t *testing.T) {
-			locktest.Run(t, misbehaving(func() { panic("nobody thought of this") }), few)
-		},
-		"spins": func(t *testing.T) {
-			var turns atomic.Int64
-			spin := func() {
-				for {
-					turns.Add(1)
-				}
-			}
-			locktest.Run(t, misbehaving(spin), few, locktest.ProgressTimeout(time.Second))
-		},
-		"always-panics": func(t *testing.T) {
-			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) {
-				return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) { panic("always") }), nil
-			})
-		},
-		"never-granted": func(t *testing.T) {
-			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) {
-				return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) {
-					return nil, errors.New("out of order")
-				}), nil
-			})
-		},
-		"not-made": func(t *testing.T) {
-			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) { return nil, errors.New("no licence") })
-		},
-		"nothing-made": func(t *testing.T) {
-			locktest.Run(t, func(locktest.Env) (locktest.Lock, error) { return nil, nil })
-		},
-		"untold":           func(t *testing.T) { locktest.Run(t, majority, locktest.Believes(locktest.ByLease)) },
-		"no-such-scenario": func(t *testing.T) { locktest.Run(t, majority, locktest.Scenarios("late-relase")) },
-		"no-such-property": func(t *testing.T) { locktest.Run(t, majority, locktest.Properties("exclusion")) },
-		"no-such-cluster":  func(t *testing.T) { locktest.Run(t, majority, locktest.On("moon")) },
-		"taken-name":       func(t *testing.T) { locktest.Run(t, majority, locktest.Named("redsync")) },
-		"nothing-fits":     func(t *testing.T) { locktest.Run(t, majority, locktest.Scenarios("extend-too-late")) },
+	on := locktest.Scenarios
+	oneServer, expiring := onOne(rand.Text, owned), locktest.Believes(locktest.FromCall)
+	panics := misbehaving(func() { panic("nobody thought of this") })
+	for name, run := range map[string]func(*testing.T){
+		"from-return": with(majority, safety, locktest.Believes(locktest.FromReturn), locktest.Trials(2), locktest.Seed(7),
+			on("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release")),
+		"expected-in-vain": with(majority, safety, on("healthy-contention"),
+			locktest.Expect("healthy-contention", locktest.Violated)),
+		"limit":           with(oneServer, safety, on("flushall")),
+		"strict":          with(oneServer, safety, on("flushall"), locktest.Strict()),
+		"on-three":        with(good, safety, locktest.Nodes(3), on("late-release", "quorum-erosion", "failover-lock")),
+		"extends-in-vain": with(extendsInVain, few),
+		"refuses":         with(refusing, safety, on("half-is-not-majority", "healthy-contention")),
+		"no-release":      with(unreleased, few),
+		"leaves-behind": with(leaving(false), few, locktest.LeavesBehind("golang.org/x/sync"),
+			locktest.Explore(time.Second)),
+		"leaves-own-behind": with(leaving(true), few, locktest.LeavesBehind("golang.org/x/sync")),
+		"allows-own-behind": with(leaving(true), few,
+			locktest.LeavesBehind("example.org/lockproof/harness/locktest_test")),
+		"leaks":              with(renewing(false), few),
+		"renews":             with(renewing(true), few),
+		"plain-del":          with(onOne(rand.Text, plain), safety),
+		"extends-if-owned":   with(extending(extendIfOwned), on("extend-without-owner")),
+		"extends-by-set-xx":  with(extending(extendBySetXX), on("extend-without-owner")),
+		"shares-a-pool":      with(sharing(&sync.Once{}), on("holder-crashes")),
+		"on-one-from-return": with(oneServer, safety, locktest.Believes(locktest.FromReturn)),
+		"explored": with(deletingAll, safety, on("restart-without-persistence"),
+			locktest.Explore(time.Minute)),
+		"explored-mended":       with(good, safety, few, locktest.Explore(3*time.Second)),
+		"explored-panics":       with(panicking, few, locktest.Explore(time.Minute)),
+		"explored-on-one":       with(oneServer, safety, few, expiring, locktest.Explore(5*time.Second)),
+		"explored-in-real-time": with(good, locktest.On("local"), locktest.Explore(time.Minute)),
+		"told-in-time": with(watching(true), safety, on("watchdog-cut-off"),
+			locktest.Believes(locktest.UntilReleased)),
+		"told-too-late": with(watching(false), safety, on("watchdog-cut-off"),
+			locktest.Believes(locktest.UntilReleased)),
+		"fence-grows":         with(fenced(func(count int64) int64 { return count }), on("client-pause-fenced")),
+		"fence-shrinks":       with(fenced(func(count int64) int64 { return 1000 - count }), on("client-pause-fenced")),
+		"fence-stays":         with(fenced(func(int64) int64 { return 7 }), on("client-pause-fenced")),
+		"no-fence":            with(oneServer, on("client-pause-fenced")),
+		"prefixed":            with(prefixing, safety, on("release-by-plain-del")),
+		"by-script-one-token": with(byScript(oneToken), safety, on("late-release", "slow-acquire"), expiring),
+		"by-script-fresh-tokens": with(byScript(func() func() string { return rand.Text }), safety,
+			on("late-release", "slow-acquire"), expiring),
+		"deaf":  with(deaf, on("cancelled-wait")),
+		"stuck": with(stuck, on("cancelled-wait")),
+		"in-turn": with(inTurn, on("hung-node", "restart-without-persistence", "delayed-restart", "restart-delay-too-short",
+			"late-set", "lost-reply")),
+		"patient": with(patient, on("hung-node", "restart-without-persistence", "late-release", "lost-reply")),
+		"real-time": with(onOne(rand.Text, plain), safety, on("client-pause", "release-by-plain-del"),
+			locktest.RealTime()),
+		"panics":           with(panics, few),
+		"spins":            with(misbehaving(spin), few, locktest.ProgressTimeout(time.Second)),
+		"always-panics":    with(acquiring(func() error { panic("always") })),
+		"never-granted":    with(acquiring(func() error { return errors.New("out of order") })),
+		"not-made":         with(func(locktest.Env) (locktest.Lock, error) { return nil, errors.New("no licence") }),
+		"nothing-made":     with(func(locktest.Env) (locktest.Lock, error) { return nil, nil }),
+		"untold":           with(majority, locktest.Believes(locktest.ByLease)),
+		"no-such-scenario": with(majority, on("late-relase")),
+		"no-such-property": with(majority, locktest.Properties("exclusion")),
+		"no-such-cluster":  with(majority, locktest.On("moon")),
+		"taken-name":       with(majority, locktest.Named("redsync")),
+		"nothing-fits":     with(majority, on("extend-too-late")),
 	} {
-		t.Run(name, test)
+		t.Run(name, run)
+	}
+}
+
+// with is a test of a lock.
+func with(lock locktest.New, options ...locktest.Option) func(*testing.T) {
+	return func(t *testing.T) { locktest.Run(t, lock, options...) }
+}
+
+// refusing is the reference, but on an even number of servers.
+func refusing(env locktest.Env) (locktest.Lock, error) {
+	if len(env.Servers())%2 == 0 {
+		return nil, locktest.ErrRefused
+	}
+	return good(env)
+}
+
+// acquiring is a lock of which every acquire does the same.
+func acquiring(do func() error) locktest.New {
+	return func(locktest.Env) (locktest.Lock, error) {
+		return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) { return nil, do() }), nil
+	}
+}
+
+// spin never ends.
+func spin() {
+	for turns := new(atomic.Int64); ; {
+		turns.Add(1)
 	}
 }

@@ -15,92 +15,69 @@ func result(property, verdict, reason string) checker.Result {
 	return checker.Result{Property: property, Verdict: verdict, Reason: reason}
 }
 
+// judging is a trial of a scenario that names one verdict on mutual exclusion, with its results.
+func judging(expected string, results ...checker.Result) Result {
+	return Result{Expect: map[string]string{checker.MutualExclusion: expected}, Results: results}
+}
+
+// lenient is judged against the reference's expectations.
+func lenient(r Result) Result {
+	r.AllowBetter = true
+	return r
+}
+
 func TestOutcome(t *testing.T) {
 	const mutex, data = checker.MutualExclusion, checker.ProtectedData
 	const holds, violated, inconclusive = history.Holds, history.Violated, history.Inconclusive
+	kept, broken := result(mutex, holds, ""), result(mutex, violated, "")
+	vacuous := result(mutex, inconclusive, "vacuous: 0 of 2 grants")
 	tests := []struct {
 		name  string
 		trial Result
 		want  Outcome
 		why   string
 	}{
-		{"holds as named", Result{
-			Expect:  map[string]string{mutex: holds},
-			Results: []checker.Result{result(mutex, holds, "")},
-		}, AsExpected, "mutual-exclusion: holds"},
-		{"violated as named", Result{
-			Expect:  map[string]string{mutex: violated},
-			Results: []checker.Result{result(mutex, violated, "")},
-		}, AsExpected, "mutual-exclusion: violated"},
-		{"violated though it should hold", Result{
-			Expect:  map[string]string{mutex: holds},
-			Results: []checker.Result{result(mutex, violated, "")},
-		}, Differs, "mutual-exclusion: expected holds, got violated"},
-		{"an alarm that does not ring", Result{
-			Expect:  map[string]string{mutex: violated},
-			Results: []checker.Result{result(mutex, holds, "")},
-		}, Differs, "mutual-exclusion: expected violated, got holds"},
-		{"lenient: better than the reference", Result{
-			AllowBetter: true,
-			Expect:      map[string]string{mutex: violated},
-			Results:     []checker.Result{result(mutex, holds, "")},
-		}, AsExpected, "mutual-exclusion: holds, better than the reference's violated"},
-		{"lenient: worse than the reference", Result{
-			AllowBetter: true,
-			Expect:      map[string]string{mutex: holds},
-			Results:     []checker.Result{result(mutex, violated, "")},
-		}, Differs, "mutual-exclusion: expected holds, got violated"},
-		{"lenient is not better when inconclusive", Result{
-			AllowBetter: true,
-			Expect:      map[string]string{mutex: violated},
-			Results:     []checker.Result{result(mutex, inconclusive, "vacuous: 0 of 2 grants")},
-		}, Inconclusive, "mutual-exclusion: expected violated, got inconclusive: vacuous: 0 of 2 grants"},
-		{"inconclusive where it should hold", Result{
-			Expect:  map[string]string{mutex: holds},
-			Results: []checker.Result{result(mutex, inconclusive, "stalled: 80 ms")},
-		}, Inconclusive, "mutual-exclusion: expected holds, got inconclusive: stalled: 80 ms"},
+		{"holds as named", judging(holds, kept), AsExpected, "mutual-exclusion: holds"},
+		{"violated as named", judging(violated, broken), AsExpected, "mutual-exclusion: violated"},
+		{"violated though it should hold", judging(holds, broken), Differs,
+			"mutual-exclusion: expected holds, got violated"},
+		{"an alarm that does not ring", judging(violated, kept), Differs,
+			"mutual-exclusion: expected violated, got holds"},
+		{"lenient: better than the reference", lenient(judging(violated, kept)), AsExpected,
+			"mutual-exclusion: holds, better than the reference's violated"},
+		{"lenient: worse than the reference", lenient(judging(holds, broken)), Differs,
+			"mutual-exclusion: expected holds, got violated"},
+		{"lenient is not better when inconclusive", lenient(judging(violated, vacuous)), Inconclusive,
+			"mutual-exclusion: expected violated, got inconclusive: vacuous: 0 of 2 grants"},
+		{"inconclusive where it should hold", judging(holds, vacuous), Inconclusive,
+			"mutual-exclusion: expected holds, got inconclusive: vacuous: 0 of 2 grants"},
 		{"a difference outranks an inconclusive verdict", Result{
-			Expect: map[string]string{mutex: holds, data: holds},
-			Results: []checker.Result{
-				result(mutex, inconclusive, "unknown"), result(data, violated, "")},
+			Expect:  map[string]string{mutex: holds, data: holds},
+			Results: []checker.Result{vacuous, result(data, violated, "")},
 		}, Differs, "protected-data: expected holds, got violated"},
-		{"a property that is not named is violated", Result{
-			Expect: map[string]string{mutex: holds},
-			Results: []checker.Result{
-				result(mutex, holds, ""), result(data, violated, "")},
-		}, Differs, "protected-data: violated (must never be, though this scenario does not test it)"},
-		{"a property that is not named is inconclusive", Result{
-			Expect: map[string]string{mutex: holds},
-			Results: []checker.Result{
-				result(mutex, holds, ""), result(data, inconclusive, "vacuous: no writes")},
-		}, AsExpected, "mutual-exclusion: holds"},
-		{"a named property has no result", Result{
-			Expect: map[string]string{mutex: holds},
-		}, Inconclusive, "mutual-exclusion: expected holds, got inconclusive: vacuous: not judged"},
-		{"nothing is named", Result{
-			Results: []checker.Result{result(mutex, holds, "")},
-		}, AsExpected, "no property is violated"},
-		{"inconclusive as named", Result{
-			Expect:  map[string]string{mutex: inconclusive},
-			Results: []checker.Result{result(mutex, inconclusive, "vacuous")},
-		}, AsExpected, "mutual-exclusion: inconclusive"},
-		{"violated, but not as the script means to show", Result{
-			Expect:  map[string]string{mutex: violated},
-			Results: []checker.Result{{Property: mutex, Verdict: violated, Unmet: "c1's extend failed"}},
-		}, Inconclusive, "mutual-exclusion: violated, but not as the scenario means to show: c1's extend failed"},
+		{"a property that is not named is violated", judging(holds, kept, result(data, violated, "")), Differs,
+			"protected-data: violated (must never be, though this scenario does not test it)"},
+		{"a property that is not named is inconclusive", judging(holds, kept, result(data, inconclusive, "no writes")),
+			AsExpected, "mutual-exclusion: holds"},
+		{"a named property has no result", judging(holds), Inconclusive,
+			"mutual-exclusion: expected holds, got inconclusive: vacuous: not judged"},
+		{"nothing is named", Result{Results: []checker.Result{kept}}, AsExpected, "no property is violated"},
+		{"inconclusive as named", judging(inconclusive, vacuous), AsExpected, "mutual-exclusion: inconclusive"},
+		{"violated, but not as the script means to show",
+			judging(violated, checker.Result{Property: mutex, Verdict: violated, Unmet: "c1's extend failed"}), Inconclusive,
+			"mutual-exclusion: violated, but not as the scenario means to show: c1's extend failed"},
 		{"every difference", Result{
 			Expect:  map[string]string{mutex: holds, checker.Fencing: holds},
-			Results: []checker.Result{result(checker.Fencing, violated, ""), result(mutex, violated, "")},
+			Results: []checker.Result{result(checker.Fencing, violated, ""), broken},
 		}, Differs, "mutual-exclusion: expected holds, got violated; fencing: expected holds, got violated"},
 		{"a reference that was not decided has kept nothing", Result{
 			Expect:    map[string]string{mutex: holds},
 			Reference: map[string]string{mutex: inconclusive},
-			Results:   []checker.Result{result(mutex, violated, "")},
+			Results:   []checker.Result{broken},
 		}, Differs, "mutual-exclusion: violated, and the reference of its class was not decided"},
 		{"nothing was judged", Result{}, Inconclusive, "no property was judged"},
 		{"skipped", Result{Skipped: "no C compiler"}, Skipped, "no C compiler"},
-		{"failed", Result{Failure: "n3 did not start",
-			Results: []checker.Result{result(mutex, holds, "")}}, HarnessError, "n3 did not start"},
+		{"failed", Result{Failure: "n3 did not start", Results: []checker.Result{kept}}, HarnessError, "n3 did not start"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package clustertest
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,27 @@ func (e *Events) All() []history.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.all)
+}
+
+// Main is the TestMain of a package whose tests start their own binary again: by its one argument that
+// plays a role, as a client say. Otherwise it gives the tests a home of their own, for what clusters keep on record.
+func Main(m *testing.M, roles map[string]func(io.Reader, io.Writer) error) {
+	if len(os.Args) == 2 && roles[os.Args[1]] != nil {
+		if err := roles[os.Args[1]](os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	home, err := os.MkdirTemp("", "lockproof-test-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_CACHE_HOME", home)
+	os.Setenv("HOME", home)
+	code := m.Run()
+	os.RemoveAll(home)
+	os.Exit(code)
 }
 
 // Dial makes a go-redis client of a server that asks for a password, as the project's clients have it.
