@@ -81,43 +81,42 @@ type call struct {
 	part            string
 }
 
-// add adds a package to the calls of a lane: to the last, if that is of its module and about whole packages.
-func add(lane []call, p listed) []call {
-	if last := len(lane) - 1; last >= 0 && lane[last].module == p.module && lane[last].flags == nil {
-		lane[last].packages = append(lane[last].packages, p.name)
-		return lane
+// add adds a package to calls: to the last, if that is of its module.
+func add(calls []call, p listed) []call {
+	if last := len(calls) - 1; last >= 0 && calls[last].module == p.module {
+		calls[last].packages = append(calls[last].packages, p.name)
+		return calls
 	}
-	return append(lane, call{module: p.module, packages: []string{p.name}})
+	return append(calls, call{module: p.module, packages: []string{p.name}})
 }
 
-// shareOut gives the calls for the packages that wait for an engine, for the others that wait,
-// and for those that keep processors busy. Flags that choose tests themselves are left alone.
+// shareOut gives the calls for the packages that wait for an engine, for the others that wait, those that
+// take longest first, and for those that keep processors busy. Flags that choose tests themselves are left alone.
 func shareOut(packages []listed, flags []string) (engine, others, beside []call) {
 	chosen := slices.ContainsFunc(flags, func(f string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		return name == "run" || name == "skip"
 	})
-	lane := func(p listed) *[]call {
+	var busy []call
+	for _, p := range packages {
+		c, tests := call{module: p.module, packages: []string{p.name}}, busyTests[p.name]
+		split := tests != "" && !chosen
+		if split {
+			busy = append(busy, call{p.module, []string{"-run", tests}, c.packages, ", the busy ones"})
+			c.flags = []string{"-skip", tests}
+		}
 		switch {
 		case !splitRealTime(p.name):
-			return &beside
+			beside = add(beside, p)
 		case slices.Contains(withEngine, p.name):
-			return &engine
-		}
-		return &others
-	}
-	split := func(p listed) bool { return busyTests[p.name] != "" && !chosen }
-	for _, p := range packages {
-		if l := lane(p); !split(p) {
-			*l = add(*l, p)
+			engine = append(engine, c)
+		case split:
+			others = slices.Insert(others, 0, c)
+		default:
+			others = append(others, c)
 		}
 	}
-	for _, p := range slices.DeleteFunc(slices.Clone(packages), func(p listed) bool { return !split(p) }) {
-		tests, l := busyTests[p.name], lane(p)
-		*l = append(*l, call{p.module, []string{"-skip", tests}, []string{p.name}, ""})
-		beside = append(beside, call{p.module, []string{"-run", tests}, []string{p.name}, ", the busy ones"})
-	}
-	return engine, others, beside
+	return engine, others, append(beside, busy...)
 }
 
 // list gives the packages of some modules that patterns name.
@@ -138,8 +137,8 @@ func list(modules, patterns []string) (packages []listed, err error) {
 
 // runAll runs the tests of one part of the packages of some modules that the patterns name.
 // The error is that of go test. Packages that wait in real time run two at a time, one of them
-// with an engine, and those that keep processors busy beside them, on what they leave. With
-// -short none waits, and all run side by side.
+// with an engine as long as there are such, and those that keep processors busy beside them, on
+// what they leave. With -short none waits, and all run side by side.
 func runAll(r *report, flags []string, share string, modules, patterns []string) error {
 	all, err := list(modules, patterns)
 	if err != nil {
@@ -150,8 +149,8 @@ func runAll(r *report, flags []string, share string, modules, patterns []string)
 		return err
 	}
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
-	run := func(before []string, atOnce int, calls []call) (err error) {
-		for _, c := range calls {
+	run := func(before []string, atOnce int, calls <-chan call) (err error) {
+		for c := range calls {
 			err = errors.Join(err, runSome(r, before, atOnce, flags, c))
 		}
 		return err
@@ -161,16 +160,27 @@ func runAll(r *report, flags []string, share string, modules, patterns []string)
 		for _, p := range packages {
 			calls = add(calls, p)
 		}
-		return run(nil, runtime.GOMAXPROCS(0), calls)
+		return run(nil, runtime.GOMAXPROCS(0), queue(calls))
 	}
 	var lanes sync.WaitGroup
 	var ended [3]error
 	engine, others, beside := shareOut(packages, flags)
-	lanes.Go(func() { ended[0] = run(nil, 1, engine) })
-	lanes.Go(func() { ended[1] = run(nil, 1, others) })
-	lanes.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), beside) })
+	waiting := queue(others)
+	lanes.Go(func() { ended[0] = errors.Join(run(nil, 1, queue(engine)), run(nil, 1, waiting)) })
+	lanes.Go(func() { ended[1] = run(nil, 1, waiting) })
+	lanes.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), queue(beside)) })
 	lanes.Wait()
 	return errors.Join(ended[:]...)
+}
+
+// queue hands calls out one by one.
+func queue(calls []call) <-chan call {
+	all := make(chan call, len(calls))
+	for _, c := range calls {
+		all <- c
+	}
+	close(all)
+	return all
 }
 
 // selectPart returns the packages of one part, "2/3" say: every third from the second on.

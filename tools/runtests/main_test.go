@@ -176,8 +176,8 @@ func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
 // test is in one of the two; not where the caller chooses the tests. Each module has its calls.
 func TestBusyTestsOfPackagesThatWait(t *testing.T) {
 	in := func(name string) listed { return listed{".", root + name} }
-	docker, suite, nemesis, checker := in("harness/cluster/docker"), in("harness/suite"), in("nemesis"), in("checker")
-	bench := listed{"bench", root + "bench"}
+	docker, suite, nemesis := in("harness/cluster/docker"), in("harness/suite"), in("nemesis")
+	checker, reports, bench := in("checker"), in("reports"), listed{"bench", root + "bench"}
 	whole := func(packages ...listed) call {
 		c := call{module: packages[0].module}
 		for _, p := range packages {
@@ -185,19 +185,19 @@ func TestBusyTestsOfPackagesThatWait(t *testing.T) {
 		}
 		return c
 	}
-	packages := []listed{bench, checker, docker, suite, nemesis}
+	packages := []listed{bench, checker, docker, suite, nemesis, reports}
 	busy := busyTests[suite.name]
 	waiting := call{".", []string{"-skip", busy}, []string{suite.name}, ""}
 	running := call{".", []string{"-run", busy}, []string{suite.name}, ", the busy ones"}
 	engine, others, beside := shareOut(packages, []string{"-short"})
 	require.Equal(t, []call{whole(docker)}, engine)
-	require.Equal(t, []call{whole(bench), whole(nemesis), waiting}, others)
-	require.Equal(t, []call{whole(checker), running}, beside)
+	require.Equal(t, []call{waiting, whole(bench), whole(nemesis)}, others)
+	require.Equal(t, []call{whole(checker, reports), running}, beside)
 	for _, flag := range []string{"-run=X", "--run", "-skip"} {
 		engine, others, beside = shareOut(packages, []string{flag})
 		require.Equal(t, []call{whole(docker)}, engine)
-		require.Equal(t, []call{whole(bench), whole(suite, nemesis)}, others)
-		require.Equal(t, []call{whole(checker)}, beside)
+		require.Equal(t, []call{whole(bench), whole(suite), whole(nemesis)}, others)
+		require.Equal(t, []call{whole(checker, reports)}, beside)
 	}
 }
 
