@@ -3,8 +3,11 @@ package scenarios
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -146,139 +149,91 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, Earned{number(1), number(2), number(3), number(4), number(0)}, s.Earned)
 }
 
+// inShort is what a step has beside its verb and its place, one after the other.
+func inShort(s Step) string {
+	var all []string
+	for field, value := range reflect.ValueOf(s).Fields() {
+		if !value.IsZero() && !slices.Contains([]string{"Verb", "Line", "Column"}, field.Name) {
+			all = append(all, fmt.Sprintf("%s %v", field.Name, value))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
 func TestEveryVerbAndModifier(t *testing.T) {
-	s := parsed(t, `
-replicas: {r1: n1}
-clients: [c1, c2]
-redis: {maxmemory: 4mb}
-script:
-  - acquire: c1
-    key: k2
-    reaching: [n1, n2, n3]
-    async: true
-    within: 1 ttl
-  - await: c1
-    must: ok
-  - {extend: c1, must: fail, within: 50ms}
-  - check: c1
-  - {read: c1, key: k2}
-  - write: c1
-  - watch: c1
-  - cancel: c1
-  - wait: 1 ttl + 50ms
-  - {until: c1-n3, of: SET, has: received, within: 1 ttl}
-  - {until: [c1-n1, c1-n2], of: EVAL}
-  - {kill: [n1, n2], after: 0.5 ttl}
-  - kill: c2
-  - {shutdown: n3, after: 1s}
-  - power-loss: n4
-  - start: [n3, n4]
-  - {pause: [c1, n1], for: 1.2 ttl}
-  - resume: c1
-  - {starve: c2, for: 1.5 ttl}
-  - {cut: "c1-*", direction: to-client, for: 1s}
-  - heal: "c1-*"
-  - {delay: c1-store, by: 20ms}
-  - {hold: [c1-n1, c1-n2], part: reply, of: SET, for: 1.1 ttl, times: 2}
-  - {lose: "*-n3", part: command, of: GET}
-  - {drop: c1-n1, part: reply, of: DEL}
-  - let-go: "*-*"
-  - {clock: c1, jump: -1 ttl}
-  - {clock: [n1, n2], rate: 0.8}
-  - flush: n3
-  - script-flush: n3
-  - {demote: n3, for: 1 ttl}
-  - delete-key: n3
-    key: k2
-  - {slow-fsync: [n1, n2], by: 5s, for: 1 ttl}
-  - fail-fsync: n3
-  - {await-sync: r1, within: 1 ttl}
-  - promote: r1
-  - {await-promotion: r1, within: 1 ttl}
-  - kill: r1
-  - cut: [r1-n1, c1-r1]
-  - {fill-disk: n3, for: 1 ttl}
-  - {rewrite: n3, for: 1 ttl}
-  - {fill: n3, for: 1 ttl}
-  - {disconnect: n3, for: 1 ttl}
-  - {busy: n1, for: 1 ttl}
-  - {block: n2, for: 1 ttl}
-  - {check: c1, thread: b}
-  - release: [c1]
-`)
-	second, ttl := Span{Fixed: time.Second}, Span{TTLs: 1}
-	toN3 := []string{"c1-n3", "c2-n3"}
-	fromC1 := []string{"c1-n1", "c1-n2", "c1-n3", "c1-n4", "c1-n5"}
-	want := []Step{
-		{Verb: VerbAcquire, Targets: []string{"c1"}, Key: "k2", Reaching: []string{"n1", "n2", "n3"}, Async: true,
-			Within: ttl},
-		{Verb: VerbAwait, Targets: []string{"c1"}, Must: "ok"},
-		{Verb: VerbExtend, Targets: []string{"c1"}, Must: "fail", Within: Span{Fixed: 50 * time.Millisecond}},
-		{Verb: VerbCheck, Targets: []string{"c1"}},
-		{Verb: VerbRead, Targets: []string{"c1"}, Key: "k2"},
-		{Verb: VerbWrite, Targets: []string{"c1"}, Key: "k1"},
-		{Verb: VerbWatch, Targets: []string{"c1"}},
-		{Verb: VerbCancel, Targets: []string{"c1"}},
-		{Verb: VerbWait, Wait: Span{TTLs: 1, Fixed: 50 * time.Millisecond}},
-		{Verb: VerbUntil, Targets: []string{"c1-n3"}, Of: "SET", Has: "received", Within: ttl},
-		{Verb: VerbUntil, Targets: []string{"c1-n1", "c1-n2"}, Of: "EVAL", Has: "answered"},
-		{Verb: nemesis.Kill, Targets: []string{"n1", "n2"}, After: Span{TTLs: 0.5}},
-		{Verb: nemesis.Kill, Targets: []string{"c2"}},
-		{Verb: nemesis.Shutdown, Targets: []string{"n3"}, After: second},
-		{Verb: nemesis.PowerLoss, Targets: []string{"n4"}},
-		{Verb: nemesis.Start, Targets: []string{"n3", "n4"}},
-		{Verb: nemesis.Pause, Targets: []string{"c1", "n1"}, For: Span{TTLs: 1.2}},
-		{Verb: nemesis.Resume, Targets: []string{"c1"}},
-		{Verb: nemesis.Starve, Targets: []string{"c2"}, For: Span{TTLs: 1.5}},
-		{Verb: nemesis.Cut, Targets: fromC1, Direction: history.ToClient, For: second},
-		{Verb: nemesis.Heal, Targets: fromC1},
-		{Verb: nemesis.Delay, Targets: []string{"c1-store"}, By: Span{Fixed: 20 * time.Millisecond}, Direction: history.Both},
-		{Verb: nemesis.Hold, Targets: []string{"c1-n1", "c1-n2"}, Part: history.PartReply, Of: "SET", For: Span{TTLs: 1.1},
-			Times: 2},
-		{Verb: nemesis.Lose, Targets: toN3, Part: history.PartCommand, Of: "GET", Times: 1},
-		{Verb: nemesis.Drop, Targets: []string{"c1-n1"}, Part: history.PartReply, Of: "DEL", Times: 1},
-		{Verb: nemesis.LetGo, Targets: append(append([]string{}, fromC1...), "c2-n1", "c2-n2", "c2-n3", "c2-n4", "c2-n5")},
-		{Verb: nemesis.Clock, Targets: []string{"c1"}, Jump: Span{TTLs: -1}},
-		{Verb: nemesis.Clock, Targets: []string{"n1", "n2"}, Rate: 0.8},
-		{Verb: nemesis.Flush, Targets: []string{"n3"}},
-		{Verb: nemesis.ScriptFlush, Targets: []string{"n3"}},
-		{Verb: nemesis.Demote, Targets: []string{"n3"}, For: ttl},
-		{Verb: nemesis.DeleteKey, Targets: []string{"n3"}, Key: "k2"},
-		{Verb: nemesis.SlowFsync, Targets: []string{"n1", "n2"}, By: Span{Fixed: 5 * time.Second}, For: ttl},
-		{Verb: nemesis.FailFsync, Targets: []string{"n3"}},
-		{Verb: VerbAwaitSync, Targets: []string{"r1"}, Within: ttl},
-		{Verb: nemesis.Promote, Targets: []string{"r1"}},
-		{Verb: VerbAwaitPromotion, Targets: []string{"r1"}, Within: ttl},
-		{Verb: nemesis.Kill, Targets: []string{"r1"}},
-		{Verb: nemesis.Cut, Targets: []string{"r1-n1", "c1-r1"}, Direction: history.Both},
-		{Verb: nemesis.FillDisk, Targets: []string{"n3"}, For: ttl},
-		{Verb: nemesis.Rewrite, Targets: []string{"n3"}, For: ttl},
-		{Verb: nemesis.Fill, Targets: []string{"n3"}, For: ttl},
-		{Verb: nemesis.Disconnect, Targets: []string{"n3"}, For: ttl},
-		{Verb: nemesis.Busy, Targets: []string{"n1"}, For: ttl},
-		{Verb: nemesis.Block, Targets: []string{"n2"}, For: ttl},
-		{Verb: VerbCheck, Targets: []string{"c1"}, Thread: "b"},
-		{Verb: VerbRelease, Targets: []string{"c1"}},
-	}
-	require.Len(t, s.Script, len(want))
+	type step struct{ text, want string }
 	used := map[Verb]bool{}
-	for i, step := range s.Script {
-		used[step.Verb] = true
-		require.NotZero(t, step.Line)
-		step.Line, step.Column = 0, 0
-		require.Equal(t, want[i], step)
+	requireSteps := func(setup string, steps []step) {
+		for _, s := range steps {
+			setup += "- {" + s.text + "}\n"
+		}
+		script := parsed(t, setup).Script
+		require.Len(t, script, len(steps))
+		for i, s := range steps {
+			used[script[i].Verb] = true
+			require.True(t, strings.HasPrefix(s.text, string(script[i].Verb)+": "))
+			require.NotZero(t, script[i].Line)
+			require.Equal(t, s.want, inShort(script[i]), s.text)
+		}
 	}
-	moves := parsed(t, `
-redis-cluster: {clients: 1}
-clients: [c1]
-script:
-  - acquire: c1
-  - {migrate-slot: n3, to: n1, key: k2, mistake: early, for: 1 ttl}
-`).Script[1]
-	require.Equal(t, Step{Verb: nemesis.MigrateSlot, Targets: []string{"n3"}, To: "n1", Key: "k2", Mistake: "early",
-		For:  ttl,
-		Line: moves.Line, Column: moves.Column}, moves)
-	used[moves.Verb] = true
+	requireSteps("replicas: {r1: n1}\nclients: [c1, c2]\nredis: {maxmemory: 4mb}\nscript:\n", []step{
+		{"acquire: c1, key: k2, reaching: [n1, n2, n3], async: true, within: 1 ttl",
+			"Targets [c1], Key k2, Reaching [n1 n2 n3], Async true, Within 1 ttl"},
+		{"await: c1, must: ok", "Targets [c1], Must ok"},
+		{"extend: c1, must: fail, within: 50ms", "Targets [c1], Must fail, Within 50ms"},
+		{"check: c1", "Targets [c1]"},
+		{"read: c1, key: k2", "Targets [c1], Key k2"},
+		{"write: c1", "Targets [c1], Key k1"},
+		{"watch: c1", "Targets [c1]"},
+		{"cancel: c1", "Targets [c1]"},
+		{"wait: 1 ttl + 50ms", "Wait 1 ttl + 50ms"},
+		{"until: c1-n3, of: SET, has: received, within: 1 ttl",
+			"Targets [c1-n3], Within 1 ttl, Of SET, Has received"},
+		{"until: [c1-n1, c1-n2], of: EVAL", "Targets [c1-n1 c1-n2], Of EVAL, Has answered"},
+		{"kill: [n1, n2], after: 0.5 ttl", "Targets [n1 n2], After 0.5 ttl"},
+		{"kill: c2", "Targets [c2]"},
+		{"shutdown: n3, after: 1s", "Targets [n3], After 1s"},
+		{"power-loss: n4", "Targets [n4]"},
+		{"start: [n3, n4]", "Targets [n3 n4]"},
+		{"pause: [c1, n1], for: 1.2 ttl", "Targets [c1 n1], For 1.2 ttl"},
+		{"resume: c1", "Targets [c1]"},
+		{"starve: c2, for: 1.5 ttl", "Targets [c2], For 1.5 ttl"},
+		{`cut: "c1-*", direction: to-client, for: 1s`,
+			"Targets [c1-n1 c1-n2 c1-n3 c1-n4 c1-n5], For 1s, Direction to-client"},
+		{`heal: "c1-*"`, "Targets [c1-n1 c1-n2 c1-n3 c1-n4 c1-n5]"},
+		{"delay: c1-store, by: 20ms", "Targets [c1-store], Direction both, By 20ms"},
+		{"hold: [c1-n1, c1-n2], part: reply, of: SET, for: 1.1 ttl, times: 2",
+			"Targets [c1-n1 c1-n2], For 1.1 ttl, Of SET, Part reply, Times 2"},
+		{`lose: "*-n3", part: command, of: GET`, "Targets [c1-n3 c2-n3], Of GET, Part command, Times 1"},
+		{"drop: c1-n1, part: reply, of: DEL", "Targets [c1-n1], Of DEL, Part reply, Times 1"},
+		{`let-go: "*-*"`, "Targets [c1-n1 c1-n2 c1-n3 c1-n4 c1-n5 c2-n1 c2-n2 c2-n3 c2-n4 c2-n5]"},
+		{"clock: c1, jump: -1 ttl", "Targets [c1], Jump -1 ttl"},
+		{"clock: [n1, n2], rate: 0.8", "Targets [n1 n2], Rate 0.8"},
+		{"flush: n3", "Targets [n3]"},
+		{"script-flush: n3", "Targets [n3]"},
+		{"demote: n3, for: 1 ttl", "Targets [n3], For 1 ttl"},
+		{"delete-key: n3, key: k2", "Targets [n3], Key k2"},
+		{"slow-fsync: [n1, n2], by: 5s, for: 1 ttl", "Targets [n1 n2], For 1 ttl, By 5s"},
+		{"fail-fsync: n3", "Targets [n3]"},
+		{"await-sync: r1, within: 1 ttl", "Targets [r1], Within 1 ttl"},
+		{"promote: r1", "Targets [r1]"},
+		{"await-promotion: r1, within: 1 ttl", "Targets [r1], Within 1 ttl"},
+		{"kill: r1", "Targets [r1]"},
+		{"cut: [r1-n1, c1-r1]", "Targets [r1-n1 c1-r1], Direction both"},
+		{"fill-disk: n3, for: 1 ttl", "Targets [n3], For 1 ttl"},
+		{"rewrite: n3, for: 1 ttl", "Targets [n3], For 1 ttl"},
+		{"fill: n3, for: 1 ttl", "Targets [n3], For 1 ttl"},
+		{"disconnect: n3, for: 1 ttl", "Targets [n3], For 1 ttl"},
+		{"busy: n1, for: 1 ttl", "Targets [n1], For 1 ttl"},
+		{"block: n2, for: 1 ttl", "Targets [n2], For 1 ttl"},
+		{"check: c1, thread: b", "Targets [c1], Thread b"},
+		{"release: [c1]", "Targets [c1]"},
+	})
+	requireSteps("redis-cluster: {clients: 1}\nclients: [c1]\nscript:\n", []step{
+		{"acquire: c1", "Targets [c1], Key k1"},
+		{"migrate-slot: n3, to: n1, key: k2, mistake: early, for: 1 ttl",
+			"Targets [n3], Key k2, To n1, Mistake early, For 1 ttl"},
+	})
 	for _, u := range Usages() {
 		require.True(t, used[u.Verb], "no step of this test uses %s", u.Verb)
 	}
