@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -30,66 +31,66 @@ func resp(args ...string) []byte {
 	return b.Bytes()
 }
 
+// requireMeans compares what is known of a command beside its name, which is its first word.
+func requireMeans(t *testing.T, text, want string, c command) {
+	t.Helper()
+	var known []string
+	for field, value := range reflect.ValueOf(c).Fields() {
+		if !value.IsZero() && field.Name != "Name" {
+			known = append(known, fmt.Sprintf("%s %v", strings.ToLower(field.Name), value))
+		}
+	}
+	require.Equal(t, want, strings.Join(known, ", "), text)
+	require.Equal(t, strings.ToUpper(strings.Fields(text)[0]), c.Name)
+}
+
 func TestWhatACommandMeans(t *testing.T) {
-	const second = time.Second
-	for _, c := range []struct {
-		command string
-		want    command
-	}{
-		{"SET k1 a", command{Name: "SET", Key: "k1", Token: "a", Effect: history.EffectSet}},
-		{"set k1 a nx px 1000", command{Name: "SET", Key: "k1", Token: "a", Expiry: second, Effect: history.EffectSet,
-			nx: true}},
-		{"SET k1 a EX 2 NX GET", command{Name: "SET", Key: "k1", Token: "a", Expiry: 2 * second,
-			Effect: history.EffectSet, nx: true, get: true}},
-		{"SET k1 a PX", command{Name: "SET", Key: "k1", Token: "a", Effect: history.EffectSet}},
-		{"SET", command{Name: "SET"}},
-		{"SETNX k1 a", command{Name: "SETNX", Key: "k1", Token: "a", Effect: history.EffectSet, nx: true}},
-		{"PEXPIRE k1 1500", command{Name: "PEXPIRE", Key: "k1", Expiry: 1500 * time.Millisecond,
-			Effect: history.EffectExtend}},
-		{"EXPIRE k1 2", command{Name: "EXPIRE", Key: "k1", Expiry: 2 * second, Effect: history.EffectExtend}},
-		{"SET k1 a NX PXAT 5000", command{Name: "SET", Key: "k1", Token: "a", ends: 5000, Effect: history.EffectSet,
-			nx: true}},
-		{"SET k1 a NX EXAT 5", command{Name: "SET", Key: "k1", Token: "a", ends: 5000, Effect: history.EffectSet, nx: true}},
-		{"SET k1 PX NX PX 5", command{Name: "SET", Key: "k1", Token: "PX", Expiry: 5 * time.Millisecond,
-			Effect: history.EffectSet, nx: true}},
-		{"SET k1 a XX PX 5", command{Name: "SET", Key: "k1", Token: "a", Expiry: 5 * time.Millisecond,
-			Effect: history.EffectSet, own: true}},
-		{"PEXPIREAT k1 5000", command{Name: "PEXPIREAT", Key: "k1", ends: 5000, Effect: history.EffectExtend}},
-		{"EXPIREAT k1 5", command{Name: "EXPIREAT", Key: "k1", ends: 5000, Effect: history.EffectExtend}},
-		{"PSETEX k1 70 a", command{Name: "PSETEX", Key: "k1", Token: "a", Expiry: 70 * time.Millisecond,
-			Effect: history.EffectSet}},
-		{"SETEX k1 7 a", command{Name: "SETEX", Key: "k1", Token: "a", Expiry: 7 * second, Effect: history.EffectSet}},
-		{"GETSET k1 a", command{Name: "GETSET", Key: "k1", Token: "a", Effect: history.EffectSet}},
-		{"GETEX k1 PX 5", command{Name: "GETEX", Key: "k1", Effect: history.EffectExtend, Expiry: 5 * time.Millisecond}},
-		{"GETEX k1", command{Name: "GETEX", Key: "k1", Effect: history.EffectRead}},
-		{"PERSIST k1", command{Name: "PERSIST", Key: "k1", Effect: history.EffectExtend}},
-		{"INCR k1", command{Name: "INCR", Key: "k1", unknown: true}},
-		{"RENAMENX a k1", command{Name: "RENAMENX", Key: "a", others: []string{"k1"}, unknown: true}},
-		{"COPY k1 k2 REPLACE", command{Name: "COPY", Key: "k1", others: []string{"k2", "REPLACE"}, unknown: true}},
-		{"DEL k1 k2", command{Name: "DEL", Key: "k1", others: []string{"k2"}, Effect: history.EffectDelete}},
-		{"SET k1 a XX KEEPTTL", command{Name: "SET", Key: "k1", own: true, unknown: true}},
-		{"HSETNX " + strings.Repeat("a", mostBytes) + " b", command{Name: "HSETNX", unknown: true}},
-		{"FLUSHALL ASYNC", command{Name: "FLUSHALL", unknown: true}},
-		{"EXISTS k1", command{Name: "EXISTS"}},
-		{"DEL k1", command{Name: "DEL", Key: "k1", Effect: history.EffectDelete}},
-		{"UNLINK k1", command{Name: "UNLINK", Key: "k1", Effect: history.EffectDelete}},
-		{"DELEX k1", command{Name: "DELEX", Key: "k1", Effect: history.EffectDelete}},
-		{"DELEX k1 ifeq a", command{Name: "DELEX", Key: "k1", Token: "a", Effect: history.EffectDelete}},
-		{"DELEX k1 IFNE a", command{Name: "DELEX", Key: "k1", Effect: history.EffectDelete}},
-		{"DELIFEQ k1 a", command{Name: "DELIFEQ", Key: "k1", Token: "a", Effect: history.EffectDelete}},
-		{"SET k1 a IFEQ a PX 5", command{Name: "SET", Key: "k1", Token: "a", Expiry: 5 * time.Millisecond,
-			Effect: history.EffectExtend, own: true}},
-		{"SET k1 a IFEQ NX PX 5", command{Name: "SET", Key: "k1", Token: "a", Expiry: 5 * time.Millisecond,
-			Effect: history.EffectSet, own: true}},
-		{"GET k1", command{Name: "GET", Key: "k1", Effect: history.EffectRead}},
-		{"PING", command{Name: "PING"}},
+	for text, want := range map[string]string{
+		"SET k1 a":              "key k1, token a, effect set",
+		"set k1 a nx px 1000":   "key k1, token a, expiry 1s, effect set, nx true",
+		"SET k1 a EX 2 NX GET":  "key k1, token a, expiry 2s, effect set, get true, nx true",
+		"SET k1 a PX":           "key k1, token a, effect set",
+		"SET":                   "",
+		"SETNX k1 a":            "key k1, token a, effect set, nx true",
+		"PEXPIRE k1 1500":       "key k1, expiry 1.5s, effect extend",
+		"EXPIRE k1 2":           "key k1, expiry 2s, effect extend",
+		"SET k1 a NX PXAT 5000": "key k1, token a, ends 5000, effect set, nx true",
+		"SET k1 a NX EXAT 5":    "key k1, token a, ends 5000, effect set, nx true",
+		"SET k1 PX NX PX 5":     "key k1, token PX, expiry 5ms, effect set, nx true",
+		"SET k1 a XX PX 5":      "key k1, token a, expiry 5ms, effect set, own true",
+		"PEXPIREAT k1 5000":     "key k1, ends 5000, effect extend",
+		"EXPIREAT k1 5":         "key k1, ends 5000, effect extend",
+		"PSETEX k1 70 a":        "key k1, token a, expiry 70ms, effect set",
+		"SETEX k1 7 a":          "key k1, token a, expiry 7s, effect set",
+		"GETSET k1 a":           "key k1, token a, effect set",
+		"GETEX k1 PX 5":         "key k1, expiry 5ms, effect extend",
+		"GETEX k1":              "key k1, effect read",
+		"PERSIST k1":            "key k1, effect extend",
+		"INCR k1":               "key k1, unknown true",
+		"RENAMENX a k1":         "key a, unknown true, others [k1]",
+		"COPY k1 k2 REPLACE":    "key k1, unknown true, others [k2 REPLACE]",
+		"DEL k1 k2":             "key k1, effect delete, others [k2]",
+		"SET k1 a XX KEEPTTL":   "key k1, own true, unknown true",
+		"HSETNX " + strings.Repeat("a", mostBytes) + " b": "unknown true",
+		"FLUSHALL ASYNC":        "unknown true",
+		"EXISTS k1":             "",
+		"DEL k1":                "key k1, effect delete",
+		"UNLINK k1":             "key k1, effect delete",
+		"DELEX k1":              "key k1, effect delete",
+		"DELEX k1 ifeq a":       "key k1, token a, effect delete",
+		"DELEX k1 IFNE a":       "key k1, effect delete",
+		"DELIFEQ k1 a":          "key k1, token a, effect delete",
+		"SET k1 a IFEQ a PX 5":  "key k1, token a, expiry 5ms, effect extend, own true",
+		"SET k1 a IFEQ NX PX 5": "key k1, token a, expiry 5ms, effect set, own true",
+		"GET k1":                "key k1, effect read",
+		"PING":                  "",
 		// A fencing counter is no lock.
-		{"SET fence:k1 7", command{Name: "SET", Key: "fence:k1", Token: "7"}},
-		{"GET fence:k1", command{Name: "GET", Key: "fence:k1"}},
-		{"INCR fence:k1", command{Name: "INCR", Key: "fence:k1"}},
-		{"EVAL", command{Name: "EVAL"}},
+		"SET fence:k1 7": "key fence:k1, token 7",
+		"GET fence:k1":   "key fence:k1",
+		"INCR fence:k1":  "key fence:k1",
+		"EVAL":           "",
 	} {
-		require.Equal(t, c.want, parseCommand(strings.Fields(c.command), script.New()), c.command)
+		requireMeans(t, text, want, parseCommand(strings.Fields(text), script.New()))
 	}
 	require.Equal(t, command{}, parseCommand(nil, script.New()))
 }
@@ -264,32 +265,25 @@ func TestALinkUnderstandsLocks(t *testing.T) {
 }
 
 func TestWhatACommandToTheStoreMeans(t *testing.T) {
-	for _, c := range []struct {
-		command string
-		want    command
-	}{
-		{"GET value:k1", command{Name: "GET", Key: "value:k1", Effect: history.EffectRead}},
-		{"set value:k1 v1", command{Name: "SET", Key: "value:k1", Token: "v1", Effect: history.EffectSet}},
-		{"EVAL text 2 value:k1 fence:k1 7", command{Name: "EVAL", Key: "value:k1", Effect: history.EffectRead, fence: 7}},
-		{"EVALSHA digest 2 value:k1 fence:k1 7 v1", command{Name: "EVALSHA", Key: "value:k1", Token: "v1",
-			Effect: history.EffectSet, nx: true, fence: 7}},
-		{"EVAL text 1 value:k1 v0 v1", command{Name: "EVAL", Key: "value:k1", Token: "v1", Effect: history.EffectSet,
-			nx:   true,
-			base: "v0"}},
+	for text, want := range map[string]string{
+		"GET value:k1":                            "key value:k1, effect read",
+		"set value:k1 v1":                         "key value:k1, token v1, effect set",
+		"EVAL text 2 value:k1 fence:k1 7":         "key value:k1, effect read, fence 7",
+		"EVALSHA digest 2 value:k1 fence:k1 7 v1": "key value:k1, token v1, effect set, nx true, fence 7",
+		"EVAL text 1 value:k1 v0 v1":              "key value:k1, token v1, effect set, nx true, base v0",
 		// A key that is none of a register's.
-		{"GET fence:k1", command{Name: "GET"}},
-		{"PING", command{Name: "PING"}},
-		{"EVAL", command{Name: "EVAL"}},
-		{"EVAL text 0", command{Name: "EVAL"}},
-		{"EVAL text 9 value:k1", command{Name: "EVAL"}},
-		{"EVAL text many value:k1", command{Name: "EVAL"}},
+		"GET fence:k1":            "",
+		"PING":                    "",
+		"EVAL":                    "",
+		"EVAL text 0":             "",
+		"EVAL text 9 value:k1":    "",
+		"EVAL text many value:k1": "",
 	} {
-		got := parseStoreCommand(strings.Fields(c.command))
-		if c.want.Effect == "" {
-			require.Empty(t, got.Effect, c.command)
-			continue
+		if got := parseStoreCommand(strings.Fields(text)); want != "" {
+			requireMeans(t, text, want, got)
+		} else {
+			require.Empty(t, got.Effect, text)
 		}
-		require.Equal(t, c.want, got, c.command)
 	}
 }
 
