@@ -2,14 +2,21 @@ package history
 
 import (
 	"bytes"
+	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"example.org/lockproof/internal/input"
 	"example.org/lockproof/internal/input/inputtest"
 )
 
@@ -133,4 +140,179 @@ func BenchmarkRead(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// calls keeps each Write call apart, to see what one call handed over.
+type calls struct{ lines []string }
+
+func (c *calls) Write(p []byte) (int, error) {
+	c.lines = append(c.lines, string(p))
+	return len(p), nil
+}
+
+func note(time int64, process, text string) Event {
+	return Event{Time: time, Process: process, Type: TypeNote, Text: text}
+}
+
+func written(t *testing.T, events ...Event) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	for _, e := range events {
+		w.Write(e)
+	}
+	require.NoError(t, w.Close())
+	return out.String()
+}
+
+func TestWriter_WritesAtOnce(t *testing.T) {
+	var out calls
+	w := NewWriter(&out)
+	w.Write(note(5, "c1", "late worker"))
+	require.Len(t, out.lines, 1, "an event is with the OS before Write returns")
+	w.Write(note(3, "c2", "earlier, but it came later"))
+	require.Equal(t, []string{
+		`{"time":5,"process":"c1","type":"note","text":"late worker"}` + "\n",
+		`{"time":3,"process":"c2","type":"note","text":"earlier, but it came later"}` + "\n",
+	}, out.lines)
+}
+
+func TestWriterIsSafeForConcurrentUse(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 100 {
+				w.Write(note(1, "c1", "x"))
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, w.Close())
+	require.Equal(t, 800, strings.Count(out.String(), `"text":"x"}`+"\n"))
+}
+
+type brokenDisk struct{ calls int }
+
+func (b *brokenDisk) Write([]byte) (int, error) {
+	b.calls++
+	return 0, errors.New("no space left on device")
+}
+
+type shortDisk struct{}
+
+func (shortDisk) Write(p []byte) (int, error) { return len(p) - 1, nil }
+
+func TestClose_ReturnsFirstFailure(t *testing.T) {
+	disk := &brokenDisk{}
+	w := NewWriter(disk)
+	w.Write(note(1, "c1", "x"))
+	w.Write(note(2, "c1", "y"))
+	require.EqualError(t, w.Close(), "the history cannot be written: no space left on device")
+	require.Equal(t, 1, disk.calls, "nothing follows a line that may be cut")
+
+	w = NewWriter(shortDisk{})
+	w.Write(note(1, "c1", "x"))
+	require.ErrorIs(t, w.Close(), io.ErrShortWrite)
+
+	w = NewWriter(io.Discard)
+	w.Write(Event{Time: 7, Process: "n1", Type: TypeClock, Clock: &Clock{Rate: math.NaN()}})
+	require.ErrorContains(t, w.Close(), "the event of n1 at 7 ns cannot be written")
+}
+
+func TestCloseTwiceAndWriteAfterClose(t *testing.T) {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	require.NoError(t, w.Close())
+	w.Write(note(1, "c1", "too late"))
+	require.ErrorIs(t, w.Close(), ErrClosed)
+	require.Empty(t, out.String())
+}
+
+// typical is one successful acquire as a client and its links tell it.
+func typical() []Event {
+	token := "0123456789abcdef0123456789abcdef01234567"
+	return []Event{
+		{Time: 1203000001, Process: "c1", Type: TypeInvoke, Op: OpAcquire, ID: 17, Key: "k1"},
+		{Time: 1203100002, Process: "c1>n1", Type: TypeCommand, Command: &Command{Serial: 40, Name: "SET", Key: "k1",
+			Token: token, Expiry: 1000000000, Effect: EffectSet}},
+		{Time: 1203200003, Process: "c1>n1", Type: TypeReply, Command: &Command{Serial: 40, Name: "SET", Key: "k1",
+			Token: token, Expiry: 1000000000, Effect: EffectSet, Reply: "OK", Done: true}},
+		{Time: 1203300004, Process: "c1", Type: TypeOK, Op: OpAcquire, ID: 17, Key: "k1", Token: token, Validity: 987000000},
+	}
+}
+
+// each collects what a file hands out.
+func each(t require.TestingT, name string) ([]Event, error) {
+	f, err := OpenFile(name)
+	var cut *Truncated
+	if err != nil && !errors.As(err, &cut) {
+		return nil, err
+	}
+	var events []Event
+	err = f.Each(func(e *Event) error {
+		events = append(events, *e)
+		return nil
+	})
+	return events, err
+}
+
+// A file hands out what Read returns, however late its lines stand, and as
+// often as it is asked.
+func TestFile_HandsOutWhatReadReturns(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	rapid.Check(t, func(t *rapid.T) {
+		var b bytes.Buffer
+		b.WriteString(headerLine)
+		w := NewWriter(&b)
+		for range rapid.IntRange(0, 40).Draw(t, "events") {
+			text := rapid.SampledFrom([]string{"", "a", strings.Repeat("long ", 20_000)}).Draw(t, "text")
+			w.Write(Event{Time: rapid.Int64Range(0, 20).Draw(t, "time"), Process: "c1", Type: TypeNote, Text: text})
+		}
+		require.NoError(t, w.Close())
+		cut := b.Bytes()[:b.Len()-rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "cut")]
+		require.NoError(t, os.WriteFile(name, cut, 0o600))
+		want, wantErr := Read(bytes.NewReader(cut))
+		for range 2 {
+			got, err := each(t, name)
+			require.Equal(t, wantErr, err)
+			require.Equal(t, want, got)
+		}
+	})
+}
+
+func TestFile_VisitorErrorStops(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(headerLine+headerLine), 0o600))
+	f, err := OpenFile(name)
+	require.NoError(t, err)
+	enough := errors.New("enough")
+	require.ErrorIs(t, f.Each(func(*Event) error { return enough }), enough)
+}
+
+// A line has a bound, however the file is read; most of it need not be there.
+func TestLine_IsBoundedHoweverTheFileIsRead(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(headerLine), 0o600))
+	require.NoError(t, os.Truncate(name, 1<<30))
+	const want = "line 2: the history cannot be read: the line has more than 1048576 bytes"
+	_, err := OpenFile(name)
+	require.EqualError(t, err, want)
+	file, err := os.Open(name)
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = Read(file)
+	require.EqualError(t, err, want)
+}
+
+// Events that stand too late are held in memory: not any number of them.
+func TestOpenFile_TooManyLateEventsAreRefused(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "history.jsonl")
+	text := strings.Repeat("x", input.Line/2)
+	first := fmt.Sprintf(`{"time":9,"process":"c1","type":"note","text":%q}`+"\n", text)
+	late := fmt.Sprintf(`{"time":1,"process":"c1","type":"note","text":%q}`+"\n", text)
+	require.NoError(t, os.WriteFile(name, []byte(headerLine+first+strings.Repeat(late, 40)), 0o600))
+	_, err := OpenFile(name)
+	require.ErrorContains(t, err, "more than 16 MB of events stand behind later ones: sort the lines by their times")
 }
