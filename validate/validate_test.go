@@ -113,15 +113,6 @@ func TestTheNineFilesInVirtualTime(t *testing.T) {
 	}
 }
 
-func TestALongDelayMakesEveryFileSafe(t *testing.T) {
-	for _, f := range files {
-		a := runner(t, f.file, 1100*time.Millisecond)
-		a.Trials = 3
-		answer := judged(t, a)
-		require.Equal(t, []Verdict{Safe, Safe, Safe}, verdicts(answer), f.file)
-	}
-}
-
 func TestTheLongestTTLDecides(t *testing.T) {
 	a := runner(t, "2-no-persistence.conf", 1100*time.Millisecond, settings.Kill)
 	a.TTLs = []time.Duration{3 * time.Second, time.Second}
