@@ -1,6 +1,8 @@
 package trial
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +16,6 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/interleave"
 	"example.org/lockproof/harness/locks"
-	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
 )
 
@@ -35,13 +36,20 @@ func planned(t *testing.T, job Job, settings Settings) *Plan {
 	return p
 }
 
-// plain is a scenario with no script.
-func plain() *scenarios.Scenario {
-	return &scenarios.Scenario{
-		Name: "a", On: []string{cluster.Virtual, cluster.Local}, TTL: time.Second, Nodes: []string{"n1"},
-		Clients: []scenarios.Client{{Name: "c1"}},
-		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
+// parsed is a scenario of which a text says what matters.
+func parsed(t *testing.T, text string) *scenarios.Scenario {
+	t.Helper()
+	all := "name: a\ntitle: A\nsource: a test\nlesson: None.\n" + text + "\n"
+	for _, otherwise := range []string{"nodes: 1", "clients: 1", "script: [acquire: c1]",
+		"expect: {mutual-exclusion: holds}"} {
+		key, _, _ := strings.Cut(otherwise, " ")
+		if !strings.Contains("\n"+text, "\n"+key) {
+			all += otherwise + "\n"
+		}
 	}
+	s, err := scenarios.Parse("a.yaml", []byte(all))
+	require.NoError(t, err)
+	return s
 }
 
 func TestNewPlan_VariantOverrides(t *testing.T) {
@@ -63,81 +71,64 @@ func TestNewPlan_VariantOverrides(t *testing.T) {
 }
 
 func TestSkip_Reasons(t *testing.T) {
-	step := func(v scenarios.Verb, targets ...string) []scenarios.Step {
-		return []scenarios.Step{{Verb: v, Targets: targets, Jump: scenarios.Span{TTLs: 1}}}
-	}
-	three := []string{"n1", "n2", "n3"}
+	const clocks = "nemesis: [{fault: clock, among: [%s], every: 1 ttl, for: 1 ttl, rate: 1.2}]\n" +
+		"workload: {clients: 1, for: 1s}"
 	for _, c := range []struct {
-		name   string
-		kind   cluster.Kind
-		lock   string
-		change func(*scenarios.Scenario)
-		want   string
+		name     string
+		kind     cluster.Kind
+		lock     string
+		scenario string // on three nodes, unless it says more of them
+		want     string
 	}{
-		{"nothing in the way", virtual.Kind, "", func(*scenarios.Scenario) {}, ""},
-		{"not for this cluster", virtual.Kind, "", func(s *scenarios.Scenario) { s.On = []string{cluster.Local} },
-			"it runs on local only"},
-		{"too short a TTL", virtual.Kind, "", func(s *scenarios.Scenario) { s.MinTTL = 8 * time.Second },
+		{"nothing in the way", virtual.Kind, "", "", ""},
+		{"not for this cluster", virtual.Kind, "", "on: local", "it runs on local only"},
+		{"too short a TTL", virtual.Kind, "", "ttl: 8s\nleast-ttl: 8s",
 			"it shows nothing at a TTL of 1s: it needs at least 8s"},
-		{"a fault that the cluster cannot do", local.Kind, "",
-			func(s *scenarios.Scenario) { s.Script = step(nemesis.PowerLoss, "n1") },
+		{"a fault that the cluster cannot do", local.Kind, "", "script: [power-loss: n1]",
 			lacking(local.Kind, cluster.AbilityPowerLoss)},
-		{"a clock that the cluster cannot set", local.Kind, "", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1", "n1"}}}
-		}, lacking(local.Kind, cluster.AbilityClock)},
-		{"a fencing store", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Store = scenarios.CheckFence },
+		{"a clock that the cluster cannot set", local.Kind, "", fmt.Sprintf(clocks, "c1, n1"),
+			lacking(local.Kind, cluster.AbilityClock)},
+		{"a fencing store", virtual.Kind, "redsync", "store: {check: fence}",
 			"redsync issues no fencing tokens, which this scenario's store checks"},
-		{"a store that reads tell no token", virtual.Kind, "redsync",
-			func(s *scenarios.Scenario) { s.Store = scenarios.CheckFenceWrites },
+		{"a store that reads tell no token", virtual.Kind, "redsync", "store: {check: fence-writes}",
 			"redsync issues no fencing tokens, which this scenario's store checks"},
-		{"tokens to be judged", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
-			s.Expect = map[string]string{checker.Fencing: history.Violated}
-		}, "redsync issues no fencing tokens, which this scenario is about"},
-		{"a client's clock", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "c1") },
+		{"tokens to be judged", virtual.Kind, "redsync", "expect: {fencing: violated}",
+			"redsync issues no fencing tokens, which this scenario is about"},
+		{"a client's clock", virtual.Kind, "redsync", "script: [{clock: c1, jump: 1 ttl}]",
 			"redsync reads Go's own clock, which cannot be set for one client"},
-		{"a client's clock in a schedule", virtual.Kind, "redsync", func(s *scenarios.Scenario) {
-			s.Nemesis = []scenarios.Random{{Fault: nemesis.Clock, Candidates: []string{"c1"}}}
-		}, "redsync reads Go's own clock, which cannot be set for one client"},
-		{"a node's clock is no client's", virtual.Kind, "redsync",
-			func(s *scenarios.Scenario) { s.Script = step(nemesis.Clock, "n1") }, ""},
-		{"a client's timers", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Script = step(nemesis.Starve, "c1") },
+		{"a client's clock in a schedule", virtual.Kind, "redsync", fmt.Sprintf(clocks, "c1"),
 			"redsync reads Go's own clock, which cannot be set for one client"},
-		{"timers of the harness's clock", virtual.Kind, "single", func(s *scenarios.Scenario) {
-			s.Nodes, s.Script = three[:1], step(nemesis.Starve, "c1")
-		}, ""},
-		{"a lock on one node", virtual.Kind, "single", func(*scenarios.Scenario) {},
+		{"a node's clock is no client's", virtual.Kind, "redsync", "script: [{clock: n1, jump: 1 ttl}]", ""},
+		{"a client's timers", virtual.Kind, "redsync", "script: [{starve: c1, for: 1 ttl}]",
+			"redsync reads Go's own clock, which cannot be set for one client"},
+		{"timers of the harness's clock", virtual.Kind, "single", "nodes: 1\nscript: [{starve: c1, for: 1 ttl}]", ""},
+		{"a lock on one node", virtual.Kind, "single", "",
 			"single is a lock on one node: the scenario uses 3 nodes and has no single-node variant"},
 		{"a lock on one node, where the scenario says why", virtual.Kind, "single",
-			func(s *scenarios.Scenario) { s.MultiNodeReason = "nobody goes on without it" },
-			"single is a lock on one node: nobody goes on without it"},
-		{"a Redis Cluster", virtual.Kind, "single",
-			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 1} },
+			"several: nobody goes on without it", "single is a lock on one node: nobody goes on without it"},
+		{"a Redis Cluster", virtual.Kind, "single", "redis-cluster: {clients: 1}",
 			"needs real Redis servers, which the virtual cluster does not have: local and docker do"},
-		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single",
-			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
+		{"a lock on one node, and five clients of a Redis Cluster", local.Kind, "single", "redis-cluster: {clients: 5}",
 			"single is a lock on one node: the scenario uses 5 nodes and has no single-node variant"},
-		{"a restart guard on a Redis Cluster", local.Kind, "redlock-guarded",
-			func(s *scenarios.Scenario) { s.RedisCluster = &scenarios.RedisCluster{Clients: 5} },
+		{"a restart guard on a Redis Cluster", local.Kind, "redlock-guarded", "redis-cluster: {clients: 5}",
 			"the restart guard of redlock-guarded asks each server for how long it has been up, and a client of a Redis " +
 				"Cluster has many"},
-		{"one node for it", virtual.Kind, "single", func(s *scenarios.Scenario) { s.Nodes = three[:1] }, ""},
-		{"a lock that cannot extend", virtual.Kind, "plain-del",
-			func(s *scenarios.Scenario) { s.Nodes, s.Script = three[:1], step(scenarios.VerbWatch, "c1") },
+		{"one node for it", virtual.Kind, "single", "nodes: 1", ""},
+		{"a lock that cannot extend", virtual.Kind, "plain-del", "nodes: 1\nscript: [{acquire: c1}, {watch: c1}]",
 			"plain-del cannot extend a lease"},
-		{"a lock without a watchdog", virtual.Kind, "redsync",
-			func(s *scenarios.Scenario) { s.Script = step(scenarios.VerbWatch, "c1") },
+		{"a lock without a watchdog", virtual.Kind, "redsync", "script: [{acquire: c1}, {watch: c1}]",
 			"redsync has no watchdog"},
-		{"a lock that does not wait for replicas", virtual.Kind, "redsync", func(s *scenarios.Scenario) { s.Lock.Wait = 1 },
+		{"a lock that does not wait for replicas", virtual.Kind, "redsync", "lock: {wait: 1}",
 			"redsync does not wait for replicas, which this scenario is about"},
-		{"a client that waits for one", virtual.Kind, "redsync",
-			func(s *scenarios.Scenario) { one := 1; s.Clients = []scenarios.Client{{Name: "c1", Wait: &one}} },
+		{"a client that waits for one", virtual.Kind, "redsync", "clients: {c1: {wait: 1}}",
 			"redsync does not wait for replicas, which this scenario is about"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := *plain()
-			s.Nodes = three
-			c.change(&s)
-			require.Equal(t, c.want, planned(t, Job{Scenario: &s, Lock: c.lock}, Settings{On: c.kind}).Skip())
+			if !strings.HasPrefix(c.scenario, "nodes: ") {
+				c.scenario = "nodes: 3\n" + c.scenario
+			}
+			require.Equal(t, c.want, planned(t, Job{Scenario: parsed(t, c.scenario), Lock: c.lock},
+				Settings{On: c.kind, TTL: time.Second}).Skip())
 		})
 	}
 }
@@ -150,42 +141,33 @@ func lacking(kind cluster.Kind, a *cluster.Ability) string {
 	return ""
 }
 
-// headerOf is that of a scenario with these changes.
-func headerOf(t *testing.T, change func(*scenarios.Scenario)) history.Header {
+// headerOf is that of a scenario.
+func headerOf(t *testing.T, text string) history.Header {
 	t.Helper()
-	s := *plain()
-	change(&s)
-	return *planned(t, Job{Scenario: &s}, Settings{On: local.Kind}).Header("redis 7.0.15", 3, 9).Header
+	return *planned(t, Job{Scenario: parsed(t, text)}, Settings{On: local.Kind}).Header("redis 7.0.15", 3, 9).Header
 }
 
 func TestBounds(t *testing.T) {
-	const retry = 150 * time.Millisecond // 15 % of a TTL of a second
-	const half = int64(500 * time.Millisecond)
-	free := int64(time.Second + 250*time.Millisecond + retry)
-	cancel := half + 2*int64(50*time.Millisecond) // the one node may be waited for twice, for 5 % of the TTL
-	ttls := func(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
-	for _, c := range []struct {
-		name   string
-		change func(*scenarios.Scenario)
-		want   history.Bounds
+	const second, half = int64(time.Second), int64(500 * time.Millisecond)
+	const free = int64(1400 * time.Millisecond) // a quarter of the TTL more, and 15 % for a retry
+	for name, c := range map[string]struct {
+		scenario string
+		want     history.Bounds
 	}{
-		{"by default", func(*scenarios.Scenario) {}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: cancel}},
-		{"three nodes that are waited for longer", func(s *scenarios.Scenario) {
-			s.Nodes, s.Lock.NodeTimeout = []string{"n1", "n2", "n3"}, ttls(0.2)
-		}, history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + 2*3*int64(200*time.Millisecond)}},
-		{"all set", func(s *scenarios.Scenario) {
-			s.Bounds = scenarios.Bounds{"free": ttls(2), "grant": ttls(1), "release": ttls(3), "cancel": ttls(4),
-				"tenure": ttls(5)}
-		}, history.Bounds{Free: int64(2 * time.Second), Grant: int64(time.Second), Release: int64(3 * time.Second),
-			Cancel: int64(4 * time.Second), Tenure: int64(5 * time.Second)}},
+		"by default, the one node may be waited for twice, for 5 % of the TTL": {"",
+			history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + second/10}},
+		"three nodes that are waited for longer": {"nodes: 3\nlock: {node-timeout: 0.2 ttl}",
+			history.Bounds{Free: free, Grant: half, Release: half, Cancel: half + 6*second/5}},
+		"all set": {"bounds: {free: 2 ttl, grant: 1 ttl, release: 3 ttl, cancel: 4 ttl, tenure: 5 ttl}",
+			history.Bounds{Free: 2 * second, Grant: second, Release: 3 * second, Cancel: 4 * second, Tenure: 5 * second}},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Bounds) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.scenario).Bounds) })
 	}
 }
 
 // An experiment that has goroutines wait prolongs each bound by that, and makes none.
 func TestBounds_AllowForWaits(t *testing.T) {
-	s := plain()
+	s := parsed(t, "")
 	without := planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).bounds()
 	waits := []interleave.Wait{{For: 100 * time.Millisecond}, {For: 200 * time.Millisecond}}
 	with := planned(t, Job{Scenario: s, Changes: Changes{Waits: &waits}}, Settings{On: virtual.Kind}).bounds()
@@ -199,44 +181,29 @@ func TestBounds_AllowForWaits(t *testing.T) {
 }
 
 func TestEarned(t *testing.T) {
-	two := func(s *scenarios.Scenario) { s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}} }
-	number := func(n int) *int { return &n }
-	for _, c := range []struct {
-		name   string
-		change func(*scenarios.Scenario)
-		want   history.Earned
+	const workload = "workload: {clients: 3, for: 1s}"
+	for name, c := range map[string]struct {
+		scenario string
+		want     history.Earned
 	}{
-		{"one client", func(*scenarios.Scenario) {}, history.Earned{Grants: 1}},
-		{"two clients", two, history.Earned{Grants: 1, Contended: 1}},
-		{"a workload", func(s *scenarios.Scenario) { s.Workload = &scenarios.Workload{Clients: 3, Keys: 1} },
-			history.Earned{Grants: 1, Contended: 1}},
-		{"a fault in the script", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire}, {Verb: nemesis.Flush, Targets: []string{"n1"}}}
-		}, history.Earned{Grants: 1, Faults: 1}},
-		{"what ends a fault is none", func(s *scenarios.Scenario) {
-			s.Script = []scenarios.Step{{Verb: nemesis.Resume, Targets: []string{"n1"}}, {Verb: nemesis.Heal},
-				{Verb: nemesis.LetGo}}
-		}, history.Earned{Grants: 1}},
-		{"a schedule", func(s *scenarios.Scenario) { s.Nemesis = []scenarios.Random{{Fault: nemesis.Pause}} },
-			history.Earned{Grants: 1, Faults: 1}},
-		{"protected data", func(s *scenarios.Scenario) { s.Expect = map[string]string{checker.ProtectedData: history.Holds} },
-			history.Earned{Grants: 1, Writes: 2}},
-		{"all set", func(s *scenarios.Scenario) {
-			two(s)
-			s.Earned = scenarios.Earned{Grants: number(0), Contended: number(0), Faults: number(4), Writes: number(5),
-				Refused: number(6)}
-		}, history.Earned{Faults: 4, Writes: 5, Refused: 6}},
+		"one client":            {"", history.Earned{Grants: 1}},
+		"two clients":           {"clients: 2", history.Earned{Grants: 1, Contended: 1}},
+		"a workload":            {workload, history.Earned{Grants: 1, Contended: 1}},
+		"a fault in the script": {"script: [{acquire: c1}, {flush: n1}]", history.Earned{Grants: 1, Faults: 1}},
+		"what ends a fault is none": {"script: [{resume: n1}, {heal: c1-n1}, {let-go: c1-n1}]",
+			history.Earned{Grants: 1}},
+		"a schedule": {workload + "\nnemesis: [{fault: pause, among: n1, every: 1 ttl, for: 1 ttl}]",
+			history.Earned{Grants: 1, Contended: 1, Faults: 1}},
+		"protected data": {"expect: {protected-data: holds}", history.Earned{Grants: 1, Writes: 2}},
+		"all set": {"clients: 2\nearned: {grants: 0, contended: 0, faults: 4, writes: 5, refused: 6}",
+			history.Earned{Faults: 4, Writes: 5, Refused: 6}},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.change).Earned) })
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, headerOf(t, c.scenario).Earned) })
 	}
 }
 
 func TestHeader_Contents(t *testing.T) {
-	h := headerOf(t, func(s *scenarios.Scenario) {
-		s.Lock.Name = "redlock-fenced"
-		s.Store = scenarios.CheckFence
-		s.Workload = &scenarios.Workload{Clients: 2, Keys: 1}
-	})
+	h := headerOf(t, "lock: {name: redlock-fenced}\nstore: {check: fence}\nworkload: {clients: 2, for: 1s}")
 	require.Equal(t, history.Header{
 		Version: history.Version, Scenario: "a", Cluster: cluster.Local, Server: "redis 7.0.15", Seed: 9, Trial: 3,
 		Lock: "redlock-fenced", TTL: int64(time.Second), Nodes: []string{"n1"}, Quorum: 1,
@@ -249,16 +216,12 @@ func TestHeader_Contents(t *testing.T) {
 
 // The header says which nodes a client's lock is given, if not all; an alias stands for its server.
 func TestHeader_ConfiguredNodes(t *testing.T) {
-	h := headerOf(t, func(s *scenarios.Scenario) {
-		s.Nodes = []string{"n1", "n2", "n3", "n4"}
-		s.Aliases = map[string]string{"n4": "n1"}
-		s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"n3", "n4"}}}
-	})
+	h := headerOf(t, "nodes: 4\naliases: {n4: n1}\nclients: {c1: {}, c2: {nodes: [n3, n4]}}")
 	require.Equal(t, map[string][]string{"c2": {"n1", "n3", "n4"}}, h.ConfiguredNodes)
 }
 
 func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
-	s := plain()
+	s := parsed(t, "")
 	extensions := func() int { return planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).options().MaxExtensions }
 	require.Equal(t, 100, extensions(), "the lock's own")
 	s.Bounds = scenarios.Bounds{"tenure": {TTLs: 4}}
@@ -270,8 +233,7 @@ func TestOptions_MaxExtensions_FollowTheTenure(t *testing.T) {
 }
 
 func TestOptions_MaxTTL_IsTheLongestOfAllClients(t *testing.T) {
-	s := plain()
-	s.Clients = []scenarios.Client{{Name: "c1", TTL: scenarios.Span{TTLs: 3}}, {Name: "c2", TTL: scenarios.Span{TTLs: 2}}}
+	s := parsed(t, "clients: {c1: {ttl: 3 ttl}, c2: {ttl: 2 ttl}}")
 	require.Equal(t, 3*time.Second, planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).options().MaxTTL)
 }
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -14,21 +15,22 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/nemesis"
-	"example.org/lockproof/scenarios"
 )
 
 // told runs a scenario in virtual time, and gives its history and its verdicts.
-func told(t *testing.T, change func(*scenarios.Scenario)) ([]history.Event, []checker.Result) {
+func told(t *testing.T, text string) ([]history.Event, []checker.Result) {
 	t.Helper()
-	s := *plain()
-	change(&s)
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
-	runVirtual(t, planned(t, Job{Scenario: &s}, Settings{On: virtual.Kind}), j)
+	runVirtual(t, planned(t, Job{Scenario: parsed(t, text)}, Settings{On: virtual.Kind}), j)
 	results, err := Judge(j)
 	require.NoError(t, err)
 	return j.orderedEvents(), results
+}
+
+// played is the text of a scenario of so many clients.
+func played(clients int, steps string) string {
+	return fmt.Sprintf("clients: %d\nscript: [%s]", clients, steps)
 }
 
 // only gives the events that are wanted.
@@ -41,19 +43,11 @@ func only(events []history.Event, wanted func(history.Event) bool) (found []hist
 	return found
 }
 
-func ttls(n float64) scenarios.Span { return scenarios.Span{TTLs: n} }
-
 // Who reaches whom is the scenario's setting and no fault that it has earned its verdict by.
 func TestReach_IsBackground(t *testing.T) {
-	events, _ := told(t, func(s *scenarios.Scenario) {
-		s.Nodes = []string{"n1", "n2", "n3"}
-		s.Clients = []scenarios.Client{
-			{Name: "c1", Reach: []string{"n1", "n2"}},
-			{Name: "c2", FarNodes: []string{"n1"}, FarDelay: ttls(0.01)},
-		}
-		s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k",
-			Reaching: []string{"n1", "n3"}}}
-	})
+	events, _ := told(t, `nodes: 3
+clients: {c1: {reach: [n1, n2]}, c2: {far: n1, far-delay: 0.01 ttl}}
+script: [{acquire: c1, reaching: [n1, n3]}]`)
 	begun := map[string]int{}
 	for _, e := range only(events, func(e history.Event) bool { return e.Type == history.TypeFault }) {
 		require.True(t, e.Fault.Background, "%s of %s", e.Fault.Kind, e.Fault.Targets)
@@ -67,26 +61,17 @@ func TestReach_IsBackground(t *testing.T) {
 // Of a step that does not come out as it must, the history says so, the steps that follow do
 // not come, and nothing is said to hold.
 func TestStep_PreconditionFailed(t *testing.T) {
-	acquire := scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k"}
-	with := func(change func(*scenarios.Step)) scenarios.Step { s := acquire; change(&s); return s }
-	for name, steps := range map[string][]scenarios.Step{
-		"an operation": {with(func(s *scenarios.Step) { s.Must = "fail" })},
-		"one that is awaited": {with(func(s *scenarios.Step) { s.Must, s.Async = "fail", true }),
-			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}}},
-		"an await": {with(func(s *scenarios.Step) { s.Async = true }),
-			{Verb: scenarios.VerbAwait, Targets: []string{"c1"}, Must: "fail"}},
-		"what is never sent": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL", Has: "received",
-			Within: ttls(0.1)}},
-		"what was sent only before the operation": {acquire,
-			{Verb: scenarios.VerbWait, Wait: ttls(0.1)}, {Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Key: "k"},
-			{Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "SET", Has: "received", Within: ttls(0.1)}},
-		"what is never answered": {acquire, {Verb: scenarios.VerbUntil, Targets: []string{"c1-n1"}, Of: "DEL",
-			Has: "answered", Within: ttls(0.1)}},
+	for name, steps := range map[string]string{
+		"an operation":        "{acquire: c1, must: fail}",
+		"one that is awaited": "{acquire: c1, must: fail, async: true}, {await: c1}",
+		"an await":            "{acquire: c1, async: true}, {await: c1, must: fail}",
+		"what is never sent":  "{acquire: c1}, {until: c1-n1, of: DEL, has: received, within: 0.1 ttl}",
+		"what was sent only before the operation": "{acquire: c1}, {wait: 0.1 ttl}, {release: c1}, " +
+			"{until: c1-n1, of: SET, has: received, within: 0.1 ttl}",
+		"what is never answered": "{acquire: c1}, {until: c1-n1, of: DEL, has: answered, within: 0.1 ttl}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			events, results := told(t, func(s *scenarios.Scenario) {
-				s.Script = append(steps, scenarios.Step{Verb: scenarios.VerbCheck, Targets: []string{"c1"}})
-			})
+			events, results := told(t, played(1, steps+", {check: c1}"))
 			unmet := only(events, func(e history.Event) bool { return e.Reason == history.ReasonPreconditionFailed })
 			require.Len(t, unmet, 1)
 			require.Empty(t, only(events, func(e history.Event) bool { return e.Op == history.OpCheck }),
@@ -100,37 +85,21 @@ func TestStep_PreconditionFailed(t *testing.T) {
 
 // An operation goes on for as long as its step says, and without that no caller waits for ever.
 func TestOperation_Timeout(t *testing.T) {
-	for name, c := range map[string]struct {
-		within scenarios.Span
-		lasts  time.Duration
-	}{
-		"as the step says": {ttls(0.4), 400 * time.Millisecond},
-		"by itself":        {scenarios.Span{}, 4 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			events, _ := told(t, func(s *scenarios.Scenario) {
-				s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2", TTL: ttls(10)}}
-				s.Script = []scenarios.Step{
-					{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: "k", Must: "ok"},
-					{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Within: c.within, Must: "fail"},
-				}
-			})
+	for within, lasts := range map[string]time.Duration{", within: 0.4 ttl": 400 * time.Millisecond, "": 4 * time.Second} {
+		t.Run("acquire"+within, func(t *testing.T) {
+			events, _ := told(t, "clients: {c1: {}, c2: {ttl: 10 ttl}}\nscript: [{acquire: c2, must: ok}, "+
+				"{acquire: c1, must: fail"+within+"}]")
 			asked := only(events, func(e history.Event) bool { return e.Process == "c1" && e.Op == history.OpAcquire })
 			require.Len(t, asked, 2)
-			require.InDelta(t, c.lasts, asked[1].Time-asked[0].Time, float64(time.Millisecond))
+			require.InDelta(t, lasts, asked[1].Time-asked[0].Time, float64(time.Millisecond))
 		})
 	}
 }
 
 // The nodes are looked into first and last: what a fault held up until the end has come in by then.
 func TestFinish_InspectsNodesAtTheEnd(t *testing.T) {
-	events, _ := told(t, func(s *scenarios.Scenario) {
-		s.Script = []scenarios.Step{
-			{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k", Must: "ok"},
-			{Verb: nemesis.Hold, Targets: []string{"c1-n1"}, Of: history.Release, Part: history.PartCommand},
-			{Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Key: "k", Async: true},
-		}
-	})
+	events, _ := told(t, played(1, "{acquire: c1, must: ok}, {hold: c1-n1, of: release, part: command}, "+
+		"{release: c1, async: true}"))
 	looks := only(events, func(e history.Event) bool { return e.Type == history.TypeNode })
 	require.Len(t, looks, 2)
 	require.Empty(t, looks[0].Node.Keys)
@@ -144,15 +113,13 @@ func TestFinish_InspectsNodesAtTheEnd(t *testing.T) {
 // A run that is cut short does not say that it has come to its end: what it has recorded shows
 // nothing to whoever judges it later.
 func TestRun_CancelledHasNoEndEvent(t *testing.T) {
-	s := *plain()
-	s.Script = []scenarios.Step{{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: "k"}}
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
 	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = Run(ctx, planned(t, Job{Scenario: &s}, Settings{On: virtual.Kind}), maker, 0, 1, j)
+	_, err = Run(ctx, planned(t, Job{Scenario: parsed(t, "")}, Settings{On: virtual.Kind}), maker, 0, 1, j)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, j.End())
 	require.Equal(t, history.TypeHeader, j.orderedEvents()[0].Type)
@@ -161,58 +128,31 @@ func TestRun_CancelledHasNoEndEvent(t *testing.T) {
 
 // A step comes later than what the one before it waited for: c2 still has the lock when c3 is granted it.
 func TestScript_CauseBeforeEffect(t *testing.T) {
-	_, results := told(t, func(s *scenarios.Scenario) {
-		s.Nodes, s.Lock.Name = []string{"n1"}, "plain-del"
-		s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}, {Name: "c3"}}
-		acquire := func(c string) scenarios.Step {
-			return scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{c}, Key: "k"}
-		}
-		release := func(c string) scenarios.Step {
-			return scenarios.Step{Verb: scenarios.VerbRelease, Targets: []string{c}}
-		}
-		s.Script = []scenarios.Step{acquire("c1"), {Verb: scenarios.VerbWait, Wait: ttls(1.2)}, acquire("c2"), release("c1"),
-			acquire("c3"), release("c2")}
-	})
+	_, results := told(t, "lock: {name: plain-del}\n"+played(3, "{acquire: c1}, {wait: 1.2 ttl}, {acquire: c2}, "+
+		"{release: c1}, {acquire: c3}, {release: c2}"))
 	require.Equal(t, history.Violated, results[0].Verdict, "%s: %s", results[0].Property, results[0].Reason)
 }
 
 // A write whose reply is lost overwrites another's. Whether somebody writes over it or nobody reads after it: the order
 // of the commands at the store tells.
 func TestWrite_OfUnknownFate_IsJudgedByTheStore(t *testing.T) {
-	step := func(verb scenarios.Verb, client string) scenarios.Step {
-		return scenarios.Step{Verb: verb, Targets: []string{client}, Key: "k"}
-	}
-	for name, more := range map[string][]scenarios.Step{"as the last": nil,
-		"overwritten": {step(scenarios.VerbWrite, "c2")}} {
+	for name, more := range map[string]string{"as the last": "", "overwritten": ", {write: c2}"} {
 		t.Run(name, func(t *testing.T) {
-			_, results := told(t, func(s *scenarios.Scenario) {
-				s.Clients = []scenarios.Client{{Name: "c1"}, {Name: "c2"}}
-				s.Script = append([]scenarios.Step{
-					step(scenarios.VerbAcquire, "c1"), step(scenarios.VerbRead, "c1"), {Verb: scenarios.VerbWait, Wait: ttls(1.1)},
-					step(scenarios.VerbAcquire, "c2"), step(scenarios.VerbRead, "c2"), step(scenarios.VerbWrite, "c2"),
-					loseReply("c1"), step(scenarios.VerbWrite, "c1"),
-				}, more...)
-			})
+			_, results := told(t, played(2, "{acquire: c1}, {read: c1}, {wait: 1.1 ttl}, {acquire: c2}, {read: c2}, "+
+				"{write: c2}, "+losesReply+", {write: c1}"+more))
 			i := slices.IndexFunc(results, func(r checker.Result) bool { return r.Property == checker.ProtectedData })
 			require.Equal(t, history.Violated, results[i].Verdict, results[i].Reason)
 		})
 	}
 }
 
-func loseReply(client string) scenarios.Step {
-	return scenarios.Step{Verb: nemesis.Drop, Targets: []string{client + "-store"}, Of: "SET",
-		Part: history.PartReply, Times: 1}
-}
+// losesReply is a step after which c1 does not learn what becomes of its write.
+const losesReply = "{drop: c1-store, of: SET, part: reply}"
 
 // Each register that somebody wrote to is read at the end, also if no write to it was acknowledged.
 func TestFinish_ReadsEachRegister(t *testing.T) {
-	events, _ := told(t, func(s *scenarios.Scenario) {
-		for _, key := range []string{"k1", "k2"} {
-			s.Script = append(s.Script, scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: key},
-				scenarios.Step{Verb: scenarios.VerbWrite, Targets: []string{"c1"}, Key: key})
-		}
-		s.Script = slices.Insert(s.Script, 3, loseReply("c1"))
-	})
+	events, _ := told(t, played(1, "{acquire: c1}, {write: c1}, {acquire: c1, key: k2}, "+losesReply+
+		", {write: c1, key: k2}"))
 	read := map[string]string{}
 	for _, e := range only(events, func(e history.Event) bool {
 		return e.Process == "harness" && e.Op == history.OpRead && e.Type == history.TypeOK
