@@ -3,7 +3,6 @@ package reports
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -190,42 +189,33 @@ func TestHeadlineSaysHowAnUpdateWasLost(t *testing.T) {
 }
 
 func TestStepText(t *testing.T) {
-	ttls := func(x float64) scenarios.Span { return scenarios.Span{TTLs: x} }
-	tests := []struct {
-		step scenarios.Step
-		want string
-	}{
-		{scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Reaching: []string{"n1", "n2", "n3"},
-			Must: "ok"},
-			"c1 acquires, from here on reaching only n1, n2 and n3; it must succeed"},
-		{scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: "k2", Async: true, Within: ttls(2)},
-			"c2 acquires k2, within 2 ttl, in the background"},
-		{scenarios.Step{Verb: scenarios.VerbWrite, Targets: []string{"c1"}, Key: "k2", Must: "fail"},
-			"c1 writes the register of k2; it must fail"},
-		{scenarios.Step{Verb: scenarios.VerbWait, Wait: scenarios.Span{TTLs: 1.2, Fixed: 50 * time.Millisecond}},
-			"wait 1.2 ttl + 50ms"},
-		{scenarios.Step{Verb: scenarios.VerbUntil, Targets: []string{"c1-n3"}, Of: "SET", Has: "answered"},
-			"wait until n3 has answered c1's SET"},
-		{scenarios.Step{Verb: scenarios.VerbUntil, Targets: []string{"c1-n1", "c1-n2", "c2-n3"}, Of: "SET", Has: "answered"},
+	steps := [][2]string{
+		{"{acquire: c1, reaching: [n1, n2, n3], must: ok}",
+			"c1 acquires k1, from here on reaching only n1, n2 and n3; it must succeed"},
+		{"{acquire: c2, key: k2, async: true, within: 2 ttl}", "c2 acquires k2, within 2 ttl, in the background"},
+		{"{await: c2, must: ok}", "wait for the outcome of c2; it must succeed"},
+		{"{write: c1, key: k2, must: fail}", "c1 writes the register of k2; it must fail"},
+		{"{wait: 1.2 ttl + 50ms}", "wait 1.2 ttl + 50ms"},
+		{"{until: c1-n3, of: SET}", "wait until n3 has answered c1's SET"},
+		{"{until: [c1-n1, c1-n2, c2-n3], of: SET}",
 			"wait until n1 and n2 have answered c1's SET and n3 has answered c2's SET"},
-		{scenarios.Step{Verb: scenarios.VerbRelease, Targets: []string{"c1"}, Thread: "b", IfHeld: true},
-			"c1 (thread b) releases the lock, if it holds the lock"},
-		{scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n3"}, After: ttls(0.5)},
-			"kill n3 (SIGKILL), and start again after 0.5 ttl"},
-		{scenarios.Step{Verb: nemesis.Pause, Targets: []string{"c1", "n2"}, For: ttls(1.5)},
-			"pause c1 and n2 (SIGSTOP) for 1.5 ttl"},
-		{scenarios.Step{Verb: nemesis.Delay, Targets: []string{"c1-n1"}, By: ttls(0.1)}, "delay c1-n1 by 0.1 ttl one way"},
-		{scenarios.Step{Verb: nemesis.Clock, Targets: []string{"c1"}, Jump: ttls(-1), Rate: 0.8},
+		{"{release: c1, thread: b, if-held: true}", "c1 (thread b) releases the lock, if it holds the lock"},
+		{"{kill: n3, after: 0.5 ttl}", "kill n3 (SIGKILL), and start again after 0.5 ttl"},
+		{"{pause: [c1, n2], for: 1.5 ttl}", "pause c1 and n2 (SIGSTOP) for 1.5 ttl"},
+		{"{delay: c1-n1, by: 0.1 ttl}", "delay c1-n1 by 0.1 ttl one way"},
+		{"{clock: c1, jump: -1 ttl, rate: 0.8}",
 			"let the clock of c1 jump back by 1 ttl and run at 0.8 times the true rate"},
-		{scenarios.Step{Verb: nemesis.Hold, Targets: []string{"c1-n3"}, Of: "SET", Part: history.PartReply, Times: 2},
-			"hold the reply to the next 2 SET on c1-n3"},
-		{scenarios.Step{Verb: nemesis.Drop, Targets: []string{"c1-n3"}, Of: "EVAL", Part: history.PartCommand},
-			"drop the next EVAL on c1-n3 and close the connection"},
-		{scenarios.Step{Verb: scenarios.VerbAwait, Targets: []string{"c1"}, Must: "ok"},
-			"wait for the outcome of c1; it must succeed"},
+		{"{hold: c1-n3, of: SET, part: reply, times: 2}", "hold the reply to the next 2 SET on c1-n3"},
+		{"{drop: c1-n3, of: EVAL, part: command}", "drop the next EVAL on c1-n3 and close the connection"},
 	}
-	for _, tt := range tests {
-		require.Equal(t, tt.want, StepText(tt.step))
+	text := "name: a\ntitle: A\nsource: a test\nlesson: None.\nclients: 2\nexpect: {fencing: holds}\nscript:\n"
+	for _, step := range steps {
+		text += "- " + step[0] + "\n"
+	}
+	s, err := scenarios.Parse("a.yaml", []byte(text))
+	require.NoError(t, err)
+	for i, step := range steps {
+		require.Equal(t, step[1], StepText(s.Script[i]))
 	}
 }
 
