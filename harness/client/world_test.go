@@ -3,12 +3,9 @@ package client
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
-	"os"
 	"strconv"
 	"sync"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster/clustertest"
+	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
@@ -115,8 +113,9 @@ func (w *world) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	if down {
 		return nil, errors.New("connection refused")
 	}
-	conn, err := s.Dial() // not under our lock: the server calls the hook under its own
-	return probed{conn}, err
+	near, far := link.Pipe(w.scheduler, scheduler.Key{})
+	s.Server().ServeConn(far)
+	return near, nil
 }
 
 func (w *world) now() int64 { return int64(time.Since(w.start)) }
@@ -208,29 +207,3 @@ func (s *subject) of(kind history.Type, op history.Op) (found []history.Event) {
 	}
 	return found
 }
-
-// probed is a connection in memory that go-redis can ask whether the server has closed it.
-type probed struct{ net.Conn }
-
-func (p probed) SyscallConn() (syscall.RawConn, error) { return probe{p.Conn}, nil }
-
-// probe answers go-redis's question for an in-memory connection as the kernel
-// does for a socket, so that a connection to a server that was restarted is
-// found out in virtual time as well.
-type probe struct{ conn net.Conn }
-
-// Read looks for the end of the stream without reading from it: with its
-// deadline past, a pipe tells a closed other end first and reads nothing.
-func (p probe) Read(func(fd uintptr) bool) error {
-	if err := p.conn.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		return err
-	}
-	_, err := p.conn.Read(make([]byte, 1))
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return io.ErrUnexpectedEOF
-	}
-	return p.conn.SetReadDeadline(time.Time{})
-}
-
-func (probe) Write(func(fd uintptr) bool) error { return errNoDescriptor }
-func (probe) Control(func(fd uintptr)) error    { return errNoDescriptor }
