@@ -53,28 +53,6 @@ func TestAPythonLock(t *testing.T) {
 	}
 }
 
-// plainDelete is a lock as people write it first: SET NX PX, and a release that asks nobody whose key it is.
-const plainDelete = `
-import os, redis, lockproof_worker
-
-class Lease:
-    def __init__(self, client, key):
-        self.client, self.key = client, key
-    def release(self):
-        self.client.delete(self.key)
-
-class Lock:
-    name, single_node = "plain-delete", True
-    def __init__(self, env):
-        (host, port), self.ttl = env.nodes[0], env.ttl
-        self.redis = redis.Redis(host, port, password=env.password, socket_timeout=env.node_timeout)
-    def acquire(self, key):
-        taken = self.redis.set(key, os.urandom(8).hex(), nx=True, px=int(self.ttl * 1000))
-        return Lease(self.redis, key) if taken else None
-
-lockproof_worker.serve(Lock, Lease)
-`
-
 // A lock in another language is explored in real time, on real servers, and a find's file repeats what was found:
 // not in each trial, for on a busy machine a fault may come too late to meet a message.
 func TestAPythonLock_Explored(t *testing.T) {
@@ -82,10 +60,12 @@ func TestAPythonLock_Explored(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	needs.Check(t, needs.Python, exec.Command("/usr/bin/python3", "-c", "import redis").Run())
 	dir := t.TempDir()
-	kit, err := os.ReadFile("../../tools/kits/python/lockproof_worker.py")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "lockproof_worker.py"), kit, 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "lock.py"), []byte(plainDelete), 0o644))
+	for to, from := range map[string]string{"lockproof_worker.py": "../../tools/kits/python/lockproof_worker.py",
+		"lock.py": "testdata/plain_delete.py"} {
+		text, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, to), text, 0o644))
+	}
 	lockproof, worker := inFolder(t, dir), "/usr/bin/python3 lock.py"
 	said, code := lockproof("explore", "--worker", worker, "--property", "mutual-exclusion", "--enough", "1",
 		"--seed", "15", "--for", "5m", "--shrink", "20s")

@@ -192,72 +192,34 @@ func (k kit) ready(t *testing.T) []string {
 	return worker
 }
 
-// failing are adapters whose acquire fails two calls deep, each with the line of its own that the kit called.
-var failing = map[string]struct{ file, text, at string }{
-	"redis-py": {"failing.py", `import lockproof_worker
-class Lease:
-    def release(self): pass
-class Lock:
-    def __init__(self, env): pass
-    def acquire(self, key):
-        return self.take(key)
-    def take(self, key): raise ValueError("nothing")
-lockproof_worker.serve(Lock, Lease)
-`, "ValueError: nothing (failing.py:7)"},
-	"node-redis": {"failing.js", `const { serve } = require('./lockproof_worker.js');
-class Lease { release() {} }
-const take = async () => { await 1; throw new Error('nothing'); };
-serve(() => ({
-  async acquire(key) {
-    return await take(key);
-  } }), { lease: Lease });
-`, "Error: nothing (failing.js:6)"},
-	"redis-rb": {"failing.rb", `require_relative 'lockproof_worker'
-Lease = Struct.new(:key) { def release; end }
-class Lock
-  def initialize(env); end
-  def acquire(key)
-    take(key)
-  end
-  def take(key) = raise('nothing')
-end
-Lockproof.serve(Lock, Lease)
-`, "RuntimeError: nothing (failing.rb:6)"},
-	"Symfony's": {"failing.php", `<?php
-require __DIR__ . '/lockproof_worker.php';
-class Lease { function release() {} }
-class Locks {
-    function acquire($key) {
-        return take($key);
-    }
+// failing are adapters in testdata whose acquire fails two calls deep, each with the line of its own that the kit called.
+var failing = map[string]struct{ file, at string }{
+	"redis-py":   {"failing.py", "ValueError: nothing (failing.py:7)"},
+	"node-redis": {"failing.js", "Error: nothing (failing.js:6)"},
+	"redis-rb":   {"failing.rb", "RuntimeError: nothing (failing.rb:6)"},
+	"Symfony's":  {"failing.php", "Error: Call to undefined function nothing() (failing.php:6)"},
+	"Java's":     {"Failing.java", "IllegalStateException: nothing (Failing.java:4)"},
 }
-function take($key) { return nothing(); }
-Lockproof\serve(fn ($env) => new Locks, Lease::class);
-`, "Error: Call to undefined function nothing() (failing.php:6)"},
-	"Java's": {"Failing.java", `class Failing implements LockproofWorker.Lock {
-    record Lease() implements LockproofWorker.Lease { public void release() { } }
-    public Lease acquire(String key) {
-        return take(key);
-    }
-    Lease take(String key) { throw new IllegalStateException("nothing"); }
-    public static void main(String[] args) { new LockproofWorker(env -> new Failing(), Lease.class).serve(); }
-}
-`, "IllegalStateException: nothing (Failing.java:4)"},
+
+// besideTheKits copies an adapter of testdata to where the kits' sources are, and gives its path.
+func besideTheKits(t *testing.T, adapter string) (file string) {
+	t.Helper()
+	folder := t.TempDir()
+	sources, err := filepath.Glob("../../tools/kits/*/*ockproof*orker.*")
+	require.NoError(t, err)
+	for _, source := range append(sources, filepath.Join("testdata", "failing", adapter)) {
+		text, err := os.ReadFile(source)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(source)), text, 0o644))
+	}
+	return filepath.Join(folder, adapter)
 }
 
 func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
 	for name, adapter := range failing {
 		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			sources, err := filepath.Glob("../../tools/kits/*/*ockproof*orker.*")
-			require.NoError(t, err)
-			for _, source := range sources {
-				text, err := os.ReadFile(source)
-				require.NoError(t, err)
-				require.NoError(t, os.WriteFile(filepath.Join(folder, filepath.Base(source)), text, 0o644))
-			}
-			file := filepath.Join(folder, adapter.file)
-			require.NoError(t, os.WriteFile(file, []byte(adapter.text), 0o644))
+			file := besideTheKits(t, adapter.file)
+			folder := filepath.Dir(file)
 			command := []string{kits[name].probe[0], file}
 			if name == "Java's" {
 				needs.Check(t, needs.Java, exec.Command("javac", "-version").Run())
@@ -285,27 +247,14 @@ func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
 
 // What an adapter raises outside an operation of the lock makes the command impossible: the error says where.
 func TestPythonKit_SaysWhereValidityFails(t *testing.T) {
-	folder := t.TempDir()
-	kit, err := os.ReadFile("../../tools/kits/python/lockproof_worker.py")
-	require.NoError(t, err)
-	file := filepath.Join(folder, "failing.py")
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "lockproof_worker.py"), kit, 0o644))
-	require.NoError(t, os.WriteFile(file, []byte(`import lockproof_worker
-class Lease:
-    def release(self): pass
-    def validity(self): return {}["until"]
-class Lock:
-    def __init__(self, env): pass
-    def acquire(self, key): return Lease()
-lockproof_worker.serve(Lock, Lease)
-`), 0o644))
+	file := besideTheKits(t, "failing_validity.py")
 	command := []string{kits["redis-py"].probe[0], file}
 	if _, err := exec.LookPath(command[0]); err != nil {
 		needs.Check(t, kits["redis-py"].need, err)
 	}
 	var out bytes.Buffer
 	require.ErrorIs(t, Check(t.Context(), command, &out), ErrWrong)
-	require.Contains(t, out.String(), "KeyError: 'until' (failing.py:4)")
+	require.Contains(t, out.String(), "KeyError: 'until' (failing_validity.py:4)")
 }
 
 // A run tells a bad worker what worker-check does, in a row that has failed, and shows nothing of any lock.
