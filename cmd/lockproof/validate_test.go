@@ -108,15 +108,7 @@ func TestValidateWritesNothingUnlessTold(t *testing.T) {
 
 // A folder is linted: one line a finding with its place and identifier, in each form.
 func TestAFolderIsLinted(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.MkdirAll("a", 0o755))
-	require.NoError(t, os.WriteFile("a/redis.service", []byte("[Service]\nExecStart=/usr/bin/redis-server "+
-		"/etc/redis/redis.conf\nExecStop=/opt/stop\n"), 0o644))
-	require.NoError(t, os.MkdirAll("b", 0o755))
-	require.NoError(t, os.WriteFile("b/redis.yaml", []byte("kind: StatefulSet # redis\n  x: [\n"), 0o644))
-	require.NoError(t, os.WriteFile("a/redis.conf", []byte("dir /var/lib/redis\nappendonly yes\n"), 0o644))
-	require.NoError(t, os.WriteFile("compose.yaml", []byte("services:\n  lock:\n    image: redis:7\n    command: "+
-		"redis-server --appendonly yes\n    volumes: ['d:/data']\n"), 0o644))
+	t.Chdir("testdata/linted/plain")
 	for format, parts := range map[string][]string{
 		"text": {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)",
 			"compose.yaml:4: LP003 unsafe: power-loss: ",
@@ -140,31 +132,7 @@ func TestAFolderIsLinted(t *testing.T) {
 // A replica and its Sentinel in the folder of a master are a part of its deployment, and an override of its compose
 // file.
 func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
-	t.Chdir(t.TempDir())
-	const always = "dir /var/lib/redis\nsave \"\"\nappendonly yes\nappendfsync always\n"
-	for file, text := range map[string]string{
-		"conf/master.conf": always, "conf/replica.conf": always + "replicaof 10.0.0.1 6379\n",
-		"conf/sentinel.conf": "sentinel monitor redis 10.0.0.1 6379 2\n",
-		"app/compose.yaml":   "services:\n  lock:\n    image: redis:7\n    volumes: ['d:/data']\n",
-		"app/compose.override.yaml": "services:\n  lock:\n    command: redis-server --appendonly yes --appendfsync " +
-			"always\n",
-		"units/redis.service": "[Service]\nExecStart=/usr/bin/redis-server --appendonly yes --appendfsync always " +
-			"--dir /var/lib/redis\n",
-		"units/redis.service.d/10.conf": "[Service]\nExecStopPost=/opt/redis/tidy\n",
-		"objects/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', " +
-			"--appendfsync, always],\n" +
-			"  volumeMounts: [{name: d, mountPath: /data}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n",
-		"kustomized/lock.yaml": "kind: Pod\nspec: {containers: [{name: c, image: 'redis:7', args: [--appendonly, 'yes', " +
-			"--appendfsync, always],\n" +
-			"  volumeMounts: [{name: d, mountPath: /data}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n",
-		"kustomized/kustomization.yaml": "resources: [lock.yaml]\npatches: [{target: {kind: Pod}, patch: '[{op: remove, " +
-			"path: /spec/containers/0/args}]'}]\n",
-		"objects/tidy.yaml": "kind: Job\nspec: {template: {spec: {containers: [{name: tidy, image: alpine,\n" +
-			"  volumeMounts: [{name: d, mountPath: /d}]}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}}}\n",
-	} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
-	}
+	t.Chdir("testdata/linted")
 	for folder, want := range map[string]struct {
 		code int
 		says string
