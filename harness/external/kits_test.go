@@ -192,7 +192,7 @@ func (k kit) ready(t *testing.T) []string {
 	return worker
 }
 
-// failing are adapters in testdata whose acquire fails two calls deep, each with the line of its own that the kit called.
+// failing are adapters in testdata whose acquire fails two calls deep, each with its own line that the kit called.
 var failing = map[string]struct{ file, at string }{
 	"redis-py":   {"failing.py", "ValueError: nothing (failing.py:7)"},
 	"node-redis": {"failing.js", "Error: nothing (failing.js:6)"},
