@@ -12,8 +12,7 @@ type analysis struct {
 	*record
 	counts     counts
 	encounters *faultImpact
-	// doubt is why it is not known whose a key on a node was: a command of which it is not known what it does. "": it is
-	// known.
+	// doubt is why it is not known whose a key on a node was; "": it is known.
 	doubt string
 }
 

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 
 	"example.org/lockproof/checker/traffic"
@@ -27,8 +26,8 @@ func (t runHealth) judge(result *Result) {
 		result.Undecide(Contradicted, "%s", f)
 	}
 	p, _ := Find(result.Property)
-	if what := cmp.Or(t.doubt, t.names.unclear(t.keys)); what != "" && p.Keys && result.Verdict == history.Violated {
-		result.Undecide(Unknown, "%s", what)
+	if t.doubt != "" && p.Keys && result.Verdict == history.Violated {
+		result.Undecide(Unknown, "%s", t.doubt)
 	}
 }
 

@@ -20,6 +20,7 @@ type serverKeys struct {
 	changed  map[string]doubt        // by each word that may be a key, the first command that may have changed it; "": any
 	taken    map[string][]string     // by caller's key, the servers' keys that were taken for it
 	touched  map[string][]string     // likewise those to which something unknown may have happened
+	stray    []string                // those that were taken while their client acquired no key, or several
 	released map[string]string       // by caller's key, what a release sent of which it is not known what it does
 	// The outcome: the names of keys that have another one on the servers, and one only.
 	onServers, ofCallers map[string]string
@@ -129,9 +130,11 @@ func (n *serverKeys) answered(client, key string, c *history.Command) {
 				released, c.Name, c.Key)
 		}
 	}
-	switch {
+	switch taken := c.Effect == history.EffectSet && c.Done; {
+	case key == "" && taken:
+		n.stray = include(n.stray, c.Key)
 	case key == "":
-	case c.Effect == history.EffectSet && c.Done:
+	case taken:
 		n.taken[key] = include(n.taken[key], c.Key)
 	case c.MayChange():
 		n.touched[key] = include(n.touched[key], c.Key)
@@ -188,7 +191,8 @@ func (n *serverKeys) askedFor(key, node string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return n.asked[place{node, name}] })
 }
 
-// doubt tells of the first command that may have changed a lock's key, and of which it is not known how; "": of none.
+// doubt tells why it is not known whose a lock's key was: of the first command that may have changed it, and of which
+// it is not known how, or of the names that it may have; "": it is known.
 func (n *serverKeys) doubt(keys []*keyed) string {
 	for _, k := range keys {
 		for _, word := range []string{k.name, n.onServer(k.name), ""} {
@@ -197,13 +201,19 @@ func (n *serverKeys) doubt(keys []*keyed) string {
 			}
 		}
 	}
-	return ""
+	return n.unclear(keys)
 }
 
 // unclear tells of the first key of which it is not known what keeps it on the servers; "": of none.
 func (n *serverKeys) unclear(keys []*keyed) string {
+	others := slices.DeleteFunc(slices.Clone(n.stray), func(name string) bool {
+		return n.ofCallers[name] != "" || slices.ContainsFunc(keys, func(k *keyed) bool { return k.name == name })
+	})
 	for _, k := range keys {
 		names := n.names(k.name)
+		if len(names) == 0 {
+			names = others
+		}
 		if len(k.tenures) > 0 || len(names) == 0 {
 			continue
 		}

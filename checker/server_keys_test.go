@@ -123,6 +123,21 @@ func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
 	require.Equal(t, "k3", n.ofCaller("lock:k3"))
 }
 
+// What keeps others out is not known either where keys are taken while nobody is known to acquire one, as by a worker
+// in the background.
+func TestKeyNames_OfKeysThatNobodyWasSeenToAcquire(t *testing.T) {
+	for name, reason := range map[string]string{"k1": "vacuous: nobody asked for a free lock",
+		"lock:k1": `unknown: the lock has "k1" on the servers as "lock:k1"`} {
+		s := tale()
+		s.sets(1, "c1", "c1.1", 1000, s.header.Nodes...)
+		s.attempt("c1", 2, 3, history.TypeInfo)
+		s.instant(4, "kill", "c1")
+		s.grant("c2", 10, 1020, 900)
+		renamed(s, func(*history.Command) string { return name }).
+			requireVerdict(t, FaultTolerance, history.Inconclusive, reason)
+	}
+}
+
 // A command that was refused has done nothing under any name.
 func TestKeyNames_ARefusedCommandNamesNothing(t *testing.T) {
 	n := newServerKeys()
