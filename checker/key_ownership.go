@@ -20,6 +20,7 @@ type keyOwnership struct {
 	expires     int64 // when it runs out on the true clock, or never
 	excused     int64 // until when it is an obstacle
 	seen        int64 // when a node last showed it
+	mayBeGone   int64 // since when a delete that nobody answered may have ended it, or never
 	node, key   string
 	owner       string
 	by          string // the client whose command ended it

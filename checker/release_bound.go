@@ -34,7 +34,7 @@ func (b *releaseBound) violations() []Violation {
 		if b.names.released[k.name] != "" {
 			continue
 		}
-		for _, l := range b.undone(k, b.nodesOf) {
+		for _, l := range b.undone(k, true) {
 			found = append(found, b.left(k, l))
 		}
 	}
@@ -44,22 +44,21 @@ func (b *releaseBound) violations() []Violation {
 	return found
 }
 
-// doubt tells of a release that left its key, and may have freed the lock by other means, or left it on enough of the
-// nodes that the lock was seen to use; "": there is none.
+// doubt tells of a release that may have left its key in the way of others; "": there is none.
 func (b *releaseBound) doubt() string {
 	if b.header.Bounds.Release <= 0 {
 		return ""
 	}
 	for _, k := range b.keys {
-		left := b.undone(k, func(client string) []string { return b.usedBy(client, k) })
+		left := b.undone(k, false)
 		switch what := b.names.released[k.name]; {
 		case len(left) == 0:
 		case what != "":
 			return what
 		default:
 			on := strings.Join(slices.Sorted(slices.Values(left[0].all)), ", ")
-			return fmt.Sprintf("%s released %q and left its key on %s, and it is not known whether the lock is on more nodes "+
-				"than it was seen to use", left[0].lease.client, k.name, on)
+			return fmt.Sprintf("%s released %q and may have left its key on %s: not every delete was answered, or the lock "+
+				"is on more nodes than it was seen to use", left[0].lease.client, k.name, on)
 		}
 	}
 	return ""
@@ -90,10 +89,9 @@ type leftoverKeys struct {
 	all   []string        // on which nodes
 }
 
-// undone finds the releases that left a key in the way of others, whose locks are on the nodes that list gives. A key
-// that was taken back within the bound lived no longer than its lease and the bound, so that few keys
-// need to be looked at.
-func (b *releaseBound) undone(k *keyed, list func(client string) []string) []leftoverKeys {
+// undone finds the releases that left a key in the way of others, certainly or perhaps. A key that was taken back
+// within the bound lived no longer than its lease and the bound, so that few keys need to be looked at.
+func (b *releaseBound) undone(k *keyed, certainly bool) []leftoverKeys {
 	bound := b.header.Bounds.Release
 	lingering := map[string][]*keyOwnership{}
 	for _, h := range k.tenures {
@@ -111,18 +109,21 @@ func (b *releaseBound) undone(k *keyed, list func(client string) []string) []lef
 		if l.ended != EndedRelease || due >= b.end || len(keys) == 0 {
 			continue
 		}
-		r := b.remains(l, due, keys)
-		if b.blocksAnother(r, list) && len(r.left) > 0 {
+		r := b.remains(l, due, keys, certainly)
+		if b.blocksAnother(r, k, certainly) && len(r.left) > 0 {
 			found = append(found, r)
 		}
 	}
 	return found
 }
 
-// blocksAnother reports whether what is left keeps a client from a majority of its nodes.
-func (b *releaseBound) blocksAnother(r leftoverKeys, list func(client string) []string) bool {
+// blocksAnother reports whether what is left keeps a client from a majority of the nodes that its lock is on.
+func (b *releaseBound) blocksAnother(r leftoverKeys, k *keyed, certainly bool) bool {
 	return slices.ContainsFunc(b.header.Clients, func(client string) bool {
-		nodes, blocked := list(client), 0
+		nodes, blocked := b.usedBy(client, k), 0
+		if certainly {
+			nodes = b.nodesOf(client)
+		}
 		for _, node := range nodes {
 			if slices.Contains(r.all, node) {
 				blocked++
@@ -132,15 +133,15 @@ func (b *releaseBound) blocksAnother(r leftoverKeys, list func(client string) []
 	})
 }
 
-// remains gives what is left of a lease's keys when its release is due.
-func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership) leftoverKeys {
+// remains gives what is left of a lease's keys when its release is due, certainly or perhaps.
+func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership, certainly bool) leftoverKeys {
 	client, window := l.client, span{l.until, due}
 	r := leftoverKeys{lease: l, due: due}
 	if window.meets(b.key(l.grant.key).unreachable[client]) {
 		return r
 	}
 	for _, h := range keys {
-		if h.from > due || h.until <= due || b.takenAnew(l, h) {
+		if h.from > due || h.until <= due || certainly && h.mayBeGone <= due || b.takenAnew(l, h) {
 			continue
 		}
 		r.all = append(r.all, h.node)

@@ -48,6 +48,15 @@ func TestReleaseBound(t *testing.T) {
 			s.release("c1", 1, 100, 150, history.TypeFail)
 		}, history.Holds, ""},
 		{"without effect", func(s *story) { s.release("c1", 1, 100, 110, history.TypeOK) }, history.Violated, ""},
+		{"with deletes that nobody answered", func(s *story) {
+			s.release("c1", 1, 100, 110, history.TypeOK)
+			s.unanswered(105, "c1", all...)
+		}, history.Inconclusive, `unknown: c1 released "k1" and may have left its key on n1, n2`},
+		{"with deletes that nobody answered, before the keys were seen again", func(s *story) {
+			s.release("c1", 1, 100, 110, history.TypeOK)
+			s.unanswered(105, "c1", all...)
+			s.refused(700, "c2", "c2.1", "c1.1", all...)
+		}, history.Violated, ""},
 		{"with an effect that comes late", func(s *story) {
 			s.release("c1", 1, 100, 110, history.TypeOK)
 			s.deletes(601, "c1", "c1.1", all...)
@@ -82,4 +91,12 @@ func TestReleaseBound(t *testing.T) {
 		s.grant("c1", 0, 10, 2900)
 		s.add(2000, history.Event{Type: history.TypeNote})
 	})
+}
+
+// unanswered are deletes of c1.1 that reach nodes, and whose answers nobody saw.
+func (s *story) unanswered(t int64, client string, nodes ...string) {
+	for _, node := range nodes {
+		s.command(t, client+">"+node, history.Command{Name: "EVAL", Key: "k1", Token: "c1.1",
+			Effect: history.EffectDelete})
+	}
 }

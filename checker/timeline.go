@@ -116,7 +116,10 @@ func (t *timeline) alive(p place, now int64) *keyOwnership {
 }
 
 func (t *timeline) close(h *keyOwnership, now int64, why string, ender int) {
-	h.until, h.ended, h.ender = max(now, h.from, h.seen), why, int32(ender)
+	h.until, h.ended, h.ender, h.mayBeGone = max(now, h.from, h.seen), why, int32(ender), never
+	if c, sent := t.unanswered.deleted(h); sent && c.time >= h.seen {
+		h.mayBeGone = c.time
+	}
 	delete(t.now, place{h.node, h.key})
 }
 
