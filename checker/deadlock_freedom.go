@@ -188,7 +188,7 @@ func (d *deadlockFreedom) tenureBound(holder string) int64 {
 }
 
 // tooLongHeld finds the tenures that lasted longer than their bound while another client waited all
-// the time.
+// the time, but for when it reached no majority.
 func (d *deadlockFreedom) tooLongHeld(k *keyed) []Violation {
 	if d.header.Bounds.Tenure <= 0 {
 		return nil
@@ -203,7 +203,7 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed) []Violation {
 			if w.client == t.first.client || !w.overlaps(t.span) {
 				continue
 			}
-			if both := longest(w.within(t.span)); both.length() > bound {
+			if both := longest(w.within(t.span)); total(both.without(k.excused[w.client])) > bound {
 				found = append(found, d.tenureViolation(t, w.client, both))
 			}
 		}

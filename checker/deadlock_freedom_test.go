@@ -149,6 +149,18 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 4000)
 			s.grant("c2", 2000, 4600, 900)
 		}, history.Holds, ""},
+		{"kept for too long while another waits out of reach of a majority", func(s *story) {
+			s.header.Bounds.Tenure = 3000 * ms
+			s.lasting(500, 4000, "cut", "c2-n1", "c2-n2", "c2-n3")
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 4000)
+			s.grant("c2", 20, 4600, 900)
+		}, history.Holds, ""},
+		{"kept for too long while another waits, for a moment out of reach", func(s *story) {
+			s.header.Bounds.Tenure = 3000 * ms
+			s.lasting(2000, 2100, "cut", "c2-n1", "c2-n2", "c2-n3")
+			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 4000)
+			s.grant("c2", 20, 4600, 900)
+		}, history.Violated, ""},
 		{"a key without an expiry is left", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.look(2000, "n1", "r1", "c1.1", -1)
