@@ -46,8 +46,9 @@ type leaseBuilder struct {
 	*record
 	lost    []lostLease
 	replied map[string]int64 // client to when a node answered it last
-	// way is the shortest time that an answer took to a client that was granted the lock; 0 if none is known.
-	way int64
+	// way is the shortest time that an answer took to a client; 0 if none is known of a client that was granted the lock.
+	way     int64
+	granted bool // such a one is known
 }
 
 // reply notes that a node answered a client.
@@ -57,10 +58,10 @@ func (b *leaseBuilder) reply(e *history.Event) {
 	}
 }
 
-// grant notes how long the answer that decided an acquire was on its way.
-func (b *leaseBuilder) grant(o *operation) {
+// returned notes for how long the last answer before the end of an operation was on its way at most.
+func (b *leaseBuilder) returned(o *operation) {
 	if replied, some := b.replied[o.process]; some && replied >= o.asked {
-		b.way = min(b.way, o.done-replied)
+		b.way, b.granted = min(b.way, o.done-replied), b.granted || o.granted()
 	}
 }
 
@@ -72,7 +73,7 @@ func (b *leaseBuilder) lose(i int, e *history.Event, lease int) {
 // end turns the operations into leases. A lease that is offered for no longer than an answer
 // takes to its client is over before anybody could use it: no evidence of anything but an overlap.
 func (b *leaseBuilder) end() error {
-	if b.way == never {
+	if !b.granted {
 		b.way = 0
 	}
 	if err := b.prolong(); err != nil {
@@ -141,7 +142,7 @@ func (b *leaseBuilder) prolong() error {
 		g.stop(l.time, EndedLost)
 	}
 	for _, all := range b.extensions {
-		slices.SortStableFunc(all, func(a, b *operation) int { return cmp.Compare(a.done, b.done) })
+		slices.SortStableFunc(all, func(a, b *operation) int { return cmp.Compare(a.end, b.end) })
 	}
 	return nil
 }

@@ -40,6 +40,16 @@ func TestLeases(t *testing.T) {
 		{"an extension moves the deadline", func(s *story) {
 			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 510, 900)
 		}, []want{{"c1", 10, 1410, EndedDeadline}}},
+		{"of two extensions under way the one that is told last counts", func(s *story) {
+			id := s.grant("c1", 0, 10, 900)
+			e := history.Event{Process: "c1", Op: history.OpExtend, Key: "k1", Lease: id}
+			early, late := e, e
+			early.ID, late.ID = s.invoke(500, e), s.invoke(501, e)
+			for _, e := range []history.Event{late, early} {
+				e.Type, e.Validity = history.TypeOK, int64(e.ID)*100*ms
+				s.add(510, e)
+			}
+		}, []want{{"c1", 10, 710, EndedDeadline}}},
 		{"an extension after the deadline begins again", func(s *story) {
 			s.extend("c1", s.grant("c1", 0, 10, 900), 500, 1000, 900)
 		}, []want{{"c1", 10, 910, EndedDeadline}, {"c1", 1000, 1900, EndedDeadline}}},

@@ -118,15 +118,12 @@ func (r *reader) outcome(i int, e *history.Event) error {
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
 	}
-	if o := r.operations.grant(e.Process, e.ID); o != nil && e.Op == history.OpAcquire {
-		r.beliefs.grant(o)
-	}
-	r.names.operation(r.operations.find(e.Process, e.ID), false)
-	if e.Op == history.OpWrite {
-		r.writes(r.operations.find(e.Process, e.ID))
-	}
+	o := r.operations.find(e.Process, e.ID)
+	r.beliefs.returned(o)
+	r.names.operation(o, false)
+	r.writes(o)
 	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
-		r.beliefs.lose(i, e, r.operations.find(e.Process, e.ID).lease)
+		r.beliefs.lose(i, e, o.lease)
 	}
 	return nil
 }
