@@ -84,7 +84,8 @@ func (h *History) LostUpdates(key string) []LostUpdate {
 		return nil
 	}
 	var lost []LostUpdate
-	for _, c := range chain(k.accesses()) {
+	accesses, _ := k.accesses()
+	for _, c := range chain(accesses) {
 		if c.kind == lostUpdate && c.early.op.ok() {
 			lost = append(lost, LostUpdate{Client: c.early.client, Value: c.early.value, By: c.late.value})
 		}

@@ -40,13 +40,19 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	measured := map[string]int64{"writes": int64(p.counts.writes), "rejected": int64(p.counts.rejected)}
 	unknown := ""
 	for _, k := range keys {
-		accesses := k.accesses()
+		accesses, open := k.accesses()
 		clashes, answer := chain(accesses), second(accesses)
 		if err := compareOracles(ProtectedData, k.name, len(clashes) > 0, answer); err != nil {
 			return Result{}, err
 		}
 		if answer == porcupine.Unknown {
-			unknown = k.name
+			unknown = fmt.Sprintf("porcupine did not finish with key %q at the store", k.name)
+		}
+		for _, w := range open {
+			if p.harms(w, accesses) {
+				unknown = fmt.Sprintf("%s sent the store its write %s of %q, and whether that was accepted is not known",
+					w.client, w.value, k.name)
+			}
 		}
 		for _, c := range clashes {
 			violations = append(violations, p.clashViolation(k.name, c))
@@ -57,9 +63,19 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	}
 	result := newResult(ProtectedData, violations, measured)
 	if result.Verdict == history.Holds && unknown != "" {
-		result.Undecide(Unknown, "porcupine did not finish with key %q at the store", unknown)
+		result.Undecide(Unknown, "%s", unknown)
 	}
 	return result, nil
+}
+
+// harms reports whether a write, were it accepted beside others, would be stale, which a fenced store rejects, or would
+// lose an update.
+func (p *protectedData) harms(w access, others []access) bool {
+	with := append(slices.Clip(others), w)
+	if len(stale(with)) > 0 {
+		return !p.header.FencedStore
+	}
+	return len(chain(with)) > 0
 }
 
 // registers gives the keys whose register at the store was used, sorted. The

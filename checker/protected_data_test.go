@@ -34,7 +34,8 @@ func TestAVersionWasThereBeforeWhatWasDerivedFromIt(t *testing.T) {
 	s.read("c3", 0, 50, 100, "v2", 0)
 	s.read("c1", 0, 50, 500, "v1", 0)
 	r := s.history(t, 0).analysis.record
-	for _, a := range r.key("k1").accesses() {
+	accesses, _ := r.key("k1").accesses()
+	for _, a := range accesses {
 		if a.write {
 			require.Equal(t, 100*ms, a.ret, a.value)
 		}
@@ -94,11 +95,34 @@ func TestWhenAWriteTookEffect(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := tale()
 			test.tell(s)
-			a := s.history(t, 0).analysis.record.key("k1").accesses()[0]
+			accesses, _ := s.history(t, 0).analysis.record.key("k1").accesses()
+			a := accesses[0]
 			require.Equal(t, span{test.from * ms, test.to * ms}, span{a.call, a.ret})
 		})
 	}
 }
+
+// Whether a write was accepted that reached the store, and whose answer nobody saw, is not known: had it been, it may
+// be stale, or lose an update.
+func TestAWriteWithoutAnAnswerMayHaveBeenAccepted(t *testing.T) {
+	why := `unknown: c1 sent the store its write v2 of "k1"`
+	requireVerdicts(t, ProtectedData, []told{
+		{"derived from what was overwritten", func(s *story) { s.stored("c1", "v2", 300, 0) }, history.Inconclusive, why},
+		{"and rejected", func(s *story) {
+			s.command(300, "c1>store", history.Command{Name: "EVAL", Key: "value:k1", Token: "v2",
+				Effect: history.EffectSet})(310, "0", false)
+		}, history.Holds, ""},
+		{"at a store that rejects it as stale", func(s *story) {
+			s.header.FencedStore = true
+			s.stored("c1", "v2", 300, 0)
+		}, history.Holds, ""},
+		{"that did not reach the store", func(*story) {}, history.Holds, ""},
+	}, func(s *story) {
+		s.grant("c1", 0, 10, 900)
+		s.write("c1", 1, 20, 0, "", "", "v2", 1)
+		s.write("c2", 0, 100, 200, history.TypeOK, "", "v1", 2)
+		s.stored("c2", "v1", 110, 150)
+	})
 
 // legal tries every order of a few accesses that agrees with their times.
 func legal(state string, left []access) bool {

@@ -29,11 +29,11 @@ type access struct {
 // the invokes. A failed operation did not. A write took effect while the store
 // had it, as its links tell. One of unknown fate did if the store answered that it
 // had let it pass, or if somebody saw its value, as read or as the base of a write,
-// and then at the latest when the first who saw it was done. Of another nobody
-// knows: had it taken effect, it could be the last of all.
-func (k *keyed) accesses() []access {
+// and then at the latest when the first who saw it was done. Of one that reached the store nobody knows else: had it
+// taken effect, it could be the last of all. Those are open.
+func (k *keyed) accesses() (accesses, open []access) {
 	seen := k.firstSeen()
-	accesses := make([]access, 0, len(k.stored))
+	accesses = make([]access, 0, len(k.stored))
 	for _, o := range k.stored {
 		a := access{
 			write: o.op == history.OpWrite, client: o.process, base: o.base, value: o.value,
@@ -49,10 +49,16 @@ func (k *keyed) accesses() []access {
 		if !o.ok() {
 			first, somebody := seen[o.value]
 			a.unseen = !somebody && p != nil && p.answered != never
-			if !a.write || o.outcome == failed || !somebody && !a.unseen {
+			if !a.write || o.outcome == failed {
 				continue
 			}
 			a.ret = never
+			if !somebody && !a.unseen {
+				if p != nil && !p.rejected {
+					open = append(open, a)
+				}
+				continue
+			}
 			if somebody {
 				a.ret = max(first, a.call)
 			}
@@ -62,7 +68,7 @@ func (k *keyed) accesses() []access {
 		}
 		accesses = append(accesses, a)
 	}
-	return accesses
+	return accesses, open
 }
 
 // firstSeen gives, for each version, when the first operation was over that knew it: a

@@ -11,6 +11,7 @@ import (
 type storeWrite struct {
 	arrived  int64
 	answered int64 // never, if the store did not say that it let the write pass
+	rejected bool  // it said that it did not
 }
 
 // version is one that a write leaves at a key's register.
@@ -30,9 +31,12 @@ func (r *reader) atStore(e *history.Event) {
 	switch {
 	case o == nil:
 	case e.Type == history.TypeCommand && o.atStore == nil:
-		o.atStore = &storeWrite{e.Time, never}
-	case e.Type == history.TypeReply && e.Command.Done && o.atStore != nil:
+		o.atStore = &storeWrite{arrived: e.Time, answered: never}
+	case e.Type != history.TypeReply || o.atStore == nil:
+	case e.Command.Done:
 		o.atStore.answered = min(o.atStore.answered, e.Time)
+	default:
+		o.atStore.rejected = true
 	}
 }
 
