@@ -125,6 +125,7 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) (*Active, e
 	}
 	n.recordInstant(f, target, asked, proof{measured: measured, effective: effective})
 	if !n.clientNames[target] { // a client reports its clocks by itself
+		after.Rate = cmp.Or(f.Rate, before.Rate)
 		n.noteClock(target, after)
 	}
 	return nil, nil

@@ -121,18 +121,17 @@ func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	set := func(ctx context.Context, jump time.Duration, rate float64) error {
-		err := node.SetClock(ctx, jump, rate)
-		if err == nil {
-			n.rate(target, rate)
-		}
-		return err
-	}
-	return func(ctx context.Context) (Reading, error) { return n.readNodeClock(ctx, node) }, set, nil
+	return func(ctx context.Context) (Reading, error) { return n.readNodeClock(ctx, node) }, node.SetClock, nil
 }
 
 // readNodeClock reads a node's clock between two readings of the true one.
 func (n *Nemesis) readNodeClock(ctx context.Context, node cluster.Node) (best Reading, err error) {
+	rate := 1.0
+	n.mu.Lock()
+	if was, set := n.clocks[node.Name()]; set {
+		rate = was.Rate
+	}
+	n.mu.Unlock()
 	for i := range clockSamples {
 		began := n.cluster.Now()
 		wall, err := node.Clock(ctx)
@@ -140,23 +139,10 @@ func (n *Nemesis) readNodeClock(ctx context.Context, node cluster.Node) (best Re
 			return Reading{}, fmt.Errorf("read its clock: %w", err)
 		}
 		ended := n.cluster.Now()
-		r := Reading{True: (began + ended) / 2, Wall: wall, Rate: n.rate(node.Name(), 0), Uncertainty: (ended - began) / 2}
+		r := Reading{True: (began + ended) / 2, Wall: wall, Rate: rate, Uncertainty: (ended - began) / 2}
 		if i == 0 || r.Uncertainty < best.Uncertainty {
 			best = r
 		}
 	}
 	return best, nil
-}
-
-// rate remembers the rate of a node's clock, and gives it; 0 asks only.
-func (n *Nemesis) rate(node string, set float64) float64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if set != 0 {
-		n.rates[node] = set
-	}
-	if r, ok := n.rates[node]; ok {
-		return r
-	}
-	return 1
 }

@@ -68,7 +68,6 @@ type Nemesis struct {
 	mu     sync.Mutex
 	nextID int
 	active []*Active
-	rates  map[string]float64 // of the nodes' clocks, where it is not 1
 	clocks map[string]Reading // of the nodes, when they were set last
 	runIDs map[string]string  // of the nodes, as last seen
 
@@ -104,7 +103,7 @@ type proof struct {
 // New makes a nemesis for a cluster and its clients.
 func New(c cluster.Cluster, clients ClientControl, names []string, record func(history.Event)) *Nemesis {
 	n := &Nemesis{cluster: c, clients: clients, clientNames: map[string]bool{}, record: record,
-		rates: map[string]float64{}, clocks: map[string]Reading{},
+		clocks: map[string]Reading{},
 		runIDs: map[string]string{}, linkDelays: map[linkDirection]time.Duration{}}
 	for _, name := range names {
 		n.clientNames[name] = true
