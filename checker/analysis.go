@@ -30,13 +30,8 @@ func analyse(r *record) (*analysis, error) {
 	for _, k := range r.keys {
 		k.held, k.waits = spansOf(k.leases), k.waitPeriods(cmp.Or(r.header.Bounds.Grant, r.header.Bounds.Free))
 		a.findObstacles(k)
-		k.unreachable, k.excused = map[string][]span{}, map[string][]span{}
-		for _, o := range k.acquires {
-			if _, known := k.unreachable[o.process]; !known {
-				k.unreachable[o.process] = r.unreachable(o.process, k, false)
-				k.excused[o.process] = union(k.unreachable[o.process], r.starved(o.process))
-			}
-		}
+		k.unreachable = k.byClient(func(client string) []span { return r.unreachable(client, k, false) })
+		k.excused = k.byClient(func(client string) []span { return union(k.unreachable[client], r.starved(client)) })
 	}
 	return a, nil
 }

@@ -69,16 +69,13 @@ func (d *deadlockFreedom) judge() Result {
 // the stretches in which it may need its time again, of which some follow from keys on the nodes. It
 // measures for how long it stood free at most.
 func (d *deadlockFreedom) stoodFree(k *keyed, keys bool, measured map[string]int64) (late []Violation) {
-	interruptions := perClient{}
+	interrupted := k.excused
+	if keys {
+		interrupted = k.byClient(func(client string) []span { return union(k.setbacksOf(client), k.excused[client]) })
+	}
 	for _, wait := range k.waits {
-		interrupted := interruptions.of(wait.client, func() []span {
-			if !keys {
-				return k.excused[wait.client]
-			}
-			return union(k.setbacksOf(wait.client), k.excused[wait.client])
-		})
 		for _, gap := range wait.without(k.held) {
-			for _, clear := range gap.without(interrupted) {
+			for _, clear := range gap.without(interrupted[wait.client]) {
 				free := longest(wait.within(clear))
 				limit := d.bounded(d.header.Bounds.Free, wait.client, free)
 				if keys && limit > 0 && free.length() > limit {
@@ -115,7 +112,13 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 // behind a lease, a majority out of reach, or another's key that lingered on the nodes; handovers are those of a
 // lock that another client had held, or tried for, at most Bounds.Free before.
 func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int64) {
-	obstacles := perClient{}
+	inTheWay := k.byClient(func(client string) []span {
+		away := d.unreachable(client, k, true)
+		if d.doubt != "" {
+			return away
+		}
+		return union(d.lingering(k, client), away)
+	})
 	claims := k.claims(false)
 	for _, waited := range k.waits {
 		o := waited.last()
@@ -123,16 +126,9 @@ func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int6
 			continue
 		}
 		measured["longest_wait"] = max(measured["longest_wait"], o.done-o.asked)
-		inTheWay := obstacles.of(o.process, func() []span {
-			away := d.unreachable(o.process, k, true)
-			if d.doubt != "" {
-				return away
-			}
-			return union(d.lingering(k, o.process), away)
-		})
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}
-		if wait.meets(k.held) || wait.meets(inTheWay) {
+		if wait.meets(k.held) || wait.meets(inTheWay[o.process]) {
 			measured["waited"]++
 			last = max(last, o.done)
 		}

@@ -114,12 +114,10 @@ func (f *faultTolerance) ungranted(k *keyed) []Violation {
 	all := askedSpans(k.waits)
 	var found []Violation
 	var told []span
-	taken := perClient{}
+	taken := k.byClient(func(client string) []span { return union(k.held, k.excused[client]) })
 	for _, w := range k.waits {
 		// Nobody held the lock then, and the client reached a healthy majority, not starved.
-		for _, free := range w.without(taken.of(w.client, func() []span {
-			return union(k.held, k.excused[w.client])
-		})) {
+		for _, free := range w.without(taken[w.client]) {
 			if free.length() <= bound {
 				continue
 			}
@@ -207,15 +205,12 @@ func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violat
 // grantedInTime counts the grants of a key that came within the bound after the lock was free and
 // a healthy majority in reach, and says when the last of them was; competitors may have been there.
 func (f *faultTolerance) grantedInTime(k *keyed) (n int, latest int64) {
-	busy := perClient{}
+	busy := k.byClient(func(client string) []span { return union(k.unreachable[client], k.held) })
 	for _, o := range k.acquires {
 		if !o.leased {
 			continue
 		}
-		own := busy.of(o.process, func() []span {
-			return union(k.unreachable[o.process], k.held)
-		})
-		clear := span{o.asked, o.done}.without(own)
+		clear := span{o.asked, o.done}.without(busy[o.process])
 		if len(clear) == 0 {
 			continue
 		}

@@ -107,6 +107,17 @@ type keyed struct {
 	unreachable, excused map[string][]span
 }
 
+// byClient finds spans for every client that tries to acquire the key.
+func (k *keyed) byClient(find func(client string) []span) map[string][]span {
+	spans := map[string][]span{}
+	for _, o := range k.acquires {
+		if _, found := spans[o.process]; !found {
+			spans[o.process] = find(o.process)
+		}
+	}
+	return spans
+}
+
 // key gives what was done with a key.
 func (r *record) key(key string) *keyed {
 	k := r.byName[key]

@@ -102,19 +102,6 @@ func reaching(spans []span, t int64) int {
 	return i
 }
 
-// perClient keeps spans by client, for one key.
-type perClient map[string][]span
-
-// of gives a client's spans, which find makes when they are asked for first.
-func (p perClient) of(client string, find func() []span) []span {
-	spans, done := p[client]
-	if !done {
-		spans = find()
-		p[client] = spans
-	}
-	return spans
-}
-
 // total adds up the lengths of spans.
 func total(spans []span) int64 {
 	var sum int64
