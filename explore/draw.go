@@ -208,15 +208,7 @@ func (d *generator) work() {
 func (d *generator) ask(who int, verb scenarios.Verb, at, within time.Duration) {
 	at = max(0, at)
 	d.asked = append(d.asked, drawnOperation{who, verb, at})
-	step := scenarios.Step{Verb: verb, Targets: []string{client(who)}, Async: true}
-	step.IfHeld = verb != scenarios.VerbAcquire && verb != scenarios.VerbRead
-	if verb == scenarios.VerbAcquire || verb == scenarios.VerbRead || verb == scenarios.VerbWrite {
-		step.Key = scenarios.DefaultKey
-	}
-	if within > 0 {
-		step.Within = scenarios.Span{Fixed: within}
-	}
-	d.do(at, step)
+	d.out.Steps = append(d.out.Steps, operation(verb, client(who), at, within))
 }
 
 // useLock draws one round of a client: acquire, what one does with a lease, and release.

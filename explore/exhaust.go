@@ -86,35 +86,28 @@ func (e *enumeration) add(s *Schedule) {
 func (e *enumeration) works() [][]Step {
 	ttl, soon := e.space.TTL, e.space.TTL/timeSteps*20
 	const first, second = "c1", "c2"
-	firsts := [][]Step{nil, {does(scenarios.VerbRelease, first, ttl/4)}, {does(scenarios.VerbRelease, first, ttl*5/4)}}
+	firsts := [][]Step{nil, {operation(scenarios.VerbRelease, first, ttl/4, 0)},
+		{operation(scenarios.VerbRelease, first, ttl*5/4, 0)}}
 	if e.space.can.Extends {
-		firsts = append(firsts, []Step{does(scenarios.VerbExtend, first, e.limits.validity-soon)},
-			[]Step{does(scenarios.VerbExtend, first, ttl*5/4)})
+		firsts = append(firsts, []Step{operation(scenarios.VerbExtend, first, e.limits.validity-soon, 0)},
+			[]Step{operation(scenarios.VerbExtend, first, ttl*5/4, 0)})
 	}
 	var seconds [][]Step
 	for _, at := range []time.Duration{0, ttl / 10, ttl} {
-		asks := asksFor(second, at, ttl*3/2)
-		seconds = append(seconds, []Step{asks}, []Step{asks, does(scenarios.VerbRelease, second, at+ttl/5)})
+		asks := operation(scenarios.VerbAcquire, second, at, ttl*3/2)
+		seconds = append(seconds, []Step{asks}, []Step{asks, operation(scenarios.VerbRelease, second, at+ttl/5, 0)})
 	}
-	lasts := [][]Step{nil, {asksFor(first, ttl*13/10, ttl/2)}, {asksFor(second, ttl*3/4, ttl/2)}}
+	lasts := [][]Step{nil, {operation(scenarios.VerbAcquire, first, ttl*13/10, ttl/2)},
+		{operation(scenarios.VerbAcquire, second, ttl*3/4, ttl/2)}}
 	var all [][]Step
 	for _, a := range firsts {
 		for _, b := range seconds {
 			for _, c := range lasts {
-				all = append(all, slices.Concat([]Step{asksFor(first, 0, ttl*3/2)}, a, b, c))
+				all = append(all, slices.Concat([]Step{operation(scenarios.VerbAcquire, first, 0, ttl*3/2)}, a, b, c))
 			}
 		}
 	}
 	return all
-}
-
-func asksFor(who string, at, within time.Duration) Step {
-	return Step{At: at, Step: scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{who}, Async: true,
-		Key: scenarios.DefaultKey, Within: scenarios.Span{Fixed: within}}}
-}
-
-func does(verb scenarios.Verb, who string, at time.Duration) Step {
-	return Step{At: at, Step: scenarios.Step{Verb: verb, Targets: []string{who}, Async: true, IfHeld: true}}
 }
 
 // faults lists those that may be added to what clients do, one of which is a step or two.

@@ -35,6 +35,16 @@ type Step struct {
 	scenarios.Step
 }
 
+// operation is one of a client, for which nothing waits: about the lease that it holds then, if it is about one.
+func operation(verb scenarios.Verb, who string, at, within time.Duration) Step {
+	step := scenarios.Step{Verb: verb, Targets: []string{who}, Async: true, Within: scenarios.Span{Fixed: within}}
+	step.IfHeld = verb != scenarios.VerbAcquire && verb != scenarios.VerbRead
+	if verb == scenarios.VerbAcquire || verb == scenarios.VerbRead || verb == scenarios.VerbWrite {
+		step.Key = scenarios.DefaultKey
+	}
+	return Step{At: at, Step: step}
+}
+
 // Scenario is the schedule as one that can be run: operations do not wait for one
 // another, and the times between the steps are waits.
 func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
