@@ -144,3 +144,20 @@ func TestWhatEndsALeaseFirst(t *testing.T) {
 	}
 	require.Equal(t, []string{"50" + EndedRelease, "210" + EndedDeadline}, ends)
 }
+
+// How long an answer takes at most, every operation shows, not only the grants: the only grant of a run is no worthless
+// lease since its client was slow to return.
+func TestLeases_AnAnswersWayIsMeasuredByAllOperations(t *testing.T) {
+	granted := func(tell func(*story)) int {
+		s := tale()
+		s.sets(10, "c1", "c1.1", 1000, "n1", "n2", "n3")
+		s.grant("c1", 0, 300, 250)
+		tell(s)
+		return s.history(t, 0).analysis.counts.grants
+	}
+	require.Equal(t, 0, granted(func(*story) {}), "offered for no longer than its own answer took")
+	require.Equal(t, 1, granted(func(s *story) {
+		s.refused(400, "c2", "c2.1", "c1.1", "n1", "n2", "n3")
+		s.attempt("c2", 390, 401, history.TypeFail)
+	}))
+}
