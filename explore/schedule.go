@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
+	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/scenarios"
 )
 
@@ -52,9 +53,9 @@ func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Sc
 		Name: name, TTL: s.TTL, On: cluster.Names(), Persistence: s.Persistence, Aliases: s.Aliases,
 		Restart: scenarios.RestartNever, Store: scenarios.CheckNone, Expect: expect,
 		Lock: scenarios.Lock{
-			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries, MaxExtensions: s.Lock.MaxExtensions,
-			Resends:  s.Lock.Resends,
+			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries,
 			RetryMin: scenarios.Span{Fixed: s.Lock.RetryMin}, RetryMax: scenarios.Span{Fixed: s.Lock.RetryMax},
+			Settings: locks.Settings{MaxExtensions: s.Lock.MaxExtensions, Resends: s.Lock.Resends},
 		},
 	}
 	for i := range s.Nodes {

@@ -10,7 +10,6 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/nemesis"
-	"example.org/lockproof/redlock"
 	"example.org/lockproof/scenarios"
 )
 
@@ -73,12 +72,10 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Control {
 	return all
 }
 
+func driftOf(s *scenarios.Scenario) float64 { return s.Lock.Options(s.TTL).WithDefaults().Drift }
+
 func drift(s *scenarios.Scenario) *Control {
-	value := locks.Options{TTL: s.TTL}.WithDefaults().Drift
-	if s.Lock.Drift != nil {
-		value = *s.Lock.Drift
-	}
-	return &Control{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: Text(value),
+	return &Control{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: Text(driftOf(s)),
 		Least: 0.005, Most: mostDrift, Step: 0.005, turn: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
 }
 
@@ -125,10 +122,7 @@ func restartDelay(s *scenarios.Scenario) *Control {
 	}
 	n := ttls(s, "restart-delay", "Restart delay", delay, 0, mostWait/2, setRestartDelay)
 	// redis.io, "Distributed Locks with Redis": delayed restarts; and clocks may differ by the drift.
-	n.Predictable = 1 + redlock.DefaultDrift
-	if s.Lock.Drift != nil {
-		n.Predictable = 1 + *s.Lock.Drift
-	}
+	n.Predictable = 1 + driftOf(s)
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return !step.After.IsZero() }) {
 		n.Least = 0.05 // after no time at all is never, in a step
 	}

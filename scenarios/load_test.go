@@ -127,9 +127,8 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, RestartAlways, s.Restart)
 	require.Equal(t, Span{Fixed: time.Millisecond}, s.Delay)
 	require.Equal(t, Lock{Name: "redlock", NodeTimeout: Span{TTLs: 0.05}, Drift: &drift, Tries: 3,
-		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1}, MaxExtensions: 7, Pool: 2, Resends: 4,
-		Wait:       1,
-		Connection: locks.ConnectionPool}, s.Lock)
+		RetryMin: Span{Fixed: 10 * time.Millisecond}, RetryMax: Span{TTLs: 0.1},
+		Settings: locks.Settings{MaxExtensions: 7, Pool: 2, Resends: 4, Wait: 1, Connection: locks.ConnectionPool}}, s.Lock)
 	require.Equal(t, CheckFence, s.Store)
 	require.Equal(t, []Client{{Name: "c1", Reach: []string{"n1", "n2"}, Nodes: []string{"n2", "n1"},
 		FarNodes: []string{"n3"},

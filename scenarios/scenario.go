@@ -52,22 +52,24 @@ type Scenario struct {
 
 // Lock names the lock under test and its options; zero values are defaults.
 type Lock struct {
-	Name          string
-	NodeTimeout   Span
-	Drift         *float64
-	Tries         int
-	RetryMin      Span
-	RetryMax      Span
-	MaxExtensions int
-	Pool          int              // how many connections its client library has to each server; 0: enough
-	Resends       int              // how often the client library sends a command again that was not answered
-	Wait          int              // for how many replicas an acquire waits
-	WaitAOF       bool             // until its server's disk and those of so many replicas have it
-	Connection    locks.Connection // on which WAIT or WAITAOF is sent
+	Name        string
+	NodeTimeout Span
+	Drift       *float64
+	Tries       int
+	RetryMin    Span
+	RetryMax    Span
+	locks.Settings
 }
 
-// WaitsForReplicas says whether an acquire waits for replicas or disks.
-func (l Lock) WaitsForReplicas() bool { return l.Wait > 0 || l.WaitAOF }
+// Options are the lock's at a TTL.
+func (l Lock) Options(ttl time.Duration) locks.Options {
+	o := locks.Options{TTL: ttl, NodeTimeout: l.NodeTimeout.In(ttl), Tries: l.Tries, RetryMin: l.RetryMin.In(ttl),
+		RetryMax: l.RetryMax.In(ttl), Settings: l.Settings}
+	if l.Drift != nil {
+		o.Drift = *l.Drift
+	}
+	return o
+}
 
 // StoreCheck is what the guarded store checks before it accepts a write.
 type StoreCheck string

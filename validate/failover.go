@@ -176,8 +176,8 @@ func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waiting(), f.Replicas),
 		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: cluster.Names(),
 		Persistence: persistenceOf(a.Server.Redis), Redis: map[string]string{},
-		Lock: scenarios.Lock{Name: "single", Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne,
-			RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4}},
+		Lock: scenarios.Lock{Name: "single", RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4},
+			Settings: locks.Settings{Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne}},
 		// After the takeover there is no replica left to wait for.
 		Clients: []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"r1"}, Wait: &none}},
 		Expect:  map[string]string{checker.MutualExclusion: history.Holds},

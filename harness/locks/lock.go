@@ -79,20 +79,7 @@ type Options struct {
 	// RetryMin and RetryMax bound the random delay between attempts.
 	RetryMin time.Duration `json:"retry_min"`
 	RetryMax time.Duration `json:"retry_max"`
-	// MaxExtensions bounds how often one lease is extended.
-	MaxExtensions int `json:"max_extensions"`
-	// Wait is for how many replicas an acquire waits, by WAIT, before it counts;
-	// Connection says on which connection it does.
-	Wait int `json:"wait,omitempty"`
-	// WaitAOF: it waits, by WAITAOF in place of WAIT, until its server has the key on its
-	// disk, and so many replicas on theirs.
-	WaitAOF    bool       `json:"wait_aof,omitempty"`
-	Connection Connection `json:"connection,omitempty"`
-	// Resends is how often the client library sends a command again that was not answered.
-	Resends int `json:"resends,omitempty"`
-	// Pool is how many connections the client library has to each server; 0: more than
-	// are needed.
-	Pool int `json:"pool,omitempty"`
+	Settings
 	// ContextTimeouts and NoRetries bind the go-redis clients that a lock makes of its own:
 	// they keep to the deadline of a context, and send nothing again.
 	ContextTimeouts bool `json:"context_timeouts,omitempty"`
@@ -100,9 +87,6 @@ type Options struct {
 	// Without names the redlock rules to switch off.
 	Without []string `json:"without,omitempty"`
 }
-
-// WaitsForReplicas says whether an acquire waits for more than its server's answer.
-func (o Options) WaitsForReplicas() bool { return o.Wait > 0 || o.WaitAOF }
 
 // LongestTTL is that of all clients.
 func (o Options) LongestTTL() time.Duration { return max(o.TTL, o.MaxTTL) }

@@ -20,6 +20,27 @@ const (
 	ConnectionPool Connection = "pool" // the next of the pool
 )
 
+// Settings are the options that do not depend on the TTL: scenarios set them as they are.
+type Settings struct {
+	// MaxExtensions bounds how often one lease is extended.
+	MaxExtensions int `json:"max_extensions"`
+	// Wait is for how many replicas an acquire waits, by WAIT, before it counts;
+	// Connection says on which connection it does.
+	Wait int `json:"wait,omitempty"`
+	// WaitAOF: it waits, by WAITAOF in place of WAIT, until its server has the key on its
+	// disk, and so many replicas on theirs.
+	WaitAOF    bool       `json:"wait_aof,omitempty"`
+	Connection Connection `json:"connection,omitempty"`
+	// Resends is how often the client library sends a command again that was not answered.
+	Resends int `json:"resends,omitempty"`
+	// Pool is how many connections the client library has to each server; 0: more than
+	// are needed.
+	Pool int `json:"pool,omitempty"`
+}
+
+// WaitsForReplicas says whether an acquire waits for more than its server's answer.
+func (s Settings) WaitsForReplicas() bool { return s.Wait > 0 || s.WaitAOF }
+
 // WithDefaults fills what is not set. The defaults suit TTLs from 20 ms to
 // minutes:
 //   - NodeTimeout is 5 % of the TTL, between 20 ms and 100 ms: redis.io's page

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -117,16 +118,8 @@ func (p *Plan) stallLimit() time.Duration {
 
 // options are the lock's, of a client that has none of its own.
 func (p *Plan) options() locks.Options {
-	l := p.Scenario.Lock
-	if l.MaxExtensions == 0 {
-		l.MaxExtensions = p.maxExtensions()
-	}
-	o := locks.Options{
-		TTL: p.TTL, NodeTimeout: l.NodeTimeout.In(p.TTL), Tries: l.Tries, RetryMin: l.RetryMin.In(p.TTL),
-		RetryMax:      l.RetryMax.In(p.TTL),
-		MaxExtensions: l.MaxExtensions, Resends: l.Resends, Pool: l.Pool, Wait: l.Wait, WaitAOF: l.WaitAOF,
-		Connection: l.Connection, Without: p.Without,
-	}
+	o := p.Scenario.Lock.Options(p.TTL)
+	o.Without, o.MaxExtensions = p.Without, cmp.Or(o.MaxExtensions, p.maxExtensions())
 	for _, c := range p.Clients {
 		if !c.TTL.IsZero() {
 			o.MaxTTL = max(o.MaxTTL, o.TTL, c.TTL.In(p.TTL))
@@ -135,9 +128,6 @@ func (p *Plan) options() locks.Options {
 	o.ContextTimeouts, o.NoRetries = p.Job.Changes.ContextTimeouts, p.Job.Changes.NoRetries
 	if o.NoRetries {
 		o.Resends = 0
-	}
-	if l.Drift != nil {
-		o.Drift = *l.Drift
 	}
 	return o.WithDefaults()
 }

@@ -138,7 +138,8 @@ func TestWait_CountsOnTheConnectionOfTheSetOnly(t *testing.T) {
 		t.Run(fmt.Sprintf("%s disks %t cut off %t", tt.connection, tt.disks, tt.cutOff), func(t *testing.T) {
 			inBubble(t, 1, func(t *testing.T, w *world) {
 				w.nodes[0].replicated(tt.cutOff)
-				o := locks.Options{Tries: 1, Wait: 1, WaitAOF: tt.disks, Connection: tt.connection}
+				o := locks.Options{Tries: 1,
+					Settings: locks.Settings{Wait: 1, WaitAOF: tt.disks, Connection: tt.connection}}
 				_, err := w.lock("single", o).Acquire(t.Context(), "k1")
 				if tt.refusal == "" {
 					require.NoError(t, err)
