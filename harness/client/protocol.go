@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -51,6 +52,28 @@ type Setup struct {
 	Renews bool `json:"renews,omitempty"`
 	// StallLimit is the lateness from which on the worker reports a stall.
 	StallLimit time.Duration `json:"stall_limit,omitempty"`
+}
+
+// Complete fills in what a cluster knows of a client, which may have named its nodes, or has all. reach gives where it
+// reaches a server, "" where there is none of that name.
+func (s *Setup) Complete(cfg cluster.Config, reach func(server string) string) error {
+	if !slices.Contains(cfg.Clients, s.Name) {
+		return fmt.Errorf("there is no such client: there are %v", cfg.Clients)
+	}
+	names := s.Nodes
+	if len(names) == 0 {
+		names = cfg.Nodes
+	}
+	s.Nodes = nil
+	for _, name := range names {
+		address := reach(name)
+		if address == "" {
+			return fmt.Errorf("there is no node %s: there are %v", name, cfg.Nodes)
+		}
+		s.Nodes = append(s.Nodes, address)
+	}
+	s.Store, s.Seed, s.StallLimit = reach(history.StoreName), cfg.Seed, cfg.StallLimit
+	return nil
 }
 
 // Do names a command to a client.

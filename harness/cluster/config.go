@@ -102,6 +102,27 @@ func (c Config) Watched() []string {
 	return watched
 }
 
+// Links lists the links of a run: those on which commands and their replies pass, from each client to each server; and
+// those that carry streams, from each client to each Sentinel, from each replica to its master, and one of all
+// Sentinels together to each server that they watch.
+func (c Config) Links() (commands, streams []history.Link) {
+	for _, client := range c.Clients {
+		for _, name := range c.Servers() {
+			commands = append(commands, history.Link{From: client, To: name})
+		}
+		for _, name := range c.SentinelNames() {
+			streams = append(streams, history.Link{From: client, To: name})
+		}
+	}
+	for _, replica := range slices.Sorted(maps.Keys(c.Replicas)) {
+		streams = append(streams, history.Link{From: replica, To: c.Replicas[replica]})
+	}
+	for _, name := range c.Watched() {
+		streams = append(streams, history.Link{From: SentinelsName, To: name})
+	}
+	return commands, streams
+}
+
 // Replicates says whether a server is a replica or has one.
 func (c Config) Replicates(name string) bool {
 	return c.Replicas[name] != "" || slices.Contains(slices.Collect(maps.Values(c.Replicas)), name)

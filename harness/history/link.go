@@ -7,7 +7,10 @@ const StoreName = "store"
 
 // Link joins a client, a replica or the Sentinels to a server. It is written in two ways: c1-n2
 // where a fault or a step names it as its target, and c1>n2 as the process of what it carries.
-type Link struct{ From, To string }
+type Link struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
 
 // LinkOf reads the target of a fault or a step; false if that is a process.
 func LinkOf(target string) (l Link, ok bool) {

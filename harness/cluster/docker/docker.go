@@ -27,8 +27,6 @@ type Cluster struct {
 	projects *Projects
 	project  *project
 	network  *remoteNetwork // nil before there is one
-
-	closing func() error // close, once
 }
 
 var _ cluster.Real = (*Cluster)(nil)
@@ -49,17 +47,16 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	if err != nil {
 		return nil, err
 	}
+	base.Version, base.Workers.Record = p.version, projects.record
 	c := &Cluster{Cluster: base, cfg: cfg, projects: projects, project: p}
-	c.closing = sync.OnceValue(c.close)
-	c.Workers.Record = projects.record
-	if err := c.build(ctx); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if err := c.Build(ctx, c.start, c.open, c.end); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// build makes the servers as new, and opens the links.
-func (c *Cluster) build(ctx context.Context) error {
+// start makes the servers as new.
+func (c *Cluster) start(ctx context.Context) error {
 	// No more than these at a time: starts keep the engine busy, and other runs
 	// have their own under way.
 	var renewing errgroup.Group
@@ -79,13 +76,7 @@ func (c *Cluster) build(ctx context.Context) error {
 			return fmt.Errorf("docker cluster: %w", err)
 		}
 	}
-	if err := c.Connect(ctx, c.project.version,
-		func(want network.Run) (realcluster.Network, string, []network.Listening, error) {
-			return c.open(ctx, want)
-		}); err != nil {
-		return err
-	}
-	return c.Form(ctx)
+	return nil
 }
 
 // open opens the links in the proxy, and follows what passes over them.
@@ -119,11 +110,8 @@ func Fits(nodes []string, wanted int) error {
 	return nil
 }
 
-// Close ends the clients and the links, and gives the project back for the next
-// run. It may be called at any time and any number of times.
-func (c *Cluster) Close() error { return c.closing() }
-
-func (c *Cluster) close() error {
+// end ends the clients and the links, and gives the project back for the next run.
+func (c *Cluster) end() error {
 	// The Sentinels before the links go: their ports will lead the next run to other servers.
 	errs := []error{c.Workers.Close(), c.Unwatch()}
 	_, err := proxy.End.Send(context.Background(), c.project.proxy, struct{}{})

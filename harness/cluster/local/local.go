@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,8 +27,6 @@ type Cluster struct {
 	record  *process.Record
 	hosts   []*host // of servers and Sentinels
 	links   *network.Network
-
-	closing func() error // close, once
 }
 
 var _ cluster.Real = (*Cluster)(nil)
@@ -46,18 +43,18 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	if err != nil {
 		return nil, err
 	}
+	base.Version = program.String()
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
-	c.closing = sync.OnceValue(c.close)
 	// Without a shim some faults cannot be done; can tells why.
 	c.library, _ = shim.Build("")
-	if err := c.build(ctx); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if err := c.Build(ctx, c.start, c.open, c.end); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
-// build makes what the cluster consists of: its folder, servers and links.
-func (c *Cluster) build(ctx context.Context) error {
+// start makes a folder for the servers, and starts them.
+func (c *Cluster) start(ctx context.Context) error {
 	var err error
 	if c.record, err = process.NewRecord(); err != nil {
 		return fmt.Errorf("local cluster: %w", err)
@@ -65,13 +62,7 @@ func (c *Cluster) build(ctx context.Context) error {
 	c.Workers.Record = c.record
 	var starting errgroup.Group
 	err = c.startAll(ctx, &starting)
-	if err = errors.Join(err, starting.Wait()); err != nil {
-		return err
-	}
-	if err := c.Connect(ctx, c.server.String(), c.open); err != nil {
-		return err
-	}
-	return c.Form(ctx)
+	return errors.Join(err, starting.Wait())
 }
 
 // startAll starts the servers and the Sentinels.
@@ -102,7 +93,8 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 }
 
 // open opens the links, each on a port of loopback.
-func (c *Cluster) open(want network.Run) (_ realcluster.Network, at string, _ []network.Listening, err error) {
+func (c *Cluster) open(_ context.Context, want network.Run) (_ realcluster.Network, at string,
+	_ []network.Listening, err error) {
 	for name := range want.Members {
 		want.Members[name] = c.Nodes[name].Host.(*host).bus.number
 	}
@@ -114,11 +106,8 @@ func (c *Cluster) open(want network.Run) (_ realcluster.Network, at string, _ []
 	return c.links, "127.0.0.1", c.links.Listening(), nil
 }
 
-// Close ends every process, heals every link and removes every file. It may be
-// called at any time and any number of times.
-func (c *Cluster) Close() error { return c.closing() }
-
-func (c *Cluster) close() error {
+// end ends every process, heals every link and removes every file.
+func (c *Cluster) end() error {
 	c.End()
 	errs := []error{c.Workers.Close()}
 	if c.links != nil {

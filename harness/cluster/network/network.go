@@ -14,12 +14,13 @@ import (
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/cluster/realtime"
+	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/history"
 )
 
 // Network is the links of one run.
 type Network struct {
-	links     map[Path]*link.Link
+	links     map[history.Link]*link.Link
 	listening []Listening
 	listeners []net.Listener
 	serving   sync.WaitGroup // goroutines that live as long as the network
@@ -33,21 +34,21 @@ func Open(want Run, listen func() (net.Listener, error), record func(history.Eve
 	if err := CheckDelay(want.Delay); err != nil {
 		return nil, err
 	}
-	n := &Network{links: map[Path]*link.Link{}, servers: map[string]*server{}}
+	n := &Network{links: map[history.Link]*link.Link{}, servers: map[string]*server{}}
 	n.life, n.end = context.WithCancel(context.Background())
-	for _, addresses := range []map[string]string{want.Servers, want.Sentinels} {
-		for name, address := range addresses {
-			n.servers[name] = newServer(address)
-		}
+	for name, address := range want.Servers {
+		n.servers[name] = newServer(address)
 	}
 	clock := realtime.Since(want.Epoch)
 	var travel func(bool, int, int) time.Duration
 	if want.Delay > 0 {
 		travel = func(bool, int, int) time.Duration { return want.Delay }
 	}
-	for _, cfg := range want.links() {
-		cfg.Now, cfg.Epoch, cfg.Record, cfg.Travel = clock.Now, clock.Began(), record, travel
-		if err := n.open(cfg, listen); err != nil {
+	scripts := script.New()
+	for i, l := range slices.Concat(want.Links, want.Streams) {
+		cfg := link.Config{Client: l.From, Node: l.To, Now: clock.Now, Epoch: clock.Began(), Record: record,
+			Travel: travel, Scripts: scripts, Opaque: i >= len(want.Links)}
+		if err := n.open(l, cfg, listen); err != nil {
 			n.Close()
 			return nil, err
 		}
@@ -63,23 +64,23 @@ func Open(want Run, listen func() (net.Listener, error), record func(history.Eve
 }
 
 // open makes a link, and waits for its client on a port.
-func (n *Network) open(cfg link.Config, listen func() (net.Listener, error)) error {
-	p := Path{cfg.Client, cfg.Node}
-	if n.links[p] != nil {
-		return fmt.Errorf("the link from %q to %q is there twice", p.Client, p.Server)
+func (n *Network) open(l history.Link, cfg link.Config, listen func() (net.Listener, error)) error {
+	if n.links[l] != nil {
+		return fmt.Errorf("the link from %q to %q is there twice", l.From, l.To)
 	}
-	if n.servers[p.Server] == nil {
-		return fmt.Errorf("the link from %q to %q: there is no such server in this run", p.Client, p.Server)
+	if n.servers[l.To] == nil {
+		return fmt.Errorf("the link from %q to %q: there is no such server in this run", l.From, l.To)
 	}
-	n.links[p] = link.New(cfg)
-	return n.listen(p, listen, n.join)
+	n.links[l] = link.New(cfg)
+	return n.listen(l, listen, n.join)
 }
 
 // listen waits on a port for who is to be led to a server.
-func (n *Network) listen(p Path, listen func() (net.Listener, error), lead func(Path, net.Conn)) error {
+func (n *Network) listen(l history.Link, listen func() (net.Listener, error),
+	lead func(history.Link, net.Conn)) error {
 	ln, err := listen()
 	if err != nil {
-		return fmt.Errorf("from %s to %s: %w", p.Client, p.Server, err)
+		return fmt.Errorf("from %s to %s: %w", l.From, l.To, err)
 	}
 	_, text, err := net.SplitHostPort(ln.Addr().String())
 	if err != nil {
@@ -89,7 +90,7 @@ func (n *Network) listen(p Path, listen func() (net.Listener, error), lead func(
 	if err != nil {
 		return err
 	}
-	n.listening = append(n.listening, Listening{p, port})
+	n.listening = append(n.listening, Listening{l, port})
 	n.listeners = append(n.listeners, ln)
 	n.serving.Go(func() {
 		for {
@@ -98,7 +99,7 @@ func (n *Network) listen(p Path, listen func() (net.Listener, error), lead func(
 				return // closed
 			}
 			// A server that is away must not keep the next client waiting.
-			n.serving.Go(func() { lead(p, client) })
+			n.serving.Go(func() { lead(l, client) })
 		}
 	})
 	return nil
@@ -107,9 +108,9 @@ func (n *Network) listen(p Path, listen func() (net.Listener, error), lead func(
 // Listening lists the ports of the links.
 func (n *Network) Listening() []Listening { return n.listening }
 
-// Link is the link of that path; nil if there is none.
-func (n *Network) Link(p Path) cluster.Link {
-	if l := n.links[p]; l != nil {
+// Link is the link of that name; nil if there is none.
+func (n *Network) Link(name history.Link) cluster.Link {
+	if l := n.links[name]; l != nil {
 		return l
 	}
 	return nil
@@ -119,8 +120,8 @@ func (n *Network) Link(p Path) cluster.Link {
 func (*Network) Settle() error { return nil }
 
 // join leads a client over its link to its server, or turns it away.
-func (n *Network) join(p Path, client net.Conn) {
-	upstream, err := n.servers[p.Server].dial()
+func (n *Network) join(l history.Link, client net.Conn) {
+	upstream, err := n.servers[l.To].dial()
 	if err != nil {
 		if tcp, ok := client.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0) // a reset, as of a server that is not there
@@ -128,7 +129,7 @@ func (n *Network) join(p Path, client net.Conn) {
 		client.Close()
 		return
 	}
-	n.links[p].Join(client, upstream)
+	n.links[l].Join(client, upstream)
 }
 
 // Close ends every link.
@@ -213,8 +214,10 @@ func (n *Network) passOn(members map[string]int, listen func() (net.Listener, er
 			return fmt.Errorf("the member %q: there is no such server in this run", name)
 		}
 		for way, port := range map[string]int{ToMember: 0, ToBus: members[name]} {
-			lead := func(_ Path, from net.Conn) { n.pass(from, func() (net.Conn, error) { return s.dialPort(port) }) }
-			if err := n.listen(Path{way, name}, listen, lead); err != nil {
+			lead := func(_ history.Link, from net.Conn) {
+				n.pass(from, func() (net.Conn, error) { return s.dialPort(port) })
+			}
+			if err := n.listen(history.Link{From: way, To: name}, listen, lead); err != nil {
 				return err
 			}
 		}

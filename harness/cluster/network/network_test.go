@@ -15,15 +15,17 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
+var c1n1 = history.Link{From: "c1", To: "n1"}
+
 // open opens a network on loopback, and says where its links are.
-func open(t *testing.T, want Run) (*Network, map[Path]string) {
+func open(t *testing.T, want Run) (*Network, map[history.Link]string) {
 	t.Helper()
 	n, err := Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, func(history.Event) {})
 	require.NoError(t, err)
 	t.Cleanup(n.Close)
-	at := map[Path]string{}
+	at := map[history.Link]string{}
 	for _, l := range n.Listening() {
-		at[l.Path] = net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port))
+		at[l.Link] = net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port))
 	}
 	require.Len(t, at, want.Ports())
 	return n, at
@@ -32,9 +34,9 @@ func open(t *testing.T, want Run) (*Network, map[Path]string) {
 // TestMovingEndsADial has a server that neither answers nor refuses.
 func TestMovingEndsADial(t *testing.T) {
 	// Nobody answers at this address: RFC 5737.
-	n, at := open(t, Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": "192.0.2.1:6379"}})
+	n, at := open(t, Run{Links: []history.Link{c1n1}, Servers: map[string]string{"n1": "192.0.2.1:6379"}})
 	failed := make(chan error, 1)
-	db := clustertest.Dial(t, at[Path{"c1", "n1"}], "")
+	db := clustertest.Dial(t, at[c1n1], "")
 	go func() { failed <- db.Ping(context.Background()).Err() }()
 	time.Sleep(20 * time.Millisecond)
 	require.NoError(t, n.Move(t.Context(), "n1", ""))
@@ -53,11 +55,11 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 	bus, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer bus.Close()
-	n, at := open(t, Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": server.Addr()},
+	n, at := open(t, Run{Links: []history.Link{c1n1}, Servers: map[string]string{"n1": server.Addr()},
 		Members: map[string]int{"n1": bus.Addr().(*net.TCPAddr).Port}})
-	require.NoError(t, n.Link(Path{"c1", "n1"}).Cut(history.Both))
-	require.NoError(t, clustertest.Dial(t, at[Path{ToMember, "n1"}], "").Ping(t.Context()).Err())
-	conn, err := net.Dial("tcp", at[Path{ToBus, "n1"}])
+	require.NoError(t, n.Link(c1n1).Cut(history.Both))
+	require.NoError(t, clustertest.Dial(t, at[history.Link{From: ToMember, To: "n1"}], "").Ping(t.Context()).Err())
+	conn, err := net.Dial("tcp", at[history.Link{From: ToBus, To: "n1"}])
 	require.NoError(t, err)
 	defer conn.Close()
 	arrived, err := bus.Accept()
@@ -65,7 +67,7 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 	arrived.Close()
 	require.NoError(t, n.Move(t.Context(), "n1", ""))
 	for _, way := range []string{ToMember, ToBus} {
-		conn, err := net.Dial("tcp", at[Path{way, "n1"}])
+		conn, err := net.Dial("tcp", at[history.Link{From: way, To: "n1"}])
 		require.NoError(t, err)
 		_, err = conn.Read(make([]byte, 1))
 		require.Error(t, err, "%s of a member that is down is closed", way)
@@ -76,14 +78,14 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 func TestWhatHasNoServerToLeadToIsRefused(t *testing.T) {
 	for want, run := range map[string]Run{
 		`the member "n9": there is no such server`: {Members: map[string]int{"n9": 1}},
-		`is there twice`:                   {Clients: []string{"c1", "c1"}, Servers: map[string]string{"n1": ""}},
-		`to "n2": there is no such server`: {Watched: []string{"n2"}},
+		`is there twice`:                   {Links: []history.Link{c1n1, c1n1}, Servers: map[string]string{"n1": ""}},
+		`to "n2": there is no such server`: {Streams: []history.Link{{To: "n2"}}},
 		"a delay of -1ns":                  {Delay: -1},
 	} {
 		_, err := Open(run, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, nil)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := Open(Run{Clients: []string{"c1"}, Servers: map[string]string{"n1": ""}},
+	_, err := Open(Run{Links: []history.Link{c1n1}, Servers: map[string]string{"n1": ""}},
 		func() (net.Listener, error) { return nil, errors.New("no port") }, nil)
 	require.ErrorContains(t, err, "from c1 to n1: no port")
 }

@@ -2,6 +2,7 @@ package realcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -17,10 +18,11 @@ import (
 )
 
 // Cluster is what a cluster of real servers has, of whatever kind. That kind makes the servers
-// and ends them; it calls New, Add for each server, Connect and Form, in this order.
+// and ends them; it calls New and Build, in this order.
 type Cluster struct {
-	cfg           cluster.Config
-	kind, version string
+	cfg     cluster.Config
+	kind    string
+	Version string // of the servers, with their name
 
 	// Life ends when the cluster closes, by End.
 	Life context.Context
@@ -31,9 +33,10 @@ type Cluster struct {
 
 	Nodes     map[string]*Node        // by name; an alias shares its server's
 	Sentinels map[string]string       // their addresses, by name
-	Paths     map[network.Path]string // where each link waits for its client
-	network   Network                 // nil before Connect
+	Paths     map[history.Link]string // where each link waits for its client
+	network   Network                 // nil before connect
 	ids       map[string]string       // of a Redis Cluster's members, by name
+	closing   func() error
 }
 
 // New begins a cluster of a kind.
@@ -43,7 +46,7 @@ func New(cfg cluster.Config, kind string, choice cluster.Choice) (*Cluster, erro
 	}
 	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{},
 		Sentinels: map[string]string{},
-		Paths:     map[network.Path]string{}}
+		Paths:     map[history.Link]string{}}
 	c.Workers.Command, c.Workers.External = choice.Worker, choice.External
 	c.Life, c.End = context.WithCancel(context.Background())
 	return c, nil
@@ -74,28 +77,52 @@ func (c *Cluster) Add(name string, host Host) *Node {
 	return n
 }
 
-// Connect has a network opened, which says on which port of which host each link waits for its client. The
-// run begins here: to make the servers can take seconds, which are none of the run's.
-func (c *Cluster) Connect(ctx context.Context, version string,
-	open func(network.Run) (opened Network, host string, listening []network.Listening, err error)) error {
-	c.version, c.Clock = version, realtime.Start()
-	want := network.RunOf(c.cfg)
-	want.Epoch = c.Epoch()
-	for name := range want.Servers {
+// Build has the servers started, each of which is added, and the links opened between them; then the servers become
+// what the run needs. end ends all that: if one of these fails, or by Close.
+func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, open Opener, end func() error) error {
+	c.closing = sync.OnceValue(end)
+	err := start(ctx)
+	if err == nil {
+		err = c.connect(ctx, open)
+	}
+	if err == nil {
+		err = c.form(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	return nil
+}
+
+// Close ends every process and every link. It may be called at any time and any number of times.
+func (c *Cluster) Close() error { return c.closing() }
+
+// Opener opens the links of a run, and says on which port of which host each waits for its client.
+type Opener func(context.Context, network.Run) (opened Network, host string, listening []network.Listening, err error)
+
+// connect opens the links. The run begins here: to make the servers can take seconds, which are none of the run's.
+func (c *Cluster) connect(ctx context.Context, open Opener) error {
+	c.Clock = realtime.Start()
+	want := network.Run{Epoch: c.Epoch(), Delay: c.cfg.Delay, Servers: maps.Clone(c.Sentinels),
+		Members: map[string]int{}}
+	want.Links, want.Streams = c.cfg.Links()
+	for _, name := range c.cfg.Servers() {
 		address, err := c.Nodes[name].Where(ctx)
 		if err != nil {
 			return err
 		}
 		want.Servers[name] = address
+		if c.cfg.RedisCluster && name != history.StoreName {
+			want.Members[name] = 0
+		}
 	}
-	maps.Copy(want.Sentinels, c.Sentinels)
-	opened, host, listening, err := open(want)
+	opened, host, listening, err := open(ctx, want)
 	if err != nil {
 		return fmt.Errorf("%s cluster: %w", c.kind, err)
 	}
 	c.network, c.Workers.Settle = opened, opened.Settle
 	for _, l := range listening {
-		c.Paths[l.Path] = net.JoinHostPort(host, strconv.Itoa(l.Port))
+		c.Paths[l.Link] = net.JoinHostPort(host, strconv.Itoa(l.Port))
 	}
 	if c.cfg.StallLimit > 0 {
 		c.busy.Go(func() { c.Watch(c.Life, "harness", c.cfg.StallLimit, c.cfg.Record) })
@@ -122,7 +149,7 @@ func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelF
 func (c *Cluster) Kind() string { return c.kind }
 
 // Server is the servers' name and version: redis 7.0.15.
-func (c *Cluster) Server() string { return c.version }
+func (c *Cluster) Server() string { return c.Version }
 
 func (c *Cluster) Node(name string) cluster.Node {
 	if n := c.Nodes[name]; n != nil {
@@ -134,14 +161,14 @@ func (c *Cluster) Node(name string) cluster.Node {
 // Address is where a client, or a replica, reaches a server over its link; "" if it has none.
 // An alias has its server's link: a client sees one address for both.
 func (c *Cluster) Address(client, server string) string {
-	return c.Paths[network.Path{Client: client, Server: c.cfg.Resolve(server)}]
+	return c.Paths[history.Link{From: client, To: c.cfg.Resolve(server)}]
 }
 
 func (c *Cluster) Link(client, node string) cluster.Link {
 	if c.Address(client, node) == "" {
 		return nil
 	}
-	return c.network.Link(network.Path{Client: client, Server: c.cfg.Resolve(node)})
+	return c.network.Link(history.Link{From: client, To: c.cfg.Resolve(node)})
 }
 
 // Quiesce returns once nothing is under way any more of what the cluster does by itself or was
@@ -178,23 +205,10 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 
 // complete fills in what the cluster knows.
 func (c *Cluster) complete(setup *client.Setup) error {
-	names := setup.Nodes
-	if len(names) == 0 {
-		names = c.cfg.Nodes
+	err := setup.Complete(c.cfg, func(server string) string { return c.Address(setup.Name, server) })
+	if err != nil {
+		return err
 	}
-	setup.Store = c.Address(setup.Name, history.StoreName)
-	if setup.Store == "" {
-		return fmt.Errorf("there is no such client: there are %v", c.cfg.Clients)
-	}
-	setup.Nodes = nil
-	for _, name := range names {
-		address := c.Address(setup.Name, name)
-		if address == "" {
-			return fmt.Errorf("there is no node %s: there are %v", name, c.cfg.Nodes)
-		}
-		setup.Nodes = append(setup.Nodes, address)
-	}
-	setup.Password = Password()
-	setup.Seed, setup.Epoch, setup.StallLimit = c.cfg.Seed, c.Epoch(), c.cfg.StallLimit
+	setup.Password, setup.Epoch = Password(), c.Epoch()
 	return c.routes(setup)
 }

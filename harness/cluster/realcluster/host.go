@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/network"
+	"example.org/lockproof/harness/history"
 )
 
 // Host is where one server runs: a process on this machine, or a container. A node calls one
@@ -46,7 +46,7 @@ type State struct {
 
 // Network is the links of a cluster.
 type Network interface {
-	Link(network.Path) cluster.Link
+	Link(history.Link) cluster.Link
 	// Move says where a server is from now on; at "" it is down, and refuses.
 	Move(ctx context.Context, server, address string) error
 	// Settle returns once all that has passed so far has been recorded.

@@ -15,10 +15,10 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Form makes the servers one Redis Cluster, or the replicas follow their masters and the
+// form makes the servers one Redis Cluster, or the replicas follow their masters and the
 // Sentinels watch them, each over its own links. They have run as masters until then: only
 // now are all addresses settled.
-func (c *Cluster) Form(ctx context.Context) error {
+func (c *Cluster) form(ctx context.Context) error {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	if c.cfg.RedisCluster {

@@ -36,7 +36,7 @@ type Cluster struct {
 }
 
 // pathName names a link: from a client to a server.
-type pathName struct{ client, node string }
+type pathName history.Link
 
 // path is a link with what it leads to.
 type path struct {
@@ -63,10 +63,8 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{},
 		paths: map[pathName]*path{}}
 	c.closing = sync.OnceValue(c.close)
-	var servers []string
 	for _, name := range cfg.Nodes {
 		if _, alias := cfg.Aliases[name]; !alias {
-			servers = append(servers, name)
 			c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))
 		}
 	}
@@ -80,30 +78,21 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	for _, name := range replicas {
 		c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))
 	}
-	c.connect(slices.Concat(servers, replicas, []string{history.StoreName}))
+	c.connect()
 	c.replicate(replicas)
 	return c, nil
 }
 
 // connect makes the links. Their order is drawn, so that no client is always the first.
-func (c *Cluster) connect(servers []string) {
-	total := len(c.cfg.Clients)*len(servers) + len(c.cfg.Replicas)
-	orders := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(total)
+func (c *Cluster) connect() {
+	commands, streams := c.cfg.Links()
+	orders := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(len(commands) + len(streams))
 	scripts := script.New()
-	join := func(client, name string, opaque bool) {
-		order := orders[len(c.paths)]
-		t := newTravel(mix(c.cfg.Seed, client, name), c.cfg.Delay, c.cfg.Grid)
-		l := link.New(link.Config{Client: client, Node: name, Now: c.Now, Epoch: epoch, Record: c.record, Travel: t.message,
-			Scripts: scripts, Direct: c.scheduler, Order: order, Opaque: opaque})
-		c.paths[pathName{client, name}] = &path{Link: l, node: c.nodes[name], order: order, travel: t}
-	}
-	for _, client := range c.cfg.Clients {
-		for _, name := range servers {
-			join(client, name, false)
-		}
-	}
-	for _, replica := range slices.Sorted(maps.Keys(c.cfg.Replicas)) {
-		join(replica, c.cfg.Replicas[replica], true)
+	for i, name := range slices.Concat(commands, streams) {
+		t := newTravel(mix(c.cfg.Seed, name.From, name.To), c.cfg.Delay, c.cfg.Grid)
+		l := link.New(link.Config{Client: name.From, Node: name.To, Now: c.Now, Epoch: epoch, Record: c.record,
+			Travel: t.message, Scripts: scripts, Direct: c.scheduler, Order: orders[i], Opaque: i >= len(commands)})
+		c.paths[pathName(name)] = &path{Link: l, node: c.nodes[name.To], order: orders[i], travel: t}
 	}
 }
 

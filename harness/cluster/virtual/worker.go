@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"slices"
 	"syscall"
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster/link"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
-	"example.org/lockproof/harness/history"
 )
 
 // Spawn starts a client. The setup's Nodes may be names of nodes, in the order
@@ -20,10 +18,16 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
-	setup, err := c.complete(setup)
+	err := setup.Complete(c.cfg, func(server string) string { // the address of a node is its name
+		if c.nodes[server] == nil {
+			return ""
+		}
+		return c.cfg.Resolve(server)
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
+	setup.Epoch, setup.StallLimit = 0, 0 // nothing can stall: virtual time waits for whoever is late
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -35,27 +39,6 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	}
 	c.workers = append(c.workers, w)
 	return w, nil
-}
-
-// complete fills in what the cluster knows. The address of a node is its name.
-func (c *Cluster) complete(setup client.Setup) (client.Setup, error) {
-	if !slices.Contains(c.cfg.Clients, setup.Name) {
-		return setup, fmt.Errorf("spawn %s: there is no such client: there are %v", setup.Name, c.cfg.Clients)
-	}
-	names := setup.Nodes
-	if len(names) == 0 {
-		names = c.cfg.Nodes
-	}
-	setup.Nodes = nil
-	for _, name := range names {
-		if c.nodes[name] == nil {
-			return setup, fmt.Errorf("spawn %s: there is no node %s: there are %v", setup.Name, name, c.cfg.Nodes)
-		}
-		setup.Nodes = append(setup.Nodes, c.cfg.Resolve(name))
-	}
-	// Nothing can stall: virtual time waits for whoever is late.
-	setup.Store, setup.Seed, setup.Epoch, setup.StallLimit = history.StoreName, c.cfg.Seed, 0, 0
-	return setup, nil
 }
 
 // dialer connects a client to nodes over its links.

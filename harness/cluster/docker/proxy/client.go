@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 )
@@ -88,70 +87,68 @@ func (c *Client) Move(ctx context.Context, server, address string) error {
 	return err
 }
 
-// Link is the link of that path.
-func (c *Client) Link(p network.Path) cluster.Link { return &remote{c, p} }
+// Link is the link of that name.
+func (c *Client) Link(name history.Link) cluster.Link { return &remote{c, name} }
 
 // remote is a link in the container.
 type remote struct {
 	client *Client
-	path   network.Path
+	name   history.Link
 }
 
-func (l *remote) order(o Order) (Result, error) {
-	o.Path = l.path
-	r, err := obey.Send(context.Background(), l.client, o)
+// order calls a method of a link.
+func order[Out any](l *remote, method Call[Order, Out], o Order) (Out, error) {
+	o.Link = l.name
+	out, err := method.Send(context.Background(), l.client, o)
 	if err != nil {
-		return r, fmt.Errorf("link %s>%s: %w", l.path.Client, l.path.Server, err)
+		err = fmt.Errorf("link %s: %w", l.name.Process(), err)
 	}
-	return r, nil
+	return out, err
 }
 
 // ask is order for a method that has no error to return.
-func (l *remote) ask(o Order) Result {
-	r, err := l.order(o)
+func ask[Out any](l *remote, method Call[Order, Out], o Order) Out {
+	out, err := order(l, method, o)
 	if err != nil {
 		l.client.note(err)
 	}
-	return r
+	return out
 }
 
 func (l *remote) Cut(d history.Direction) error {
-	_, err := l.order(Order{Do: DoCut, Direction: d})
+	_, err := order(l, cut, Order{Direction: d})
 	return err
 }
 
 func (l *remote) Heal(d history.Direction) error {
-	_, err := l.order(Order{Do: DoHeal, Direction: d})
+	_, err := order(l, heal, Order{Direction: d})
 	return err
 }
 
 func (l *remote) Delay(d history.Direction, by time.Duration) error {
-	_, err := l.order(Order{Do: DoDelay, Direction: d, By: by})
+	_, err := order(l, delay, Order{Direction: d, By: by})
 	return err
 }
 
 func (l *remote) Intercept(i cluster.Intercept) (met func() cluster.Traffic, err error) {
-	begun, err := l.order(Order{Do: DoIntercept, Intercept: &i})
-	return l.reader(begun), err
+	number, err := order(l, intercept, Order{Intercept: i})
+	return l.reader(number), err
 }
 
 // reader reads an intercept or a measurement that has begun.
-func (l *remote) reader(begun Result) func() cluster.Traffic {
-	return func() cluster.Traffic { return l.ask(Order{Do: DoRead, Number: begun.Number}).Traffic }
+func (l *remote) reader(number int) func() cluster.Traffic {
+	return func() cluster.Traffic { return ask(l, traffic, Order{Number: number}) }
 }
 
-func (l *remote) LetGo() (held int, err error) {
-	r, err := l.order(Order{Do: DoLetGo})
-	return r.Held, err
-}
+func (l *remote) LetGo() (held int, err error) { return order(l, letGo, Order{}) }
 
 func (l *remote) Count(command string) (received, answered int) {
-	r := l.ask(Order{Do: DoCount, Command: command})
-	return r.Received, r.Answered
+	counts := ask(l, count, Order{Command: command})
+	return counts[0], counts[1]
 }
 
 func (l *remote) Measure(d history.Direction) func() cluster.Traffic {
-	return l.reader(l.ask(Order{Do: DoMeasure, Direction: d}))
+	return l.reader(ask(l, measure, Order{Direction: d}))
 }
 
 // Await returns once the proxy answers.

@@ -74,8 +74,9 @@ func send(s *Server, path, text string) (code int, said string) {
 }
 
 // paths are those that take a message.
-var paths = []string{"/run", "/server", "/link", "/machine/retire", "/machine", "/machine/clock", "/machine/disk",
-	"/machine/power", "/events", "/machine/keep"}
+var paths = []string{"/run", "/server", "/link/cut", "/machine/retire", "/machine", "/machine/clock", "/machine/disk",
+	"/machine/power", "/events", "/machine/keep", "/link/heal", "/link/delay", "/link/intercept", "/link/let-go",
+	"/link/count", "/link/measure", "/link/traffic"}
 
 // FuzzMessage sends any text to any path, in the middle of a run: it is answered
 // or refused, and nothing beyond the volumes is touched.
@@ -84,15 +85,15 @@ func FuzzMessage(f *testing.F) {
 		path int
 		text string
 	}{
-		{0, `{"clients":["c1"],"servers":{"n1":"127.0.0.1:1"},"delay":1000,"stall_limit":1}`},
-		{0, `{"clients":[` + names(40_000, "") + `],"servers":` + numbered(1500) + `}`},
-		{0, `{"clients":["c","c"],"servers":{"n1":""}}`}, {0, `{"watched":["n9"]}`},
+		{0, `{"links":[{"from":"c1","to":"n1"}],"servers":{"n1":"127.0.0.1:1"},"delay":1000,"stall_limit":1}`},
+		{0, `{"links":[` + strings.Repeat("{},", 40_000) + `{}],"servers":` + numbered(1500) + `}`},
+		{0, `{"links":[{"from":"c"},{"from":"c"}],"servers":{"":""}}`}, {0, `{"streams":[{"to":"n9"}]}`},
 		{0, strings.Repeat(`{"servers":`, 100_000)},
 		{1, `{"server":"n1","address":"127.0.0.1:1"}`},
-		{2, `{"client":"c1","server":"n1","do":"cut","direction":"both"}`},
-		{2, `{"client":"c1","server":"n1","do":"delay","by":9223372036854775807}`},
-		{2, `{"client":"c1","server":"n1","do":"intercept","intercept":{"Command":"SET","Times":-5}}`},
-		{2, `{"client":"c1","server":"n1","do":"read","number":-1}`},
+		{2, `{"from":"c1","to":"n1","direction":"both"}`},
+		{11, `{"from":"c1","to":"n1","by":9223372036854775807}`},
+		{12, `{"from":"c1","to":"n1","intercept":{"Command":"SET","Times":-5}}`},
+		{16, `{"from":"c1","to":"n1","number":-1}`},
 		{3, `"n1"`}, {4, `{"server":"n1","settings":"save \"\""}`},
 		{4, `{"server":".."}`}, {4, `{"server":"."}`}, {4, `{"server":"/"}`}, {3, `".."`},
 		{4, `{"server":"n1","settings":"` + strings.Repeat("x", 3<<20) + `"}`},
@@ -103,7 +104,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path int, text string) {
 		s, above := fresh(t)
-		code, _ := send(s, "/run", `{"clients":["c1"],"servers":{"n1":""}}`)
+		code, _ := send(s, "/run", `{"links":[{"from":"c1","to":"n1"}],"servers":{"n1":""}}`)
 		require.Equal(t, http.StatusOK, code)
 		inputtest.Bounded(t, len(text), func() { code, _ = send(s, paths[uint(path)%uint(len(paths))], text) })
 		require.Contains(t, []int{http.StatusOK, http.StatusBadRequest, http.StatusConflict}, code)
@@ -119,7 +120,7 @@ func FuzzMessage(f *testing.F) {
 // refused.
 func FuzzAnswer(f *testing.F) {
 	f.Add(`{"monotonic":1}`)
-	f.Add(`[{"client":"c1","server":"n1","port":7001}]`)
+	f.Add(`[{"from":"c1","to":"n1","port":7001}]`)
 	f.Add(`{"time":1,"type":"stall"}` + "\n" + `{"time":2}`)
 	f.Add(`{"monotonic":` + strings.Repeat(" ", 4<<20) + "1}")
 	f.Add(strings.Repeat(`{"header":`, 200_000))

@@ -29,7 +29,17 @@ const (
 	// Events gives events of the run beyond the first so many, some at a time; none if there are no more so far.
 	Events Call[int, []history.Event] = "/events"
 	move   Call[moved, none]          = "/server"
-	obey   Call[Order, Result]        = "/link"
+
+	// The methods of cluster.Link. Those that begin something give its number, by which /link/traffic tells what an
+	// intercept has affected, or a measurement seen.
+	cut       Call[Order, none]            = "/link/cut"
+	heal      Call[Order, none]            = "/link/heal"
+	delay     Call[Order, none]            = "/link/delay"
+	intercept Call[Order, int]             = "/link/intercept"
+	letGo     Call[Order, int]             = "/link/let-go"
+	count     Call[Order, [2]int]          = "/link/count"
+	measure   Call[Order, int]             = "/link/measure"
+	traffic   Call[Order, cluster.Traffic] = "/link/traffic"
 
 	// Retire announces that a server will end, and that Renew will follow, with Retired.
 	Retire Call[string, none] = "/machine/retire"
@@ -52,39 +62,14 @@ type moved struct {
 	Address string `json:"address"`
 }
 
-// Do is what can be done to a link: the methods of cluster.Link.
-type Do string
-
-// The methods. Read asks what an intercept has met, or a measurement seen.
-const (
-	DoCut       Do = "cut"
-	DoHeal      Do = "heal"
-	DoDelay     Do = "delay"
-	DoIntercept Do = "intercept"
-	DoLetGo     Do = "let-go"
-	DoCount     Do = "count"
-	DoMeasure   Do = "measure"
-	DoRead      Do = "read"
-)
-
-// Order is one method with its arguments.
+// Order names a link, and has the arguments of its methods.
 type Order struct {
-	network.Path
-	Do        Do                 `json:"do"`
-	Direction history.Direction  `json:"direction,omitempty"`
-	By        time.Duration      `json:"by,omitempty"`
-	Intercept *cluster.Intercept `json:"intercept,omitempty"`
-	Command   string             `json:"command,omitempty"`
-	Number    int                `json:"number,omitempty"` // which intercept or measurement is read
-}
-
-// Result is what a method returns.
-type Result struct {
-	Held     int             `json:"held,omitempty"`
-	Received int             `json:"received,omitempty"`
-	Answered int             `json:"answered,omitempty"`
-	Number   int             `json:"number,omitempty"` // of an intercept or a measurement that has begun
-	Traffic  cluster.Traffic `json:"traffic,omitzero"`
+	history.Link
+	Direction history.Direction `json:"direction,omitempty"`
+	By        time.Duration     `json:"by,omitempty"`
+	Intercept cluster.Intercept `json:"intercept,omitzero"`
+	Command   string            `json:"command,omitempty"`
+	Number    int               `json:"number,omitempty"` // which intercept or measurement is read
 }
 
 // Machine makes the machine of a server, which must be down or retired, as new: its

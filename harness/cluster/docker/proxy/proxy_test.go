@@ -25,17 +25,18 @@ import (
 type site struct {
 	*Client
 	servers map[string]*miniredis.Miniredis
-	ports   map[network.Path]int
+	ports   map[history.Link]int
 }
 
 // begin starts a proxy and a run on it; change may change the run.
 func begin(t *testing.T, change func(*network.Run)) *site {
 	t.Helper()
 	s := &site{servers: map[string]*miniredis.Miniredis{}}
-	want := network.Run{Epoch: realtime.Monotonic(), Clients: []string{"c1", "c2"}, Servers: map[string]string{}}
+	want := network.Run{Epoch: realtime.Monotonic(), Servers: map[string]string{}}
 	for _, name := range []string{"n1", "n2", history.StoreName} {
 		s.servers[name] = miniredis.RunT(t)
 		want.Servers[name] = s.servers[name].Addr()
+		want.Links = append(want.Links, history.Link{From: "c1", To: name}, history.Link{From: "c2", To: name})
 	}
 	if change != nil {
 		change(&want)
@@ -63,9 +64,9 @@ func (s *site) run(t *testing.T, want network.Run) {
 	listening, err := Begin.Send(t.Context(), s.Client, want)
 	require.NoError(t, err)
 	require.Len(t, listening, want.Ports())
-	s.ports = map[network.Path]int{}
+	s.ports = map[history.Link]int{}
 	for _, l := range listening {
-		s.ports[l.Path] = l.Port
+		s.ports[l.Link] = l.Port
 	}
 }
 
@@ -73,13 +74,13 @@ func (s *site) run(t *testing.T, want network.Run) {
 func (s *site) dial(t *testing.T, client, server string) *redis.Client {
 	t.Helper()
 	return clustertest.Dial(t, net.JoinHostPort("127.0.0.1",
-		strconv.Itoa(s.ports[network.Path{Client: client, Server: server}])), "")
+		strconv.Itoa(s.ports[history.Link{From: client, To: server}])), "")
 }
 
 func TestEveryLinkLeadsToItsServer(t *testing.T) {
 	s := begin(t, nil)
 	for p := range s.ports {
-		require.NoError(t, s.dial(t, p.Client, p.Server).Set(t.Context(), p.Client, p.Server, 0).Err())
+		require.NoError(t, s.dial(t, p.From, p.To).Set(t.Context(), p.From, p.To, 0).Err())
 	}
 	for name, server := range s.servers {
 		for _, client := range []string{"c1", "c2"} {
@@ -88,7 +89,7 @@ func TestEveryLinkLeadsToItsServer(t *testing.T) {
 			require.Equal(t, name, got)
 		}
 	}
-	received, answered := s.Link(network.Path{Client: "c1", Server: "n2"}).Count("SET")
+	received, answered := s.Link(history.Link{From: "c1", To: "n2"}).Count("SET")
 	require.Equal(t, []int{1, 1}, []int{received, answered})
 }
 
@@ -129,10 +130,11 @@ func TestARunEndsTheOneBefore(t *testing.T) {
 	s := begin(t, nil)
 	db := s.dial(t, "c1", "n1")
 	require.NoError(t, db.Ping(t.Context()).Err())
-	require.NoError(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both),
+	require.NoError(t, s.Link(history.Link{From: "c1", To: "n1"}).Cut(history.Both),
 		"a fault in effect must not keep a run alive")
-	s.run(t, network.Run{Clients: []string{"c9"}, Servers: map[string]string{"n1": s.servers["n1"].Addr()}})
-	require.ErrorContains(t, s.Link(network.Path{Client: "c1", Server: "n1"}).Cut(history.Both),
+	s.run(t, network.Run{Links: []history.Link{{From: "c9", To: "n1"}},
+		Servers: map[string]string{"n1": s.servers["n1"].Addr()}})
+	require.ErrorContains(t, s.Link(history.Link{From: "c1", To: "n1"}).Cut(history.Both),
 		`there is no link from "c1" to "n1" in this run`)
 }
 
@@ -141,17 +143,16 @@ func only[T any](_ T, err error) error { return err }
 
 func TestRefusals(t *testing.T) {
 	s := begin(t, nil)
-	l := s.Link(network.Path{Client: "c1", Server: "n1"}).(*remote)
+	l := s.Link(history.Link{From: "c1", To: "n1"}).(*remote)
 	for _, c := range []struct {
 		what string
 		do   func() error
 		want string
 	}{
 		{"too many links", func() error {
-			_, err := Begin.Send(t.Context(), s.Client, network.Run{Clients: make([]string, 1501),
-				Servers: map[string]string{"n1": "", "n2": ""}})
+			_, err := Begin.Send(t.Context(), s.Client, network.Run{Links: make([]history.Link, 3001)})
 			return err
-		}, "1501 clients and 2 servers need 3002 ports: 3000 are the most"},
+		}, "the links of a run need 3001 ports: 3000 are the most"},
 		{"no run", func() error { return l.Cut(history.Both) }, "there is no run: POST /run begins one"},
 		{"no volume", func() error { return only(Renew.Send(t.Context(), s.Client, Machine{Server: "n7"})) },
 			"the volume of n7 is not mounted at"},

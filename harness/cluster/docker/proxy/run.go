@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -27,8 +26,7 @@ const mostPorts = 3000
 // openRun opens the links, each on a port of its own.
 func openRun(want network.Run) (r *run, err error) {
 	if n := want.Ports(); n > mostPorts {
-		return nil, fmt.Errorf("%d clients and %d servers need %d ports: %d are the most",
-			len(want.Clients), len(want.Servers), n, mostPorts)
+		return nil, fmt.Errorf("the links of a run need %d ports: %d are the most", n, mostPorts)
 	}
 	r = &run{}
 	r.Network, err = network.Open(want, func() (net.Listener, error) { return net.Listen("tcp", ":0") }, r.record)
@@ -52,45 +50,6 @@ func (r *run) since(seen int) ([]history.Event, error) {
 		return nil, fmt.Errorf("the run has had %d events, and not %d", len(r.events), seen)
 	}
 	return r.events[seen:min(seen+mostAtOnce, len(r.events))], nil
-}
-
-// obey calls a method of a link.
-func (r *run) obey(o Order) (Result, error) {
-	l := r.Link(o.Path)
-	if l == nil {
-		return Result{}, fmt.Errorf("there is no link from %q to %q in this run", o.Client, o.Server)
-	}
-	var res Result
-	var err error
-	switch o.Do {
-	case DoCut:
-		err = l.Cut(o.Direction)
-	case DoHeal:
-		err = l.Heal(o.Direction)
-	case DoDelay:
-		if err = network.CheckDelay(max(o.By, 0)); err == nil {
-			err = l.Delay(o.Direction, o.By)
-		}
-	case DoIntercept:
-		if o.Intercept == nil {
-			return res, errors.New("intercept: what to do is missing")
-		}
-		var met func() cluster.Traffic
-		if met, err = l.Intercept(*o.Intercept); err == nil {
-			res.Number = r.keep(met)
-		}
-	case DoLetGo:
-		res.Held, err = l.LetGo()
-	case DoCount:
-		res.Received, res.Answered = l.Count(o.Command)
-	case DoMeasure:
-		res.Number = r.keep(l.Measure(o.Direction))
-	case DoRead:
-		res.Traffic, err = r.read(o.Number)
-	default:
-		err = fmt.Errorf("a link cannot %q", o.Do)
-	}
-	return res, err
 }
 
 // keep gives what reads an intercept or a measurement a number, from 1.

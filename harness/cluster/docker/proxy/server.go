@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
@@ -61,9 +62,30 @@ func (s *Server) Handler() http.Handler {
 	serve(mux, move, func(ctx context.Context, m moved) (none, error) {
 		return with(s, false, func(r *run) (none, error) { return none{}, r.Move(ctx, m.Server, m.Address) })
 	})
-	serve(mux, obey, func(_ context.Context, o Order) (Result, error) {
-		return with(s, false, func(r *run) (Result, error) { return r.obey(o) })
+	serveLink(s, mux, cut, func(_ *run, l cluster.Link, o Order) (none, error) { return none{}, l.Cut(o.Direction) })
+	serveLink(s, mux, heal, func(_ *run, l cluster.Link, o Order) (none, error) { return none{}, l.Heal(o.Direction) })
+	serveLink(s, mux, delay, func(_ *run, l cluster.Link, o Order) (done none, err error) {
+		if err = network.CheckDelay(max(o.By, 0)); err == nil {
+			err = l.Delay(o.Direction, o.By)
+		}
+		return done, err
 	})
+	serveLink(s, mux, intercept, func(r *run, l cluster.Link, o Order) (int, error) {
+		met, err := l.Intercept(o.Intercept)
+		if err != nil {
+			return 0, err
+		}
+		return r.keep(met), nil
+	})
+	serveLink(s, mux, letGo, func(_ *run, l cluster.Link, _ Order) (int, error) { return l.LetGo() })
+	serveLink(s, mux, count, func(_ *run, l cluster.Link, o Order) (counts [2]int, err error) {
+		counts[0], counts[1] = l.Count(o.Command)
+		return counts, nil
+	})
+	serveLink(s, mux, measure, func(r *run, l cluster.Link, o Order) (int, error) {
+		return r.keep(l.Measure(o.Direction)), nil
+	})
+	serveLink(s, mux, traffic, func(r *run, _ cluster.Link, o Order) (cluster.Traffic, error) { return r.read(o.Number) })
 	serve(mux, Retire, s.machines.retire)
 	serve(mux, Renew, s.machines.renew)
 	serve(mux, Keep, s.machines.keep)
@@ -92,6 +114,20 @@ func serve[In, Out any](mux *http.ServeMux, path Call[In, Out], f func(context.C
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(out) // the client disconnected
+	})
+}
+
+// serveLink answers a call of a method with a function of the link that it names.
+func serveLink[Out any](s *Server, mux *http.ServeMux, path Call[Order, Out],
+	f func(*run, cluster.Link, Order) (Out, error)) {
+	serve(mux, path, func(_ context.Context, o Order) (Out, error) {
+		return with(s, false, func(r *run) (out Out, err error) {
+			l := r.Link(o.Link)
+			if l == nil {
+				return out, fmt.Errorf("there is no link from %q to %q in this run", o.From, o.To)
+			}
+			return f(r, l, o)
+		})
 	})
 }
 
