@@ -13,7 +13,6 @@ import (
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/clustertest"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/virtual"
 	"example.org/lockproof/harness/cluster/virtual/bubble"
@@ -115,7 +114,7 @@ func needShim(t *testing.T, r *rig, a *cluster.Ability) {
 
 // can says whether the cluster has an ability.
 func (r *rig) can(a *cluster.Ability) error {
-	kind, err := kinds.Find(r.cluster.Kind())
+	kind, err := cluster.Find(r.cluster.Kind())
 	if err != nil {
 		return err
 	}

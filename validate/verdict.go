@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/scenarios"
 	"example.org/lockproof/validate/deploy"
@@ -59,7 +58,7 @@ func (a *Runner) points() []Point {
 		for _, ttl := range a.TTLs {
 			p := Point{Persistence: persistenceAfter(a.Server, crash), Crash: crash, TTL: ttl,
 				Delay: a.Server.Returns[crash].After, Guard: a.Guard, WaitAOF: a.WaitAOF}
-			if kinds.RealTime(a.On) {
+			if cluster.RealTime(a.On) {
 				if p.Redis = a.Server.Redis.Own(); a.Server.Lost(crash) != "" {
 					p.Redis["appendonly"], p.Redis["save"] = "no", `""`
 				}
@@ -187,7 +186,7 @@ const hazardTrials = 3
 
 func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario string) error {
 	h.Verdict = Inconclusive
-	if !kinds.RealTime(a.On) {
+	if !cluster.RealTime(a.On) {
 		h.Reason += "; virtual time does not model it: --on local measures it"
 		answer.Hazards = append(answer.Hazards, h)
 		return nil

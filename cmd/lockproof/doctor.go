@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -24,7 +23,7 @@ cluster lacks something that it needs; with no name, if any cluster does.`,
 			}
 			var named []cluster.Kind
 			for _, name := range args {
-				kind, err := kinds.Find(name)
+				kind, err := cluster.Find(name)
 				if err != nil {
 					return usage("there is no cluster %q: %s", name, instead(name, cluster.Names()))
 				}

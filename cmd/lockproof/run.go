@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports"
@@ -169,7 +168,7 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 
 // checkServer refuses a server that the cluster cannot have.
 func checkServer(o *suite.Options) error {
-	kind, err := kinds.Find(o.Cluster)
+	kind, err := cluster.Find(o.Cluster)
 	if err != nil {
 		return usage("--on: %w", err)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/reports"
@@ -192,7 +191,7 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 		}
 	}
 	usual := virtualTrials
-	if kinds.RealTime(v.on) {
+	if cluster.RealTime(v.on) {
 		usual = realTrials
 	}
 	q.Trials = cmp.Or(v.trials, usual)

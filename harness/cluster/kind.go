@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,8 +20,39 @@ const (
 // Kinds are those that this program has, the default first.
 var Kinds []Kind
 
-// Register adds a kind, when the program begins.
-func Register(k Kind) { Kinds = append(slices.Clip(Kinds), k) }
+// Register adds a kind, when the program begins: the package of each does so. The virtual kind is in every program, the
+// local kind in those that have processes, and docker's, which brings a client of an engine, where it is imported.
+func Register(k Kind) {
+	Kinds = append(slices.Clip(Kinds), k)
+	names := []string{Virtual, Local, Docker}
+	slices.SortStableFunc(Kinds, func(a, b Kind) int {
+		return slices.Index(names, a.Name) - slices.Index(names, b.Name)
+	})
+}
+
+// Find gives the kind of that name.
+func Find(name string) (Kind, error) {
+	for _, k := range Kinds {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	switch name {
+	case Local:
+		return Kind{},
+			errors.New("this program does not have the local cluster: it was built for a browser, which has no processes")
+	case Docker:
+		return Kind{},
+			errors.New("this program does not have the docker cluster: it does not import harness/cluster/docker")
+	}
+	return Kind{}, fmt.Errorf("no cluster named %q: there are %s", name, strings.Join(Names(), ", "))
+}
+
+// RealTime says whether the clusters of the kind of that name are in real time.
+func RealTime(name string) bool {
+	k, err := Find(name)
+	return err == nil && k.RealTime()
+}
 
 // Names lists the names of all kinds, also of those that this program does not have.
 func Names() []string {
@@ -106,6 +138,14 @@ type Maker interface {
 	// share is lost.
 	Explain(error) error
 	Close() error
+}
+
+// Made is what a function has made that gives a cluster of its own type: no cluster where it failed.
+func Made[C Cluster](c C, err error) (Cluster, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Independent makes a Maker of clusters that share nothing.

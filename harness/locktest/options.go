@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"example.org/lockproof/checker"
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/overlay"
 	"example.org/lockproof/harness/suite"
 )
@@ -160,7 +160,7 @@ func settle(name string, options []Option) (settings, error) {
 		return s, fmt.Errorf("ProgressTimeout: %s: it must be above 0", s.progressTimeout)
 	case s.explore < 0:
 		return s, fmt.Errorf("Explore: %s: it must not be below 0", s.explore)
-	case s.explore > 0 && kinds.RealTime(s.on):
+	case s.explore > 0 && cluster.RealTime(s.on):
 		return s,
 			fmt.Errorf("Explore: schedules are run in virtual time, and the %s cluster is in real time: leave out one of them",
 				s.on)

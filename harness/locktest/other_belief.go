@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
 )
@@ -47,7 +47,7 @@ func register(k locks.Kind, build New, s settings) {
 
 // compareBeliefs runs a row again under the beliefs that may change its answer, and notes if one does.
 func (r *run) compareBeliefs(ctx context.Context, job suite.Job, done suite.Result) error {
-	if r.about.Belief != FromReturn.description()+defaultSuffix || kinds.RealTime(r.on) {
+	if r.about.Belief != FromReturn.description()+defaultSuffix || cluster.RealTime(r.on) {
 		return nil
 	}
 	answer, _ := done.Answer()

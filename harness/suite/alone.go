@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"example.org/lockproof/checker"
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 )
 
@@ -19,7 +19,7 @@ func (t Result) provesNothing(o Options) bool {
 	case hasStall(t.Results), t.timedOut && !t.clusterLost:
 		return true
 	}
-	return t.Attempts == 1 && kinds.RealTime(o.Cluster) && slices.ContainsFunc(t.Results, t.brokenBound)
+	return t.Attempts == 1 && cluster.RealTime(o.Cluster) && slices.ContainsFunc(t.Results, t.brokenBound)
 }
 
 // retryAlone runs a trial that proved nothing again, as often as the options say.

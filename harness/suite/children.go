@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/locks"
 )
 
@@ -40,7 +40,7 @@ type Children struct {
 
 // Run is the package's Run, with the trials in virtual time in children.
 func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Result, error) {
-	if kinds.RealTime(o.Cluster) {
+	if cluster.RealTime(o.Cluster) {
 		return Run(ctx, jobs, o, observe)
 	}
 	if _, err := o.validate(); err != nil {

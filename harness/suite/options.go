@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/kinds"
+	_ "example.org/lockproof/harness/cluster/virtual" // a kind that every program has
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/trial"
 	"example.org/lockproof/redlock"
@@ -72,7 +72,7 @@ func (o Options) validate() (kind cluster.Kind, err error) {
 	if err := o.checkNodes(); err != nil {
 		return kind, err
 	}
-	return kinds.Find(o.Cluster)
+	return cluster.Find(o.Cluster)
 }
 
 // serverNumbers are those of servers that a lock may be asked for.
@@ -124,7 +124,7 @@ func (o Options) checkRulesOfAny(list []*scenarios.Scenario) (err error) {
 
 // Plan makes the plan of a row's trials, which says why they would be skipped.
 func (o Options) Plan(j Job) (*trial.Plan, error) {
-	kind, err := kinds.Find(o.Cluster)
+	kind, err := cluster.Find(o.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (o Options) parallel() int {
 	if o.Parallel > 0 {
 		return o.Parallel
 	}
-	kind, err := kinds.Find(o.Cluster)
+	kind, err := cluster.Find(o.Cluster)
 	if err != nil {
 		return 1
 	}

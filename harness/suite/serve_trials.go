@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.org/lockproof/harness/cluster/kinds"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 	"example.org/lockproof/harness/trial"
 )
@@ -62,7 +62,7 @@ type server struct {
 
 // runner is what runs a task, whose plan comes from another process.
 func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
-	kind, err := kinds.Find(t.Result.Cluster)
+	kind, err := cluster.Find(t.Result.Cluster)
 	if err != nil {
 		return nil, err
 	}

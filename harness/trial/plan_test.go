@@ -10,9 +10,10 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/cluster"
-	_ "example.org/lockproof/harness/cluster/kinds"
 	"example.org/lockproof/harness/cluster/local"
+	_ "example.org/lockproof/harness/cluster/local"
 	"example.org/lockproof/harness/cluster/virtual"
+	_ "example.org/lockproof/harness/cluster/virtual"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/interleave"
 	"example.org/lockproof/harness/locks"

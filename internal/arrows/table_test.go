@@ -69,7 +69,6 @@ var table = []allowed{
 		"harness/cluster/realcluster harness/cluster/shim"},
 	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network" +
 		" harness/cluster/realtime harness/cluster/shim harness/history internal/input"},
-	{"harness/cluster/kinds", "harness/cluster harness/cluster/local harness/cluster/virtual"},
 	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy " +
 		"harness/cluster/network harness/cluster/process harness/cluster/realcluster harness/cluster/realtime " +
 		"harness/history"},
@@ -84,8 +83,8 @@ var table = []allowed{
 	{"harness/trial", "checker harness/client harness/cluster harness/cluster/virtual/bubble harness/history " +
 		"harness/interleave harness/locks" +
 		" nemesis scenarios"},
-	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/kinds harness/cluster/process " +
-		"harness/cluster/virtual/bubble" +
+	{"harness/suite", "checker checker/cause harness/cluster harness/cluster/local harness/cluster/process " +
+		"harness/cluster/virtual harness/cluster/virtual/bubble" +
 		" harness/history harness/interleave harness/locks harness/locks/builtin harness/overlay harness/trial" +
 		" internal/wording redlock scenarios"},
 
@@ -94,15 +93,14 @@ var table = []allowed{
 		"checker harness/cluster harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input nemesis"},
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
-	{"validate", "checker harness/cluster harness/cluster/kinds" +
-		" harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
+	{"validate", "checker harness/cluster harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
 	{"reports/terminal", "internal/plain"},
 	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock " +
 		"internal/input" +
 		" internal/wording nemesis reports/terminal scenarios"},
 	{"reports/validation", "internal/wording reports reports/terminal validate validate/deploy validate/settings"},
 	{"reports/html", "checker harness/history harness/suite reports scenarios"},
-	{"harness/locktest", "checker explore harness/client harness/cluster/kinds harness/cluster/process" +
+	{"harness/locktest", "checker explore harness/client harness/cluster harness/cluster/process" +
 		" harness/cluster/virtual/bubble harness/history harness/interleave" +
 		" harness/locks harness/overlay harness/suite redlock reports reports/html reports/terminal scenarios"},
 	{"docs/guide", ""},
@@ -115,8 +113,7 @@ var table = []allowed{
 	// The programs.
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy " +
-			"harness/cluster/kinds" +
-			" harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks " +
+			"harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks " +
 			"harness/overlay harness/suite internal/plain internal/suggest redlock" +
 			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy " +
 			"validate/settings"},

@@ -124,11 +124,7 @@ func (p *Projects) Close() error {
 
 // New makes a cluster, as the package's New does.
 func (p *Projects) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-	c, err := New(ctx, cfg, p)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return cluster.Made(New(ctx, cfg, p))
 }
 
 // Explain is err, unless it comes of the engine that does not answer any more: then

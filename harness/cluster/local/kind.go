@@ -37,16 +37,14 @@ var Kind = cluster.Kind{
 	Clean:    func(context.Context) ([]string, error) { return process.Clean() },
 }
 
+func init() { cluster.Register(Kind) }
+
 func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker, error) {
 	if err := Available(choice.Server); err != nil {
 		return nil, err
 	}
 	return cluster.Independent(func(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-		c, err := New(ctx, cfg, choice)
-		if err != nil {
-			return nil, err
-		}
-		return c, nil
+		return cluster.Made(New(ctx, cfg, choice))
 	}), nil
 }
 

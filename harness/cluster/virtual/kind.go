@@ -30,13 +30,11 @@ var Kind = cluster.Kind{
 			if choice.Server == "" {
 				its = releaseFor(cfg.Commands)
 			}
-			c, err := newCluster(cfg, its)
-			if err != nil {
-				return nil, err
-			}
-			return c, nil
+			return cluster.Made(newCluster(cfg, its))
 		}), nil
 	},
 	Bubble:   bubble.Run,
 	Parallel: func() int { return runtime.GOMAXPROCS(0) },
 }
+
+func init() { cluster.Register(Kind) }

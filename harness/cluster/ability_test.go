@@ -1,4 +1,4 @@
-package kinds
+package cluster_test
 
 import (
 	"testing"
@@ -7,11 +7,13 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	_ "example.org/lockproof/harness/cluster/docker"
+	_ "example.org/lockproof/harness/cluster/local"
+	_ "example.org/lockproof/harness/cluster/virtual"
 )
 
 // What a kind of cluster has not is told with the kinds that have it.
 func TestAnAbilityIsLookedForInOtherKinds(t *testing.T) {
-	kind, err := Find(cluster.Virtual)
+	kind, err := cluster.Find(cluster.Virtual)
 	require.NoError(t, err)
 	require.NoError(t, kind.Can(cluster.AbilityPowerLoss))
 	require.EqualError(t, kind.Can(cluster.AbilityDisk), "needs a disk that can stall, fail and be full, which the "+
