@@ -25,25 +25,18 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// validateFlags are what the flags of validate say.
+// validateFlags are what the flags of validate say: most of them are a part of the question, or of how files are read.
 type validateFlags struct {
-	config, service   string
-	files             []string // arguments
-	sentinel          string
-	redis             string
-	set, crashes      []string
-	ignore, takeovers []string
-	replicas, wait    int
-	waitAOF, guard    bool
-	ttls              []time.Duration
-	delay             time.Duration
-	driftFactor       float64
-	on, out, format   string
-	trials, parallel  int
-	seed              uint64
-
-	json, verbose bool
-	given         func(flag string) bool
+	validate.Question
+	deploy.Options
+	files              []string // arguments
+	sentinel, redis    string
+	crashes, takeovers []string
+	replicas           int
+	delay              time.Duration
+	format             string
+	json, verbose      bool
+	given              func(flag string) bool
 }
 
 // The trials of each crash and TTL, unless --trials says otherwise: in virtual
@@ -86,14 +79,14 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 // define adds the flags.
 func (v *validateFlags) define(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.StringVar(&v.config, "config", "", "redis.conf that the server is started with; what it includes is read too")
+	f.StringVar(&v.Config, "config", "", "redis.conf that the server is started with; what it includes is read too")
 	f.StringVar(&v.redis, "redis", "",
 		"a running server, host:port: asked by CONFIG GET and INFO (password: REDISCLI_AUTH)")
-	f.StringArrayVar(&v.set, "set", nil,
+	f.StringArrayVar(&v.Set, "set", nil,
 		"a line of redis.conf that outranks the file, as in --set 'appendfsync always'; again for more")
-	f.DurationSliceVar(&v.ttls, "ttl", []time.Duration{30 * time.Second},
+	f.DurationSliceVar(&v.TTLs, "ttl", []time.Duration{30 * time.Second},
 		"TTLs of the clients' locks, 20ms to 10m; more with commas")
-	f.StringVar(&v.service, "service", "",
+	f.StringVar(&v.Service, "service", "",
 		"which of the services or containers is meant (default: the first that takes locks)")
 	f.DurationVar(&v.delay, "restart-delay", 0,
 		"how long the server stays away after every crash (default: as the files say)")
@@ -102,23 +95,23 @@ func (v *validateFlags) define(f *pflag.FlagSet) {
 	f.IntVar(&v.replicas, "replicas", 0, "how many replicas each server has (default: as the files say)")
 	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(),
 		"how a replica takes its master's place, where there are any")
-	f.IntVar(&v.wait, "wait", 0, "for how many replicas the lock waits, by WAIT on the connection of its SET")
-	f.BoolVar(&v.waitAOF, "waitaof", false,
+	f.IntVar(&v.Wait, "wait", 0, "for how many replicas the lock waits, by WAIT on the connection of its SET")
+	f.BoolVar(&v.WaitAOF, "waitaof", false,
 		"the lock, on one server, waits by WAITAOF for its disk and those of --wait replicas (Redis 7.2 or later)")
-	f.BoolVar(&v.guard, "restart-guard", false, "the clients refuse a server that was started within the longest TTL")
-	f.StringSliceVar(&v.ignore, "ignore", nil, "directives that you know not to matter")
-	f.StringVar(&v.on, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
-	f.IntVar(&v.trials, "trials", 0,
+	f.BoolVar(&v.Guard, "restart-guard", false, "the clients refuse a server that was started within the longest TTL")
+	f.StringSliceVar(&v.Ignore, "ignore", nil, "directives that you know not to matter")
+	f.StringVar(&v.On, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
+	f.IntVar(&v.Trials, "trials", 0,
 		fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
-	f.Uint64Var(&v.seed, "seed", 1, "seed of the first trial; each further one adds 1")
-	f.Float64Var(&v.driftFactor, "drift-factor", redlock.DefaultDrift,
+	f.Uint64Var(&v.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
+	f.Float64Var(&v.Drift, "drift-factor", redlock.DefaultDrift,
 		"the lock's drift factor; clocks are as wrong as it allows")
 	f.StringVar(&v.format, "format", "", "print the findings as "+strings.Join(validation.Formats, ", ")+
 		" (default: an answer for people; of a directory, text)")
 	f.BoolVar(&v.json, "json", false, "print the answer as JSON")
 	f.BoolVar(&v.verbose, "verbose", false, "the steps of each runbook, the settings and the chain of facts too")
-	f.StringVar(&v.out, "out", "", "folder for the answer and the histories of trials that lost a lock")
-	f.IntVar(&v.parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
+	f.StringVar(&v.Out, "out", "", "folder for the answer and the histories of trials that lost a lock")
+	f.IntVar(&v.Parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
 }
 
 // validateAll judges one deployment, or each that directories hold.
@@ -149,8 +142,8 @@ func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Repo
 	if err != nil {
 		return nil, err
 	}
-	if v.out != "" {
-		folder, err := takeFolder(v.out, false)
+	if v.Out != "" {
+		folder, err := takeFolder(v.Out, false)
 		if err != nil {
 			return nil, err
 		}
@@ -181,8 +174,8 @@ func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Repo
 
 // question reads the files.
 func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (validate.Question, error) {
-	q := validate.Question{TTLs: slices.Clone(v.ttls), On: v.on, Seed: v.seed, Drift: v.driftFactor, Parallel: v.parallel,
-		Out: v.out, Guard: v.guard}
+	q := v.Question
+	q.TTLs = slices.Clone(v.TTLs)
 	slices.SortFunc(q.TTLs, func(a, b time.Duration) int { return cmp.Compare(b, a) })
 	q.TTLs = slices.Compact(q.TTLs)
 	for _, c := range settings.Crashes {
@@ -191,12 +184,13 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 		}
 	}
 	usual := virtualTrials
-	if cluster.RealTime(v.on) {
+	if cluster.RealTime(v.On) {
 		usual = realTrials
 	}
-	q.Trials = cmp.Or(v.trials, usual)
-	q.Takeovers, q.Wait, q.WaitAOF = validate.AskedTakeovers(v.takeovers), v.wait, v.waitAOF
-	o := deploy.Options{Config: v.config, Set: v.set, Service: v.service, Ignore: v.ignore, Stdin: in, Running: running}
+	q.Trials = cmp.Or(v.Trials, usual)
+	q.Takeovers = validate.AskedTakeovers(v.takeovers)
+	o := v.Options
+	o.Stdin, o.Running = in, running
 	if v.given("restart-delay") {
 		o.Delay = &v.delay
 	}
@@ -257,8 +251,8 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 		}
 		found.Never, found.Uncounted, found.WithoutAOF = before.Never, before.Uncounted, before.WithoutAOF
 	}
-	if found == nil && (v.replicas > 0 || v.wait > 0 || d.Server.Redis.Replicates()) {
-		found = deploy.PromotedAtOnce(max(1, v.wait, d.Server.Redis.MinReplicas))
+	if found == nil && (v.replicas > 0 || v.Wait > 0 || d.Server.Redis.Replicates()) {
+		found = deploy.PromotedAtOnce(max(1, v.Wait, d.Server.Redis.MinReplicas))
 	}
 	if found != nil && v.replicas > 0 {
 		found.Replicas, found.Never, found.Uncounted = v.replicas, found.Never && v.replicas == found.Replicas, ""
@@ -272,36 +266,36 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 // check refuses what lies out of bounds or does not exist.
 func (v *validateFlags) check() error {
 	given := v.given
-	nothing := len(v.files)+len(v.set) == 0 && v.config == "" && v.redis == ""
+	nothing := len(v.files)+len(v.Set) == 0 && v.Config == "" && v.redis == ""
 	switch {
-	case given("config") && v.config == "":
+	case given("config") && v.Config == "":
 		return usage("--config is empty: name the redis.conf, as in --config /etc/redis/redis.conf")
 	case nothing:
 		return usage("validate needs a file: as in lockproof validate /etc/redis/redis.conf redis.service; %s", deploy.Wanted)
-	case len(v.ttls) == 0:
+	case len(v.TTLs) == 0:
 		return usage("--ttl is empty: give the TTLs of your locks, as in --ttl 30s,5s")
 	case len(v.crashes) == 0:
 		return usage("--crash is empty: there are %s", strings.Join(settings.CrashNames(), ", "))
-	case slices.Contains([]string{".yaml", ".yml", ".json", ".service"}, filepath.Ext(v.config)):
-		return usage("--config %s: that is no redis.conf; give it as an argument: lockproof validate %[1]s", v.config)
-	case given("trials") && (v.trials < 1 || v.trials > maxTrials):
-		return usage("--trials %d: give a number from 1 to %d", v.trials, maxTrials)
+	case slices.Contains([]string{".yaml", ".yml", ".json", ".service"}, filepath.Ext(v.Config)):
+		return usage("--config %s: that is no redis.conf; give it as an argument: lockproof validate %[1]s", v.Config)
+	case given("trials") && (v.Trials < 1 || v.Trials > maxTrials):
+		return usage("--trials %d: give a number from 1 to %d", v.Trials, maxTrials)
 	case v.delay < 0 || v.delay > time.Hour:
 		return usage("--restart-delay %s: give a time from 0s to 1h, as in --restart-delay 35s", v.delay)
-	case v.driftFactor < 0 || v.driftFactor > 0.5:
-		return usage("--drift-factor %g: give a part of the TTL from 0 to 0.5, as in --drift-factor 0.01", v.driftFactor)
-	case given("parallel") && (v.parallel < 1 || v.parallel > maxParallel):
-		return usage("--parallel %d: give a number from 1 to %d", v.parallel, maxParallel)
-	case given("out") && v.out == "":
+	case v.Drift < 0 || v.Drift > 0.5:
+		return usage("--drift-factor %g: give a part of the TTL from 0 to 0.5, as in --drift-factor 0.01", v.Drift)
+	case given("parallel") && (v.Parallel < 1 || v.Parallel > maxParallel):
+		return usage("--parallel %d: give a number from 1 to %d", v.Parallel, maxParallel)
+	case given("out") && v.Out == "":
 		return usage("--out is empty: name a folder, as in --out out")
 	case v.json && v.format != "":
 		return usage("--json prints the answer, and --format %s its findings: give one of them", v.format)
-	case v.service != "" && len(v.files) == 0:
+	case v.Service != "" && len(v.files) == 0:
 		return usage("--service names a service in a file: give the file")
 	case v.replicas < 0 || v.replicas > deploy.MostReplicas:
 		return usage("--replicas %d: give a number from 1 to %d", v.replicas, deploy.MostReplicas)
-	case v.wait < 0 || v.wait > deploy.MostReplicas:
-		return usage("--wait %d: give a number from 0 to %d", v.wait, deploy.MostReplicas)
+	case v.Wait < 0 || v.Wait > deploy.MostReplicas:
+		return usage("--wait %d: give a number from 0 to %d", v.Wait, deploy.MostReplicas)
 	case given("sentinel") && v.sentinel == "":
 		return usage("--sentinel is empty: name the file, as in --sentinel /etc/redis/sentinel.conf")
 	case len(v.takeovers) == 0:
@@ -312,7 +306,7 @@ func (v *validateFlags) check() error {
 
 // checkNames refuses names that do not exist, and TTLs that no lock has.
 func (v *validateFlags) checkNames() error {
-	err := oneOf("on", v.on, "cluster", cluster.Names())
+	err := oneOf("on", v.On, "cluster", cluster.Names())
 	if v.given("format") {
 		err = cmp.Or(err, oneOf("format", v.format, "format", validation.Formats))
 	}
@@ -322,7 +316,7 @@ func (v *validateFlags) checkNames() error {
 	for _, c := range v.crashes {
 		err = cmp.Or(err, oneOf("crash", c, "crash", settings.CrashNames()))
 	}
-	for _, ttl := range v.ttls {
+	for _, ttl := range v.TTLs {
 		if ttl < minTTL || ttl > maxTTL {
 			err = cmp.Or(err, usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", ttl))
 		}
@@ -334,8 +328,8 @@ func (v *validateFlags) checkNames() error {
 func (p *program) reportValidation(v *validation.Report, flags validateFlags) error {
 	var paths []string
 	var err error
-	if flags.out != "" {
-		paths, err = v.WriteFiles(flags.out)
+	if flags.Out != "" {
+		paths, err = v.WriteFiles(flags.Out)
 	}
 	p.printResult(func(w io.Writer) error {
 		switch {
@@ -345,8 +339,8 @@ func (p *program) reportValidation(v *validation.Report, flags validateFlags) er
 			return validation.WriteFindings(w, flags.format, v.Findings())
 		}
 		_, err := io.WriteString(w, v.Text(p.screen, flags.verbose))
-		if flags.out != "" {
-			err = errors.Join(err, listWritten(w, flags.out, paths))
+		if flags.Out != "" {
+			err = errors.Join(err, listWritten(w, flags.Out, paths))
 		}
 		return err
 	})

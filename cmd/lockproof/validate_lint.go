@@ -67,15 +67,15 @@ func worse(a, b int) int {
 // lintGroup judges each server of the files of one deployment.
 func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string) (all []*validation.Report,
 	err error) {
-	d, err := deploy.Read(files, deploy.Options{Set: v.set, Ignore: v.ignore})
+	d, err := deploy.Read(files, deploy.Options{Set: v.Set, Ignore: v.Ignore})
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	v.files, v.trials, v.json, v.verbose = files, lintTrials, false, false
+	v.files, v.Trials, v.json, v.verbose = files, lintTrials, false, false
 	for _, s := range d.Servers {
-		v.service = ""
+		v.Service = ""
 		if len(d.Servers) > 1 {
-			v.service = s.Name
+			v.Service = s.Name
 		}
 		answer, err := p.answer(ctx, v)
 		if err != nil {
