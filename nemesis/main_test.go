@@ -80,7 +80,7 @@ func (s setting) run(t *testing.T, open func(cluster.Config) (cluster.Cluster, e
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()
 	r.clients = &workers{c: c, record: r.events.Record, workers: map[string]client.Worker{}, clocks: map[string]Reading{},
-		said: map[string]int64{}, waiting: map[int]chan struct{}{}, late: map[int]*client.Starved{}}
+		said: map[string]int64{}, waiting: map[int]chan struct{}{}, late: map[int]*cluster.Late{}}
 	s.options.TTL = ttl
 	for i, name := range cfg.Clients {
 		r.clients.start(t, i, name, s.options)
@@ -242,7 +242,7 @@ type workers struct {
 	clocks  map[string]Reading
 	said    map[string]int64
 	waiting map[int]chan struct{}
-	late    map[int]*client.Starved // by serial
+	late    map[int]*cluster.Late // by serial
 }
 
 func (w *workers) start(t *testing.T, index int, name string, options locks.Options) {
@@ -321,9 +321,9 @@ func (w *workers) Starve(_ context.Context, name string) error {
 	return w.run(name, client.Command{Do: client.DoStarve})
 }
 
-func (w *workers) Feed(_ context.Context, name string) (Late, error) {
+func (w *workers) Feed(_ context.Context, name string) (cluster.Late, error) {
 	err := w.run(name, client.Command{Do: client.DoFeed})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Late(*w.late[w.serial]), err
+	return *w.late[w.serial], err
 }

@@ -155,19 +155,14 @@ const settleLimit, settlePoll = 10 * time.Second, 5 * time.Millisecond
 
 // await returns once all members send clients to the owner of the slot.
 func (m *slotMove) await(ctx context.Context, owner string) error {
-	c := m.nemesis.cluster
-	for deadline := c.Now() + int64(settleLimit); ; {
+	agreed, err := cluster.Poll(ctx, m.nemesis.cluster, settleLimit, settlePoll, func() (bool, error) {
 		named, err := m.cluster.SlotOwner(ctx, m.fault.Key)
-		switch {
-		case err != nil || named == owner:
-			return err
-		case c.Now() > deadline:
-			return fmt.Errorf("the members do not agree that the slot of %s is %s's", m.fault.Key, owner)
-		}
-		if err := c.Sleep(ctx, settlePoll); err != nil {
-			return err
-		}
+		return named == owner, err
+	})
+	if err == nil && !agreed {
+		err = fmt.Errorf("the members do not agree that the slot of %s is %s's", m.fault.Key, owner)
 	}
+	return err
 }
 
 // look records what both masters serve.

@@ -54,7 +54,7 @@ type ClientControl interface {
 	SetClock(ctx context.Context, name string, jump time.Duration, rate float64) (Reading, error)
 	// Starve lets the timers of a client's lock wait, Feed lets them go on, and tells how late they were.
 	Starve(ctx context.Context, name string) error
-	Feed(ctx context.Context, name string) (Late, error)
+	Feed(ctx context.Context, name string) (cluster.Late, error)
 }
 
 // Nemesis applies faults to one cluster and its clients, and knows which are in

@@ -232,10 +232,12 @@ func TestRestartNodes_OnlyDownNodes(t *testing.T) {
 // idleClients do nothing that they are told.
 type idleClients struct{ ClientControl }
 
-func (idleClients) Pause(string) error                         { return nil }
-func (idleClients) Resume(string) error                        { return nil }
-func (idleClients) Starve(context.Context, string) error       { return nil }
-func (idleClients) Feed(context.Context, string) (Late, error) { return Late{Timers: 1}, nil }
+func (idleClients) Pause(string) error                   { return nil }
+func (idleClients) Resume(string) error                  { return nil }
+func (idleClients) Starve(context.Context, string) error { return nil }
+func (idleClients) Feed(context.Context, string) (cluster.Late, error) {
+	return cluster.Late{Timers: 1}, nil
+}
 func (c idleClients) SetClock(ctx context.Context, name string, _ time.Duration, _ float64) (Reading, error) {
 	return c.ClientControl.SetClock(ctx, name, 0, 0)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
@@ -35,13 +34,6 @@ func starveEndText(f history.Fault) string {
 		return text + "; none was late"
 	}
 	return text + wording.Prefix(", the latest of them late by ", wording.Readable(f.Measured["late by"]))
-}
-
-// Late is what was late of a client's timers.
-type Late struct {
-	Probe  time.Duration // one that was due when they began to be late; 0: it was in time
-	Timers int           // of the lock
-	Latest time.Duration // by how much the latest of these was late
 }
 
 // starve makes the timers of a client's lock late. The proof is one that was due when

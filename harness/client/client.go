@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
@@ -294,7 +295,7 @@ func (c *Client) disconnect() error {
 }
 
 // execute carries out a command that acts at once. What was late comes with the end of that.
-func (c *Client) execute(cmd Command) (*Starved, error) {
+func (c *Client) execute(cmd Command) (*cluster.Late, error) {
 	switch cmd.Do {
 	case DoClock:
 		c.setClock(*cmd.Clock)

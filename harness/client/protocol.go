@@ -147,7 +147,7 @@ type Message struct {
 	Outcome history.Type `json:"outcome,omitempty"`
 	Error   string       `json:"error,omitempty"`
 	// Starved is, with the end of DoFeed, what was late.
-	Starved *Starved `json:"starved,omitempty"`
+	Starved *cluster.Late `json:"starved,omitempty"`
 	// Lock is what a first lease has shown of the lock, by itself in a message.
 	Lock *locks.Abilities `json:"lock,omitempty"`
 }

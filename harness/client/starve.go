@@ -4,17 +4,9 @@ import (
 	"errors"
 	"time"
 
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/redlock"
 )
-
-// Starved is what was late when a client's timers ran again.
-type Starved struct {
-	// Probe is how late a timer is that was due when timers began to be late; 0: it was not.
-	Probe time.Duration `json:"probe"`
-	// Timers is how many of the lock's were late, and Latest by how much at the most.
-	Timers int           `json:"timers"`
-	Latest time.Duration `json:"latest"`
-}
 
 // lockClock is the client's clock as its lock has it: these timers can be late, and those
 // of the client's work cannot.
@@ -36,11 +28,11 @@ func (c *Client) starve() error {
 }
 
 // feed lets them run, and tells what was late.
-func (c *Client) feed() (*Starved, error) {
+func (c *Client) feed() (*cluster.Late, error) {
 	if c.probe == nil {
 		return nil, errors.New("feed: its timers are not late")
 	}
-	late := &Starved{}
+	late := &cluster.Late{}
 	if c.probe.Stop() {
 		late.Probe = time.Since(c.starved)
 	}

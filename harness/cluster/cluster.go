@@ -81,6 +81,19 @@ type Cluster interface {
 	Close() error
 }
 
+// Poll asks on a cluster's true clock, every so often, until it is done or the time is over.
+func Poll(ctx context.Context, c Cluster, within, every time.Duration,
+	ask func() (done bool, err error)) (done bool, err error) {
+	for deadline := c.Now() + int64(within); ; {
+		if done, err = ask(); done || err != nil || c.Now() > deadline {
+			return done, err
+		}
+		if err = c.Sleep(ctx, every); err != nil {
+			return false, err
+		}
+	}
+}
+
 // Node is one server. Faults return once they have been seen to be in effect.
 type Node interface {
 	Name() string
@@ -142,6 +155,15 @@ type Disturbed struct {
 	Delayed int `json:"delayed"`
 	Failed  int `json:"failed"`
 	Full    int `json:"full"`
+}
+
+// Late is what was late of a client's timers when they ran again.
+type Late struct {
+	// Probe is how late a timer is that was due when timers began to be late; 0: it was not.
+	Probe time.Duration `json:"probe"`
+	// Timers is how many of the lock's were late, and Latest by how much at the most.
+	Timers int           `json:"timers"`
+	Latest time.Duration `json:"latest"`
 }
 
 // Server is a Node that is a real Redis server.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/nemesis"
@@ -286,15 +287,15 @@ func (c *clientGroup) Starve(ctx context.Context, name string) error {
 }
 
 // Feed lets them run, and gives what was late.
-func (c *clientGroup) Feed(ctx context.Context, name string) (nemesis.Late, error) {
+func (c *clientGroup) Feed(ctx context.Context, name string) (cluster.Late, error) {
 	msg, err := c.command(ctx, name, client.Command{Do: client.DoFeed})
 	if err != nil {
-		return nemesis.Late{}, err
+		return cluster.Late{}, err
 	}
 	if msg.Starved == nil {
-		return nemesis.Late{}, fmt.Errorf("client %s has not told what was late", name)
+		return cluster.Late{}, fmt.Errorf("client %s has not told what was late", name)
 	}
-	return nemesis.Late(*msg.Starved), nil
+	return *msg.Starved, nil
 }
 
 // close ends every client in good order, but for those that have failed: their cluster

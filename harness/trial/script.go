@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/scenarios"
@@ -220,18 +221,11 @@ func (r *run) recordLinkCounts(name string) {
 // poll waits until something has happened, by looking now and then. late says that it has not within a time.
 func (r *run) poll(ctx context.Context, within, interval time.Duration, happened func() (bool, error),
 	late func() error) error {
-	deadline := r.cluster.Now() + int64(within)
-	for {
-		if done, err := happened(); done || err != nil {
-			return err
-		}
-		if r.cluster.Now() > deadline {
-			return late()
-		}
-		if err := r.cluster.Sleep(ctx, interval); err != nil {
-			return err
-		}
+	done, err := cluster.Poll(ctx, r.cluster, within, interval, happened)
+	if err == nil && !done {
+		return late()
 	}
+	return err
 }
 
 // stepTimeout is how long a step waits for something to happen.
