@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"slices"
 
 	"example.org/lockproof/checker"
@@ -38,21 +39,10 @@ func (t Result) Answer() (Answer, string) {
 }
 
 // Answer is what an outcome says of a lock under test.
-func (o Outcome) Answer() Answer {
-	switch o {
-	case Differs:
-		return Bug
-	case LimitOfClass:
-		return Limit
-	case Inconclusive:
-		return Undecided
-	case Skipped:
-		return NotApplicable
-	case AsExpected:
-		return Holds
-	}
-	return Failed
-}
+func (o Outcome) Answer() Answer { return cmp.Or(answers[o], Failed) }
+
+var answers = map[Outcome]Answer{Differs: Bug, LimitOfClass: Limit, Inconclusive: Undecided,
+	AsExpected: Holds, Skipped: NotApplicable}
 
 // Cause is why a property was violated: one sentence, and a key that is the same for violations of one cause. Where no
 // experiment has shown a cause, the key is the property's.

@@ -63,20 +63,22 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, release: r, began: time.Now(), scheduler: scheduler.New(), nodes: map[string]*Node{},
 		paths: map[pathName]*path{}}
 	c.closing = sync.OnceValue(c.close)
+	add := func(name string, keeps cluster.Persistence) {
+		c.nodes[name] = newNode(name, cfg.Seed, r, keeps, c.Now, c.scheduler, len(c.nodes))
+	}
 	for _, name := range cfg.Nodes {
 		if _, alias := cfg.Aliases[name]; !alias {
-			c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))
+			add(name, cfg.Persistence)
 		}
 	}
 	for alias := range cfg.Aliases {
 		c.nodes[alias] = c.nodes[cfg.Resolve(alias)]
 	}
 	// The store forgets nothing: what it loses is to be the lock's fault.
-	c.nodes[history.StoreName] = newNode(history.StoreName, cfg.Seed, r, cluster.PersistAlways, c.Now, c.scheduler,
-		len(c.nodes))
+	add(history.StoreName, cluster.PersistAlways)
 	replicas := slices.Sorted(maps.Keys(cfg.Replicas))
 	for _, name := range replicas {
-		c.nodes[name] = newNode(name, cfg.Seed, r, cfg.Persistence, c.Now, c.scheduler, len(c.nodes))
+		add(name, cfg.Persistence)
 	}
 	c.connect()
 	c.replicate(replicas)
