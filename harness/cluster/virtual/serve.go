@@ -256,7 +256,7 @@ func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	if k.transacts && (name == "PUBLISH" || n.compares(name, args[1:])) { // miniredis would carry out its parts later
 		k.peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
 			"docker cluster", name))
-	} else if !n.runNative(k, args) {
+	} else if !n.runGoScript(k, args) {
 		n.server.Server().Dispatch(k.peer, args)
 	}
 	return nil

@@ -15,15 +15,15 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// TestNativesAreWhatLocksSend: a text that is not theirs any more would be of no use, and its lock slow again.
-func TestNativesAreWhatLocksSend(t *testing.T) {
+// TestGoScriptsAreWhatLocksSend: a text that is not theirs any more would be of no use, and its lock slow again.
+func TestGoScriptsAreWhatLocksSend(t *testing.T) {
 	var ours strings.Builder
 	for _, file := range []string{"redlock/server/server.go", "harness/client/store.go"} {
 		text, err := os.ReadFile("../../../" + file)
 		require.NoError(t, err)
 		ours.Write(text)
 	}
-	for _, s := range natives {
+	for _, s := range goScripts {
 		require.Contains(t, ours.String(), s.text)
 	}
 }
@@ -31,28 +31,28 @@ func TestNativesAreWhatLocksSend(t *testing.T) {
 // pair is two nodes to which the same happens. One of them is handed to miniredis,
 // and so all its scripts to Lua.
 type pair struct {
-	now         int64
-	scheduler   *scheduler.Scheduler
-	native, lua *Node
-	toNative    *conn
-	toLua       *conn
+	now       int64
+	scheduler *scheduler.Scheduler
+	inGo, lua *Node
+	toGo      *conn
+	toLua     *conn
 }
 
 func newPair(setting cluster.Persistence) *pair {
 	p := &pair{}
 	clock := func() int64 { return p.now }
 	p.scheduler = scheduler.RealTime()
-	p.native, p.lua = newNode("n1", 1, releases[0], setting, clock, p.scheduler, 0), newNode("n1", 1, releases[0], setting,
+	p.inGo, p.lua = newNode("n1", 1, releases[0], setting, clock, p.scheduler, 0), newNode("n1", 1, releases[0], setting,
 		clock, p.scheduler, 0)
 	p.connect()
 	return p
 }
 
 // connect makes new connections.
-func (p *pair) connect() { p.toNative, p.toLua = p.native.newConn(nil), p.lua.newConn(nil) }
+func (p *pair) connect() { p.toGo, p.toLua = p.inGo.newConn(nil), p.lua.newConn(nil) }
 
 func (p *pair) end() {
-	p.native.end()
+	p.inGo.end()
 	p.lua.end()
 	p.scheduler.End()
 }
@@ -60,7 +60,7 @@ func (p *pair) end() {
 // do gives both a command. They answer alike, and are alike then.
 func (p *pair) do(t require.TestingT, args ...string) string {
 	p.now++
-	got := string(p.native.execute(p.toNative, args))
+	got := string(p.inGo.execute(p.toGo, args))
 	p.lua.advance()
 	p.toLua.reply.Reset()
 	p.lua.server.Server().Dispatch(p.toLua.peer, args)
@@ -72,18 +72,18 @@ func (p *pair) do(t require.TestingT, args ...string) string {
 }
 
 func (p *pair) alike(t require.TestingT) {
-	require.Equal(t, p.lua.disk, p.native.disk)
+	require.Equal(t, p.lua.disk, p.inGo.disk)
 }
 
-// TestEachNativeIsTaken where its node knows it and its course is plain.
-func TestEachNativeIsTaken(t *testing.T) {
-	for i, s := range natives {
+// TestEachGoScriptIsTaken where its node knows it and its course is plain.
+func TestEachGoScriptIsTaken(t *testing.T) {
+	for i, s := range goScripts {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			p := newPair(cluster.PersistEverysec)
 			defer p.end()
 			words := append([]string{strconv.Itoa(s.keys), "k", "l"}[:1+s.keys], []string{"7", "8"}[:s.args]...)
 			taken := func(name, text string) bool {
-				return p.native.runNative(p.native.newConn(nil), append([]string{name, text}, words...))
+				return p.inGo.runGoScript(p.inGo.newConn(nil), append([]string{name, text}, words...))
 			}
 			require.False(t, taken("EVALSHA", script.Digest(s.text)), "the node does not know it")
 			require.True(t, taken("EVAL", s.text))
@@ -92,8 +92,8 @@ func TestEachNativeIsTaken(t *testing.T) {
 	}
 }
 
-// TestNativesDoWhatLuaDoes gives both anything that a client can send, at any time.
-func TestNativesDoWhatLuaDoes(t *testing.T) {
+// TestGoScriptsDoWhatLuaDoes gives both anything that a client can send, at any time.
+func TestGoScriptsDoWhatLuaDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPair(rapid.SampledFrom(cluster.Persistences).Draw(t, "persistence"))
 		defer p.end()
@@ -102,7 +102,7 @@ func TestNativesDoWhatLuaDoes(t *testing.T) {
 			"9007199254740993", "99999999999999999999"})
 		t.Repeat(map[string]func(*rapid.T){
 			"call": func(t *rapid.T) {
-				s := rapid.SampledFrom(natives).Draw(t, "script")
+				s := rapid.SampledFrom(goScripts).Draw(t, "script")
 				name, text := "EVAL", s.text
 				if rapid.IntRange(0, 3).Draw(t, "by digest") > 0 {
 					name, text = "EVALSHA", script.Digest(s.text)
@@ -118,10 +118,10 @@ func TestNativesDoWhatLuaDoes(t *testing.T) {
 				p.do(t, args...)
 			},
 			"load": func(t *rapid.T) {
-				p.do(t, "SCRIPT", "LOAD", rapid.SampledFrom(natives).Draw(t, "script").text)
+				p.do(t, "SCRIPT", "LOAD", rapid.SampledFrom(goScripts).Draw(t, "script").text)
 			},
 			"exists": func(t *rapid.T) {
-				p.do(t, "SCRIPT", "EXISTS", script.Digest(rapid.SampledFrom(natives).Draw(t, "script").text))
+				p.do(t, "SCRIPT", "EXISTS", script.Digest(rapid.SampledFrom(goScripts).Draw(t, "script").text))
 			},
 			"set": func(t *rapid.T) { p.do(t, "SET", key.Draw(t, "key"), value.Draw(t, "value")) },
 			"lend": func(t *rapid.T) {
@@ -135,7 +135,7 @@ func TestNativesDoWhatLuaDoes(t *testing.T) {
 			"time":    func(t *rapid.T) { p.now += rapid.Int64Range(0, int64(2*time.Second)).Draw(t, "later") },
 			"connect": func(*rapid.T) { p.connect() },
 			"restart": func(t *rapid.T) {
-				for _, n := range []*Node{p.native, p.lua} {
+				for _, n := range []*Node{p.inGo, p.lua} {
 					require.NoError(t, n.Kill(t.Context()))
 					require.NoError(t, n.Start(t.Context()))
 				}

@@ -12,16 +12,16 @@ import (
 	"example.org/lockproof/harness/cluster/script"
 )
 
-// native is a script that is carried out in Go. miniredis makes a Lua state, with all its libraries, for each
+// goScript is a script that is carried out in Go. miniredis makes a Lua state, with all its libraries, for each
 // call: half the processor time of a search. A test holds each against Lua.
-type native struct {
+type goScript struct {
 	text       string
 	keys, args int // how many of each it is called with
 	do         func(d *data, keys, args []string) (answer any)
 }
 
-// natives are the scripts that the reference, the lock on a single node and the store are sent most.
-var natives = []native{
+// goScripts are the scripts that the reference, the lock on a single node and the store are sent most.
+var goScripts = []goScript{
 	{`if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("del", KEYS[1])
 end
@@ -45,23 +45,23 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1`, 1, 2, writeIfBase},
 }
 
-// nativeNamed knows them by the commands that name them.
-var nativeNamed = func() map[string]native {
-	all := map[string]native{}
-	for _, n := range natives {
+// goScriptNamed knows them by the commands that name them.
+var goScriptNamed = func() map[string]goScript {
+	all := map[string]goScript{}
+	for _, n := range goScripts {
 		all["EVAL "+n.text], all["EVALSHA "+script.Digest(n.text)] = n, n
 	}
 	return all
 }()
 
-// runNative carries out a call of a script that need not go to Lua. It gives false, and has changed nothing, where
+// runGoScript carries out a call of a script that need not go to Lua. It gives false, and has changed nothing, where
 // the server may not know the script, the call may belong to a transaction, or the script would not take its plain
 // course.
-func (n *Node) runNative(k *conn, args []string) bool {
+func (n *Node) runGoScript(k *conn, args []string) bool {
 	if k.transacts || n.refusal() != "" || len(args) < 3 {
 		return false
 	}
-	found, known := nativeNamed[strings.ToUpper(args[0])+" "+args[1]]
+	found, known := goScriptNamed[strings.ToUpper(args[0])+" "+args[1]]
 	if !known || len(args) != 3+found.keys+found.args || args[2] != strconv.Itoa(found.keys) {
 		return false
 	}
@@ -77,12 +77,12 @@ func (n *Node) runNative(k *conn, args []string) bool {
 	if !byDigest {
 		n.aside(k.peer, "SCRIPT", "LOAD", found.text)
 	}
-	answerNative(k.peer, answer)
+	answerGoScript(k.peer, answer)
 	return true
 }
 
-// answerNative writes the answer of a native script.
-func answerNative(to *server.Peer, answer any) {
+// answerGoScript writes the answer of such a script.
+func answerGoScript(to *server.Peer, answer any) {
 	switch answer := answer.(type) {
 	case int:
 		to.WriteInt(answer)
@@ -93,7 +93,7 @@ func answerNative(to *server.Peer, answer any) {
 	}
 }
 
-// data is what a native script reads and writes. A script changes nothing after a step that has failed.
+// data is what such a script reads and writes. A script changes nothing after a step that has failed.
 type data struct {
 	*miniredis.Miniredis
 	failed bool // Lua would raise an error, or read a number in another form
