@@ -28,7 +28,7 @@ type heldLease struct {
 	past           bool // it was released, or the client has asked for the key again
 }
 
-// event begins an event about the tenure.
+// event begins an event about the lease.
 func (t *heldLease) event(op history.Op, id int) history.Event {
 	return history.Event{Op: op, ID: id, Lease: t.id, Key: t.key, Token: t.token, Fence: t.fence}
 }
@@ -43,7 +43,7 @@ func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error)
 		outcome, _ := c.acquire(ctx, cmd.Key)
 		return outcome, nil
 	}
-	held := c.tenure(cmd.Key)
+	held := c.leaseOn(cmd.Key)
 	if cmd.IfHeld && (held == nil || held.past) {
 		return "", nil
 	}
@@ -71,12 +71,12 @@ func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error)
 	}
 }
 
-// heldLease gives the latest lease on a key, or of all if the key is "".
-func (c *thread) tenure(key string) *heldLease {
+// leaseOn gives the latest lease on a key, or of all if the key is "".
+func (c *thread) leaseOn(key string) *heldLease {
 	if key == "" {
 		return c.latest
 	}
-	return c.tenures[key]
+	return c.leases[key]
 }
 
 func noLease(cmd Command) error {
@@ -116,7 +116,7 @@ func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
 // key: what counts is that the client knows that it holds no lease. The error
 // is the lock's.
 func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) {
-	if earlier := c.tenures[key]; earlier != nil {
+	if earlier := c.leases[key]; earlier != nil {
 		earlier.past = true
 	}
 	e := history.Event{Op: history.OpAcquire, ID: c.next(), Key: key}
@@ -126,7 +126,7 @@ func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) 
 		return c.end(e, history.TypeFail, locks.Reason(err), err), err
 	}
 	t := &heldLease{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
-	c.latest, c.tenures[key] = t, t
+	c.latest, c.leases[key] = t, t
 	outcome := c.believe(t.event(history.OpAcquire, e.ID), lease)
 	if l, ok := lease.(locks.Watchable); ok {
 		c.watchLoss(t, l.Context())

@@ -16,9 +16,9 @@ type thread struct {
 	under context.CancelCauseFunc // of the operation under way; Client.mu guards it
 
 	// What follows belongs to the goroutine that works off the commands.
-	draw    *rand.Rand
-	latest  *heldLease
-	tenures map[string]*heldLease // the latest of each key
+	draw   *rand.Rand
+	latest *heldLease
+	leases map[string]*heldLease // the latest of each key
 }
 
 // task is a command in the queue; stop is set for a loop.
@@ -48,7 +48,7 @@ func (c *Client) thread(name string) *thread {
 func (c *Client) newThread(seed uint64, order int) *thread {
 	t := &thread{
 		Client: c, work: make(chan *task, queueLength), order: order, draw: rand.New(rand.NewPCG(c.setup.Seed, seed)),
-		tenures: map[string]*heldLease{},
+		leases: map[string]*heldLease{},
 	}
 	c.running.Go(t.run)
 	return t
