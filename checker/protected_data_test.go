@@ -123,6 +123,7 @@ func TestAWriteWithoutAnAnswerMayHaveBeenAccepted(t *testing.T) {
 		s.write("c2", 0, 100, 200, history.TypeOK, "", "v1", 2)
 		s.stored("c2", "v1", 110, 150)
 	})
+}
 
 // legal tries every order of a few accesses that agrees with their times.
 func legal(state string, left []access) bool {

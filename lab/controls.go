@@ -37,9 +37,9 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Control {
 	}
 	for i, r := range s.Nemesis {
 		if r.Count > 0 {
-			all = append(all, &Control{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Fault),
+			all = append(all, &Control{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Verb),
 				Unit:  "at once",
-				Value: Text(float64(r.Count)), Least: 1, Most: float64(max(r.Count, min(len(r.Candidates), 20))), Step: 1,
+				Value: Text(float64(r.Count)), Least: 1, Most: float64(max(r.Count, min(len(r.Targets), 20))), Step: 1,
 				turn: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
 		}
 	}

@@ -10,10 +10,9 @@ import (
 )
 
 // Random is one kind of fault in a seeded schedule: every so often it befalls
-// Count targets drawn from Among, for so long.
+// Count of its targets, for so long.
 type Random struct {
-	Fault                    Fault // its targets are drawn
-	Candidates               []string
+	Fault                    Fault
 	Count                    int
 	IntervalMin, IntervalMax time.Duration
 	DurationMin, DurationMax time.Duration
@@ -34,7 +33,7 @@ func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
 	busy := map[string]time.Duration{}
 	for _, o := range occurrences(seed, faults, until) {
 		p := Planned{Start: o.start, Duration: randomDuration(o.rng, o.DurationMin, o.DurationMax), Fault: o.Fault}
-		p.Fault.Targets = pickTargets(o.rng, o.Candidates, max(o.Count, 1), func(t string) bool { return busy[t] <= o.start })
+		p.Fault.Targets = pickTargets(o.rng, o.Fault.Targets, max(o.Count, 1), func(t string) bool { return busy[t] <= o.start })
 		for _, t := range p.Fault.Targets {
 			busy[t] = o.start + p.Duration + time.Millisecond
 		}

@@ -23,8 +23,8 @@ func randoms(t *rapid.T) []Random {
 	for i := range rapid.IntRange(1, 4).Draw(t, "randoms") {
 		targets := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"n1", "n2", "n3", "n4", "n5"}), 1, 5, rapid.ID).Draw(t,
 			"among")
-		r := Random{Fault: Fault{Kind: rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i))},
-			Candidates: targets, Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
+		r := Random{Fault: Fault{Kind: rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i)), Targets: targets},
+			Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
 		r.IntervalMin, r.IntervalMax = span("every")
 		r.DurationMin, r.DurationMax = span("for")
 		all = append(all, r)
@@ -62,12 +62,12 @@ func TestSchedule_SameSeedSameFaults(t *testing.T) {
 func drawnFrom(p Planned, r Random) bool {
 	return p.Fault.Kind == r.Fault.Kind && len(p.Fault.Targets) <= r.Count && p.Start >= r.IntervalMin &&
 		p.Duration >= r.DurationMin && p.Duration <= max(r.DurationMax, time.Millisecond) &&
-		!slices.ContainsFunc(p.Fault.Targets, func(t string) bool { return !slices.Contains(r.Candidates, t) }) &&
+		!slices.ContainsFunc(p.Fault.Targets, func(t string) bool { return !slices.Contains(r.Fault.Targets, t) }) &&
 		len(slices.Compact(slices.Clone(p.Fault.Targets))) == len(p.Fault.Targets)
 }
 
 func TestSchedule_KeepsItsIntervals(t *testing.T) {
-	flushes := []Random{{Fault: Fault{Kind: Flush}, Candidates: []string{"n1", "n2"}, Count: 2,
+	flushes := []Random{{Fault: Fault{Kind: Flush, Targets: []string{"n1", "n2"}}, Count: 2,
 		IntervalMin: 100 * time.Millisecond, IntervalMax: 200 * time.Millisecond}}
 	plan := Schedule(1, flushes, time.Minute)
 	require.InDelta(t, 400, len(plan), 30, "a minute at 150 ms each")
@@ -81,7 +81,8 @@ func TestSchedule_KeepsItsIntervals(t *testing.T) {
 // busyWeek is a schedule that hits nodes and links with everything that lasts.
 func busyWeek(long time.Duration) []Planned {
 	every := func(f Fault, among ...string) Random {
-		return Random{Fault: f, Candidates: among, Count: 1, IntervalMin: 60 * time.Millisecond,
+		f.Targets = among
+		return Random{Fault: f, Count: 1, IntervalMin: 60 * time.Millisecond,
 			IntervalMax: 150 * time.Millisecond,
 			DurationMin: 20 * time.Millisecond, DurationMax: 80 * time.Millisecond}
 	}

@@ -133,14 +133,14 @@ func secondaryText(s scenarios.Step) (text string) {
 
 // RandomText says in words what one kind of fault of a seeded schedule does.
 func RandomText(r scenarios.Random) string {
-	step := scenarios.Step{Verb: r.Fault, Targets: []string{"some of " + list(r.Candidates)},
-		Direction: r.Direction, By: r.By, Jump: r.Jump, Rate: r.Rate}
-	if r.Count > 0 && r.Count < len(r.Candidates) {
-		step.Targets = []string{fmt.Sprintf("%d of %s", r.Count, list(r.Candidates))}
+	step, from := r.Step, list(r.Targets)
+	step.Targets = []string{"some of " + from}
+	if r.Count > 0 && r.Count < len(r.Targets) {
+		step.Targets = []string{fmt.Sprintf("%d of %s", r.Count, from)}
 	}
 	text := fmt.Sprintf("every %s: %s", rangeText(r.Every), action(step))
-	if !r.For.Min.IsZero() || !r.For.Max.IsZero() {
-		text += " for " + rangeText(r.For)
+	if !r.Lasts.Min.IsZero() || !r.Lasts.Max.IsZero() {
+		text += " for " + rangeText(r.Lasts)
 	}
 	return text
 }

@@ -44,7 +44,7 @@ func (s *Scenario) effects() []*nemesis.Effect {
 		add(step.Verb, step.Targets)
 	}
 	for _, r := range s.Nemesis {
-		add(r.Fault, r.Candidates)
+		add(r.Verb, r.Targets)
 	}
 	return effects
 }

@@ -78,7 +78,7 @@ func (s *Scenario) nodeGroups() [][]string {
 		add(step.Reaching)
 	}
 	for _, r := range s.Nemesis {
-		add(r.Candidates)
+		add(r.Targets)
 	}
 	return groups
 }
@@ -134,8 +134,8 @@ func (s *Scenario) merged(to places) *Scenario {
 	fewer.Nemesis = slices.Clone(s.Nemesis)
 	for i := range fewer.Nemesis {
 		r := &fewer.Nemesis[i]
-		r.Candidates = to.names(r.Candidates)
-		r.Count = min(r.Count, len(r.Candidates))
+		r.Targets = to.names(r.Targets)
+		r.Count = min(r.Count, len(r.Targets))
 	}
 	return &fewer
 }

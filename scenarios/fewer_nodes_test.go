@@ -93,7 +93,7 @@ variants:
 	require.Equal(t, []string{"c1-n1", "c2-store", "r1-n1"}, form.Script[0].Targets)
 	require.Equal(t, []string{"n1"}, form.Script[1].Reaching)
 	require.Equal(t, []string{"n1"}, form.Script[2].Targets)
-	require.Equal(t, []string{"c1-n1", "c2-n1", "w1-n1", "w2-n1"}, form.Nemesis[0].Candidates)
+	require.Equal(t, []string{"c1-n1", "c2-n1", "w1-n1", "w2-n1"}, form.Nemesis[0].Targets)
 	require.Equal(t, 4, form.Nemesis[0].Count)
 	require.Len(t, s.Nodes, 5, "the scenario stays as it is")
 	require.Equal(t, []string{"c1-n2", "c1-n3", "c2-store", "r1-n1"}, s.Script[0].Targets)

@@ -137,11 +137,11 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, &Workload{Clients: 2, Threads: 2, Keys: 3, For: Span{TTLs: 20},
 		Hold: Span{Fixed: 50 * time.Millisecond}}, s.Workload)
 	require.Equal(t, []Random{
-		{Fault: nemesis.Clock, Candidates: []string{"n1", "n2", "w1"}, Count: 2, Every: Range{ttl, ttl},
-			For: Range{second, Span{Fixed: 2 * time.Second}}, Rate: 1.2},
-		{Fault: nemesis.Delay, Candidates: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"}, Count: 1,
-			Every: Range{second, Span{Fixed: 2 * time.Second}}, For: Range{second, second},
-			By: Span{Fixed: 5 * time.Millisecond}, Direction: history.ToNode},
+		{Step: Step{Verb: nemesis.Clock, Targets: []string{"n1", "n2", "w1"}, Rate: 1.2}, Count: 2,
+			Every: Range{ttl, ttl}, Lasts: Range{second, Span{Fixed: 2 * time.Second}}},
+		{Step: Step{Verb: nemesis.Delay, Targets: []string{"c1-n1", "c3-n1", "c2-n1", "w1-n1", "w2-n1"},
+			By: Span{Fixed: 5 * time.Millisecond}, Direction: history.ToNode}, Count: 1,
+			Every: Range{second, Span{Fixed: 2 * time.Second}}, Lasts: Range{second, second}},
 	}, s.Nemesis)
 	require.Equal(t, Bounds{"free": {TTLs: 2}, "grant": {TTLs: 0.5}, "release": {TTLs: 3}, "cancel": {TTLs: 4},
 		"tenure": {TTLs: 9}}, s.Bounds)

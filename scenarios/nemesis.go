@@ -43,22 +43,22 @@ func (d *decoder) readRandom(n ast.Node) Random {
 	r := Random{Count: 1}
 	places := d.fields(n, "a fault of the nemesis", []field{
 		{"fault", "what it does, for example `fault: pause`",
-			set(&r.Fault, oneOf("faults that can be drawn", randomVerbs()...))},
+			set(&r.Verb, oneOf("faults that can be drawn", randomVerbs()...))},
 		{"among", "the targets to draw from, for example `among: [n1, n2, n3]`",
 			func(d *decoder, n ast.Node, what string) {
-				if fault := randomDeclaration(r.Fault); fault != nil {
-					r.Candidates = d.targets(n, what, fault.RandomTargets())
+				if fault := randomDeclaration(r.Verb); fault != nil {
+					r.Targets = d.targets(n, what, fault.RandomTargets())
 				}
 			}},
 		{"every", "how long from one to the next, for example `every: [1 ttl, 3 ttl]`", set(&r.Every, (*decoder).spans)},
-		{"count", "", func(d *decoder, n ast.Node, _ string) { r.Count = d.count(n, r.Candidates) }},
-		{"for", "", set(&r.For, (*decoder).spans)},
+		{"count", "", func(d *decoder, n ast.Node, _ string) { r.Count = d.count(n, r.Targets) }},
+		{"for", "", set(&r.Lasts, (*decoder).spans)},
 		{"direction", "", set(&r.Direction, direction)},
 		{"by", "", set(&r.By, positive.span)},
 		{"jump", "", set(&r.Jump, (*decoder).jump)},
 		{"rate", "", set(&r.Rate, rate)},
 	})
-	if fault := randomDeclaration(r.Fault); fault != nil {
+	if fault := randomDeclaration(r.Verb); fault != nil {
 		d.checkRandom(position(n), r, fault, places)
 		if slices.Contains(fault.Draw.Optional, "direction") && r.Direction == "" {
 			r.Direction = history.Both
@@ -84,10 +84,10 @@ func (d *decoder) checkRandom(at *token.Position, r Random, fault *nemesis.Decla
 	allowed := slices.Concat(always, fault.Draw.Required, fault.Draw.Optional)
 	for key, place := range places {
 		if !slices.Contains(allowed, key) {
-			d.report(place, fmt.Sprintf("a random %s does not accept %q", r.Fault, key),
+			d.report(place, fmt.Sprintf("a random %s does not accept %q", r.Verb, key),
 				d.suggestModifier(key, fault.RandomTargets(), allowed[1:]))
 		}
 	}
-	d.checkRequired("a random "+string(r.Fault), fault.Draw.Required, at, places)
-	d.checkUse(string(r.Fault), nemesis.Use{Random: true, Delay: r.By.In(d.s.TTL)}, at, places)
+	d.checkRequired("a random "+string(r.Verb), fault.Draw.Required, at, places)
+	d.checkUse(string(r.Verb), nemesis.Use{Random: true, Delay: r.By.In(d.s.TTL)}, at, places)
 }

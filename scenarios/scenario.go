@@ -112,18 +112,13 @@ type Workload struct {
 	Think   Span
 }
 
-// Random is one kind of fault in a seeded schedule: every so often, for so
-// long, on targets drawn from Among, Count of them at once.
+// Random is one kind of fault in a seeded schedule: a step that happens every so often, for so
+// long, to Count at once of its targets.
 type Random struct {
-	Fault      Verb
-	Candidates []string
-	Count      int
-	Every      Range
-	For        Range
-	Direction  history.Direction
-	By         Span    // delay
-	Jump       Span    // clock
-	Rate       float64 // clock
+	Step
+	Count int
+	Every Range
+	Lasts Range
 }
 
 // Range is drawn from uniformly.

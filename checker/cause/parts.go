@@ -30,8 +30,8 @@ func faults(s *scenarios.Scenario) []part {
 		}
 	}
 	for i, random := range s.Nemesis {
-		all = append(all, part{words: "the drawn faults: " + string(random.Fault) + " of " + join(random.Candidates),
-			kind: string(random.Fault), step: -1,
+		all = append(all, part{words: "the drawn faults: " + string(random.Verb) + " of " + join(random.Targets),
+			kind: string(random.Verb), step: -1,
 			remove: func(s *scenarios.Scenario) { s.Nemesis[i].Count = -1 }})
 	}
 	for i, c := range s.Clients {

@@ -192,10 +192,9 @@ func (r *run) randoms() []nemesis.Random {
 	var list []nemesis.Random
 	for _, n := range r.plan.Nemesis {
 		list = append(list, nemesis.Random{
-			Fault: nemesis.Fault{Kind: nemesis.Kind(n.Fault), Direction: n.Direction, Delay: r.duration(n.By),
-				Jump: r.duration(n.Jump), Rate: n.Rate}, Candidates: n.Candidates, Count: n.Count,
-			IntervalMin: r.duration(n.Every.Min), IntervalMax: r.duration(n.Every.Max), DurationMin: r.duration(n.For.Min),
-			DurationMax: r.duration(n.For.Max),
+			Fault: faultOf(n.Step, r.duration), Count: n.Count,
+			IntervalMin: r.duration(n.Every.Min), IntervalMax: r.duration(n.Every.Max),
+			DurationMin: r.duration(n.Lasts.Min), DurationMax: r.duration(n.Lasts.Max),
 		})
 	}
 	return list
