@@ -37,7 +37,7 @@ var _ = declare(&Declaration{
 // many writes found it full, and what the server made of that: it has ended, or
 // says that its last write to the append-only file failed.
 func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active, error) {
-	server, err := nodeAs[cluster.Disk](n, target, cluster.AbilityDisk)
+	server, err := nodeAs[cluster.Server](n, target, cluster.AbilityDisk)
 	if err != nil {
 		return nil, err
 	}

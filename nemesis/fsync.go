@@ -19,7 +19,7 @@ type fsyncFault struct {
 // fsync disturbs the fsyncs of a node's disk. The proof is to how many it was
 // done.
 func (n *Nemesis) fsync(f Fault, target string, asked history.Asked, do fsyncFault) (*Active, error) {
-	server, err := nodeAs[cluster.Disk](n, target, cluster.AbilityDisk)
+	server, err := nodeAs[cluster.Server](n, target, cluster.AbilityDisk)
 	if err != nil {
 		return nil, err
 	}

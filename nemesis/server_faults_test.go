@@ -129,7 +129,7 @@ func TestFsyncFaults_TakeEffectAndEnd(t *testing.T) {
 
 				r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
 				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}})
-				after, err := r.cluster.Node("n2").(cluster.Disk).Disturb(nil)
+				after, err := r.cluster.Node("n2").(cluster.Server).Disturb(nil)
 				require.NoError(t, err)
 				require.Equal(t, befell, after.Delayed+after.Failed, "fsyncs are as before")
 			})

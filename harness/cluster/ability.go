@@ -26,7 +26,7 @@ var (
 	AbilityPowerLoss = NewAbility[PowerLosing]("a disk that loses what was not synced")
 	AbilityClock     = NewAbility[Clocked]("servers whose clocks can be set")
 	AbilityServer    = NewAbility[Server]("real Redis servers")
-	AbilityDisk      = NewAbility[Disk]("a disk that can stall, fail and be full")
+	AbilityDisk      = NewAbility[Server]("a disk that can stall, fail and be full")
 )
 
 // Can says whether clusters of the kind have an ability: nil, or an *Unsupported that names the kinds which do.
@@ -58,6 +58,11 @@ type Unsupported struct {
 	Cluster, Fault string
 	Needs          *Ability // in place of Fault
 	Why, How       string   // "": nothing is to be said
+}
+
+// Unusable says that a machine can have no cluster of a kind, why, and how to get it.
+func Unusable(kind, why, how string) error {
+	return &Unsupported{Cluster: kind, Fault: "any run", Why: why, How: how}
 }
 
 func (u *Unsupported) Error() string {

@@ -181,12 +181,8 @@ type Server interface {
 	// Rewrite begins a BGREWRITEAOF that takes about d, and returns once it is
 	// in progress.
 	Rewrite(ctx context.Context, d time.Duration) error
-}
-
-// Disk is a Server whose disk can have faults.
-type Disk interface {
-	Server
-	// Disturb changes the faults, unless change is nil, and counts what they have done so far.
+	// Disturb changes the disk's faults, unless change is nil, and counts what they have done so
+	// far. It needs AbilityDisk.
 	Disturb(change func(*DiskFaults)) (Disturbed, error)
 }
 

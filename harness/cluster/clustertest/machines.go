@@ -85,7 +85,7 @@ func losesPower(t *testing.T, with With) {
 // disturb gives a disk its faults.
 func disturb(t *testing.T, n cluster.Node, faults cluster.DiskFaults) (done cluster.Disturbed) {
 	t.Helper()
-	done, err := n.(cluster.Disk).Disturb(func(d *cluster.DiskFaults) { *d = faults })
+	done, err := n.(cluster.Server).Disturb(func(d *cluster.DiskFaults) { *d = faults })
 	require.NoError(t, err)
 	return done
 }

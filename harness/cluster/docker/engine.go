@@ -161,6 +161,4 @@ func findCompose(ctx context.Context) ([]string, error) {
 		"install Compose (Debian: apt-get install docker-compose; elsewhere the package docker-compose-plugin)")
 }
 
-func missing(why, how string) error {
-	return &cluster.Unsupported{Cluster: cluster.Docker, Fault: "any run", Why: why, How: how}
-}
+func missing(why, how string) error { return cluster.Unusable(cluster.Docker, why, how) }

@@ -148,7 +148,7 @@ func TestWithoutACompiler(t *testing.T) {
 	l := start(t, 1, nil)
 	n := l.Node("n1")
 	_, lost := n.(cluster.PowerLosing).PowerLoss(t.Context())
-	_, disturbed := n.(cluster.Disk).Disturb(func(d *cluster.DiskFaults) { d.Fail = true })
+	_, disturbed := n.(cluster.Server).Disturb(func(d *cluster.DiskFaults) { d.Fail = true })
 	for _, err := range []error{lost, disturbed, n.(cluster.Clocked).SetClock(t.Context(), time.Second, 1)} {
 		var u *cluster.Unsupported
 		require.ErrorAs(t, err, &u)

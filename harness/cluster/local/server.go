@@ -42,10 +42,8 @@ var found sync.Map
 // findServer finds the server's program and checks its version.
 func findServer(name string) (program, error) {
 	if runtime.GOOS != "linux" {
-		return program{}, &cluster.Unsupported{
-			Cluster: cluster.Local, Fault: "any run", Why: "it needs Linux",
-			How: "run it there (on Windows: in WSL 2), or with --on virtual",
-		}
+		return program{}, cluster.Unusable(cluster.Local, "it needs Linux",
+			"run it there (on Windows: in WSL 2), or with --on virtual")
 	}
 	if name == "" {
 		name = "redis-server"
@@ -102,9 +100,6 @@ func (p program) knows(command string) bool {
 }
 
 func missing(why string) error {
-	return &cluster.Unsupported{
-		Cluster: cluster.Local, Fault: "any run", Why: why,
-		How: fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get install redis-server) "+
-			"and have redis-server in PATH", oldest),
-	}
+	return cluster.Unusable(cluster.Local, why, fmt.Sprintf("install Redis %d.0 or later (Debian and Ubuntu: apt-get "+
+		"install redis-server) and have redis-server in PATH", oldest))
 }
