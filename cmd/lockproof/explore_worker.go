@@ -23,7 +23,7 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 	if err := useWorker(ctx, o, x.worker); err != nil {
 		return err
 	}
-	each := suite.Options{Cluster: o.Cluster, Worker: o.Worker, Lock: o.Lock, Trials: 1, Retries: suite.DefaultRetries,
+	each := suite.Options{Cluster: o.Cluster, Choice: o.Choice, Lock: o.Lock, Trials: 1, Retries: suite.DefaultRetries,
 		Parallel: 1, VerdictsOnly: true}
 	if err := p.preflight(ctx, each); err != nil {
 		return err

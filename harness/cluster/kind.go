@@ -120,13 +120,13 @@ type Need struct {
 
 // Choice is which servers a run is to have; the zero value leaves it to the kind.
 type Choice struct {
-	Server string // one of Kind.Servers, or what Kind.Server says
-	Image  string // an image that has a server, instead
-	// Worker is the command line of a client's process; empty: this program with the
-	// argument "worker".
-	Worker []string
+	Server string `json:"server,omitempty"` // one of Kind.Servers, or what Kind.Server says
+	Image  string `json:"image,omitempty"`  // an image that has a server, instead
+	// Worker is the command line of a client's process, in real time; empty: this program with
+	// the argument "worker".
+	Worker []string `json:"-"`
 	// External: that program is not ours, and what it says is checked.
-	External bool
+	External bool `json:"-"`
 }
 
 // Maker makes the clusters of one suite. Its methods may be called from any

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/lockproof/checker"
+	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/overlay"
@@ -138,7 +139,7 @@ func (r *run) report() *reports.Report {
 func (r *run) options(seed uint64, out string) suite.Options {
 	return suite.Options{
 		Cluster: r.on, Trials: 1, Seed: seed, TTL: r.ttl, Lock: r.name, Out: out, Parallel: 1,
-		Retries: suite.DefaultRetries, Worker: r.worker,
+		Retries: suite.DefaultRetries, Choice: cluster.Choice{Worker: r.worker},
 	}
 }
 

@@ -61,7 +61,8 @@ func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
 	require.EqualError(t, err, `no cluster named "toy": there are virtual, local, docker`)
 
 	toy := declareToy(t)
-	o := Options{Cluster: "toy", Trials: 1, Seed: 1, Out: t.TempDir(), Server: "a small one"}
+	o := Options{Cluster: "toy", Trials: 1, Seed: 1, Out: t.TempDir(),
+		Choice: cluster.Choice{Server: "a small one"}}
 	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 	require.NoError(t, err)
 	standing, why := trials[0].Outcome()

@@ -15,7 +15,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Names of kinds of clusters that programs choose; package kinds lists them all.
+// Names of kinds of clusters that programs choose.
 const (
 	Virtual = cluster.Virtual
 	Local   = cluster.Local
@@ -27,9 +27,8 @@ const DefaultRetries = 5
 
 // Options say how scenarios are to be run. Their JSON, in results.json, has what the verdicts depend on.
 type Options struct {
-	Cluster string        `json:"cluster"`          // the name of its kind
-	Server  string        `json:"server,omitempty"` // docker: one of docker.Servers; local: its program; "": the default
-	Image   string        `json:"image,omitempty"`  // docker: an image that has a server, instead
+	Cluster string `json:"cluster"` // the name of its kind
+	cluster.Choice
 	Trials  int           `json:"trials"`
 	Seed    uint64        `json:"seed"`
 	TTL     time.Duration `json:"ttl,omitempty"`     // 0: each scenario's own
@@ -39,11 +38,8 @@ type Options struct {
 	// Parallel is how many trials run at a time; 0: what suits the cluster.
 	Parallel int `json:"parallel,omitempty"`
 	// Retries is how often a stalled trial is tried again.
-	Retries int `json:"retries,omitempty"`
-	// Worker is the command line of a client's process, in real time; empty: this
-	// program with the argument "worker".
-	Worker []string `json:"-"`
-	Out    string   `json:"-"` // folder for results and histories
+	Retries int    `json:"retries,omitempty"`
+	Out     string `json:"-"` // folder for results and histories
 	// Slice is the part of the trials that is run; zero: all of them.
 	Slice Slice `json:"-"`
 	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
@@ -134,7 +130,8 @@ func (o Options) Plan(j Job) (*trial.Plan, error) {
 // choice is which servers the clusters have.
 func (o Options) choice() cluster.Choice {
 	lock, err := locks.Find(o.Lock)
-	return cluster.Choice{Server: o.Server, Image: o.Image, Worker: o.Worker, External: err == nil && lock.Program}
+	o.External = err == nil && lock.Program
+	return o.Choice
 }
 
 // parallel is how many trials run side by side.
