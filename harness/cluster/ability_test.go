@@ -11,6 +11,15 @@ import (
 	_ "example.org/lockproof/harness/cluster/virtual"
 )
 
+// TestKindsAreInTheOrderOfTheirNames, whichever package registered itself first: the default comes first.
+func TestKindsAreInTheOrderOfTheirNames(t *testing.T) {
+	var names []string
+	for _, k := range cluster.Kinds {
+		names = append(names, k.Name)
+	}
+	require.Equal(t, []string{cluster.Virtual, cluster.Local, cluster.Docker}, names)
+}
+
 // What a kind of cluster has not is told with the kinds that have it.
 func TestAnAbilityIsLookedForInOtherKinds(t *testing.T) {
 	kind, err := cluster.Find(cluster.Virtual)

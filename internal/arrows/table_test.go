@@ -93,7 +93,8 @@ var table = []allowed{
 		"checker harness/cluster harness/history harness/locks harness/suite internal/input nemesis scenarios"},
 	{"validate/settings", "internal/input nemesis"},
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
-	{"validate", "checker harness/cluster harness/history harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
+	{"validate", "checker harness/cluster harness/history" +
+		" harness/locks harness/suite nemesis scenarios validate/deploy validate/settings"},
 	{"reports/terminal", "internal/plain"},
 	{"reports", "checker checker/cause checker/traffic harness/history harness/locks harness/suite internal/filelock " +
 		"internal/input" +

@@ -75,6 +75,27 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 	}
 }
 
+// TestStreamsAreNotRead: what passes there is no client's, and stands in no history.
+func TestStreamsAreNotRead(t *testing.T) {
+	server := miniredis.RunT(t)
+	stream := history.Link{From: "r1", To: "n1"}
+	recorded := make(chan history.Event, 100)
+	n, err := Open(Run{Links: []history.Link{c1n1}, Streams: []history.Link{stream},
+		Servers: map[string]string{"n1": server.Addr()}},
+		func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
+		func(e history.Event) { recorded <- e })
+	require.NoError(t, err)
+	for _, l := range n.Listening() {
+		db := clustertest.Dial(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port)), "")
+		require.NoError(t, db.Set(t.Context(), "k1", "v", 0).Err())
+	}
+	n.Close()
+	close(recorded)
+	for e := range recorded {
+		require.Equal(t, c1n1.Process(), e.Process)
+	}
+}
+
 func TestWhatHasNoServerToLeadToIsRefused(t *testing.T) {
 	for want, run := range map[string]Run{
 		`the member "n9": there is no such server`: {Members: map[string]int{"n9": 1}},
