@@ -33,7 +33,8 @@ func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
 	busy := map[string]time.Duration{}
 	for _, o := range occurrences(seed, faults, until) {
 		p := Planned{Start: o.start, Duration: randomDuration(o.rng, o.DurationMin, o.DurationMax), Fault: o.Fault}
-		p.Fault.Targets = pickTargets(o.rng, o.Fault.Targets, max(o.Count, 1), func(t string) bool { return busy[t] <= o.start })
+		free := func(t string) bool { return busy[t] <= o.start }
+		p.Fault.Targets = pickTargets(o.rng, o.Fault.Targets, max(o.Count, 1), free)
 		for _, t := range p.Fault.Targets {
 			busy[t] = o.start + p.Duration + time.Millisecond
 		}

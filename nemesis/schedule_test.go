@@ -23,7 +23,8 @@ func randoms(t *rapid.T) []Random {
 	for i := range rapid.IntRange(1, 4).Draw(t, "randoms") {
 		targets := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"n1", "n2", "n3", "n4", "n5"}), 1, 5, rapid.ID).Draw(t,
 			"among")
-		r := Random{Fault: Fault{Kind: rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i)), Targets: targets},
+		kind := rapid.SampledFrom([]Kind{Kill, Pause, Flush}).Draw(t, fmt.Sprint("kind", i))
+		r := Random{Fault: Fault{Kind: kind, Targets: targets},
 			Count: rapid.IntRange(1, len(targets)).Draw(t, "count")}
 		r.IntervalMin, r.IntervalMax = span("every")
 		r.DurationMin, r.DurationMax = span("for")

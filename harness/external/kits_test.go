@@ -159,7 +159,8 @@ func trialsOf(t *testing.T, kind locks.Kind, worker []string, names ...string) [
 	if _, err := locks.Find(kind.Name); err != nil {
 		locks.Register(kind)
 	}
-	o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name, Choice: cluster.Choice{Worker: worker}, Out: t.TempDir(),
+	o := suite.Options{Cluster: suite.Local, Trials: 1, Seed: 1, Lock: kind.Name,
+		Choice: cluster.Choice{Worker: worker}, Out: t.TempDir(),
 		Parallel: 1, Retries: suite.DefaultRetries}
 	selected, err := scenarios.Select(names)
 	require.NoError(t, err)
