@@ -230,8 +230,8 @@ func TestEveryVerbHasWords(t *testing.T) {
 
 func TestRandomText(t *testing.T) {
 	require.Equal(t, "every 1 ttl to 2 ttl: pause 1 of n1, n2 and n3 (SIGSTOP) for 0.5 ttl", RandomText(scenarios.Random{
-		Fault: nemesis.Pause, Candidates: []string{"n1", "n2", "n3"}, Count: 1,
+		Step: scenarios.Step{Verb: nemesis.Pause, Targets: []string{"n1", "n2", "n3"}}, Count: 1,
 		Every: scenarios.Range{Min: scenarios.Span{TTLs: 1}, Max: scenarios.Span{TTLs: 2}},
-		For:   scenarios.Range{Min: scenarios.Span{TTLs: 0.5}, Max: scenarios.Span{TTLs: 0.5}},
+		Lasts: scenarios.Range{Min: scenarios.Span{TTLs: 0.5}, Max: scenarios.Span{TTLs: 0.5}},
 	}))
 }
