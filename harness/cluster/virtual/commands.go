@@ -9,19 +9,47 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// modelled are the commands that a node answers. It keeps strings only, in
-// database 0, since that is what its persistence models; no command may wait,
-// since the whole node would wait with it. Subscriptions are a connection's: pubSub has them.
-var modelled = cluster.Commands(`
-	PING ECHO HELLO AUTH QUIT CLIENT COMMAND SELECT TIME INFO DBSIZE SCRIPT PUBLISH
-	GET MGET STRLEN GETRANGE EXISTS TYPE TOUCH TTL PTTL EXPIRETIME PEXPIRETIME KEYS SCAN
-	SET SETNX SETEX PSETEX GETSET GETDEL GETEX MSET MSETNX APPEND SETRANGE INCR INCRBY INCRBYFLOAT DECR DECRBY
-	DEL UNLINK EXPIRE PEXPIRE EXPIREAT PEXPIREAT PERSIST RENAME RENAMENX FLUSHALL FLUSHDB
-	EVAL EVALSHA EVAL_RO EVALSHA_RO DELEX DELIFEQ MULTI EXEC DISCARD WATCH UNWATCH`)
+// A node answers what miniredis answers, but for what it says here, and why. PF, X and GEO begin the names of families.
+// Subscriptions are a connection's: pubSub has them.
+const (
+	neverWait  = "whose nodes never wait"
+	keepsNot   = "whose nodes keep strings, hashes, lists, sets and sorted sets, and expire whole keys"
+	zeroOnly   = "whose nodes have database 0 only"
+	asNoServer = "whose miniredis answers it otherwise than servers do"
+	notHere    = "whose nodes are not all that a server is"
+)
+
+// unmodelled says of each such command why.
+var unmodelled = map[string]string{
+	"BLPOP": neverWait, "BRPOP": neverWait, "BRPOPLPUSH": neverWait, "BLMOVE": neverWait, "BZMPOP": neverWait,
+	"BZPOPMAX": neverWait, "BZPOPMIN": neverWait, "WAIT": neverWait, waitAOF: neverWait,
+	// miniredis lets a field that is set or made anew keep its old time to live.
+	"HEXPIRE": keepsNot, "HPERSIST": keepsNot, "HTTL": keepsNot, "HPTTL": keepsNot, "HSETEX": keepsNot,
+	// miniredis answers these in the order of a Go map, and those that store leave empty keys.
+	"SDIFF": asNoServer, "SINTER": asNoServer, "SUNION": asNoServer, "RANDOMKEY": asNoServer,
+	"SDIFFSTORE": asNoServer, "SINTERSTORE": asNoServer, "SUNIONSTORE": asNoServer,
+	"ZINTER": asNoServer, "ZUNION": asNoServer, "ZINTERSTORE": asNoServer, "ZUNIONSTORE": asNoServer,
+	"BITOP":  asNoServer, // it keeps the time to live of the key that it writes
+	"SWAPDB": zeroOnly, "MOVE": zeroOnly,
+	"COPY": notHere, "DUMP": notHere, "RESTORE": notHere, "OBJECT": notHere, "MEMORY": notHere, "CLUSTER": notHere,
+	"PUBSUB": notHere, "PSUBSCRIBE": notHere, "PUNSUBSCRIBE": notHere, "SUBSCRIBE": notHere,
+	"UNSUBSCRIBE": notHere,
+}
+
+// omits says why a node does not answer a command that miniredis has, "" if it does.
+func omits(name string) string {
+	switch why, known := unmodelled[name]; {
+	case known:
+		return why
+	case strings.HasPrefix(name, "PF"), strings.HasPrefix(name, "X"), strings.HasPrefix(name, "GEO"):
+		return keepsNot
+	}
+	return ""
+}
 
 // writes says whether a command changes keys itself: a script and a transaction change what others in them do.
-func writes(name string) bool {
-	return modelled[name] && !cluster.ChangesNoKey(name) && name != "EVAL" && name != "EVALSHA"
+func (n *Node) writes(name string) bool {
+	return !cluster.ChangesNoKey(name) && !n.server.IsReadOnlyCommand(name) && name != "EVAL" && name != "EVALSHA"
 }
 
 // screen is miniredis's hook before every command, those of scripts included.
@@ -35,20 +63,22 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 			unknown += "'" + arg + "' "
 		}
 		peer.WriteError(unknown)
-	case writes(name) && n.refusal() != "":
+	case omits(name) != "":
+		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, %s: use the local cluster", name,
+			omits(name)))
+	case !n.server.Server().IsRegisteredCommand(name) && !n.compares(name, nil):
+		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', or one that the virtual cluster does not model: use the "+
+			"local cluster if servers have it", name))
+	case n.writes(name) && n.refusal() != "":
 		peer.WriteError(n.refusal())
-	case !modelled[name]:
-		if name != waitAOF && !n.server.Server().IsRegisteredCommand(name) {
-			return false // miniredis says that there is no such command
-		}
-		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, whose nodes keep strings and "+
-			"never wait: use the local cluster", name))
 	case name == "SELECT" && len(args) == 1 && args[0] != "0":
 		peer.WriteError("ERR the virtual cluster's nodes have database 0 only: use the local cluster")
 	case n.compares(name, args):
 		n.compare(peer, name, args)
 	case name == "PUBLISH":
 		n.publish(peer, args)
+	case rounds(name, args):
+		n.round(peer, name, args[0])
 	case name == "INFO" && (len(args) == 0 || informs(args[0])):
 		peer.WriteBulk(n.info())
 	case name == "INFO" && len(args) == 1:
@@ -57,6 +87,21 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 		return false
 	}
 	return true
+}
+
+// rounds says whether a command answers in seconds. miniredis cuts them off; servers round them.
+func rounds(name string, args []string) bool {
+	return (name == "TTL" || name == "EXPIRETIME") && len(args) == 1
+}
+
+// round answers such a command.
+func (n *Node) round(peer *server.Peer, name, key string) {
+	var ms int
+	_, _ = fmt.Sscanf(n.aside(peer, "P"+name, key), ":%d", &ms) // which answers nothing else
+	if ms >= 0 {
+		ms = (ms + 500) / 1000
+	}
+	peer.WriteInt(ms)
 }
 
 // informs reports whether a section of INFO includes the server's.

@@ -66,7 +66,11 @@ func alone(options []string) bool {
 }
 
 func (n *Node) deleteIfEqual(peer *server.Peer, key, word string) {
-	if value, there := n.value(peer, key); !there || value != word {
+	switch value, there, isString := n.value(peer, key); {
+	case !isString:
+		peer.WriteError(wrongType)
+		return
+	case !there || value != word:
 		peer.WriteInt(0)
 		return
 	}
@@ -75,7 +79,10 @@ func (n *Node) deleteIfEqual(peer *server.Peer, key, word string) {
 
 // setIfEqual gives miniredis a SET whose condition is not met with another that is not, either: so GET is answered.
 func (n *Node) setIfEqual(peer *server.Peer, plain []string, word string) {
-	switch value, there := n.value(peer, plain[0]); {
+	switch value, there, isString := n.value(peer, plain[0]); {
+	case !isString:
+		peer.WriteError(wrongType)
+		return
 	case !there:
 		plain = append(plain, "XX")
 	case value != word:
@@ -84,10 +91,12 @@ func (n *Node) setIfEqual(peer *server.Peer, plain []string, word string) {
 	n.server.Server().Dispatch(peer, append([]string{"SET"}, plain...))
 }
 
-// value reads a key for a peer, in its script if it is one's.
-func (n *Node) value(peer *server.Peer, key string) (value string, there bool) {
+const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
+
+// value reads a key for a peer, in its script if it is one's. isString is false for a key of another type.
+func (n *Node) value(peer *server.Peer, key string) (value string, there, isString bool) {
 	length, value, _ := strings.Cut(n.aside(peer, "GET", key), "\r\n")
-	return strings.TrimSuffix(value, "\r\n"), length != "$-1"
+	return strings.TrimSuffix(value, "\r\n"), length != "$-1", !strings.HasPrefix(length, "-")
 }
 
 // aside gives a command for a peer whose reply is not for it, and returns that in RESP.

@@ -24,6 +24,7 @@ import (
 
 // What a server answers is in the third column as redis-cli would show it.
 func TestCommandsThatCompare(t *testing.T) {
+	const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	type says map[string]string // by release
 	const unknown = "ERR unknown command"
 	for _, c := range []struct {
@@ -50,6 +51,9 @@ func TestCommandsThatCompare(t *testing.T) {
 		{"SET k a", "SET k b GET IFEQ a", says{"redis-8.4": "a", "valkey-9.0": "a"}, "b"},
 		{"SET k a", "SET k b IFEQ c PX -1", says{"redis-8.4": "ERR invalid expire time in set"}, "a"},
 		{"SET k a", "SET k b NX IFEQ a", says{"redis-8.4": "ERR SET is modelled", "valkey-9.0": "ERR SET is modelled"}, "a"},
+		{"LPUSH k a", "DELEX k IFEQ a", says{"redis-8.4": "WRONGTYPE"}, wrongType},
+		{"LPUSH k a", "DELIFEQ k a", says{"valkey-9.0": "WRONGTYPE"}, wrongType},
+		{"LPUSH k a", "SET k b IFEQ a", says{"redis-8.4": "WRONGTYPE", "valkey-9.0": "WRONGTYPE"}, wrongType},
 		{"SET k a", "SET k b IFDEQ 0123456789abcdef", says{"redis-8.4": "ERR SET is modelled"}, "a"},
 	} {
 		for release, want := range c.answers {
@@ -86,7 +90,7 @@ func TestTransaction_UnmodelledCommandAborts(t *testing.T) {
 	on(t, "", clustertest.Config(1, nil), func(b clustertest.Bench) {
 		conn := b.Over("c1", "n1").Conn()
 		defer conn.Close()
-		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"ZADD z 1 a", "not modelled"},
+		for _, c := range [][2]string{{"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"XADD x * f v", "not modelled"},
 			{"EXEC", "EXECABORT"},
 			{"EXISTS k", "0 "}, {"MULTI", "OK"}, {"SET k a", "QUEUED"}, {"MULTI", "nested"}, {"EXEC", "[OK]"}} {
 			v, err := conn.Do(ctx, words(c[0])...).Result()
@@ -282,8 +286,9 @@ const (
 		`else return 0 end`
 )
 
-// plan draws the steps before any is done, so that both sides get the same.
-func plan(r *rand.Rand) []step {
+// plan draws the steps before any is done, so that both sides get the same: up to so many commands, and an interval.
+func plan(r *rand.Rand, most int, command func(*rand.Rand) []any,
+	show func(*redis.Cmd, time.Duration) string) []step {
 	steps := []step{act("stop the clock", func(p pair) error {
 		const still = 1e-9 // a nanosecond in a second
 		if _, real := p.Node("n1").(cluster.Server); real {
@@ -299,10 +304,10 @@ func plan(r *rand.Rand) []step {
 	moment(beat)
 	for range 16 {
 		var commands [][]any
-		for range 1 + r.IntN(12) {
+		for range 1 + r.IntN(most) {
 			commands = append(commands, command(r))
 		}
-		steps = append(steps, say("n1", commands...))
+		steps = append(steps, sayAs(show, "n1", commands))
 		moment(beat * time.Duration(1+r.IntN(3)))
 		if r.IntN(4) == 0 {
 			steps = append(steps, []func(string) step{kill, shutdown}[r.IntN(2)]("n1"), start("n1"))
@@ -328,10 +333,7 @@ var keys = []string{"a", "b", "fence:a", "counter"}
 // outage.
 func command(r *rand.Rand) []any {
 	key, token := keys[r.IntN(len(keys))], fmt.Sprint("token", r.IntN(3))
-	ttl := (time.Duration(r.IntN(4))*beat + beat/2).Milliseconds()
-	if r.IntN(2) == 0 {
-		ttl += (outage + 5*beat).Milliseconds()
-	}
+	ttl := shortLife(r)
 	all := [][]any{
 		{"SET", key, token, "NX", "PX", ttl},
 		{"SET", key, token, "NX", "PX", ttl},
@@ -376,7 +378,7 @@ func TestVirtualNodesAnswerAsRedisDoes(t *testing.T) {
 					cfg.Persistence, cfg.Delay = setting,
 						10*time.Microsecond
 				})
-				compared(t, cfg, "", plan(rand.New(rand.NewPCG(round, uint64(len(setting))))))
+				compared(t, cfg, "", plan(rand.New(rand.NewPCG(round, uint64(len(setting)))), 12, command, coarse))
 			}
 		})
 	}

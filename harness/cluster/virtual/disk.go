@@ -3,19 +3,10 @@ package virtual
 import (
 	"maps"
 	"math"
-	"strconv"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
 )
-
-// record is the value of a key. when is its expiry on the node's wall clock, in
-// nanoseconds since the run began, and counts only if expires is set.
-type record struct {
-	value   string
-	expires bool
-	when    int64
-}
 
 // disk is what a node's persistence setting keeps, and through what.
 //
@@ -216,21 +207,4 @@ func (d *disk) powerLoss() (lost int64) {
 	lost = d.unsynced
 	d.forget()
 	return lost
-}
-
-// respLength is the length of a write as an AOF holds it: SET key value, with
-// PXAT and milliseconds if it expires, or DEL key.
-func respLength(key string, r *record) int64 {
-	words := []string{"DEL", key}
-	if r != nil {
-		words = []string{"SET", key, r.value}
-		if r.expires {
-			words = append(words, "PXAT", strconv.FormatInt(epoch.UnixMilli()+r.when/int64(time.Millisecond), 10))
-		}
-	}
-	length := len("*\r\n") + len(strconv.Itoa(len(words)))
-	for _, w := range words {
-		length += len("$\r\n\r\n") + len(strconv.Itoa(len(w))) + len(w)
-	}
-	return int64(length)
 }

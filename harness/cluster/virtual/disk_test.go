@@ -34,7 +34,7 @@ const (
 // write does what a node does before and after a command.
 func write(d *disk, now int64) {
 	d.settle(now)
-	d.write(now, "key", &record{value: "v"})
+	d.write(now, "key", &record{kind: kindString, value: "v"})
 }
 
 // kept says whether a server would find the key.

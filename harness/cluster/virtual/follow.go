@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
 
 	"example.org/lockproof/harness/cluster/link"
 )
@@ -127,7 +126,7 @@ func (r *replication) receive(args []string) {
 		r.state, r.id = joined, args[1]
 		return
 	case "SET":
-		rec := readRecord(args[2], args[3])
+		rec := readRecord(args[2:])
 		r.apply(args[1], &rec)
 	case "DEL":
 		r.apply(args[1], nil)
@@ -175,25 +174,11 @@ func (r *replication) take(copied []string) {
 		n.server.Del(key)
 	}
 	keys := map[string]record{}
-	for i := 0; i+2 < len(copied); i += 3 {
-		rec := readRecord(copied[i+1], copied[i+2])
-		keys[copied[i]] = rec
-		n.show(copied[i], rec)
+	for one := range slices.Chunk(copied, 1+recordFields) {
+		keys[one[0]] = readRecord(one[1:])
+		n.show(one[0], keys[one[0]])
 	}
 	n.disk.replaced(n.now(), keys)
-}
-
-// show lets miniredis have a key. One whose time has come by a replica's clock is not to be
-// seen there, but it stays until the master says otherwise, who may have prolonged it.
-func (n *Node) show(key string, rec record) {
-	if rec.expires && rec.when <= n.reading {
-		n.server.Del(key)
-		return
-	}
-	n.server.Set(key, rec.value)
-	if rec.expires {
-		n.server.SetTTL(key, time.Duration(rec.when-n.reading))
-	}
 }
 
 // runReplicaCron tells the master how far the node is, or reaches for it.

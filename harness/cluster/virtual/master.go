@@ -61,8 +61,7 @@ func (r *replication) attach(k *conn, id, place string) {
 	k.Write(encode([]string{fullResync, r.id, strconv.FormatInt(r.offset, 10)}))
 	copied := []string{fullCopy}
 	for _, key := range sortedKeys(r.node.disk.keys) {
-		rec := r.node.disk.keys[key]
-		copied = append(copied, key, rec.value, rec.expiry())
+		copied = append(append(copied, key), r.node.disk.keys[key].fields()...)
 	}
 	a.copied = encode(copied)
 	r.node.disk.dumped(r.node.now())

@@ -94,6 +94,7 @@ func (n *Node) boot() {
 	m := script.NewServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
+	m.Seed(int(mix(n.seed, n.name, n.runID))) // of SPOP and its like
 	n.server = m
 	for key, r := range n.disk.keys {
 		n.show(key, r)
@@ -143,19 +144,6 @@ func (n *Node) changed(key string, rec *record) {
 	n.rep.feedKey(key, rec)
 }
 
-// record reads a key as it is; there is false if it is not there.
-func (n *Node) record(key string) (r record, there bool) {
-	value, err := n.server.Get(key)
-	if err != nil {
-		return record{}, false // screen lets no command through that makes it anything but a string
-	}
-	r = record{value: value}
-	if ttl := n.server.TTL(key); ttl != 0 {
-		r.expires, r.when = true, n.reading+int64(ttl)
-	}
-	return r, true
-}
-
 // journal writes what a command has made of every key, to the disk and to the replicas.
 func (n *Node) journal() {
 	left := map[string]bool{}
@@ -189,7 +177,10 @@ func (n *Node) Look(context.Context) (history.Node, error) {
 		if strings.HasPrefix(key, history.FencePrefix) || r.expires && r.when <= n.reading {
 			continue
 		}
-		state := history.KeyState{Token: r.value, TTL: -1}
+		state := history.KeyState{TTL: -1}
+		if r.kind == kindString { // others have no token, as on real servers
+			state.Token = r.value
+		}
 		if r.expires {
 			state.TTL = r.when - n.reading
 		}

@@ -114,10 +114,11 @@ func TestWhatIsNotModelledIsRefused(t *testing.T) {
 			command []any
 			want    string
 		}{
-			{[]any{"HSET", "h", "f", "v"}, "HSET is not modelled"},
+			{[]any{"HEXPIRE", "h", 1, "FIELDS", 1, "f"}, "HEXPIRE is not modelled"},
+			{[]any{"PFADD", "p", "v"}, "PFADD is not modelled"},
 			{[]any{"BLPOP", "l", "0"}, "BLPOP is not modelled"},
 			{[]any{"PSUBSCRIBE", "c"}, "PSUBSCRIBE is not modelled"},
-			{[]any{"EVAL", `return redis.call("HSET", "h", "f", "v")`, 0}, "HSET is not modelled"},
+			{[]any{"EVAL", `return redis.call("XADD", "h", "*", "f", "v")`, 0}, "XADD is not modelled"},
 			{[]any{"SELECT", "1"}, "database 0 only"},
 			{[]any{"NONSENSE"}, "ERR unknown command"},
 			{[]any{"EVAL", `return function() end`, 0}, "miniredis gave up"},

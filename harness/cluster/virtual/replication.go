@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.org/lockproof/harness/cluster"
@@ -260,7 +261,13 @@ func (r *replication) feed(words ...string) {
 // overwrites says whether a command wrote, by its reply. Where it has changed nothing, as a
 // key had that value before, Redis replicates it all the same, and WAIT waits for it.
 func overwrites(name, reply string) bool {
-	return name == "GETSET" || (name == "SET" || name == "MSET") && reply == "+OK\r\n"
+	switch name {
+	case "GETSET", "HSET", "HMSET", "LSET":
+		return !strings.HasPrefix(reply, "-")
+	case "SET", "MSET":
+		return reply == "+OK\r\n"
+	}
+	return false
 }
 
 // feedKey writes what has become of a key, nil for its removal.
@@ -269,21 +276,7 @@ func (r *replication) feedKey(key string, rec *record) {
 		r.feed("DEL", key)
 		return
 	}
-	r.feed("SET", key, rec.value, rec.expiry())
-}
-
-// expiry writes down when a key expires; "" if it does not.
-func (r record) expiry() string {
-	if !r.expires {
-		return ""
-	}
-	return strconv.FormatInt(r.when, 10)
-}
-
-// readRecord reads a value and what expiry wrote.
-func readRecord(value, expiry string) record {
-	when, err := strconv.ParseInt(expiry, 10, 64)
-	return record{value: value, expires: err == nil, when: when}
+	r.feed(append([]string{"SET", key}, rec.fields()...)...)
 }
 
 // lost hears that a connection is over.

@@ -39,17 +39,20 @@ type step struct {
 }
 
 // say gives commands over one connection of its own.
-func say(name string, commands ...[]any) step {
-	return step{fmt.Sprint(name, ": ", commands), func(p pair) (string, error) {
+func say(name string, commands ...[]any) step { return sayAs(coarse, name, commands) }
+
+// sayAs is say, with the replies as a function shows them.
+func sayAs(show func(*redis.Cmd, time.Duration) string, name string, commands [][]any) step {
+	return step{"to " + name, func(p pair) (string, error) {
 		rdb := p.connect(name)
 		defer rdb.Close()
 		conn := rdb.Conn()
 		defer conn.Close()
 		var replies []string
 		for _, c := range commands {
-			replies = append(replies, coarse(conn.Do(ctx, c...), unitOf(p)))
+			replies = append(replies, fmt.Sprintf("%v: %s", c, show(conn.Do(ctx, c...), unitOf(p))))
 		}
-		return strings.Join(replies, "; "), nil
+		return strings.Join(replies, "\n"), nil
 	}}
 }
 
@@ -75,11 +78,18 @@ func coarse(cmd *redis.Cmd, unit time.Duration) string {
 	if left, isInt := v.(int64); cmd.Name() == "pttl" && isInt && left >= 0 {
 		return fmt.Sprint(time.Duration(left)*time.Millisecond/unit, " units")
 	}
-	if list, ok := v.([]any); ok && cmd.Name() == "keys" {
-		slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+	if page, ok := v.([]any); ok && strings.HasSuffix(cmd.Name(), "scan") && len(page) == 2 {
+		v = page[1] // the first, a cursor, is the end's
+	}
+	if list, ok := v.([]any); ok && (unordered[cmd.Name()] || strings.HasSuffix(cmd.Name(), "scan")) {
+		slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	}
 	return fmt.Sprint(v)
 }
+
+// unordered are the commands that answer in no order of their own.
+var unordered = map[string]bool{"keys": true, "hgetall": true, "hkeys": true, "hvals": true, "smembers": true,
+	"hrandfield": true, "srandmember": true, "zrandmember": true, "spop": true}
 
 // act is a step that gives nothing.
 func act(what string, do func(p pair) error) step {
@@ -150,8 +160,11 @@ func jump(by time.Duration) step {
 // everything reads what a server has.
 func everything(name string) step {
 	var commands [][]any
-	for _, key := range keys {
-		commands = append(commands, []any{"GET", key}, []any{"PTTL", key})
+	for _, key := range append(typedKeys["A"], keys...) {
+		for _, read := range []string{"GET", "HGETALL", "SMEMBERS", "PTTL"} {
+			commands = append(commands, []any{read, key})
+		}
+		commands = append(commands, []any{"LRANGE", key, 0, -1}, []any{"ZRANGE", key, 0, -1, "WITHSCORES"})
 	}
 	return say(name, commands...)
 }
@@ -173,6 +186,10 @@ func write(r *rand.Rand) []any {
 		{"PERSIST", key},
 		{"RENAME", "a", "b"},
 		{"MSET", "a", token, "b", token},
+		{"HSET", "h1", token, r.IntN(9)}, {"HINCRBY", "h1", token, -1}, {"HDEL", "h1", token}, {"PEXPIRE", "h1", ttl},
+		{"RPUSH", "l1", token, token}, {"LPOP", "l1"}, {"LREM", "l1", 0, token}, {"PEXPIRE", "l1", ttl},
+		{"SADD", "s1", token}, {"SREM", "s1", token}, {"PEXPIRE", "s1", ttl}, {"SPOP", "s1", 9}, {"RENAME", "s1", "s2"},
+		{"ZADD", "z1", r.IntN(9), token}, {"ZREM", "z1", token}, {"ZREMRANGEBYSCORE", "z1", 0, 4}, {"SET", "z1", "x"},
 	}
 	if r.IntN(30) == 0 {
 		return []any{"FLUSHALL"}

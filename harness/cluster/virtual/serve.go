@@ -215,7 +215,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		n.disk.flushed(n.now())
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
-	k.queuesWrites = k.transacts && (k.queuesWrites || writes(name) && k.reply.String() == "+QUEUED\r\n")
+	k.queuesWrites = k.transacts && (k.queuesWrites || n.writes(name) && k.reply.String() == "+QUEUED\r\n")
 	n.noteWritten(k, offset, written)
 	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
 }
@@ -253,7 +253,8 @@ func (n *Node) replace(last *conn) {
 // dispatch hands a command to miniredis, which panics on some scripts.
 func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
-	if k.transacts && (name == "PUBLISH" || n.compares(name, args[1:])) { // miniredis would carry out its parts later
+	own := name == "PUBLISH" || n.compares(name, args[1:]) || rounds(name, args[1:])
+	if k.transacts && own { // miniredis would carry out its parts later
 		k.peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
 			"docker cluster", name))
 	} else if !n.runGoScript(k, args) {
