@@ -1,12 +1,11 @@
 package client
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,12 +29,12 @@ type ownClients struct {
 	dialled   atomic.Bool     // the lock has tried to connect
 
 	mu   sync.Mutex
-	sent map[string]sentAt // by key, of those asked for
+	sent map[string]map[string]sentAt // by key, of those asked for, and by word that ends in it
 }
 
 // open gives a lock its servers at these addresses.
 func (c *Client) network(addresses []string) locks.Network {
-	o := &ownClients{client: c, addresses: addresses, sent: map[string]sentAt{}}
+	o := &ownClients{client: c, addresses: addresses, sent: map[string]map[string]sentAt{}}
 	if c.virtual && len(addresses) > 0 {
 		o.hosts = overlay.NewClient(c.setup.Name, len(addresses), o.connect)
 		c.hosts = o.hosts
@@ -107,16 +106,38 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 type sentAt struct{ take, change time.Duration }
 
 // lastSent gives when a command that may take a key was last sent, or else, if none was since a time, one that changes
-// it, and looks out for such from its first call on.
-func (o *ownClients) lastSent(key string, since time.Duration) time.Duration {
+// it, and looks out for such from its first call on. A word that is the key counts before those that end in it
+// (lock:k1); of several such that were last sent at different times, it is not known which is the key: it names them.
+func (o *ownClients) lastSent(key string, since time.Duration) (latest time.Duration, several []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	at := o.sent[key]
-	o.sent[key] = at
-	if at.take < since {
-		return at.change
+	words := o.sent[key]
+	if words == nil {
+		words = map[string]sentAt{}
+		o.sent[key] = words
 	}
-	return cmp.Or(at.take, at.change)
+	if own, known := words[key]; known {
+		words = map[string]sentAt{key: own}
+	}
+	takes := false
+	for _, at := range words {
+		takes = takes || at.take >= since && at.take > 0
+	}
+	times := map[time.Duration]bool{}
+	for word, at := range words {
+		t := at.change
+		if takes {
+			t = at.take
+		}
+		if latest = max(latest, t); t >= since && t > 0 {
+			times[t], several = true, append(several, word)
+		}
+	}
+	if len(times) < 2 {
+		return latest, nil
+	}
+	slices.Sort(several)
+	return latest, several
 }
 
 // noteSent notes when commands are sent. The key ends an argument, whatever a lock puts
@@ -128,20 +149,30 @@ func (o *ownClients) noteSent(b []byte) {
 	for len(b) > 0 {
 		words, size, err := link.ReadCommand(b)
 		if err != nil || size == 0 { // a part of one
-			words, size = []string{""}, len(b)
+			words, size = append([]string{""}, strings.Split(string(b), "\r\n")...), len(b)
 		}
-		name := strings.ToUpper(words[0])
-		for key := range o.sent {
-			at := o.sent[key]
-			switch {
-			case cluster.ChangesNoKey(name), !bytes.Contains(b[:size], []byte(key+"\r\n")):
-			case cluster.MayTake(name):
-				o.sent[key] = sentAt{now, at.change}
-			default:
-				o.sent[key] = sentAt{at.take, now}
+		if name := strings.ToUpper(words[0]); !cluster.ChangesNoKey(name) {
+			for key := range o.sent {
+				o.noteKey(key, words[1:], cluster.MayTake(name), now)
 			}
 		}
 		b = b[size:]
+	}
+}
+
+// noteKey notes when words that end in a key are sent.
+func (o *ownClients) noteKey(key string, words []string, takes bool, now time.Duration) {
+	for _, word := range words {
+		if !strings.HasSuffix(word, key) {
+			continue
+		}
+		at := o.sent[key][word]
+		if takes {
+			at.take = now
+		} else {
+			at.change = now
+		}
+		o.sent[key][word] = at
 	}
 }
 

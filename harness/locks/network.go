@@ -28,8 +28,9 @@ type Network struct {
 	Redis func(server int, options ...func(*redis.Options)) *redis.Client
 	// LastSent is when a command that may take the key was last sent over a connection of Dial's, on Env.Clock. If none
 	// was sent since a time, it is when one was that may change the key otherwise; 0: none was since LastSent was first
-	// called for the key.
-	LastSent func(key string, since time.Duration) time.Duration
+	// called for the key. The key is the word that is it, or ends in it (lock:k1). Where several end in it, and it is
+	// not known which is the key, several names them.
+	LastSent func(key string, since time.Duration) (at time.Duration, several []string)
 	// Dialled says whether the lock has tried to connect to a server over this client's links.
 	Dialled func() bool
 	// Context ends with the client.

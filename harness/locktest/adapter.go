@@ -104,7 +104,12 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 				"Validity nor Until"))
 	}
 	l := &lease{Lease: granted, by: a, belief: a.belief(granted)}
-	l.until = l.belief.end(a.requestTime(key, called), returned, a.env.TTL)
+	asked, several := a.requestTime(key, called)
+	if l.belief == FromCall && len(several) > 0 {
+		return nil, a.adapterError(fmt.Errorf("the belief is counted from when the lock asked for its key, and it sent "+
+			"commands about several that end in %q: %q. Say which it is by Keys, or declare another belief", key, several))
+	}
+	l.until = l.belief.end(asked, returned, a.env.TTL)
 	return l, nil
 }
 
@@ -118,20 +123,21 @@ func (a *adapter) adapterError(err error) error {
 func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 
 // requestTime is when the lock asked for the key that it has now, in a call that began then.
-func (a *adapter) requestTime(key string, called time.Duration) time.Duration {
-	if a.env.used.servers() == 1 {
-		return max(called, a.lastSent(key, called))
+func (a *adapter) requestTime(key string, called time.Duration) (asked time.Duration, several []string) {
+	if a.env.used.servers() != 1 {
+		return called, nil
 	}
-	return called
+	sent, several := a.lastSent(key, called)
+	return max(called, sent), several
 }
 
 // lastSent is [locks.Network.LastSent] of whichever of the key's names was sent last.
-func (a *adapter) lastSent(key string, since time.Duration) time.Duration {
-	var latest time.Duration
+func (a *adapter) lastSent(key string, since time.Duration) (latest time.Duration, several []string) {
 	for _, name := range a.names(key) {
-		latest = max(latest, a.env.env.LastSent(name, since))
+		at, more := a.env.env.LastSent(name, since)
+		latest, several = max(latest, at), append(several, more...)
 	}
-	return latest
+	return latest, several
 }
 
 // names are those that a key has on the servers.
