@@ -101,7 +101,7 @@ func (s *staging) waitsForSetting(client string, wait span) bool {
 		return false
 	}
 	sent, answered, last := s.traffic(client, wait)
-	if idle := longest(wait.without(sent)); 2*idle.length() <= wait.length() {
+	if 2*s.idle(wait.without(sent)) <= wait.length() {
 		return false
 	}
 	if answered > len(s.nodesOf(client))/2 {
@@ -114,6 +114,19 @@ func (s *staging) waitsForSetting(client string, wait span) bool {
 		return slices.ContainsFunc(f.sent,
 			func(t int64) bool { return t >= wait.from && t-wait.from <= wait.length()/2 && t > last })
 	})
+}
+
+// idle is how long a client waited for something, of the gaps between what it sent: the longest, or all that are longer
+// than who asks alone may need for a grant, tries and pauses included. A lock that waits for all of its nodes does so
+// when it takes its keys, and once more when it gives them back.
+func (s *staging) idle(gaps []span) int64 {
+	var all int64
+	for _, gap := range gaps {
+		if grant := s.header.Bounds.Grant; grant > 0 && gap.length() > grant {
+			all += gap.length()
+		}
+	}
+	return max(all, longest(gaps).length())
 }
 
 // traffic gives the moments at which a client's commands reached a node, how many nodes had

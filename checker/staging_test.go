@@ -37,6 +37,10 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 		want map[string]string
 	}{
 		{"in a scenario about mutual exclusion", func(s *story) { s.far("c1-n4") }, unstaged},
+		{"when it takes its keys and when it gives them back", func(s *story) {
+			s.far("c1-n4")
+			s.deletes(2005, "c1", "c1.1", "n1", "n2", "n3", "n5")
+		}, unstaged},
 		{"in one about fault tolerance", func(s *story) {
 			s.far("c1-n4")
 			s.header.Expect[FaultTolerance] = history.Holds

@@ -48,8 +48,8 @@ func omits(name string) string {
 }
 
 // writes says whether a command changes keys itself: a script and a transaction change what others in them do.
-func (n *Node) writes(name string) bool {
-	return !cluster.ChangesNoKey(name) && !n.server.IsReadOnlyCommand(name) && name != "EVAL" && name != "EVALSHA"
+func writes(name string) bool {
+	return !cluster.ChangesNoKey(name) && name != "EVAL" && name != "EVALSHA"
 }
 
 // screen is miniredis's hook before every command, those of scripts included.
@@ -69,7 +69,7 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	case !n.server.Server().IsRegisteredCommand(name) && !n.compares(name, nil):
 		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', or one that the virtual cluster does not model: use the "+
 			"local cluster if servers have it", name))
-	case n.writes(name) && n.refusal() != "":
+	case writes(name) && n.refusal() != "":
 		peer.WriteError(n.refusal())
 	case name == "SELECT" && len(args) == 1 && args[0] != "0":
 		peer.WriteError("ERR the virtual cluster's nodes have database 0 only: use the local cluster")

@@ -215,7 +215,7 @@ func (n *Node) execute(k *conn, args []string) []byte {
 		n.disk.flushed(n.now())
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
-	k.queuesWrites = k.transacts && (k.queuesWrites || n.writes(name) && k.reply.String() == "+QUEUED\r\n")
+	k.queuesWrites = k.transacts && (k.queuesWrites || writes(name) && k.reply.String() == "+QUEUED\r\n")
 	n.noteWritten(k, offset, written)
 	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
 }

@@ -222,3 +222,18 @@ func TestEveryAnsweredCommandIsCompared(t *testing.T) {
 		require.Empty(t, missing)
 	})
 }
+
+// TestChangesNoKey_AsRedisSays: a command that a server takes for one that reads is taken for one here, and none that
+// writes is.
+func TestChangesNoKey_AsRedisSays(t *testing.T) {
+	program, err := exec.LookPath("redis-server")
+	needs.Check(t, needs.Redis, err)
+	all, err := realServer(t, program).Command(ctx).Result()
+	require.NoError(t, err)
+	for name, c := range all {
+		reads, writes := slices.Contains(c.Flags, "readonly"), slices.Contains(c.Flags, "write")
+		if reads || writes {
+			require.Equal(t, reads, cluster.ChangesNoKey(strings.ToUpper(name)), name)
+		}
+	}
+}
