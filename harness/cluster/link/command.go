@@ -77,7 +77,7 @@ func (c command) does(owns func(key, token string) bool) string {
 
 // done tells from the reply whether the effect took place.
 func (c command) done(r value) bool {
-	if r.failed() {
+	if r.failed() || c.unknown {
 		return false
 	}
 	if c.deed != nil {

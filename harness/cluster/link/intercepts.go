@@ -117,6 +117,10 @@ func (l *Link) replied(x *exchange, r value) {
 	if c.Effect == history.EffectDelete && c.digest == "" && r.integer() > 0 && r.integer() <= int64(len(c.others)) {
 		c.unmodelled(append([]string{c.Key}, c.others...))
 	}
+	if c.deed != nil && c.deed.Mute() && !r.failed() {
+		c.unmodelled(c.keys)
+		c.deed = nil
+	}
 	l.counter(canonical(c.Name)).answered++
 	if r.unknownScript() {
 		l.undo(x)

@@ -113,6 +113,27 @@ func TestCommandsAndRepliesAreRecorded(t *testing.T) {
 	})
 }
 
+// A script that answers the same whether or not it took effect shows nothing: what it did, nobody knows. One that does
+// the same to everybody's key has done it.
+func TestAnAnswerThatIsAlwaysTheSameShowsNoEffect(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		for body, want := range map[string]history.Effect{
+			`if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end return 1`: "",
+			`redis.call('set', KEYS[1], ARGV[1], 'NX') return 1`:                                    "",
+			`redis.call('hsetnx', KEYS[1], ARGV[1], 1) return 'x'`:                                  "",
+			`redis.call('del', KEYS[1]) return 1`:                                                   history.EffectDelete,
+		} {
+			require.NoError(t, r.redis.Eval(context.Background(), body, []string{"k1"}, "mine").Err())
+			all := r.events.All()
+			c := all[len(all)-1].Command
+			require.Equal(t, want, c.Effect, body)
+			require.Equal(t, want != "", c.Done, body)
+			require.Equal(t, want == "", c.MayChange(), body)
+			require.Equal(t, "k1", c.Key)
+		}
+	})
+}
+
 // Cuts add up, and a link that is whole cannot be healed.
 func TestALinkIsHealedAsOftenAsItWasCut(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {

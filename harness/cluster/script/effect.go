@@ -39,6 +39,9 @@ func (d Effect) Kind() history.Effect {
 	return ""
 }
 
+// Mute says that no answer tells whether the effect took place, and that it may not have.
+func (d Effect) Mute() bool { return d.yes == d.no && !d.Plain }
+
 // Done tells from an answer, in RESP, whether the deed was done; known is false where
 // the answers with which it is done and not done do not differ.
 func (d Effect) Done(answer string) (done, known bool) {
