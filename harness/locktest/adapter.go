@@ -113,10 +113,11 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 	return l, nil
 }
 
+// adapterError is of what the test gave. The lock was not asked then, so that no wait for it is in vain.
 func (a *adapter) adapterError(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.adapterErr = &locks.Error{Reason: history.ReasonOther, Err: err}
+	a.adapterErr = &locks.Error{Reason: history.ReasonRefused, Err: err}
 	return a.adapterErr
 }
 
