@@ -4,9 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
