@@ -182,23 +182,27 @@ func parseTimeSpan(text string) (sum time.Duration, err error) {
 var specifier = regexp.MustCompile(`%.`)
 
 // specified writes specifiers out (systemd.unit(5), Specifiers), for a unit of the system's manager. What depends on
-// the machine stays, and is not known.
+// the machine stays, and is not known: a pipe says nothing of the unit's name, and - in one stands for / in a path.
 func (u *unit) specified(word string) (written string, known bool) {
-	name := strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file))
+	base := filepath.Base(u.file)
+	name := strings.TrimSuffix(base, filepath.Ext(base))
 	prefix, instance, template := strings.Cut(name, "@")
-	known = true
-	values := map[byte]string{'%': "%", 'p': prefix, 'P': prefix, 'n': filepath.Base(u.file), 'N': name, 't': "/run",
-		'S': "/var/lib", 'C': "/var/cache", 'L': "/var/log", 'E': "/etc", 'T': "/tmp", 'V': "/var/tmp"}
-	if template && instance != "" {
-		values['i'], values['I'] = instance, instance
-	}
-	return specifier.ReplaceAllStringFunc(word, func(s string) string {
-		value, found := values[s[1]]
-		if !found {
-			known = known && template && strings.ToLower(s) == "%i"
-			return s
+	values := map[string]string{"%%": "%", "%t": "/run", "%S": "/var/lib", "%C": "/var/cache", "%L": "/var/log",
+		"%E": "/etc", "%T": "/tmp", "%V": "/var/tmp"}
+	named := map[string]string{"%p": prefix, "%P": prefix, "%n": base, "%N": name, "%i": instance, "%I": instance}
+	for letters, value := range named {
+		if escaped := strings.ContainsAny(letters, "PI") && strings.ContainsAny(value, `-\`); value != "" && !escaped &&
+			!isPipe(u.file) {
+			values[letters] = value
 		}
-		return value
+	}
+	known = true
+	return specifier.ReplaceAllStringFunc(word, func(s string) string {
+		if value, found := values[s]; found {
+			return value
+		}
+		known = known && template && instance == "" && strings.ToLower(s) == "%i"
+		return s
 	}), known
 }
 
