@@ -226,8 +226,9 @@ func TestARunningServerIsAsked(t *testing.T) {
 	a := runner(t, "", 0)
 	a.Server = d.Server
 	answer := judged(t, a)
-	// The folder of a test is in /tmp, which is memory on many systems.
-	require.Equal(t, []Verdict{Safe, Safe, Inconclusive}, verdicts(answer), "%+v", answer.Rows)
+	// The folder of a test is in /tmp, which is memory on many systems, and emptied of what is old on others.
+	require.Equal(t, []Verdict{Inconclusive, Inconclusive, Inconclusive}, verdicts(answer), "%+v", answer.Rows)
+	require.Contains(t, answer.Rows[0].Reason, "emptied of what is old")
 	require.True(t, d.Server.Redis.AppendOnly)
 	require.Empty(t, d.Server.Redis.Unknown)
 

@@ -97,19 +97,23 @@ var disks = []string{"/var/lib", "/var/db", "/var/opt", "/var/local", "/var/redi
 
 // mountPoints are where a machine's other file systems are mounted: what is there survives a process, and may be
 // memory.
-var mountPoints = []string{"/tmp", "/mnt", "/media"}
+var mountPoints = []string{"/mnt", "/media"}
+
+// cleaned are folders from which systemd-tmpfiles removes what is some days old, on a disk too (file-hierarchy(7)): a
+// manifest of an append-only file gets as old.
+var cleaned = []string{"/tmp", "/var/tmp"}
 
 // memory are the folders of a machine that are memory on every system of today.
 var memory = []string{"/dev/shm", "/run", "/var/run"}
 
 func onMachine(dir string) fate {
-	dir = path.Clean(dir)
-	below := func(folders []string) bool {
-		return slices.ContainsFunc(folders, func(folder string) bool { _, below := within(dir, folder); return below })
-	}
-	switch {
+	below := func(folders []string) bool { return isBelow(dir, folders) }
+	switch dir = path.Clean(dir); {
 	case below(memory):
 		return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is memory", dir)}
+	case below(cleaned):
+		return doubtful("the data are in %s, which is memory, or emptied of what is old (tmpfiles.d(5)): give a folder "+
+			"below /var/lib", dir)
 	case dir == "/", below(disks):
 		return fate{}
 	case below(mountPoints):
@@ -118,6 +122,10 @@ func onMachine(dir string) fate {
 				"(systemctl cat), or a folder below /var/lib", dir)}
 	}
 	return doubtful("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)
+}
+
+func isBelow(dir string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool { _, below := within(dir, folder); return below })
 }
 
 // within gives what of a path comes below a folder, "" for the folder itself.
@@ -195,7 +203,8 @@ func (s *Server) judgeData() {
 	default:
 		f, at := s.unmounted, s.Place
 		if m := s.mountOf(dir); m != nil {
-			if f, at = m.fate, m.at; s.inPlace(dir) && len(onMachine(dir).lost) > 0 && len(onMachine(m.target).lost) == 0 {
+			f, at = m.fate, m.at
+			if away := isBelow(dir, memory) && !isBelow(m.target, memory); s.inPlace(dir) && (away || isBelow(dir, cleaned)) {
 				f = onMachine(dir) // /var/run, below a mount of /var, leads to memory
 			}
 			if m.readOnly {
