@@ -63,10 +63,12 @@ func (d document) volume(value any) volume {
 	}
 	named := dig(d.root, "volumes", v.from)
 	name := cmp.Or(text(d.root, "name"), path.Base(v.base)) + "_" + v.from
-	if dig(named, "external") == true {
+	if external, _ := truth(dig(named, "external")); external || asMap(dig(named, "external")) != nil {
 		name = v.from
 	}
-	v.shows = path.Join(engineVolumes, cmp.Or(text(named, "name"), name), v.subpath)
+	name, plain := interpolate(cmp.Or(text(named, "name"), text(named, "external", "name"), name))
+	v.variable = v.variable || !plain
+	v.shows = path.Join(engineVolumes, name, v.subpath)
 	if device := text(named, "driver_opts", "device"); device != "" && text(named, "driver_opts", "type") != "tmpfs" {
 		v.shows = path.Join(d.folderOf(device), v.subpath)
 	}
