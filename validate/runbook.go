@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -202,9 +203,8 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	}
 	on, line := config("appendonly", "yes"), a.line("appendonly yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
-	if line.Cost == "" && (len(a.Server.Redis.Files) > 0 || a.Server.Several()) {
-		line.Cost = "once every server that this line is for has done the steps above: another one starts empty"
-	}
+	line.Cost = cmp.Or(line.Cost,
+		"once every server that this line is for has done the steps above: another one starts empty")
 	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
 		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
 			"rewrite is done: it starts empty",
