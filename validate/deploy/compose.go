@@ -37,6 +37,16 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 		found = append(found, d.service(name, service))
 	}
 	for _, s := range found {
+		for _, name := range keys(d.root["configs"]) {
+			s.script(d.at("configs", name), name, dig(d.root, "configs", name, "content"))
+		}
+		for _, name := range keys(d.root["services"]) { // by whose links it has another name
+			for _, link := range list(dig(d.root, "services", name, "links")) {
+				if to, alias, named := strings.Cut(fmt.Sprint(link), ":"); named && to == s.Name {
+					s.aliases = append(s.aliases, alias)
+				}
+			}
+		}
 		if at, several := d.merged(files); several {
 			s.unknown(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
 				"compose config")
@@ -166,15 +176,21 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 
 // health judges a service's health check, and for another server than the service's what it asks of that one.
 func (d document) health(s *Server, name string, service any) {
-	test := interpolated(dig(service, "healthcheck", "test"))
-	if line, isText := test.(string); isText {
-		test = []any{"CMD-SHELL", line}
-	}
+	test := d.healthTest(service)
 	if at := d.at("services", name, "healthcheck"); s.Place == d.at("services", name) {
 		s.healthy(at, test)
 	} else {
-		s.clientOf(at, "the health check of "+name, "", checkCommand(test))
+		s.clientOf(at, "the health check of "+name, "", checkCommand(test), nil)
 	}
+}
+
+// healthTest is a service's test in the form of the engine.
+func (d document) healthTest(service any) any {
+	test := interpolated(dig(service, "healthcheck", "test"))
+	if line, isText := test.(string); isText {
+		return []any{"CMD-SHELL", line}
+	}
+	return test
 }
 
 // healthy judges a test of an engine, a list whose first word says what the rest is.

@@ -148,6 +148,9 @@ func (s *Server) object(d document) {
 			"written to it: leave it out, and see that the claim is on a disk")
 		return
 	}
+	for _, key := range keys(d.root["data"]) {
+		s.script(d.at("data", key), key, dig(d.root, "data", key))
+	}
 	harmless := slices.Contains(allowed["kubernetes kinds"], kind) && !(kind == "Service" && d.foreign())
 	if kind != "" && !workload && !harmless {
 		s.unknown(Alone, d.at("kind"), strings.TrimSpace("the kind "+kind+" "+text(d.root, "apiVersion")), "lead "+
@@ -162,7 +165,7 @@ func (p pod) otherTenant(s *Server, at settings.Place, who string, c any) {
 		s.touches(at, who, source, dig(m, "readOnly") == true)
 	}
 	p.reach(s, at, who, c)
-	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")))
+	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")), dig(c, "env"))
 }
 
 // kubeletRuns are the keys below which kubelet is told to run a command in a container.
@@ -173,7 +176,7 @@ var kubeletRuns = [][]string{{"livenessProbe"}, {"readinessProbe"}, {"startupPro
 func (p pod) asked(s *Server, at settings.Place, c any) {
 	for _, keys := range kubeletRuns {
 		if command := joined(dig(c, append(slices.Clone(keys), "exec", "command")...)); s.Place != at {
-			s.clientOf(at, "the "+keys[len(keys)-1]+" of the container "+text(c, "name"), "", command)
+			s.clientOf(at, "the "+keys[len(keys)-1]+" of the container "+text(c, "name"), "", command, nil)
 		}
 	}
 }

@@ -23,7 +23,9 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 func (d document) otherTenant(s *Server, name string, service any) {
 	at, who := d.at("services", name), "the service "+name
 	command := joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command")))
-	harmless := effectOf(command).known && (runsWords(text(service, "image")) || dig(service, "entrypoint") != nil)
+	check := checkCommand(d.healthTest(service))
+	harmless := effectOf(command).known && (runsWords(text(service, "image")) || dig(service, "entrypoint") != nil) &&
+		(check == nil || effectOf(check).known)
 	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service,
 		allowed["compose other service"])
 	for _, value := range list(dig(service, "volumes")) {
@@ -37,7 +39,7 @@ func (d document) otherTenant(s *Server, name string, service any) {
 			s.assume(Alone, at, "%s does not mount the server's volume by its variable (docker compose config)", who)
 		}
 	}
-	s.clientOf(at, who, text(service, "image"), command)
+	s.clientOf(at, who, text(service, "image"), command, dig(service, "environment"))
 	d.health(s, name, service)
 }
 
@@ -49,10 +51,11 @@ func (s *Server) onFolder() bool {
 
 // clientOf judges what a container beside the server is told to run: a command of redis-cli or of the cluster's own
 // client is read, and so is what an image of Redis runs, whose only use is that.
-func (s *Server) clientOf(at settings.Place, who, image string, command []string) {
+// Its variables may hold commands too.
+func (s *Server) clientOf(at settings.Place, who, image string, command []string, variables any) {
 	base, all := path.Base(image), strings.Join(command, " ")
 	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) ||
-		strings.HasPrefix(base, "kubectl")
+		strings.HasPrefix(base, "kubectl") || talker.MatchString(fmt.Sprint(variables))
 	if !client || companions.MatchString(base) || isSentinel(image, command, nil) {
 		return
 	}
@@ -60,6 +63,19 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 		s.unknown(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server, or remove its data")
 	}
 }
+
+// script breaks the link Alone where a file that is written out beside the server runs its client.
+func (s *Server) script(at settings.Place, name string, content any) {
+	for line := range strings.Lines(fmt.Sprint(content)) {
+		if talker.MatchString(line) && !isComment(line) && !renames.MatchString(line) {
+			s.unknown(Alone, at, "the script "+name, "run CONFIG SET, FLUSHALL or SHUTDOWN on the server")
+			return
+		}
+	}
+}
+
+// renames is a line of a redis.conf that takes a command away.
+var renames = regexp.MustCompile(`(?i)^\s*(?:rename-command|user)\s`)
 
 // judgeLabels breaks the link Alone for a label or an annotation that may hold a command: programs beside the server
 // read commands there that they run in its container.
@@ -103,6 +119,9 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 		if overlap(place, source) && !readOnly {
 			s.unknown(Alone, at, who+", which sees "+shown(place)+" too", "change or remove what the server has there")
 		}
+	}
+	if data := s.shared(); data != "" && shown(data) != data && shown(source) == source && !readOnly {
+		s.assume(Alone, at, "%s, which sees %s of a machine, does not find %s there", who, source, shown(data))
 	}
 }
 
