@@ -19,7 +19,7 @@ import (
 const engineBackoff = 100 * time.Millisecond
 
 func (all *Deployment) readCompose(d document, files []document) (found []*Server) {
-	var rest []string
+	var containers []container
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
 		if dig(service, "image") == nil && dig(service, "build") == nil && dig(service, "extends") == nil {
@@ -27,15 +27,9 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 				"another file: give the output of docker compose config")
 			continue
 		}
-		if entry, args := dig(service, "entrypoint"),
-			dig(service, "command"); !mayServe(text(service, "image"), name, entry, args) {
-			if rest = append(rest, name); isSentinel(text(service, "image"), entry, args) {
-				all.sentinel(d.at("services", name, "command"), entry, args, func(s *Server) { d.storage(s, name, service) })
-			}
-			continue
-		}
-		found = append(found, d.service(name, service))
+		containers = append(containers, d.container(name, service))
 	}
+	found = all.containers(containers)
 	for _, s := range found {
 		for _, name := range keys(d.root["configs"]) {
 			s.script(d.at("configs", name), name, dig(d.root, "configs", name, "content"))
@@ -57,16 +51,6 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 			}
 		}
 	}
-	for _, name := range rest {
-		all.tenants = append(all.tenants, func(s *Server) { d.otherTenant(s, name, dig(d.root, "services", name)) })
-	}
-	for _, s := range found {
-		all.tenants = append(all.tenants, func(other *Server) {
-			if other != s {
-				d.health(other, s.Name, dig(d.root, "services", s.Name))
-			}
-		})
-	}
 	return found
 }
 
@@ -75,14 +59,17 @@ var companions = regexp.MustCompile(`(?i)export|metrics|commander|insight|proxy|
 
 // mayServe tells what may run a server of Redis from what does not: by the last part of its image, and by what it is
 // told to run there.
-func mayServe(image, name string, entry, args any) bool {
-	base := path.Base(strings.Split(strings.Split(image, "@")[0], ":")[0])
-	if image == "" || strings.Contains(image, "$") {
-		base = name + base
+func (c container) mayServe() bool {
+	base := path.Base(strings.Split(strings.Split(c.image, "@")[0], ":")[0])
+	if c.image == "" || strings.Contains(c.image, "$") {
+		base = c.name + base
 	}
-	all := fmt.Sprint(entry, " ", args)
-	server := strings.Contains(all, "redis-server") || strings.Contains(all, "valkey-server")
-	if isSentinel(image, entry, args) || !server && runsClient(entry, args) {
+	all := c.words()
+	server := strings.Contains(fmt.Sprint(all), "redis-server") || strings.Contains(fmt.Sprint(all), "valkey-server")
+	// which plainly runs something else
+	client := len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) ||
+		effectOf(all).known)
+	if isSentinel(c.image, all) || !server && client {
 		return false
 	}
 	return server ||
@@ -91,42 +78,52 @@ func mayServe(image, name string, entry, args any) bool {
 }
 
 // isSentinel tells a Sentinel by its command, or by the name of its image.
-func isSentinel(image string, entry, args any) bool {
-	return sentinelImage.MatchString(image) || slices.ContainsFunc(joined(entry, args), func(w string) bool {
+func isSentinel(image string, command []string) bool {
+	return sentinelImage.MatchString(image) || slices.ContainsFunc(command, func(w string) bool {
 		return w == "--sentinel" || path.Base(w) == "redis-sentinel" || path.Base(w) == "valkey-sentinel"
 	})
 }
 
 var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|$)`)
 
-// runsClient reports whether a command of an image of Redis plainly runs something else than a server.
-func runsClient(entry, args any) bool {
-	all := joined(entry, args)
-	return len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) ||
-		effectOf(all).known)
+// container reads a service, which nobody knows yet for a server.
+func (d document) container(name string, service any) container {
+	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
+	c := container{place: at(), name: name, who: "the service " + name, image: text(service, "image"),
+		folder: text(service, "working_dir"), hasEntry: dig(service, "entrypoint") != nil,
+		entry:   joined(interpolated(dig(service, "entrypoint"))),
+		command: joined(interpolated(dig(service, "command"))),
+		at:      at("command"), envAt: at("environment"), written: dig(service, "environment"),
+		storage: func(s *Server) { d.storage(s, name, service) },
+		reach: func(s *Server) {
+			s.reaches(func(key any) settings.Place { return at(key) }, "the service "+name, service,
+				allowed["compose other service"])
+		}}
+	if dig(service, "command") == nil {
+		c.at = at()
+	}
+	test := interpolated(dig(service, "healthcheck", "test"))
+	if line, isText := test.(string); isText {
+		test = []any{"CMD-SHELL", line}
+	}
+	c.checks = healthCheck(at("healthcheck"), test)
+	c.server = func() *Server { return d.service(name, service, c) }
+	return c
 }
 
-func (d document) service(name string, service any) *Server {
+func (d document) service(name string, service any, c container) *Server {
 	s := &Server{Name: name, Kind: Compose, Place: d.at("services", name)}
 	s.allowed(d.at, service, slices.Concat(allowed["compose service"], allowed["compose other service"]), "services", name)
 	s.allowed(d.at, dig(service, "deploy"), allowed["compose deploy"], "services", name, "deploy")
 	s.judgeLabels(d.at("services", name, "labels"), dig(service, "labels"))
 	s.judgeLabels(d.at("services", name, "deploy"), dig(service, "deploy", "labels"))
-	s.addDefaults(text(service, "image"))
+	s.addDefaults(c.image)
 	d.storage(s, name, service)
-	c := inContainer{image: text(service, "image"), folder: text(service, "working_dir"),
-		hasEntry: dig(service, "entrypoint") != nil,
-		at:       d.at("services", name, "command"), envAt: d.at("services", name, "environment")}
-	if dig(service, "command") == nil {
-		c.at = d.at("services", name)
-	}
-	c.entry = s.words(d.at("services", name, "entrypoint"), interpolated(dig(service, "entrypoint")))
-	c.command = s.words(d.at("services", name, "command"), interpolated(dig(service, "command")))
 	image, plain := interpolate(c.image)
 	if c.image = image; !plain && !strings.Contains(path.Base(image), ":$") {
 		s.unknown(Program, d.at("services", name, "image"), "a variable in its image", "be any program")
 	}
-	d.variables(s, name, service, &c)
+	d.variables(name, service, &c)
 	line := s.contained(c)
 	for _, network := range keys(d.root["networks"]) {
 		if text(d.root, "networks", network, "driver") == "overlay" {
@@ -136,9 +133,7 @@ func (d document) service(name string, service any) *Server {
 	if dig(service, "build") != nil {
 		s.unknown(Program, d.at("services", name, "build"), "build, of which the rest is elsewhere", "bring another program")
 	}
-	s.loadConfig()
 	d.restart(s, name, service, line.sleep)
-	d.health(s, name, service)
 	for _, network := range asMap(dig(service, "networks")) {
 		for _, alias := range list(dig(network, "aliases")) {
 			s.aliases = append(s.aliases, fmt.Sprint(alias))
@@ -149,7 +144,7 @@ func (d document) service(name string, service any) *Server {
 	return s
 }
 
-func (d document) variables(s *Server, name string, service any, c *inContainer) {
+func (d document) variables(name string, service any, c *container) {
 	c.env = map[string]string{}
 	for key, value := range asMap(keyed(dig(service, "environment"))) {
 		if c.env[key] = "$" + key; value != nil { // else it comes from whoever starts the container
@@ -174,30 +169,12 @@ func (d document) variables(s *Server, name string, service any, c *inContainer)
 	}
 }
 
-// health judges a service's health check, and for another server than the service's what it asks of that one.
-func (d document) health(s *Server, name string, service any) {
-	test := d.healthTest(service)
-	if at := d.at("services", name, "healthcheck"); s.Place == d.at("services", name) {
-		s.healthy(at, test)
-	} else {
-		s.clientOf(at, "the health check of "+name, "", checkCommand(test), nil)
-	}
-}
-
-// healthTest is a service's test in the form of the engine.
-func (d document) healthTest(service any) any {
-	test := interpolated(dig(service, "healthcheck", "test"))
-	if line, isText := test.(string); isText {
-		return []any{"CMD-SHELL", line}
-	}
-	return test
-}
-
-// healthy judges a test of an engine, a list whose first word says what the rest is.
-func (s *Server) healthy(at settings.Place, test any) {
+// healthCheck is a test of an engine, a list whose first word says what the rest is.
+func healthCheck(at settings.Place, test any) []check {
 	if all := checkCommand(test); len(all) > 0 {
-		s.hook(at, "the health check", all, Settings)
+		return []check{{at: at, what: "the health check", words: all, link: Settings}}
 	}
+	return nil
 }
 
 // checkCommand is what a health check runs, nothing for none.

@@ -14,8 +14,8 @@ import (
 
 func (d *Deployment) assemble(o Options) error {
 	for _, u := range d.units {
-		if a := u.last("Service.ExecStart", ""); isSentinel("", nil, a.value) {
-			d.sentinel(a.at, nil, a.value, func(*Server) {})
+		if a := u.last("Service.ExecStart", ""); isSentinel("", joined(a.value)) {
+			d.sentinel(container{at: a.at, command: joined(a.value), storage: func(*Server) {}})
 		} else {
 			d.Servers = append(d.Servers, readSystemd(u))
 		}

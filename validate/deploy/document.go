@@ -161,22 +161,13 @@ func words(value any) ([]string, error) {
 	return nil, errors.New("a value that is neither a text nor a list")
 }
 
-// words are those of a command, which breaks the link of the program where it is not understood.
-func (s *Server) words(at settings.Place, value any) []string {
-	all, err := words(value)
-	if err != nil {
-		s.unknown(Program, at, "a command: "+err.Error(), "be any")
-	}
-	return all
-}
-
 // joined are the words of an entrypoint and its arguments. Those of a text that is not understood follow a sign by
 // which no program is known.
 func joined(parts ...any) (all []string) {
 	for _, part := range parts {
 		one, err := words(part)
 		if err != nil {
-			one = append([]string{"?"}, strings.Fields(fmt.Sprint(part))...)
+			one = append([]string{"with " + err.Error()}, strings.Fields(fmt.Sprint(part))...)
 		}
 		all = append(all, one...)
 	}

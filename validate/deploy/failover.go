@@ -189,24 +189,19 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 	return found, nil
 }
 
-func sentinelFile(at settings.Place, entry, args any) *configFile {
-	c := &configFile{place: at, lack: "its command names none"}
-	for _, w := range joined(entry, args) {
+// sentinel finds the file that a Sentinel in a container is started with.
+func (d *Deployment) sentinel(c container) {
+	s := &Server{config: &configFile{place: c.at, lack: "its command names none"}}
+	for _, w := range c.words() {
 		if strings.HasPrefix(w, "/") && strings.HasSuffix(w, ".conf") {
-			c.path = w
+			s.config.path = w
 		}
 	}
-	return c
-}
-
-func (d *Deployment) sentinel(at settings.Place, entry, args any, storage func(*Server)) {
-	c := sentinelFile(at, entry, args)
-	s := &Server{config: c}
-	storage(s)
+	c.storage(s)
 	s.loadConfig()
 	if !slices.ContainsFunc(d.sentinels, func(given *configFile) bool {
-		return given.place.File == "" && path.Base(given.path) == path.Base(c.path)
+		return given.place.File == "" && path.Base(given.path) == path.Base(s.config.path)
 	}) {
-		d.sentinels = append(d.sentinels, c)
+		d.sentinels = append(d.sentinels, s.config)
 	}
 }

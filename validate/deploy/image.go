@@ -34,26 +34,45 @@ func runsWords(name string) bool {
 	return knownImage(name) || plainImages.MatchString(name)
 }
 
-// inContainer is what a container's description says, in whatever format it stands.
-type inContainer struct {
+// container is one container of a file, in whatever format it stands.
+type container struct {
+	place          settings.Place
+	name, who      string
 	image, folder  string
 	entry, command []string
 	hasEntry       bool
+	at             settings.Place // of the command
+	written        any            // its variables, as they stand
 	env            map[string]string
 	fromFiles      map[string]string // variables of files, which env outranks
 	used           []string          // variables that the command has taken
 	envAt          settings.Place
 	unreadEnv      *settings.Place // variables from somewhere that was not read
-	at             settings.Place  // of the command
+	checks         []check
+	once           bool          // it ends, or begins before a server
+	storage, reach func(*Server) // read its mounts, and judge what else it gets at
+	server         func() *Server
 }
 
-func (s *Server) contained(c inContainer) commandLine {
+// check is what an engine or kubelet runs in a container, and the link that it could break.
+type check struct {
+	at      settings.Place
+	what    string
+	words   []string
+	link    LinkName
+	crashes []settings.Crash
+}
+
+func (c container) words() []string { return slices.Concat(c.entry, c.command) }
+
+// contained reads a server in a container, but for what starts it again.
+func (s *Server) contained(c container) commandLine {
 	ok := knownImage(c.image)
 	if s.folder = c.folder; ok {
 		s.folder = cmp.Or(c.folder, imageFolder)
 	}
 	s.variables(c)
-	line := readCommand(c.at, append(slices.Clone(c.entry), c.command...))
+	line := readCommand(c.at, c.words())
 	switch {
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
@@ -71,10 +90,14 @@ func (s *Server) contained(c inContainer) commandLine {
 	if s.config != nil {
 		s.config.from(s.folder)
 	}
+	s.loadConfig()
+	for _, k := range c.checks {
+		s.hook(k.at, k.what, k.words, k.link, k.crashes...)
+	}
 	return line
 }
 
-func (s *Server) variables(c inContainer) {
+func (s *Server) variables(c container) {
 	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {
 		if _, set := c.env[name]; !set {
 			c.env[name] = c.fromFiles[name]

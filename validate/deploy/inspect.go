@@ -12,13 +12,12 @@ import (
 func readInspect(d document) *Server {
 	s := &Server{Name: strings.TrimPrefix(text(d.root, "Name"), "/"), Kind: Container, Place: d.at()}
 	config, host := d.root["Config"], d.root["HostConfig"]
-	c := inContainer{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"),
+	c := container{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"),
 		envAt: d.at("Config", "Env"),
 		env:   map[string]string{}}
-	c.entry, _ = words(dig(config, "Entrypoint"))
-	c.command, _ = words(dig(config, "Cmd"))
+	c.entry, c.command = joined(dig(config, "Entrypoint")), joined(dig(config, "Cmd"))
 	ran := joined(d.root["Path"], d.root["Args"])
-	if len(ran) > 0 && !slices.Equal(ran, slices.Concat(c.entry, c.command)) {
+	if len(ran) > 0 && !slices.Equal(ran, c.words()) {
 		s.unknown(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
 	}
 	c.hasEntry = len(c.entry) > 0 && path.Base(c.entry[0]) != "docker-entrypoint.sh"
@@ -32,9 +31,8 @@ func readInspect(d document) *Server {
 	}
 	s.inspected(d, c.image)
 	s.judgeLabels(d.at("Config", "Labels"), dig(config, "Labels"))
-	s.healthy(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test"))
+	c.checks = healthCheck(d.at("Config", "Healthcheck"), dig(config, "Healthcheck", "Test"))
 	line := s.contained(c)
-	s.loadConfig()
 	if dig(host, "AutoRemove") == true {
 		s.doubt(Data, d.at("HostConfig", "AutoRemove"),
 			"the container is removed when it ends, with its volumes that have no name")

@@ -104,29 +104,18 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 			whole.unreadable(d.at("metadata"), fmt.Sprintf("a container of %s %s has no image, so that it is a patch: "+
 				"give the rendered objects", p.kind, text(d.root, "metadata", "name")))
 		}
-		serves := len(found)
-		for i, c := range list(dig(p.spec, "containers")) {
-			name := text(c, "name")
-			whole.tenants = append(whole.tenants, func(s *Server) { p.asked(s, p.in("containers", i), c) })
-			if p.kind == "Job" || p.kind == "CronJob" || !mayServe(text(c, "image"), name, dig(c, "command"), dig(c, "args")) {
-				if entry, args := dig(c, "command"), dig(c, "args"); isSentinel(text(c, "image"), entry, args) {
-					whole.sentinel(p.in("containers", i), entry, args, func(s *Server) { p.storage(s, i, c) })
-				}
-				whole.tenants = append(whole.tenants,
-					func(s *Server) { p.otherTenant(s, p.in("containers", i), "the container "+name, c) })
-				continue
-			}
-			found = append(found, p.container(name, i, c))
+		var containers []container
+		for i := range list(dig(p.spec, "containers")) {
+			containers = append(containers, p.container("containers", i))
 		}
+		servers := whole.containers(containers)
+		found, containers = append(found, servers...), nil
 		for i, c := range list(dig(p.spec, "initContainers")) {
-			if len(found) > serves && dig(c, "restartPolicy") == nil { // which ends before the server starts
-				continue
+			if len(servers) == 0 || dig(c, "restartPolicy") != nil { // else it ends before the server starts
+				containers = append(containers, p.container("initContainers", i))
 			}
-			whole.tenants = append(whole.tenants, func(s *Server) {
-				p.otherTenant(s, p.in("initContainers", i), "the init container "+text(c, "name"), c)
-				p.asked(s, p.in("initContainers", i), c)
-			})
 		}
+		whole.containers(containers)
 	}
 	for _, s := range found {
 		for i, d := range all {
@@ -158,27 +147,34 @@ func (s *Server) object(d document) {
 	}
 }
 
-// otherTenant judges a container of the same files that is no server.
-func (p pod) otherTenant(s *Server, at settings.Place, who string, c any) {
-	for _, m := range list(dig(c, "volumeMounts")) {
-		_, source, _ := p.volume(text(m, "name"), m)
-		s.touches(at, who, source, dig(m, "readOnly") == true)
+// container reads a container of a pod, which nobody knows yet for a server.
+func (p pod) container(field string, i int) container {
+	spec := list(dig(p.spec, field))[i]
+	at := func(keys ...any) settings.Place { return p.in(append([]any{field, i}, keys...)...) }
+	c := container{place: at(), name: text(spec, "name"), who: "the container " + text(spec, "name"),
+		image: text(spec, "image"), folder: text(spec, "workingDir"), hasEntry: dig(spec, "command") != nil, at: at(),
+		envAt: at("env"), written: dig(spec, "env"), env: map[string]string{}, fromFiles: map[string]string{},
+		once:    field == "initContainers" || p.kind == "Job" || p.kind == "CronJob",
+		storage: func(s *Server) { p.storage(s, at, spec) }}
+	if field == "initContainers" {
+		c.who = "the init container " + c.name
 	}
-	p.reach(s, at, who, c)
-	s.clientOf(at, who, text(c, "image"), joined(dig(c, "command"), dig(c, "args")), dig(c, "env"))
-}
-
-// kubeletRuns are the keys below which kubelet is told to run a command in a container.
-var kubeletRuns = [][]string{{"livenessProbe"}, {"readinessProbe"}, {"startupProbe"}, {"lifecycle", "postStart"},
-	{"lifecycle", "preStop"}}
-
-// asked judges what kubelet runs in another container than the server's.
-func (p pod) asked(s *Server, at settings.Place, c any) {
-	for _, keys := range kubeletRuns {
-		if command := joined(dig(c, append(slices.Clone(keys), "exec", "command")...)); s.Place != at {
-			s.clientOf(at, "the "+keys[len(keys)-1]+" of the container "+text(c, "name"), "", command, nil)
+	c.reach = func(s *Server) { p.reach(s, c.place, c.who, spec) }
+	p.commands(&c, at, spec)
+	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop"} {
+		k := check{at: at(key), what: "the " + key, link: Settings, words: joined(dig(spec, key, "exec", "command"))}
+		if strings.HasPrefix(key, "p") {
+			k.at, k.words = at("lifecycle", key), joined(dig(spec, "lifecycle", key, "exec", "command"))
+		}
+		if key == "preStop" {
+			k.link, k.crashes = Data, []settings.Crash{settings.Shutdown}
+		}
+		if len(k.words) > 0 {
+			c.checks = append(c.checks, k)
 		}
 	}
+	c.server = func() *Server { return p.server(c, at, spec) }
+	return c
 }
 
 // reach judges whether a container gets at more than its own files, its mounts and its network.
@@ -193,30 +189,28 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 	}
 }
 
-func (p pod) container(name string, i int, c any) *Server {
-	s := &Server{Name: name, Kind: Kubernetes, Place: p.in("containers", i),
-		Workload: p.kind + " " + text(p.root, "metadata", "name")}
+func (p pod) server(in container, at func(...any) settings.Place, c any) *Server {
+	s := &Server{Name: in.name, Kind: Kubernetes, Place: in.place, Workload: p.kind + " " + text(p.root, "metadata", "name")}
 	if p.kind != "Pod" {
 		s.allowed(p.at, p.root["spec"], allowed["kubernetes workload"], "spec")
 		const retention = "persistentVolumeClaimRetentionPolicy"
 		s.allowed(p.at, dig(p.root, "spec", retention), allowed[retention], "spec", retention)
 	}
 	s.allowed(p.in, p.spec, allowed["kubernetes pod"])
-	s.allowed(p.in, c, allowed["kubernetes container"], "containers", i)
+	s.allowed(at, c, allowed["kubernetes container"])
 	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
 	s.allowed(p.in, dig(p.spec, "securityContext"), security, "securityContext")
-	s.allowed(p.in, dig(c, "securityContext"), security, "containers", i, "securityContext")
+	s.allowed(at, dig(c, "securityContext"), security, "securityContext")
 	above := p.root
 	for _, step := range p.path[:len(p.path)-1] {
 		above = asMap(above[step.(string)])
 	}
 	s.labels = asMap(dig(above, "metadata", "labels"))
 	s.judgeLabels(p.in(), dig(above, "metadata", "annotations"))
-	p.storage(s, i, c)
-	line := s.contained(p.described(s, i, c))
-	s.loadConfig()
+	in.storage(s)
+	line := s.contained(in)
 	p.initial(s)
-	p.probes(s, i, c, line.sleep)
+	p.hooks(s, at, c, line.sleep)
 	p.updates(s)
 	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
 	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
@@ -225,10 +219,8 @@ func (p pod) container(name string, i int, c any) *Server {
 	return s
 }
 
-func (p pod) described(s *Server, i int, c any) inContainer {
-	in := inContainer{image: text(c, "image"), folder: text(c, "workingDir"), hasEntry: dig(c, "command") != nil,
-		at:    p.in("containers", i),
-		envAt: p.in("containers", i, "env"), env: map[string]string{}, fromFiles: map[string]string{}}
+// commands reads a container's variables, and its command with them.
+func (p pod) commands(in *container, at func(...any) settings.Place, c any) {
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
 		if in.env[name] = text(v, "value"); dig(v, "valueFrom") != nil {
@@ -237,7 +229,7 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 	}
 	for n, from := range list(dig(c, "envFrom")) {
 		config, found := p.configMap(text(from, "configMapRef", "name"))
-		if at := p.in("containers", i, "envFrom", n); !found || text(from, "prefix") != "" {
+		if at := at("envFrom", n); !found || text(from, "prefix") != "" {
 			in.unreadEnv = &at
 		}
 		for key, value := range asMap(config.root["data"]) {
@@ -245,21 +237,18 @@ func (p pod) described(s *Server, i int, c any) inContainer {
 		}
 	}
 	read := func(key string) []string {
-		all := s.words(p.in("containers", i, key), dig(c, key))
+		all := joined(dig(c, key))
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
 			}
 		}
+		if dig(c, key) != nil {
+			in.at = at(key)
+		}
 		return expandKubernetes(all, in.env)
 	}
 	in.entry, in.command = read("command"), read("args")
-	for _, key := range []string{"command", "args"} {
-		if dig(c, key) != nil {
-			in.at = p.in("containers", i, key)
-		}
-	}
-	return in
 }
 
 // kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
@@ -346,30 +335,16 @@ func (p pod) updates(s *Server) {
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
 }
 
-// probes judges what kubelet runs in the container, and whether it ends a sleep.
-func (p pod) probes(s *Server, i int, c any, sleep time.Duration) {
-	at := func(keys ...any) settings.Place { return p.in(append([]any{"containers", i}, keys...)...) }
-	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe"} {
-		if command := dig(c, key, "exec", "command"); command != nil {
-			s.hook(at(key), key, joined(command), Settings)
-		}
-	}
+// hooks judges whether a probe ends a sleep, and what a start or a stop does without a command.
+func (p pod) hooks(s *Server, at func(...any) settings.Place, c any, sleep time.Duration) {
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
 		s.doubt(Restart, at("livenessProbe"),
 			fmt.Sprintf("the command sleeps for %s, and the liveness probe ends the container after %s: "+
 				"give it a startupProbe that waits longer", sleep, limit))
 	}
 	for _, key := range []string{"postStart", "preStop"} {
-		hook := dig(c, "lifecycle", key)
-		command := joined(dig(hook, "exec", "command"))
-		switch {
-		case hook == nil || dig(hook, "sleep") != nil:
-		case dig(hook, "exec") == nil:
+		if hook := dig(c, "lifecycle", key); hook != nil && dig(hook, "sleep") == nil && dig(hook, "exec") == nil {
 			s.unknown(Settings, at("lifecycle", key), key, "change settings or data by a request")
-		case key == "postStart":
-			s.hook(at("lifecycle", key), key, command, Settings)
-		default:
-			s.hook(at("lifecycle", key), key, command, Data, settings.Shutdown)
 		}
 	}
 	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)

@@ -18,21 +18,24 @@ var moved = []settings.Crash{settings.Shutdown, settings.PowerLoss}
 
 // storage reads where a container of a pod keeps its data (Kubernetes, Volumes): what is on no volume goes with the
 // container, which kubelet makes anew.
-func (p pod) storage(s *Server, i int, c any) {
+func (p pod) storage(s *Server, in func(...any) settings.Place, c any) {
 	s.unmounted = gone("the data are on no volume of the pod, and kubelet makes the container anew")
 	for n, m := range list(dig(c, "volumeMounts")) {
-		at := p.in("containers", i, "volumeMounts", n)
+		at := in("volumeMounts", n)
 		f, source, found := p.volume(text(m, "name"), m)
 		if !found {
 			f = doubtful("not understood: the volume %s is not in the pod", text(m, "name"))
 		}
-		s.allowed(p.in, m, allowed["kubernetes volumeMount"], "containers", i, "volumeMounts", n)
+		s.allowed(in, m, allowed["kubernetes volumeMount"], "volumeMounts", n)
 		load := func(conf *configFile, file string) {
 			conf.text, conf.name, conf.lack = p.fromVolume(text(m, "name"), path.Join(text(m, "subPath"), file))
 		}
 		readOnly, known := truth(dig(m, "readOnly"))
+		if !known {
+			f = doubtful("not understood: readOnly of the volume %s; it could be read-only", text(m, "name"))
+		}
 		s.mounts = append(s.mounts, mount{at: at, target: text(m, "mountPath"), fate: f, source: source,
-			readOnly: readOnly || !known, each: source == p.ownVolume(text(m, "name")), load: load})
+			readOnly: readOnly, each: source == p.ownVolume(text(m, "name")), load: load})
 	}
 }
 

@@ -133,7 +133,7 @@ func shown(source string) string {
 
 // addVolume adds a mount of a container to the server: named tells what becomes of a named volume.
 func (s *Server) addVolume(at settings.Place, v volume, named func(name string) fate) {
-	m := mount{at: at, target: v.to, source: v.source(), readOnly: v.readOnly}
+	m := mount{at: at, target: v.to, source: v.source(), readOnly: v.readOnly, variable: v.variable}
 	if v.kind == "bind" && (v.file != "" || path.IsAbs(v.from)) {
 		m.load = func(c *configFile, file string) { c.findBeside(v.file, path.Join(v.from, file)) }
 	}

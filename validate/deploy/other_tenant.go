@@ -18,29 +18,49 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 	}
 }
 
-// otherTenant judges a service beside the server: what it mounts, how far it reaches, and what it is plainly told to
-// do.
-func (d document) otherTenant(s *Server, name string, service any) {
-	at, who := d.at("services", name), "the service "+name
-	command := joined(interpolated(dig(service, "entrypoint")), interpolated(dig(service, "command")))
-	check := checkCommand(d.healthTest(service))
-	harmless := effectOf(command).known && (runsWords(text(service, "image")) || dig(service, "entrypoint") != nil) &&
-		(check == nil || effectOf(check).known)
-	s.reaches(func(key any) settings.Place { return d.at("services", name, key) }, who, service,
-		allowed["compose other service"])
-	for _, value := range list(dig(service, "volumes")) {
-		v := d.volume(value)
-		s.touches(at, who, v.source(), v.readOnly || harmless)
+// containers finds the servers among some containers. What the others do, and what is run in any, is judged beside each.
+func (d *Deployment) containers(all []container) (servers []*Server) {
+	for _, c := range all {
+		serves := !c.once && c.mayServe()
+		if serves {
+			servers = append(servers, c.server())
+		} else if isSentinel(c.image, c.words()) && !c.once {
+			d.sentinel(c)
+		}
+		d.tenants = append(d.tenants, func(s *Server) {
+			if s.Place != c.place {
+				s.beside(c, serves)
+			}
+		})
+	}
+	return servers
+}
+
+// beside judges a container beside the server: what is run in it, and, where it is no server itself, what it mounts, how
+// far it reaches, and what it is plainly told to do.
+func (s *Server) beside(c container, serves bool) {
+	harmless := effectOf(c.words()).known && (runsWords(c.image) || c.hasEntry)
+	for _, k := range c.checks {
+		s.clientOf(k.at, k.what+" of "+c.who, "", k.words, nil)
+		harmless = harmless && effectOf(k.words).known
+	}
+	if serves {
+		return
+	}
+	t := &Server{}
+	c.storage(t)
+	for _, m := range t.mounts {
+		s.touches(c.place, c.who, m.source, m.readOnly || harmless)
 		switch {
-		case !v.variable || v.readOnly || harmless:
+		case !m.variable || m.readOnly || harmless:
 		case s.onFolder():
-			s.unknown(Alone, at, who+", which mounts a folder by a variable", "see the server's data")
+			s.unknown(Alone, c.place, c.who+", which mounts a folder by a variable", "see the server's data")
 		default:
-			s.assume(Alone, at, "%s does not mount the server's volume by its variable (docker compose config)", who)
+			s.assume(Alone, c.place, "%s does not mount the server's volume by its variable (docker compose config)", c.who)
 		}
 	}
-	s.clientOf(at, who, text(service, "image"), command, dig(service, "environment"))
-	d.health(s, name, service)
+	c.reach(s)
+	s.clientOf(c.place, c.who, c.image, c.words(), c.written)
 }
 
 // onFolder reports whether a folder of the machine that has a path of its own is the server's data.
@@ -56,7 +76,7 @@ func (s *Server) clientOf(at settings.Place, who, image string, command []string
 	base, all := path.Base(image), strings.Join(command, " ")
 	client := strings.HasPrefix(base, "redis") || strings.HasPrefix(base, "valkey") || commander.MatchString(all) ||
 		strings.HasPrefix(base, "kubectl") || talker.MatchString(fmt.Sprint(variables))
-	if !client || companions.MatchString(base) || isSentinel(image, command, nil) {
+	if !client || companions.MatchString(base) || isSentinel(image, command) {
 		return
 	}
 	if !effectOf(command).known {

@@ -75,6 +75,7 @@ type mount struct {
 	fate     fate
 	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
 	readOnly bool
+	variable bool                             // its source or its target is one
 	unit     bool                             // a mount unit made it
 	own      bool                             // the container has it without being told
 	each     bool                             // of several pods, each has its own
