@@ -185,7 +185,7 @@ func (a *Runner) line(line string) Step {
 
 // setting is the runbook of a line that the running server takes at once.
 func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) candidate {
-	step, before := a.line(name+" "+value), a.Server.Redis.Value(name)
+	step, before := a.line(name+" "+value), a.Server.Redis.Values()[name]
 	return candidate{Runbook: Runbook{Name: title, Price: price,
 		Check: "redis-cli CONFIG GET says the new value, before and after a restart",
 		Steps: []Step{config(name, value), step},
@@ -214,7 +214,7 @@ func (a *Runner) appendOnly(fsync string) candidate {
 			a.line("appendfsync " + fsync)},
 		Back: []Step{{Redis: []string{"SAVE"}, Cost: "nobody is answered while it saves"}, // before the line, for a crash
 			{Line: "appendonly no", Place: a.line("appendonly yes").Place, Was: "appendonly yes"}, config("appendonly", "no"),
-			config("appendfsync", a.Server.Redis.Value("appendfsync"))}},
+			config("appendfsync", a.Server.Redis.AppendFsync)}},
 		change: func(q *Runner) {
 			q.Server = q.Server.Changed(func(r *settings.Redis) { r.AppendOnly, r.AppendFsync = true, fsync })
 		}}

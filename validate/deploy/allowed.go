@@ -25,6 +25,11 @@ var allowed = func() map[string][]string {
 	return all
 }()
 
+// pattern is for what a whole list names, each word of which is one.
+func pattern(list string) *regexp.Regexp {
+	return regexp.MustCompile("^(?:" + strings.Join(allowed[list], "|") + ")$")
+}
+
 // valueRule is what the value of a key may be, and the link that breaks with another one.
 type valueRule struct {
 	plain *regexp.Regexp

@@ -8,15 +8,9 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// inertName are variables of the environment that neither a server, nor the dynamic loader, nor the C library, nor a
-// shell reads: places, names, and those of programs beside it. What a command or an image uses is read apart.
-var inertName = regexp.MustCompile(`^(?:TZ|LANG|LC_[A-Z]+|HOME|USER|TERM|HOSTNAME|MASTER|PUID|PGID|UMASK|` +
-	`OPTIONS|ARGS|DAEMON_ARGS|DEBUG|` +
-	`REDISCLI_AUTH|(?:REDIS|VALKEY|POD|NODE|K8S|KUBERNETES|SERVICE|APP|CLUSTER|LOCK)_[A-Z0-9_]+|` +
-	`[A-Z][A-Z0-9_]*_(?:PASSWORD|PASS|HOST|PORT|USER|` +
-	`USERNAME|NAME|NAMESPACE|URL|ID|ADDR|IP|TOKEN|VERSION|SHA|REGION|ZONE|LEVEL|MODE|REPLICATION))$`)
+// inertName are variables that have no part in what a server does by itself.
+var inertName = pattern("variables")
 
-// inert reports whether a variable has no part in what a server does by itself.
 func inert(name string) bool { return inertName.MatchString(name) }
 
 // plainName reports whether a variable is in one word: none that the loader or a library reads (ld.so(8), malloc(3),

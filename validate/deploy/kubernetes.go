@@ -272,30 +272,29 @@ func expandKubernetes(all []string, env map[string]string) []string {
 }
 
 func (p pod) initial(s *Server) {
-	for i, c := range list(dig(p.spec, "initContainers")) {
-		at, who, all := p.in("initContainers", i), "the init container "+text(c, "name"),
-			joined(dig(c, "command"), dig(c, "args"))
-		e, sidecar := effectOf(all), dig(c, "restartPolicy") != nil
-		if sidecar || e.known && e.most == 0 && (runsWords(text(c, "image")) || dig(c, "command") != nil) {
+	for i, spec := range list(dig(p.spec, "initContainers")) {
+		c, t := p.container("initContainers", i), &Server{}
+		e := effectOf(c.words())
+		if dig(spec, "restartPolicy") != nil || e.known && e.most == 0 && (runsWords(c.image) || c.hasEntry) {
 			continue
 		}
-		p.reach(s, at, who, c)
+		c.reach(s)
 		seen := false
-		for _, m := range list(dig(c, "volumeMounts")) {
-			_, source, _ := p.volume(text(m, "name"), m)
-			s.commands(at, who, source)
-			seen = seen || dig(m, "readOnly") != true &&
-				slices.ContainsFunc(s.mounts, func(other mount) bool { return overlap(other.source, source) })
+		c.storage(t)
+		for _, m := range t.mounts {
+			s.commands(c.place, c.who, m.source)
+			seen = seen || !m.readOnly &&
+				slices.ContainsFunc(s.mounts, func(other mount) bool { return overlap(other.source, m.source) })
 		}
-		if seen || len(all) == 0 {
-			s.unknown(Data, at, who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
+		if seen || len(c.words()) == 0 {
+			s.unknown(Data, c.place, c.who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
 				settings.PowerLoss)
 		}
 		if seen && s.config != nil && s.config.name == "" {
-			s.unknown(Settings, at, who, "write the settings")
+			s.unknown(Settings, c.place, c.who, "write the settings")
 		}
-		if !seen && clientImage.MatchString(text(c, "image")) {
-			s.unknown(Alone, at, who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
+		if !seen && clientImage.MatchString(c.image) {
+			s.unknown(Alone, c.place, c.who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
 		}
 	}
 }

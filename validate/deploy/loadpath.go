@@ -9,12 +9,8 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// loadPath are the folders of units below the root of a machine; what the first has replaces what a later one has
-// (systemd.unit(5), Unit File Load Path).
-var loadPath = strings.Fields(`etc/systemd/system.control run/systemd/system.control run/systemd/transient
-	run/systemd/generator.early
-	etc/systemd/system etc/systemd/system.attached run/systemd/system run/systemd/system.attached run/systemd/generator
-	usr/local/lib/systemd/system usr/lib/systemd/system lib/systemd/system run/systemd/generator.late`)
+// loadPath are the folders of units below the root of a machine; what the first has replaces what a later one has.
+var loadPath = allowed["load path"]
 
 // search gives the root of the machine that a unit is on, and the folders that its parts are looked for in, the first
 // that counts before the others. A unit that is in no such folder has its own alone.

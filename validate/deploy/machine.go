@@ -12,21 +12,15 @@ import (
 
 // What a machine's own file systems are, as mount units and volumes' options say it (systemd.mount(5), mount(8)).
 var (
-	diskKinds = []string{"ext3", "ext4", "xfs", "btrfs", "zfs"}
-	// diskDevice is a device on a disk. Others may be memory: /dev/ram0, /dev/zram0, /dev/loop0.
-	diskDevice = regexp.MustCompile(`^(?:/dev/(?:disk/by-[a-z]+/|sd[a-z]|vd[a-z]|xvd[a-z]|nvme|mapper/|mmcblk|` +
-		`md)\S+|(?:PART)?(?:UUID|LABEL)=\S+)$`)
-	// mountOptions keep what fsync promises.
-	mountOptions = regexp.MustCompile(`^(?:defaults|rw|noatime|nodiratime|relatime|nofail|auto|noauto|nosuid|` +
-		`nodev|noexec|discard|_netdev|bind|` +
-		`errors=remount-ro|x-[a-z]+\..*|comment=.*|subvol(?:id)?=.*|compress=.*|discard=async|commit=\d+|lazytime|` +
-		`barrier=1|acl|user_xattr|seclabel|ssd|space_cache=v2|inode64|attr2|noquota|logbufs=\d+|logbsize=\w+|)$`)
+	diskKinds    = pattern("disk kinds")
+	diskDevice   = pattern("disk devices")
+	mountOptions = pattern("mount options")
 )
 
 // oddOption is the first of the options of mount(8) that may undo what fsync promises, "" for none.
 func oddOption(options string) string {
 	for _, option := range strings.Split(options, ",") {
-		if option = strings.TrimSpace(option); !mountOptions.MatchString(option) {
+		if option = strings.TrimSpace(option); option != "" && !mountOptions.MatchString(option) {
 			return option
 		}
 	}
@@ -45,7 +39,7 @@ func fileSystem(what, kind, device, options string) fate {
 	case kind == "tmpfs" || kind == "ramfs":
 		return fate{lost: []settings.Crash{settings.PowerLoss},
 			why: fmt.Sprintf("the data are in %s, which is a %s", what, kind)}
-	case !slices.Contains(diskKinds, kind):
+	case !diskKinds.MatchString(kind):
 		return unknown(fmt.Sprintf("the type %q", kind))
 	case kind != "zfs" && !diskDevice.MatchString(device):
 		return unknown("the device " + device)
@@ -125,8 +119,12 @@ func (s *Server) mounted(m mounted) {
 }
 
 // ordersOnly are keys by which a unit names another one without starting it (systemd.unit(5)).
-var ordersOnly = regexp.MustCompile(`^\s*(?:[#;]|(?:After|Before|PartOf|Conflicts|Requisite|Alias|Also|` +
-	`Description|Documentation)\s*=)`)
+var ordersOnly = pattern("keys that order")
+
+func keyOf(line string) string {
+	key, _, _ := strings.Cut(line, "=")
+	return strings.TrimSpace(key)
+}
 
 // namedBy reports whether a unit or a drop-in names another unit in a line that may start it.
 func namedBy(text, base string) bool {
@@ -134,7 +132,9 @@ func namedBy(text, base string) bool {
 	starts := regexp.MustCompile(`(?:^|[\s=])` + regexp.QuoteMeta(base) + `(?:$|[\s"'])|` +
 		`systemctl .*\b` + name + `(?:$|[\s"';&|])`)
 	return slices.ContainsFunc(strings.Split(text, "\n"),
-		func(line string) bool { return starts.MatchString(line) && !ordersOnly.MatchString(line) })
+		func(line string) bool {
+			return starts.MatchString(line) && !isComment(line) && !ordersOnly.MatchString(keyOf(line))
+		})
 }
 
 // manager takes what systemd and the dynamic loader of the machine give to every service, before the unit's own lines:
@@ -144,9 +144,7 @@ func (u *unit) manager() error {
 		return nil
 	}
 	all := &unit{}
-	for _, pattern := range strings.Fields("usr/lib/systemd/system.conf etc/systemd/system.conf " +
-		"usr/lib/systemd/system.conf.d/*.conf usr/local/lib/systemd/system.conf.d/*.conf " +
-		"run/systemd/system.conf.d/*.conf etc/systemd/system.conf.d/*.conf") {
+	for _, pattern := range allowed["manager"] {
 		found, _ := filepath.Glob(filepath.Join(u.root, "/", pattern))
 		for _, file := range found {
 			text, err := readText(file)
@@ -170,18 +168,12 @@ func (u *unit) manager() error {
 	}
 	u.lines = append(lines, u.lines...)
 	u.mounts = append(u.fstab(), u.mounts...)
-	for _, pattern := range jobs {
+	for _, pattern := range allowed["jobs"] {
 		eachFile(filepath.Join(u.root, "/", pattern),
 			func(file, text string) { u.beside = append(u.beside, given{file, text}) })
 	}
 	return nil
 }
-
-// jobs are files of a machine by which something runs there beside its units (crontab(5), cron(8),
-// systemd-rc-local-generator(8), tmpfiles.d(5)).
-var jobs = strings.Fields("etc/rc.local etc/crontab etc/anacrontab etc/cron.*/* var/spool/cron/* " +
-	"var/spool/cron/crontabs/* etc/tmpfiles.d/*.conf run/tmpfiles.d/*.conf usr/local/lib/tmpfiles.d/*.conf " +
-	"usr/lib/tmpfiles.d/*.conf")
 
 // otherPrograms breaks the link Alone for each unit, job or line of tmpfiles.d of the machine that names the data or
 // the settings.
@@ -211,8 +203,7 @@ func (s *Server) otherPrograms() {
 
 var (
 	// restricts are keys that only take something away from a service, or let it write where its commands say.
-	restricts = regexp.MustCompile(`^\s*(?:(?:ReadOnly|ReadWrite|Inaccessible|NoExec|Exec)(?:Paths|Directories)|` +
-		`RequiresMountsFor|WantsMountsFor|Documentation|Description|Condition\w+|Assert\w+)\s*=`)
+	restricts = pattern("keys that restrict")
 	directory = regexp.MustCompile(`^\s*(State|Runtime|Cache|Logs|Configuration)Directory\s*=`)
 )
 
@@ -227,7 +218,7 @@ func (g given) names(base string, places []string) (line int, found bool) {
 			folder = unitFolders[m[1]]
 		}
 		switch {
-		case isComment(text), service && restricts.MatchString(text):
+		case isComment(text), service && restricts.MatchString(keyOf(text)):
 			continue
 		case service && talker.MatchString(text), !service && !table && (commander.MatchString(text) || namedBy(text, base)):
 			return i + 1, true

@@ -109,9 +109,7 @@ func (s *Server) judgeLabels(at settings.Place, labels any) {
 }
 
 // plainLabel is of a program that runs no commands, or one word that is no variable.
-var plainLabel = regexp.MustCompile(`^(?:org\.opencontainers\.|org\.label-schema\.|com\.docker\.|traefik\.|` +
-	`homepage\.|prometheus\.io/|` +
-	`kubectl\.kubernetes\.io/|kubernetes\.io/).*|^[^=]*=[^\s/\[$]*$`)
+var plainLabel = pattern("labels")
 
 // commander are clients that change what runs, and talker those of a server alone.
 var (
@@ -120,7 +118,7 @@ var (
 )
 
 // inertRun are parts of /run by which nothing is commanded.
-var inertRun = regexp.MustCompile(`^(?:udev|log|lock|utmp|secrets|systemd/resolve|xtables\.lock|flannel|netns)(?:/|$)`)
+var inertRun = pattern("below /run")
 
 // touches judges what else sees a folder of the machine or of the engine.
 func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {

@@ -93,7 +93,7 @@ func (r *Report) compare(s *Server, ignore []string) error {
 		return err
 	}
 	s.judgeDirectives(running, ignore)
-	files, now := byName(s.Redis.Lines()), byName(running.Lines())
+	files, now := s.Redis.Values(), running.Values()
 	switch dir := running.Dir(); {
 	case dir != "" && path.IsAbs(s.dir()):
 		files["dir"], now["dir"] = path.Clean(s.dir()), path.Clean(dir)
@@ -123,15 +123,6 @@ func valueOf(name, value string) string {
 		return "no " + name
 	}
 	return name + " " + value
-}
-
-func byName(lines []string) map[string]string {
-	all := map[string]string{}
-	for _, line := range lines {
-		name, value, _ := strings.Cut(line, " ")
-		all[name] = value
-	}
-	return all
 }
 
 // state takes what INFO says of the server's program, its settings and its part among others.

@@ -13,10 +13,11 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// started are units that start nothing of their own: mounts, slices, and the system's own targets (systemd.special(7)).
-var started = regexp.MustCompile(`\.(?:mount|slice)$|` +
-	`^(?:basic|default|getty|graphical|local-fs(?:-pre)?|multi-user|network(?:-online|-pre)?|nss-lookup|` +
-	`nss-user-lookup|paths|remote-fs(?:-pre)?|rpcbind|sockets|swap|sysinit|syslog|time-set|time-sync|timers)\.target$`)
+// started are units that start nothing of their own.
+var started = pattern("units")
+
+// everywhere are keys of any section.
+var everywhere = pattern("keys of every section")
 
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
@@ -31,8 +32,7 @@ func readSystemd(u *unit) *Server {
 	}
 	for _, a := range u.lines {
 		section, key, _ := strings.Cut(a.key, ".")
-		known := slices.Contains(allowed[section], key)
-		if !known && !strings.HasPrefix(key, "X-") && !strings.HasPrefix(section, "X-") && !condition.MatchString(key) {
+		if !slices.Contains(allowed[section], key) && !everywhere.MatchString(key) && !strings.HasPrefix(section, "X-") {
 			s.unknown(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
 		s.value(a.at, key, a.value)
@@ -74,9 +74,6 @@ func readSystemd(u *unit) *Server {
 
 // userFolder are those of units that a user's own manager starts.
 var userFolder = regexp.MustCompile(`/systemd/user/|/\.config/|/containers/systemd/users/`)
-
-// condition are keys that can keep a unit from being started, and no more.
-var condition = regexp.MustCompile(`^(?:Condition|Assert)[A-Za-z]+$`)
 
 // commandPrefixes may stand before a command in a unit (systemd.service(5)).
 const commandPrefixes = "-@:+!|"

@@ -233,9 +233,8 @@ func (s *Redis) Lines() []string {
 
 // Replicates says whether the settings speak of replicas, or of Sentinels that watch some.
 func (s *Redis) Replicates() bool {
-	return s.MinReplicas > 0 || slices.ContainsFunc(s.Directives, func(d Directive) bool {
-		return d.Name == "sentinel" || (d.Name == "replicaof" || d.Name == "slaveof") && somebodys(d.Args)
-	})
+	master, _ := s.Follows()
+	return s.MinReplicas > 0 || master != "" || s.last("sentinel").Name != ""
 }
 
 var somebodys = not("no one", "")
@@ -295,30 +294,26 @@ func Harmless(name string) bool {
 		!slices.Contains([]string{"dir", "appenddirname", "appendfilename", "dbfilename"}, name)
 }
 
-// Own are the directives of Lines by name, for a server that runs with them. The
-// save points stand after an empty rule, which puts an end to those before.
-func (s *Redis) Own() map[string]string {
-	own := map[string]string{}
+// Values are what the directives of Lines are set to, by name.
+func (s *Redis) Values() map[string]string {
+	all := map[string]string{}
 	for _, line := range s.Lines() {
 		name, value, _ := strings.Cut(line, " ")
-		if name == "save" && len(s.Save) > 0 {
-			value = "\"\"\nsave " + value
-		}
-		if !strings.HasPrefix(name, "min-replicas-") { // the trials of crashes have no replicas
-			own[name] = value
-		}
+		all[name] = value
 	}
-	return own
+	return all
 }
 
-// Value is what a directive of Lines is set to.
-func (s *Redis) Value(name string) string {
-	for _, line := range s.Lines() {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			return rest
-		}
+// Own are Values for a server that runs with them in a trial of crashes, which has no replicas. The save points stand
+// after an empty rule, which puts an end to those before.
+func (s *Redis) Own() map[string]string {
+	own := s.Values()
+	delete(own, "min-replicas-to-write")
+	delete(own, "min-replicas-max-lag")
+	if len(s.Save) > 0 {
+		own["save"] = "\"\"\nsave " + own["save"]
 	}
-	return ""
+	return own
 }
 
 func yesNo(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
