@@ -79,21 +79,21 @@ func (t *Tally) count(trial suite.Result) {
 func (a *Runner) tally(ctx context.Context, points []Point) ([]Tally, error) {
 	counts := make([]Tally, len(points))
 	for n := 0; n < a.Trials && ctx.Err() == nil; n++ {
-		jobs, places := make([]suite.Job, len(points)), map[string]int{}
+		jobs, indexes := make([]suite.Job, len(points)), map[string]int{}
 		for i, p := range points {
 			name := fmt.Sprintf("%s-%s-ttl-%s-back-after-%s-%d", p.Persistence, p.Crash, p.TTL, p.Delay, n)
 			job, err := p.job(name, nth(n), a.Drift)
 			if err != nil {
 				return nil, err
 			}
-			jobs[i], places[name] = job, i
+			jobs[i], indexes[name] = job, i
 		}
 		trials, err := a.run(ctx, jobs, n)
 		if err != nil {
 			return nil, err
 		}
 		for _, t := range trials {
-			counts[places[t.Scenario]].count(t)
+			counts[indexes[t.Scenario]].count(t)
 		}
 	}
 	return counts, nil

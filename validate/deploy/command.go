@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,49 @@ import (
 
 	"example.org/lockproof/validate/settings"
 )
+
+func words(value any) ([]string, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return plainWords(v)
+	case []string:
+		return v, nil
+	case []any:
+		var all []string
+		for _, word := range v {
+			all = append(all, fmt.Sprint(word))
+		}
+		if slices.Contains(v, nil) {
+			return nil, errors.New("an empty item, which needs quotes")
+		}
+		return all, nil
+	}
+	return nil, errors.New("a value that is neither a text nor a list")
+}
+
+// joined are the words of an entrypoint and its arguments. Those of a text that is not understood follow a sign by
+// which no program is known.
+func joined(parts ...any) (all []string) {
+	for _, part := range parts {
+		one, err := words(part)
+		if err != nil {
+			one = append([]string{"with " + err.Error()}, strings.Fields(fmt.Sprint(part))...)
+		}
+		all = append(all, one...)
+	}
+	return all
+}
+
+// plainWords splits a text that compose, the engines and a shell split alike. At a shell's sign outside of quotes
+// compose cuts the text off.
+func plainWords(line string) ([]string, error) {
+	if strings.ContainsAny(outsideQuotes(line), ";&|<>`") {
+		return nil, errors.New("there are a shell's signs outside of quotes")
+	}
+	return unitWords(line)
+}
 
 // commandLine is what a recognised command says of the server that it starts.
 type commandLine struct {

@@ -21,7 +21,7 @@ type effect struct {
 func effectOf(words []string) effect {
 	text, ok := script(words)
 	if !ok {
-		return program(words)
+		return effectOfOne(words)
 	}
 	text = strings.TrimSpace(nowhere.ReplaceAllString(text, ""))
 	if m := comparison.FindStringSubmatch(text); m != nil {
@@ -30,7 +30,7 @@ func effectOf(words []string) effect {
 	whole := effect{known: true}
 	for i, part := range shellParts(text) {
 		words, err := settings.SplitWords(part)
-		e := program(words)
+		e := effectOfOne(words)
 		if err != nil || plainShell.MatchString(outsideQuotes(part)) || !e.known {
 			return effect{}
 		}
@@ -68,7 +68,7 @@ func shellParts(text string) (parts []string) {
 	return parts
 }
 
-func program(words []string) effect {
+func effectOfOne(words []string) effect {
 	if len(words) > 0 && words[0] == "exec" {
 		words = words[1:]
 	}
@@ -89,7 +89,7 @@ func program(words []string) effect {
 		return effect{known: ok, sleep: d, most: d}
 	case "timeout":
 		if _, ok := sleepTime(args[:min(1, len(args))]); ok {
-			e := program(args[1:])
+			e := effectOfOne(args[1:])
 			return effect{known: e.known && e.most == 0}
 		}
 	case "redis-cli", "valkey-cli":

@@ -126,16 +126,16 @@ func (s *Server) touches(at settings.Place, who, source string, readOnly bool) {
 		return
 	}
 	s.commands(at, who, source)
-	var places []string
+	var folders []string
 	for _, m := range s.mounts {
-		places = append(places, m.source)
+		folders = append(folders, m.source)
 	}
-	if places = append(places, s.shared()); s.Kind == Systemd && s.config != nil {
-		places = append(places, s.config.path)
+	if folders = append(folders, s.shared()); s.Kind == Systemd && s.config != nil {
+		folders = append(folders, s.config.path)
 	}
-	for _, place := range places {
-		if overlap(place, source) && !readOnly {
-			s.unknown(Alone, at, who+", which sees "+shown(place)+" too", "change or remove what the server has there")
+	for _, folder := range folders {
+		if overlap(folder, source) && !readOnly {
+			s.unknown(Alone, at, who+", which sees "+shown(folder)+" too", "change or remove what the server has there")
 		}
 	}
 	if data := s.shared(); data != "" && shown(data) != data && shown(source) == source && !readOnly {

@@ -44,7 +44,7 @@ type Server struct {
 	CommandPlace settings.Place `json:"-"`
 	ConfigPath   string         `json:"-"`
 
-	placed []Link // about its data, but for what its settings make of them
+	dataLinks []Link // about its data, but for what its settings make of them
 
 	config    *configFile
 	program   string          // by its path, "" where its image supplies it
@@ -61,13 +61,6 @@ type Server struct {
 	forking   bool     // what starts it waits until it has gone into the background
 }
 
-// fate is what becomes of a folder when its server goes down.
-type fate struct {
-	lost    []settings.Crash // after which it is empty
-	doubted []settings.Crash // after which it may be
-	why     string           // one clause
-}
-
 // mount is a folder that is apart from what lies around it.
 type mount struct {
 	at       settings.Place
@@ -80,69 +73,6 @@ type mount struct {
 	own      bool                             // the container has it without being told
 	each     bool                             // of several pods, each has its own
 	load     func(c *configFile, file string) // finds a file of it
-}
-
-func gone(format string, args ...any) fate {
-	return fate{lost: settings.Crashes, why: fmt.Sprintf(format, args...)}
-}
-
-// doubtful is the fate of what may be lost in any crash.
-func doubtful(format string, args ...any) fate {
-	return fate{doubted: settings.Crashes, why: fmt.Sprintf(format, args...)}
-}
-
-// disks are the folders of a machine that are on its disks (hier(7), file-hierarchy(7)). What lies elsewhere may
-// be memory. A mount below one of them is an assumption that each safe names.
-var disks = []string{"/var/lib", "/var/db", "/var/opt", "/var/local", "/var/redis", "/var/valkey", "/srv", "/opt",
-	"/home", "/root", "/data", "/usr/local", "/etc", "/storage", "/volume1", "/volumes"}
-
-// mountPoints are where a machine's other file systems are mounted: what is there survives a process, and may be
-// memory.
-var mountPoints = []string{"/mnt", "/media"}
-
-// cleaned are folders from which systemd-tmpfiles removes what is some days old, on a disk too (file-hierarchy(7)): a
-// manifest of an append-only file gets as old.
-var cleaned = []string{"/tmp", "/var/tmp"}
-
-// memory are the folders of a machine that are memory on every system of today.
-var memory = []string{"/dev/shm", "/run", "/var/run"}
-
-func onMachine(dir string) fate {
-	below := func(folders []string) bool { return isBelow(dir, folders) }
-	switch dir = path.Clean(dir); {
-	case below(memory):
-		return fate{lost: []settings.Crash{settings.PowerLoss}, why: fmt.Sprintf("the data are in %s, which is memory", dir)}
-	case below(cleaned):
-		return doubtful("the data are in %s, which is memory, or emptied of what is old (tmpfiles.d(5)): give a folder "+
-			"below /var/lib", dir)
-	case dir == "/", below(disks):
-		return fate{}
-	case below(mountPoints):
-		return fate{doubted: []settings.Crash{settings.PowerLoss},
-			why: fmt.Sprintf("%s may be memory (findmnt -T %[1]s): give its mount unit too "+
-				"(systemctl cat), or a folder below /var/lib", dir)}
-	}
-	return doubtful("not understood: the folder %s; it could be memory, or emptied at a start (findmnt -T %[1]s)", dir)
-}
-
-func isBelow(dir string, folders []string) bool {
-	return slices.ContainsFunc(folders, func(folder string) bool { _, below := within(dir, folder); return below })
-}
-
-// within gives what of a path comes below a folder, "" for the folder itself.
-func within(file, folder string) (rest string, below bool) {
-	file, folder = path.Clean(file), path.Clean(folder)
-	if file == folder {
-		return "", true
-	}
-	return strings.CutPrefix(file, strings.TrimSuffix(folder, "/")+"/")
-}
-
-// overlap reports whether one of two folders is a part of the other.
-func overlap(a, b string) bool {
-	_, below := within(a, b)
-	_, above := within(b, a)
-	return a != "" && b != "" && (below || above)
 }
 
 // mountOf is the mount that a folder is on: the nearest above it, nil for none.
@@ -178,7 +108,7 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 	change(&redis)
 	changed.Redis = &redis
 	changed.Links = slices.Concat(slices.DeleteFunc(slices.Clone(s.Links),
-		func(l Link) bool { return l.Name == Data }), s.placed)
+		func(l Link) bool { return l.Name == Data }), s.dataLinks)
 	changed.judgeData()
 	return &changed
 }
@@ -186,7 +116,7 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 // judgeData says what becomes of the server's data in each crash, by its settings and the folder that it writes to.
 func (s *Server) judgeData() {
 	s.otherPrograms()
-	s.placed = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
+	s.dataLinks = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
 	dir := s.dir()
 	switch {
 	case !s.persists():

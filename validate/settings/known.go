@@ -40,9 +40,9 @@ var lockCommands = strings.Fields(`SET SETNX GET GETSET GETDEL DEL UNLINK EVAL E
 	WATCH WAIT
 	WAITAOF INFO HELLO AUTH SELECT PUBLISH SUBSCRIBE`)
 
-// doubt makes a rule that puts all crashes in doubt when test finds the value
+// remarkIf makes a rule that puts all crashes in doubt when test finds the value
 // to matter. What begins with the directive's name.
-func doubt(why string, test func(args []string) bool) func(Directive) *Remark {
+func remarkIf(why string, test func(args []string) bool) func(Directive) *Remark {
 	return func(d Directive) *Remark {
 		if !test(d.Args) {
 			return nil
@@ -60,16 +60,16 @@ func not(values ...string) func([]string) bool {
 
 // weighty are directives whose effect on a lock is known and not measured here.
 var weighty = map[string]func(Directive) *Remark{
-	"replicaof": doubt("makes this server a replica, which takes no locks: judge the master's file, "+
+	"replicaof": remarkIf("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one", "")),
-	"slaveof": doubt("makes this server a replica, which takes no locks: judge the master's file", not("no one", "")),
-	"cluster-enabled": doubt("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica "+
+	"slaveof": remarkIf("makes this server a replica, which takes no locks: judge the master's file", not("no one", "")),
+	"cluster-enabled": remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica "+
 		"that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no")),
-	"loadmodule":     doubt("loads a module, which can do anything to keys", always),
+	"loadmodule":     remarkIf("loads a module, which can do anything to keys", always),
 	"rename-command": renamed,
-	"sentinel": doubt("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
+	"sentinel": remarkIf("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
 		"and see failover-lock for what a failover does", always),
-	"ignore-warnings": doubt("lets Redis run on a kernel whose children may corrupt what they save", not("")),
+	"ignore-warnings": remarkIf("lets Redis run on a kernel whose children may corrupt what they save", not("")),
 }
 
 //go:embed harmless.txt
