@@ -49,32 +49,27 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 		return nil
 	}
 	a.stage("takeovers by a replica")
+	var rows []TakeoverRow
 	for _, kind := range a.Takeovers {
-		if a.Failover.Never && kind != ByHand { // nothing promotes a replica, so that nothing is to be tried
-			continue
-		}
 		for _, ttl := range a.TTLs {
 			row := TakeoverRow{Takeover: kind, TTL: ttl}
 			if kind != ByHand {
 				row.After = a.Failover.After
 			}
-			for n := range a.Trials {
-				job := a.takeover(row, n)
-				trials, err := a.run(ctx, []suite.Job{job}, n)
-				if err != nil {
-					return err
-				}
-				for _, t := range trials {
-					row.Tally.count(t)
-				}
+			if kind == ByHand || !a.Failover.Never { // else nothing promotes a replica, and there is nothing to try
+				rows = append(rows, row)
 			}
-			answer.Takeovers = append(answer.Takeovers, a.judgeTakeover(answer, row))
 		}
 	}
-	return nil
+	counts, err := a.tally(ctx, a.Trials, len(rows), func(i, n int) (suite.Job, error) { return a.takeover(rows[i], n), nil })
+	for i := range counts {
+		rows[i].Tally = counts[i]
+		answer.Takeovers = append(answer.Takeovers, a.judgeTakeover(rows[i]))
+	}
+	return err
 }
 
-func (a *Runner) judgeTakeover(answer *Answer, r TakeoverRow) TakeoverRow {
+func (a *Runner) judgeTakeover(r TakeoverRow) TakeoverRow {
 	t, unsettled := r.Tally, a.Server.Unsettled(settings.Kill)
 	r.Verdict = Inconclusive
 	switch {

@@ -78,7 +78,8 @@ const downLong = 0.05
 // job makes a trial of a point. Clocks are as wrong as the drift factor allows,
 // in the directions that hurt: the holder's runs slow, and the supervisor's, by
 // which the delay is counted, fast.
-func (p Point) job(name string, m moment, drift float64) (suite.Job, error) {
+func (p Point) job(n int, drift float64) (suite.Job, error) {
+	m, name := nth(n), fmt.Sprintf("%s-%s-ttl-%s-back-after-%s-%d", p.Persistence, p.Crash, p.TTL, p.Delay, n)
 	base, err := row()
 	if err != nil {
 		return suite.Job{}, err

@@ -75,25 +75,24 @@ func (t *Tally) count(trial suite.Result) {
 	t.Why = cmp.Or(t.Why, "the trial was cut short")
 }
 
-// tally runs the trials of each point, all points side by side, and counts.
-func (a *Runner) tally(ctx context.Context, points []Point) ([]Tally, error) {
-	counts := make([]Tally, len(points))
-	for n := 0; n < a.Trials && ctx.Err() == nil; n++ {
-		jobs, indexes := make([]suite.Job, len(points)), map[string]int{}
-		for i, p := range points {
-			name := fmt.Sprintf("%s-%s-ttl-%s-back-after-%s-%d", p.Persistence, p.Crash, p.TTL, p.Delay, n)
-			job, err := p.job(name, nth(n), a.Drift)
-			if err != nil {
+// tally runs so many trials of each of some rows, all rows side by side, and counts. Jobs have names of their own.
+func (a *Runner) tally(ctx context.Context, trials, rows int, job func(row, n int) (suite.Job, error)) ([]Tally, error) {
+	counts := make([]Tally, rows)
+	for n := 0; n < trials && ctx.Err() == nil; n++ {
+		jobs, indexes := make([]suite.Job, rows), map[string]int{}
+		for i := range jobs {
+			var err error
+			if jobs[i], err = job(i, n); err != nil {
 				return nil, err
 			}
-			jobs[i], indexes[name] = job, i
+			indexes[jobs[i].Scenario.Name] = i
 		}
-		trials, err := a.run(ctx, jobs, n)
+		results, err := a.run(ctx, jobs, n)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range trials {
-			counts[indexes[t.Scenario]].count(t)
+		for _, r := range results {
+			counts[indexes[r.Scenario]].count(r)
 		}
 	}
 	return counts, nil

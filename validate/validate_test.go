@@ -125,7 +125,6 @@ func TestTheLongestTTLDecides(t *testing.T) {
 // boundary calls unsafe, nor the other way about, wherever the delay is.
 func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 	a := runner(t, "", 0)
-	a.Trials = 1
 	for _, p := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
 		cluster.PersistEverysec, cluster.PersistAlways} {
 		for _, crash := range settings.Crashes {
@@ -133,7 +132,9 @@ func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 				return Point{Persistence: p, Crash: crash, TTL: 5 * time.Second,
 					Delay: time.Duration(share * 5 * float64(time.Second))}
 			}
-			tallies, err := a.tally(context.Background(), []Point{point(0), point(0.99), point(1.01), point(1.2)})
+			points := []Point{point(0), point(0.99), point(1.01), point(1.2)}
+			tallies, err := a.tally(context.Background(), 1, len(points),
+				func(i, n int) (suite.Job, error) { return points[i].job(n, a.Drift) })
 			require.NoError(t, err)
 			var given []bool
 			for _, tally := range tallies {

@@ -21,7 +21,7 @@ func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
 	if err := a.judgeTakeovers(ctx, answer); err != nil {
 		return err
 	}
-	tallies, err := a.tally(ctx, points)
+	tallies, err := a.tally(ctx, a.Trials, len(points), func(i, n int) (suite.Job, error) { return points[i].job(n, a.Drift) })
 	if err != nil {
 		return err
 	}
@@ -200,15 +200,11 @@ func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario 
 		// The operator's policy, with so little memory that it is soon full.
 		s.Redis = map[string]string{"maxmemory": "4mb", "maxmemory-policy": a.Server.Redis.MaxMemoryPolicy}
 	}
-	for n := range hazardTrials {
-		trials, err := a.run(ctx, []suite.Job{{Scenario: s}}, n)
-		if err != nil {
-			return err
-		}
-		for _, t := range trials {
-			h.Tally.count(t)
-		}
+	counts, err := a.tally(ctx, hazardTrials, 1, func(int, int) (suite.Job, error) { return suite.Job{Scenario: s}, nil })
+	if err != nil {
+		return err
 	}
+	h.Tally = counts[0]
 	switch {
 	case h.Tally.Violated > 0:
 		h.Verdict = Unsafe
