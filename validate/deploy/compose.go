@@ -214,9 +214,8 @@ func (s *Server) restarted(policy string, sleep time.Duration) {
 	if slices.Contains([]string{"", "no", "false"}, policy) {
 		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
 	}
-	s.returns(kill, sleep, map[settings.Crash]string{settings.Kill: why,
-		settings.Shutdown:  "docker restart brings it back at once",
-		settings.PowerLoss: "the engine starts it at boot, with no delay of its own"})
+	s.returns(kill, sleep, why, "docker restart brings it back at once",
+		"the engine starts it at boot, with no delay of its own")
 }
 
 // merged is the place of what docker compose merges with a file, where only its own output says what comes of that: a

@@ -213,9 +213,8 @@ func (p pod) server(in container, at func(...any) settings.Place, c any) *Server
 	p.hooks(s, at, c, line.sleep)
 	p.updates(s)
 	s.establish(Alone, s.Place, "each key of the pod and its containers is known, and nothing else here sees its data")
-	s.returns(0, line.sleep, map[settings.Crash]string{settings.Kill: "kubelet restarts it at once the first time",
-		settings.Shutdown:  "a pod that is replaced starts at once",
-		settings.PowerLoss: "kubelet starts it at boot, with no delay of its own"})
+	s.returns(0, line.sleep, "kubelet restarts it at once the first time", "a pod that is replaced starts at once",
+		"kubelet starts it at boot, with no delay of its own")
 	return s
 }
 

@@ -37,7 +37,7 @@ func (s *Server) judgeMounts() {
 		machine := s.onMachine()
 		switch {
 		case !path.IsAbs(m.target) || strings.Contains(m.target, "$"):
-			s.unknown(Program, m.at, "the place of a mount, "+m.target, "lie over the data, the settings or the program")
+			s.unknown(Program, m.at, "the target of a mount, "+m.target, "lie over the data, the settings or the program")
 		case machine && m.unit:
 		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
 			s.unknown(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")

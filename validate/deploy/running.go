@@ -203,5 +203,5 @@ func readRunning(config, info *Report) (*Server, error) {
 }
 
 func (s *Server) atOnce(why string) {
-	s.returns(0, 0, map[settings.Crash]string{settings.Kill: why, settings.Shutdown: why, settings.PowerLoss: why})
+	s.returns(0, 0, why, why, why)
 }

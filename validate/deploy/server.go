@@ -244,10 +244,10 @@ func (s *Server) several(n string) {
 func (s *Server) Several() bool { return s.count > 1 || s.count < 0 }
 
 // returns fills in how soon the server is back: after a kill by its supervisor, and else at its next start.
-func (s *Server) returns(kill, sleep time.Duration, why map[settings.Crash]string) {
+func (s *Server) returns(kill, sleep time.Duration, afterKill, afterStop, atBoot string) {
 	s.Returns = map[settings.Crash]Return{}
-	for _, crash := range settings.Crashes {
-		r := Return{After: sleep, Why: why[crash]}
+	for i, crash := range settings.Crashes {
+		r := Return{After: sleep, Why: []string{afterKill, afterStop, atBoot}[i]}
 		if crash == settings.Kill {
 			r.After += kill
 		}
@@ -262,7 +262,7 @@ func (s *Server) returns(kill, sleep time.Duration, why map[settings.Crash]strin
 // delayed takes a delay that was given in place of what the files say.
 func (s *Server) delayed(d time.Duration) {
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Restart })
-	s.returns(0, 0, nil)
+	s.returns(0, 0, "", "", "")
 	for crash := range s.Returns {
 		s.Returns[crash] = Return{After: d, Why: "--restart-delay"}
 	}

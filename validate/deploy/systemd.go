@@ -204,9 +204,8 @@ func (s *Server) restarts(u *unit, before, inStart time.Duration) {
 	case slices.Contains([]string{"on-failure", "on-abnormal", "on-abort", "always"}, restart):
 		kill, why = pause, fmt.Sprintf("Restart=%s, RestartSec=%s", restart, u.last("Service.RestartSec", "100ms").value)
 	}
-	s.returns(kill, sleep,
-		map[settings.Crash]string{settings.Kill: why, settings.Shutdown: "systemctl restart does not wait for RestartSec",
-			settings.PowerLoss: "RestartSec does not hold back a unit at boot"})
+	s.returns(kill, sleep, why, "systemctl restart does not wait for RestartSec",
+		"RestartSec does not hold back a unit at boot")
 	starting, kind := before, u.last("Service.Type", "simple").value
 	if s.forking = kind == "forking"; s.forking || strings.HasPrefix(kind, "notify") {
 		starting = sleep

@@ -85,12 +85,12 @@ func (r *reader) file(name string, from *Directive) {
 	case errors.Is(err, fs.ErrNotExist) && from != nil: // it may be there where the server runs
 		r.remark(place, false, "include %s: there is no such file here, and it could set anything: give it too", name)
 		return
-	case err != nil && from != nil:
-		r.fail(place, fmt.Sprintf("cannot read %s: ", name)+input.Cause(err).Error(),
-			"name a file that is there and can be read")
-		return
 	case err != nil:
-		r.fail(place, "cannot be read: "+input.Cause(err).Error(), "name a file that is there and can be read")
+		what := "cannot be read: " + input.Cause(err).Error()
+		if from != nil {
+			what = name + " " + what
+		}
+		r.fail(place, what, "name a file that is there and can be read")
 		return
 	case r.bytes > mostBytes:
 		r.fail(place, fmt.Sprintf("with what it includes, the file has more than %d bytes", mostBytes),
