@@ -61,7 +61,8 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 			}
 		}
 	}
-	counts, err := a.tally(ctx, a.Trials, len(rows), func(i, n int) (suite.Job, error) { return a.takeover(rows[i], n), nil })
+	job := func(i, n int) (suite.Job, error) { return a.takeover(rows[i], n), nil }
+	counts, err := a.tally(ctx, a.Trials, len(rows), job)
 	for i := range counts {
 		rows[i].Tally = counts[i]
 		answer.Takeovers = append(answer.Takeovers, a.judgeTakeover(rows[i]))
@@ -128,8 +129,7 @@ func (a *Runner) whyNotTaken(r TakeoverRow) string {
 			"an extension needs a %s of its own, and is not tried", a.kept(), a.waiting(), command)
 	case r.Takeover == TwoMasters:
 		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, "+
-			"when what it "+
-			"granted before has expired", a.Server.Redis.MinLag, r.After)
+			"when what it granted before has expired", a.Server.Redis.MinLag, r.After)
 	}
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
 }

@@ -76,7 +76,8 @@ func (t *Tally) count(trial suite.Result) {
 }
 
 // tally runs so many trials of each of some rows, all rows side by side, and counts. Jobs have names of their own.
-func (a *Runner) tally(ctx context.Context, trials, rows int, job func(row, n int) (suite.Job, error)) ([]Tally, error) {
+func (a *Runner) tally(ctx context.Context, trials, rows int,
+	job func(row, n int) (suite.Job, error)) ([]Tally, error) {
 	counts := make([]Tally, rows)
 	for n := 0; n < trials && ctx.Err() == nil; n++ {
 		jobs, indexes := make([]suite.Job, rows), map[string]int{}

@@ -21,7 +21,8 @@ func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
 	if err := a.judgeTakeovers(ctx, answer); err != nil {
 		return err
 	}
-	tallies, err := a.tally(ctx, a.Trials, len(points), func(i, n int) (suite.Job, error) { return points[i].job(n, a.Drift) })
+	job := func(i, n int) (suite.Job, error) { return points[i].job(n, a.Drift) }
+	tallies, err := a.tally(ctx, a.Trials, len(points), job)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,8 @@ func (c container) mayServe() bool {
 	all := c.words()
 	server := strings.Contains(fmt.Sprint(all), "redis-server") || strings.Contains(fmt.Sprint(all), "valkey-server")
 	// which plainly runs something else
-	client := len(all) > 0 && (slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0])) ||
-		effectOf(all).known)
+	client := effectOf(all).known || len(all) > 0 &&
+		slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0]))
 	if isSentinel(c.image, all) || !server && client {
 		return false
 	}

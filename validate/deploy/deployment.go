@@ -120,9 +120,8 @@ func (s *Server) foreground() {
 		at = s.CommandPlace
 	}
 	s.doubt(Restart, at,
-		"the server goes into the background where what starts it waits for one in the foreground, or the other way "+
-			"round (daemonize): "+
-			"when it is started again is not known")
+		"the server goes into the background where what starts it waits for one in the foreground, or the other way round "+
+			"(daemonize): when it is started again is not known")
 }
 
 // alone is a server of which only its settings are known.
@@ -297,9 +296,8 @@ func (d *Deployment) together(named bool) {
 		}
 		if s.overwrites(other) {
 			s.doubt(Single, other.Place,
-				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: "+
-					"give each a "+
-					"dir of its own", other.Name, s.dir()))
+				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give "+
+					"each a dir of its own", other.Name, s.dir()))
 		}
 		if master == "" && (!named || other.Name == s.Name) &&
 			other.shape() != s.shape() {

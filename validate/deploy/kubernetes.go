@@ -190,7 +190,8 @@ func (p pod) reach(s *Server, at settings.Place, who string, c any) {
 }
 
 func (p pod) server(in container, at func(...any) settings.Place, c any) *Server {
-	s := &Server{Name: in.name, Kind: Kubernetes, Place: in.place, Workload: p.kind + " " + text(p.root, "metadata", "name")}
+	s := &Server{Name: in.name, Kind: Kubernetes, Place: in.place,
+		Workload: p.kind + " " + text(p.root, "metadata", "name")}
 	if p.kind != "Pod" {
 		s.allowed(p.at, p.root["spec"], allowed["kubernetes workload"], "spec")
 		const retention = "persistentVolumeClaimRetentionPolicy"

@@ -18,7 +18,7 @@ func (s *Server) reaches(at func(key any) settings.Place, who string, value any,
 	}
 }
 
-// containers finds the servers among some containers. What the others do, and what is run in any, is judged beside each.
+// containers finds the servers among some containers. What the others do, and what runs in any, is judged beside each.
 func (d *Deployment) containers(all []container) (servers []*Server) {
 	for _, c := range all {
 		serves := !c.once && c.mayServe()
@@ -36,7 +36,7 @@ func (d *Deployment) containers(all []container) (servers []*Server) {
 	return servers
 }
 
-// beside judges a container beside the server: what is run in it, and, where it is no server itself, what it mounts, how
+// beside judges a container beside the server: what runs in it, and, where it is no server itself, what it mounts, how
 // far it reaches, and what it is plainly told to do.
 func (s *Server) beside(c container, serves bool) {
 	harmless := effectOf(c.words()).known && (runsWords(c.image) || c.hasEntry)

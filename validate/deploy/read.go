@@ -15,9 +15,8 @@ import (
 )
 
 // Wanted are the forms that are read.
-const Wanted = "give a redis.conf, a systemd unit, a compose file, Kubernetes objects, docker inspect, " +
-	"or CONFIG GET '*' and INFO " +
-	"of a running server"
+const Wanted = "give a redis.conf, a systemd unit, a compose file, Kubernetes objects, docker inspect, or CONFIG GET " +
+	"'*' and INFO of a running server"
 
 // Options are what is given beside the files.
 type Options struct {

@@ -165,9 +165,8 @@ func (r *reader) include(d Directive) {
 	name := d.Args[0]
 	if !filepath.IsAbs(name) {
 		r.remark(d.Place, true,
-			"include %s has a relative name, which Redis looks for in the folder that it was started in; it was read "+
-				"beside the file: "+
-				"write the whole path", name)
+			"include %s has a relative name, which Redis looks for in the folder that it was started in; it was read beside "+
+				"the file: write the whole path", name)
 		name = filepath.Join(r.base, name)
 	}
 	if !strings.ContainsAny(name, "*?[") {

@@ -63,8 +63,8 @@ var weighty = map[string]func(Directive) *Remark{
 	"replicaof": remarkIf("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one", "")),
 	"slaveof": remarkIf("makes this server a replica, which takes no locks: judge the master's file", not("no one", "")),
-	"cluster-enabled": remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a replica "+
-		"that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no")),
+	"cluster-enabled": remarkIf("yes: the masters of a Redis Cluster are no independent nodes, and after a crash a "+
+		"replica that may lack the lock takes over: see redis-cluster-failover and redis-cluster-one-slot", not("no")),
 	"loadmodule":     remarkIf("loads a module, which can do anything to keys", always),
 	"rename-command": renamed,
 	"sentinel": remarkIf("makes this a Sentinel's file, which is no lock server's: judge its masters' redis.conf, "+
