@@ -94,6 +94,8 @@ func (d document) container(name string, service any) container {
 		entry:   joined(interpolated(dig(service, "entrypoint"))),
 		command: joined(interpolated(dig(service, "command"))),
 		at:      at("command"), envAt: at("environment"), written: dig(service, "environment"),
+		plain: runsWords(text(service, "image")) && dig(service, "build") == nil && dig(service, "environment") == nil &&
+			dig(service, "env_file") == nil,
 		storage: func(s *Server) { d.storage(s, name, service) },
 		reach: func(s *Server) {
 			s.reaches(func(key any) settings.Place { return at(key) }, "the service "+name, service,

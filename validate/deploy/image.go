@@ -49,6 +49,7 @@ type container struct {
 	envAt          settings.Place
 	unreadEnv      *settings.Place // variables from somewhere that was not read
 	checks         []check
+	plain          bool          // its image and its variables leave it to its words what it does
 	once           bool          // it ends, or begins before a server
 	storage, reach func(*Server) // read its mounts, and judge what else it gets at
 	server         func() *Server

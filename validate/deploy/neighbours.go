@@ -100,7 +100,7 @@ var (
 
 func (g given) isTable() bool { return filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d" }
 
-// names is the first line of what runs beside a unit on a machine that names one of some folders, the unit, or a client.
+// names is the first line of what runs beside a unit that names one of some folders, the unit, or a client.
 func (g given) names(base string, folders []string) (line int, found bool) {
 	service, table, of := filepath.Ext(g.file) == ".service", g.isTable(), &unit{file: g.file}
 	for i, text := range strings.Split(g.text, "\n") {

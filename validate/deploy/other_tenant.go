@@ -39,7 +39,7 @@ func (d *Deployment) containers(all []container) (servers []*Server) {
 // beside judges a container beside the server: what runs in it, and, where it is no server itself, what it mounts, how
 // far it reaches, and what it is plainly told to do.
 func (s *Server) beside(c container, serves bool) {
-	harmless := effectOf(c.words()).known && (runsWords(c.image) || c.hasEntry)
+	harmless := c.plain && effectOf(c.words()).known
 	for _, k := range c.checks {
 		s.clientOf(k.at, k.what+" of "+c.who, "", k.words, nil)
 		harmless = harmless && effectOf(k.words).known
@@ -49,6 +49,9 @@ func (s *Server) beside(c container, serves bool) {
 	}
 	t := &Server{}
 	c.storage(t)
+	harmless = harmless && !slices.ContainsFunc(t.mounts, func(m mount) bool { // which may be other programs
+		return slices.ContainsFunc(programFolders, func(folder string) bool { return overlap(folder, m.target) })
+	})
 	for _, m := range t.mounts {
 		s.touches(c.place, c.who, m.source, m.readOnly || harmless)
 		switch {
