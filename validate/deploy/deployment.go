@@ -13,7 +13,11 @@ import (
 )
 
 func (d *Deployment) assemble(o Options) error {
-	for _, u := range d.units {
+	for _, g := range d.units {
+		u, err := d.readUnit(g)
+		if err != nil {
+			return err
+		}
 		if a := u.last("Service.ExecStart", ""); isSentinel("", joined(a.value)) {
 			d.sentinel(container{at: a.at, command: joined(a.value), storage: func(*Server) {}})
 		} else {

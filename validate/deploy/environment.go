@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.org/lockproof/internal/input"
+	"example.org/lockproof/validate/settings"
 )
 
 // inertName are variables that have no part in what a server does by itself.
@@ -13,9 +14,14 @@ var inertName = pattern("variables")
 
 func inert(name string) bool { return inertName.MatchString(name) }
 
-// plainName reports whether a variable is in one word: none that the loader or a library reads (ld.so(8), malloc(3),
-// openssl-env(7)) is, so that one which the command uses is the command's own.
-func plainName(name string) bool { return !strings.Contains(name, "_") && name != "PATH" }
+// variable judges one of a server's variables. One in one word, which its command uses, is the command's own: none that
+// the loader or a library reads (ld.so(8), malloc(3), openssl-env(7)) is so named.
+func (s *Server) variable(at settings.Place, name string, used, adds bool) {
+	own := used && !strings.Contains(name, "_") && name != "PATH"
+	if adds || !inert(name) && !own {
+		s.unknown(Program, at, "the variable "+name, "change what the program does")
+	}
+}
 
 // variableLine is a line of a file of variables that systemd, compose and the engines read alike: a bare value, or one
 // in quotes that end with the line. Any other value could go on in the next line.

@@ -113,8 +113,6 @@ func (s *Server) variables(c container) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
 		adds := name == extraFlags && c.env[name] != ""
-		if adds || !inert(name) && !(slices.Contains(c.used, name) && plainName(name)) {
-			s.unknown(Program, c.envAt, "the variable "+name, "change what the program does")
-		}
+		s.variable(c.envAt, name, slices.Contains(c.used, name), adds)
 	}
 }

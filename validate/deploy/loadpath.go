@@ -34,7 +34,7 @@ type given struct{ file, text string }
 
 // readUnit reads the unit that systemd starts where this one is given, with its drop-ins: those that lie where systemd
 // looks, and those that were given.
-func readUnit(unitFile given, more, others []given) (*unit, error) {
+func (d *Deployment) readUnit(unitFile given) (*unit, error) {
 	real, err := filepath.EvalSymlinks(unitFile.file) // of an alias the unit that it leads to has the name
 	if _, _, there := search(real); err == nil && there && !strings.Contains(real, "@") {
 		unitFile.file = real
@@ -55,10 +55,13 @@ func readUnit(unitFile given, more, others []given) (*unit, error) {
 	if err := u.read(unitFile.file, unitFile.text); err != nil {
 		return nil, err
 	}
-	if err := u.dropIns(folders, base, more, others); err != nil {
+	if err := u.dropIns(folders, base, d.dropIns, d.units); err != nil {
 		return nil, err
 	}
 	u.neighbours(folders, base)
+	for _, starter := range d.starters {
+		u.starters = append(u.starters, starter.file)
+	}
 	return u, u.manager()
 }
 

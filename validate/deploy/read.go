@@ -41,24 +41,19 @@ type Deployment struct {
 	sentinels []*configFile
 	reports   []*Report
 	configs   []*settings.Redis
-	units     []*unit
 	mounts    []mounted
 	jobs      []given
-	documents []document
-	tenants   []func(*Server) // judge what runs beside a server
+	// systemd's units are made of these
+	units, dropIns, starters []given
+	documents                []document
+	tenants                  []func(*Server) // judge what runs beside a server
 	// unread are inputs that name no server by themselves, and what would.
 	unread []Link
-}
-
-// inputs are the files that systemd's units are made of.
-type inputs struct {
-	units, dropIns, starters []given
 }
 
 // Read reads files together, as parts of one deployment.
 func Read(files []string, o Options) (*Deployment, error) {
 	d := &Deployment{Files: files, reports: o.Running}
-	var in inputs
 	for i, file := range files {
 		if slices.Contains(files[:i], file) {
 			return nil, &settings.Problem{Place: settings.Place{File: file}, What: "this is given twice",
@@ -66,24 +61,14 @@ func Read(files []string, o Options) (*Deployment, error) {
 		}
 		g, err := open(file, o.Stdin)
 		if err == nil {
-			err = d.take(g, o, &in)
+			err = d.take(g, o)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(in.units) == 0 { // a drop-in says a part of what its unit does
-		in.units, in.dropIns = in.dropIns, nil
-	}
-	for _, g := range in.units {
-		u, err := readUnit(g, in.dropIns, in.units)
-		if err != nil {
-			return nil, err
-		}
-		for _, starter := range in.starters {
-			u.starters = append(u.starters, starter.file)
-		}
-		d.units = append(d.units, u)
+	if len(d.units) == 0 { // a drop-in says a part of what its unit does
+		d.units, d.dropIns = d.dropIns, nil
 	}
 	if o.Config != "" {
 		config, err := settings.ReadRedis(o.Config, o.Set)
@@ -155,7 +140,7 @@ var (
 )
 
 // take takes a file into the deployment, by its name and by what it holds.
-func (d *Deployment) take(g given, o Options, in *inputs) error {
+func (d *Deployment) take(g given, o Options) error {
 	ext, sections := filepath.Ext(g.file), map[string]bool{}
 	isYAML := slices.Contains([]string{".yaml", ".yml", ".json"}, ext)
 	for _, m := range sectionLine.FindAllStringSubmatch(g.text, -1) {
@@ -169,9 +154,9 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 	case source != nil:
 		unread("%s; it could start any server: give me the rendered %s", source.what, source.command)
 	case isDropIn(g.file):
-		in.dropIns = append(in.dropIns, g)
+		d.dropIns = append(d.dropIns, g)
 	case slices.Contains(starterForms, ext):
-		in.starters = append(in.starters, g)
+		d.starters = append(d.starters, g)
 	case g.isTable():
 		d.jobs = append(d.jobs, g)
 	case sections["Mount"]:
@@ -180,7 +165,7 @@ func (d *Deployment) take(g given, o Options, in *inputs) error {
 		return err
 	case sections["Service"] || sections["Container"] || ext == ".service" ||
 		!isYAML && (sections["Unit"] || sections["Install"]):
-		in.units = append(in.units, g)
+		d.units = append(d.units, g)
 	case len(sections) > 0 && !isYAML:
 		unread("a file with the section [%s], which is no systemd unit's; it could start any server with any delay",
 			sectionLine.FindStringSubmatch(g.text)[1])

@@ -226,10 +226,7 @@ func (s *Server) environment(u *unit) {
 	}
 	set := func(at settings.Place, name, value string) {
 		u.values[name] = value
-		used := strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name)
-		if !inert(name) && !(used && plainName(name)) {
-			s.unknown(Program, at, "the variable "+name, "change what the program does")
-		}
+		s.variable(at, name, strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name), false)
 	}
 	for _, a := range u.all("Service.Environment") {
 		pairs, err := unitWords(a.value)
