@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -171,9 +170,8 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 func (a *Runner) line(line string) Step {
 	redis := a.Server.Redis
 	name, _, _ := strings.Cut(line, " ")
-	at, set := redis.At(name)
-	switch {
-	case set && at.Line > 0:
+	switch at := redis.At(name); {
+	case at.Line > 0:
 		return Step{Line: line, Place: at, Was: redis.Line(name), Cost: a.Server.Remade()}
 	case redis.File != "" && len(redis.Files) > 0:
 		return Step{Line: line, Place: settings.Place{File: redis.Files[0]}}
@@ -203,8 +201,8 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	}
 	on, line := config("appendonly", "yes"), a.line("appendonly yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
-	line.Cost = cmp.Or(line.Cost,
-		"once every server that this line is for has done the steps above: another one starts empty")
+	line.Cost = strings.TrimPrefix(line.Cost+"; once every server that this line is for has done the steps above: another "+
+		"one starts empty", "; ")
 	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
 		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
 			"rewrite is done: it starts empty",

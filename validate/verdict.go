@@ -163,7 +163,7 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 		h := Hazard{Name: Eviction, ID: "LP005",
 			Reason: fmt.Sprintf("with maxmemory-policy %s a full node may evict a lock before it expires",
 				redis.MaxMemoryPolicy)}
-		h.Place, _ = redis.At("maxmemory-policy")
+		h.Place = redis.At("maxmemory-policy")
 		if err := a.hazard(ctx, answer, h, "eviction"); err != nil {
 			return err
 		}
@@ -175,8 +175,7 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 		a.Server.Returns[settings.PowerLoss].After >= Boundary(a.Longest(), a.Drift) {
 		return nil
 	}
-	at, _ := redis.At("no-appendfsync-on-rewrite")
-	h := Hazard{Name: RewriteHazard, ID: "LP006", Place: at,
+	h := Hazard{Name: RewriteHazard, ID: "LP006", Place: redis.At("no-appendfsync-on-rewrite"),
 		Reason: "with no-appendfsync-on-rewrite yes, appendfsync always does not sync while the file is " +
 			"rewritten, a snapshot saved or a replica synchronised"}
 	return a.hazard(ctx, answer, h, "aof-always-rewrite")

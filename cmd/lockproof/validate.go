@@ -218,12 +218,12 @@ func waitsForDisks(q validate.Question) error {
 	if !q.WaitAOF {
 		return nil
 	}
-	at, set := q.Server.Redis.At("appendonly")
+	at := q.Server.Redis.At("appendonly")
 	switch aof := q.Server.Redis.AppendOnly; {
 	case !aof && q.Server.Unread:
 		return usage("--waitaof: it is not known whether there is an append-only file to wait for: the settings were " +
 			"not read")
-	case !aof && set:
+	case !aof && at.File != "":
 		return usage("--waitaof: %s says appendonly no, and without an append-only file Redis refuses WAITAOF: say "+
 			"appendonly yes there", at)
 	case !aof:

@@ -3,6 +3,7 @@
 package validation
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -117,10 +118,7 @@ func (v *Report) headline() string {
 // whereSet says where a line of redis.conf comes from.
 func (v *Report) whereSet(line string) string {
 	name, _, _ := strings.Cut(line, " ")
-	if at, ok := v.Server.Redis.At(name); ok {
-		return at.String()
-	}
-	return "(Redis's default)"
+	return cmp.Or(v.Server.Redis.At(name).String(), "(Redis's default)")
 }
 
 // span writes a setting's time as settings do: 35s, 1m30s.
@@ -196,7 +194,7 @@ func (v *Report) unsafePlace(r validate.Row) conf.Place {
 		}
 	}
 	for _, name := range []string{"appendfsync", "appendonly", "save"} {
-		if at, ok := v.Server.Redis.At(name); ok && (name != "appendfsync" || v.Server.Redis.AppendOnly) {
+		if at := v.Server.Redis.At(name); at.File != "" && (name != "appendfsync" || v.Server.Redis.AppendOnly) {
 			return at
 		}
 	}

@@ -119,11 +119,7 @@ func (s *Server) foreground() {
 	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || background == s.forking {
 		return
 	}
-	at, set := s.Redis.At("daemonize")
-	if !set {
-		at = s.CommandPlace
-	}
-	s.doubt(Restart, at,
+	s.doubt(Restart, cmp.Or(s.Redis.At("daemonize"), s.CommandPlace),
 		"the server goes into the background where what starts it waits for one in the foreground, or the other way round "+
 			"(daemonize): when it is started again is not known")
 }

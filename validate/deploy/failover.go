@@ -69,10 +69,7 @@ func (d *Deployment) failover() {
 		}
 		never = never && (s.Redis.Last("replica-priority") == "0" || s.Redis.Last("slave-priority") == "0")
 		if !s.Redis.AppendOnly && !s.Unread && len(s.Unsettled(settings.Kill)) == 0 {
-			at, set := s.Redis.At("appendonly")
-			if !set {
-				at = s.CommandPlace
-			}
+			at := cmp.Or(s.Redis.At("appendonly"), s.CommandPlace)
 			f.WithoutAOF = append(f.WithoutAOF, fmt.Sprintf("%s: %s has no append-only file", at, s.Name))
 		}
 	}

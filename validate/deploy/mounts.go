@@ -31,9 +31,8 @@ func (s *Server) judgeMounts() {
 		}) {
 			s.unknown(Data, m.at, "two mounts at "+target, "be the one that counts")
 		}
-		inside := func(p string) bool { _, below := within(target, p); return below }
 		hides := func(p string) bool { _, below := within(p, target); return below }
-		holds := path.IsAbs(dir) && (hides(dir) || inside(dir)) || s.config != nil && hides(s.config.path)
+		holds := path.IsAbs(dir) && overlap(dir, target) || s.config != nil && hides(s.config.path)
 		machine := s.onMachine()
 		switch {
 		case !path.IsAbs(m.target) || strings.Contains(m.target, "$"):
@@ -41,9 +40,9 @@ func (s *Server) judgeMounts() {
 		case machine && m.unit:
 		case machine && (s.config != nil && hides(s.config.path) || s.program != "" && hides(s.program)):
 			s.unknown(Settings, m.at, "what is mounted at "+target+" over its redis.conf or its program", "be another one")
-		case target != "/" && !slices.ContainsFunc(programFolders, inside),
-			slices.ContainsFunc(allowed["folders among programs"], inside), inertFiles.MatchString(target):
-		case !holds || slices.ContainsFunc(binaries, hides) || slices.ContainsFunc(binaries, inside) && !inside(dir):
+		case target != "/" && !isBelow(target, programFolders),
+			isBelow(target, allowed["folders among programs"]), inertFiles.MatchString(target):
+		case !holds || slices.ContainsFunc(binaries, hides) || isBelow(target, binaries) && !isBelow(target, []string{dir}):
 			s.unknown(Program, m.at, "what is mounted at "+target, "be another program or its settings")
 		}
 	}

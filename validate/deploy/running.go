@@ -106,11 +106,7 @@ func (r *Report) compare(s *Server, ignore []string) error {
 	maps.Copy(names, now)
 	for _, name := range sortedKeys(names) {
 		if theirs, ours := now[name], files[name]; theirs != ours {
-			at, set := s.Redis.At(name)
-			if !set {
-				at = r.Place
-			}
-			s.doubt(Settings, at,
+			s.doubt(Settings, cmp.Or(s.Redis.At(name), r.Place),
 				fmt.Sprintf("the file says %s, and the running server (%s) has %s: a restart brings the file's back",
 					valueOf(name, ours), r.Place, valueOf(name, theirs)))
 		}

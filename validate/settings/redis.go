@@ -198,11 +198,8 @@ func (s *Redis) save(d Directive) error {
 	return nil
 }
 
-// At says where a directive was set; ok is false if it is at its default.
-func (s *Redis) At(name string) (at Place, ok bool) {
-	at, ok = s.at[name]
-	return at, ok
-}
+// At says where a directive was set, nowhere if it is at its default.
+func (s *Redis) At(name string) Place { return s.at[name] }
 
 // Evicts reports whether Redis may remove a lock that has not expired.
 func (s *Redis) Evicts() bool {
