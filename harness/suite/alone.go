@@ -57,6 +57,16 @@ func (t *Result) doubt(first Result) {
 	}
 }
 
+// withdraw takes back that a bound was broken, where the run ended before a second one could break it, too.
+func (t *Result) withdraw() {
+	for i, r := range t.Results {
+		if t.brokenBound(r) {
+			t.Results[i].Undecide(checker.Stalled, "violated in a run that was not repeated alone (%s): "+
+				"the machine may have been too slow", r.Violations[0].What)
+		}
+	}
+}
+
 func hasStall(results []checker.Result) bool {
 	return slices.ContainsFunc(results, func(r checker.Result) bool { return r.Cause == checker.Stalled })
 }

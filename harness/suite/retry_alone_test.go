@@ -106,6 +106,25 @@ func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
 	require.Equal(t, 1, trials[0].Attempts)
 }
 
+// A run that is interrupted before a broken bound was tried again convicts no lock.
+func TestBrokenBound_IsUndecidedWhenTheRunEnds(t *testing.T) {
+	for _, parallel := range []int{1, 2} {
+		o := onFake(1)
+		o.Parallel = parallel
+		ctx, cancel := context.WithCancel(t.Context())
+		performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+			cancel()
+			return waited(p, result, true)
+		})
+		job := plain("a")
+		job.Scenario.Expect = map[string]string{checker.FaultTolerance: history.Holds}
+		trials := runFake(ctx, o, []Job{job}, performer, func(Result) {})
+		standing, why := trials[0].Outcome()
+		require.Equal(t, Inconclusive, standing, why)
+		require.Contains(t, why, "not repeated alone")
+	}
+}
+
 // A bound on real time that is broken is tried again alone: the lock is convicted if it is
 // broken then too, and nothing is said of it if it is not.
 func TestBrokenBound_IsTriedAgainAlone(t *testing.T) {

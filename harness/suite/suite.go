@@ -63,6 +63,8 @@ func (a *attempted) settle(ctx context.Context, o Options, j Job, run runTask, p
 	if !provesNothing {
 		checkMapped(ctx, run, j, o, &a.result)
 		measureClass(ctx, run, j, o, &a.result)
+	} else {
+		a.result.withdraw()
 	}
 	if outcome, _ := a.result.Outcome(); outcome != AsExpected && outcome != Skipped {
 		a.result.Repeat = o.repeat(j, a.result.Seed)
