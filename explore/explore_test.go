@@ -227,7 +227,7 @@ func TestSummary(t *testing.T) {
 	tally := Tally{Schedules: 1000, Elapsed: time.Second, Verdicts: map[string]map[string]int{
 		"mutual-exclusion": {history.Holds: 300, history.Inconclusive: 700},
 	}}
-	require.Equal(t, "redlock: 1000 schedules in 1s, 1000 a second\n"+
+	require.Equal(t, "redlock: 1000 schedules in 1 s\n"+
 		"  mutual-exclusion   violated in 0 of 300 that test it; with 95 % confidence, in at most 1 of 79\n",
 		s.Summary(tally))
 }

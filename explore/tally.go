@@ -3,27 +3,17 @@ package explore
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/wording"
 )
-
-// rate says how many schedules a second have run, with a decimal where they are few.
-func (t Tally) rate() string {
-	perSecond, decimals := float64(t.Schedules)/max(t.Elapsed.Seconds(), 0.001), 0
-	if perSecond < 10 {
-		decimals = 1
-	}
-	return strconv.FormatFloat(perSecond, 'f', decimals, 64) + " a second"
-}
 
 // Line says in one line how it goes.
 func (t Tally) Line() string {
-	line := fmt.Sprintf("%d schedules, %s, %d different violations", t.Schedules, t.rate(), len(t.Finds))
+	line := fmt.Sprintf("%d schedules, %d different violations", t.Schedules, len(t.Finds))
 	if t.Shrinking {
 		line += ", shrinking one"
 	}
@@ -40,8 +30,7 @@ func (s *Search) Summary(t Tally) string {
 	if s.Space.Exhaust {
 		of = fmt.Sprintf(" of the %d of a small scope", s.Schedules)
 	}
-	fmt.Fprintf(&b, "%s: %d schedules%s in %s, %s\n", lock, t.Schedules, of,
-		t.Elapsed.Round(10*time.Millisecond), t.rate())
+	fmt.Fprintf(&b, "%s: %d schedules%s in %s\n", lock, t.Schedules, of, wording.Duration(t.Elapsed))
 	if t.Refused > 0 {
 		fmt.Fprintf(&b, "  %d could not be run, the first since %s\n", t.Refused, t.Why)
 	}

@@ -153,11 +153,8 @@ func (d *drawing) numbered() []Mark {
 func (d *drawing) markTexts(width int) []string {
 	var lines []string
 	for i, m := range d.numbered() {
-		text := terminal.Clean(m.Text)
-		if m.Turning {
-			text += " (point of no return)"
-		}
-		lines = append(lines, terminal.Hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), text, width)...)
+		lines = append(lines, terminal.Hanging(fmt.Sprintf("%c  %s: ", numbers[i], Moment(m.Time)), terminal.Clean(m.Text),
+			width)...)
 	}
 	if d.Omitted > 0 {
 		lines = append(lines, fmt.Sprintf("   (%s hidden)", Plural(d.Omitted, "less important event")))

@@ -48,7 +48,7 @@ type Mark struct {
 	Event   int
 	Process string // the client, node or store to which it happened
 	Text    string
-	// Turning marks the first turn after the point of no return.
+	// Turning marks the point of no return.
 	Turning bool
 }
 

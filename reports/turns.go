@@ -193,21 +193,13 @@ func (t *teller) facts() {
 	}
 }
 
-// turning marks the first turn after the point of no return, if experiments have found that.
+// turning tells of the point of no return, if experiments have found one within the window.
 func (t *teller) turning() {
-	if t.violation == nil || t.violation.PointOfNoReturn == nil {
+	if t.violation == nil || t.violation.PointOfNoReturn == nil || !t.within(*t.violation.PointOfNoReturn) {
 		return
 	}
-	at := *t.violation.PointOfNoReturn
-	next := -1
-	for i, u := range t.found {
-		if u.Time >= at && (next < 0 || u.Time < t.found[next].Time) {
-			next = i
-		}
-	}
-	if next >= 0 {
-		t.found[next].Turning, t.found[next].importance = true, essential
-	}
+	e := history.Event{Time: *t.violation.PointOfNoReturn}
+	t.add(NoEvent, e, essential, "the point of no return: ending the faults later does not help").Turning = true
 }
 
 // eventText tells of an event that is a turn only because a fact is about it: what a
@@ -257,11 +249,6 @@ func (t *teller) join() {
 		one := rest[0]
 		if n > 1 {
 			one.Text = together(rest[:n])
-		}
-		for _, u := range rest[1:n] {
-			if u.Turning {
-				one.Turning, one.importance, one.Event, one.Time = true, essential, u.Event, u.Time
-			}
 		}
 		joined, rest = append(joined, one), rest[n:]
 	}

@@ -63,7 +63,7 @@ func TestBrowserPredictsAndReveals(t *testing.T) {
 	b.Do(chromedp.Click(chromedp.CSS(`[value=holds]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("true", folded)
 	for _, secret := range []string{".reveal", "#outcome .what", "#outcome .blame", ".broken-band", ".lane-name.broken",
-		".turning-line", ".turning-tag"} {
+		".turning-line"} {
 		require.Equal(t, "false", b.Text(shown(secret)), secret)
 	}
 	b.Text(`document.querySelector("#outcome .plot").focus()`)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +26,8 @@ func (p *program) listCommand() *cobra.Command {
 			if err != nil {
 				return failed(err)
 			}
-			return p.print(reports.Catalogue(all, p.screen))
+			fmt.Fprint(p.out, reports.Catalogue(all, p.screen))
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&ofLocks, "locks", false, "list the locks that --lock takes, and what each is")
@@ -41,9 +41,7 @@ func (p *program) listLocks() error {
 		if err != nil {
 			return failed(err)
 		}
-		if err := p.print(fmt.Sprintf("%-29s %s\n", name, kind.Doc)); err != nil {
-			return err
-		}
+		fmt.Fprintf(p.out, "%-29s %s\n", name, kind.Doc)
 	}
 	return nil
 }
@@ -67,19 +65,9 @@ beginning for a scenario of your own.`,
 				if err != nil {
 					return usage("%w", err)
 				}
-				if err := p.print(reports.ScenarioHead(s, p.screen) + plain.Text(string(text))); err != nil {
-					return err
-				}
+				fmt.Fprint(p.out, reports.ScenarioHead(s, p.screen), plain.Text(string(text)))
 			}
 			return nil
 		},
 	}
-}
-
-// print writes text to the output.
-func (p *program) print(text string) error {
-	if _, err := io.WriteString(p.out, text); err != nil {
-		return failed(err)
-	}
-	return nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"example.org/lockproof/reports"
@@ -31,9 +33,7 @@ func (p *program) compare(folders []string) error {
 		return usage("%w", err)
 	}
 	comparison := reports.Compare(runs)
-	if err := p.print(comparison.Text(p.screen)); err != nil {
-		return err
-	}
+	fmt.Fprint(p.out, comparison.Text(p.screen))
 	if comparison.ExitCode != 0 {
 		return &exit{code: comparison.ExitCode}
 	}

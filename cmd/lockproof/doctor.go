@@ -39,9 +39,7 @@ func (p *program) doctor(ctx context.Context, clusters []cluster.Kind) error {
 	for _, kind := range clusters {
 		verdict, lines := examine(ctx, kind.Needs)
 		lacking = lacking || verdict == notReady
-		if err := p.print(fmt.Sprintf("%s: %s\n  %s\n", kind.Name, verdict, strings.Join(lines, "\n  "))); err != nil {
-			return err
-		}
+		fmt.Fprintf(p.out, "%s: %s\n  %s\n", kind.Name, verdict, strings.Join(lines, "\n  "))
 	}
 	if lacking {
 		return &exit{code: exitFailed}

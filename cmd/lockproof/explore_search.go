@@ -72,7 +72,7 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", out)
 		}
 		return explore.Tally{}, nil
-	case !x.search.Remaining(before.Tally):
+	case before.Tally.Next == 0, !x.search.Remaining(before.Tally):
 		return explore.Tally{}, nil
 	}
 	next := fmt.Sprintf("seed %d", x.search.Seed+uint64(before.Tally.Next))
@@ -101,7 +101,7 @@ func (x *exploreOptions) keep(t explore.Tally) error {
 
 // concludeSearch tells what a search has come to, writes it down, and exits as it is.
 func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, t explore.Tally, run reports.Run) error {
-	p.tell(x.search.Summary(t))
+	fmt.Fprint(p.out, x.search.Summary(t))
 	if err := x.keep(t); err != nil {
 		return failed(err)
 	}
@@ -139,8 +139,8 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 			return failed(err)
 		}
 		trials, known, jobs = append(trials, results...), append(known, found), append(jobs, job)
-		p.tell(fmt.Sprintf("%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
-			x.search.Repeat(f, path)))
+		fmt.Fprintf(p.out, "%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
+			x.search.Repeat(f, path))
 	}
 	if err := p.findCauses(ctx, jobs, trials, run.Options); err != nil {
 		return failed(err)
@@ -152,6 +152,6 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 		return err
 	}
 	// Something was violated, though in real time it need not be again.
-	p.tell("what was violated in the search was not when it was run again\n")
+	fmt.Fprint(p.out, "what was violated in the search was not when it was run again\n")
 	return &exit{code: reports.ExitDiffers}
 }

@@ -10,13 +10,8 @@ import (
 // takeFolder takes an output folder and removes an earlier run's results from it, and a search's unless it goes on.
 func takeFolder(out string, goesOn bool) (*reports.Folder, error) {
 	folder, err := reports.OpenFolder(out)
-	switch {
-	case errors.Is(err, reports.ErrBusy):
-		return nil, usage("--out %w: give this run another", err)
-	case errors.Is(err, reports.ErrForeign):
+	if err != nil { // whoever named it can name another
 		return nil, usage("--out %w", err)
-	case err != nil:
-		return nil, failed(err)
 	}
 	if goesOn {
 		err = folder.Clear()

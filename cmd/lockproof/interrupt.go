@@ -33,6 +33,7 @@ func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 				io.WriteString(p.err, "\nlockproof: winding up; interrupt again to stop at once\n")
 				cancel()
 			case got == os.Interrupt:
+				io.WriteString(p.err, "lockproof: stopped; the next run, or lockproof clean, removes what it leaves behind\n")
 				p.exitNow(exitInterrupted)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	_ "example.org/lockproof/harness/cluster/docker" // is a kind of cluster where it is imported
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/plain"
+	"example.org/lockproof/reports"
 	"example.org/lockproof/scenarios"
 )
 
@@ -60,16 +61,21 @@ func failed(err error) error {
 // may have come out of any file: nothing reaches the terminal but plain text.
 func (p *program) main(ctx context.Context, args []string) int {
 	p.rawOut, p.rawErr = p.out, p.err
-	p.out, p.err = plain.NewWriter(p.out, p.screen.Colour), plain.NewWriter(p.err, false)
+	printed := &printer{to: p.out}
+	p.out, p.err = plain.NewWriter(printed, p.screen.Colour), plain.NewWriter(p.err, false)
 	err := p.execute(ctx, args)
-	if err == nil {
-		return 0
+	e := &exit{}
+	if err != nil && !errors.As(err, &e) {
+		e = &exit{exitUsage, err} // what cobra itself complains of is how it was called
 	}
-	// What cobra itself complains of is how it was called.
-	e := &exit{exitUsage, err}
-	errors.As(err, &e)
 	if errors.Is(err, syscall.ENAMETOOLONG) {
 		e.code = exitUsage // whoever gave the name can mend it
+	}
+	if err := printed.Err(); err != nil && e.cause == nil {
+		e.cause = fmt.Errorf("cannot print the rest: %w", err)
+		if e.code != reports.ExitDiffers {
+			e.code = exitFailed
+		}
 	}
 	if e.cause != nil {
 		p.printError(e)

@@ -75,6 +75,8 @@ func TestABrokenPipeEndsPrintingAndNotTheRun(t *testing.T) {
 				require.Zero(t, run("list"), "who has seen enough has no complaint")
 			} else {
 				require.Equal(t, exitFailed, run("list"))
+				require.Equal(t, exitFailed, run("--version"))
+				require.Equal(t, exitFailed, run("run", "--help"))
 			}
 		})
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,9 +42,10 @@ proof, whether two clients ever held it at once.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			// Those that are hidden are started by others, and end with them.
+			// Go ends a program whose reader has left, which is right for those that are hidden. The signal is
+			// caught, and not ignored: the programs that are started would ignore it as well.
 			if !cmd.Hidden {
-				p.ignoreBrokenPipe()
+				signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			}
 		},
 	}
@@ -64,6 +68,9 @@ proof, whether two clients ever held it at once.`,
 // knownCommand finds a command that does not exist, before its flags are taken
 // for unknown ones.
 func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) > 1 && args[0] == "help" {
+		args = args[1:]
+	}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") {
 		return nil
 	}
@@ -104,6 +111,8 @@ func argumentsText(f *pflag.Flag) string {
 		return "want durations with units, for example 30s,5s"
 	case "int", "uint64":
 		return "want a whole number, 0 or more"
+	case "bool":
+		return "want true or false"
 	}
 	return fmt.Sprintf("want a %s", f.Value.Type())
 }

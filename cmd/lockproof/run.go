@@ -147,6 +147,8 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 		return usage("--ttl %s: a TTL lies between 20ms and 10m, as in --ttl 30s", o.TTL)
 	case given("parallel") && (o.Parallel < 1 || o.Parallel > maxParallel):
 		return usage("--parallel %d: give a number from 1 to %d", o.Parallel, maxParallel)
+	case given("nodes") && o.Nodes == 0:
+		return usage("--nodes 0: give 1, 3 or 5")
 	case o.Out == "":
 		return usage("--out is empty: name a folder, as in --out out")
 	}
@@ -288,9 +290,8 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 func (p *program) report(report *reports.Report, known []*scenarios.Scenario) error {
 	page := func(w io.Writer) error { return html.Write(w, report, known) }
 	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})
-	p.printResult(func(w io.Writer) error {
-		return errors.Join(report.Print(w, p.screen), listWritten(w, report.Options.Out, paths))
-	})
+	report.Print(p.out, p.screen)
+	listWritten(p.out, report.Options.Out, paths)
 	return exitError(report.ExitCode(), err)
 }
 

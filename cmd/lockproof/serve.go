@@ -67,9 +67,7 @@ func (p *program) serve(ctx context.Context, addr, dir string) error {
 	if err != nil {
 		return failed(err)
 	}
-	if err := p.print(fmt.Sprintf("Open http://%s in a browser. Ctrl-C ends this.\n", l.Addr())); err != nil {
-		return errors.Join(err, server.Close())
-	}
+	fmt.Fprintf(p.out, "Open http://%s in a browser. Ctrl-C ends this.\n", l.Addr())
 	if err := errors.Join(server.Serve(l), server.Close()); err != nil {
 		return failed(err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os/exec"
 
 	"example.org/lockproof/harness/external"
 	"example.org/lockproof/harness/locks"
@@ -10,17 +11,17 @@ import (
 
 // useWorker makes a program of the user's the lock under test.
 func useWorker(ctx context.Context, o *suite.Options, line string) error {
+	command, err := external.Split(line)
 	switch {
+	case err != nil:
+		return usage("--worker: %w", err)
 	case o.Lock != "":
 		return usage("--lock %s and --worker %s: give one of them", o.Lock, line)
 	case o.Cluster == suite.Virtual:
-		return usage("--worker %s: a program's clients are processes of this machine, in real time: give it with --on "+
-			"local or "+
-			"--on docker", line)
+		return usage("--worker %s: a program runs in real time: give it with --on local or --on docker", line)
 	}
-	command, err := external.Split(line)
-	if err != nil {
-		return usage("--worker: %w", err)
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return usage("--worker: there is no program %s: name one that is in PATH, or give its path", command[0])
 	}
 	kind, err := external.Kind(ctx, command, false)
 	if err != nil {

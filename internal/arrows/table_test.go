@@ -90,7 +90,8 @@ var table = []allowed{
 
 	// Rooms that request trials, and rooms that report results.
 	{"explore",
-		"checker harness/cluster harness/history harness/locks harness/suite internal/input nemesis scenarios"},
+		"checker harness/cluster harness/history harness/locks harness/suite internal/input internal/wording nemesis" +
+			" scenarios"},
 	{"validate/settings", "internal/input nemesis"},
 	{"validate/deploy", "internal/input internal/input/yamlfile validate/settings"},
 	{"validate", "checker harness/cluster harness/history" +

@@ -126,7 +126,7 @@ func TestBrowserWithoutJavaScript(t *testing.T) {
 	b.Visit("")
 	require.Equal(t, "0", b.Text(`[...document.querySelectorAll("button, .filter, .keys")].filter((e) => `+
 		`e.offsetParent).length`))
-	require.Contains(t, b.Text(`document.querySelector(".story").innerText`), "Point of no return")
+	require.Contains(t, b.Text(`document.querySelector(".story").innerText`), "The point of no return")
 	require.Equal(t, "960", b.Text(`document.querySelector(".chart").getBoundingClientRect().width`))
 	b.RequireNoErrors()
 }
