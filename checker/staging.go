@@ -12,13 +12,13 @@ import (
 type staging struct{ *analysis }
 
 // hangs is the reason of whatever such a trial cannot show: the same in every scenario.
-const hangs = "the lock does not lock while a node hangs, though a majority answers (hung-node is about that), " +
-	"and here some hang to begin with"
+const hangs = "the lock was not granted: it waited for a node that is out of reach from the start " +
+	"(hung-node tests that a lock goes on without one)"
 
 // hangsAtRelease is the reason where the lock was granted all the same: the rest of such a
 // trial shows what it is about.
-const hangsAtRelease = "a release of the lock does not return while a node hangs, though a majority answers " +
-	"(hung-node is about that), and here some hang to begin with"
+const hangsAtRelease = "a release of the lock waited for a node that is out of reach from the start " +
+	"(hung-node tests that a lock goes on without one)"
 
 // judge takes back what a trial cannot show whose setting did not come about. A violation
 // that follows from that is none of what the scenario is about, unless it expects

@@ -178,7 +178,7 @@ func (g AnswerGroup) lines(servers int) []string {
 		parts = append(parts, fmt.Sprintf("%d: %s", len(reason.Names), reason.Why))
 	}
 	if more := len(reasons) - mostReasons; more > 0 {
-		parts = append(parts, fmt.Sprintf("%s (--verbose lists them)", Plural(more, "other reason")))
+		parts = append(parts, fmt.Sprintf("%s (in results.json)", Plural(more, "other reason")))
 	}
 	return []string{strings.Join(parts, "; ")}
 }

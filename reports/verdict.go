@@ -2,8 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +23,7 @@ func TrialOf(v checker.Verdict) suite.Result {
 }
 
 // VerdictText tells the verdict on one history: each property with what was
-// expected and measured, then each violation with its drawing, or a drawing of
+// expected, then each violation with its drawing, or a drawing of
 // the whole history where there is no violation. A history that is too long is not drawn.
 func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 	trial := TrialOf(v)
@@ -65,55 +63,19 @@ func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
 	if r.Reason != "" {
 		p.Hang("    ", r.Reason)
 	}
-	if figures := figuresText(r.Measured); figures != "" {
-		p.Hang("    ", figures)
-	}
 }
 
 // maxFindings is how many of the traffic's findings are told.
 const maxFindings = 3
 
-// printTraffic tells what the raw events on the links show: see package checker/traffic.
+// printTraffic tells what the raw events on the links contradict: see package checker/traffic.
 func printTraffic(p *terminal.Page, t *traffic.Report) {
-	if t.Judged+t.Unjudged == 0 {
-		return
-	}
-	mark := "holds"
-	if t.About(traffic.Cluster) != nil {
-		mark = "inconclusive"
-	}
-	told := "the nodes' answers are those of Redis servers"
 	if t.Count > 0 {
-		told = Plural(t.Count, "finding")
+		p.Line("traffic: " + Plural(t.Count, "finding"))
 	}
-	p.Line(VerdictSigns[mark] + " traffic: " + told)
-	figures := fmt.Sprintf("%s judged, %s compared with the replies", fmt.Sprint(t.Judged, " commands and looks"),
-		fmt.Sprint(t.Believed, " grants and extensions"))
-	if t.Unjudged > 0 {
-		figures += fmt.Sprintf(", %d not judged: nothing says when they were carried out", t.Unjudged)
-	}
-	p.Hang("    ", figures)
 	for _, f := range t.Findings[:min(len(t.Findings), maxFindings)] {
 		p.Hang("    ", fmt.Sprintf("about the %s: %s", f.About, terminal.Clean(f.String())))
 	}
-}
-
-// figuresText writes what was measured: times, which the checker gives in
-// nanoseconds, and counts.
-func figuresText(measured map[string]int64) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(measured)) {
-		value := fmt.Sprint(measured[name])
-		if isTime(name) {
-			value = at(measured[name])
-		}
-		parts = append(parts, strings.ReplaceAll(name, "_", " ")+" "+value)
-	}
-	return strings.Join(parts, ", ")
-}
-
-func isTime(name string) bool {
-	return strings.HasPrefix(name, "longest_") || strings.HasPrefix(name, "acquire_p")
 }
 
 // ViolationText tells of a violation in a history alone: what happened, its cause, nil if it is not known, and its

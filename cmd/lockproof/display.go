@@ -73,12 +73,13 @@ func (d *display) show(line string) {
 	io.WriteString(d.rawOut, b.String())
 }
 
-// erase moves to the first line of the display and clears from there on.
+// erase clears the lines of the display, from the last to the first. To clear all below would move a screen that has
+// nothing else into the history of some terminals.
 func (d *display) erase() string {
 	if d.drawn == 0 {
 		return ""
 	}
-	return ansi.CursorUp(d.drawn) + "\r" + ansi.EraseScreenBelow
+	return strings.Repeat(ansi.CursorUp(1)+ansi.EraseEntireLine, d.drawn) + "\r"
 }
 
 // finish takes the display away.

@@ -54,7 +54,7 @@ func (p *program) detectTerminal(out *os.File) {
 		Colour: p.live && os.Getenv("NO_COLOR") == "",
 	}
 	if isTerminal {
-		p.screen.Width = p.width()
+		p.screen.Width = max(p.width(), terminal.MinWidth)
 	}
 }
 
@@ -63,7 +63,7 @@ func widthOf(out *os.File) int {
 	if err != nil || width <= 0 {
 		return defaultWidth
 	}
-	return max(width, terminal.MinWidth)
+	return width
 }
 
 // version is what was built, and from which commit.

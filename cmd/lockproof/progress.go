@@ -68,7 +68,7 @@ func (s *progress) finish() {
 
 func (s *progress) bar(width int) string {
 	text := fmt.Sprintf(" %d of %d trials, %s", s.done, s.planned, reports.Duration(time.Since(s.began).Truncate(redraw)))
-	room := max(10, min(40, width-terminal.Width(text)))
+	room := max(0, min(40, width-terminal.Width(text)))
 	filled := room
 	if s.planned > 0 {
 		filled = room * min(s.done, s.planned) / s.planned

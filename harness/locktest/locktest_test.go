@@ -241,7 +241,7 @@ func TestALockThatWaitsForAllNodesIsToldOfOnce(t *testing.T) {
 	r := victim(t, "patient")
 	r.failed(t, "TestVictims/patient", "hung-node")
 	require.Equal(t, 1, strings.Count(r.output, "░ asking"), r.output)
-	const why = "UNDECIDED: unstaged: the lock does not lock while a node hangs"
+	const why = "UNDECIDED: unstaged: the lock was not granted: it waited for a node that is out of reach"
 	require.Equal(t, 3, strings.Count(r.output, why), r.output)
 
 	// One that asks them in turn has asked nobody else then.

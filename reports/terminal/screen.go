@@ -20,7 +20,7 @@ type Screen struct {
 
 // MinWidth is the narrowest screen that is written for; on a narrower one
 // lines wrap.
-const MinWidth = 60
+const MinWidth = 40
 
 // Style is a colour or a weight of text.
 type Style = ansi.Style
