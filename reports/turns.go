@@ -17,6 +17,7 @@ const (
 	minor = iota
 	detail
 	essential
+	inevitable // what comes after the point of no return
 )
 
 // turn is a mark on its way into the story.
@@ -199,7 +200,7 @@ func (t *teller) turning() {
 		return
 	}
 	e := history.Event{Time: *t.violation.PointOfNoReturn}
-	t.add(NoEvent, e, essential, "the point of no return: ending the faults later does not help").Turning = true
+	t.add(NoEvent, e, inevitable, "the point of no return: ending the faults later does not help").Turning = true
 }
 
 // eventText tells of an event that is a turn only because a fact is about it: what a
@@ -285,7 +286,7 @@ func (t *teller) shortened() ([]Mark, int) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(
-			cmp.Compare(t.found[b].rank(), t.found[a].rank()),
+			cmp.Compare(t.found[b].importance, t.found[a].importance),
 			cmp.Compare(distance(t.found[a].Time, centre), distance(t.found[b].Time, centre)))
 	})
 	kept := slices.Sorted(slices.Values(order[:min(len(order), maxTurns)]))
@@ -294,14 +295,6 @@ func (t *teller) shortened() ([]Mark, int) {
 		marks = append(marks, t.found[i].Mark)
 	}
 	return marks, all - len(marks)
-}
-
-// rank puts what made the violation inevitable before everything else.
-func (u turn) rank() int {
-	if u.Turning {
-		return essential + 1
-	}
-	return u.importance
 }
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }

@@ -34,7 +34,7 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 		return err
 	}
 	defer folder.Close()
-	run := x.run()
+	run := reports.Run{Options: x.options, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
 	written, err := folder.Begin(run)
 	if err != nil {
 		return failed(err)
@@ -82,11 +82,6 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it goes on with the next, %s\n", out,
 		before.Tally.Schedules, next)
 	return before.Tally, nil
-}
-
-// run is what is known of a search as a run of what it finds.
-func (x *exploreOptions) run() reports.Run {
-	return reports.Run{Options: x.options, Named: true, Version: version(), Go: runtime.Version(), Started: time.Now()}
 }
 
 // results are what a search has come to, with what it was asked.
