@@ -68,7 +68,8 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 			TTL: time.Second}}},
 			options: suite.Options{Cluster: suite.Virtual, Trials: 1, Lock: "single", Out: dir}}
 		err := p.showFinds(t.Context(), x, explore.Tally{Finds: []explore.Find{
-			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}}, reports.Run{Options: x.options, Named: true})
+			{FindID: explore.FindID{Property: checker.MutualExclusion}, Drawn: schedule, Shrunk: schedule}}},
+			reports.Run{Options: x.options, Named: true})
 		var ended *exit
 		require.ErrorAs(t, err, &ended, said.String())
 		require.Equal(t, reports.ExitDiffers, ended.code)
