@@ -201,8 +201,8 @@ func (a *Runner) appendOnly(fsync string) candidate {
 	}
 	on, line := config("appendonly", "yes"), a.line("appendonly yes")
 	on.Cost = "a child writes all keys to disk once; memory may double meanwhile"
-	line.Cost = strings.TrimPrefix(line.Cost+"; once every server that this line is for has done the steps above: another "+
-		"one starts empty", "; ")
+	line.Cost = strings.TrimPrefix(line.Cost+"; once every server that this line is for has done the steps above: "+
+		"another one starts empty", "; ")
 	return candidate{Runbook: Runbook{Name: "an append-only file, appendfsync " + fsync, Price: price,
 		Check: "redis-cli DBSIZE before and after a restart of one node; never restart with appendonly yes before the " +
 			"rewrite is done: it starts empty",
