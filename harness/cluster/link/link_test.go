@@ -123,6 +123,7 @@ func TestAnAnswerThatIsAlwaysTheSameShowsNoEffect(t *testing.T) {
 			`redis.call('hsetnx', KEYS[1], ARGV[1], 1) return 'x'`:                                  "",
 			`redis.call('del', KEYS[1]) return 1`:                                                   history.EffectDelete,
 		} {
+			require.NoError(t, r.redis.Del(context.Background(), "k1").Err())
 			require.NoError(t, r.redis.Eval(context.Background(), body, []string{"k1"}, "mine").Err())
 			all := r.events.All()
 			c := all[len(all)-1].Command
