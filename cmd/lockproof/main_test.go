@@ -224,7 +224,7 @@ func TestTerminal_RemovesItsLiveDisplay(t *testing.T) {
 	for line := range strings.Lines(ansi.Strip(display)) {
 		require.LessOrEqual(t, ansi.StringWidth(strings.TrimRight(line, "\n")), 80, "%q", line)
 	}
-	last := got.out[strings.LastIndex(got.out, ansi.EraseScreenBelow):]
+	last := got.out[strings.LastIndex(got.out, ansi.EraseEntireLine):]
 	require.NotContains(t, last, " of 6 trials", "the display is erased before the table")
 	require.Contains(t, last, "DIFFERS: half-is-not-majority")
 }

@@ -43,16 +43,16 @@ func say(name string, commands ...[]any) step { return sayAs(coarse, name, comma
 
 // sayAs is say, with the replies as a function shows them.
 func sayAs(show func(*redis.Cmd, time.Duration) string, name string, commands [][]any) step {
-	return step{"to " + name, func(p pair) (string, error) {
+	return step{fmt.Sprint(name, ": ", commands), func(p pair) (string, error) {
 		rdb := p.connect(name)
 		defer rdb.Close()
 		conn := rdb.Conn()
 		defer conn.Close()
 		var replies []string
 		for _, c := range commands {
-			replies = append(replies, fmt.Sprintf("%v: %s", c, show(conn.Do(ctx, c...), unitOf(p))))
+			replies = append(replies, show(conn.Do(ctx, c...), unitOf(p)))
 		}
-		return strings.Join(replies, "\n"), nil
+		return strings.Join(replies, "; "), nil
 	}}
 }
 
