@@ -18,7 +18,7 @@ func lockFrom(l Lock) value[Lock] {
 		places := d.fields(n, what, []field{
 			{"name", "", set(&l.Name, oneOf("locks", locks.Names()...)).as(what)},
 			{"node-timeout", "", set(&l.NodeTimeout, positive.span)},
-			{"drift", "", set(&l.Drift, present(number(0, 0.9)))},
+			{"drift", "", set(&l.Drift, present(number(0.0001, 0.9)))},
 			{"tries", "", set(&l.Tries, integer(1, maxTries))},
 			{"retry", "", set(&retry, (*decoder).spans)},
 			{"max-extensions", "", set(&l.MaxExtensions, integer(1, 1_000_000))},

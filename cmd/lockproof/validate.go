@@ -282,8 +282,8 @@ func (v *validateFlags) check() error {
 		return usage("--trials %d: give a number from 1 to %d", v.Trials, maxTrials)
 	case v.delay < 0 || v.delay > time.Hour:
 		return usage("--restart-delay %s: give a time from 0s to 1h, as in --restart-delay 35s", v.delay)
-	case v.Drift < 0 || v.Drift > 0.5:
-		return usage("--drift-factor %g: give a part of the TTL from 0 to 0.5, as in --drift-factor 0.01", v.Drift)
+	case !(v.Drift >= 0.0001 && v.Drift <= 0.5):
+		return usage("--drift-factor %g: give a part of the TTL from 0.0001 to 0.5, as in --drift-factor 0.01", v.Drift)
 	case given("parallel") && (v.Parallel < 1 || v.Parallel > maxParallel):
 		return usage("--parallel %d: give a number from 1 to %d", v.Parallel, maxParallel)
 	case given("out") && v.Out == "":
