@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Verdict is what is said of settings.
+// Verdict says whether settings are safe.
 type Verdict string
 
 // The verdicts. Inconclusive is never folded into safe.
@@ -17,15 +17,15 @@ const (
 	Inconclusive Verdict = "inconclusive"
 )
 
-// Row is what came of one crash kind with locks of one TTL.
+// Row is the result for one crash kind and one TTL.
 type Row struct {
 	Point
 	Return  deploy.Return `json:"return"`
 	Verdict Verdict       `json:"verdict"`
 	Reason  string        `json:"reason"` // one sentence
-	// Link is the link of the chain that keeps it from being judged.
+	// Link is the broken link of the chain that prevents a verdict.
 	Link *deploy.Link `json:"link,omitempty"`
-	// Condition is what a safe verdict rests on besides the chain.
+	// Condition limits a safe verdict, besides the chain.
 	Condition string `json:"condition,omitempty"`
 	Tally     Tally  `json:"trials"`
 }
@@ -40,7 +40,7 @@ type Hazard struct {
 	Tally   Tally          `json:"trials"`
 }
 
-// Answer is all that was found out.
+// Answer is the whole result.
 type Answer struct {
 	Question  Question       `json:"-"`
 	Verdict   Verdict        `json:"verdict"`
@@ -48,18 +48,18 @@ type Answer struct {
 	Server    *deploy.Server `json:"server"`
 	Takeovers []TakeoverRow  `json:"takeovers,omitempty"`
 	Hazards   []Hazard       `json:"hazards,omitempty"`
-	// Assumptions are what each safe rests on.
+	// Assumptions are those of every safe verdict.
 	Assumptions []deploy.Link `json:"assumptions,omitempty"`
 	Runbooks    []Runbook     `json:"runbooks,omitempty"`
 	Interrupted bool          `json:"interrupted,omitempty"`
-	// Failure is how the harness itself first failed, in any trial.
+	// Failure is the harness's first own failure in any trial.
 	Failure string        `json:"failure,omitempty"`
 	Trials  int           `json:"trials"`
 	Elapsed time.Duration `json:"elapsed"` // nanoseconds
 }
 
-// Settle gives the whole answer's verdict from those of its parts. What was cut
-// short, wherever it was, is not safe.
+// Settle sets the overall verdict from those of the parts. An interrupted
+// answer is never safe.
 func (a *Answer) Settle() {
 	a.Verdict = Safe
 	if a.Interrupted || len(a.Rows)+len(a.Takeovers) == 0 {

@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Ask asks a running server for its settings and its state. It reads, and changes nothing.
+// Ask reads the settings and the state of a running server. It changes nothing.
 func Ask(ctx context.Context, address, password string) ([]*deploy.Report, error) {
 	if !strings.Contains(address, ":") {
 		address += ":6379"

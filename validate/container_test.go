@@ -21,7 +21,6 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// engine runs a command of the Docker client.
 func engine(t *testing.T, stdin []byte, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
@@ -33,7 +32,7 @@ func engine(t *testing.T, stdin []byte, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// serverImage makes an image of this machine's redis-server and the libraries that it needs.
+// serverImage makes an image of this machine's redis-server and its libraries.
 func serverImage(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -64,9 +63,8 @@ func serverImage(t *testing.T) string {
 	return name
 }
 
-// A container is judged by what the engine says of it, and by what the server in it says; where the two differ, that is
-// a finding.
-func TestAServerInAContainer(t *testing.T) {
+// The engine and the server in the container both report settings; a difference between them is a finding.
+func TestContainer_JudgedByEngineAndServer(t *testing.T) {
 	needs.Long(t, "it makes an image and runs a container of it")
 	name := fmt.Sprintf("lockproof-validate-%d", os.Getpid())
 	image := serverImage(t)

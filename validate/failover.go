@@ -19,7 +19,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Takeover is a way for a replica to take its master's place.
+// Takeover is a way for a replica to become the master.
 type Takeover string
 
 // The takeovers.
@@ -32,7 +32,7 @@ const (
 // Takeovers lists them all.
 var Takeovers = []Takeover{MasterDies, ByHand, TwoMasters}
 
-// TakeoverRow is what came of one takeover with locks of one TTL.
+// TakeoverRow is the result for one takeover and one TTL.
 type TakeoverRow struct {
 	Takeover Takeover      `json:"takeover"`
 	TTL      time.Duration `json:"ttl"`   // nanoseconds
@@ -42,8 +42,7 @@ type TakeoverRow struct {
 	Tally    Tally         `json:"trials"`
 }
 
-// judgeTakeovers runs the takeovers of the question. The lock lives on one master: of
-// several, each fails over by itself.
+// judgeTakeovers runs the question's takeovers for one master: several masters fail over independently.
 func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 	if a.Failover == nil {
 		return nil
@@ -56,7 +55,7 @@ func (a *Runner) judgeTakeovers(ctx context.Context, answer *Answer) error {
 			if kind != ByHand {
 				row.After = a.Failover.After
 			}
-			if kind == ByHand || !a.Failover.Never { // else nothing promotes a replica, and there is nothing to try
+			if kind == ByHand || !a.Failover.Never { // otherwise no replica is ever promoted
 				rows = append(rows, row)
 			}
 		}
@@ -77,7 +76,7 @@ func (a *Runner) judgeTakeover(r TakeoverRow) TakeoverRow {
 	case t.Violated > 0 && len(unsettled) > 0 && r.Takeover == TwoMasters: // min-replicas-to-write might help
 		r.Reason = "unsafe by what was read, but " + unsettled[0].String()
 	case t.Violated > 0:
-		r.Verdict, r.Reason = Unsafe, a.whyTaken(r)
+		r.Verdict, r.Reason = Unsafe, a.whyTakeoverUnsafe(r)
 	case t.undecided(a.Trials) != "":
 		r.Reason = t.undecided(a.Trials)
 	case len(unsettled) > 0:
@@ -86,22 +85,22 @@ func (a *Runner) judgeTakeover(r TakeoverRow) TakeoverRow {
 		r.Reason = fmt.Sprintf("no violation if there are %d replicas and no more, but %s: give --replicas",
 			a.Failover.Replicas, a.Failover.Uncounted)
 	default:
-		r.Verdict, r.Reason = Safe, a.whyNotTaken(r)
+		r.Verdict, r.Reason = Safe, a.whyTakeoverSafe(r)
 	}
 	return r
 }
 
-// countsOnReplicas says whether no violation of a takeover rests on how many replicas there are:
-// a further one may be promoted without what others have acknowledged, or keep a master in
-// office that is cut off. Of a master that dies it does not where every lock has expired by then.
+// countsOnReplicas reports whether a safe verdict depends on the number of replicas. A replica
+// that was not counted may be promoted without the lock, or let a cut-off master keep granting.
+// After a master's death neither matters once every lock has expired.
 func (a *Runner) countsOnReplicas(r TakeoverRow) bool {
 	return r.Takeover != MasterDies || r.After <= r.TTL
 }
 
-func (a *Runner) whyTaken(r TakeoverRow) string {
+func (a *Runner) whyTakeoverUnsafe(r TakeoverRow) string {
 	why := "the master answers before its replicas have the lock"
 	if a.Wait > 0 {
-		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waiting(), a.Failover.Replicas)
+		why = fmt.Sprintf("%s leaves one of %d replicas without the lock", a.waitCommand(), a.Failover.Replicas)
 	}
 	why += map[Takeover]string{ByHand: ", and the one that is promoted, which its master does not hear of, need " +
 		"not have it",
@@ -121,12 +120,12 @@ func promotion(r TakeoverRow, f *deploy.Failover) string {
 	return fmt.Sprintf("after %s: %s", r.After, f.Why)
 }
 
-func (a *Runner) whyNotTaken(r TakeoverRow) string {
+func (a *Runner) whyTakeoverSafe(r TakeoverRow) string {
 	switch {
 	case a.Wait >= a.Failover.Replicas && a.countsOnReplicas(r):
-		command, _, _ := strings.Cut(a.waiting(), " ")
+		command, _, _ := strings.Cut(a.waitCommand(), " ")
 		return fmt.Sprintf("a lock counts once %s (%s), so that whichever is promoted has it; "+
-			"an extension needs a %s of its own, and is not tried", a.kept(), a.waiting(), command)
+			"an extension needs a %s of its own, and is not tried", a.acknowledged(), a.waitCommand(), command)
 	case r.Takeover == TwoMasters:
 		return fmt.Sprintf("the master grants nothing once its replicas' word is %d s old, and one is promoted after %s, "+
 			"when what it granted before has expired", a.Server.Redis.MinLag, r.After)
@@ -134,14 +133,14 @@ func (a *Runner) whyNotTaken(r TakeoverRow) string {
 	return fmt.Sprintf("a replica is promoted after %s, when every lock of %s has expired", r.After, r.TTL)
 }
 
-func (a *Runner) waiting() string {
+func (a *Runner) waitCommand() string {
 	if a.WaitAOF {
 		return fmt.Sprintf("WAITAOF 1 %d", a.Wait)
 	}
 	return fmt.Sprintf("WAIT %d", a.Wait)
 }
 
-func (a *Runner) kept() string {
+func (a *Runner) acknowledged() string {
 	replicas, have := fmt.Sprintf("all %d replicas", a.Failover.Replicas), "have"
 	if a.Failover.Replicas == 1 {
 		replicas, have = "the replica", "has"
@@ -152,31 +151,31 @@ func (a *Runner) kept() string {
 	return replicas + " " + have + " acknowledged it"
 }
 
-// behind is the one-way delay of a replica that is promoted by hand. Any is enough, but a
-// promotion of a real server takes some time; a lock that waits for the replica is to get its
-// word.
-func (a *Runner) behind(ttl time.Duration) time.Duration {
+// replicaDelay is the one-way delay of a replica that is promoted by hand. It must exceed the time that
+// a real server takes for a promotion, but let a lock with WAIT get its acknowledgement.
+func (a *Runner) replicaDelay(ttl time.Duration) time.Duration {
 	if a.Wait > 0 {
 		return 5 * time.Millisecond
 	}
 	return ttl / 10
 }
 
-// takeover makes the nth trial of a row. The clocks of the clients are right, for a lock on
-// one master need not allow for drift; that of the Sentinels runs fast.
+// takeover makes the crashMoment trial of a row. The clients' clocks are right, as a lock on one master
+// need not allow for drift; the Sentinels' clock runs fast.
 func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 	f, none := a.Failover, 0
 	s := &scenarios.Scenario{
-		Name:  fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
-		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waiting(), f.Replicas),
-		TTL:   r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: cluster.Names(),
+		Name: fmt.Sprintf("%s-ttl-%s-%d", r.Takeover, r.TTL, n),
+		Title: fmt.Sprintf("%s, promoted after %s, TTL %s, %s of %d", r.Takeover, r.After, r.TTL, a.waitCommand(),
+			f.Replicas),
+		TTL: r.TTL, Nodes: []string{"n1"}, Replicas: map[string]string{}, On: cluster.Names(),
 		Persistence: persistenceOf(a.Server.Redis), Redis: map[string]string{},
 		Lock: scenarios.Lock{Name: "single", RetryMin: scenarios.Span{TTLs: 0.2}, RetryMax: scenarios.Span{TTLs: 0.4},
 			Settings: locks.Settings{Wait: a.Wait, WaitAOF: a.WaitAOF, Connection: locks.ConnectionOne}},
 		// After the takeover there is no replica left to wait for.
 		Clients: []scenarios.Client{{Name: "c1"}, {Name: "c2", Nodes: []string{"r1"}, Wait: &none}},
 		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
-		// c1's first lock shows that there are locks to be had, and c2's who may have it next.
+		// c1's first lock shows that locks are available, and c2's that the promoted replica grants one.
 		Earned: scenarios.Earned{Grants: atLeast(2), Contended: atLeast(0), Refused: atLeast(0)},
 	}
 	for i := range f.Replicas {
@@ -204,9 +203,9 @@ func (a *Runner) takeover(r TakeoverRow, n int) suite.Job {
 	return suite.Job{Scenario: s}
 }
 
-// expectGrants gives the lock the time that it needs. A trial in which c1 does not get it
-// shows nothing, unless that is what makes the takeover safe: the lock waits for replicas, or
-// the master refuses it.
+// expectGrants sets the timeouts of acquires, and requires c1's grant: without one the trial
+// shows nothing. The exceptions are locks that a missing grant keeps safe, because they wait for
+// replicas or the master refuses them.
 func (a *Runner) expectGrants(s *scenarios.Scenario) {
 	for i, step := range s.Script {
 		if step.Verb != scenarios.VerbAcquire || step.Key != lockKey {
@@ -228,45 +227,47 @@ func replicas(s *scenarios.Scenario) []string {
 }
 
 var (
-	c1Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey,
+	c1Acquires = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}, Key: lockKey,
 		Within: scenarios.Span{TTLs: 0.1}}
-	c2Asks = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok",
+	c2Acquires = scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c2"}, Key: lockKey, Must: "ok",
 		Within: scenarios.Span{TTLs: 2.5}}
-	taken = scenarios.Step{Verb: nemesis.Promote, Targets: []string{"r1"}}
+	promoteR1 = scenarios.Step{Verb: nemesis.Promote, Targets: []string{"r1"}}
 )
 
-// masterDies cuts the replica that will be promoted off, lets c1 have the lock, and the
-// master dies: at once, or later in the lease.
+// masterDies cuts off the replica that will be promoted, c1 acquires the lock, and the master
+// dies at once or later in the lease.
 func (a *Runner) masterDies(r TakeoverRow, n int) []scenarios.Step {
 	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: []string{"r1-n1"}}}
 	if n > 0 {
-		steps = append(steps, wait(time.Duration(radical(n, 2)*float64(a.graceful()))))
+		steps = append(steps, wait(time.Duration(vanDerCorput(n, 2)*float64(a.cutLimit()))))
 	}
-	steps = append(steps, c1Asks)
+	steps = append(steps, c1Acquires)
 	if n > 0 {
-		steps = append(steps, wait(time.Duration(lastCrash*radical(n, 3)*float64(r.TTL))))
+		steps = append(steps, wait(time.Duration(lastCrash*vanDerCorput(n, 3)*float64(r.TTL))))
 	}
 	steps = append(steps, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}})
 	if r.After > 0 {
-		steps = append(steps, wait(a.early(r.After)))
+		steps = append(steps, wait(a.byFastClock(r.After)))
 	}
-	return append(steps, taken, c2Asks)
+	return append(steps, promoteR1, c2Acquires)
 }
 
-// byHand promotes a replica whose master lives: right after c1 got the lock, or before.
+// byHand promotes a replica while its master lives: right after c1's grant, or before it.
 func (a *Runner) byHand(r TakeoverRow, n int) []scenarios.Step {
 	if n%2 == 0 {
-		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: scenarios.Span{Fixed: a.behind(r.TTL)}}
-		return []scenarios.Step{late, c1Asks, taken, c2Asks}
+		by := scenarios.Span{Fixed: a.replicaDelay(r.TTL)}
+		late := scenarios.Step{Verb: nemesis.Delay, Targets: []string{"r1-n1"}, By: by}
+		return []scenarios.Step{late, c1Acquires, promoteR1, c2Acquires}
 	}
-	return append([]scenarios.Step{taken}, wait(time.Duration(radical(n, 3)*float64(time.Second))), c1Asks, c2Asks)
+	return append([]scenarios.Step{promoteR1}, wait(time.Duration(vanDerCorput(n, 3)*float64(time.Second))),
+		c1Acquires, c2Acquires)
 }
 
-// twoMasters cuts the master off, with c1 on its side, and promotes a replica on c2's. The
-// other replicas, if there are any, are on the master's side, where they acknowledge what it
-// is asked, or on neither. c1 asks after that, or before.
+// twoMasters cuts off the master, with c1 on its side, and promotes a replica on c2's side. Other
+// replicas are on the master's side, where they acknowledge its writes, or on neither. c1
+// acquires before or after the promotion.
 func (a *Runner) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scenarios.Step {
-	var cuts []string // c1 does not ask r1, nor c2 n1
+	var cuts []string // c1 never uses r1, nor c2 n1
 	for i, name := range replicas(s) {
 		if i > 0 && n%2 == 0 { // on the master's side
 			continue
@@ -274,30 +275,30 @@ func (a *Runner) twoMasters(s *scenarios.Scenario, r TakeoverRow, n int) []scena
 		cuts = append(cuts, name+"-n1")
 	}
 	steps := []scenarios.Step{{Verb: nemesis.Cut, Targets: cuts}}
-	promoted, asks := a.early(r.After), time.Duration(radical(n, 2)*float64(r.After+r.TTL))
+	promoted, acquireAt := a.byFastClock(r.After), time.Duration(vanDerCorput(n, 2)*float64(r.After+r.TTL))
 	switch {
 	case n == 0:
-		asks = promoted + time.Millisecond
-	case n == 1 && a.Server.Redis.MinReplicas > 0: // shortly before it refuses
-		asks = max(time.Duration(a.Server.Redis.MinLag)*time.Second-100*time.Millisecond, 0)
+		acquireAt = promoted + time.Millisecond
+	case n == 1 && a.Server.Redis.MinReplicas > 0: // shortly before the master refuses writes
+		acquireAt = max(time.Duration(a.Server.Redis.MinLag)*time.Second-100*time.Millisecond, 0)
 	}
-	if asks < promoted {
-		return append(steps, wait(asks), c1Asks, wait(promoted-asks), taken, c2Asks)
+	if acquireAt < promoted {
+		return append(steps, wait(acquireAt), c1Acquires, wait(promoted-acquireAt), promoteR1, c2Acquires)
 	}
 	if promoted > 0 {
 		steps = append(steps, wait(promoted))
 	}
-	return append(steps, taken, wait(asks-promoted), c1Asks, c2Asks)
+	return append(steps, promoteR1, wait(acquireAt-promoted), c1Acquires, c2Acquires)
 }
 
-// early is when a replica is promoted by a clock that runs fast.
-func (a *Runner) early(after time.Duration) time.Duration {
+// byFastClock is the true duration of a delay that a fast clock measures.
+func (a *Runner) byFastClock(after time.Duration) time.Duration {
 	return time.Duration(float64(after) / (1 + a.Drift))
 }
 
-// graceful is for how long a cut off replica is tried: past the time at which its master
-// refuses locks, if it does.
-func (a *Runner) graceful() time.Duration {
+// cutLimit is the longest time from the replica's cut to c1's acquire: longer than the master
+// grants locks without its replica, if min-replicas-to-write is set.
+func (a *Runner) cutLimit() time.Duration {
 	if a.Server.Redis.MinReplicas > 0 {
 		return time.Duration(a.Server.Redis.MinLag+2) * time.Second
 	}
@@ -307,7 +308,7 @@ func (a *Runner) graceful() time.Duration {
 // TakeoverNames gives the takeovers' names.
 func TakeoverNames() []string { return settings.Names(Takeovers) }
 
-// AskedTakeovers gives those of the names, in their order; every name is one.
+// AskedTakeovers returns the named takeovers, in the order of Takeovers. Every name must be valid.
 func AskedTakeovers(names []string) []Takeover {
 	return slices.DeleteFunc(slices.Clone(Takeovers), func(t Takeover) bool { return !slices.Contains(names, string(t)) })
 }

@@ -16,8 +16,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// takenOver asks about the takeovers of a master with these settings.
-func takenOver(t *testing.T, text string, f deploy.Failover, wait int) *Runner {
+func takeoverRunner(t *testing.T, text string, f deploy.Failover, wait int) *Runner {
 	t.Helper()
 	a := runner(t, "4-always.conf", 0, settings.Kill)
 	d, err := deploy.Read(nil, deploy.Options{Set: strings.Split(strings.TrimSpace("appendonly yes\nappendfsync always\n"+
@@ -27,7 +26,7 @@ func takenOver(t *testing.T, text string, f deploy.Failover, wait int) *Runner {
 	return a
 }
 
-func TestTakeovers_SafeOnlyIfWhoIsPromotedHasTheLock(t *testing.T) {
+func TestTakeovers_SafeOnlyIfPromotedReplicaHasTheLock(t *testing.T) {
 	const second = time.Second
 	for _, tt := range []struct {
 		name     string
@@ -35,7 +34,7 @@ func TestTakeovers_SafeOnlyIfWhoIsPromotedHasTheLock(t *testing.T) {
 		after    time.Duration // the TTL is a second
 		wait     int
 		lines    string
-		want     [3]Verdict // of a master that dies, a promotion by hand, two masters
+		want     [3]Verdict // master dies, promotion by hand, two masters
 	}{
 		{"asynchronous", 1, 0, 0, "", [3]Verdict{Unsafe, Unsafe, Unsafe}},
 		{"promoted while the lock lasts", 1, second / 2, 0, "", [3]Verdict{Unsafe, Unsafe, Unsafe}},
@@ -54,7 +53,7 @@ func TestTakeovers_SafeOnlyIfWhoIsPromotedHasTheLock(t *testing.T) {
 			[3]Verdict{Safe, Unsafe, Unsafe}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := judged(t, takenOver(t, tt.lines, deploy.Failover{Replicas: tt.replicas, After: tt.after,
+			answer := judged(t, takeoverRunner(t, tt.lines, deploy.Failover{Replicas: tt.replicas, After: tt.after,
 				Why: "as it is set"}, tt.wait))
 			require.Len(t, answer.Takeovers, 3)
 			var got [3]Verdict
@@ -69,27 +68,25 @@ func TestTakeovers_SafeOnlyIfWhoIsPromotedHasTheLock(t *testing.T) {
 	}
 }
 
-// Nothing but takeovers that were tried, and held, is safe.
-func TestTakeoversThatDecideNothingAreNotSafe(t *testing.T) {
+func TestTakeovers_NoTrialDecides_Inconclusive(t *testing.T) {
 	f := deploy.Failover{Replicas: 1}
 	for _, trial := range []suite.Result{result(history.Inconclusive), {Failure: "n1 did not start"},
 		{Skipped: "no replicas"}, {}} {
-		a := takenOver(t, "", f, 1)
-		a.Suite = giving(trial)
+		a := takeoverRunner(t, "", f, 1)
+		a.Suite = suiteReturning(trial)
 		answer := judged(t, a)
 		for _, r := range answer.Takeovers {
 			require.Equal(t, Inconclusive, r.Verdict, r.Reason)
 		}
 		require.Equal(t, Inconclusive, answer.Verdict)
 	}
-	a := takenOver(t, "quantum-sync yes\n", f, 1)
-	a.Suite = giving(result(history.Holds))
+	a := takeoverRunner(t, "quantum-sync yes\n", f, 1)
+	a.Suite = suiteReturning(result(history.Holds))
 	require.Equal(t, Inconclusive, judged(t, a).Takeovers[0].Verdict, "what is not known may matter")
 }
 
-// WAIT is advised where it was tried and helps.
-func TestWaitIsARunbook(t *testing.T) {
-	a := takenOver(t, "", deploy.Failover{Replicas: 2}, 0)
+func TestAdvise_UnsafeTakeovers_RecommendsWAIT(t *testing.T) {
+	a := takeoverRunner(t, "", deploy.Failover{Replicas: 2}, 0)
 	answer := judged(t, a)
 	require.NoError(t, a.Advise(t.Context(), answer))
 	require.Len(t, answer.Runbooks, 2, "no crash is unsafe; the last is fencing")
@@ -97,21 +94,19 @@ func TestWaitIsARunbook(t *testing.T) {
 	require.Contains(t, answer.Runbooks[0].Steps[0].Do, "WAIT 2")
 }
 
-// A lock that waits for all replicas that are known is safe only if there are no more.
-func TestWaitingForReplicasThatAreNotCountedIsNotSafe(t *testing.T) {
+func TestTakeovers_UncountedReplicas_WAITIsInconclusive(t *testing.T) {
 	f := deploy.Failover{Replicas: 1, Uncounted: "compose.yaml:9 says replicas: 2"}
-	for _, r := range judged(t, takenOver(t, "", f, 1)).Takeovers {
+	for _, r := range judged(t, takeoverRunner(t, "", f, 1)).Takeovers {
 		require.Equal(t, Inconclusive, r.Verdict)
 		require.Contains(t, r.Reason, "no violation if there are 1 replicas and no more, but compose.yaml:9 says replicas: "+
 			"2: give --replicas")
 	}
 	f.After = 3 * time.Second // when every lock has expired, whoever is promoted
-	require.Equal(t, Safe, judged(t, takenOver(t, "", f, 1)).Takeovers[0].Verdict)
+	require.Equal(t, Safe, judged(t, takeoverRunner(t, "", f, 1)).Takeovers[0].Verdict)
 }
 
-// A lock that waits for its server's disk outlives a power loss under everysec, and no
-// takeover; with appendfsync no it waits in vain.
-func TestALockThatWaitsForDisks(t *testing.T) {
+// With appendfsync no, WAITAOF always times out. A takeover needs the acknowledgement of a replica too.
+func TestWAITAOF_SafeOnlyIfDisksAreSynced(t *testing.T) {
 	a := runner(t, "", 0, settings.Kill, settings.PowerLoss)
 	for fsync, want := range map[string]Verdict{"everysec": Safe, "always": Safe, "no": Inconclusive} {
 		r, err := settings.ParseRedis("redis.conf", "save \"\"\nappendonly yes\nappendfsync "+fsync+"\n")
@@ -122,7 +117,7 @@ func TestALockThatWaitsForDisks(t *testing.T) {
 		}
 	}
 	for wait, want := range []Verdict{Unsafe, Safe} {
-		b := takenOver(t, "appendfsync everysec\n", deploy.Failover{Replicas: 1}, wait)
+		b := takeoverRunner(t, "appendfsync everysec\n", deploy.Failover{Replicas: 1}, wait)
 		b.WaitAOF, b.TTLs, b.Crashes = true, []time.Duration{20 * time.Second}, nil
 		for _, row := range judged(t, b).Takeovers {
 			require.Equal(t, want, row.Verdict, "WAITAOF 1 %d, %s: %s", wait, row.Takeover, row.Reason)
@@ -130,21 +125,18 @@ func TestALockThatWaitsForDisks(t *testing.T) {
 	}
 }
 
-// Where no Sentinel promotes a replica, only a promotion by hand is tried.
-func TestReplicasThatAreNeverPromoted(t *testing.T) {
-	answer := judged(t, takenOver(t, "", deploy.Failover{Replicas: 1, Never: true}, 0))
+func TestTakeovers_NeverPromoted_OnlyManualIsTried(t *testing.T) {
+	answer := judged(t, takeoverRunner(t, "", deploy.Failover{Replicas: 1, Never: true}, 0))
 	require.Len(t, answer.Takeovers, 1)
 	require.Equal(t, ByHand, answer.Takeovers[0].Takeover)
 	require.Equal(t, Unsafe, answer.Takeovers[0].Verdict)
 }
 
-// result is a trial with a verdict on mutual exclusion.
 func result(verdict string) suite.Result {
 	return suite.Result{Results: []checker.Result{{Property: checker.MutualExclusion, Verdict: verdict}}}
 }
 
-// giving is a suite of which each trial gives the same.
-func giving(result suite.Result) suite.Runner {
+func suiteReturning(result suite.Result) suite.Runner {
 	return func(_ context.Context, jobs []suite.Job, _ suite.Options, _ func(suite.Result)) (all []suite.Result,
 		err error) {
 		for _, job := range jobs {

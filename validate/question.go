@@ -13,26 +13,26 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Question is what an operator wants to know.
+// Question is an operator's question.
 type Question struct {
-	// Server is what is asked about, with the chain of what is known of it.
+	// Server is the server to judge, with its chain of facts.
 	Server  *deploy.Server
 	TTLs    []time.Duration // of the clients' locks
 	Crashes []settings.Crash
 	On      string // the cluster
 	Trials  int    // of each crash and TTL
 	Seed    uint64
-	// Drift is the lock's drift factor: the part of the TTL that is set aside
-	// for clocks. Clocks are as wrong in the trials as it allows.
+	// Drift is the lock's drift factor: the part of the TTL reserved for clock
+	// errors. Clocks err by as much in the trials.
 	Drift float64
-	// Failover is what is known of replicas that may take a node's place; nil: there are
-	// none. Takeovers are the ways in which they may, and Wait is for how many of them the
-	// lock waits, by WAIT on the connection of its SET.
+	// Failover describes the replicas; nil: there are none. Takeovers lists the takeovers to
+	// try. Wait is the number of replicas that the lock waits for, by WAIT on the connection of
+	// its SET.
 	Failover  *deploy.Failover
 	Takeovers []Takeover
 	Wait      int
-	// WaitAOF: it waits by WAITAOF in place of WAIT, for its own server's disk and for those
-	// of so many replicas. Such a lock is on one server, also where that crashes.
+	// WaitAOF: the lock uses WAITAOF instead of WAIT, for its own server's disk and those of
+	// Wait replicas. Such a lock uses one server, in the trials of crashes too.
 	WaitAOF bool
 	// Guard: the lock has a restart guard for the longest TTL.
 	Guard    bool
@@ -40,19 +40,17 @@ type Question struct {
 	Out      string // folder for the histories of violations, "" for none
 }
 
-// Longest is the longest TTL, which is the one that a restart delay has to
-// outlast.
+// Longest is the longest TTL, which a restart delay must outlast.
 func (q Question) Longest() time.Duration { return slices.Max(q.TTLs) }
 
-// Boundary is the restart delay from which on a node that has forgotten a lock
-// of this TTL can no longer matter: the TTL (redis.io, "Distributed Locks with
-// Redis", the delayed restarts), and what a supervisor whose clock runs fast by
-// the drift factor takes off the delay.
+// Boundary is the shortest restart delay after which a node that has forgotten
+// a lock of this TTL does no harm: the TTL (redis.io, "Distributed Locks with
+// Redis", the delayed restarts), and the drift factor for a supervisor whose
+// clock runs fast.
 func Boundary(ttl time.Duration, drift float64) time.Duration {
 	return time.Duration(float64(ttl) * (1 + drift))
 }
 
-// persistenceOf names what the settings keep.
 func persistenceOf(r *settings.Redis) cluster.Persistence {
 	switch {
 	case r.AppendOnly:
@@ -63,7 +61,6 @@ func persistenceOf(r *settings.Redis) cluster.Persistence {
 	return cluster.PersistNone
 }
 
-// persistenceAfter names what a server keeps in a crash: nothing, where the data are gone with it.
 func persistenceAfter(s *deploy.Server, crash settings.Crash) cluster.Persistence {
 	if s.Lost(crash) != "" {
 		return cluster.PersistNone
@@ -71,7 +68,7 @@ func persistenceAfter(s *deploy.Server, crash settings.Crash) cluster.Persistenc
 	return persistenceOf(s.Redis)
 }
 
-// Forgets says whether a server with these settings can forget an acknowledged
+// Forgets reports whether a server with these settings can forget an acknowledged
 // lock in a crash. An AOF is written before the reply, unless a background fsync runs (Row.Condition), and the
 // page cache outlives the process; a clean SHUTDOWN saves or fsyncs; a power
 // loss takes what was not fsynced.
@@ -91,10 +88,9 @@ type Runner struct {
 	Suite suite.Runner
 	// Observe is called once for each trial that finishes, one call at a time.
 	Observe func(suite.Result)
-	// Stage is told what is being measured next.
+	// Stage is called with the name of each measurement before it starts.
 	Stage func(what string)
-	// Failure is how the harness itself first failed in a trial, whatever that
-	// trial was for.
+	// Failure is the harness's first own failure in any trial.
 	Failure string
 }
 
@@ -104,7 +100,6 @@ func (a *Runner) stage(format string, args ...any) {
 	}
 }
 
-// run runs the nth trial of jobs.
 func (a *Runner) run(ctx context.Context, jobs []suite.Job, n int) ([]suite.Result, error) {
 	if len(jobs) == 0 || ctx.Err() != nil {
 		return nil, nil

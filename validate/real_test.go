@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	clustertest.Main(m, map[string]func(io.Reader, io.Writer) error{"worker": client.ServeWorker})
 }
 
-// needRedis skips a test where no server, or no disk fault, can be had.
+// needRedis skips a test if the machine has no redis-server or cannot inject disk faults.
 func needRedis(t *testing.T) {
 	t.Helper()
 	needs.Check(t, needs.Redis, local.Available(""))
@@ -26,7 +26,6 @@ func needRedis(t *testing.T) {
 	needs.Check(t, needs.Compiler, local.Kind.Can(cluster.AbilityPowerLoss))
 }
 
-// Each of the nine files is judged on real servers that run with its own lines.
 func TestTheNineFilesOnRealRedis(t *testing.T) {
 	needRedis(t)
 	for _, f := range files {
@@ -35,7 +34,7 @@ func TestTheNineFilesOnRealRedis(t *testing.T) {
 			a.On, a.Trials = suite.Local, 1
 			answer := judged(t, a)
 			if persistenceOf(a.Server.Redis) == cluster.PersistEverysec && answer.Rows[2].Verdict == Safe {
-				answer = judged(t, a) // the second of everysec turned between two commands
+				answer = judged(t, a) // a new second of everysec began between two commands
 			}
 			require.Equal(t, f.rows, verdicts(answer), "%+v", answer.Rows)
 			if f.hazard == "" {

@@ -15,19 +15,19 @@ import (
 
 // Step is one thing to do, in order: on the running server, in a file, or by hand.
 type Step struct {
-	// Redis is a command for the running server, one word each; nil: the step is none.
+	// Redis is a command for the running server, one word each; nil: none.
 	Redis []string `json:"redis,omitempty"`
-	// Client is redis-cli with what reaches this server.
+	// Client is redis-cli with the flags that reach this server.
 	Client string `json:"client,omitempty"`
-	// Until is what INFO persistence must say before the next step.
+	// Until lists the lines that INFO persistence must show before the next step.
 	Until []string `json:"until,omitempty"`
-	// Line is what the file at Place has to say, in place of Was.
+	// Line replaces Was in the file at Place.
 	Line  string         `json:"line,omitempty"`
 	Place settings.Place `json:"place"`
 	Was   string         `json:"was,omitempty"`
-	// Do is any other step in words.
+	// Do describes any other step.
 	Do   string `json:"do,omitempty"`
-	Cost string `json:"cost,omitempty"` // while it is done
+	Cost string `json:"cost,omitempty"` // during the step
 }
 
 // Runbook is a change that makes a server safe, step by step.
@@ -36,19 +36,19 @@ type Runbook struct {
 	Steps []Step `json:"steps"`
 	Check string `json:"check"`
 	Back  []Step `json:"back"`
-	Price string `json:"price"` // from then on
-	// Against is what it helps against where not everything is.
+	Price string `json:"price"` // permanent
+	// Against is set if the runbook helps only against this.
 	Against string `json:"against,omitempty"`
-	// Verdict is that of the server with the change made, and Tally the trials behind it in virtual time.
+	// Verdict is that of the changed server, and Tally counts its trials in virtual time.
 	Verdict Verdict `json:"verdict"`
 	Tally   Tally   `json:"trials"`
 }
 
-// runbookTrials is how often each crash and TTL is tried under a change.
+// runbookTrials is the number of trials of each crash and TTL under a change.
 const runbookTrials = 5
 
-// Advise finds the runbooks that make an unsafe server safe, the least expensive first. Each is judged again with the
-// change made.
+// Advise adds the runbooks that make an unsafe server safe, the least expensive first. It judges the server again with
+// each change.
 func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	if answer.Verdict != Unsafe && len(answer.Hazards) == 0 ||
 		len(a.Server.Unsettled(settings.Kill)) > 0 {
@@ -56,7 +56,7 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	}
 	a.stage("runbooks")
 	for _, c := range a.candidates(answer) {
-		if !a.addressed(&c.Runbook) {
+		if !a.addClientFlags(&c.Runbook) {
 			continue
 		}
 		runner := *a
@@ -79,9 +79,9 @@ func (a *Runner) Advise(ctx context.Context, answer *Answer) error {
 	return nil
 }
 
-// addressed gives each command of a runbook the flags by which it reaches this server and no other, and reports whether
-// the server has the commands under their names.
-func (a *Runner) addressed(r *Runbook) bool {
+// addClientFlags gives each command of a runbook the flags that reach this server and no other. It returns false if the
+// server renames a command.
+func (a *Runner) addClientFlags(r *Runbook) bool {
 	redis, client := a.Server.Redis, a.Server.Client()
 	for _, steps := range [][]Step{r.Steps, r.Back} {
 		for i, s := range steps {
@@ -106,12 +106,11 @@ func fenced() Runbook {
 		Back: byHand("let the store accept writes without a token")}
 }
 
-// byHand is a step in words, and config one on the running server.
 func byHand(do string) []Step { return []Step{{Do: do}} }
 
 func config(name, value string) Step { return Step{Redis: []string{"CONFIG", "SET", name, value}} }
 
-// helps reports whether a change leaves nothing unsafe of what it is against.
+// helps reports whether a change improves a verdict and leaves no crash unsafe that it is against.
 func helps(answer, found *Answer, against settings.Crash) bool {
 	if len(found.Hazards) > len(answer.Hazards) {
 		return false
@@ -129,14 +128,14 @@ func helps(answer, found *Answer, against settings.Crash) bool {
 	return better
 }
 
-// candidate is a runbook, and what it makes of the question.
+// candidate is a runbook and its effect on the question.
 type candidate struct {
 	Runbook
 	change  func(*Runner)
 	against settings.Crash // "" for all
 }
 
-// candidates lists what may help, what costs nothing first.
+// candidates lists possible runbooks, the cheapest first.
 func (a *Runner) candidates(answer *Answer) (all []candidate) {
 	redis := a.Server.Redis
 	for _, h := range answer.Hazards {
@@ -166,7 +165,7 @@ func (a *Runner) candidates(answer *Answer) (all []candidate) {
 	return all
 }
 
-// line is the step that puts a line into the file that has the directive, or into what starts the server.
+// line is the step that sets a directive in the file that has it, or in the server's command.
 func (a *Runner) line(line string) Step {
 	redis := a.Server.Redis
 	name, _, _ := strings.Cut(line, " ")
@@ -181,7 +180,7 @@ func (a *Runner) line(line string) Step {
 	return Step{Line: line, Place: settings.Place{File: "the redis.conf that the server is started with"}}
 }
 
-// setting is the runbook of a line that the running server takes at once.
+// setting is the runbook of a directive that CONFIG SET applies at once.
 func (a *Runner) setting(title, price, name, value string, change func(*settings.Redis)) candidate {
 	step, before := a.line(name+" "+value), a.Server.Redis.Values()[name]
 	return candidate{Runbook: Runbook{Name: title, Price: price,
@@ -191,8 +190,8 @@ func (a *Runner) setting(title, price, name, value string, change func(*settings
 		change: func(q *Runner) { q.Server = q.Server.Changed(change) }}
 }
 
-// appendOnly switches the append-only file on without a restart: a server that finds its snapshot alone at a start with
-// appendonly yes starts empty.
+// appendOnly enables the append-only file without a restart: a server that starts with appendonly yes and only a
+// snapshot starts empty.
 func (a *Runner) appendOnly(fsync string) candidate {
 	price := "each lock is written to a file, which is rewritten from time to time by a child that may need as much " +
 		"memory again"
@@ -218,7 +217,7 @@ func (a *Runner) appendOnly(fsync string) candidate {
 		}}
 }
 
-// sleep keeps the server away until every lock has expired.
+// sleep delays the server's start until every lock has expired.
 func (a *Runner) sleep() candidate {
 	wait := wholeSeconds(Boundary(a.Longest(), a.Drift))
 	seconds := int(wait / time.Second)
@@ -239,11 +238,11 @@ func (a *Runner) sleep() candidate {
 		Back:  byHand("take the line out again"),
 		Check: fmt.Sprintf("after a restart, redis-cli PING is refused for %d s", seconds),
 		Price: fmt.Sprintf("%d s without this server at each restart, also for its other users", seconds)},
-		change: func(q *Runner) { q.away(wait) }}
+		change: func(q *Runner) { q.delayReturns(wait) }}
 }
 
-// away keeps the server of a changed question away for so long.
-func (q *Runner) away(wait time.Duration) {
+// delayReturns delays the server's return after every crash.
+func (q *Runner) delayReturns(wait time.Duration) {
 	server := *q.Server
 	server.Returns = map[settings.Crash]deploy.Return{}
 	for _, crash := range settings.Crashes {
@@ -252,7 +251,7 @@ func (q *Runner) away(wait time.Duration) {
 	q.Server = &server
 }
 
-// shorter gives the locks a TTL that is over before the server is back.
+// shorter gives the locks a TTL that ends before the server is back.
 func (a *Runner) shorter() candidate {
 	least := a.Server.Returns[settings.Kill].After
 	for _, crash := range a.Crashes {
@@ -270,7 +269,7 @@ func (a *Runner) shorter() candidate {
 	}}
 }
 
-// guarded lets the clients refuse a server that started recently.
+// guarded makes the clients refuse votes of a server that started recently.
 func (a *Runner) guarded() candidate {
 	longest := fmt.Sprintf("%d*time.Millisecond", a.Longest().Milliseconds())
 	if a.Longest()%time.Second == 0 {
@@ -287,7 +286,7 @@ func (a *Runner) guarded() candidate {
 		change: func(q *Runner) { q.Guard = true }}
 }
 
-// waitAOF lets the clients of a lock on one server wait for its disk.
+// waitAOF makes the clients of a lock on one server wait for its disk.
 func (a *Runner) waitAOF() candidate {
 	return candidate{Runbook: Runbook{Name: "WAITAOF after each SET (a lock on one server, Redis 7.2 or later)",
 		Against: string(settings.PowerLoss),
@@ -299,7 +298,6 @@ func (a *Runner) waitAOF() candidate {
 		change:  func(q *Runner) { q.WaitAOF = persistenceOf(q.Server.Redis) == cluster.PersistEverysec }}
 }
 
-// waitForReplicas lets the clients wait for every replica.
 func (a *Runner) waitForReplicas() candidate {
 	counted := *a.Failover
 	counted.Uncounted = ""

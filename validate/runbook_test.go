@@ -19,7 +19,6 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// realServer is a redis-server of this machine with a redis.conf of its own.
 type realServer struct {
 	t         *testing.T
 	conf, dir string
@@ -61,17 +60,15 @@ func (s *realServer) kill() {
 	_ = s.process.Wait()
 }
 
-// restart stops the server in the way that a service manager does, and starts it from its file.
+// restart stops the server as a service manager does, and starts it from its file.
 func (s *realServer) restart() {
 	require.NoError(s.t, s.process.Process.Signal(os.Interrupt))
 	_ = s.process.Wait()
 	s.start(s.process.Path)
 }
 
-// keys are how many the server has.
 func (s *realServer) keys() int64 { return s.client.DBSize(context.Background()).Val() }
 
-// do carries out a step as it is written.
 func (s *realServer) do(step Step) {
 	s.t.Helper()
 	switch {
@@ -109,7 +106,6 @@ func (s *realServer) do(step Step) {
 	}
 }
 
-// judgedReal reads the file of a real server and judges it.
 func judgedReal(t *testing.T, s *realServer, crashes ...settings.Crash) *Answer {
 	t.Helper()
 	a := runner(t, "", 0, crashes...)
@@ -121,8 +117,7 @@ func judgedReal(t *testing.T, s *realServer, crashes ...settings.Crash) *Answer 
 	return answer
 }
 
-// Each runbook that changes a server is carried out on a real one that has keys. None is lost: not at a step, not at a
-// restart after it, and not on the way back, whenever a kill comes.
+// The keys survive each step, a restart and a kill after the last one, and each step back followed by a kill.
 func TestRunbooksLoseNoKey(t *testing.T) {
 	for _, tt := range []struct{ lines, runbook string }{
 		{"save 3600 1", "an append-only file, appendfsync always"},
@@ -158,7 +153,7 @@ func TestRunbooksLoseNoKey(t *testing.T) {
 			s.kill()
 			s.start(s.process.Path)
 			require.EqualValues(t, 500, s.keys(), "after a kill")
-			write(500) // which no snapshot of the way there has
+			write(500) // no snapshot of the forward steps has these keys
 			for _, step := range book.Back {
 				s.do(step)
 				require.EqualValues(t, 1000, s.keys(), "back: %+v", step)
@@ -172,8 +167,7 @@ func TestRunbooksLoseNoKey(t *testing.T) {
 	}
 }
 
-// A runbook gives the commands that reach this server and no other, and none that it does not have. What it changes
-// of a container says what that costs.
+// A runbook has only commands of this server, with the flags that reach it. A change of a container names its cost.
 func TestRunbookCommandsReachTheServer(t *testing.T) {
 	const compose = "services:\n  locks:\n    restart: always\n    image: %s\n%s"
 	for _, tt := range []struct{ name, file, text, has, hasNot string }{
@@ -207,7 +201,7 @@ func TestRunbookCommandsReachTheServer(t *testing.T) {
 	}
 }
 
-// What the runbook is for: a server with snapshots that is restarted with appendonly yes starts empty.
+// The reason for the runbook: a server with only a snapshot that restarts with appendonly yes starts empty.
 func TestARestartWithAppendonlyAloneLosesAllKeys(t *testing.T) {
 	s := startReal(t, "save 3600 1")
 	require.NoError(t, s.client.Set(t.Context(), "key", "value", 0).Err())
@@ -216,8 +210,7 @@ func TestARestartWithAppendonlyAloneLosesAllKeys(t *testing.T) {
 	require.Zero(t, s.keys())
 }
 
-// A running server says what it runs with; where its file says something else, that is a finding.
-func TestARunningServerIsAsked(t *testing.T) {
+func TestAsk_FileDiffersFromServer_IsReported(t *testing.T) {
 	s := startReal(t, "save \"\"\nappendonly yes\nappendfsync always")
 	reports, err := Ask(t.Context(), s.address, "")
 	require.NoError(t, err)
@@ -226,7 +219,7 @@ func TestARunningServerIsAsked(t *testing.T) {
 	a := runner(t, "", 0)
 	a.Server = d.Server
 	answer := judged(t, a)
-	// The folder of a test is in /tmp, which is memory on many systems, and emptied of what is old on others.
+	// A test's folder is in /tmp, which is memory on many systems, and loses old files on others.
 	require.Equal(t, []Verdict{Inconclusive, Inconclusive, Inconclusive}, verdicts(answer), "%+v", answer.Rows)
 	require.Contains(t, answer.Rows[0].Reason, "emptied of what is old")
 	require.True(t, d.Server.Redis.AppendOnly)
@@ -244,8 +237,7 @@ func TestARunningServerIsAsked(t *testing.T) {
 	require.Contains(t, fmt.Sprint(broken), "a restart brings the file's back")
 }
 
-// A node of a cluster says so itself.
-func TestARunningNodeOfAClusterIsInDoubt(t *testing.T) {
+func TestAsk_ClusterNode_BreaksTheChain(t *testing.T) {
 	s := startReal(t, "cluster-enabled yes\nappendonly yes\nappendfsync always")
 	reports, err := Ask(t.Context(), s.address, "")
 	require.NoError(t, err)

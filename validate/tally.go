@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// Tally counts what trials of one point gave.
+// Tally counts the trials of one point by result.
 type Tally struct {
 	Held         int `json:"held"`
 	Violated     int `json:"violated"`
@@ -18,15 +18,14 @@ type Tally struct {
 	Failed       int `json:"failed"`
 	// Why is the reason of the first trial that decided nothing.
 	Why string `json:"why,omitempty"`
-	// Histories are the files of violations that were kept, below the output
-	// folder.
+	// Histories are the saved files of violations, below the output folder.
 	Histories []string `json:"histories,omitempty"`
 }
 
-// Decided is how many trials gave a verdict.
+// Decided is the number of trials with a verdict.
 func (t Tally) Decided() int { return t.Held + t.Violated }
 
-// undecided says why so many trials as were wanted give no verdict, "" where they do.
+// undecided returns why the wanted trials give no verdict, "" if they give one.
 func (t Tally) undecided(wanted int) string {
 	switch {
 	case t.Failed > 0:
@@ -75,7 +74,7 @@ func (t *Tally) count(trial suite.Result) {
 	t.Why = cmp.Or(t.Why, "the trial was cut short")
 }
 
-// tally runs so many trials of each of some rows, all rows side by side, and counts. Jobs have names of their own.
+// tally runs and counts trials of each row, all rows in parallel. Job names must be unique.
 func (a *Runner) tally(ctx context.Context, trials, rows int,
 	job func(row, n int) (suite.Job, error)) ([]Tally, error) {
 	counts := make([]Tally, rows)

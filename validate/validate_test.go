@@ -19,7 +19,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// runner asks about a file of settings/testdata with a TTL of one second, for a server that stays away for so long.
+// runner makes a question about a file of settings/testdata, with a TTL of one second and this restart delay.
 func runner(t *testing.T, file string, away time.Duration, crashes ...settings.Crash) *Runner {
 	t.Helper()
 	o := deploy.Options{Delay: &away}
@@ -40,8 +40,8 @@ func runner(t *testing.T, file string, away time.Duration, crashes ...settings.C
 	}
 }
 
-// installed is a file as an operator has it: what it includes has a whole path. Redis looks
-// for a relative one in the folder that it was started in, so that nothing is sure of it.
+// installed makes the paths of includes absolute. Redis resolves relative ones in its working
+// folder, so that no verdict about them is certain.
 func installed(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -57,7 +57,6 @@ func installed(t *testing.T, file string) string {
 	return file
 }
 
-// judged is the answer to a runner's question.
 func judged(t *testing.T, a *Runner) *Answer {
 	t.Helper()
 	answer := &Answer{}
@@ -65,7 +64,6 @@ func judged(t *testing.T, a *Runner) *Answer {
 	return answer
 }
 
-// verdicts are those of the rows, in the order of the crashes.
 func verdicts(a *Answer) []Verdict {
 	var all []Verdict
 	for _, r := range a.Rows {
@@ -74,8 +72,8 @@ func verdicts(a *Answer) []Verdict {
 	return all
 }
 
-// files are the nine configurations, with what is to be said of each after a
-// kill, a shutdown and a power loss, and of the whole.
+// files are the nine configurations, with the verdicts of each after a kill, a
+// shutdown and a power loss, and its overall verdict.
 var files = []struct {
 	file    string
 	rows    []Verdict
@@ -121,9 +119,7 @@ func TestTheLongestTTLDecides(t *testing.T) {
 	require.Equal(t, Unsafe, answer.Verdict)
 }
 
-// No crash that the settings survive in virtual time may be one that the
-// boundary calls unsafe, nor the other way about, wherever the delay is.
-func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
+func TestBoundary_TrialsViolateOnlyBelowIt(t *testing.T) {
 	a := runner(t, "", 0)
 	for _, p := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistNo,
 		cluster.PersistEverysec, cluster.PersistAlways} {
@@ -147,9 +143,8 @@ func TestTheBoundaryIsWhereItIsPredicted(t *testing.T) {
 	}
 }
 
-// What a server with other settings would keep is judged by where it would keep it: a file among data that go with
-// their container helps nobody.
-func TestAdviceIsJudgedByWhereTheDataLie(t *testing.T) {
+// An append-only file on data that are lost with their container does not help.
+func TestAdvise_DataLostWithContainer_NoAppendOnlyRunbook(t *testing.T) {
 	for volume, helps := range map[string]bool{"tmpfs: [/data]": false, "volumes: ['data:/data']": true} {
 		file := filepath.Join(t.TempDir(), "compose.yaml")
 		require.NoError(t, os.WriteFile(file, []byte("services: {lock: {image: 'redis:7', command: [redis-server, --save, "+
@@ -167,8 +162,8 @@ func TestAdviceIsJudgedByWhereTheDataLie(t *testing.T) {
 	}
 }
 
-// The sleep that is advised runs in a unit that lets nothing run but its server, as Debian's does.
-func TestTheAdvisedSleepRunsInAClosedUnit(t *testing.T) {
+// Debian's unit lets nothing run but its server.
+func TestAdvise_UnitWithNoExecPaths_SleepRuns(t *testing.T) {
 	folder := t.TempDir()
 	unit, config := filepath.Join(folder, "redis.service"), filepath.Join(folder, "redis.conf")
 	const closed = "[Service]\nExecStart=/usr/bin/redis-server /etc/redis/redis.conf\nRestart=always\nNoExecPaths=/\n" +
@@ -196,8 +191,8 @@ func TestTheAdvisedSleepRunsInAClosedUnit(t *testing.T) {
 		verdicts(judged(t, read(closed+strings.Replace(line, "+", "", 1)+"\n"))), line)
 }
 
-// A runbook is judged again with its change made; what would not help is not among them.
-func TestRunbooksAreTriedAndSafe(t *testing.T) {
+// Advise judges the server again with each change, and leaves out changes that do not help.
+func TestAdvise_OnlyRunbooksThatHelp(t *testing.T) {
 	a := runner(t, "7-cache.conf", 0)
 	answer := judged(t, a)
 	require.NoError(t, a.Advise(context.Background(), answer))
@@ -213,11 +208,11 @@ func TestRunbooksAreTriedAndSafe(t *testing.T) {
 		"a restart guard in the clients", "fencing"}, names)
 }
 
-func TestMomentsSpreadOverALease(t *testing.T) {
-	require.Equal(t, moment{tick: 300 * time.Millisecond, worst: true}, nth(0))
+func TestCrashMoments_SpreadOverALease(t *testing.T) {
+	require.Equal(t, moment{tick: 300 * time.Millisecond, worst: true}, crashMoment(0))
 	var shares []float64
 	for n := 1; n < 64; n++ {
-		m := nth(n)
+		m := crashMoment(n)
 		require.False(t, m.worst)
 		require.Greater(t, m.share, 0.0)
 		require.Less(t, m.share, lastCrash)

@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Judge runs the crashes of the question and says what is safe. What was cut
-// short says so.
+// Judge runs the trials of the question and fills in the answer. An interrupted
+// answer is marked as such.
 func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
 	answer.Question, answer.Server = a.Question, a.Server
 	a.stage("crashes under your settings")
@@ -38,7 +38,7 @@ func (a *Runner) Judge(ctx context.Context, answer *Answer) error {
 	return nil
 }
 
-// assumptions are what every safe rests on and nothing that is read can say.
+// assumptions are those of every safe verdict that no file can confirm.
 func (a *Runner) assumptions() []deploy.Link {
 	clients := deploy.Link{Name: deploy.Alone, State: deploy.Assumed,
 		What: "nobody runs FLUSHALL, CONFIG SET, DEBUG or SHUTDOWN NOSAVE, or deletes the lock"}
@@ -70,11 +70,11 @@ func (a *Runner) points() []Point {
 	return points
 }
 
-// judge gives a row its verdict and the reason. It is safe only if no trial lost the lock and each link of the chain
-// that bears on the crash is known.
+// judge gives a row its verdict and the reason. It is safe only if no trial lost the lock and no link of the chain is
+// broken for the crash.
 func (a *Runner) judge(p Point, t Tally) Row {
 	r := Row{Point: p, Return: a.Server.Returns[p.Crash], Tally: t, Verdict: Inconclusive}
-	expired := p.Guard || p.Delay >= Boundary(p.TTL, a.Drift) // so that it does not matter what a node remembers
+	expired := p.Guard || p.Delay >= Boundary(p.TTL, a.Drift) // a node's memory does not matter then
 	broken, unsettled := a.Server.Broken(p.Crash, expired), a.Server.Unsettled(p.Crash)
 	switch {
 	case t.Violated > 0 && len(unsettled) > 0:
@@ -96,11 +96,11 @@ func (a *Runner) judge(p Point, t Tally) Row {
 	return r
 }
 
-// synced reports whether a lock counts only once its server's append-only file is synced.
+// synced reports whether a grant waits for the sync of the server's append-only file.
 func (p Point) synced() bool { return p.WaitAOF && p.Persistence == cluster.PersistEverysec }
 
-// everysec is the condition of a kill under appendfsync everysec. While a background fsync runs, Redis puts the write
-// off for up to two seconds, and answers (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of 15
+// everysec is the condition of a kill under appendfsync everysec. While a background fsync runs, Redis replies but
+// postpones the write for up to two seconds (flushAppendOnlyFile in aof.c). Killed right after OK, it lost none of 15
 // locks with an undelayed fdatasync, and 1 of 110 where each took 10 ms.
 const everysec = "unless an fsync runs just then: Redis then answers first, for up to 2 s"
 
@@ -155,7 +155,7 @@ const (
 	RewriteHazard = "power-loss during a rewrite"
 )
 
-// hazards are ways to lose a lock that need no restart policy to be told. They
+// hazards adds the ways to lose a lock that are judged without a restart policy. They
 // are measured on real servers; virtual time does not model them.
 func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 	redis := a.Server.Redis
@@ -168,8 +168,8 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 			return err
 		}
 	}
-	// Redis skips the fsync while any child is at work, a snapshot's and that of a replica's full sync too
-	// (flushAppendOnlyFile in aof.c).
+	// Redis skips the fsync while any child works, also for a snapshot or a replica's full sync (flushAppendOnlyFile in
+	// aof.c).
 	if persistenceOf(redis) != cluster.PersistAlways || !redis.NoFsyncOnRewrite ||
 		!slices.Contains(a.Crashes, settings.PowerLoss) ||
 		a.Server.Returns[settings.PowerLoss].After >= Boundary(a.Longest(), a.Drift) {
@@ -181,7 +181,7 @@ func (a *Runner) hazards(ctx context.Context, answer *Answer) error {
 	return a.hazard(ctx, answer, h, "aof-always-rewrite")
 }
 
-// hazardTrials is how often a hazard is tried: its scenario shows it every time.
+// hazardTrials is low because a hazard's scenario shows it every time.
 const hazardTrials = 3
 
 func (a *Runner) hazard(ctx context.Context, answer *Answer, h Hazard, scenario string) error {
