@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Client is redis-cli with the flags that reach this server and no other: its port or its socket, TLS, its address
-// where it does not listen on 127.0.0.1, and a question for its password.
+// Client is redis-cli with the flags that reach this server and no other: its port or its socket, TLS, its address if
+// it does not listen on 127.0.0.1, and a prompt for its password.
 func (s *Redis) Client() string {
 	words := []string{"redis-cli"}
 	if login := s.Login(); login != "" {
@@ -34,7 +34,7 @@ func (s *Redis) Client() string {
 	return strings.Join(words, " ")
 }
 
-// Login is the flag by which redis-cli asks for a password, "" where the server wants none.
+// Login is the flag that makes redis-cli prompt for a password, "" if the server needs none.
 func (s *Redis) Login() string {
 	if s.Last("requirepass") == "" {
 		return ""
@@ -42,7 +42,7 @@ func (s *Redis) Login() string {
 	return "--askpass"
 }
 
-// Renames reports whether a command has another name, or none.
+// Renames reports whether rename-command renames or disables a command.
 func (s *Redis) Renames(command string) bool {
 	return slices.ContainsFunc(s.Directives, func(d Directive) bool {
 		return d.Name == "rename-command" && len(d.Args) > 0 && strings.EqualFold(d.Args[0], command)

@@ -17,11 +17,11 @@ import (
 // Directive is one line of redis.conf.
 type Directive struct {
 	Place Place    `json:"place"`
-	Name  string   `json:"name"` // in lower case, which Redis does not tell from upper
-	Args  []string `json:"-"`    // which of an unknown one may be a secret
+	Name  string   `json:"name"` // in lower case: Redis ignores the case
+	Args  []string `json:"-"`    // may be a secret of an unknown directive
 }
 
-// String writes the directive as a line.
+// String returns the directive as a line of redis.conf.
 func (d Directive) String() string {
 	line := d.Name
 	for _, arg := range d.Args {
@@ -33,14 +33,14 @@ func (d Directive) String() string {
 	return line
 }
 
-// Secret reports whether the directive's value is one that must not be told.
+// Secret reports whether the directive's value must not be shown.
 func (d Directive) Secret() bool {
 	return slices.Contains([]string{"requirepass", "masterauth", "primaryauth", "user", "tls-key-file-pass",
 		"tls-client-key-file-pass"}, d.Name)
 }
 
-// The bounds of what a redis.conf includes. Redis has none: a file that is
-// included twice by each of a chain of files keeps it busy for ever.
+// The bounds of includes. Redis has none: a chain of files that each include
+// the next one twice keeps it busy for ever.
 const (
 	mostFiles      = 200
 	mostBytes      = 2 * input.Config // of all files
@@ -48,16 +48,15 @@ const (
 	deepestNested  = 16 // files that include one another
 )
 
-// mostProblems is how many problems are told.
 const mostProblems = 50
 
-// reader reads redis.conf with the files that it includes.
+// reader reads redis.conf and the files that it includes.
 type reader struct {
-	base       string   // the folder that relative includes are in
-	elsewhere  bool     // what a text includes is not on this machine: it stays an unknown line
+	base       string   // the folder of relative includes
+	elsewhere  bool     // included files are not on this machine: an include stays an unknown line
 	open       []string // the files being read, each included by the one before
-	files      int      // that have been read
-	bytes      int64    // that these have
+	files      int      // files read so far
+	bytes      int64    // their total size
 	directives []Directive
 	problems   []error
 	remarks    []Remark
@@ -82,7 +81,7 @@ func (r *reader) file(name string, from *Directive) {
 	data, err := input.Read(name, input.Config)
 	r.bytes += int64(len(data))
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && from != nil: // it may be there where the server runs
+	case errors.Is(err, fs.ErrNotExist) && from != nil: // it may exist on the server's machine
 		r.remark(place, false, "include %s: there is no such file here, and it could set anything: give it too", name)
 		return
 	case err != nil:
@@ -102,7 +101,6 @@ func (r *reader) file(name string, from *Directive) {
 	r.open = r.open[:len(r.open)-1]
 }
 
-// remark notes what a line leaves open about every crash.
 func (r *reader) remark(at Place, data bool, format string, args ...any) {
 	r.remarks = append(r.remarks, Remark{Place: at, What: fmt.Sprintf(format, args...), Data: data})
 }
@@ -124,8 +122,7 @@ func (r *reader) text(name string, data []byte) {
 	}
 }
 
-// directiveName is the form of directives, those of later versions and of modules
-// included ("search.timeout").
+// directiveName matches the directives of later versions and of modules too ("search.timeout").
 var directiveName = regexp.MustCompile(`^[a-z][a-z0-9_.-]{0,63}$`)
 
 func (r *reader) line(at Place, line string) {
@@ -143,7 +140,7 @@ func (r *reader) line(at Place, line string) {
 	}
 	d := Directive{Place: at, Name: strings.ToLower(words[0]), Args: words[1:]}
 	switch {
-	case !directiveName.MatchString(d.Name): // which is not told: by an include it may be any file's, and secret
+	case !directiveName.MatchString(d.Name): // not shown: an included file may be any, and secret
 		r.fail(at, "this line is no directive", "name the server's redis.conf, and include only files of its kind")
 	case d.Name == "include" && !r.elsewhere:
 		r.include(d)
@@ -155,7 +152,7 @@ func (r *reader) line(at Place, line string) {
 }
 
 // include reads the files that a line names. As in Redis, a pattern may match
-// nothing, and a plain name must be there.
+// nothing, but a plain name must exist.
 func (r *reader) include(d Directive) {
 	if len(d.Args) != 1 {
 		r.fail(d.Place, fmt.Sprintf("include takes one file or pattern, and has %d", len(d.Args)),
@@ -188,14 +185,13 @@ func (r *reader) include(d Directive) {
 		r.fail(d.Place, fmt.Sprintf("%q is not a pattern", d.Args[0]), "a [ needs its ]")
 	}
 	for _, f := range found {
-		// as in Redis, whose patterns leave out hidden files (glob(7))
+		// as in Redis, patterns skip hidden files (glob(7))
 		if filepath.Base(f)[0] != '.' || filepath.Base(name)[0] == '.' {
 			r.file(f, &d)
 		}
 	}
 }
 
-// fail notes a problem. Those that come after many others are not told.
 func (r *reader) fail(at Place, what, right string) {
 	r.note(&Problem{Place: at, What: what, Right: right})
 }

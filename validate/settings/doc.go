@@ -1,4 +1,3 @@
-// Package settings reads what an operator has: redis.conf, and what brings a
-// server back (a systemd unit, a compose file, a Kubernetes workload). It says
-// where each thing was set, and what it could not understand.
+// Package settings reads redis.conf and the lines given beside it. It reports
+// where each directive was set, and the lines that it does not understand.
 package settings

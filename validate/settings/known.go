@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// others takes a directive that is not about persistence or memory: it is harmless, or something about it has to be
-// said, or it is not known. The last of a name counts, but for those of which each line adds something.
+// others takes a directive that is not about persistence or memory: it is harmless, needs a remark, or is unknown. The
+// last line of a name counts, except for directives that add up.
 func (s *Redis) others(d Directive) {
 	weigh, weighs := weighty[d.Name]
 	switch {
@@ -25,7 +25,7 @@ func (s *Redis) others(d Directive) {
 	}
 }
 
-// renamed puts in doubt what needs a command that is not there under its name.
+// renamed returns a remark if a lock needs the command that is renamed.
 func renamed(d Directive) *Remark {
 	command := strings.ToUpper(strings.Join(d.Args[:min(1, len(d.Args))], ""))
 	if slices.Contains(lockCommands, command) {
@@ -34,14 +34,14 @@ func renamed(d Directive) *Remark {
 	return nil
 }
 
-// lockCommands are those that locks on Redis are made of.
+// lockCommands are the commands that locks on Redis use.
 var lockCommands = strings.Fields(`SET SETNX GET GETSET GETDEL DEL UNLINK EVAL EVALSHA EVAL_RO EVALSHA_RO SCRIPT FCALL
 	FUNCTION EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETEX PTTL TTL EXISTS INCR HSET HGET HDEL HEXISTS HINCRBY HSETNX MULTI EXEC
 	WATCH WAIT
 	WAITAOF INFO HELLO AUTH SELECT PUBLISH SUBSCRIBE`)
 
-// remarkIf makes a rule that puts all crashes in doubt when test finds the value
-// to matter. What begins with the directive's name.
+// remarkIf makes a rule that returns a remark, for every crash, if test matches
+// the arguments. The remark must begin with the directive's name.
 func remarkIf(why string, test func(args []string) bool) func(Directive) *Remark {
 	return func(d Directive) *Remark {
 		if !test(d.Args) {
@@ -53,12 +53,12 @@ func remarkIf(why string, test func(args []string) bool) func(Directive) *Remark
 
 func always([]string) bool { return true }
 
-// not finds every value but these.
+// not matches every value but these.
 func not(values ...string) func([]string) bool {
 	return func(args []string) bool { return !slices.Contains(values, strings.ToLower(strings.Join(args, " "))) }
 }
 
-// weighty are directives whose effect on a lock is known and not measured here.
+// weighty are directives whose effect on a lock is known but not measured here.
 var weighty = map[string]func(Directive) *Remark{
 	"replicaof": remarkIf("makes this server a replica, which takes no locks: judge the master's file, "+
 		"and see failover-lock for what a failover does", not("no one", "")),
@@ -75,6 +75,6 @@ var weighty = map[string]func(Directive) *Remark{
 //go:embed harmless.txt
 var harmlessText string
 
-// harmless are the directives of Redis up to 8.0 and Valkey up to 9.0 that have no part in whether a node remembers a
-// lock (CONFIG GET * of 7.0.15, and what redis.conf of later versions has beside it).
+// harmless are the directives of Redis up to 8.0 and Valkey up to 9.0 that do not affect whether a node remembers a
+// lock (CONFIG GET * of 7.0.15, and the additions of later versions' redis.conf).
 var harmless = strings.Fields(harmlessText)

@@ -6,7 +6,7 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// Place is where something was set: a line of a file, or a flag's text where
+// Place is where something was set: a line of a file, or a flag's text if
 // Line is 0.
 type Place struct {
 	File string `json:"file"`
@@ -21,8 +21,8 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d", p.File, p.Line)
 }
 
-// Problem is one thing that is wrong with a file: where, what, and what would
-// be right. Column counts characters from 1.
+// Problem is one mistake in a file, and the remedy. Column counts characters
+// from 1.
 type Problem struct {
 	Place
 	Column      int
@@ -37,32 +37,32 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: %s; %s", at, p.What, p.Right)
 }
 
-// Remark is something that the settings leave open about every crash; where they are unsafe already, it is no news.
+// Remark is a doubt that the settings leave about every crash.
 type Remark struct {
 	Place Place  `json:"place"`
 	What  string `json:"what"`
-	// Data: the server may begin empty. That does not matter to a node that stays away until
-	// all locks are over.
+	// Data: the server may begin empty. That is harmless if the node stays away until every lock
+	// has expired.
 	Data bool `json:"data,omitempty"`
 }
 
-// Crash is a way for a server to go down: a kind of fault that does that.
+// Crash is a kind of fault that takes a server down.
 type Crash string
 
 // The crashes.
 const (
 	Kill      Crash = nemesis.Kill      // the process dies: SIGKILL, a segmentation fault, the OOM killer
 	Shutdown  Crash = nemesis.Shutdown  // a clean SHUTDOWN, as of an upgrade
-	PowerLoss Crash = nemesis.PowerLoss // the machine dies, and with it what had not been fsynced
+	PowerLoss Crash = nemesis.PowerLoss // the machine dies, and unsynced writes are lost
 )
 
 // Crashes lists them all.
 var Crashes = []Crash{Kill, Shutdown, PowerLoss}
 
-// CrashNames gives their names.
+// CrashNames returns their names.
 func CrashNames() []string { return Names(Crashes) }
 
-// Names are those of a list as plain texts.
+// Names converts a list of names to strings.
 func Names[T ~string](all []T) (names []string) {
 	for _, one := range all {
 		names = append(names, string(one))

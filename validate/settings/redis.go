@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// SavePoint is a snapshot rule: after so long, if so many keys changed.
+// SavePoint is a snapshot rule: after a time, if enough keys changed.
 type SavePoint struct {
 	After   time.Duration `json:"after"` // nanoseconds
 	Changes int           `json:"changes"`
 }
 
-// Redis is what redis.conf says on all that a lock's survival depends on.
+// Redis has the settings of redis.conf that a lock's survival depends on.
 type Redis struct {
-	File             string      `json:"-"` // that was named
+	File             string      `json:"-"` // as the operator named it
 	Files            []string    `json:"files,omitempty"`
 	AppendOnly       bool        `json:"appendonly"`
 	AppendFsync      string      `json:"appendfsync"` // always, everysec, no
@@ -29,12 +29,11 @@ type Redis struct {
 	Save             []SavePoint `json:"save"`
 	MaxMemory        int64       `json:"maxmemory"` // bytes, 0: no limit
 	MaxMemoryPolicy  string      `json:"maxmemory_policy"`
-	MinReplicas      int         `json:"min_replicas_to_write"` // 0 too where a lag of 0 switches it off
+	MinReplicas      int         `json:"min_replicas_to_write"` // 0 also if a lag of 0 disables it
 	MinLag           int         `json:"min_replicas_max_lag"`  // seconds
-	// Directives are all lines in their order, includes in their place.
+	// Directives are all lines in order, with included files in place.
 	Directives []Directive `json:"-"`
-	// Unknown are lines that this package does not know: whether they matter
-	// cannot be said.
+	// Unknown are the lines that this package does not know: they may matter.
 	Unknown []Directive `json:"unknown"`
 	Remarks []Remark    `json:"remarks"`
 
@@ -43,7 +42,6 @@ type Redis struct {
 	minReplicas int // as written
 }
 
-// fsyncs and policies are the words of two directives.
 var (
 	fsyncs   = []string{"always", "everysec", "no"}
 	policies = []string{
@@ -52,7 +50,7 @@ var (
 	}
 )
 
-// Default are the settings of a Redis that is started without a file.
+// Default returns the settings of a Redis that is started without a file.
 func Default() *Redis {
 	return &Redis{
 		AppendFsync: "everysec", MaxMemoryPolicy: "noeviction", MinLag: 10, at: map[string]Place{},
@@ -60,10 +58,10 @@ func Default() *Redis {
 	}
 }
 
-// ReadRedis reads redis.conf and all that it includes, and then lines given
-// beside it ("appendfsync always"), which outrank it. Without a file it begins
-// with Redis's defaults. Relative includes are looked for beside the file. The
-// error holds every problem with its place.
+// ReadRedis reads redis.conf and its includes, and then further lines
+// ("appendfsync always"), which outrank it. Without a file it begins with
+// Redis's defaults. It resolves relative includes beside the file. The error
+// has every problem with its place.
 func ReadRedis(file string, lines []string) (*Redis, error) {
 	r := &reader{base: filepath.Dir(file)}
 	if file != "" {
@@ -72,15 +70,14 @@ func ReadRedis(file string, lines []string) (*Redis, error) {
 	return r.redis(file, lines)
 }
 
-// ParseRedis reads the text of a file that is at hand; name stands for the file. What it includes is not read, and
-// stays an unknown line.
+// ParseRedis reads the text of a file; name stands for the file. It does not read includes: they stay unknown lines.
 func ParseRedis(name, text string, lines ...string) (*Redis, error) {
 	r := &reader{base: filepath.Dir(name), elsewhere: true, open: []string{name}}
 	r.text(name, []byte(text))
 	return r.redis(name, lines)
 }
 
-// redis takes what was read, and the lines beside it. What may be a secret of those is not told.
+// redis adds the lines beside the file and builds the settings. It hides values of these lines that may be secret.
 func (r *reader) redis(file string, lines []string) (*Redis, error) {
 	for _, line := range lines {
 		shown := line
@@ -95,7 +92,7 @@ func (r *reader) redis(file string, lines []string) (*Redis, error) {
 	return s.from(r)
 }
 
-// Apply lays further directives over the settings, as a server's command line
+// Apply adds directives that outrank the settings, as a server's command line
 // does ("--appendonly yes").
 func (s *Redis) Apply(directives []Directive) error {
 	_, err := s.from(&reader{directives: directives})
@@ -122,7 +119,7 @@ func (s *Redis) from(r *reader) (*Redis, error) {
 	return s, nil
 }
 
-// decisive are the directives that set takes itself.
+// decisive are the directives that set or the reader handles.
 var decisive = strings.Fields(`appendonly no-appendfsync-on-rewrite appendfsync maxmemory-policy
 	min-replicas-to-write min-slaves-to-write min-replicas-max-lag min-slaves-max-lag maxmemory save dir include`)
 
@@ -167,11 +164,10 @@ func (s *Redis) set(d Directive) error {
 	return nil
 }
 
-// mostSaves is how many snapshot rules are read; Redis's own file has three.
-const mostSaves = 100
+const mostSaves = 100 // Redis's own file has three
 
-// save adds snapshot rules. The first line of the file puts an end to the
-// defaults, and save "" to all so far (setConfigSaveOption in config.c).
+// save adds snapshot rules. The first save line replaces the defaults, and
+// save "" removes all rules so far (setConfigSaveOption in config.c).
 func (s *Redis) save(d Directive) error {
 	if len(d.Args) == 0 {
 		return d.problem("save has no rule", `write save 3600 1, or save "" for none`)
@@ -179,7 +175,7 @@ func (s *Redis) save(d Directive) error {
 	if !s.savesGiven || len(d.Args) == 1 && d.Args[0] == "" {
 		s.Save, s.savesGiven = nil, true
 	}
-	args := strings.Fields(strings.Join(d.Args, " ")) // on a command line in one word: --save "3600 1 300 100"
+	args := strings.Fields(strings.Join(d.Args, " ")) // a command line may have one word: --save "3600 1 300 100"
 	const right = "give pairs of seconds and changes, as in save 3600 1 300 100"
 	for pair := range slices.Chunk(args, 2) {
 		seconds, err := strconv.Atoi(pair[0])
@@ -198,7 +194,7 @@ func (s *Redis) save(d Directive) error {
 	return nil
 }
 
-// At says where a directive was set, nowhere if it is at its default.
+// At returns where a directive was set, the zero Place for a default.
 func (s *Redis) At(name string) Place { return s.at[name] }
 
 // Evicts reports whether Redis may remove a lock that has not expired.
@@ -228,15 +224,14 @@ func (s *Redis) Lines() []string {
 	return lines
 }
 
-// Replicates says whether the settings speak of replicas, or of Sentinels that watch some.
+// Replicates reports whether the settings name a master, replicas or Sentinels.
 func (s *Redis) Replicates() bool {
 	master, _ := s.Follows()
 	return s.MinReplicas > 0 || master != "" || s.last("sentinel").Name != ""
 }
 
-var somebodys = not("no one", "")
+var hasMaster = not("no one", "")
 
-// last is the last line of a directive by any of its names.
 func (s *Redis) last(names ...string) (found Directive) {
 	for _, d := range slices.Backward(s.Directives) {
 		if slices.Contains(names, d.Name) {
@@ -246,7 +241,7 @@ func (s *Redis) last(names ...string) (found Directive) {
 	return found
 }
 
-// Last is the only value of the last line of a directive, "" where there is none.
+// Last is the only value of the last line of a directive, "" for none.
 func (s *Redis) Last(name string) string {
 	if d := s.last(name); len(d.Args) == 1 {
 		return d.Args[0]
@@ -254,8 +249,8 @@ func (s *Redis) Last(name string) string {
 	return ""
 }
 
-// Dir is the folder that the server writes to. Redis enters each dir as it reads it, so that a relative one begins in
-// the one before (setConfigDirOption in config.c).
+// Dir is the folder that the server writes to. Redis enters each dir as it reads it, so a relative one begins in the
+// one before (setConfigDirOption in config.c).
 func (s *Redis) Dir() (dir string) {
 	for _, d := range s.Directives {
 		if d.Name == "dir" && len(d.Args) == 1 && path.IsAbs(d.Args[0]) {
@@ -267,7 +262,7 @@ func (s *Redis) Dir() (dir string) {
 	return dir
 }
 
-// Line is the last line of a directive as it was written, without a secret; "" where there is none.
+// Line is the last line of a directive, "" for none or for one with a secret.
 func (s *Redis) Line(name string) string {
 	if d := s.last(name); !d.Secret() {
 		return d.String()
@@ -275,23 +270,22 @@ func (s *Redis) Line(name string) string {
 	return ""
 }
 
-// Follows is the master that the server is a replica of, and where that is set; "" for a master.
+// Follows returns the server's master, "" if it has none, and where replicaof is set.
 func (s *Redis) Follows() (master string, at Place) {
 	d := s.last("replicaof", "slaveof")
-	if len(d.Args) > 0 && somebodys(d.Args) {
+	if len(d.Args) > 0 && hasMaster(d.Args) {
 		master = d.Args[0]
 	}
 	return master, d.Place
 }
 
-// Harmless reports whether a directive has no part in whether a server remembers a lock, and its value is no folder
-// of the data.
+// Harmless reports whether a directive does not affect whether a server remembers a lock, and does not place its data.
 func Harmless(name string) bool {
 	return slices.Contains(harmless, name) &&
 		!slices.Contains([]string{"dir", "appenddirname", "appendfilename", "dbfilename"}, name)
 }
 
-// Values are what the directives of Lines are set to, by name.
+// Values are the values of Lines by name.
 func (s *Redis) Values() map[string]string {
 	all := map[string]string{}
 	for _, line := range s.Lines() {
@@ -301,8 +295,8 @@ func (s *Redis) Values() map[string]string {
 	return all
 }
 
-// Own are Values for a server that runs with them in a trial of crashes, which has no replicas. The save points stand
-// after an empty rule, which puts an end to those before.
+// Own are Values for a server in a trial of crashes, which has no replicas. An empty save rule before the save points
+// removes the defaults.
 func (s *Redis) Own() map[string]string {
 	own := s.Values()
 	delete(own, "min-replicas-to-write")
@@ -315,8 +309,8 @@ func (s *Redis) Own() map[string]string {
 
 func yesNo(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
 
-// FromConfigGet are the settings that a running server says it has. What it has beyond this package's list is
-// what it is built with: a name that is not known stays an unknown line.
+// FromConfigGet returns the settings that a running server reports. A name that this package does not know stays an
+// unknown line.
 func FromConfigGet(at Place, values map[string]string) (*Redis, error) {
 	var directives []Directive
 	for _, name := range slices.Sorted(maps.Keys(values)) {

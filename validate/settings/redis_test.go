@@ -61,7 +61,7 @@ func TestReadRedis_TheNineFiles(t *testing.T) {
 	}
 }
 
-func TestEachSettingSaysWhereItIs(t *testing.T) {
+func TestAt_ReturnsThePlaceOfEachSetting(t *testing.T) {
 	r, err := ReadRedis("testdata/redis/8-included.conf", []string{"maxmemory 1gb"})
 	require.NoError(t, err)
 	for name, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestSave_AddsUpAndEndsTheDefaults(t *testing.T) {
 	}
 }
 
-func TestProblems_SayWhereAndWhatIsRight(t *testing.T) {
+func TestProblems_HavePlaceAndRemedy(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"appendfsync sometimes",
 			"x.conf:1:1: appendfsync sometimes: there is no such value; there are always, everysec, no"},
@@ -120,7 +120,7 @@ func TestProblems_SayWhereAndWhatIsRight(t *testing.T) {
 	}
 }
 
-func TestIncludesMayNotGoRound(t *testing.T) {
+func TestIncludes_Cycle_Fails(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -141,7 +141,7 @@ func TestIncludesMayNotGoRound(t *testing.T) {
 	require.ErrorContains(t, err, "missing.conf: cannot be read: no such file or directory")
 }
 
-func TestWhatCannotBeJudgedIsSaid(t *testing.T) {
+func TestUnknownAndWeightyDirectives_AreReported(t *testing.T) {
 	r, err := ParseRedis("x", strings.Join([]string{
 		"maxmemory-shards 4", "replicaof 10.0.0.1 6379", "loadmodule /opt/m.so", "dir /dev/shm/redis",
 		"aof-load-truncated no",
@@ -158,8 +158,7 @@ func TestWhatCannotBeJudgedIsSaid(t *testing.T) {
 	require.Empty(t, r.Remarks, "the last line counts")
 }
 
-// What a directive's words are written as, they are read as.
-func TestWordsAreReadAsTheyAreWritten(t *testing.T) {
+func TestDirective_StringThenSplitWords_RoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-z/.:*-]{1,9}|[a-z ]{0,9}`), 1, 5).Draw(t, "words")
 		line := Directive{Name: "x", Args: words}.String()

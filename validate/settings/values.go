@@ -26,7 +26,7 @@ func (d Directive) yesNo(into *bool) error {
 	return err
 }
 
-// word takes one of a few words, in any case.
+// word parses one of some words, in upper or lower case.
 func (d Directive) word(into *string, words []string) error {
 	value, err := d.one()
 	switch lower := strings.ToLower(value); {

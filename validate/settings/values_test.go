@@ -42,8 +42,8 @@ func TestNumbers_AreWholeAndNotNegative(t *testing.T) {
 	}
 }
 
-// A snapshot rule is of at least a second, and of changes that may be none; a hundred of them are read.
-func TestTheLimitsOfSnapshotRules(t *testing.T) {
+// A rule needs at least one second, but may have zero changes.
+func TestSave_Limits(t *testing.T) {
 	r, err := ParseRedis("x", "save 1 0 1000000000 5")
 	require.NoError(t, err)
 	require.Equal(t, []SavePoint{{time.Second, 0}, {1e9 * time.Second, 5}}, r.Save)
@@ -58,7 +58,6 @@ func TestTheLimitsOfSnapshotRules(t *testing.T) {
 	require.ErrorContains(t, err, "x:1:1: there are more than 100 rules")
 }
 
-// Only a limit on the memory makes Redis remove keys, and only by a policy that does.
 func TestEvicts_NeedsALimitAndAPolicy(t *testing.T) {
 	for text, evicts := range map[string]bool{
 		"": false, "maxmemory 0\nmaxmemory-policy allkeys-lru": false, "maxmemory 1\nmaxmemory-policy allkeys-lru": true,
@@ -73,8 +72,7 @@ func TestEvicts_NeedsALimitAndAPolicy(t *testing.T) {
 	}
 }
 
-// The settings of replication are told where a number of replicas is asked for.
-func TestReplicasThatAreAskedFor(t *testing.T) {
+func TestLines_MinReplicasSet_IncludeBothReplicaSettings(t *testing.T) {
 	for text, want := range map[string][]string{
 		"min-replicas-to-write 0\nmin-replicas-max-lag 3": nil,
 		"min-replicas-to-write 1":                         {"min-replicas-to-write 1", "min-replicas-max-lag 10"},
@@ -104,8 +102,7 @@ func write(t *testing.T, dir, name, text string) string {
 	return file
 }
 
-// Each file of a chain includes the next one twice: there are 2^40 to read.
-func TestIncludes_ThatDoubleAreRefused(t *testing.T) {
+func TestIncludes_ExponentialChain_Fails(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {
 		write(t, dir, fmt.Sprintf("%d.conf", i), strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2))
@@ -115,8 +112,8 @@ func TestIncludes_ThatDoubleAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "too much is included: more than 200 files, or 16 that include one another")
 }
 
-// What is no directive may be a secret of another file.
-func TestTheTextOfOtherFilesIsNotTold(t *testing.T) {
+// A line that is not a directive may be a secret of another file.
+func TestProblems_InvalidLineOfInclude_IsNotShown(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "shadow", "root:$y$j9T$kyWmN8C4$1Zp:19000:0:99999:7:::\n-----BEGIN PRIVATE KEY-----\n"+
 		strings.Repeat("Ab9", 30)+"\n")
@@ -129,13 +126,12 @@ func TestTheTextOfOtherFilesIsNotTold(t *testing.T) {
 	}
 }
 
-// A pattern over folders may stand for every file of the disk.
-func TestAPatternIsForFilesOfOneFolder(t *testing.T) {
+// A pattern over folders could match every file of the disk.
+func TestIncludes_PatternOverFolders_Fails(t *testing.T) {
 	_, err := ReadRedis(write(t, t.TempDir(), "redis.conf", "include /*/*/*/*/*/x.conf\n"), nil)
 	require.ErrorContains(t, err, "write a pattern in the last part of the path only")
 }
 
-// What is included may come to each of the bounds, and no further.
 func TestIncludes_ReadUpToTheirBounds(t *testing.T) {
 	read := func(files map[string]string) error {
 		dir := t.TempDir()
@@ -178,7 +174,6 @@ func TestProblems_OnlyTheFirstFiftyAreReported(t *testing.T) {
 	}
 }
 
-// A zero byte is found on its line, in a text that has nothing else as well.
 func TestZeroByte_IsReportedOnItsLine(t *testing.T) {
 	for text, at := range map[string]string{"\x00": "x:1:1: ", "a b\n\n\x00\n": "x:3:1: "} {
 		_, err := ParseRedis("x", text)
@@ -191,7 +186,7 @@ func TestSplitWords_AsRedisDoes(t *testing.T) {
 	for line, want := range map[string][]string{
 		`"\x00\x09\x90\x99"`:         {"\x00\x09\x90\x99"},
 		`"\xaf\xfa\xAF\xFA\x0a\x0A"`: {"\xaf\xfa\xaf\xfa\n\n"},
-		`"\x/0\x:0\x@0\xG0"`:         {"x/0x:0x@0xG0"}, // beside the digits and the letters there are none
+		`"\x/0\x:0\x@0\xG0"`:         {"x/0x:0x@0xG0"}, // neighbours of the hex digits in ASCII
 		"\"\\x`0\\xg0\"":             {"x`0xg0"},
 		`"\x0/\x0:\x0@\x0G\x4"`:      {"x0/x0:x0@x0Gx4"},
 		`"\n\r\t\b\a\q\\\""`:         {"\n\r\t\b\aq\\\""},
@@ -214,8 +209,7 @@ func TestSplitWords_AsRedisDoes(t *testing.T) {
 	}
 }
 
-// A directive is written so that it can be read again.
-func TestADirectiveAsALine(t *testing.T) {
+func TestDirective_String_QuotesWords(t *testing.T) {
 	for want, args := range map[string][]string{
 		`x`: nil, `x a`: {"a"}, `x ""`: {""}, `x "a b" c`: {"a b", "c"}, "x \"a\tb\"": {"a\tb"},
 	} {
@@ -223,8 +217,8 @@ func TestADirectiveAsALine(t *testing.T) {
 	}
 }
 
-// The flags lead to this server, where another one may listen on the default port.
-func TestClientReachesThisServer(t *testing.T) {
+// Another server may listen on the default port.
+func TestClient_FlagsReachThisServer(t *testing.T) {
 	for lines, want := range map[string]string{
 		"":                                     "redis-cli",
 		"bind * -::*":                          "redis-cli",
@@ -242,8 +236,7 @@ func TestClientReachesThisServer(t *testing.T) {
 	}
 }
 
-// Whatever a nemesis can do that takes a node down is a crash that is asked about.
-func TestEveryFaultThatTakesANodeDownIsACrash(t *testing.T) {
+func TestCrashes_AreAllNodeDownFaults(t *testing.T) {
 	var down []string
 	for _, d := range nemesis.Declarations() {
 		if d.Node != nil && d.Node.Class == history.NodeDown {

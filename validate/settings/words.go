@@ -47,7 +47,7 @@ func SplitWords(line string) (words []string, err error) {
 
 var escapes = map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'a': '\a'}
 
-// escape reads \xHH, \n and the like, and says how many bytes it takes.
+// escape decodes \xHH, \n and the like, and returns the number of bytes that it uses.
 func escape(text string) (value byte, used int) {
 	if len(text) >= 4 && text[1] == 'x' {
 		if n, err := strconv.ParseUint(text[2:4], 16, 8); err == nil && text[2] != '+' {
