@@ -12,7 +12,7 @@ import (
 //go:embed allowed.txt
 var allowedText string
 
-// allowed is what is known to do no harm, by where it stands.
+// allowed lists the harmless keys and values by section.
 var allowed = func() map[string][]string {
 	all, section := map[string][]string{}, ""
 	for line := range strings.Lines(allowedText) {
@@ -25,18 +25,18 @@ var allowed = func() map[string][]string {
 	return all
 }()
 
-// pattern is for what a whole list names, each word of which is one.
+// pattern matches any word of a list of patterns.
 func pattern(list string) *regexp.Regexp {
 	return regexp.MustCompile("^(?:" + strings.Join(allowed[list], "|") + ")$")
 }
 
-// valueRule is what the value of a key may be, and the link that breaks with another one.
+// valueRule matches the harmless values of a key; any other value breaks the link.
 type valueRule struct {
 	plain *regexp.Regexp
 	link  LinkName
 }
 
-// valued are keys whose value counts.
+// valued are the keys whose value matters.
 var valued = func() map[string]valueRule {
 	all := map[string]valueRule{}
 	for _, link := range chain {
@@ -48,8 +48,8 @@ var valued = func() map[string]valueRule {
 	return all
 }()
 
-// value breaks a link where the value of a key is none of those that it may have.
-func (s *Server) value(at settings.Place, key string, value any) {
+// judgeValue breaks a link if the value of a key is not one of its harmless ones.
+func (s *Server) judgeValue(at settings.Place, key string, value any) {
 	v, counts := valued[key]
 	for _, word := range valueWords(value) {
 		if counts && !v.plain.MatchString(word) {
@@ -59,7 +59,7 @@ func (s *Server) value(at settings.Place, key string, value any) {
 	}
 }
 
-// valueWords are the words of a text, of each item of a list, and the keys of a mapping. Of an item with a Name, that.
+// valueWords are the words of a text and of each item of a list, the Name of a mapping, or else its keys.
 func valueWords(value any) (all []string) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -10,32 +10,32 @@ import (
 // LinkName names one of the facts that a safe verdict needs.
 type LinkName string
 
-// The chain, in the order in which it is read.
+// The links, in the order of the chain.
 const (
 	Program  LinkName = "program"       // which program runs as the server
 	Settings LinkName = "settings"      // with which settings
-	Data     LinkName = "data"          // where its data lie, and that this outlives the crash
-	Restart  LinkName = "restart"       // what starts it again, and after how long
+	Data     LinkName = "data"          // its data are in a place that outlives the crash
+	Restart  LinkName = "restart"       // what restarts it, and after how long
 	Alone    LinkName = "alone"         // nothing else touches its data or its settings
 	Single   LinkName = "single server" // no second server runs beside it on the same data or address
-	Takeover LinkName = "takeover"      // no replica takes its place, or the takeovers are judged
+	Takeover LinkName = "takeover"      // no replica is promoted, or the takeovers are judged
 )
 
 // chain lists the links that every safe verdict needs.
 var chain = []LinkName{Program, Settings, Data, Restart, Alone, Single, Takeover}
 
-// State is what is known of a link.
+// State says how far a link is known.
 type State string
 
 // The states.
 const (
 	Established  State = "established"  // read in a recognised form
-	Assumed      State = "assumed"      // nothing that was given can say it: named with each safe
+	Assumed      State = "assumed"      // no input can confirm it: named with each safe verdict
 	Broken       State = "broken"       // not understood: the verdict is in doubt
 	Contradicted State = "contradicted" // read, and it does not hold
 )
 
-// Link is one fact, where it was read, and the crashes that it bears on.
+// Link is one fact, its place, and the crashes that it affects.
 type Link struct {
 	Name    LinkName         `json:"link"`
 	State   State            `json:"state"`
@@ -58,7 +58,7 @@ func (l Link) ID() string { return linkIDs[l.Name] }
 var linkIDs = map[LinkName]string{Program: "LP011", Settings: "LP012", Data: "LP013", Restart: "LP014", Alone: "LP015",
 	Single: "LP016", Takeover: "LP017"}
 
-// Chain is what is known of a server.
+// Chain has the facts about a server.
 type Chain struct {
 	Links []Link `json:"chain"`
 }
@@ -74,28 +74,27 @@ func (c *Chain) add(name LinkName, state State, at settings.Place, crashes []set
 	}
 }
 
-// establish notes a fact that was read in a recognised form.
 func (c *Chain) establish(name LinkName, at settings.Place, format string, args ...any) {
 	c.add(name, Established, at, nil, fmt.Sprintf(format, args...))
 }
 
-// assume notes what nothing that was given can say.
+// assume adds a fact that no input can confirm.
 func (c *Chain) assume(name LinkName, at settings.Place, format string, args ...any) {
 	c.add(name, Assumed, at, nil, fmt.Sprintf(format, args...))
 }
 
-// unknown breaks a link: what was not understood, and what it could do.
+// unknown breaks a link because of something that was not understood, and says what it could do.
 func (c *Chain) unknown(name LinkName, at settings.Place, what, could string, crashes ...settings.Crash) {
 	c.add(name, Broken, at, crashes, fmt.Sprintf("not understood: %s; it could %s", what, could))
 }
 
-// doubt breaks a link for want of a fact.
+// doubt breaks a link because a fact is missing.
 func (c *Chain) doubt(name LinkName, at settings.Place, what string, crashes ...settings.Crash) {
 	c.add(name, Broken, at, crashes, what)
 }
 
-// Broken gives the links that keep a crash from being safe. Where a server is away until every lock has expired,
-// its data do not matter.
+// Broken returns the links that prevent a safe verdict for a crash. If every lock has expired before the server is
+// back, its data do not matter.
 func (c *Chain) Broken(crash settings.Crash, expired bool) (broken []Link) {
 	for _, l := range c.Links {
 		if l.State == Broken && slices.Contains(l.Crashes, crash) && !(expired && l.Name == Data) {
@@ -105,7 +104,7 @@ func (c *Chain) Broken(crash settings.Crash, expired bool) (broken []Link) {
 	return broken
 }
 
-// Lost says why a server begins empty after a crash, whatever it wrote; "" where it does not.
+// Lost returns why a server starts empty after a crash although it wrote its data, "" if it does not.
 func (c *Chain) Lost(crash settings.Crash) string {
 	for _, l := range c.Links {
 		if l.Name == Data && l.State == Contradicted && slices.Contains(l.Crashes, crash) {
@@ -115,7 +114,7 @@ func (c *Chain) Lost(crash settings.Crash) string {
 	return ""
 }
 
-// Unsettled gives the broken links that could make a server safer than what was read of it.
+// Unsettled returns the broken links that could make a server safer than its files show.
 func (c *Chain) Unsettled(crash settings.Crash) (broken []Link) {
 	for _, l := range c.Broken(crash, false) {
 		if l.Name == Program || l.Name == Settings || l.Name == Restart {
@@ -125,7 +124,7 @@ func (c *Chain) Unsettled(crash settings.Crash) (broken []Link) {
 	return broken
 }
 
-// Assumptions are the links that nothing says.
+// Assumptions are the assumed links.
 func (c *Chain) Assumptions() (all []Link) {
 	for _, l := range c.Links {
 		if l.State == Assumed {
@@ -135,9 +134,9 @@ func (c *Chain) Assumptions() (all []Link) {
 	return all
 }
 
-// complete breaks each link that nobody has established: a reader that forgets one makes no safe. Where no program is
-// known, that is said alone.
-func (c *Chain) complete(at settings.Place) {
+// breakMissing breaks each link that no reader has set, so that a forgotten one cannot lead to a safe verdict. If the
+// program is not known, that finding stands alone.
+func (c *Chain) breakMissing(at settings.Place) {
 	if slices.ContainsFunc(c.Links, func(l Link) bool { return l.Name == Program && l.State == Broken }) {
 		return
 	}

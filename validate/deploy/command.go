@@ -34,9 +34,9 @@ func words(value any) ([]string, error) {
 	return nil, errors.New("a value that is neither a text nor a list")
 }
 
-// joined are the words of an entrypoint and its arguments. Those of a text that is not understood follow a sign by
-// which no program is known.
-func joined(parts ...any) (all []string) {
+// joinWords are the words of an entrypoint and its arguments. An error is put in front of a text that it does not
+// understand, so that no program is recognised.
+func joinWords(parts ...any) (all []string) {
 	for _, part := range parts {
 		one, err := words(part)
 		if err != nil {
@@ -47,7 +47,7 @@ func joined(parts ...any) (all []string) {
 	return all
 }
 
-// plainWords splits a text that compose, the engines and a shell split alike. At a shell's sign outside of quotes
+// plainWords splits a text that compose, the engines and a shell split alike. At a shell operator outside of quotes
 // compose cuts the text off.
 func plainWords(line string) ([]string, error) {
 	if strings.ContainsAny(outsideQuotes(line), ";&|<>`") {
@@ -56,18 +56,18 @@ func plainWords(line string) ([]string, error) {
 	return unitWords(line)
 }
 
-// commandLine is what a recognised command says of the server that it starts.
+// commandLine is a parsed command that starts a server.
 type commandLine struct {
 	sleep     time.Duration // before the server begins
 	options   []settings.Directive
-	config    string // the file that it names, "" for none
-	server    string // the program, "" where an image supplies it
-	wrong     string // what was not understood, "" for a recognised command
-	open      string // an option whose value is a variable that nothing sets
-	usesImage bool   // it goes through the official entrypoint
+	config    string // the file in its arguments, "" for none
+	server    string // the program, "" if an image supplies it
+	wrong     string // the part that was not understood, "" for a recognised command
+	open      string // an option whose value is an unset variable
+	usesImage bool   // it runs the official entrypoint
 }
 
-// sleepArgument is a time as sleep takes it, which systemd reads alike.
+// sleepArgument is a time that sleep and systemd read alike.
 var sleepArgument = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)?[smhd]?$`)
 
 func sleepTime(args []string) (sum time.Duration, ok bool) {
@@ -81,37 +81,37 @@ func sleepTime(args []string) (sum time.Duration, ok bool) {
 }
 
 var (
-	// assigns is a variable that a shell sets for one command. Those of the dynamic loader change the program.
+	// assigns is a variable that a shell sets for one command. The dynamic loader's variables change the program.
 	assigns = regexp.MustCompile(`^([A-Za-z_]\w*)=`)
-	// sleepFirst is the shell's way to keep a server away at every start.
+	// sleepFirst is a script that delays the server at every start.
 	sleepFirst = regexp.MustCompile(`(?s)^\s*sleep\s+([0-9.]+[smhd]?)\s*(?:&&|;|\n)\s*(.*)$`)
 	// plainShell is a script of one command: words, quotes, and variables in double quotes.
 	plainShell = regexp.MustCompile(`[|&;<>` + "`" + `\n*?\[\]{}~#!]|\$\(|\\`)
 )
 
-// standard reports whether a program is one of the system's: a bare name, or in a folder of its packages. By the same
-// name a script elsewhere may do anything.
-func standard(program string) bool {
+// isSystemProgram reports whether a program is a bare name, or in a folder of the system's packages. A script of the
+// same name elsewhere may do anything.
+func isSystemProgram(program string) bool {
 	return !strings.Contains(program, "/") || ownPrograms.MatchString(program)
 }
 
 var ownPrograms = regexp.MustCompile(`^(?:/usr|/usr/local)?/s?bin/[^/]+$|^/usr/libexec/[^/]+$`)
 
-// wrappers start a command and change neither its settings nor its data, after so many words of their own.
+// wrappers start a command without changing its settings or data. The value is the number of their own words before it.
 var wrappers = map[string]int{"exec": 0, "env": 0, "gosu": 1, "su-exec": 1, "tini": 0, "dumb-init": 0}
 
 var serverNames = []string{"redis-server", "valkey-server"}
 
-// script is the script of a shell that is given one in a single word.
+// script returns the script of sh -c.
 func script(words []string) (text string, ok bool) {
-	if len(words) != 3 || !standard(words[0]) ||
+	if len(words) != 3 || !isSystemProgram(words[0]) ||
 		!slices.Contains([]string{"sh", "bash", "ash", "dash"}, filepath.Base(words[0])) {
 		return "", false
 	}
 	return words[2], shellFlags.MatchString(words[1])
 }
 
-// shellFlags of a shell that reads no profile.
+// shellFlags are those of a shell that reads no profile.
 var shellFlags = regexp.MustCompile(`^-[eux]*c[eux]*$`)
 
 func readCommand(at settings.Place, words []string) (c commandLine) {
@@ -124,11 +124,11 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 		case m != nil:
 			words = words[1:]
 			continue
-		case name == "docker-entrypoint.sh" && standard(words[0]):
+		case name == "docker-entrypoint.sh" && isSystemProgram(words[0]):
 			c.usesImage, words = true, words[1:]
 			continue
 		}
-		if !known || !standard(words[0]) {
+		if !known || !isSystemProgram(words[0]) {
 			break
 		}
 		if words = words[1:]; len(words) > 1 && words[0] == "--" {
@@ -147,7 +147,7 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 	}
 	name := filepath.Base(words[0])
 	switch {
-	case slices.Contains(serverNames, name) && standard(words[0]):
+	case slices.Contains(serverNames, name) && isSystemProgram(words[0]):
 		c.server, words = words[0], words[1:]
 	case slices.Contains(serverNames, name):
 		return commandLine{wrong: "the program " + words[0] + ", which is in none of the system's folders"}
@@ -160,7 +160,7 @@ func readCommand(at settings.Place, words []string) (c commandLine) {
 	return c
 }
 
-// script reads a script that sleeps first, if at all, and starts the server by one plain command.
+// script reads a script that may sleep first, and then starts the server by one plain command.
 func (c commandLine) script(at settings.Place, text string) commandLine {
 	if m := sleepFirst.FindStringSubmatch(text); m != nil {
 		sleep, ok := sleepTime(m[1:2])
@@ -181,7 +181,7 @@ func (c commandLine) script(at settings.Place, text string) commandLine {
 	return inner
 }
 
-// outsideQuotes leaves out what stands in quotes, but for the substitutions that double quotes let through.
+// outsideQuotes removes quoted text, except for the substitutions that a shell performs in double quotes.
 func outsideQuotes(text string) string {
 	var b strings.Builder
 	quote := rune(0)
@@ -215,12 +215,12 @@ func (c *commandLine) arguments(at settings.Place, args []string) {
 			c.wrong = "the argument " + strconv.Itoa(i+1) + " of the server"
 		}
 	}
-	c.unsettled()
+	c.dropVariables()
 }
 
-// unsettled takes options away whose value is a variable that nothing sets, and says so of those that matter.
-func (c *commandLine) unsettled() {
-	for i, d := range c.options { // whose value is the next option, of Redis 7, or the last word stands for standard input
+// dropVariables removes the options whose value is an unset variable, and records one that matters.
+func (c *commandLine) dropVariables() {
+	for i, d := range c.options { // in Redis 7 the next option may be its value, and a last - means standard input
 		last := i == len(c.options)-1
 		if len(d.Args) == 0 && !last && !d.Secret() || last && len(d.Args) > 0 && d.Args[len(d.Args)-1] == "-" {
 			c.wrong = "the value of --" + d.Name
@@ -242,7 +242,7 @@ func (c *commandLine) unsettled() {
 func options(at settings.Place, words []string) (found []settings.Directive) {
 	for i, word := range words {
 		last := len(found) - 1
-		value := last >= 0 && len(found[last].Args) == 0 && found[last].Secret() // which may look like an option
+		value := last >= 0 && len(found[last].Args) == 0 && found[last].Secret() // a secret may look like an option
 		switch {
 		case strings.HasPrefix(word, "--") && len(word) > 2 && !value:
 			parts, err := settings.SplitWords(word[2:])

@@ -15,7 +15,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// engineBackoff is how long the Docker engine waits before it restarts a container for the first time.
+// engineBackoff is the Docker engine's delay before the first restart of a container.
 const engineBackoff = 100 * time.Millisecond
 
 func (all *Deployment) readCompose(d document, files []document) (found []*Server) {
@@ -34,7 +34,7 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 		for _, name := range keys(d.root["configs"]) {
 			s.script(d.at("configs", name), name, dig(d.root, "configs", name, "content"))
 		}
-		for _, name := range keys(d.root["services"]) { // by whose links it has another name
+		for _, name := range keys(d.root["services"]) { // links give it other names
 			for _, link := range list(dig(d.root, "services", name, "links")) {
 				if to, alias, named := strings.Cut(fmt.Sprint(link), ":"); named && to == s.Name {
 					s.aliases = append(s.aliases, alias)
@@ -54,11 +54,10 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 	return found
 }
 
-// companions are words of images beside a Redis that are none.
+// companions are words in the names of images that accompany a Redis server.
 var companions = regexp.MustCompile(`(?i)export|metrics|commander|insight|proxy|backup|operator|admin|\bui\b`)
 
-// mayServe tells what may run a server of Redis from what does not: by the last part of its image, and by what it is
-// told to run there.
+// mayServe reports whether a container may run a Redis server, by the last part of its image and by its command.
 func (c container) mayServe() bool {
 	base := path.Base(strings.Split(strings.Split(c.image, "@")[0], ":")[0])
 	if c.image == "" || strings.Contains(c.image, "$") {
@@ -66,7 +65,7 @@ func (c container) mayServe() bool {
 	}
 	all := c.words()
 	server := strings.Contains(fmt.Sprint(all), "redis-server") || strings.Contains(fmt.Sprint(all), "valkey-server")
-	// which plainly runs something else
+	// a command that is known to run something else
 	client := effectOf(all).known || len(all) > 0 &&
 		slices.Contains([]string{"redis-cli", "valkey-cli", "redis-benchmark"}, path.Base(all[0]))
 	if isSentinel(c.image, all) || !server && client {
@@ -77,7 +76,7 @@ func (c container) mayServe() bool {
 			strings.Contains(base, "dragonfly")) && !companions.MatchString(base)
 }
 
-// isSentinel tells a Sentinel by its command, or by the name of its image.
+// isSentinel recognises a Sentinel by its command, or by the name of its image.
 func isSentinel(image string, command []string) bool {
 	return sentinelImage.MatchString(image) || slices.ContainsFunc(command, func(w string) bool {
 		return w == "--sentinel" || path.Base(w) == "redis-sentinel" || path.Base(w) == "valkey-sentinel"
@@ -86,19 +85,19 @@ func isSentinel(image string, command []string) bool {
 
 var sentinelImage = regexp.MustCompile(`(?:^|/)(?:redis|valkey)-sentinel(?:[:@]|$)`)
 
-// container reads a service, which nobody knows yet for a server.
+// container reads a service, which need not be a server.
 func (d document) container(name string, service any) container {
 	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
-	c := container{place: at(), name: name, who: "the service " + name, image: text(service, "image"),
+	c := container{place: at(), name: name, label: "the service " + name, image: text(service, "image"),
 		folder: text(service, "working_dir"), hasEntry: dig(service, "entrypoint") != nil,
-		entry:   joined(interpolated(dig(service, "entrypoint"))),
-		command: joined(interpolated(dig(service, "command"))),
+		entry:   joinWords(interpolated(dig(service, "entrypoint"))),
+		command: joinWords(interpolated(dig(service, "command"))),
 		at:      at("command"), envAt: at("environment"), written: dig(service, "environment"),
 		plain: runsWords(text(service, "image")) && dig(service, "build") == nil && dig(service, "environment") == nil &&
 			dig(service, "env_file") == nil,
 		storage: func(s *Server) { d.storage(s, name, service) },
 		reach: func(s *Server) {
-			s.reaches(func(key any) settings.Place { return at(key) }, "the service "+name, service,
+			s.judgeReach(func(key any) settings.Place { return at(key) }, "the service "+name, service,
 				allowed["compose other service"])
 		}}
 	if dig(service, "command") == nil {
@@ -149,7 +148,7 @@ func (d document) service(name string, service any, c container) *Server {
 func (d document) variables(name string, service any, c *container) {
 	c.env = map[string]string{}
 	for key, value := range asMap(keyed(dig(service, "environment"))) {
-		if c.env[key] = "$" + key; value != nil { // else it comes from whoever starts the container
+		if c.env[key] = "$" + key; value != nil { // otherwise the caller's environment sets it
 			c.env[key], _ = interpolate(fmt.Sprint(value))
 		}
 	}
@@ -171,7 +170,7 @@ func (d document) variables(name string, service any, c *container) {
 	}
 }
 
-// healthCheck is a test of an engine, a list whose first word says what the rest is.
+// healthCheck reads an engine's health check: a list whose first word is its kind.
 func healthCheck(at settings.Place, test any) []check {
 	if all := checkCommand(test); len(all) > 0 {
 		return []check{{at: at, what: "the health check", words: all, link: Settings}}
@@ -179,9 +178,9 @@ func healthCheck(at settings.Place, test any) []check {
 	return nil
 }
 
-// checkCommand is what a health check runs, nothing for none.
+// checkCommand is the command of a health check, nil for none.
 func checkCommand(test any) []string {
-	switch all := joined(test); {
+	switch all := joinWords(test); {
 	case len(all) == 0 || all[0] == "NONE":
 		return nil
 	case all[0] == "CMD":
@@ -193,12 +192,12 @@ func checkCommand(test any) []string {
 	}
 }
 
-// restart reads how soon the engine restarts a service, how it stops it, and how many there are.
+// restart reads a service's restart policy and its number of containers.
 func (d document) restart(s *Server, name string, service any, sleep time.Duration) {
 	at := func(keys ...any) settings.Place { return d.at(append([]any{"services", name}, keys...)...) }
 	for _, many := range []any{dig(service, "deploy", "replicas"), dig(service, "scale")} {
 		if n := fmt.Sprint(many); many != nil && n != "0" && n != "1" {
-			s.several(n)
+			s.setCount(n)
 			s.doubt(Single, at(), n+" containers of "+name+
 				" write to the same volume, or serve the same address: give each node a service and a volume of its own")
 		}
@@ -210,7 +209,7 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	s.restarted(fmt.Sprint(cmp.Or(policy, any("no"))), sleep)
 }
 
-// restarted notes how soon an engine starts a container again, by its policy.
+// restarted sets how soon an engine restarts a container, by its policy.
 func (s *Server) restarted(policy string, sleep time.Duration) {
 	kill, why := engineBackoff, fmt.Sprintf("restart policy %s brings it back after %s", policy, engineBackoff)
 	if slices.Contains([]string{"", "no", "false"}, policy) {
@@ -220,8 +219,8 @@ func (s *Server) restarted(policy string, sleep time.Duration) {
 		"the engine starts it at boot, with no delay of its own")
 }
 
-// merged is the place of what docker compose merges with a file, where only its own output says what comes of that: a
-// second file of the folder, an override beside it, or a variable that names other files.
+// merged is the place of a file or variable that makes docker compose merge other files into this one: a second file
+// of the folder, an override beside it, or COMPOSE_FILE. Only docker compose config shows the result.
 func (d document) merged(all []document) (at settings.Place, found bool) {
 	for _, other := range all {
 		if !reflect.DeepEqual(other.root, d.root) && filepath.Dir(other.file) == filepath.Dir(d.file) {
@@ -240,10 +239,10 @@ func (d document) merged(all []document) (at settings.Place, found bool) {
 	return at, false
 }
 
-// composeFile is the variable by which docker compose finds its files.
+// composeFile is the variable that names docker compose's files.
 var composeFile = regexp.MustCompile(`(?m)^\s*(?:export\s+)?COMPOSE_FILE\s*=`)
 
-// keyed is a mapping that is written as a list of NAME=value.
+// keyed converts a list of NAME=value to a mapping.
 func keyed(v any) any {
 	if list(v) == nil {
 		return v
@@ -258,10 +257,10 @@ func keyed(v any) any {
 	return m
 }
 
-// composeTag takes back what a file before has said.
+// composeTag resets or overrides values of an earlier file.
 var composeTag = regexp.MustCompile(`(?m)(?:^|[\s:,\[-])!(?:reset|override)\b`)
 
-// folder is where the relative paths of a compose file begin: its own folder.
+// folder is the base of a compose file's relative paths: its own folder.
 func (d document) folder() string {
 	if isPipe(d.file) {
 		return "."

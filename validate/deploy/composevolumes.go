@@ -31,7 +31,7 @@ func (d document) storage(s *Server, name string, service any) {
 			}
 			config := dig(d.root, key, cmp.Or(text(use, "source"), fmt.Sprint(use)))
 			s.mounts = append(s.mounts, mount{at: d.at("services", name, key, i), target: target, load: d.fromConfig(config),
-				fate: doubtful("not understood: a file of %s at %s; it could be what the server loads", key, target)})
+				loss: maybeLost("not understood: a file of %s at %s; it could be what the server loads", key, target)})
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (d document) fromConfig(config any) func(*configFile, string) {
 		content, plain := interpolate(content)
 		switch {
 		case !plain:
-			c.lack = "it has variables"
+			c.unreadReason = "it has variables"
 		case isText:
 			c.text, c.name = content, d.file+", configs"
 		case text(config, "file") != "":
@@ -51,8 +51,8 @@ func (d document) fromConfig(config any) func(*configFile, string) {
 	}
 }
 
-// volume reads a volume of a service, whose relative paths begin in the file's own folder. Of a named one, the
-// engine's name or the folder that stands behind it counts.
+// volume reads a volume of a service. Relative paths begin in the file's folder. A named volume is resolved to the
+// engine's name, or to the folder of its device option.
 func (d document) volume(value any) volume {
 	v := readVolume(value)
 	v.base, v.file = d.folder(), d.file
@@ -75,7 +75,7 @@ func (d document) volume(value any) volume {
 	return v
 }
 
-// folderOf is a folder that the file names, whose relative paths begin in the file's own.
+// folderOf resolves a folder relative to the file's own.
 func (d document) folderOf(folder string) string {
 	if path.IsAbs(folder) {
 		return path.Clean(folder)
@@ -83,11 +83,11 @@ func (d document) folderOf(folder string) string {
 	return path.Join("/", d.folder(), folder)
 }
 
-func (d document) named(name string) fate {
+func (d document) named(name string) loss {
 	v := dig(d.root, "volumes", name)
 	for _, key := range keys(v) {
 		if !slices.Contains(allowed["compose volume"], key) {
-			return doubtful("not understood: the key %s of the volume %s; it could be memory", key, name)
+			return maybeLost("not understood: the key %s of the volume %s; it could be memory", key, name)
 		}
 	}
 	options := dig(v, "driver_opts")
@@ -96,26 +96,26 @@ func (d document) named(name string) fate {
 	_, plain := interpolate(fmt.Sprint(driver, options))
 	switch {
 	case !plain:
-		return doubtful("a variable among the options of the volume %s; it could be memory: give the output of docker "+
+		return maybeLost("a variable among the options of the volume %s; it could be memory: give the output of docker "+
 			"compose config", name)
 	case driver != "" && driver != "local":
-		return doubtful("not understood: the driver %s of the volume %s; it could lose data", driver, name)
-	case kind == "tmpfs" || kind == "ramfs": // empty once nothing mounts it
-		return fate{lost: []settings.Crash{settings.PowerLoss}, doubted: []settings.Crash{settings.Kill, settings.Shutdown},
+		return maybeLost("not understood: the driver %s of the volume %s; it could lose data", driver, name)
+	case kind == "tmpfs" || kind == "ramfs": // empty after the last unmount
+		return loss{lost: []settings.Crash{settings.PowerLoss}, doubted: []settings.Crash{settings.Kill, settings.Shutdown},
 			why: fmt.Sprintf("the volume %s is a %s, which is empty once nothing uses it", name, kind)}
 	case options == nil || len(keys(options)) == 0:
-		return fate{}
+		return loss{}
 	case (kind == "none" || kind == "" || kind == "bind") && device != "":
 		return besideFile(device, d.folderOf(device))
 	}
-	return doubtful("not understood: the options of the volume %s; it could be memory, or not do what fsync asks", name)
+	return maybeLost("not understood: the options of the volume %s; it could be memory, or not do what fsync asks", name)
 }
 
-// composeVariable is what compose puts a value in for (the Compose specification, Interpolation).
+// composeVariable is a variable that compose replaces (the Compose specification, Interpolation).
 var composeVariable = regexp.MustCompile(`\$\$|\$\{(\w+)([^}]*)\}|\$([A-Za-z_]\w*)`)
 
-// interpolate is a text whose variables are words that a reader of commands takes for variables, and whether it has
-// none: what they say depends on who starts it.
+// interpolate rewrites a text's variables as $NAME, which readCommand recognises. plain reports that there is none:
+// their values depend on the caller's environment.
 func interpolate(line string) (written string, plain bool) {
 	plain = true
 	return composeVariable.ReplaceAllStringFunc(line, func(found string) string {

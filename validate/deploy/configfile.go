@@ -14,20 +14,20 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// configFile is the redis.conf that a server's command names, and where it was found.
+// configFile is the redis.conf that a server's command names.
 type configFile struct {
-	place      settings.Place // of the command
-	path       string         // as the server sees it
-	text, name string         // what it holds, where another file has it
-	file       string         // where it is on this machine, "" if that cannot be known
-	lack       string         // why it cannot be read
+	place        settings.Place // of the command
+	path         string         // as the server sees it
+	text, name   string         // its content and source, if another file has it
+	file         string         // its path on this machine, "" if unknown
+	unreadReason string
 }
 
-// findBeside finds a file on this machine that a compose file names.
+// findBeside finds a file of this machine that a compose file names.
 func (c *configFile) findBeside(policy, file string) {
 	switch {
 	case strings.ContainsAny(file, "$~"):
-		c.lack = fmt.Sprintf("it is %s, which depends on who starts it", file)
+		c.unreadReason = fmt.Sprintf("it is %s, which depends on who starts it", file)
 		return
 	case filepath.IsAbs(file):
 		c.file = file
@@ -35,7 +35,7 @@ func (c *configFile) findBeside(policy, file string) {
 		c.file = filepath.Join(filepath.Dir(policy), file)
 	}
 	if _, err := os.Stat(c.file); errors.Is(err, fs.ErrNotExist) {
-		c.lack, c.file = fmt.Sprintf("there is no %s", c.file), ""
+		c.unreadReason, c.file = fmt.Sprintf("there is no %s", c.file), ""
 	}
 }
 
@@ -59,19 +59,19 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 		if c.file != "" {
 			data, cause := input.Read(c.file, input.Config)
 			if text = string(data); cause != nil {
-				c.lack, c.file = fmt.Sprintf("%s: %v", c.file, input.Cause(cause)), ""
+				c.unreadReason, c.file = fmt.Sprintf("%s: %v", c.file, input.Cause(cause)), ""
 			}
 		}
 		if s.onMachine() && (s.unit == nil || s.unit.root == "") {
 			s.Redis, err = settings.ReadRedis(c.file, lines)
-		} else { // what it includes is not by that path on this machine
+		} else { // includes have other paths on this machine
 			s.Redis, err = settings.ParseRedis(c.file, text, lines...)
 		}
 		if c.file == "" {
 			s.Unread = true
 			because := ""
-			if c.lack != "" {
-				because = " (" + c.lack + ")"
+			if c.unreadReason != "" {
+				because = " (" + c.unreadReason + ")"
 			}
 			s.doubt(Settings, c.place,
 				fmt.Sprintf("the server is started with %s, which was not read%s: give it too", c.path, because))
@@ -89,7 +89,7 @@ func (s *Server) readSettings(lines []string, ignore []string) error {
 	return nil
 }
 
-// judgeDirectives breaks the links that lines of some settings leave open.
+// judgeDirectives breaks the links that unknown or doubtful directives leave open.
 func (s *Server) judgeDirectives(redis *settings.Redis, ignore []string) {
 	for _, d := range redis.Unknown {
 		if !slices.Contains(ignore, d.Name) {

@@ -18,8 +18,8 @@ func (d *Deployment) assemble(o Options) error {
 		if err != nil {
 			return err
 		}
-		if a := u.last("Service.ExecStart", ""); isSentinel("", joined(a.value)) {
-			d.sentinel(container{at: a.at, command: joined(a.value), storage: func(*Server) {}})
+		if a := u.last("Service.ExecStart", ""); isSentinel("", joinWords(a.value)) {
+			d.sentinel(container{at: a.at, command: joinWords(a.value), storage: func(*Server) {}})
 		} else {
 			d.Servers = append(d.Servers, readSystemd(u))
 		}
@@ -58,11 +58,11 @@ func (d *Deployment) assemble(o Options) error {
 		d.unreadable(compose[0].at("services"),
 			"not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
 	}
-	return d.bare(o)
+	return d.settingsOnly(o)
 }
 
-// bare makes servers where only their settings, or what one says itself, was given.
-func (d *Deployment) bare(o Options) error {
+// settingsOnly makes servers from settings alone: files, flags or a running server's reports.
+func (d *Deployment) settingsOnly(o Options) error {
 	var config, info *Report
 	for _, r := range d.reports {
 		if config != nil && len(r.Config) > 0 || info != nil && len(r.Info) > 0 {
@@ -110,10 +110,10 @@ func (d *Deployment) bare(o Options) error {
 	return nil
 }
 
-// foreground breaks the link of the restart where what starts a server waits for another process than the server.
+// foreground breaks the restart link if the supervisor waits for another process than the server.
 func (s *Server) foreground() {
 	notify := s.unit != nil && strings.HasPrefix(s.unit.last("Service.Type", "simple").value, "notify")
-	// which keeps it in the foreground
+	// stays in the foreground
 	supervised := notify && slices.Contains([]string{"systemd", "auto"}, s.Redis.Last("supervised"))
 	background := s.Redis.Last("daemonize") == "yes" && !supervised
 	if s.Kind == ConfigOnly || s.Kind == Running || s.Unread || background == s.forking {
@@ -124,7 +124,7 @@ func (s *Server) foreground() {
 			"(daemonize): when it is started again is not known")
 }
 
-// alone is a server of which only its settings are known.
+// alone is a server whose settings alone are known.
 func alone(place settings.Place) *Server {
 	s := &Server{Name: "server", Kind: ConfigOnly, Place: place, CommandPlace: place}
 	s.assume(Program, place, "a redis-server or valkey-server is started with these settings, and with no others")
@@ -134,8 +134,8 @@ func alone(place settings.Place) *Server {
 	return s
 }
 
-// matchConfigs finds each server's redis.conf among those that were given: the one that its command names. One that no
-// command names is no server's, and that is said.
+// matchConfigs finds each server's redis.conf among the inputs: the one that its command names. A file that no command
+// names is reported.
 func (d *Deployment) matchConfigs(o Options) {
 	used := map[*settings.Redis]bool{}
 	for _, s := range d.Servers {
@@ -145,7 +145,7 @@ func (d *Deployment) matchConfigs(o Options) {
 			case s.config == nil && o.Config != "":
 				s.doubt(Settings, s.CommandPlace, "its command names no redis.conf, so that it is not started with "+c.File)
 			case s.config == nil:
-			case o.Config == "" && s.config.file != "" && sameFile(s.config.file, c.File): // which is read for the server
+			case o.Config == "" && s.config.file != "" && sameFile(s.config.file, c.File): // read for the server later
 				used[c] = true
 			case o.Config == "" && s.config.name+s.config.file != "" &&
 				path.Base(s.config.path) == filepath.Base(c.File):
@@ -195,22 +195,22 @@ func (d *Deployment) link(o Options) error {
 		}
 	}
 	d.failover()
-	d.together(o.Service != "")
+	d.judgeOthers(o.Service != "")
 	if o.Delay != nil {
 		s.delayed(*o.Delay)
 	}
-	if !(s.Kind == ConfigOnly && s.Unread) { // whose links they are
+	if !(s.Kind == ConfigOnly && s.Unread) { // such a server has them already
 		s.Links = append(s.Links, d.unread...)
 	}
 	d.takeover()
-	s.complete(s.Place)
+	s.breakMissing(s.Place)
 	return nil
 }
 
-// settle reads a server's settings, and judges what stands beside it.
+// settle reads a server's settings, and judges mounts and other programs.
 func (d *Deployment) settle(s *Server, o Options) (err error) {
 	for _, m := range d.mounts {
-		s.mounted(m)
+		s.addMachineMount(m)
 	}
 	s.jobs = append(s.jobs, d.jobs...)
 	switch {
@@ -265,9 +265,9 @@ func (d *Deployment) choose(name string) error {
 	return nil
 }
 
-// together judges the other servers beside the one that is meant: each should be on data of its own, and set alike
-// unless one was named.
-func (d *Deployment) together(named bool) {
+// judgeOthers compares the judged server with the others: each needs its own data, and the same settings unless
+// --service names one.
+func (d *Deployment) judgeOthers(named bool) {
 	s, masters := d.Server, 0
 	for _, other := range d.Servers {
 		master, _ := other.Redis.Follows()
@@ -284,10 +284,10 @@ func (d *Deployment) together(named bool) {
 					other.Name, shown(here)))
 		}
 		for _, m := range other.mounts {
-			s.touches(other.Place, other.Name, m.source, m.readOnly)
+			s.judgeShared(other.Place, other.Name, m.source, m.readOnly)
 		}
 		for _, name := range s.aliases {
-			// of one project
+			// names of one project
 			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) {
 				s.doubt(Single, other.Place,
 					fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", other.Name,
@@ -309,10 +309,11 @@ func (d *Deployment) together(named bool) {
 		s.assume(Single, s.Place,
 			"clients reach each of the %d servers by an address of its own: no proxy and no name spreads them", masters)
 	}
-	d.addressed()
+	d.judgeServices()
 }
 
-// overwrites reports whether two servers of one machine, as their ports tell, write to the same files.
+// overwrites reports whether two servers of one machine write to the same files. Different ports show that they are
+// two.
 func (s *Server) overwrites(other *Server) bool {
 	onMachine := func(s *Server) bool {
 		return s.Kind != Running && s.inPlace(s.dir())
@@ -325,9 +326,9 @@ func (s *Server) overwrites(other *Server) bool {
 		func(name string) bool { return s.Redis.Last(name) != other.Redis.Last(name) })
 }
 
-// addressed breaks the link of the single server where one address leads to several masters: a Service that is not
+// judgeServices breaks the link of the single server if one address leads to several masters: a Service that is not
 // headless picks one of its pods for each connection.
-func (d *Deployment) addressed() {
+func (d *Deployment) judgeServices() {
 	for _, doc := range d.documents {
 		selector, _ := dig(doc.root, "spec", "selector").(map[string]any)
 		if text(doc.root, "kind") != "Service" || len(selector) == 0 || text(doc.root, "spec", "clusterIP") == "None" {
@@ -353,7 +354,7 @@ func (d *Deployment) addressed() {
 	}
 }
 
-// shape is all that decides what becomes of a server's locks.
+// shape is everything that decides whether a server keeps its locks.
 func (s *Server) shape() string {
 	var b bytes.Buffer
 	for _, crash := range settings.Crashes {

@@ -19,7 +19,7 @@ import (
 type document struct {
 	file string
 	body ast.Node
-	path []any // to an item of a List
+	path []any // of an item of a List
 	root map[string]any
 }
 
@@ -41,7 +41,7 @@ func readDocuments(file string, data []byte) (documents []document, err error) {
 			for i, item := range root {
 				documents = append(documents, document{file: file, body: d.Body, path: []any{i}, root: asMap(item)})
 			}
-		case nil: // remarks alone
+		case nil: // comments only
 		default:
 			documents = append(documents, document{file: file, body: d.Body})
 		}
@@ -49,7 +49,7 @@ func readDocuments(file string, data []byte) (documents []document, err error) {
 	return documents, nil
 }
 
-// items are the objects of a List, as kubectl get prints one, and of the Lists in it; of anything else the document.
+// items returns the objects of a List, as kubectl get prints one, and of nested Lists; for anything else the document.
 func (d document) items() (all []document) {
 	kind, _ := d.root["kind"].(string)
 	items, ok := d.root["items"].([]any)
@@ -63,7 +63,7 @@ func (d document) items() (all []document) {
 	return all
 }
 
-// at is the place of what a path of keys and indices leads to, or of the nearest that is written out above it.
+// at is the place of the node at a path of keys and indices, or of its nearest existing ancestor.
 func (d document) at(path ...any) settings.Place {
 	for n := len(path); n >= 0; n-- {
 		builder := (&yaml.PathBuilder{}).Root()
@@ -78,11 +78,11 @@ func (d document) at(path ...any) settings.Place {
 		if err != nil || node == nil || node.GetToken() == nil {
 			continue
 		}
-		line, block := node.GetToken().Position.Line, false // which begins on the line below its key
+		line, block := node.GetToken().Position.Line, false // a block begins on the line below its key
 		switch node := node.(type) {
 		case *ast.MappingNode:
 			block = !node.IsFlowStyle
-			for i, v := range node.Values { // whose token is a colon
+			for i, v := range node.Values { // the token of a value is its colon
 				if at := v.Key.GetToken().Position.Line; i == 0 || at < line {
 					line = at
 				}
@@ -111,13 +111,13 @@ func dig(root any, path ...string) any {
 	return root
 }
 
-// text is a value that should be a text, list one that should be a list, keys those of a mapping in order.
+// text returns a string value, "" for any other; list and keys do likewise for lists and mappings.
 func text(root any, path ...string) string {
 	s, _ := dig(root, path...).(string)
 	return s
 }
 
-// truth is a value that should be a boolean, in the words of YAML 1.1 too, and whether it is one.
+// truth parses a boolean, in the words of YAML 1.1 too.
 func truth(value any) (yes, known bool) {
 	switch strings.ToLower(fmt.Sprint(cmp.Or(value, any(false)))) {
 	case "true", "yes", "on", "y":
@@ -139,7 +139,7 @@ func asMap(value any) map[string]any { m, _ := value.(map[string]any); return m 
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// oddKeys are those of a mapping that are not on an allow-list, without those that say no.
+// oddKeys are the keys of a mapping that are not on an allow-list, without those that are switched off.
 func oddKeys(value any, list []string) []string {
 	return slices.DeleteFunc(keys(value), func(key string) bool {
 		off := dig(value, key) == false && refusals.MatchString(key)
@@ -147,16 +147,16 @@ func oddKeys(value any, list []string) []string {
 	})
 }
 
-// refusals are keys by which a container gets nothing where they are false.
+// refusals are keys that grant a container nothing if they are false.
 var refusals = regexp.MustCompile(`^(?:host|share|privileged$)`)
 
-// allowed breaks a link for each key of a mapping that is not on an allow-list: it could touch anything.
+// allowed breaks a link for each key of a mapping that is not on an allow-list.
 func (s *Server) allowed(place func(...any) settings.Place, value any, list []string, path ...any) {
 	at := func(key string) settings.Place { return place(append(slices.Clone(path), key)...) }
 	for _, key := range oddKeys(value, list) {
 		s.unknown(Settings, at(key), "the key "+key, "touch data, settings, start or stop")
 	}
 	for _, key := range keys(value) {
-		s.value(at(key), key, dig(value, key))
+		s.judgeValue(at(key), key, dig(value, key))
 	}
 }

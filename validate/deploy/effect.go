@@ -12,12 +12,12 @@ import (
 
 type effect struct {
 	known bool
-	sleep time.Duration // for which it does nothing, at least
-	most  time.Duration // that it sleeps, if what comes before lets it
+	sleep time.Duration // the shortest
+	most  time.Duration // the longest sleep, if earlier commands let it run
 }
 
-// effectOf recognises a command that runs before, after or beside a server: programs that make folders and set
-// rights, sleep, ask the server or stop it. A shell is recognised only around such commands.
+// effectOf recognises a command that runs before, after or beside a server: programs that make folders, set rights,
+// sleep, query the server or stop it. A shell is recognised only around such commands.
 func effectOf(words []string) effect {
 	text, ok := script(words)
 	if !ok {
@@ -42,7 +42,7 @@ func effectOf(words []string) effect {
 	return whole
 }
 
-// shellParts splits a script at what joins its commands, outside of quotes.
+// shellParts splits a script at the operators between its commands, outside of quotes.
 func shellParts(text string) (parts []string) {
 	if loneAnd.MatchString(text) { // in the background
 		return []string{"&"}
@@ -76,7 +76,7 @@ func effectOfOne(words []string) effect {
 		return effect{}
 	}
 	name, args := filepath.Base(words[0]), words[1:]
-	if !standard(words[0]) {
+	if !isSystemProgram(words[0]) {
 		return effect{}
 	}
 	switch name {
@@ -93,16 +93,16 @@ func effectOfOne(words []string) effect {
 			return effect{known: e.known && e.most == 0}
 		}
 	case "redis-cli", "valkey-cli":
-		return asks(args)
+		return redisCLI(args)
 	case "kill":
 		return effect{known: kills.MatchString(strings.Join(args, " "))}
-	case "redis-shutdown", "valkey-shutdown": // redis-cli shutdown, of Fedora's and RHEL's redis.rpm
+	case "redis-shutdown", "valkey-shutdown": // runs redis-cli shutdown (Fedora's and RHEL's redis.rpm)
 		return effect{known: true}
 	}
 	return effect{}
 }
 
-// reloads reports whether sysctl loads files, or its words are not assignments of vm. or net. settings.
+// reloads reports whether sysctl loads files, or has other arguments than vm. or net. settings.
 func reloads(name string, args []string) bool {
 	return name == "sysctl" && slices.ContainsFunc(args, func(a string) bool {
 		return a != "-w" && !strings.HasPrefix(a, "vm.") && !strings.HasPrefix(a, "net.")
@@ -113,11 +113,11 @@ var (
 	nowhere = regexp.MustCompile(`\s*(?:[12&]?>\s*/dev/null|2>&1)`)
 	// loneAnd is a command in the background.
 	loneAnd = regexp.MustCompile(`(?:^|[^&])&(?:[^&]|$)`)
-	// comparison compares what a command prints with a word.
+	// comparison compares a command's output with a word.
 	comparison = regexp.MustCompile(`^(?:\[|test) "?\$\((.+)\)"? ==? ['"]?\w+['"]?(?: \])?(?:\s*\|\|\s*exit \d+)?$`)
 )
 
-func asks(args []string) effect {
+func redisCLI(args []string) effect {
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		n := 1
 		if slices.Contains(allowed["redis-cli values"], args[0]) {
@@ -144,10 +144,10 @@ func asks(args []string) effect {
 	return effect{}
 }
 
-// kills is a signal to processes by their numbers: it is a stop, or a kill.
+// kills matches the arguments of kill that name processes by number.
 var kills = regexp.MustCompile(`^(?:(?:-s|--signal) \S+ |-\S+ )?(?:(?:\$\{?MAINPID\}?|[0-9]+) ?)+$`)
 
-// hook judges a command that runs beside the server at some crashes; what it could do without being known.
+// hook judges a command that an engine or a unit runs beside the server. An unknown one breaks the link for crashes.
 func (s *Server) hook(at settings.Place, what string, words []string, name LinkName,
 	crashes ...settings.Crash) effect {
 	e := effectOf(words)

@@ -9,13 +9,13 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// inertName are variables that have no part in what a server does by itself.
+// inertName matches variables that do not affect a server.
 var inertName = pattern("variables")
 
 func inert(name string) bool { return inertName.MatchString(name) }
 
-// variable judges one of a server's variables. One in one word, which its command uses, is the command's own: none that
-// the loader or a library reads (ld.so(8), malloc(3), openssl-env(7)) is so named.
+// variable judges one of a server's variables. A used one without an underscore is the command's own: the names that
+// the loader or a library reads have one (ld.so(8), malloc(3), openssl-env(7)).
 func (s *Server) variable(at settings.Place, name string, used, adds bool) {
 	own := used && !strings.Contains(name, "_") && name != "PATH"
 	if adds || !inert(name) && !own {
@@ -23,13 +23,13 @@ func (s *Server) variable(at settings.Place, name string, used, adds bool) {
 	}
 }
 
-// variableLine is a line of a file of variables that systemd, compose and the engines read alike: a bare value, or one
-// in quotes that end with the line. Any other value could go on in the next line.
+// variableLine is a line of an environment file that systemd, compose and the engines read alike: a bare value, or one
+// in quotes that end with the line. Any other value could continue on the next line.
 var variableLine = regexp.MustCompile(`^\s*(export\s+)?([A-Za-z_]\w*)=` +
 	`(?:"([^"\\]*)"|'([^'\\]*)'|([^"'\s].*[^\\]|[^"'\s\\]?))\s*$`)
 
-// readEnvironment reads a file of variables, in which compose knows export and systemd does not. A value with other
-// variables, escapes or remarks in it is a variable itself.
+// readEnvironment reads an environment file; compose accepts export, and systemd does not. A value with variables,
+// escapes or comments counts as an unset variable.
 func readEnvironment(file string, exports bool) (map[string]string, error) {
 	data, err := input.Read(file, input.Config)
 	if err != nil {

@@ -13,33 +13,33 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Failover is what is known of the replicas that may take a server's place.
+// Failover describes the replicas that may be promoted in a server's place.
 type Failover struct {
-	// Replicas is how many there are, at the least.
+	// Replicas is their number, at least.
 	Replicas int `json:"replicas"`
-	// Uncounted says why there may be more; "" if it is known that there are not.
+	// Uncounted says why there may be more; "" if there are not.
 	Uncounted string `json:"uncounted,omitempty"`
-	// After is how long a master has to be silent until one is promoted, at the least; 0: it may be at once.
+	// After is the shortest time from a master's silence to a promotion; 0: at once.
 	After time.Duration `json:"after"` // nanoseconds
 	Why   string        `json:"why"`   // one clause
-	// Never: no Sentinel promotes any of the replicas, so that only a hand does.
+	// Never: no Sentinel promotes a replica; only an operator does.
 	Never bool `json:"never,omitempty"`
-	// WithoutAOF names the replicas that are known to have no append-only file: WAITAOF never counts one.
+	// WithoutAOF names the replicas without an append-only file: WAITAOF never counts one.
 	WithoutAOF []string `json:"without_aof,omitempty"`
 
-	unread bool // a Sentinel's file
+	unread bool // a Sentinel's file was not read
 }
 
-// MostReplicas is how many replicas a server has in trials.
+// MostReplicas is the largest number of replicas in a trial.
 const MostReplicas = 9
 
-// PromotedAtOnce is a failover of which only is known how many replicas there are at the least.
+// PromotedAtOnce is a failover with at least this many replicas, and nothing else known.
 func PromotedAtOnce(replicas int) *Failover {
 	return &Failover{Replicas: max(replicas, 1), Uncounted: "nothing that was read says how many replicas there are",
 		Why: "nothing that was read keeps a replica from being promoted at once"}
 }
 
-// NeverOnDisk reports whether WAITAOF for so many replicas never has as many.
+// NeverOnDisk reports whether too few replicas have an append-only file for WAITAOF to succeed.
 func (f *Failover) NeverOnDisk(wait int) bool {
 	if f == nil || wait == 0 || len(f.WithoutAOF) == 0 || f.Uncounted != "" && len(f.WithoutAOF) < f.Replicas {
 		return false
@@ -79,13 +79,12 @@ func (d *Deployment) failover() {
 	}
 	f.Never = never && len(d.sentinels) > 0
 	for _, c := range d.sentinels {
-		f.watched(c)
+		f.applySentinel(c)
 	}
 	d.Failover = f
 }
 
-// takeover says what is known of a replica that may take the server's place: another server of which the program or the
-// settings are not known may be one.
+// takeover sets the takeover link. Another server may be a replica if its program or settings are not known.
 func (d *Deployment) takeover() {
 	s := d.Server
 	for _, other := range d.Servers {
@@ -101,15 +100,15 @@ func (d *Deployment) takeover() {
 	}
 }
 
-// JudgesTakeovers notes that replicas are judged by trials, where nothing was known of them.
+// JudgesTakeovers marks the takeovers as judged by trials.
 func (s *Server) JudgesTakeovers() {
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Takeover })
 	s.establish(Takeover, s.Place, "its replicas' takeovers are judged")
 }
 
-// watched takes what a Sentinel's own file says. Of several Sentinels, the one that waits for the least counts, and
-// one whose file cannot be read may not wait at all.
-func (f *Failover) watched(c *configFile) {
+// applySentinel applies a Sentinel's file. Of several Sentinels the one with the shortest wait counts; one with an
+// unread file may not wait at all.
+func (f *Failover) applySentinel(c *configFile) {
 	found, err := (*Failover)(nil), fmt.Errorf("it was not read")
 	switch {
 	case c.name != "":
@@ -125,11 +124,11 @@ func (f *Failover) watched(c *configFile) {
 	}
 }
 
-// downAfterDefault is what Redis's Sentinel waits for where it is not told.
+// downAfterDefault is Sentinel's default for down-after-milliseconds.
 const downAfterDefault = 30 * time.Second
 
-// ReadSentinel reads how soon the Sentinels of a sentinel.conf promote a replica: not before a master has been silent
-// for down-after-milliseconds.
+// ReadSentinel reads from a sentinel.conf how soon a replica is promoted: not before the master has been silent for
+// down-after-milliseconds.
 func ReadSentinel(file string, replicas int) (*Failover, error) {
 	data, err := input.Read(file, input.Config)
 	if err != nil {
@@ -145,7 +144,7 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 		return nil, err
 	}
 	waits, at := map[string]time.Duration{}, map[string]settings.Place{}
-	odd := slices.Clone(r.Unknown) // of which one may say that it waits for less, or run what promotes a replica
+	odd := slices.Clone(r.Unknown) // one may shorten the wait, or run a script that promotes a replica
 	for _, d := range r.Directives {
 		if d.Name != "sentinel" || len(d.Args) == 0 {
 			continue
@@ -178,7 +177,7 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 			strings.Join(append([]string{odd[0].Name}, odd[0].Args[:min(1, len(odd[0].Args))]...), " "), odd[0].Place)
 		return found, nil
 	}
-	for i, master := range sortedKeys(waits) { // it may be any that the lock is on
+	for i, master := range sortedKeys(waits) { // the lock may be on any of the masters
 		if wait := waits[master]; i == 0 || wait < found.After {
 			found.After, found.Why = wait, fmt.Sprintf("Sentinel waits for down-after-milliseconds, %s (%s)", wait, at[master])
 		}
@@ -186,9 +185,9 @@ func parseSentinel(name, data string, replicas int) (*Failover, error) {
 	return found, nil
 }
 
-// sentinel finds the file that a Sentinel in a container is started with.
+// sentinel finds the configuration file of a Sentinel in a container.
 func (d *Deployment) sentinel(c container) {
-	s := &Server{config: &configFile{place: c.at, lack: "its command names none"}}
+	s := &Server{config: &configFile{place: c.at, unreadReason: "its command names none"}}
 	for _, w := range c.words() {
 		if strings.HasPrefix(w, "/") && strings.HasSuffix(w, ".conf") {
 			s.config.path = w

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// candidates are the names' ends of what may be a part of a deployment.
+// candidates are the extensions of files that may belong to a deployment.
 var candidates = []string{".conf", ".service", ".container", ".yaml", ".yml", ".json", ".tf", ".nomad", ".hcl"}
 
-// mentions is what a file says that has to do with a server of locks. It only chooses what a linter opens.
+// mentions matches files about a lock server. It only chooses the files that a linter opens.
 var (
 	mentions   = regexp.MustCompile(`(?i)redis|valkey|keydb|dragonfly|(?m:^\s*appendonly\s)`)
 	objectLine = regexp.MustCompile(`(?m)^kind:|"kind":`)
 )
 
-// deployable is what a folder has: units, settings, Kubernetes objects that mention Redis, and others.
+// deployable has a folder's files by kind: units, settings, Kubernetes objects that mention Redis, and other objects.
 type deployable struct{ units, confs, objects, others []string }
 
-// Group finds the deployments below a folder: a unit or a compose file with what it names is one, and the Kubernetes
-// objects of a folder are one, and so are its redis.conf and sentinel.conf that none of the others names.
+// Group finds the deployments below a folder: a unit with the settings that it names, a compose file, the Kubernetes
+// objects of a folder, and the other redis.conf and sentinel.conf of a folder.
 func Group(folder string) (groups [][]string, err error) {
 	folders, texts := map[string]*deployable{}, map[string]string{}
 	err = filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
@@ -38,7 +38,7 @@ func Group(folder string) (groups [][]string, err error) {
 		}
 		data, err := readText(file)
 		mentioned := mentions.MatchString(data)
-		object := objectLine.MatchString(data) || strings.HasPrefix(name, "kustomization.") // which changes objects
+		object := objectLine.MatchString(data) || strings.HasPrefix(name, "kustomization.") // it changes objects
 		if err != nil || !mentioned && !object {
 			return nil
 		}
@@ -51,12 +51,12 @@ func Group(folder string) (groups [][]string, err error) {
 			c.units, texts[file] = append(c.units, file), data
 		case ext == ".conf":
 			c.confs = append(c.confs, file)
-		case object && !mentioned: // which may touch those of the others
+		case object && !mentioned: // it may affect objects of the deployment
 			c.others = append(c.others, file)
 		case object:
 			c.objects = append(c.objects, file)
 		case strings.Contains(data, "services:") || strings.Contains(data, "HostConfig") ||
-			sourceOf(given{file, data}) != nil:
+			sourceOf(textFile{file, data}) != nil:
 			groups, texts[file] = append(groups, []string{file}), data
 		}
 		return nil
@@ -67,7 +67,7 @@ func Group(folder string) (groups [][]string, err error) {
 	return groups, err
 }
 
-// groups are the deployments of one folder. texts are what names others, by file.
+// groups are the deployments of one folder. texts has the files that may name others.
 func (c *deployable) groups(texts map[string]string) (groups [][]string) {
 	named := func(conf string, by ...string) bool {
 		return slices.ContainsFunc(by, func(file string) bool { return strings.Contains(texts[file], filepath.Base(conf)) })

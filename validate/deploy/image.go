@@ -13,49 +13,49 @@ import (
 var (
 	redisImage = regexp.MustCompile(`^(?:docker\.io/|mirror\.gcr\.io/|public\.ecr\.aws/docker/)?(?:library/)?` +
 		`redis(?:[:@].*)?$`)
-	// valkeyImage is of an entrypoint that adds the options of extraFlags to the server's own.
+	// valkeyImage has an entrypoint that adds the options of extraFlags to the server's own.
 	valkeyImage = regexp.MustCompile(`^(?:docker\.io/)?valkey/valkey(?:[:@].*)?$`)
 )
 
 const extraFlags = "VALKEY_EXTRA_FLAGS"
 
-// imageFolder is where the server of an image starts, which each of them declares as a volume.
+// imageFolder is the working directory of the known images; each declares it as a volume.
 const imageFolder = "/data"
 
 func knownImage(name string) bool {
 	return redisImage.MatchString(name) || valkeyImage.MatchString(name)
 }
 
-// plainImages have no entrypoint of their own.
+// plainImages have no entrypoint.
 var plainImages = regexp.MustCompile(`^(?:docker\.io/)?(?:library/)?(?:alpine|busybox|debian|ubuntu)(?:[:@].*)?$`)
 
-// runsWords reports whether the entrypoint of an image runs the words that it is given.
+// runsWords reports whether an image's entrypoint runs its arguments as a command.
 func runsWords(name string) bool {
 	return knownImage(name) || plainImages.MatchString(name)
 }
 
-// container is one container of a file, in whatever format it stands.
+// container is a container of any format.
 type container struct {
 	place          settings.Place
-	name, who      string
+	name, label    string
 	image, folder  string
 	entry, command []string
 	hasEntry       bool
 	at             settings.Place // of the command
-	written        any            // its variables, as they stand
+	written        any            // its variables, uninterpreted
 	env            map[string]string
-	fromFiles      map[string]string // variables of files, which env outranks
-	used           []string          // variables that the command has taken
+	fromFiles      map[string]string // variables of files; env outranks them
+	used           []string          // variables in the command
 	envAt          settings.Place
-	unreadEnv      *settings.Place // variables from somewhere that was not read
+	unreadEnv      *settings.Place // of variables that were not read
 	checks         []check
-	plain          bool          // its image and its variables leave it to its words what it does
-	once           bool          // it ends, or begins before a server
-	storage, reach func(*Server) // read its mounts, and judge what else it gets at
+	plain          bool          // its words alone decide what it does, not its image or variables
+	once           bool          // it ends, or starts before a server
+	storage, reach func(*Server) // read its mounts, and judge its access beyond them
 	server         func() *Server
 }
 
-// check is what an engine or kubelet runs in a container, and the link that it could break.
+// check is a command that an engine or kubelet runs in a container, and the link that it could break.
 type check struct {
 	at      settings.Place
 	what    string
@@ -66,7 +66,7 @@ type check struct {
 
 func (c container) words() []string { return slices.Concat(c.entry, c.command) }
 
-// contained reads a server in a container, but for what starts it again.
+// contained reads a server in a container, except for its restart.
 func (s *Server) contained(c container) commandLine {
 	ok := knownImage(c.image)
 	if s.folder = c.folder; ok {

@@ -15,8 +15,8 @@ func readInspect(d document) *Server {
 	c := container{image: text(config, "Image"), folder: text(config, "WorkingDir"), at: d.at("Config", "Cmd"),
 		envAt: d.at("Config", "Env"),
 		env:   map[string]string{}}
-	c.entry, c.command = joined(dig(config, "Entrypoint")), joined(dig(config, "Cmd"))
-	ran := joined(d.root["Path"], d.root["Args"])
+	c.entry, c.command = joinWords(dig(config, "Entrypoint")), joinWords(dig(config, "Cmd"))
+	ran := joinWords(d.root["Path"], d.root["Args"])
 	if len(ran) > 0 && !slices.Equal(ran, c.words()) {
 		s.unknown(Program, d.at("Args"), "a command that is not Entrypoint and Cmd", "be any program with any settings")
 	}
@@ -25,7 +25,7 @@ func readInspect(d document) *Server {
 		name, value, _ := strings.Cut(strings.TrimSpace(fmt.Sprint(pair)), "=")
 		if name == "PATH" && plainPath.MatchString(value) || name == "GOSU_VERSION" ||
 			strings.HasPrefix(name, "REDIS_DOWNLOAD") || strings.HasPrefix(name, "VALKEY_DOWNLOAD") {
-			continue // which the image itself sets
+			continue // set by the image itself
 		}
 		c.env[name] = value
 	}
@@ -55,7 +55,7 @@ func (s *Server) inspected(d document, image string) {
 		for _, key := range keys(m) {
 			v.plain = v.plain && slices.Contains(allowed["inspect Mounts"], key)
 		}
-		for _, option := range append(strings.Split(text(m, "Mode"), ","), joined(dig(m, "Options"))...) {
+		for _, option := range append(strings.Split(text(m, "Mode"), ","), joinWords(dig(m, "Options"))...) {
 			v.plain = v.plain && (option == "" || slices.Contains(allowed["volume options"], option))
 		}
 		if name := text(m, "Name"); v.kind == "volume" {
@@ -66,7 +66,7 @@ func (s *Server) inspected(d document, image string) {
 				v.plain = false
 			}
 		}
-		s.addVolume(d.at("Mounts", i), v, func(string) fate { return fate{} })
+		s.addVolume(d.at("Mounts", i), v, func(string) loss { return loss{} })
 	}
 	for section, value := range map[string]any{"": d.root, "Config": d.root["Config"], "HostConfig": host} {
 		for _, key := range keys(value) {
@@ -74,7 +74,7 @@ func (s *Server) inspected(d document, image string) {
 			if !zero(dig(value, key)) && !slices.Contains(allowed["inspect "+section], key) {
 				s.unknown(Data, d.at(path...), "the key "+key+" of docker inspect", "change the program or its volumes")
 			}
-			s.value(d.at(path...), key, dig(value, key))
+			s.judgeValue(d.at(path...), key, dig(value, key))
 		}
 	}
 	for i, m := range list(dig(host, "Mounts")) {
@@ -87,15 +87,15 @@ func (s *Server) inspected(d document, image string) {
 	}
 }
 
-// zero reports whether a value says nothing.
+// zero reports whether a value is empty, or has only empty parts.
 func zero(value any) bool {
 	parts := slices.Concat(slices.Collect(maps.Values(asMap(value))), list(value))
 	plain := slices.Contains([]string{"<nil>", "false", "0", "", "map[]", "[]"}, fmt.Sprint(value))
 	return plain || len(parts) > 0 && !slices.ContainsFunc(parts, func(v any) bool { return !zero(v) })
 }
 
-// plainPath looks for programs where the system's own are.
+// plainPath is a PATH of the system's own folders.
 var plainPath = regexp.MustCompile(`^(?::?(?:/usr/local|/usr)?/s?bin)+$`)
 
-// anonymous is the name of a volume that nobody named.
+// anonymous matches the generated name of a volume.
 var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)

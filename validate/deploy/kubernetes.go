@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// podPaths say where each kind keeps its pod.
+// podPaths are the paths of each kind's pod.
 var podPaths = map[string][]any{
 	"Pod": {"spec"}, "Deployment": {"spec", "template", "spec"}, "StatefulSet": {"spec", "template", "spec"},
 	"DaemonSet": {"spec", "template", "spec"}, "ReplicaSet": {"spec", "template", "spec"},
@@ -21,14 +21,14 @@ var podPaths = map[string][]any{
 	"CronJob": {"spec", "jobTemplate", "spec", "template", "spec"}, "ReplicationController": {"spec", "template", "spec"},
 }
 
-// foreign reports whether an object is of another API group than Kubernetes' own: the name of such a group has a dot. A
-// kind of the same name is another thing there, as Knative's Service.
+// foreign reports whether an object is of another API group than Kubernetes' own: such a name has a dot. A kind may
+// have the same name there, like Knative's Service.
 func (d document) foreign() bool {
 	group, _, _ := strings.Cut(text(d.root, "apiVersion"), "/")
 	return strings.Contains(group, ".")
 }
 
-// pod is a workload's pod with all that was given beside it.
+// pod is a workload's pod and all objects given.
 type pod struct {
 	document
 	all  []document
@@ -39,24 +39,27 @@ type pod struct {
 
 func (d document) namespace() string { return text(d.root, "metadata", "namespace") }
 
-func (p pod) in(steps ...any) settings.Place { return p.at(append(slices.Clone(p.path), steps...)...) }
+func (p pod) place(steps ...any) settings.Place {
+	return p.at(append(slices.Clone(p.path), steps...)...)
+}
 
-// configMap finds one by its name, in the pod's namespace or in one that is left open.
+// configMap finds a ConfigMap by name, in the pod's namespace or if either namespace is open.
 func (p pod) configMap(name string) (d document, found bool) {
 	for _, d := range p.all {
-		if text(d.root, "kind") == "ConfigMap" && text(d.root, "metadata", "name") == name && d.near(p.document) {
+		if text(d.root, "kind") == "ConfigMap" && text(d.root, "metadata", "name") == name &&
+			d.sharesNamespace(p.document) {
 			return d, true
 		}
 	}
 	return document{}, false
 }
 
-// near reports whether two objects may be in one namespace.
-func (d document) near(other document) bool {
+// sharesNamespace reports whether two objects may be in one namespace.
+func (d document) sharesNamespace(other document) bool {
 	return d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 }
 
-// owned reports whether an object was made by another of the same files, as a StatefulSet makes its pods.
+// owned reports whether another of the objects made this one, as a StatefulSet makes its pods.
 func (d document) owned(all []document) bool {
 	for _, owner := range list(dig(d.root, "metadata", "ownerReferences")) {
 		for _, other := range all {
@@ -69,11 +72,11 @@ func (d document) owned(all []document) bool {
 	return false
 }
 
-// differs reports whether two documents say different things of one object.
+// differs reports whether two documents have different versions of one object.
 func (d document) differs(other document) bool {
 	name := text(d.root, "metadata", "name")
 	return name != "" && d.root["kind"] == other.root["kind"] && name == text(other.root, "metadata", "name") &&
-		d.near(other) && !reflect.DeepEqual(d.root, other.root)
+		d.sharesNamespace(other) && !reflect.DeepEqual(d.root, other.root)
 }
 
 func podOf(d document, all []document) (p pod, known bool) {
@@ -88,7 +91,7 @@ func podOf(d document, all []document) (p pod, known bool) {
 	return p, true
 }
 
-// whole reports whether each container has an image, without which this is a patch of another object.
+// whole reports whether each container has an image. Without one this is a patch of another object.
 func (p pod) whole() bool {
 	all := slices.Concat(list(dig(p.spec, "containers")), list(dig(p.spec, "initContainers")))
 	return len(all) > 0 && !slices.ContainsFunc(all, func(c any) bool { return text(c, "image") == "" })
@@ -111,7 +114,7 @@ func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 		servers := whole.containers(containers)
 		found, containers = append(found, servers...), nil
 		for i, c := range list(dig(p.spec, "initContainers")) {
-			if len(servers) == 0 || dig(c, "restartPolicy") != nil { // else it ends before the server starts
+			if len(servers) == 0 || dig(c, "restartPolicy") != nil { // otherwise it ends before the server starts
 				containers = append(containers, p.container("initContainers", i))
 			}
 		}
@@ -147,24 +150,24 @@ func (s *Server) object(d document) {
 	}
 }
 
-// container reads a container of a pod, which nobody knows yet for a server.
+// container reads a container of a pod, which need not be a server.
 func (p pod) container(field string, i int) container {
 	spec := list(dig(p.spec, field))[i]
-	at := func(keys ...any) settings.Place { return p.in(append([]any{field, i}, keys...)...) }
-	c := container{place: at(), name: text(spec, "name"), who: "the container " + text(spec, "name"),
+	at := func(keys ...any) settings.Place { return p.place(append([]any{field, i}, keys...)...) }
+	c := container{place: at(), name: text(spec, "name"), label: "the container " + text(spec, "name"),
 		image: text(spec, "image"), folder: text(spec, "workingDir"), hasEntry: dig(spec, "command") != nil, at: at(),
 		envAt: at("env"), written: dig(spec, "env"), env: map[string]string{}, fromFiles: map[string]string{},
 		once:    field == "initContainers" || p.kind == "Job" || p.kind == "CronJob",
 		storage: func(s *Server) { p.storage(s, at, spec) }}
 	if field == "initContainers" {
-		c.who = "the init container " + c.name
+		c.label = "the init container " + c.name
 	}
-	c.reach = func(s *Server) { p.reach(s, c.place, c.who, spec) }
+	c.reach = func(s *Server) { p.reach(s, c.place, c.label, spec) }
 	p.commands(&c, at, spec)
 	for _, key := range []string{"livenessProbe", "readinessProbe", "startupProbe", "postStart", "preStop"} {
-		k := check{at: at(key), what: "the " + key, link: Settings, words: joined(dig(spec, key, "exec", "command"))}
+		k := check{at: at(key), what: "the " + key, link: Settings, words: joinWords(dig(spec, key, "exec", "command"))}
 		if strings.HasPrefix(key, "p") {
-			k.at, k.words = at("lifecycle", key), joined(dig(spec, "lifecycle", key, "exec", "command"))
+			k.at, k.words = at("lifecycle", key), joinWords(dig(spec, "lifecycle", key, "exec", "command"))
 		}
 		if key == "preStop" {
 			k.link, k.crashes = Data, []settings.Crash{settings.Shutdown}
@@ -177,15 +180,15 @@ func (p pod) container(field string, i int) container {
 	return c
 }
 
-// reach judges whether a container gets at more than its own files, its mounts and its network.
-func (p pod) reach(s *Server, at settings.Place, who string, c any) {
+// reach judges whether a container has access beyond its own files, its mounts and its network.
+func (p pod) reach(s *Server, at settings.Place, label string, c any) {
 	inContainer := func(any) settings.Place { return at }
-	s.reaches(func(key any) settings.Place { return p.in(key) }, "the pod of "+who, p.spec,
+	s.judgeReach(func(key any) settings.Place { return p.place(key) }, "the pod of "+label, p.spec,
 		append([]string{"shareProcessNamespace"}, allowed["kubernetes pod"]...))
-	s.reaches(inContainer, who, c, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
-	s.reaches(inContainer, who, dig(c, "securityContext"), allowed["kubernetes securityContext"])
+	s.judgeReach(inContainer, label, c, append([]string{"restartPolicy"}, allowed["kubernetes container"]...))
+	s.judgeReach(inContainer, label, dig(c, "securityContext"), allowed["kubernetes securityContext"])
 	if add := list(dig(c, "securityContext", "capabilities", "add")); len(add) > 0 {
-		s.unknown(Alone, at, "the capabilities that "+who+" adds", "let it into the server's container")
+		s.unknown(Alone, at, "the capabilities that "+label+" adds", "let it into the server's container")
 	}
 }
 
@@ -197,17 +200,17 @@ func (p pod) server(in container, at func(...any) settings.Place, c any) *Server
 		const retention = "persistentVolumeClaimRetentionPolicy"
 		s.allowed(p.at, dig(p.root, "spec", retention), allowed[retention], "spec", retention)
 	}
-	s.allowed(p.in, p.spec, allowed["kubernetes pod"])
+	s.allowed(p.place, p.spec, allowed["kubernetes pod"])
 	s.allowed(at, c, allowed["kubernetes container"])
 	security := slices.Concat(allowed["kubernetes securityContext"], allowed["kubernetes pod securityContext"])
-	s.allowed(p.in, dig(p.spec, "securityContext"), security, "securityContext")
+	s.allowed(p.place, dig(p.spec, "securityContext"), security, "securityContext")
 	s.allowed(at, dig(c, "securityContext"), security, "securityContext")
 	above := p.root
 	for _, step := range p.path[:len(p.path)-1] {
 		above = asMap(above[step.(string)])
 	}
 	s.labels = asMap(dig(above, "metadata", "labels"))
-	s.judgeLabels(p.in(), dig(above, "metadata", "annotations"))
+	s.judgeLabels(p.place(), dig(above, "metadata", "annotations"))
 	in.storage(s)
 	line := s.contained(in)
 	p.initial(s)
@@ -219,7 +222,7 @@ func (p pod) server(in container, at func(...any) settings.Place, c any) *Server
 	return s
 }
 
-// commands reads a container's variables, and its command with them.
+// commands reads a container's variables, and expands them in its command.
 func (p pod) commands(in *container, at func(...any) settings.Place, c any) {
 	for _, v := range list(dig(c, "env")) {
 		name := text(v, "name")
@@ -237,7 +240,7 @@ func (p pod) commands(in *container, at func(...any) settings.Place, c any) {
 		}
 	}
 	read := func(key string) []string {
-		all := joined(dig(c, key))
+		all := joinWords(dig(c, key))
 		for name := range in.env {
 			if strings.Contains(strings.Join(all, " "), "$("+name+")") {
 				in.used = append(in.used, name)
@@ -251,7 +254,7 @@ func (p pod) commands(in *container, at func(...any) settings.Place, c any) {
 	in.entry, in.command = read("command"), read("args")
 }
 
-// kubernetesVariable is a variable of a container in its command (Kubernetes, Define a Command).
+// kubernetesVariable is a variable in a container's command (Kubernetes, Define a Command).
 var kubernetesVariable = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][\w.-]*)\)`)
 
 func expandKubernetes(all []string, env map[string]string) []string {
@@ -282,26 +285,26 @@ func (p pod) initial(s *Server) {
 		seen := false
 		c.storage(t)
 		for _, m := range t.mounts {
-			s.commands(c.place, c.who, m.source)
+			s.judgeSockets(c.place, c.label, m.source)
 			seen = seen || !m.readOnly &&
 				slices.ContainsFunc(s.mounts, func(other mount) bool { return overlap(other.source, m.source) })
 		}
 		if seen || len(c.words()) == 0 {
-			s.unknown(Data, c.place, c.who, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
+			s.unknown(Data, c.place, c.label, "remove or replace what lies on the volumes that it sees", settings.Shutdown,
 				settings.PowerLoss)
 		}
 		if seen && s.config != nil && s.config.name == "" {
-			s.unknown(Settings, c.place, c.who, "write the settings")
+			s.unknown(Settings, c.place, c.label, "write the settings")
 		}
 		if !seen && clientImage.MatchString(c.image) {
-			s.unknown(Alone, c.place, c.who, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
+			s.unknown(Alone, c.place, c.label, "run CONFIG SET, FLUSHALL or SHUTDOWN on a server")
 		}
 	}
 }
 
 var clientImage = regexp.MustCompile("redis|valkey")
 
-// number is a whole number of an object, or another one where there is none.
+// number parses a whole number, with a default.
 func number(value any, otherwise int) int {
 	n, err := strconv.Atoi(fmt.Sprint(value))
 	if err != nil || n < 0 || n > 1e6 {
@@ -313,7 +316,7 @@ func number(value any, otherwise int) int {
 func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
-	s.several(replicas)
+	s.setCount(replicas)
 	switch p.kind {
 	case "Pod":
 	case "StatefulSet":
@@ -334,7 +337,7 @@ func (p pod) updates(s *Server) {
 	s.establish(Single, s.Place, "a %s runs one pod of a name at a time", p.kind)
 }
 
-// hooks judges whether a probe ends a sleep, and what a start or a stop does without a command.
+// hooks judges whether a probe ends a sleep, and hooks that run no command.
 func (p pod) hooks(s *Server, at func(...any) settings.Place, c any, sleep time.Duration) {
 	if limit := probeLimit(c); limit > 0 && sleep >= limit {
 		s.doubt(Restart, at("livenessProbe"),
@@ -347,14 +350,14 @@ func (p pod) hooks(s *Server, at func(...any) settings.Place, c any, sleep time.
 		}
 	}
 	if number(dig(p.spec, "terminationGracePeriodSeconds"), 30) == 0 { // (kubernetes.io, Force Delete StatefulSet Pods)
-		s.doubt(Single, p.in("terminationGracePeriodSeconds"),
+		s.doubt(Single, p.place("terminationGracePeriodSeconds"),
 			"terminationGracePeriodSeconds 0 deletes a pod before its server has ended, so that a second one may start "+
 				"beside it: leave it out", settings.Shutdown)
 	}
 }
 
-// probeLimit is how long a container may say nothing after its start until its liveness probe has it killed
-// (Kubernetes, Configure Probes); 0 where there is none. A startup probe holds it back.
+// probeLimit is the time after its start at which a silent container is killed by its liveness probe, or by its
+// startup probe, which delays the other (Kubernetes, Configure Probes); 0 for none.
 func probeLimit(c any) time.Duration {
 	probe := dig(c, "livenessProbe")
 	if startup := dig(c, "startupProbe"); startup != nil {

@@ -9,11 +9,11 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// loadPath are the folders of units below the root of a machine; what the first has replaces what a later one has.
+// loadPath are the folders of units below a machine's root; a file in an earlier folder replaces one in a later.
 var loadPath = allowed["load path"]
 
-// search gives the root of the machine that a unit is on, and the folders that its parts are looked for in, the first
-// that counts before the others. A unit that is in no such folder has its own alone.
+// search returns the root of a unit's machine and the folders of its parts, in order of precedence. A unit outside of
+// the load path has only its own folder.
 func search(file string) (root string, folders []string, inUse bool) {
 	dir, err := filepath.Abs(filepath.Dir(file))
 	for _, below := range loadPath {
@@ -29,13 +29,13 @@ func search(file string) (root string, folders []string, inUse bool) {
 	return "", []string{filepath.Dir(file)}, false
 }
 
-// given is a file that was named, with its text.
-type given struct{ file, text string }
+// textFile is a file and its text.
+type textFile struct{ file, text string }
 
-// readUnit reads the unit that systemd starts where this one is given, with its drop-ins: those that lie where systemd
-// looks, and those that were given.
-func (d *Deployment) readUnit(unitFile given) (*unit, error) {
-	real, err := filepath.EvalSymlinks(unitFile.file) // of an alias the unit that it leads to has the name
+// readUnit reads the unit that systemd starts for a given file, with the drop-ins of systemd's folders and those that
+// were given.
+func (d *Deployment) readUnit(unitFile textFile) (*unit, error) {
+	real, err := filepath.EvalSymlinks(unitFile.file) // an alias is a link to the unit
 	if _, _, there := search(real); err == nil && there && !strings.Contains(real, "@") {
 		unitFile.file = real
 	}
@@ -47,7 +47,7 @@ func (d *Deployment) readUnit(unitFile given) (*unit, error) {
 			break
 		}
 		if text, err := readText(file); err == nil {
-			unitFile = given{file, text}
+			unitFile = textFile{file, text}
 			break
 		}
 	}
@@ -58,24 +58,24 @@ func (d *Deployment) readUnit(unitFile given) (*unit, error) {
 	if err := u.dropIns(folders, base, d.dropIns, d.units); err != nil {
 		return nil, err
 	}
-	u.neighbours(folders, base)
+	u.readRelated(folders, base)
 	for _, starter := range d.starters {
 		u.starters = append(u.starters, starter.file)
 	}
 	return u, u.manager()
 }
 
-// dropIns reads those of a name that were given, and then those that lie in some folders: of several of one name, the
-// first that counts. Those of every unit count less than any other, wherever they lie.
-func (u *unit) dropIns(folders []string, base string, more, others []given) error {
-	names, parts := dropInFolders(base), map[string]given{}
-	isFor := func(g given, base string) bool {
+// dropIns reads the given drop-ins of a unit, and then those of the folders. Of several with one file name the first
+// counts. Drop-ins for every unit come last, in any folder.
+func (u *unit) dropIns(folders []string, base string, more, others []textFile) error {
+	names, parts := dropInFolders(base), map[string]textFile{}
+	isFor := func(g textFile, base string) bool {
 		return slices.Contains(dropInFolders(base), filepath.Base(filepath.Dir(g.file)))
 	}
 	for _, g := range more {
 		if isFor(g, base) {
 			parts[filepath.Base(g.file)] = g
-		} else if !slices.ContainsFunc(others, func(other given) bool { return isFor(g, filepath.Base(other.file)) }) {
+		} else if !slices.ContainsFunc(others, func(other textFile) bool { return isFor(g, filepath.Base(other.file)) }) {
 			u.orphan(g.file)
 		}
 	}
@@ -86,7 +86,7 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 				found, _ := filepath.Glob(filepath.Join(folder, name, "*.conf"))
 				for _, file := range found {
 					if _, there := parts[filepath.Base(file)]; !there {
-						parts[filepath.Base(file)] = given{file: file}
+						parts[filepath.Base(file)] = textFile{file: file}
 					}
 				}
 			}
@@ -108,13 +108,12 @@ func (u *unit) dropIns(folders []string, base string, more, others []given) erro
 	return nil
 }
 
-// orphan is a drop-in for another name of a unit.
+// orphan reports a drop-in for another name than the unit's.
 func (u *unit) orphan(file string) {
 	u.doubt(Settings, settings.Place{File: file}, "this drop-in is for another name than that of a unit that was given: "+
 		"systemd applies it if it is one of its own (Alias=)")
 }
 
-// eachFile does something with each file that a pattern finds.
 func eachFile(pattern string, do func(file, text string)) {
 	found, _ := filepath.Glob(pattern)
 	for _, file := range found {
@@ -124,20 +123,20 @@ func eachFile(pattern string, do func(file, text string)) {
 	}
 }
 
-// neighbours finds what stands beside a unit and bears on it: mounts, timers that start it, folders of what it wants,
-// and drop-ins of its other names.
-func (u *unit) neighbours(folders []string, base string) {
+// readRelated reads the files that affect a unit: mounts, timers that start it, its .wants folders, and drop-ins for
+// its other names.
+func (u *unit) readRelated(folders []string, base string) {
 	starter := func(file, _ string) { u.starters = append(u.starters, file) }
 	orphan := func(file, _ string) { u.orphan(file) }
 	for _, folder := range folders {
 		in := func(pattern string, do func(file, text string)) { eachFile(filepath.Join(folder, pattern), do) }
 		in("*.mount", func(file, text string) {
-			same := func(m mounted) bool { return filepath.Base(m.at.File) == filepath.Base(file) }
+			same := func(m machineMount) bool { return filepath.Base(m.at.File) == filepath.Base(file) }
 			_, none := os.Stat(filepath.Join(u.root, "/etc/fstab"))
 			if strings.HasSuffix(folder, "run/systemd/generator") && none == nil {
-				return // which is read itself
+				return // fstab is read itself
 			}
-			if m, err := readMount(given{file, text}); err == nil && !slices.ContainsFunc(u.mounts, same) {
+			if m, err := readMount(textFile{file, text}); err == nil && !slices.ContainsFunc(u.mounts, same) {
 				u.mounts = append(u.mounts, m)
 			}
 		})
@@ -151,10 +150,10 @@ func (u *unit) neighbours(folders []string, base string) {
 			in(strings.TrimSuffix(base, filepath.Ext(base))+ext, starter)
 		}
 		in("*.service.*/"+base, starter)
-		for _, pattern := range []string{"*.*", "*.d/*.conf"} { // and those of other names that start it
+		for _, pattern := range []string{"*.*", "*.d/*.conf"} { // other units may start it
 			in(pattern, func(file, text string) {
 				if filepath.Base(file) != base && filepath.Base(filepath.Dir(file)) != base+".d" {
-					u.other(file, text, base)
+					u.addOther(file, text, base)
 				}
 			})
 		}
@@ -166,10 +165,10 @@ func (u *unit) neighbours(folders []string, base string) {
 	}
 }
 
-// other keeps another unit of the machine, or its drop-in: whether it starts this one, and what
-// it runs. A template is no unit yet.
-func (u *unit) other(file, text, base string) {
-	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Base(real) == base { // an alias of it
+// addOther records another unit of the machine, or its drop-in: as a starter of this one, and as
+// another program. A template alone runs nothing.
+func (u *unit) addOther(file, text, base string) {
+	if real, err := filepath.EvalSymlinks(file); err == nil && filepath.Base(real) == base { // an alias of this unit
 		return
 	}
 	ext := filepath.Ext(file)
@@ -179,21 +178,21 @@ func (u *unit) other(file, text, base string) {
 		u.starters = append(u.starters, file)
 	}
 	if u.inUse && ext == ".service" && !strings.HasSuffix(file, "@.service") {
-		u.beside = append(u.beside, given{file, text})
+		u.beside = append(u.beside, textFile{file, text})
 	}
 }
 
-// starterForms are units that start another one of their name.
+// starterForms are the extensions of units that start a service of the same name.
 var starterForms = []string{".timer", ".path", ".socket"}
 
-// dropInFolders are the names of the folders of drop-ins for a unit, the most particular first.
+// dropInFolders are the names of a unit's drop-in folders, the most specific first.
 func dropInFolders(base string) (names []string) {
 	ext := filepath.Ext(base)
 	names = append(names, base+".d")
 	if prefix, _, template := strings.Cut(base, "@"); template {
 		names = append(names, prefix+"@"+ext+".d")
 	}
-	for i := len(base) - 1; i >= 0; i-- { // redis-.service.d is for every unit whose name begins so
+	for i := len(base) - 1; i >= 0; i-- { // redis-.service.d is for every unit that begins with redis-
 		if base[i] == '-' {
 			names = append(names, base[:i+1]+ext+".d")
 		}
@@ -201,7 +200,6 @@ func dropInFolders(base string) (names []string) {
 	return append(names, strings.TrimPrefix(ext, ".")+".d")
 }
 
-// isDropIn reports whether a file lies in a folder of drop-ins.
 func isDropIn(file string) bool {
 	dir := filepath.Base(filepath.Dir(file))
 	return filepath.Ext(file) == ".conf" && (strings.HasSuffix(dir, "service.d") || strings.HasSuffix(dir, "mount.d"))

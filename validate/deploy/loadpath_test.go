@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The folders of this machine's units are its own, whatever folder the program runs in.
 func TestSearch_UnitOfThisMachine_AbsoluteFolders(t *testing.T) {
 	for _, file := range []string{"/etc/systemd/system/redis.service", "/usr/lib/systemd/system/redis.service",
 		"/srv/copy/etc/systemd/system/redis.service"} {

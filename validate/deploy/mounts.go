@@ -10,18 +10,18 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// programFolders are those of a container from which programs, libraries and their settings are loaded. A server is
-// known by its place in them, so that nothing elsewhere is run in its place.
+// programFolders are a container's folders of programs, libraries and their settings. A server is recognised by its
+// path in them, so no program elsewhere runs instead.
 var (
 	programFolders = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /etc /opt /entrypoint.sh /docker-entrypoint.sh ")
-	// binaries are where the programs are, so that a mount above one hides it.
+	// binaries are the programs' own folders: a mount above one hides them.
 	binaries   = strings.Fields("/usr/local/bin /usr/bin /usr/lib /bin /sbin /lib /etc/ld.so.cache ")
 	inertFiles = regexp.MustCompile(`/(?:[^/]+\.(?:acl|crt|key|pem)|(?:redis|valkey|users|resolv|nsswitch)[^/]*\.conf)$`)
 )
 
-// judgeMounts judges what is mounted over a server's redis.conf, its program, and what that loads. Mount units are the
-// machine's own, and leave what was given as it is. A mount among its programs could be another program, unless it is
-// of the data, of the settings, or of a place that no server runs anything from.
+// judgeMounts judges mounts over a server's redis.conf, its program and its libraries. Mount units of the machine do
+// not change them. A mount among the programs could be another program, unless it holds the data or the settings, or
+// no server runs anything from it.
 func (s *Server) judgeMounts() {
 	dir := s.dir()
 	for i, m := range s.mounts {
@@ -31,7 +31,7 @@ func (s *Server) judgeMounts() {
 		}) {
 			s.unknown(Data, m.at, "two mounts at "+target, "be the one that counts")
 		}
-		hides := func(p string) bool { _, below := within(p, target); return below }
+		hides := func(p string) bool { _, below := relative(p, target); return below }
 		holds := path.IsAbs(dir) && overlap(dir, target) || s.config != nil && hides(s.config.path)
 		machine := s.onMachine()
 		switch {
@@ -50,12 +50,12 @@ func (s *Server) judgeMounts() {
 
 // volume is a mount of a container in its short or long form.
 type volume struct {
-	kind, from, to string // kind: volume, bind, tmpfs, or another that is not known
+	kind, from, to string // kind: volume, bind, tmpfs, or an unknown one
 	subpath        string
-	base           string // the folder that a relative path is in
-	file           string // that says so, "" where relative paths begin nobody knows where
-	shows          string // the folder of the machine or the engine, where another name stands for it
-	plain          bool   // every key of it is known
+	base           string // the folder of relative paths
+	file           string // the file with the volume, "" if the folder of relative paths is unknown
+	shows          string // the resolved folder of the machine or the engine, for a named volume
+	plain          bool   // every key is known
 	readOnly       bool
 	variable       bool
 }
@@ -101,11 +101,11 @@ func readVolume(value any) (v volume) {
 	return v
 }
 
-// engineVolumes is where an engine keeps its named volumes: whoever sees that folder sees them.
+// engineVolumes is an engine's folder of named volumes: a container that mounts it sees them.
 const engineVolumes = "/var/lib/docker/volumes"
 
-// source is what a volume shows: a folder of the machine, or the engine's own folder of a named volume; "" for one that
-// nobody else has.
+// source is the folder behind a volume: one of the machine, or the engine's for a named volume; "" for a private
+// volume.
 func (v volume) source() string {
 	switch {
 	case v.shows != "":
@@ -120,82 +120,82 @@ func (v volume) source() string {
 	return ""
 }
 
-// shown is a source as its file names it.
+// shown is a source as the operator's file names it.
 func shown(source string) string {
 	for _, folder := range []string{engineVolumes, podVolumes} {
-		if rest, below := within(source, folder); below && rest != "" {
+		if rest, below := relative(source, folder); below && rest != "" {
 			return rest
 		}
 	}
 	return source
 }
 
-// addVolume adds a mount of a container to the server: named tells what becomes of a named volume.
-func (s *Server) addVolume(at settings.Place, v volume, named func(name string) fate) {
+// addVolume adds a mount of a container to the server; named returns the data loss of a named volume.
+func (s *Server) addVolume(at settings.Place, v volume, named func(name string) loss) {
 	m := mount{at: at, target: v.to, source: v.source(), readOnly: v.readOnly, variable: v.variable}
 	if v.kind == "bind" && (v.file != "" || path.IsAbs(v.from)) {
 		m.load = func(c *configFile, file string) { c.findBeside(v.file, path.Join(v.from, file)) }
 	}
 	switch {
 	case !v.plain || v.variable:
-		m.fate = doubtful("not understood: the volume at %s; it could be memory", v.to)
+		m.loss = maybeLost("not understood: the volume at %s; it could be memory", v.to)
 	case v.kind == "tmpfs":
-		m.fate = gone("the data are in %s, a tmpfs, which goes with the container", v.to)
+		m.loss = lostAlways("the data are in %s, a tmpfs, which goes with the container", v.to)
 	case v.kind == "bind":
-		m.fate = onMachine(v.from)
+		m.loss = onMachine(v.from)
 		if v.file != "" {
-			m.fate = besideFile(v.from, m.source)
+			m.loss = besideFile(v.from, m.source)
 		}
 	case v.kind != "volume":
-		m.fate = doubtful("not understood: a volume of type %s; it could be memory", v.kind)
+		m.loss = maybeLost("not understood: a volume of type %s; it could be memory", v.kind)
 	case v.from == "":
-		m.fate = anew("the volume at %s has no name", v.to)
+		m.loss = lostIfRecreated("the volume at %s has no name", v.to)
 	default:
-		m.fate = named(v.from)
+		m.loss = named(v.from)
 		s.assume(Data, at, "the volume %s was made without other options (docker volume inspect)", shown(m.source))
 	}
 	s.mounts = append(s.mounts, m)
 }
 
-// besideFile is the fate of a folder that a file names, which may be relative to the file. That may be a copy: where it
-// lies here says nothing, unless that is memory.
-func besideFile(from, source string) fate {
+// besideFile is the data loss of a folder that may be relative to its file. The file may be a copy, so its place on
+// this machine shows nothing, unless that is memory.
+func besideFile(from, source string) loss {
 	f := onMachine(source)
 	if len(f.lost) == 0 && !path.IsAbs(from) && !strings.ContainsAny(from, "$~%") {
-		return fate{}
+		return loss{}
 	}
 	return f
 }
 
-// anew is the fate of what a container has for itself: it goes when the container is made anew.
-func anew(format string, args ...any) fate {
-	return fate{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf(format, args...) +
+// lostIfRecreated is the data loss of a container's private files.
+func lostIfRecreated(format string, args ...any) loss {
+	return loss{doubted: []settings.Crash{settings.Shutdown}, why: fmt.Sprintf(format, args...) +
 		": a container that is made anew, as by docker compose down and up, begins empty"}
 }
 
-// addDefaults adds what each container has: its own /dev and /run. What is on no mount of its own goes when it is made
-// anew, as a volume does that its image declares.
+// addDefaults adds a container's own /dev and /run. Data on no mount are lost when the container is recreated, and so
+// are those on a volume that its image declares.
 func (s *Server) addDefaults(name string) {
-	s.unmounted = anew("the data are on no volume")
+	s.unmounted = lostIfRecreated("the data are on no volume")
 	s.mounts = append(s.mounts,
-		mount{own: true, at: s.Place, target: "/dev", fate: gone("the data are in /dev, which is memory and goes with " +
-			"the container")})
+		mount{own: true, at: s.Place, target: "/dev", loss: lostAlways("the data are in /dev, which is memory and goes " +
+			"with the container")})
 	for _, run := range []string{"/run", "/var/run"} {
-		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, fate: s.unmounted})
+		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, loss: s.unmounted})
 	}
 	if knownImage(name) {
-		s.unmounted = anew("no volume is named for " + imageFolder)
+		s.unmounted = lostIfRecreated("no volume is named for " + imageFolder)
 	}
 }
 
-// inPlace reports whether the server sees a folder of the machine under its own path, on a mount unit or on none.
+// inPlace reports whether the server sees a folder of the machine under its own path.
 func (s *Server) inPlace(dir string) bool {
 	m := s.mountOf(dir)
 	return s.onMachine() && path.IsAbs(dir) && (m == nil || m.unit)
 }
 
-// shared gives the place of the server's folder in a named volume, a claim or a folder of the machine, "" for what no
-// other server can have.
+// shared is the server's data folder as a path in a named volume, a claim or the machine, "" if no other server can
+// have it.
 func (s *Server) shared() string {
 	dir := s.dir()
 	m := s.mountOf(dir)
@@ -205,17 +205,17 @@ func (s *Server) shared() string {
 	case m == nil || m.source == "":
 		return ""
 	}
-	rest, _ := within(dir, m.target)
+	rest, _ := relative(dir, m.target)
 	return path.Join(m.source, rest)
 }
 
-// loadConfig finds the server's redis.conf in what is mounted where its command names it.
+// loadConfig finds the server's redis.conf in the mount at its path.
 func (s *Server) loadConfig() {
 	if s.config == nil {
 		return
 	}
 	if m := s.mountOf(s.config.path); m != nil && m.load != nil {
-		rest, _ := within(s.config.path, m.target)
+		rest, _ := relative(s.config.path, m.target)
 		m.load(s.config, rest)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// ordersOnly are keys by which a unit names another one without starting it (systemd.unit(5)).
+// ordersOnly are keys that name another unit without starting it (systemd.unit(5)).
 var ordersOnly = pattern("keys that order")
 
 func keyOf(line string) string {
@@ -28,8 +28,8 @@ func namedBy(text, base string) bool {
 		})
 }
 
-// manager takes what systemd and the dynamic loader of the machine give to every service, before the unit's own lines:
-// DefaultX= of system.conf is X= of each (systemd-system.conf(5)), and ld.so.preload is loaded into each (ld.so(8)).
+// manager adds the machine's settings for every service, before the unit's own lines: DefaultX= of system.conf is X=
+// of each (systemd-system.conf(5)), and ld.so.preload is loaded into each (ld.so(8)).
 func (u *unit) manager() error {
 	if !u.inUse {
 		return nil
@@ -61,13 +61,13 @@ func (u *unit) manager() error {
 	u.mounts = append(u.fstab(), u.mounts...)
 	for _, pattern := range allowed["jobs"] {
 		eachFile(filepath.Join(u.root, "/", pattern),
-			func(file, text string) { u.beside = append(u.beside, given{file, text}) })
+			func(file, text string) { u.beside = append(u.beside, textFile{file, text}) })
 	}
 	return nil
 }
 
-// otherPrograms breaks the link Alone for each unit, job or line of tmpfiles.d of the machine that names the data or
-// the settings.
+// otherPrograms breaks the link Alone for each unit, job or tmpfiles.d file of the machine that names the data or the
+// settings.
 func (s *Server) otherPrograms() {
 	folders, unit := []string{s.shared()}, ""
 	if s.unit != nil {
@@ -76,7 +76,7 @@ func (s *Server) otherPrograms() {
 	if s.config != nil && s.onMachine() {
 		folders = append(folders, s.config.path)
 	}
-	for i, folder := range folders { // as far as a text has it in one word
+	for i, folder := range folders { // texts are searched word by word
 		if end := strings.IndexFunc(folder, betweenWords); end >= 0 {
 			folders[i] = folder[:end]
 		}
@@ -85,7 +85,7 @@ func (s *Server) otherPrograms() {
 		if other.isTable() && !s.persists() {
 			continue
 		}
-		if line, found := other.names(unit, folders); found {
+		if line, found := other.findMention(unit, folders); found {
 			s.unknown(Alone, settings.Place{File: other.file, Line: line},
 				filepath.Base(other.file)+", which runs on the same machine", "change or remove the server's data, or stop it")
 		}
@@ -93,15 +93,15 @@ func (s *Server) otherPrograms() {
 }
 
 var (
-	// restricts are keys that only take something away from a service, or let it write where its commands say.
+	// restricts are keys that only restrict a service, or let it write where its commands say.
 	restricts = pattern("keys that restrict")
 	directory = regexp.MustCompile(`^\s*(State|Runtime|Cache|Logs|Configuration)Directory\s*=`)
 )
 
-func (g given) isTable() bool { return filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d" }
+func (g textFile) isTable() bool { return filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d" }
 
-// names is the first line of what runs beside a unit that names one of some folders, the unit, or a client.
-func (g given) names(base string, folders []string) (line int, found bool) {
+// findMention returns the first line that names one of the folders, the unit or a client.
+func (g textFile) findMention(base string, folders []string) (line int, found bool) {
 	service, table, of := filepath.Ext(g.file) == ".service", g.isTable(), &unit{file: g.file}
 	for i, text := range strings.Split(g.text, "\n") {
 		folder := ""
@@ -121,7 +121,7 @@ func (g given) names(base string, folders []string) (line int, found bool) {
 			if folder != "" {
 				word = filepath.Join(folder, word)
 			}
-			if open := strings.IndexAny(word, `*?[{%\`); open >= 0 { // any file that begins so
+			if open := strings.IndexAny(word, `*?[{%\`); open >= 0 { // any file with this prefix
 				word = filepath.Dir(word[:open] + "x")
 			}
 			if filepath.IsAbs(word) && filepath.Clean(word) != "/" && slices.ContainsFunc(folders,

@@ -14,40 +14,39 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Wanted are the forms that are read.
+// Wanted lists the accepted inputs.
 const Wanted = "give a redis.conf, a systemd unit, a compose file, Kubernetes objects, docker inspect, or CONFIG GET " +
 	"'*' and INFO of a running server"
 
-// Options are what is given beside the files.
+// Options are the settings beside the files.
 type Options struct {
 	Config  string   // the redis.conf that the server is started with
 	Set     []string // lines of redis.conf that outrank it
 	Service string   // which server is meant, "" for the first
 	Ignore  []string // unknown directives that do not matter
-	// Delay is for how long a server stays away after each crash, whatever the files say; nil: as they say.
+	// Delay is a server's downtime after each crash, in place of the files'; nil: as in the files.
 	Delay *time.Duration
 	Stdin io.Reader
 	// Running are reports of the running server.
 	Running []*Report
 }
 
-// Deployment is all that was read together.
+// Deployment is the result of reading files together.
 type Deployment struct {
 	Servers  []*Server
-	Server   *Server // that is judged
+	Server   *Server // the one to judge
 	Failover *Failover
 	Files    []string
 
-	sentinels []*configFile
-	reports   []*Report
-	configs   []*settings.Redis
-	mounts    []mounted
-	jobs      []given
-	// systemd's units are made of these
-	units, dropIns, starters []given
+	sentinels                []*configFile
+	reports                  []*Report
+	configs                  []*settings.Redis
+	mounts                   []machineMount
+	jobs                     []textFile
+	units, dropIns, starters []textFile
 	documents                []document
-	tenants                  []func(*Server) // judge what runs beside a server
-	// unread are inputs that name no server by themselves, and what would.
+	tenants                  []func(*Server) // judge the other containers
+	// unread are the broken links of inputs that name no server.
 	unread []Link
 }
 
@@ -61,13 +60,13 @@ func Read(files []string, o Options) (*Deployment, error) {
 		}
 		g, err := open(file, o.Stdin)
 		if err == nil {
-			err = d.take(g, o)
+			err = d.classify(g, o)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if len(d.units) == 0 { // a drop-in says a part of what its unit does
+	if len(d.units) == 0 { // a drop-in alone is a part of its unit
 		d.units, d.dropIns = d.dropIns, nil
 	}
 	if o.Config != "" {
@@ -84,12 +83,12 @@ func Read(files []string, o Options) (*Deployment, error) {
 	return d, d.link(o)
 }
 
-// isPipe reports whether a file is standard input, or a pipe that a shell made for a command (process substitution).
+// isPipe reports whether a file is standard input or a shell's process substitution.
 func isPipe(file string) bool {
 	return file == "stdin" || strings.HasPrefix(file, "/dev/fd/") || strings.HasPrefix(file, "/proc/self/fd/")
 }
 
-// readText reads a file or a pipe. /dev/null, to which systemd's links lead that mask something, is an empty one.
+// readText reads a file or a pipe. A link to /dev/null, by which systemd masks a unit, is an empty file.
 func readText(file string) (string, error) {
 	if real, err := filepath.EvalSymlinks(file); err == nil && real == os.DevNull {
 		return "", nil
@@ -107,15 +106,15 @@ func readText(file string) (string, error) {
 	return string(data), err
 }
 
-func open(file string, stdin io.Reader) (g given, err error) {
+func open(file string, stdin io.Reader) (g textFile, err error) {
 	if g.file = file; file == "-" {
 		var all []byte
 		all, err = io.ReadAll(io.LimitReader(stdin, input.Config+1))
-		g = given{"stdin", string(all)}
+		g = textFile{"stdin", string(all)}
 	} else {
 		g.text, err = readText(file)
 	}
-	problem := func(what string) (given, error) {
+	problem := func(what string) (textFile, error) {
 		return g, &settings.Problem{Place: settings.Place{File: g.file}, What: what, Right: Wanted}
 	}
 	switch {
@@ -139,8 +138,8 @@ var (
 	monitorLine = regexp.MustCompile(`(?m)^\s*sentinel\s+monitor\s`)
 )
 
-// take takes a file into the deployment, by its name and by what it holds.
-func (d *Deployment) take(g given, o Options) error {
+// classify adds a file to the deployment, by its name and content.
+func (d *Deployment) classify(g textFile, o Options) error {
 	ext, sections := filepath.Ext(g.file), map[string]bool{}
 	isYAML := slices.Contains([]string{".yaml", ".yml", ".json"}, ext)
 	for _, m := range sectionLine.FindAllStringSubmatch(g.text, -1) {
@@ -204,7 +203,7 @@ func looksLikeYAML(data string) bool {
 	return false
 }
 
-func (d *Deployment) readConfig(g given, o Options) (err error) {
+func (d *Deployment) readConfig(g textFile, o Options) (err error) {
 	if r, ok := parseConfigGet(g.file, g.text); ok {
 		d.reports = append(d.reports, r)
 		return nil

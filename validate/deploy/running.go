@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// Report is what a running server says of itself: CONFIG GET *, and INFO.
+// Report is a running server's reply to CONFIG GET * or INFO.
 type Report struct {
 	Place  settings.Place
 	Config map[string]string
@@ -21,7 +21,7 @@ type Report struct {
 
 var infoLine = regexp.MustCompile(`(?m)^(?:redis|valkey)_version:`)
 
-// parseConfigGet reads the output of redis-cli CONFIG GET '*' as a pipe has it: names and values in turn.
+// parseConfigGet reads the output of redis-cli CONFIG GET '*' in a pipe: names and values in turn.
 func parseConfigGet(file, data string) (*Report, bool) {
 	values := strings.Split(strings.TrimRight(strings.ReplaceAll(data, "\r", ""), "\n"), "\n")
 	if len(values)%2 == 1 { // the last value is empty
@@ -49,7 +49,7 @@ func ParseInfo(file, data string) *Report {
 	r := &Report{Place: settings.Place{File: file}, Info: map[string]string{}}
 	for _, line := range strings.Split(data, "\n") {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && !strings.HasPrefix(name, "#") {
-			if name == "module" { // of which there are several
+			if name == "module" { // there may be several
 				name += ":" + value
 			}
 			r.Info[name] = value
@@ -68,7 +68,7 @@ func (r *Report) apply(s *Server) (err error) {
 	s.establish(Settings, r.Place, "what the running server says")
 	for i, name := range strings.Fields("appendonly appendfsync save dir no-appendfsync-on-rewrite maxmemory") {
 		link := Settings
-		if i > 3 { // which makes nothing safer
+		if i > 3 { // the others make nothing safer
 			link = Alone
 		}
 		if _, said := r.Config[name]; !said {
@@ -79,8 +79,8 @@ func (r *Report) apply(s *Server) (err error) {
 	return nil
 }
 
-// compare holds a running server's settings against its files: where they differ, that breaks the link of the settings,
-// for a restart follows the files. Where no file was read, the running server's count.
+// compare compares a running server's settings with its files. A difference breaks the settings link, because a
+// restart uses the files. If no file was read, the running server's settings count.
 func (r *Report) compare(s *Server, ignore []string) error {
 	if len(r.Config) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (r *Report) compare(s *Server, ignore []string) error {
 	switch dir := running.Dir(); {
 	case dir != "" && path.IsAbs(s.dir()):
 		files["dir"], now["dir"] = path.Clean(s.dir()), path.Clean(dir)
-	case dir != "": // which the files leave open
+	case dir != "": // the files leave it open
 		if err := s.Redis.Apply([]settings.Directive{{Place: r.Place, Name: "dir", Args: []string{dir}}}); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func valueOf(name, value string) string {
 	return name + " " + value
 }
 
-// state takes what INFO says of the server's program, its settings and its part among others.
+// state judges INFO: the server's program, settings, role and data.
 func (r *Report) state(s *Server) {
 	differs := func(key, ours string) {
 		if theirs, said := r.Info[key]; said && theirs != ours && !s.Unread {
@@ -173,7 +173,7 @@ func (r *Report) state(s *Server) {
 	}
 }
 
-// lastStatus is how a server's last write, snapshot or rewrite ended, and ownModules are those of Redis's own packages.
+// lastStatus is the result of the last write, snapshot or rewrite. ownModules are those of Redis's own packages.
 var (
 	ownVersions = regexp.MustCompile(`^(?:redis|valkey|gcc)_version$`)
 	lastStatus  = regexp.MustCompile(`^(?:aof|rdb)_\w+_status$`)

@@ -29,56 +29,56 @@ type Return struct {
 	Why   string        `json:"why"`   // one clause
 }
 
-// Server is one server of a deployment, with what is known of it.
+// Server is one server of a deployment.
 type Server struct {
 	Chain
 	Name     string                    `json:"name"`
-	Workload string                    `json:"workload,omitempty"` // of Kubernetes, which the container is a part of
+	Workload string                    `json:"workload,omitempty"` // the container's Kubernetes workload
 	Kind     string                    `json:"kind"`
 	Place    settings.Place            `json:"place"`
 	Returns  map[settings.Crash]Return `json:"returns"`
 	Redis    *settings.Redis           `json:"settings"`
-	// Unread: the settings are Redis's defaults, for those of this server are not known.
+	// Unread: the settings are Redis's defaults, because this server's are not known.
 	Unread bool `json:"unread,omitempty"`
-	// CommandPlace and ConfigPath are where its options and its file are, for advice.
+	// CommandPlace and ConfigPath locate its options and its file, for advice.
 	CommandPlace settings.Place `json:"-"`
 	ConfigPath   string         `json:"-"`
 
-	dataLinks []Link // about its data, but for what its settings make of them
+	dataLinks []Link // the data links that do not depend on its settings
 
 	config    *configFile
-	program   string          // by its path, "" where its image supplies it
-	given     *settings.Redis // the redis.conf that was given for it
+	program   string          // its path, "" if its image supplies it
+	given     *settings.Redis // from a redis.conf among the inputs
 	labels    map[string]any  // of its pod
 	overrides []settings.Directive
-	folder    string // that it starts in, "" if nobody says so
+	folder    string // its working directory, "" if unknown
 	mounts    []mount
-	jobs      []given // what else runs on its machine
-	unmounted fate    // of what is on no mount
-	count     int     // of containers or pods, 0: one
+	jobs      []textFile // other programs of its machine
+	unmounted loss       // for data on no mount
+	count     int        // of containers or pods; 0: one, -1: unknown
 	unit      *unit
-	aliases   []string // names by which others find it
-	forking   bool     // what starts it waits until it has gone into the background
+	aliases   []string // its network names
+	forking   bool     // its supervisor waits for it to go into the background
 }
 
-// mount is a folder that is apart from what lies around it.
+// mount is a mounted folder.
 type mount struct {
 	at       settings.Place
 	target   string
-	fate     fate
-	source   string // the folder of the machine or of the engine that is seen there, "" for one of nobody else's
+	loss     loss
+	source   string // the mounted folder of the machine or the engine, "" for a private one
 	readOnly bool
-	variable bool                             // its source or its target is one
-	unit     bool                             // a mount unit made it
-	own      bool                             // the container has it without being told
-	each     bool                             // of several pods, each has its own
-	load     func(c *configFile, file string) // finds a file of it
+	variable bool                             // its source or its target has a variable
+	unit     bool                             // a mount of the machine
+	own      bool                             // every container has it
+	each     bool                             // each of several pods has its own
+	load     func(c *configFile, file string) // finds a file in it
 }
 
-// mountOf is the mount that a folder is on: the nearest above it, nil for none.
+// mountOf is the mount that has a folder: the nearest above it, nil for none.
 func (s *Server) mountOf(dir string) (found *mount) {
 	for i, m := range s.mounts {
-		if _, below := within(dir, m.target); below &&
+		if _, below := relative(dir, m.target); below &&
 			(found == nil || len(path.Clean(m.target)) >= len(path.Clean(found.target))) {
 			found = &s.mounts[i]
 		}
@@ -86,7 +86,7 @@ func (s *Server) mountOf(dir string) (found *mount) {
 	return found
 }
 
-// dir is the folder that the server writes to, "" or relative where that is not known.
+// dir is the folder that the server writes to, "" or relative if that is not known.
 func (s *Server) dir() string {
 	dir := s.Redis.Dir()
 	if !path.IsAbs(dir) && s.folder != "" {
@@ -97,12 +97,12 @@ func (s *Server) dir() string {
 
 func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save) > 0 }
 
-// onMachine reports whether the server sees the machine's own files, and no container's.
+// onMachine reports whether the server sees the machine's own files, not a container's.
 func (s *Server) onMachine() bool {
 	return s.Kind != Kubernetes && s.Kind != Compose && s.Kind != Container
 }
 
-// Changed is the server with changed settings: where it would keep its data then is judged anew.
+// Changed is the server with changed settings. Its data are judged again.
 func (s *Server) Changed(change func(*settings.Redis)) *Server {
 	changed, redis := *s, *s.Redis
 	change(&redis)
@@ -113,7 +113,7 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 	return &changed
 }
 
-// judgeData says what becomes of the server's data in each crash, by its settings and the folder that it writes to.
+// judgeData judges the server's data in each crash, by its settings and the folder that it writes to.
 func (s *Server) judgeData() {
 	s.otherPrograms()
 	s.dataLinks = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
@@ -122,7 +122,7 @@ func (s *Server) judgeData() {
 	case !s.persists():
 		s.establish(Data, s.Place, "nothing is written, so that nothing outlives a crash")
 	case (s.Kind == Running || s.Kind == ConfigOnly) && s.mountOf(dir) == nil:
-		f := fate{} // of the folder that it starts in
+		f := loss{} // for the working directory
 		if path.IsAbs(dir) || strings.ContainsAny(dir, "$~%") {
 			f = onMachine(dir)
 		}
@@ -134,7 +134,7 @@ func (s *Server) judgeData() {
 	default:
 		f, at := s.unmounted, s.Place
 		if m := s.mountOf(dir); m != nil {
-			f, at = m.fate, m.at
+			f, at = m.loss, m.at
 			if away := isBelow(dir, memory) && !isBelow(m.target, memory); s.inPlace(dir) && (away || isBelow(dir, cleaned)) {
 				f = onMachine(dir) // /var/run, below a mount of /var, leads to memory
 			}
@@ -158,7 +158,7 @@ func (s *Server) judgeData() {
 	}
 }
 
-func (s *Server) onDisk(dir string, f fate, at settings.Place) {
+func (s *Server) onDisk(dir string, f loss, at settings.Place) {
 	if len(f.doubted) > 0 {
 		s.doubt(Data, at, f.why, f.doubted...)
 	}
@@ -170,12 +170,12 @@ func (s *Server) onDisk(dir string, f fate, at settings.Place) {
 	}
 }
 
-// judgeParts breaks the data link where something else lies among the append-only file's parts, or is mounted over one.
+// judgeParts breaks the data link if other files lie among the append-only file's parts, or are mounted over one.
 func (s *Server) judgeParts(dir string) {
 	written := []string{cmp.Or(s.Redis.Last("appenddirname"), "appendonlydir"),
 		cmp.Or(s.Redis.Last("appendfilename"), "appendonly.aof")}
 	among := func(other string) bool {
-		return slices.ContainsFunc(written, func(w string) bool { _, in := within(other, path.Join(dir, w)); return in })
+		return slices.ContainsFunc(written, func(w string) bool { _, in := relative(other, path.Join(dir, w)); return in })
 	}
 	others := map[string]settings.Place{}
 	for _, d := range s.Redis.Directives {
@@ -194,7 +194,7 @@ func (s *Server) judgeParts(dir string) {
 	}
 	for _, m := range s.mounts {
 		part := slices.ContainsFunc(written, func(name string) bool { return overlap(path.Join(dir, name), m.target) })
-		if rest, below := within(m.target, dir); part && below && rest != "" {
+		if rest, below := relative(m.target, dir); part && below && rest != "" {
 			s.doubt(Data, m.at,
 				fmt.Sprintf("%s is mounted apart from %s, and one does not keep what the other does: let both be on one volume",
 					m.target, dir))
@@ -202,12 +202,12 @@ func (s *Server) judgeParts(dir string) {
 	}
 }
 
-// Client is redis-cli as it reaches this server: inside its container, for a container.
+// Client is the redis-cli command that reaches this server, inside its container if it has one.
 func (s *Server) Client() string {
 	client := s.Redis.Client()
 	host, port, err := net.SplitHostPort(s.Place.File)
 	switch {
-	case s.Kind == Running && err == nil: // as it was reached
+	case s.Kind == Running && err == nil: // by the address that was given
 		return strings.TrimSuffix(fmt.Sprintf("redis-cli -h %s -p %s %s", host, port, s.Redis.Login()), " ")
 	case s.Kind == Compose:
 		return "docker compose exec " + s.Name + " " + client
@@ -219,7 +219,7 @@ func (s *Server) Client() string {
 	return client
 }
 
-// Remade says what a change of the container costs where its data do not outlive one that is made anew, "" for none.
+// Remade warns that a change recreates the container and may lose its data, "" if not.
 func (s *Server) Remade() string {
 	if s.onMachine() || s.Kind == Running || s.Kind == ConfigOnly {
 		return ""
@@ -232,8 +232,8 @@ func (s *Server) Remade() string {
 	return ""
 }
 
-// several notes of how many containers or pods the server is one; -1 where that is not known.
-func (s *Server) several(n string) {
+// setCount sets the number of the server's containers or pods, -1 if n is not a number.
+func (s *Server) setCount(n string) {
 	var err error
 	if s.count, err = strconv.Atoi(n); err != nil {
 		s.count = -1
@@ -243,7 +243,7 @@ func (s *Server) several(n string) {
 // Several reports whether it may be more than one container or pod.
 func (s *Server) Several() bool { return s.count > 1 || s.count < 0 }
 
-// returns fills in how soon the server is back: after a kill by its supervisor, and else at its next start.
+// returns sets the downtime after each crash: after a kill the supervisor's delay, and always the command's sleep.
 func (s *Server) returns(kill, sleep time.Duration, afterKill, afterStop, atBoot string) {
 	s.Returns = map[settings.Crash]Return{}
 	for i, crash := range settings.Crashes {
@@ -259,7 +259,7 @@ func (s *Server) returns(kill, sleep time.Duration, afterKill, afterStop, atBoot
 	}
 }
 
-// delayed takes a delay that was given in place of what the files say.
+// delayed replaces the files' delays by the given one.
 func (s *Server) delayed(d time.Duration) {
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.Name == Restart })
 	s.returns(0, 0, "", "", "")

@@ -5,10 +5,10 @@ import (
 	"regexp"
 )
 
-// source is a form that describes a server only once another program has rendered it.
+// source is a format that another program must render before it describes a server.
 type source struct {
-	what, command string         // command says how what it renders is had
-	is            *regexp.Regexp // of the file's name, a line's end, and its text
+	what, command string         // command names the rendered form, and how to get it
+	is            *regexp.Regexp // matches the file's name, a line's end, and its text
 }
 
 const (
@@ -38,14 +38,14 @@ var sources = []source{
 	{"a Dockerfile", runCommand, regexp.MustCompile(`^(?:Dockerfile|.*\nFROM )`)},
 }
 
-// chartValues are known by their name, and by what any other file of that name has.
+// chartValues are files with such a name and none of topKey, which any other file of that name has.
 var (
 	chartValues = regexp.MustCompile(`^values.*\.ya?ml$`)
 	topKey      = regexp.MustCompile(`(?m)^(?:services|kind|apiVersion):`)
 )
 
-// sourceOf is the form of a file that another program has to render, nil for any other.
-func sourceOf(g given) *source {
+// sourceOf is the format of a file that another program must render, nil for any other file.
+func sourceOf(g textFile) *source {
 	name := filepath.Base(g.file)
 	for i, s := range sources {
 		if s.is.MatchString(name + "\n" + g.text) {

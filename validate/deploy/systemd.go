@@ -13,11 +13,10 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// started are units that start nothing of their own.
-var started = pattern("units")
+// inertUnits are units that start nothing.
+var inertUnits = pattern("units")
 
-// everywhere are keys of any section.
-var everywhere = pattern("keys of every section")
+var commonKeys = pattern("keys of every section")
 
 func readSystemd(u *unit) *Server {
 	s := &Server{Name: strings.TrimSuffix(filepath.Base(u.file), filepath.Ext(u.file)), Kind: Systemd,
@@ -32,10 +31,10 @@ func readSystemd(u *unit) *Server {
 	}
 	for _, a := range u.lines {
 		section, key, _ := strings.Cut(a.key, ".")
-		if !slices.Contains(allowed[section], key) && !everywhere.MatchString(key) && !strings.HasPrefix(section, "X-") {
+		if !slices.Contains(allowed[section], key) && !commonKeys.MatchString(key) && !strings.HasPrefix(section, "X-") {
 			s.unknown(Settings, a.at, fmt.Sprintf("%s= of [%s]", key, section), "touch data, settings, start or stop")
 		}
-		s.value(a.at, key, a.value)
+		s.judgeValue(a.at, key, a.value)
 		if _, err := unitWords(a.value); section == "Service" && err != nil {
 			s.unknown(Alone, a.at, key+"=, "+err.Error(), "be any value")
 		} else if _, plain := u.specified(a.value); section == "Service" && !plain && key != "Environment" {
@@ -44,7 +43,7 @@ func readSystemd(u *unit) *Server {
 	}
 	for _, a := range slices.Concat(u.all("Unit.Wants"), u.all("Unit.Requires"), u.all("Unit.BindsTo")) {
 		for _, other := range strings.Fields(a.value) {
-			if !started.MatchString(other) {
+			if !inertUnits.MatchString(other) {
 				s.unknown(Alone, a.at, "the unit "+other+", which is started too",
 					"touch data or settings: leave it out, or judge it")
 			}
@@ -55,7 +54,7 @@ func readSystemd(u *unit) *Server {
 	sleep := s.before(u)
 	inStart := s.start(u)
 	for _, m := range u.mounts {
-		s.mounted(m)
+		s.addMachineMount(m)
 	}
 	for _, key := range []string{"ExecStartPost", "ExecStop", "ExecStopPost", "ExecReload"} {
 		for _, a := range u.all("Service." + key) {
@@ -72,20 +71,20 @@ func readSystemd(u *unit) *Server {
 	return s
 }
 
-// userFolder are those of units that a user's own manager starts.
+// userFolder matches the folders of a user's own manager.
 var userFolder = regexp.MustCompile(`/systemd/user/|/\.config/|/containers/systemd/users/`)
 
-// commandPrefixes may stand before a command in a unit (systemd.service(5)).
+// commandPrefixes are the special characters before a unit's command (systemd.service(5)).
 const commandPrefixes = "-@:+!|"
 
 func signs(command string) string {
 	return command[:len(command)-len(strings.TrimLeft(command, commandPrefixes))]
 }
 
-// command is a line's command without its prefixes; nil for one that is not understood.
+// command is a line's command without its prefixes; nil if it is not understood.
 func (u *unit) command(a assignment) []string {
 	words, err := unitWords(a.value)
-	// argv[0] stands apart, or a shell reads it, or there are several
+	// a separate argv[0], a shell, or several commands
 	if err != nil || len(words) == 0 || strings.ContainsAny(signs(words[0]), "@|") || slices.Contains(words, ";") {
 		return nil
 	}
@@ -107,7 +106,7 @@ func (s *Server) before(u *unit) (sum time.Duration) {
 	return sum
 }
 
-// nearest is the length of the longest of the paths that a file lies below.
+// nearest is the length of the longest path above a file.
 func nearest(file string, paths []string) (n int) {
 	for _, p := range paths {
 		if p = path.Clean(strings.TrimLeft(p, "-+")); p == "/" || strings.HasPrefix(file+"/", p+"/") {
@@ -117,11 +116,9 @@ func nearest(file string, paths []string) (n int) {
 	return n
 }
 
-// readOnlyFolders are those of ProtectSystem (systemd.exec(5)).
 var readOnlyFolders = map[string]string{"strict": "/", "full": "/usr /boot /efi /etc", "yes": "/usr /boot /efi",
 	"true": "/usr /boot /efi"}
 
-// writes judges whether the unit lets its server write to a folder.
 func (u *unit) writes(s *Server, dir string) {
 	protect := u.last("Service.ProtectSystem", "no")
 	no := strings.Fields(readOnlyFolders[strings.ToLower(protect.value)])
@@ -243,7 +240,7 @@ func (s *Server) environment(u *unit) {
 			set(a.at, name, value)
 		}
 	}
-	for _, a := range u.all("Service.EnvironmentFile") { // which outranks Environment=
+	for _, a := range u.all("Service.EnvironmentFile") { // it outranks Environment=
 		file, known := u.specified(strings.TrimPrefix(a.value, "-"))
 		values, err := readEnvironment(u.root+file, false)
 		if err != nil || !known || !u.inUse {
@@ -257,14 +254,14 @@ func (s *Server) environment(u *unit) {
 	}
 }
 
-// unitFolders are where the folders that systemd makes for a unit lie.
+// unitFolders are the parents of the folders that systemd makes for a unit.
 var unitFolders = map[string]string{"State": "/var/lib", "Runtime": "/run", "Cache": "/var/cache", "Logs": "/var/log",
 	"Configuration": "/etc"}
 
-// folders establishes what becomes of a service's folders when it stops (systemd.exec(5)).
+// folders adds the folders that a service loses or cannot see (systemd.exec(5)).
 func (s *Server) folders(u *unit) {
-	see := func(key, target string, f fate) {
-		s.mounts = append(s.mounts, mount{at: u.last("Service."+key, "").at, target: target, fate: f})
+	see := func(key, target string, f loss) {
+		s.mounts = append(s.mounts, mount{at: u.last("Service."+key, "").at, target: target, loss: f})
 	}
 	if a := u.last("Service.WorkingDirectory", ""); a.value != "" {
 		folder, known := u.specified(strings.TrimPrefix(a.value, "-"))
@@ -274,20 +271,20 @@ func (s *Server) folders(u *unit) {
 	}
 	if u.yes("Service.PrivateTmp") {
 		for _, folder := range []string{"/tmp", "/var/tmp"} {
-			see("PrivateTmp", folder, gone("the data are in %s, which PrivateTmp empties at each stop", folder))
+			see("PrivateTmp", folder, lostAlways("the data are in %s, which PrivateTmp empties at each stop", folder))
 		}
 	}
 	for _, folder := range []string{"/home", "/root", "/run/user"} {
 		switch strings.ToLower(u.last("Service.ProtectHome", "no").value) {
 		case "no", "false", "off", "0", "read-only":
-		default: // nothing is there to be read
-			see("ProtectHome", folder, doubtful("ProtectHome hides %s", folder))
+		default: // the folder appears empty
+			see("ProtectHome", folder, maybeLost("ProtectHome hides %s", folder))
 		}
 	}
 	for _, name := range u.words("Service.RuntimeDirectory") {
-		for _, folder := range []string{"/run/", "/var/run/"} { // which leads to it
-			see("RuntimeDirectory", folder+name, gone("the data are in /run/%s, a RuntimeDirectory, which is removed at each "+
-				"stop", name))
+		for _, folder := range []string{"/run/", "/var/run/"} { // a link to /run
+			see("RuntimeDirectory", folder+name, lostAlways("the data are in /run/%s, a RuntimeDirectory, which is removed "+
+				"at each stop", name))
 		}
 	}
 }

@@ -17,22 +17,22 @@ type assignment struct {
 	key, value string // key with its section: "Service.RestartSec"
 }
 
-// unit is what a systemd unit and its drop-ins set, in order, with what its files leave open.
+// unit has the lines of a systemd unit and its drop-ins, in order, and the links that its files break.
 type unit struct {
 	Chain
 	file  string
-	root  string // of the machine that it is on
-	inUse bool   // it lies where systemd looks
+	root  string // of its machine
+	inUse bool   // it is in a folder of systemd
 	lines []assignment
-	// values are those of Environment=, and unreadable says that an EnvironmentFile may outrank them.
+	// values are those of Environment=; if unreadable is set, an EnvironmentFile may outrank them.
 	values     map[string]string
 	unreadable bool
-	mounts     []mounted // that lie beside it
-	starters   []string  // timers and the like that start it too
-	beside     []given   // what else runs on the machine: its other services, jobs of cron, and tmpfiles.d
+	mounts     []machineMount // of its machine
+	starters   []string       // timers and other units that start it
+	beside     []textFile     // other programs of the machine: services, cron jobs and tmpfiles.d
 }
 
-// last is the value that counts of a key that takes one.
+// last is the effective value of a key that takes one.
 func (u *unit) last(key, otherwise string) assignment {
 	for _, a := range slices.Backward(u.lines) {
 		if a.key == key {
@@ -52,11 +52,11 @@ func (u *unit) all(key string) (found []assignment) {
 	return found
 }
 
-// words are those of all lines of a key, with specifiers written out.
+// words are the words of all lines of a key, with specifiers expanded.
 func (u *unit) words(key string) (found []string) {
 	for _, a := range u.all(key) {
 		words, err := unitWords(a.value)
-		if err != nil { // which breaks a link of its own
+		if err != nil { // readSystemd breaks a link for it
 			words = strings.Fields(a.value)
 		}
 		for _, w := range words {
@@ -67,7 +67,7 @@ func (u *unit) words(key string) (found []string) {
 	return found
 }
 
-// yes reports whether a key is one of systemd's words for yes.
+// yes reports whether a key's value is one of systemd's words for yes.
 func (u *unit) yes(key string) bool {
 	return slices.Contains([]string{"yes", "true", "on", "1", "y", "t", "disconnected"},
 		strings.ToLower(u.last(key, "no").value))
@@ -81,7 +81,7 @@ func (u *unit) read(file, text string) error {
 		at := settings.Place{File: file, Line: i + 1}
 		parts := []string{strings.TrimSpace(lines[i])}
 		for last := parts[0]; continued(last) && i+1 < len(lines); {
-			if i++; isComment(lines[i]) { // which goes on behind it
+			if i++; isComment(lines[i]) { // the line continues after a comment
 				continue
 			}
 			parts[len(parts)-1] = strings.TrimSuffix(last, `\`)
@@ -102,7 +102,7 @@ func (u *unit) read(file, text string) error {
 				Right: "write [Service], and below it Key=value"}
 		}
 		key = section + "." + strings.TrimSpace(key)
-		if value = strings.TrimSpace(value); value == "" { // takes back those before it
+		if value = strings.TrimSpace(value); value == "" { // an empty value resets the key
 			u.lines = slices.DeleteFunc(u.lines, func(a assignment) bool { return a.key == key })
 			continue
 		}
@@ -115,15 +115,16 @@ func (u *unit) read(file, text string) error {
 	return nil
 }
 
-// continued reports whether a line goes on in the next one: a comment does not, nor one whose last sign is escaped.
+// continued reports whether a line continues on the next one: a comment does not, nor a line that ends with an escaped
+// backslash.
 func continued(line string) bool {
 	return !isComment(line) && (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
-// doubleQuoted is a text in which systemd and Redis read the same.
+// doubleQuoted is a quoted text that systemd and Redis read alike.
 var doubleQuoted = regexp.MustCompile(`"(?:[^"\\]|\\["\\])*"`)
 
-// unitWords splits a line as systemd does. It knows escapes that Redis does not: a line with one is not understood.
+// unitWords splits a line as systemd does. A line with an escape that Redis does not have is an error.
 func unitWords(line string) ([]string, error) {
 	if strings.Contains(doubleQuoted.ReplaceAllString(line, ""), `\`) {
 		return nil, errEscapes
@@ -140,7 +141,7 @@ func isComment(line string) bool {
 
 var (
 	spanPart = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Zµ]*)`)
-	// spanUnits are systemd.time(7)'s.
+	// spanUnits are the units of systemd.time(7).
 	spanUnits = map[string]time.Duration{
 		"": time.Second, "us": time.Microsecond, "µs": time.Microsecond, "usec": time.Microsecond, "ms": time.Millisecond,
 		"msec": time.Millisecond,
@@ -153,7 +154,7 @@ var (
 
 var errSpan = errors.New("this is not a time span")
 
-// forever is what infinity means. A trial waits for as long as it is told, so that a longer time is not understood.
+// forever stands for infinity. Trials wait for the whole delay, so longer times are errors.
 const forever = 24 * time.Hour
 
 func parseTimeSpan(text string) (sum time.Duration, err error) {
@@ -181,8 +182,8 @@ func parseTimeSpan(text string) (sum time.Duration, err error) {
 
 var specifier = regexp.MustCompile(`%.`)
 
-// specified writes specifiers out (systemd.unit(5), Specifiers), for a unit of the system's manager. What depends on
-// the machine stays, and is not known: a pipe says nothing of the unit's name, and - in one stands for / in a path.
+// specified expands specifiers (systemd.unit(5), Specifiers) for a unit of the system's manager. Those that depend on
+// the machine stay, and are not known: a pipe does not show the unit's name, and %I and %P unescape - to /.
 func (u *unit) specified(word string) (written string, known bool) {
 	base := filepath.Base(u.file)
 	name := strings.TrimSuffix(base, filepath.Ext(base))
@@ -206,8 +207,8 @@ func (u *unit) specified(word string) (written string, known bool) {
 	}), known
 }
 
-// expanded is a command with its specifiers written out, and a word that is a variable of the unit: $NAME is several
-// words, and ${NAME} one (systemd.service(5), Command Lines). Any other variable stays, and is not known.
+// expanded expands a command's specifiers, and words that are a variable of the unit: $NAME gives several words, and
+// ${NAME} one (systemd.service(5), Command Lines). Any other variable stays.
 func (u *unit) expanded(words []string) (all []string) {
 	for _, word := range words {
 		word, _ = u.specified(word)
