@@ -16,14 +16,14 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// runner runs an action's shell steps as GitHub's does, and leaves the actions
-// that it uses alone.
+// runner runs an action's shell steps as GitHub's does, and skips the actions
+// that it uses.
 type runner struct {
 	action
 	root, temp, work string
-	bin              string // where the program is built already, or ""
+	bin              string // folder of the built program, or ""
 	given            map[string]string
-	outputs          map[string]string // "steps.ID.outputs.NAME", and what else expressions name
+	outputs          map[string]string // "steps.ID.outputs.NAME", and other names in expressions
 	summary, log     string
 }
 
@@ -43,7 +43,7 @@ func newRunner(t *testing.T, given map[string]string) *runner {
 		outputs: map[string]string{}}
 }
 
-// run runs all steps, and gives the exit code of the first that fails.
+// run runs all steps, and returns the exit code of the first that fails.
 func (r *runner) run(t *testing.T) (code int) {
 	t.Helper()
 	needs.Commands(t, "bash", "cat", "head", "sed")
@@ -79,7 +79,7 @@ func (r *runner) run(t *testing.T) (code int) {
 	return code
 }
 
-// due says whether a step runs: after a failure only what always does. The one
+// due reports whether a step runs: after a failure only always() steps do. The one
 // step with another condition is not for the virtual cluster.
 func (r *runner) due(t *testing.T, condition string, code int) bool {
 	switch {
@@ -120,8 +120,8 @@ func linesOf(path string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// TestTheActionRuns builds once, as the first of its runs does.
-func TestTheActionRuns(t *testing.T) {
+// The first run builds the program for all.
+func TestAction_Runs(t *testing.T) {
 	needs.Long(t, "it runs the action, with whole catalogues")
 	first := newRunner(t, map[string]string{"names": "flushall"})
 	require.Zero(t, first.run(t), first.log)
@@ -132,8 +132,8 @@ func TestTheActionRuns(t *testing.T) {
 	t.Run("slices", func(t *testing.T) { testSlices(t, bin) })
 }
 
-// A program that ends with Go's own 2 has crashed, whatever it has left behind.
-func TestAction_CrashIsNoVerdict(t *testing.T) {
+// Exit code 2 is a crash of Go, even with results.
+func TestAction_ProgramCrashes_ExitCodeIsNoVerdict(t *testing.T) {
 	r := newRunner(t, map[string]string{"names": "*", "inconclusive": "pass"})
 	r.bin = t.TempDir()
 	script := "#!/bin/sh\nmkdir -p lockproof-out\necho '{\"exit_code\": 4}' > lockproof-out/results.json\nexit 2\n"
@@ -142,7 +142,7 @@ func TestAction_CrashIsNoVerdict(t *testing.T) {
 	require.Contains(t, r.log, "::error title=Lockproof::The harness itself failed")
 }
 
-// Without inputs, go test puts the repository's own locks to the test, and their summaries are the job's.
+// Without inputs, go test tests the repository's own locks, and the job shows their summaries.
 func TestAction_TestsTheLocksOfTheRepository(t *testing.T) {
 	for packages, want := range map[string]string{"": "test ./...", "./a  ./b": "test ./a ./b"} {
 		given := map[string]string{"test": packages}
@@ -217,7 +217,7 @@ func testFiles(t *testing.T, bin string) {
 	require.Contains(t, r.summary, "\nours      ✗ mutual-exclusion")
 }
 
-// Slices on machines of their own, then the merge job with their artifacts.
+// Slices on separate machines, then the merge job with their artifacts.
 func testSlices(t *testing.T, bin string) {
 	merge := newRunner(t, map[string]string{"merge": "slices/*"})
 	merge.bin = bin
@@ -243,8 +243,8 @@ func testSlices(t *testing.T, bin string) {
 	require.Contains(t, again.summary, "Of 2 slices, missing: 1: 2 of 3 trials were not run.")
 }
 
-// A summary longer than GitHub takes is cut at a line, its fence is closed, and it says so.
-func TestTheActionCutsALongSummary(t *testing.T) {
+// The summary exceeds GitHub's limit. It is cut at a line, with a note, and its fence is closed.
+func TestAction_LongSummary_IsCut(t *testing.T) {
 	r := newRunner(t, nil)
 	long := "```text\n" + strings.Repeat(strings.Repeat("é", 40)+"\n", 20_000) + "```\n"
 	require.NoError(t, os.MkdirAll(filepath.Join(r.work, r.given["out"]), 0o755))

@@ -16,8 +16,7 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// action is action.yml. GitHub's own schema allows more; what is not here is
-// not used.
+// action is the part of GitHub's schema that action.yml uses.
 type action struct {
 	Name        string            `yaml:"name"`
 	Description string            `yaml:"description"`
@@ -47,7 +46,7 @@ type actionStep struct {
 	Run   string         `yaml:"run"`
 }
 
-// strictly reads a YAML file that may have no other keys than v's.
+// strictly reads a YAML file, and refuses unknown keys.
 func strictly(t *testing.T, path string, v any) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -69,7 +68,7 @@ var (
 	longFlag   = regexp.MustCompile(`(?:^|[\s+-])--([a-z][a-z-]*)`)
 )
 
-func TestTheActionUsesWhatItDeclares(t *testing.T) {
+func TestAction_InputsAreDeclaredAndUsed(t *testing.T) {
 	a, text := readAction(t)
 	for name, input := range a.Inputs {
 		require.NotEmpty(t, input.Description, name)
@@ -90,15 +89,15 @@ func TestTheActionUsesWhatItDeclares(t *testing.T) {
 	}
 }
 
-func TestTheActionsCommandsExist(t *testing.T) {
+func TestAction_CommandsExist(t *testing.T) {
 	a, _ := readAction(t)
 	for _, step := range a.Runs.Steps {
 		requireCommands(t, strings.ReplaceAll(step.Run, "\\\n", " "))
 	}
 }
 
-// requireCommands requires that each line that calls lockproof calls a command
-// that exists, with flags that it has.
+// requireCommands requires that each call of lockproof in a script has a known
+// command and known flags.
 func requireCommands(t *testing.T, script string) (found int) {
 	t.Helper()
 	root := fake(expected).root()
@@ -117,7 +116,7 @@ func requireCommands(t *testing.T, script string) (found int) {
 	return found
 }
 
-// workflow is what the examples use of GitHub's workflows.
+// workflow is the part of GitHub's workflows that the examples use.
 type workflow struct {
 	Name        string            `yaml:"name"`
 	On          any               `yaml:"on"`
@@ -135,7 +134,7 @@ type workflow struct {
 	} `yaml:"jobs"`
 }
 
-func TestTheExampleWorkflowsFitTheAction(t *testing.T) {
+func TestExampleWorkflows_FitTheAction(t *testing.T) {
 	a, _ := readAction(t)
 	for _, name := range []string{"github.yml", "own-lock.yml"} {
 		var w workflow
@@ -170,7 +169,7 @@ func TestTheExampleWorkflowsFitTheAction(t *testing.T) {
 	}
 }
 
-// requireInput requires that a value is one that its input takes.
+// requireInput requires that an input accepts a value.
 func requireInput(t *testing.T, input, value string) {
 	t.Helper()
 	switch input {
@@ -186,7 +185,7 @@ func requireInput(t *testing.T, input, value string) {
 	}
 }
 
-func TestTheGitLabExampleCallsWhatExists(t *testing.T) {
+func TestGitLabExample_CommandsExist(t *testing.T) {
 	var jobs map[string]any
 	text := strictly(t, "../../docs/ci/gitlab.yml", &jobs)
 	require.Contains(t, jobs["stages"], "report")

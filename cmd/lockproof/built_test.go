@@ -19,7 +19,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// sharedFolder is for what many tests need and none changes.
+// sharedFolder is for files that many tests need and none changes.
 var sharedFolder string
 
 func TestMain(m *testing.M) {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the program, as it also runs in containers.
+// built is the program, built to run in containers too.
 var built = sync.OnceValues(func() (binary string, err error) {
 	if sharedFolder, err = os.MkdirTemp("", "lockproof-test-"); err != nil {
 		return "", err
@@ -55,13 +55,13 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// started is a program that runs, and what it says.
+// started is a running program with its output.
 type started struct {
 	*exec.Cmd
 	said bytes.Buffer
 }
 
-// start starts a program, which does not outlive the test.
+// start starts a program, and kills it at the end of the test.
 func start(t *testing.T, cmd *exec.Cmd) *started {
 	t.Helper()
 	s := &started{Cmd: cmd}
@@ -73,7 +73,7 @@ func start(t *testing.T, cmd *exec.Cmd) *started {
 	return s
 }
 
-// end waits for a program's end: what it has said, and its exit code, -1 where a signal ended it.
+// end waits for a program's end and returns its output and exit code, -1 after a signal.
 func (s *started) end(t *testing.T) (said string, code int) {
 	t.Helper()
 	var ended *exec.ExitError
@@ -94,11 +94,11 @@ func inFolder(t *testing.T, dir string) func(args ...string) (said string, code 
 	}
 }
 
-// imageHome is whose the image is that runs of these tests use. It is not their own home, so that
-// no clean of theirs removes it.
+// imageHome is the home of the image that these tests use. It differs from their own homes, so
+// that their clean commands do not remove it.
 func imageHome() string { return filepath.Join(sharedFolder, "home") }
 
-// made makes the image, which takes a minute or two.
+// made builds the image, which takes a minute or two.
 var made = sync.OnceValue(func() error {
 	binary, err := built()
 	if err != nil {
@@ -118,7 +118,7 @@ var made = sync.OnceValue(func() error {
 	return projects.Close()
 })
 
-// needImage skips a test where the engine has no image for a run and can get none.
+// needImage skips a test if the engine cannot get an image for a run.
 func needImage(t *testing.T) {
 	t.Helper()
 	err := made()
@@ -129,7 +129,7 @@ func needImage(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// removeImage removes it again, if a test has needed it.
+// removeImage removes the image, if a test used it.
 func removeImage() error {
 	if _, err := os.Stat(imageHome()); err != nil {
 		return nil

@@ -30,11 +30,10 @@ func (p *program) listCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&ofLocks, "locks", false, "list the locks that --lock takes, and what each is")
+	cmd.Flags().BoolVar(&ofLocks, "locks", false, "list the locks that --lock accepts, with a description")
 	return cmd
 }
 
-// listLocks says of each lock under test what it is.
 func (p *program) listLocks() error {
 	for _, name := range locks.Names() {
 		kind, err := locks.Find(name)
@@ -51,8 +50,8 @@ func (p *program) showCommand() *cobra.Command {
 		Use:   "show NAME",
 		Short: "Show a scenario: its lesson, its schedule, and what to expect",
 		Long: `Prints the file of a scenario: the lesson, its sources, the schedule step by step,
-the verdicts to expect, and the variants. A comment above it has the defaults. It is a
-beginning for a scenario of your own.`,
+the verdicts to expect, and the variants. A comment above it has the defaults. Use it
+as a start for a scenario of your own.`,
 		Example: "  lockproof show client-pause\n  lockproof show client-pause > mine.yaml && lockproof run mine.yaml",
 		Args:    arguments(1, 1, "one scenario's name or file"),
 		RunE: func(_ *cobra.Command, args []string) error {

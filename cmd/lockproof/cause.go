@@ -8,14 +8,11 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// maxCauses is of how many violations the causes are found that nobody has asked for.
-const maxCauses = 8
+const maxCauses = 8 // without --cause
 
-// findCauses finds by experiment what causes the first violation of each row and property,
-// always in virtual time. Of a run on real servers a cause is that of the same schedule
-// there, if it is violated there, too; and else none is named. Unless all causes are asked
-// for, they are found of what differs from what was expected in virtual time, up to a few rows:
-// the report tells of these in words.
+// findCauses finds by experiment the cause of the first violation of each row and property, always
+// in virtual time. A run on real servers gets the cause of the same schedule there, if virtual time
+// violates it too. Without --cause it examines only some unexpected violations in virtual time.
 func (p *program) findCauses(ctx context.Context, jobs []suite.Job, trials []suite.Result, o suite.Options) error {
 	real := o.Cluster != suite.Virtual
 	wanted := func(t suite.Result) bool {

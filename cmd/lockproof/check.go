@@ -49,7 +49,7 @@ func (p *program) check(path string) error {
 	return exitError(reports.New([]suite.Result{trial}, reports.Run{}).ExitCode(), nil)
 }
 
-// historyNear names a history of the run to which another file belongs, or whose folder it is; "" where there is none.
+// historyNear names a history of the run that a file or folder belongs to, "" for none.
 func historyNear(path string) string {
 	for _, folder := range []string{path, filepath.Dir(path)} {
 		found, _ := filepath.Glob(filepath.Join(folder, "trials", "*", "*", "history.jsonl"))

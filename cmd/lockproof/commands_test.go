@@ -48,8 +48,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// What is shown is a scenario's file: it can be kept and run.
-func TestShowPrintsAScenarioThatLoads(t *testing.T) {
+func TestShow_OutputLoadsAsScenario(t *testing.T) {
 	all, err := scenarios.Catalogue()
 	require.NoError(t, err)
 	for _, s := range all {
@@ -68,7 +67,7 @@ func TestShowPrintsAScenarioThatLoads(t *testing.T) {
 // The history is a violation in a variant whose header expects "holds".
 const halves = "../../reports/testdata/half.jsonl"
 
-func TestCheckJudgesAHistory(t *testing.T) {
+func TestCheck_JudgesAHistory(t *testing.T) {
 	got := fake(expected).try("check", halves)
 	require.Equal(t, reports.ExitDiffers, got.code, got.err)
 	for _, part := range []string{
@@ -79,7 +78,7 @@ func TestCheckJudgesAHistory(t *testing.T) {
 	}
 }
 
-func TestCheckReadsWhatAKilledRunLeft(t *testing.T) {
+func TestCheck_TruncatedHistory_IsJudged(t *testing.T) {
 	data, err := os.ReadFile(halves)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "history.jsonl")
@@ -90,8 +89,7 @@ func TestCheckReadsWhatAKilledRunLeft(t *testing.T) {
 	require.Contains(t, got.out, "mutual-exclusion")
 }
 
-// A violation in a history that is too long to draw is told in words.
-func TestCheckTellsAViolationOfALongHistory(t *testing.T) {
+func TestCheck_HistoryTooLongToDraw_DescribesViolation(t *testing.T) {
 	needs.Long(t, "its history has hundreds of thousands of lines")
 	short, err := os.ReadFile(halves)
 	require.NoError(t, err)
@@ -113,7 +111,7 @@ func TestCheckTellsAViolationOfALongHistory(t *testing.T) {
 	}
 }
 
-func TestCheckRefusesWhatIsNoHistory(t *testing.T) {
+func TestCheck_OtherFile_IsRefused(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "other": "{\"a\":1}\n", "binary": "\x00\x01\n",
 		"array": "[]\n"} {
 		path := filepath.Join(t.TempDir(), name)
@@ -157,8 +155,7 @@ func TestDoctor(t *testing.T) {
 		"and none of cc, gcc, clang is in PATH")
 }
 
-// The server answers on this machine alone.
-func TestServeRefusesOtherAddresses(t *testing.T) {
+func TestServe_NonLoopbackAddress_IsRefused(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:0", "localhost:7420", "[::1]:80", "127.8.9.1:1"} {
 		require.NoError(t, checkLoopback(addr), addr)
 	}
@@ -171,7 +168,7 @@ func TestServeRefusesOtherAddresses(t *testing.T) {
 	require.ErrorContains(t, checkLoopback("127.0.0.1:x"), "give an address and a port")
 }
 
-func TestTheVersionTellsTheCommit(t *testing.T) {
+func TestVersion_NamesTheCommit(t *testing.T) {
 	const revision = "286d527b04731b927f7bd7bd0c569024e466b147"
 	for _, c := range []struct{ module, revision, modified, want string }{
 		{"", "", "", "devel"},

@@ -24,7 +24,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// TestConfigurations judges each of testdata/configurations.txt as an operator does, with locks of 30 s.
+// TestConfigurations judges each of testdata/configurations.txt, with a TTL of 30 s.
 func TestConfigurations(t *testing.T) {
 	root, err := filepath.Abs("testdata/configurations")
 	require.NoError(t, err)
@@ -42,8 +42,8 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// requireAnswer judges files in the folder at hand, and compares the answer with a case: what it is, the verdicts,
-// among which there may be a bar, the exit code and the flags.
+// requireAnswer judges files in the working directory, and compares the answer with a case: title, verdicts with or
+// without a bar, exit code and flags.
 func requireAnswer(t *testing.T, fields, files []string) {
 	t.Helper()
 	last := len(fields) - 1
@@ -52,8 +52,8 @@ func requireAnswer(t *testing.T, fields, files []string) {
 	require.Equal(t, fields[last-1], fmt.Sprint(exit))
 }
 
-// policyHere are the flags for the policy of the folder at hand, which a redis.conf may lack.
-func policyHere(t *testing.T) []string {
+// policyFile returns the file with the restart policy in the working directory, nil for none.
+func policyFile(t *testing.T) []string {
 	t.Helper()
 	for _, pattern := range []string{"redis*.service", "redis.container", "compose.yaml", "workload.yaml"} {
 		found, err := filepath.Glob(pattern)
@@ -65,12 +65,12 @@ func policyHere(t *testing.T) []string {
 	return nil
 }
 
-// answerOf runs validate in the folder at hand, and gives the verdicts as in want.
+// answerOf runs validate in the working directory, and returns the verdicts as letters.
 func answerOf(t *testing.T, flags []string) (verdicts string, exit int) {
 	t.Helper()
 	p, out := fake(expected), t.TempDir()
 	p.suite, p.screen.Width = predicted, 100
-	policy := policyHere(t)
+	policy := policyFile(t)
 	if slices.ContainsFunc(flags, exists) {
 		policy = nil
 	}
@@ -97,8 +97,8 @@ func answerOf(t *testing.T, flags []string) (verdicts string, exit int) {
 	return strings.Join(letters, " "), got.code
 }
 
-// predicted is the harness without trials of crashes: validate's own tests hold what it says against them. Takeovers
-// are tried, once for each scenario.
+// predicted replaces the trials of crashes by prediction, which validate's own tests check against real trials.
+// Takeovers run, once for each scenario.
 func predicted(ctx context.Context, jobs []suite.Job, o suite.Options, observe func(suite.Result)) (all []suite.Result,
 	err error) {
 	for _, job := range jobs {
@@ -126,8 +126,8 @@ func predicted(ctx context.Context, jobs []suite.Job, o suite.Options, observe f
 	return all, nil
 }
 
-// prediction is what the trial of a point must give, by the point's name: a violation where the server forgets, and is
-// back before the lock has expired. Everything else holds.
+// prediction is the verdict of a point's trial, by the point's name: violated if the server forgets and is back before
+// the lock has expired, else holds.
 func prediction(name string) string {
 	m := pointName.FindStringSubmatch(name)
 	ttl, _ := time.ParseDuration(m[3])
@@ -140,10 +140,10 @@ func prediction(name string) string {
 
 var pointName = regexp.MustCompile(`^(.*)-(kill|shutdown|power-loss)-ttl-(.*)-back-after-(.*)-\d+$`)
 
-// tried holds what trials gave that several configurations have in common.
+// tried caches the trials that several configurations share.
 var tried sync.Map
 
-// exists reports whether a flag is the name of a file that is there.
+// exists reports whether a flag names an existing file.
 func exists(flag string) bool {
 	info, err := os.Stat(flag)
 	return err == nil && info.Mode().IsRegular() && flag != "redis.conf"

@@ -11,21 +11,20 @@ import (
 	"example.org/lockproof/internal/plain"
 )
 
-// redraw is how often a live display is drawn again.
+// redraw is the interval between redraws of a live display.
 const redraw = 200 * time.Millisecond
 
-// display is lines on a terminal that are drawn again in place. A pipe gets nothing of them.
+// display redraws lines in place on a terminal. A pipe gets none of them.
 type display struct {
 	*program
 	stop    chan struct{}
 	stopped sync.WaitGroup
 
-	mu    sync.Mutex // held by whoever changes what lines says
+	mu    sync.Mutex // guards the state behind lines
 	lines func(width int) []string
-	drawn int // lines of it on the screen
+	drawn int // lines on the screen
 }
 
-// display shows lines until it is finished.
 func (p *program) display(lines func(width int) []string) *display {
 	d := &display{program: p, stop: make(chan struct{}), lines: lines}
 	if p.live {
@@ -34,7 +33,7 @@ func (p *program) display(lines func(width int) []string) *display {
 	return d
 }
 
-// update changes what lines says.
+// update changes the state behind lines.
 func (d *display) update(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,7 +53,8 @@ func (d *display) tick() {
 	}
 }
 
-// show redraws the display, below a line that stays if there is one. It is one write, so that nothing comes between.
+// show redraws the display, below a permanent line if it is not "". It writes once, so that other output cannot
+// interleave.
 func (d *display) show(line string) {
 	if !d.live {
 		return
@@ -73,8 +73,7 @@ func (d *display) show(line string) {
 	io.WriteString(d.rawOut, b.String())
 }
 
-// erase clears the lines of the display, from the last to the first. To clear all below would move a screen that has
-// nothing else into the history of some terminals.
+// erase clears the lines of the display one by one: some terminals move a fully cleared screen into their history.
 func (d *display) erase() string {
 	if d.drawn == 0 {
 		return ""
@@ -82,7 +81,6 @@ func (d *display) erase() string {
 	return strings.Repeat(ansi.CursorUp(1)+ansi.EraseEntireLine, d.drawn) + "\r"
 }
 
-// finish takes the display away.
 func (d *display) finish() {
 	close(d.stop)
 	d.stopped.Wait()

@@ -1,3 +1,3 @@
-// Command lockproof puts a Redis lock through everything that can go wrong and
-// says whether two clients ever held it at once.
+// Command lockproof tests a Redis lock under faults and reports whether two
+// clients ever held it at once.
 package main

@@ -13,9 +13,9 @@ import (
 func (p *program) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [cluster ...]",
-		Short: "Say what each cluster needs and whether it is there",
-		Long: `Lists what each cluster needs, and whether it is there. The exit code is 3 if a named
-cluster lacks something that it needs; with no name, if any cluster does.`,
+		Short: "List what each cluster needs and whether it is installed",
+		Long: `Lists what each cluster needs, and whether it is installed. The exit code is 3 if a
+named cluster lacks something that it needs; with no name, if any cluster does.`,
 		Example: "  lockproof doctor\n  lockproof doctor local",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -49,7 +49,6 @@ func (p *program) doctor(ctx context.Context, clusters []cluster.Kind) error {
 
 const notReady = "not ready"
 
-// examine says whether a cluster can be used, and why.
 func examine(ctx context.Context, needs []cluster.Need) (verdict string, lines []string) {
 	verdict = "ready"
 	for _, n := range needs {

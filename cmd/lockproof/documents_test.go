@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write into the documents what their commands print")
 
-// The documents' blocks of commands. What is marked as local needs a
-// redis-server, and runs on the true clock.
+// The documents' blocks of commands. Those marked as local need a redis-server
+// and run in real time.
 const (
 	consoleBlock = "```console\n"
 	localBlock   = "```console local\n"
@@ -32,8 +32,8 @@ const (
 
 // TestTheDocumentsShowWhatTheCommandsPrint runs every `$ bin/lockproof` line of
 // the README and of docs/, in order and in one folder for each document, and
-// compares what it prints with what stands below it. `$ echo $?` shows an exit
-// code; what does not show one exits 0.
+// compares its output with the text below it. `$ echo $?` shows an exit code;
+// the default is 0.
 func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
 	needs.Long(t, "it runs every command that the documents show")
 	root, err := filepath.Abs("../..")
@@ -56,11 +56,11 @@ func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
 	require.Greater(t, commands, 15)
 }
 
-// checkDocument says how many commands the document has.
+// checkDocument returns the number of the document's commands.
 func checkDocument(t *testing.T, path, binary string) (commands int) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	shown, err := filepath.Abs("testdata/configurations") // which a document may show
+	shown, err := filepath.Abs("testdata/configurations") // documents may show them
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.MkdirAll("cmd/lockproof/testdata", 0o755))
@@ -95,8 +95,8 @@ func checkDocument(t *testing.T, path, binary string) (commands int) {
 	return commands
 }
 
-// checkBlock runs the commands of a block, and gives the block as it should be.
-// What runs on the true clock may be inconclusive, on a busy machine.
+// checkBlock runs the commands of a block, and returns the correct block. In
+// real time a run may be inconclusive, on a busy machine.
 func checkBlock(t *testing.T, block string, trueClock bool) (said string, commands int) {
 	code := 0
 	var b strings.Builder
@@ -125,7 +125,7 @@ func checkBlock(t *testing.T, block string, trueClock bool) (said string, comman
 	return b.String(), commands
 }
 
-// runAsShown runs a command line of a document as on a pipe.
+// runAsShown runs a command line of a document with its output to a pipe.
 func runAsShown(t *testing.T, line string) (out string, code int) {
 	require.True(t, strings.HasPrefix(line, "bin/lockproof "), "%q is no command of ours", line)
 	cmd := exec.Command("sh", "-c", line)
@@ -140,18 +140,18 @@ func runAsShown(t *testing.T, line string) (out string, code int) {
 	return progressLine.ReplaceAllString(string(said), ""), code
 }
 
-// What a run took on this machine, and the ruler that is as wide as its table.
+// Durations on this machine, and the ruler, which is as wide as its table.
 var (
 	tookColumn = regexp.MustCompile(`(as expected|differs|limit|inconclusive|skipped) +[\d.]+ (µs|ms|s|min)( [\d.]+ s)?$`)
 	tookInAll  = regexp.MustCompile(`(trials?) in [\d.]+ (µs|ms|s|min)( [\d.]+ s)?\.$`)
-	// The lines that a pipe gets while a suite runs, in the order in which trials
+	// The lines to a pipe while a suite runs, in the order in which trials
 	// end, and the blank one after them. A terminal draws over its progress.
 	progressLine = regexp.MustCompile(`(?m)^.*: .* \(\d+ trials?, .*\)\n\n?`)
 	situations   = regexp.MustCompile(`(: \d+ situations?), [\d.]+ (µs|ms|s|min)( [\d.]+ s)?$`)
 	ruler        = regexp.MustCompile(`^─+$`)
 )
 
-// steady is output without what is another on each machine.
+// steady removes the parts of output that differ between machines.
 func steady(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -164,7 +164,7 @@ func steady(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// pattern is a regular expression for what a document shows.
+// pattern is a regular expression for the text of a document.
 func pattern(want string) string {
 	quoted := regexp.QuoteMeta(steady(want))
 	return `\A` + regexp.MustCompile(`(?m)^`+elision+`\n`).ReplaceAllString(quoted, `(?s:.*\n)?`) + `\z`

@@ -24,10 +24,10 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// Whatever is wrong with an engine, a run says what to do, and exits with 3.
-func TestAnEngineThatCannotBeUsed(t *testing.T) {
+// A run names the remedy, and exits with 3.
+func TestDocker_UnusableEngine_NamesTheRemedy(t *testing.T) {
 	for name, c := range map[string]struct {
-		engine func(t *testing.T) string // gives DOCKER_HOST
+		engine func(t *testing.T) string // returns DOCKER_HOST
 		path   string
 		want   []string
 	}{
@@ -56,8 +56,8 @@ func TestAnEngineThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// shortFolder is a folder whose name fits into a socket's, which has a hundred
-// characters.
+// shortFolder is a folder with a short name: a socket's name has at most a
+// hundred characters.
 func shortFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "engine-")
@@ -67,7 +67,7 @@ func shortFolder(t *testing.T) string {
 	return folder
 }
 
-// listen waits on a socket for those who take it for the engine's.
+// listen listens on a socket in place of the engine's.
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("unix", filepath.Join(shortFolder(t), "docker.sock"))
@@ -76,8 +76,7 @@ func listen(t *testing.T) net.Listener {
 	return ln
 }
 
-// oldEngine answers as an engine that speaks a version of the API, and no other
-// question than that.
+// oldEngine replies only to requests for its API version.
 func oldEngine(t *testing.T, version string) string {
 	ln := listen(t)
 	mux := http.NewServeMux()
@@ -92,17 +91,16 @@ func oldEngine(t *testing.T, version string) string {
 	return "unix://" + ln.Addr().String()
 }
 
-// engineAvailable is asked once: an engine that answers nothing takes its time.
+// engineAvailable checks once: a hung engine takes long to fail.
 var engineAvailable = sync.OnceValue(func() error {
 	_, err := docker.Find(context.Background())
 	return err
 })
 
-// TestAnEngineThatDiesInMidRun: the run says so, and does not go on; and once there
-// is an engine again, a clean removes what the run could not.
-func TestAnEngineThatDiesInMidRun(t *testing.T) {
+// The run reports it and ends. Once the engine is back, clean removes the rest.
+func TestDocker_EngineDiesDuringRun_FailsAndCleanRemovesTheRest(t *testing.T) {
 	needs.Check(t, needs.Engine, engineAvailable())
-	_, err := exec.LookPath("docker") // the client, with which the test looks around
+	_, err := exec.LookPath("docker") // the client, for the test itself
 	needs.Check(t, needs.Engine, err)
 	binary := build(t)
 	v := victim{binary: binary, home: t.TempDir(), temp: t.TempDir(), out: filepath.Join(t.TempDir(), "out")}

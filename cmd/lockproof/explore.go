@@ -14,12 +14,11 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// exploreOptions is what the command explore is asked for.
 type exploreOptions struct {
 	search            explore.Search
-	options           suite.Options // of the run that repeats what is found
+	options           suite.Options // of the run that repeats the finds
 	brokenAssumptions []string
-	worker            string // a program that is the lock under test; "": a built-in one is
+	worker            string // a program that is the lock under test, "" for a built-in lock
 	exhaust           bool
 }
 
@@ -43,11 +42,11 @@ the drift factor.
 With --worker, the lock is a program in any language, as in lockproof run: its schedules
 take a second or two each, on real servers, one after another.
 
-The same command with the same --out continues an interrupted search. A search over several
-machines is one on each, with seeds that are --schedules apart.
+The same command with the same --out continues an interrupted search. To search on several
+machines, give each its own --seed, --schedules apart.
 
 Exit codes: 0 nothing was violated; 1 something was; 4 nothing was, but the search was
-cut short, could not judge a schedule, or put nothing to the test; 3 the harness itself
+cut short, could not judge a schedule, or tested nothing; 3 the harness itself
 failed; 64 bad usage.`,
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
@@ -73,7 +72,6 @@ failed; 64 bad usage.`,
 	return cmd
 }
 
-// define adds the flags.
 func (x *exploreOptions) define(f *pflag.FlagSet) {
 	s, o := &x.search, &x.options
 	f.SortFlags = false
@@ -85,15 +83,15 @@ func (x *exploreOptions) define(f *pflag.FlagSet) {
 	f.StringSliceVar(&x.brokenAssumptions, "break", nil,
 		"assumptions that schedules may break: memory, clocks, pauses, servers")
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
-	f.DurationVar(&s.For, "for", 20*time.Second, "how long to search, in real time; 0: until --schedules is reached; "+
+	f.DurationVar(&s.For, "for", 20*time.Second, "real time to search at most; 0: until --schedules is reached; "+
 		"with --worker 5m by default")
-	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: as many as there is time for)")
+	f.IntVar(&s.Schedules, "schedules", 0, "run at most this many schedules (default: no limit but --for)")
 	f.BoolVar(&x.exhaust, "exhaust", false,
-		"draw nothing: go through every schedule of a small scope, the shortest first")
+		"run every schedule of a small scope, the shortest first, instead of random ones")
 	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: never)")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
 	f.DurationVar(&o.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
-	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "how long to shrink one find, in real time")
+	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "real time to shrink one find at most")
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 }
 
@@ -105,7 +103,7 @@ func assumptionHelp() string {
 	return b.String()
 }
 
-// check refuses what lies out of bounds or does not exist, and says what the search is of.
+// check refuses invalid options, and completes the search.
 func (x *exploreOptions) check(given func(string) bool) error {
 	s, o := &x.search, &x.options
 	if err := checkOptions(o, given); err != nil {
@@ -144,7 +142,7 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	return nil
 }
 
-// checkNames reads the assumptions and properties that are named.
+// checkNames parses the names of assumptions and properties.
 func (x *exploreOptions) checkNames() error {
 	s := &x.search
 	for _, name := range x.brokenAssumptions {

@@ -15,7 +15,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// explore searches, writes down what it finds, and reports as a run of that would.
+// explore searches, writes the finds, and reports on them as run does.
 func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 	if x.worker == "" {
 		pool, err := p.pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
@@ -29,7 +29,7 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 	if err != nil {
 		return err
 	}
-	folder, err := takeFolder(x.options.Out, before.Next > 0)
+	folder, err := openOutFolder(x.options.Out, before.Next > 0)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 	line := explore.Tally{}.Line()
 	display := p.display(func(int) []string { return []string{line} })
 	s.OnProgress = func(t explore.Tally) { display.update(func() { line = t.Line() }) }
-	s.OnSave = func(t explore.Tally) { _ = x.keep(t) } // at the end it is told if it cannot be
+	s.OnSave = func(t explore.Tally) { _ = x.save(t) } // concludeSearch reports an error
 	tally, err := s.Resume(ctx, before)
 	display.finish()
 	if err != nil {
@@ -54,8 +54,8 @@ func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 	return p.concludeSearch(ctx, x, tally, run)
 }
 
-// resumeSearch finds what a search that was interrupted has left in the output folder, if
-// that is there and this one is the same, and says that it goes on.
+// resumeSearch reads the results of an interrupted search from the output folder, if it is the same
+// search, and announces the resumption.
 func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	out := x.options.Out
 	before, err := explore.Read(out)
@@ -84,20 +84,18 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	return before.Tally, nil
 }
 
-// results are what a search has come to, with what it was asked.
 func (x *exploreOptions) results(t explore.Tally) explore.Results {
 	return explore.Results{Version: version(), Question: x.search.Question, Tally: t}
 }
 
-// keep writes what a search has come to into its folder.
-func (x *exploreOptions) keep(t explore.Tally) error {
+func (x *exploreOptions) save(t explore.Tally) error {
 	return reports.WriteFile(x.options.Out, reports.File{Name: explore.ResultsFile, Write: x.results(t).Write})
 }
 
-// concludeSearch tells what a search has come to, writes it down, and exits as it is.
+// concludeSearch prints and writes the results of a search, and returns its exit code.
 func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, t explore.Tally, run reports.Run) error {
 	fmt.Fprint(p.out, x.search.Summary(t))
-	if err := x.keep(t); err != nil {
+	if err := x.save(t); err != nil {
 		return failed(err)
 	}
 	if err := p.showFinds(ctx, x, t, run); err != nil {
@@ -112,7 +110,7 @@ func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, t explo
 	return nil
 }
 
-// showFinds writes each find's file, runs it as lockproof run does, and reports on all.
+// showFinds writes each find's file, runs it as lockproof run does, and reports on all finds.
 func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explore.Tally, run reports.Run) error {
 	if len(tally.Finds) == 0 {
 		return nil
@@ -146,7 +144,7 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 	if err != nil && !(errors.As(err, &ended) && ended.code == reports.ExitInconclusive) {
 		return err
 	}
-	// Something was violated, though in real time it need not be again.
-	fmt.Fprint(p.out, "what was violated in the search was not when it was run again\n")
+	// In real time a violation need not recur.
+	fmt.Fprint(p.out, "the violation that the search found did not recur in this run\n")
 	return &exit{code: reports.ExitDiffers}
 }

@@ -23,7 +23,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-func TestExploreRefusesWhatItCannotDo(t *testing.T) {
+func TestExplore_UsageErrors(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -49,15 +49,15 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-// A search that put nothing to the test proves nothing, and does not end as one that found nothing.
-func TestExploreThatTestsNothing(t *testing.T) {
+// A search that tested nothing proves nothing.
+func TestExplore_NothingTested_IsInconclusive(t *testing.T) {
 	said, code := inFolder(t, t.TempDir())("explore", "--property", "fencing", "--schedules", "128")
 	require.Equal(t, reports.ExitInconclusive, code, said)
 	require.Contains(t, said, "nothing was put to the test")
 }
 
-// In real time a find need not show again: the lock was seen to break all the same.
-func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
+// In real time a find need not recur, but it counts.
+func TestExplore_FindDoesNotRecur_StillExitsAsViolated(t *testing.T) {
 	schedule := &explore.Schedule{TTL: time.Second, Nodes: 1, Clients: 1,
 		Steps: []explore.Step{{Step: scenarios.Step{Verb: scenarios.VerbAcquire, Targets: []string{"c1"}}}}}
 	for _, again := range []string{history.Holds, history.Inconclusive} {
@@ -73,12 +73,11 @@ func TestExploreWhoseFindIsNotRepeated(t *testing.T) {
 		var ended *exit
 		require.ErrorAs(t, err, &ended, said.String())
 		require.Equal(t, reports.ExitDiffers, ended.code)
-		require.Contains(t, said.String(), "what was violated in the search was not when it was run again")
+		require.Contains(t, said.String(), "the violation that the search found did not recur in this run")
 	}
 }
 
-// What is found is told with its story, and is in a file that shows it again.
-func TestExploreFindsAndRepeats(t *testing.T) {
+func TestExplore_FindIsReportedAndRepeatable(t *testing.T) {
 	dir := t.TempDir()
 	lockproof := inFolder(t, dir)
 	said, code := lockproof("explore", "--without", "CompareAndDelete", "--property", "mutual-exclusion", "--schedules",
@@ -101,7 +100,7 @@ func TestExploreFindsAndRepeats(t *testing.T) {
 	require.Contains(t, said, "violated in 0 of ")
 }
 
-func TestAnInterruptedSearchKeepsWhatItHas(t *testing.T) {
+func TestExplore_Interrupted_Resumes(t *testing.T) {
 	needs.Long(t, "it waits for a search in real time")
 	out := filepath.Join(t.TempDir(), "out")
 	search := start(t, exec.Command(build(t), "explore", "--for", "10m", "--out", out))

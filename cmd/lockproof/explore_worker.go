@@ -8,8 +8,8 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// exploreWorker makes a program of the user's the lock that is searched. Its clients are processes: schedules run in
-// real time, one after another, since a busy machine is late and a lock would be blamed for it.
+// exploreWorker makes the user's program the lock under test. Its clients are processes. Schedules run in real time,
+// one after another: on a busy machine, delays would be blamed on the lock.
 func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given func(string) bool) error {
 	for _, flag := range []string{"without", "exhaust"} {
 		if given(flag) {

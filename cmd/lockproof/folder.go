@@ -7,13 +7,13 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// takeFolder takes an output folder and removes an earlier run's results from it, and a search's unless it goes on.
-func takeFolder(out string, goesOn bool) (*reports.Folder, error) {
+// openOutFolder opens an output folder and removes an earlier run's results from it, and a search's unless it resumes.
+func openOutFolder(out string, resumes bool) (*reports.Folder, error) {
 	folder, err := reports.OpenFolder(out)
-	if err != nil { // whoever named it can name another
+	if err != nil { // the user can name another folder
 		return nil, usage("--out %w", err)
 	}
-	if goesOn {
+	if resumes {
 		err = folder.Clear()
 	} else {
 		err = folder.Clear(explore.ResultsFile)

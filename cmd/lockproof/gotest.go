@@ -22,19 +22,19 @@ import (
 func (p *program) testCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test [-interleave module] [-repeatable] [go test flags] [packages]",
-		Short: "Run go test, with locks that dial by themselves in virtual time",
+		Short: "Run go test, so that locks that dial by themselves run in virtual time",
 		Long: `Runs go test with the same arguments, and adds a build overlay of package net. In a
 trial of locktest, net.Dial then reaches the servers in memory: a library that dials
 the address of env.Server(i) by itself runs in virtual time, unchanged. Everywhere
 else package net is as it was. The first build takes longer: what imports net is
 compiled once more.
 
-With -interleave MODULE the goroutines of that module overtake each other: in one place of four
-at which they can see of each other, one waits for a while that the seed draws, a sixteenth of
-the TTL at most. A violation that does not occur without the waits is a race; it is told with
-the two places in the source.
+With -interleave MODULE the goroutines of that module overtake each other: at one of four points
+at which they can observe each other, a goroutine waits for a time drawn from the seed, a
+sixteenth of the TTL at most. A violation that does not occur without the waits is a race; the
+report names the two places in the source.
 
-With -repeatable one seed gives one history of locks, too, whose goroutines race: in a trial,
+With -repeatable one seed gives one history, even of locks with racing goroutines: in a trial,
 select, maps, timers of one instant and math/rand/v2 follow from the seed. For that, Go's
 runtime gets an overlay as well, and all packages are compiled once more.
 
@@ -59,7 +59,6 @@ go command cannot be run; 64 bad usage.`,
 	}
 }
 
-// goTest runs go test with the overlay.
 func (p *program) goTest(ctx context.Context, args []string) error {
 	folder, rest := changeFolder(args)
 	release, err := goEnv(ctx, folder)
@@ -105,7 +104,7 @@ func (p *program) goTest(ctx context.Context, args []string) error {
 	return p.runGo(ctx, folder, record, append(flags, rest...))
 }
 
-// addPoints puts points into a module, adds them to the overlay, and gives the flags that go needs beside it.
+// addPoints adds points to a module and to the overlay, and returns further flags for go.
 func (p *program) addPoints(ctx context.Context, folder, module, temp, file string,
 	release goRelease, o overlay.Options) ([]string, error) {
 	change, err := rewrite.Module(ctx, cmp.Or(folder, "."), module, temp, file)
@@ -123,7 +122,7 @@ func (p *program) addPoints(ctx context.Context, folder, module, temp, file stri
 	return []string{"-modfile=" + change.Modfile}, nil
 }
 
-// flagName is the name of a flag as go takes it, "" of what is none, and its value behind an equals sign.
+// flagName parses a flag of go: its name, "" for any other argument, and its value behind an equals sign.
 func flagName(arg string) (name, value string, given bool) {
 	text, isFlag := strings.CutPrefix(arg, "-")
 	if !isFlag {
@@ -132,7 +131,7 @@ func flagName(arg string) (name, value string, given bool) {
 	return strings.Cut(strings.TrimPrefix(text, "-"), "=")
 }
 
-// findFlag is where arguments of go test have a flag; -1: nowhere before -args, behind which they are the tests' own.
+// findFlag returns the index of a flag of go test, -1 for none before -args: later arguments are the tests' own.
 func findFlag(args []string, flag string) int {
 	for i, arg := range args {
 		switch name, _, _ := flagName(arg); name {
@@ -145,7 +144,7 @@ func findFlag(args []string, flag string) int {
 	return -1
 }
 
-// interleaved takes the flag -interleave from the arguments.
+// interleaved removes the flag -interleave from the arguments.
 func interleaved(args []string) (module string, rest []string, err error) {
 	at := findFlag(args, "interleave")
 	if at < 0 {
@@ -160,7 +159,7 @@ func interleaved(args []string) (module string, rest []string, err error) {
 	return args[at+1], slices.Delete(slices.Clone(args), at, at+2), nil
 }
 
-// changeFolder takes go's flag -C from the arguments: go takes it only as the first flag.
+// changeFolder removes go's flag -C from the arguments: go accepts it only as the first flag.
 func changeFolder(args []string) (folder string, rest []string) {
 	if len(args) == 0 {
 		return "", args
@@ -174,7 +173,7 @@ func changeFolder(args []string) (folder string, rest []string) {
 	return "", args
 }
 
-// goRelease is the go that a module asks for.
+// goRelease is the Go release that a module requires.
 type goRelease struct{ GOROOT, GOVERSION, GOFLAGS string }
 
 func goEnv(ctx context.Context, folder string) (goRelease, error) {
@@ -193,7 +192,7 @@ func goEnv(ctx context.Context, folder string) (goRelease, error) {
 	return release, nil
 }
 
-// runGo runs the go command, and gives its end the exit code that it has here.
+// runGo runs the go command, and maps its exit code.
 func (p *program) runGo(ctx context.Context, folder string, record *process.Record, args []string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = folder
@@ -202,7 +201,7 @@ func (p *program) runGo(ctx context.Context, folder string, record *process.Reco
 	if err := process.Start(cmd); err != nil {
 		return failed(err)
 	}
-	ended := context.AfterFunc(ctx, func() { _ = process.InterruptGroup(cmd) }) // the tests, too
+	ended := context.AfterFunc(ctx, func() { _ = process.InterruptGroup(cmd) }) // also the tests
 	defer ended()
 	err := cmd.Wait()
 	var exited *exec.ExitError
@@ -213,7 +212,7 @@ func (p *program) runGo(ctx context.Context, folder string, record *process.Reco
 		return &exit{code: reports.ExitInconclusive}
 	case errors.As(err, &exited) && exited.ExitCode() == 1:
 		return &exit{code: reports.ExitDiffers}
-	case errors.As(err, &exited) && exited.ExitCode() == 2: // it has said what is wrong
+	case errors.As(err, &exited) && exited.ExitCode() == 2: // go has printed the error
 		return &exit{code: exitUsage}
 	}
 	return failed(fmt.Errorf("go %s: %w", strings.Join(args, " "), err))

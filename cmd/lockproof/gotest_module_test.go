@@ -16,13 +16,13 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// dials runs lockproof test in the module that dials, and gives what it has printed and its folder of results.
+// dials runs lockproof test in the module that dials, and returns its output and its folder of results.
 func dials(t *testing.T, args ...string) (said, results string, err error) {
 	t.Helper()
 	return example(t, "dials", args...)
 }
 
-// example runs lockproof test in a module of examples, and gives the folder of its results.
+// example runs lockproof test in a module of examples, and returns its output and its folder of results.
 func example(t *testing.T, name string, args ...string) (said, results string, err error) {
 	t.Helper()
 	binary := build(t)
@@ -39,7 +39,7 @@ func example(t *testing.T, name string, args ...string) (said, results string, e
 	return string(out), results, err
 }
 
-// TestGoTest_OneSeedOneHistory: the host names that the lock dials are another in each run, its histories are not.
+// The lock dials other host names in each run, but its histories are equal.
 func TestGoTest_OneSeedOneHistory(t *testing.T) {
 	read := func() string {
 		said, results, err := dials(t, "-run", "TestPlainDelete")
@@ -59,9 +59,9 @@ func TestGoTest_OneSeedOneHistory(t *testing.T) {
 	}
 }
 
-// TestGoTest_TheModuleThatDials has a lock that dials by itself: as it is, it keeps mutual exclusion in virtual time,
-// and its plain DEL is found to break it.
-func TestGoTest_TheModuleThatDials(t *testing.T) {
+// The module has a lock that dials by itself. Unchanged it keeps mutual exclusion in virtual time; with a plain DEL it
+// is found to violate it.
+func TestGoTest_LockThatDials_RunsInVirtualTime(t *testing.T) {
 	said, _, err := dials(t)
 	require.NoError(t, err, said)
 	require.NotContains(t, said, "runs on real servers")
@@ -86,7 +86,7 @@ func TestGoTest_TheModuleThatDials(t *testing.T) {
 	}
 }
 
-// TestGoTest_Interleave_FindsARaceInsideTheLock: 200 trials find nothing, unless goroutines overtake each other.
+// 200 trials find nothing without -interleave.
 func TestGoTest_Interleave_FindsARaceInsideTheLock(t *testing.T) {
 	said, _, err := dials(t, "-run", "TestRenewed")
 	require.NoError(t, err, said)
@@ -100,8 +100,8 @@ func TestGoTest_Interleave_FindsARaceInsideTheLock(t *testing.T) {
 	require.Contains(t, said, "(without it: holds, 1 of 1 seed")
 }
 
-// TestGoTest_Interleave_TakesAModuleThatOneDependsOn: it is rewritten beside go's cache, where nothing may change.
-func TestGoTest_Interleave_TakesAModuleThatOneDependsOn(t *testing.T) {
+// The dependency is rewritten in a copy, as Go's module cache must not change.
+func TestGoTest_Interleave_AcceptsADependency(t *testing.T) {
 	said, _, err := dials(t, "-interleave=github.com/gomodule/redigo", "-run", "TestCompareAndDelete")
 	require.NoError(t, err, said)
 	require.Regexp(t, `lockproof: github.com/gomodule/redigo: \d+ points in \d+ files`, said)
@@ -111,8 +111,8 @@ func TestGoTest_Interleave_TakesAModuleThatOneDependsOn(t *testing.T) {
 		"only of")
 }
 
-// TestGoTest_KilledMeanwhile_LeavesNothingRunning: the tests are the go command's children, and end all the same.
-func TestGoTest_KilledMeanwhile_LeavesNothingRunning(t *testing.T) {
+// The tests are children of the go command, not of lockproof.
+func TestGoTest_Killed_LeavesNothingRunning(t *testing.T) {
 	needs.Commands(t, "pgrep")
 	dials(t, "-run", "^$") // builds it
 	mark := process.RandomName()

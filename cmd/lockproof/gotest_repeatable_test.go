@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// rueidis has goroutines that race for one instant: plain go test gives hardly one history twice.
+// rueidis has racing goroutines: plain go test hardly repeats a history.
 func TestGoTest_Repeatable_OneSeedIsOneHistory(t *testing.T) {
 	needs.Long(t, "it compiles Go's runtime, and all that is built on it")
 	histories := func() map[string]string {

@@ -20,7 +20,7 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// fakeGo puts a go into PATH that is of some release, and says what else it was called with.
+// fakeGo puts a go of another release into PATH, which prints its arguments.
 func fakeGo(t *testing.T, goroot, flags, end string) {
 	t.Helper()
 	needs.Commands(t, "sh")
@@ -32,7 +32,7 @@ func fakeGo(t *testing.T, goroot, flags, end string) {
 	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 }
 
-// installedGo is where Go is, whatever PATH says later.
+// installedGo is Go's folder, found before a test changes PATH.
 var installedGo = sync.OnceValue(func() string {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -63,7 +63,7 @@ func TestGoTest_AddsTheOverlayToTheArguments(t *testing.T) {
 	require.Empty(t, left, "nothing is left behind")
 }
 
-func TestGoTest_UnknownReleaseOfGo_SaysSoAndRunsGoTest(t *testing.T) {
+func TestGoTest_UnknownRelease_RunsPlainGoTest(t *testing.T) {
 	fakeGo(t, t.TempDir(), "", "")
 	done := fake(nil).try("test", "./...")
 	require.Equal(t, 0, done.code)
@@ -111,7 +111,7 @@ func TestGoTest_Help(t *testing.T) {
 	require.Contains(t, fake(nil).try("tset").err, `there is no command "tset": did you mean "test"?`)
 }
 
-// TestGoTest_Interrupt_EndsTheTests: also where the signal is for lockproof alone, and not for the whole terminal.
+// The signal reaches lockproof alone, not the whole terminal.
 func TestGoTest_Interrupt_EndsTheTests(t *testing.T) {
 	binary := build(t)
 	folder := t.TempDir()
@@ -144,7 +144,7 @@ func TestLong(*testing.T) {
 		"the test runs on")
 }
 
-func TestInterleaved_TakesItsFlagFromTheArguments(t *testing.T) {
+func TestInterleaved_RemovesItsFlag(t *testing.T) {
 	for _, tt := range []struct{ args, module, rest string }{
 		{"-interleave m -v ./...", "m", "-v ./..."},
 		{"-v --interleave=m", "m", "-v"},

@@ -21,23 +21,23 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// The bounds of a command that is given a hostile file.
+// The bounds of a command with a hostile file.
 const (
-	hostileCPU    = 5 * time.Second // of processor time, since the machine may be busy
-	hostileMemory = 512 << 20       // bytes at its peak
-	hostileWall   = 2 * time.Minute // it hangs
+	hostileCPU    = 5 * time.Second // processor time, as the machine may be busy
+	hostileMemory = 512 << 20       // peak, bytes
+	hostileWall   = 2 * time.Minute // a command that takes longer hangs
 )
 
-// sparse is a file of so many bytes, of which the text is the beginning and the
-// rest takes no room.
+// sparse makes a file of a size that begins with a text; the rest takes no
+// space.
 func sparse(t *testing.T, name, text string, size int64) string {
 	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	require.NoError(t, os.Truncate(name, size))
 	return name
 }
 
-// hostileFiles makes the files that a stranger may send, or a user name by
-// mistake, by what they are.
+// hostileFiles makes files that an attacker may send, or a user may name by
+// mistake, by description.
 func hostileFiles(t *testing.T, dir string) map[string]string {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	text := func(name, text string) string {
@@ -79,8 +79,8 @@ func hostileFiles(t *testing.T, dir string) map[string]string {
 	}
 }
 
-// doubledIncludes gives a redis.conf of 2^40 files, which are 40.
-func doubledIncludes(t *testing.T) string {
+// exponentialIncludes makes a redis.conf with 2^40 includes in 40 files.
+func exponentialIncludes(t *testing.T) string {
 	dir := t.TempDir()
 	for i := range 40 {
 		text := strings.Repeat(fmt.Sprintf("include %d.conf\n", i+1), 2)
@@ -97,7 +97,7 @@ func pipeAsDropIn(t *testing.T) string {
 	return unit
 }
 
-// ended is how a command ended.
+// ended is the result of a command.
 type ended struct {
 	code   int
 	output string
@@ -105,7 +105,7 @@ type ended struct {
 	peak   int64 // bytes
 }
 
-// runBinary runs the real program: its peak is its own.
+// runBinary runs the real program, to measure its own peak.
 func runBinary(t *testing.T, binary string, args ...string) ended {
 	ctx, cancel := context.WithTimeout(context.Background(), hostileWall)
 	defer cancel()
@@ -118,8 +118,8 @@ func runBinary(t *testing.T, binary string, args ...string) ended {
 	return ended{code, output, state.UserTime() + state.SystemTime(), usage.Maxrss << 10}
 }
 
-// A file may be anything, whatever takes it: the command ends soon, in little
-// memory, with the status for a bad file, and names the file.
+// Every command that reads a file ends soon, in little memory, with the exit
+// code for a bad file, and names the file.
 func TestHostileFiles(t *testing.T) {
 	needs.Long(t, "it runs every command on every hostile file")
 	binary := build(t)
@@ -138,7 +138,7 @@ func TestHostileFiles(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(files)) {
 		file := files[what]
 		for _, command := range [][]string{{"run"}, {"show"}, {"check"}, {"validate", "--config"}, {"validate"}} {
-			if name := strings.Join(command, " "); name != "validate --config" || what != "empty" { // which is Redis's defaults
+			if name := strings.Join(command, " "); name != "validate --config" || what != "empty" { // empty is valid
 				t.Run(name+" "+what, func(t *testing.T) { try(t, file, append(command, file)...) })
 			}
 		}
@@ -157,7 +157,7 @@ func TestHostileFiles(t *testing.T) {
 		})
 	}
 	for what, command := range map[string][]string{
-		"includes that double":   {"validate", "--config", doubledIncludes(t)},
+		"includes that double":   {"validate", "--config", exponentialIncludes(t)},
 		"drop-in that is a pipe": {"validate", pipeAsDropIn(t)},
 	} {
 		t.Run(what, func(t *testing.T) { try(t, "", command...) })

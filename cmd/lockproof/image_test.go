@@ -18,8 +18,8 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// image makes the container image of `make image` under a name of its own, and gives
-// how to run it as somebody else than root, with a folder as /slices.
+// image builds the container image of `make image` under a name of its own, and returns a
+// function that runs it as another user than root, with a folder as /slices.
 func image(t *testing.T) func(slices, variable string, args ...string) (string, int) {
 	needs.Check(t, needs.Engine, engineAvailable())
 	_, err := exec.LookPath("docker") // the client
@@ -39,7 +39,7 @@ func image(t *testing.T) func(slices, variable string, args ...string) (string, 
 	}
 }
 
-// engineJobs are the commands of docs/ci's jobs, by the variable that tells each job its slice.
+// engineJobs are the commands of docs/ci's jobs, by the variable with each job's slice.
 func engineJobs(t *testing.T) map[string][]string {
 	var kubernetes struct {
 		Spec struct {
@@ -63,7 +63,7 @@ func engineJobs(t *testing.T) map[string][]string {
 		"AWS_BATCH_JOB_ARRAY_INDEX": batch.ContainerProperties.Command}
 }
 
-func TestEngineJobs_CallWhatExists(t *testing.T) {
+func TestEngineJobs_CommandsExist(t *testing.T) {
 	for variable, command := range engineJobs(t) {
 		require.Equal(t, 1, requireCommands(t, "lockproof "+strings.Join(command, " ")))
 		require.Contains(t, command, "--slice=$"+variable+"/100")
@@ -76,8 +76,8 @@ func TestEngineJobs_CallWhatExists(t *testing.T) {
 	}
 }
 
-// Each engine's job, as docs/ci has it but for its size, runs in the image, and its slices are merged there.
-func TestTheImageRunsTheEnginesJobs(t *testing.T) {
+// Each engine's job of docs/ci, made smaller, runs in the image, and its slices are merged there.
+func TestImage_RunsTheEnginesJobs(t *testing.T) {
 	run := image(t)
 	for variable, command := range engineJobs(t) {
 		t.Run(variable, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestTheImageRunsTheEnginesJobs(t *testing.T) {
 			require.Contains(t, text, "--trials=1000")
 			text = strings.Replace(strings.Replace(text, "--trials=1000", "--trials=1", 1), "INDEX/100", "INDEX/2", 1)
 			slices := t.TempDir()
-			require.NoError(t, os.Chmod(slices, 0o777)) // for whoever runs in the container
+			require.NoError(t, os.Chmod(slices, 0o777)) // for the container's user
 			for i := range 2 {
 				said, code := run(slices, fmt.Sprint(variable, "=", i), strings.Split(text, "\n")...)
 				require.Contains(t, []int{0, reports.ExitDiffers, reports.ExitInconclusive}, code, said)

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// exitInterrupted is the exit code after a second interrupt, as a shell gives
-// it for a process that SIGINT ended.
+// exitInterrupted is the exit code after a second interrupt, as in a shell for
+// a process that SIGINT ended.
 const exitInterrupted = 128 + int(syscall.SIGINT)
 
-// interruptible gives a context that the first SIGINT or SIGTERM ends: the run
-// is wound up and reported. A later SIGINT ends the program at once; a SIGTERM does not, for
-// timeout(1) sends it to the process, and then to its group.
+// interruptible returns a context that the first SIGINT or SIGTERM ends: the run winds up and
+// reports. A later SIGINT ends the program at once; a SIGTERM does not, because timeout(1) sends
+// it to the process, and then to its group.
 func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)

@@ -18,19 +18,18 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// TestKilledHarness_LeavesNothingRunning kills the harness at random moments. What
-// it leaves behind, `lockproof clean` or the next run of any kind removes, and every
-// history that it has begun can be judged.
+// The harness is killed at random moments. `lockproof clean` or the next run of any kind
+// removes its remains, and every history that it began can be judged.
 func TestKilledHarness_LeavesNothingRunning(t *testing.T) {
 	needs.Long(t, "it kills runs again and again, in real time")
 	needs.Check(t, needs.Redis, local.Available(""))
-	_, err := os.Stat("/proc/self/environ") // tells which processes belong to a run
+	_, err := os.Stat("/proc/self/environ") // identifies the processes of a run
 	needs.Check(t, needs.System, err)
 	const kills = 20
 	binary := build(t)
 
-	// One home for all: the preload shim is in its cache, and is built once, by
-	// a run that is left alone.
+	// All runs share one home: an undisturbed run builds the preload shim in its
+	// cache once.
 	home := t.TempDir()
 	victim{binary: binary, home: home, temp: t.TempDir(), out: t.TempDir()}.must(t, "run", "flushall", "--on", "local",
 		"--out", t.TempDir())
@@ -51,7 +50,7 @@ func TestKilledHarness_LeavesNothingRunning(t *testing.T) {
 		case 2:
 			v.must(t, "run", "single-instance-down", "--out", next) // in virtual time
 		}
-		// A compiler that was at work on the preload shim ends by itself.
+		// A compiler of the preload shim ends by itself.
 		require.Eventually(t, func() bool { return len(v.processes(t)) == 0 }, 10*time.Second, 10*time.Millisecond,
 			"killed after %v: processes are left: %v", moment, v.processes(t))
 		require.Empty(t, v.left(t), "killed after %v: folders or records are left", moment)
@@ -63,18 +62,18 @@ func TestKilledHarness_LeavesNothingRunning(t *testing.T) {
 	t.Logf("%d kills, of harnesses with %d children in all; %d histories judged", kills, children, histories)
 }
 
-// victim is one run of the real binary, with a home and a folder for temporary
-// files of its own: what is in there is that run's and nobody else's.
+// victim is one run of the real binary, with its own home and temporary folder:
+// all files there are that run's.
 type victim struct{ binary, home, temp, out string }
 
 func (v victim) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(v.binary, args...)
 	cmd.Env = append(os.Environ(), "HOME="+v.home, "XDG_CACHE_HOME="+v.home, "TMPDIR="+v.temp,
-		"DOCKER_HOST=unix:///nowhere") // no clean of this home's may take the images of others
+		"DOCKER_HOST=unix:///nowhere") // clean must not remove the images of other tests
 	return cmd
 }
 
-// must runs a command that has to succeed; a run may be inconclusive, on a busy
+// must runs a command that must succeed; a run may be inconclusive, on a busy
 // machine.
 func (v victim) must(t *testing.T, args ...string) {
 	t.Helper()
@@ -82,8 +81,8 @@ func (v victim) must(t *testing.T, args ...string) {
 	require.Contains(t, []int{0, reports.ExitInconclusive}, code, "%v: %s", args, said)
 }
 
-// runAndKill starts a run, kills it after a while, and says how many children
-// it had then.
+// runAndKill starts a run, kills it after a while, and returns the number of its
+// children at that time.
 func (v victim) runAndKill(t *testing.T, after time.Duration) (children int) {
 	t.Helper()
 	cmd := v.command("run", "client-pause", "hung-node", "healthy-contention",
@@ -96,16 +95,16 @@ func (v victim) runAndKill(t *testing.T, after time.Duration) (children int) {
 	return children
 }
 
-// processes lists the processes of the run, by what they have of its folder for
-// temporary files: their working directory is in it, or their environment names
-// it (redis-server writes over its own).
+// processes lists the processes of the run: their working directory is in its
+// temporary folder, or their environment names it (redis-server overwrites its
+// environment).
 func (v victim) processes(t *testing.T) []string {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(t, err)
 	var found []string
 	for _, dir := range stats {
-		cwd, _ := os.Readlink(filepath.Join(dir, "cwd")) // another user's, or gone: not the run's
+		cwd, _ := os.Readlink(filepath.Join(dir, "cwd")) // fails for another user's or an ended process
 		environment, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		if strings.HasPrefix(cwd, v.temp+"/") || strings.Contains("\x00"+string(environment), "\x00TMPDIR="+v.temp+"\x00") {
 			name, _ := os.ReadFile(filepath.Join(dir, "comm"))
@@ -115,7 +114,7 @@ func (v victim) processes(t *testing.T) []string {
 	return found
 }
 
-// left lists the run's folders and records that are still there.
+// left lists the remaining folders and records of the run.
 func (v victim) left(t *testing.T) []string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(v.temp, "*"))
@@ -125,8 +124,8 @@ func (v victim) left(t *testing.T) []string {
 	return append(folders, records...)
 }
 
-// judge lets `lockproof check` read every history of the killed run, and says
-// how many there are.
+// judge runs `lockproof check` on every history of the killed run, and returns
+// their number.
 func (v victim) judge(t *testing.T) (histories int) {
 	t.Helper()
 	err := filepath.WalkDir(v.out, func(path string, d fs.DirEntry, err error) error {

@@ -8,14 +8,14 @@ import (
 	"os"
 	"syscall"
 
-	_ "example.org/lockproof/harness/cluster/docker" // is a kind of cluster where it is imported
+	_ "example.org/lockproof/harness/cluster/docker" // registers the docker cluster
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/plain"
 	"example.org/lockproof/reports"
 	"example.org/lockproof/scenarios"
 )
 
-// The exit codes that no report gives. docs/results.md lists them all.
+// The exit codes that reports do not have. docs/results.md lists them all.
 const (
 	exitFailed = 3  // the harness itself failed
 	exitUsage  = 64 // bad usage or a bad file, as in sysexits.h
@@ -33,8 +33,8 @@ func main() {
 	os.Exit(code)
 }
 
-// exit is an error that knows its exit code. Its cause is nil where all has
-// been said already.
+// exit is an error with an exit code. Its cause is nil if everything is printed
+// already.
 type exit struct {
 	code  int
 	cause error
@@ -57,8 +57,8 @@ func failed(err error) error {
 	return &exit{exitFailed, err}
 }
 
-// main runs the command that args name and gives the exit code. What it prints
-// may have come out of any file: nothing reaches the terminal but plain text.
+// main runs the command that args name and returns the exit code. Its output may
+// come from any file, so only plain text reaches the terminal.
 func (p *program) main(ctx context.Context, args []string) int {
 	p.rawOut, p.rawErr = p.out, p.err
 	printed := &printer{to: p.out}
@@ -66,10 +66,10 @@ func (p *program) main(ctx context.Context, args []string) int {
 	err := p.execute(ctx, args)
 	e := &exit{}
 	if err != nil && !errors.As(err, &e) {
-		e = &exit{exitUsage, err} // what cobra itself complains of is how it was called
+		e = &exit{exitUsage, err} // cobra's own errors are about the usage
 	}
 	if errors.Is(err, syscall.ENAMETOOLONG) {
-		e.code = exitUsage // whoever gave the name can mend it
+		e.code = exitUsage // the user gave the name
 	}
 	if err := printed.Err(); err != nil && e.cause == nil {
 		e.cause = fmt.Errorf("cannot print the rest: %w", err)

@@ -21,13 +21,13 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// ran is what a command left.
+// ran is the result of a command.
 type ran struct {
 	code     int
 	out, err string
 }
 
-// fake is a program whose suite gives one trial for each job and number.
+// fake is a program with a suite that returns trial's results.
 func fake(trial func(suite.Job, int) suite.Result) *program {
 	return &program{
 		screen: terminal.Screen{Width: 80},
@@ -60,8 +60,8 @@ func (p *program) try(args ...string) ran {
 	return ran{code, out.String(), err.String()}
 }
 
-// Whoever ends a run before its first trial has ended it, and broken nothing.
-func TestAnInterruptBeforeTheFirstTrial(t *testing.T) {
+// An early interrupt is not a failure of the harness.
+func TestRun_InterruptedBeforeFirstTrial_IsInconclusive(t *testing.T) {
 	p := fake(nil)
 	p.suite = func(ctx context.Context, _ []suite.Job, _ suite.Options, _ func(suite.Result)) ([]suite.Result, error) {
 		return nil, fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err())
@@ -173,7 +173,7 @@ func TestRunExitCodes(t *testing.T) {
 	}
 }
 
-func TestRunGivesTheSuiteItsOptions(t *testing.T) {
+func TestRun_PassesOptionsToTheSuite(t *testing.T) {
 	p := fake(expected)
 	var options suite.Options
 	var jobs []suite.Job
@@ -195,7 +195,7 @@ func TestRunGivesTheSuiteItsOptions(t *testing.T) {
 	require.True(t, jobs[0].AllowBetter)
 }
 
-func TestRunWithNoNameRunsTheWholeCatalogue(t *testing.T) {
+func TestRun_NoNames_RunsTheCatalogue(t *testing.T) {
 	got := fake(expected).try("run", "--verbose", "--out", t.TempDir())
 	require.Equal(t, 0, got.code)
 	all, err := scenarios.Catalogue()

@@ -48,7 +48,7 @@ func (p *program) merge(folders []string, out string) error {
 	if err := checkFolders(out, folders); err != nil {
 		return err
 	}
-	parts, err := readRuns(p.ended(folders))
+	parts, err := readRuns(p.finished(folders))
 	if err != nil {
 		return usage("%w", err)
 	}
@@ -66,7 +66,7 @@ func (p *program) merge(folders []string, out string) error {
 	if err != nil {
 		return failed(err)
 	}
-	folder, err := takeFolder(out, false)
+	folder, err := openOutFolder(out, false)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (p *program) merge(folders []string, out string) error {
 	return p.report(merged, known)
 }
 
-// ended leaves out the folders of runs that have not ended, and says which these are.
-func (p *program) ended(folders []string) []string {
+// finished removes the folders of unfinished runs, and reports them.
+func (p *program) finished(folders []string) []string {
 	return slices.DeleteFunc(slices.Clone(folders), func(dir string) bool {
 		if !reports.IsUnfinished(dir) {
 			return false
@@ -90,7 +90,7 @@ func (p *program) ended(folders []string) []string {
 	})
 }
 
-// readRuns reads every run back, or says what is wrong with each that cannot be.
+// readRuns reads every run, and returns all errors.
 func readRuns(folders []string) ([]*reports.Report, error) {
 	var runs []*reports.Report
 	var problems []error
@@ -104,9 +104,8 @@ func readRuns(folders []string) ([]*reports.Report, error) {
 	return runs, errors.Join(problems...)
 }
 
-// slicesOf are the folders that arguments name: a pattern that no shell has made names
-// of, as in a container that has none or on Windows, stands for the folders that it
-// matches, but for that of an earlier merge.
+// slicesOf are the folders of the arguments. It expands patterns itself, as there may be no
+// shell, in a container or on Windows, and skips the folder of an earlier merge.
 func slicesOf(args []string, out string) ([]string, error) {
 	var folders []string
 	for _, arg := range args {
@@ -127,7 +126,7 @@ func slicesOf(args []string, out string) ([]string, error) {
 	return folders, nil
 }
 
-// checkFolders refuses an output folder whose contents are what is to be merged.
+// checkFolders refuses an output folder that is one of the slices.
 func checkFolders(out string, folders []string) error {
 	if out == "" {
 		return usage("--out is empty: name a folder, as in --out out")
@@ -138,7 +137,7 @@ func checkFolders(out string, folders []string) error {
 	return nil
 }
 
-// sameFolder says whether two paths lead to one folder that is there.
+// sameFolder reports whether two paths lead to one existing folder.
 func sameFolder(a, b string) bool {
 	one, err := os.Stat(a)
 	other, errOther := os.Stat(b)

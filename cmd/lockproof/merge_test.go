@@ -17,8 +17,7 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// A pattern that no shell has matched is matched, but for what an earlier merge has left.
-func TestMergeMatchesPatterns(t *testing.T) {
+func TestMerge_ExpandsPatternsExceptOut(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"1", "2", "all", "odd["} {
@@ -44,7 +43,7 @@ func TestMergeMatchesPatterns(t *testing.T) {
 	}
 }
 
-// sliced runs three scenarios in slices, and gives the folders.
+// sliced runs three scenarios in slices, and returns the folders.
 func sliced(t *testing.T, p *program, count int) []string {
 	t.Helper()
 	var folders []string
@@ -59,8 +58,8 @@ func sliced(t *testing.T, p *program, count int) []string {
 	return folders
 }
 
-// Slices come to what one machine gives: all of results.json but what tells of time, and each history, byte for byte.
-// One that died is named, and runs again alone.
+// Slices give the results of one machine: results.json except for its times, and each history byte for byte. A killed
+// slice is named, and can be run again alone.
 func TestMerge_EqualsTheWholeRun(t *testing.T) {
 	needs.Long(t, "it runs scenarios twice, whole and in slices")
 	p := fake(expected)
@@ -95,10 +94,10 @@ func TestMerge_EqualsTheWholeRun(t *testing.T) {
 	require.Zero(t, got.code, got.err)
 	require.Contains(t, got.out, "3 hold, 3 violated as expected; 18 trials in ")
 	require.Contains(t, got.out, "Written to "+merged+": results.json, junit.xml, summary.md, report.html")
-	require.Equal(t, timeless(t, whole), timeless(t, merged))
+	require.Equal(t, withoutTimes(t, whole), withoutTimes(t, merged))
 }
 
-// shortContention is a workload that comes out otherwise with each seed.
+// shortContention is a workload with another history for each seed.
 const shortContention = `
 name: short
 title: Two clients want one key
@@ -110,8 +109,8 @@ earned: {grants: 1, contended: 0, faults: 0}
 expect: {mutual-exclusion: holds}
 `
 
-// timeless is what a run has left, by the names of the files, without what tells of time.
-func timeless(t *testing.T, dir string) map[string]string {
+// withoutTimes returns a run's files without their times, by name.
+func withoutTimes(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
@@ -126,10 +125,10 @@ func timeless(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// timesIn are the times in results.json: real ones, and how long a run took in words.
+// timesIn are the real times and durations in results.json.
 var timesIn = regexp.MustCompile(`("elapsed": |"started": |trials? in )[^,\n]*`)
 
-func TestMergeThatIsRefusedWritesNothing(t *testing.T) {
+func TestMerge_Refused_WritesNothing(t *testing.T) {
 	p := fake(expected)
 	folders := sliced(t, p, 3)
 	out := filepath.Join(t.TempDir(), "m")
@@ -148,8 +147,7 @@ func TestMergeThatIsRefusedWritesNothing(t *testing.T) {
 	require.FileExists(t, filepath.Join(folders[1], reports.ResultsFile))
 }
 
-// A folder in which a run is alive is that run's, and one that is not ours is
-// its owner's: neither loses a file.
+// The folder belongs to a live run, or is not Lockproof's: neither loses a file.
 func TestForeignFolder_IsRefused(t *testing.T) {
 	p := fake(expected)
 	alive := filepath.Join(t.TempDir(), "alive")

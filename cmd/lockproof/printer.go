@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// printer is where a command prints. Where that cannot be written, the command does its work all the
-// same, and main says so at its end; a reader who has left, as head does, has seen enough.
+// printer is a command's output. After a failed write the command finishes its work, and main reports
+// the error. A closed pipe is no error: its reader, like head, has seen enough.
 type printer struct {
 	mu     sync.Mutex
 	to     io.Writer
-	failed error // of the first write that failed; nothing is written after it
+	failed error // the first error; nothing is written after it
 }
 
 func (p *printer) Write(text []byte) (int, error) {
@@ -25,7 +25,7 @@ func (p *printer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Err says why something could not be written, unless its reader has left.
+// Err returns the first error, unless it is a closed pipe.
 func (p *printer) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,8 +35,8 @@ func (p *printer) Err() error {
 	return p.failed
 }
 
-// brokenPipe are the errors of a write that nobody reads: EPIPE, or ERROR_BROKEN_PIPE and ERROR_NO_DATA of Windows.
+// brokenPipe are the errors of a closed pipe: EPIPE, or ERROR_BROKEN_PIPE and ERROR_NO_DATA of Windows.
 var brokenPipe = []error{syscall.EPIPE, syscall.Errno(109), syscall.Errno(232)}
 
-// printResult prints what came of work that is done and kept.
+// printResult prints the result of finished work. main reports an error.
 func (p *program) printResult(print func(io.Writer) error) { _ = print(p.out) }

@@ -15,8 +15,7 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// Results that could not be written are printed all the same; no exit code says
-// that all is well then.
+// Results that could not be written are still printed, and the exit code is not 0.
 func TestFullDisk_ResultIsPrinted(t *testing.T) {
 	for code, gives := range map[int]func(suite.Job, int) suite.Result{
 		exitFailed: expected, reports.ExitDiffers: verdict(history.Holds, history.Violated),
@@ -36,8 +35,8 @@ func TestFullDisk_ResultIsPrinted(t *testing.T) {
 	}
 }
 
-// The real program, whose reader has left, or whose disk is full, runs to its end.
-func TestABrokenPipeEndsPrintingAndNotTheRun(t *testing.T) {
+// With a closed pipe or a full disk as output, the real program runs to its end.
+func TestOutput_BrokenPipeOrFullDisk_RunCompletes(t *testing.T) {
 	binary := build(t)
 	closed := func() *os.File {
 		reader, writer, err := os.Pipe()

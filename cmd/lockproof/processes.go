@@ -9,8 +9,8 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// processCommands are the processes of a run, by commands on stdin. The harness
-// starts them; they are not for users.
+// processCommands are the processes of a run, with commands on stdin. The
+// harness starts them; they are not for users.
 func (p *program) processCommands() []*cobra.Command {
 	serve := func(name, short string, run func(io.Reader, io.Writer) error, out io.Writer) *cobra.Command {
 		return &cobra.Command{Use: name, Short: short, Hidden: true, Args: cobra.NoArgs,
@@ -23,7 +23,6 @@ func (p *program) processCommands() []*cobra.Command {
 	}
 	return []*cobra.Command{
 		serve("worker", "Serve as one client of a run", client.ServeWorker, p.rawOut),
-		// so that the program does not die of them
-		serve("trials", "Run trials in virtual time", suite.ServeTrials, p.rawOut),
+		serve("trials", "Run trials in virtual time", suite.ServeTrials, p.rawOut), // a crash must not end the program
 	}
 }

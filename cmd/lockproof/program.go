@@ -13,37 +13,35 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// Widths, in columns: of what is not a terminal, and of a terminal that does
-// not say.
+// Widths, in columns: of a pipe, and of a terminal of unknown width.
 const (
 	pipeWidth    = 100
 	defaultWidth = 80
 )
 
-// program is what the commands work with. Tests put other things in its place.
+// program has the dependencies of the commands. Tests replace them.
 type program struct {
 	in       io.Reader
 	out, err io.Writer
-	// rawOut and rawErr are the same as they were given, for lines that are drawn
-	// again in place and for what only programs read.
+	// rawOut and rawErr are out and err without a filter, for lines that are redrawn
+	// in place and for output that only programs read.
 	rawOut, rawErr io.Writer
-	// causes: experiments are made about every violation, not only about those that differ.
+	// causes: experiments examine every violation, not only unexpected ones.
 	causes bool
 	screen terminal.Screen
-	// live is whether out is a terminal on which lines can be redrawn; width
-	// then asks how wide it is by now.
+	// live: out is a terminal on which lines can be redrawn; width is then its
+	// current width.
 	live  bool
 	width func() int
-	// suite runs jobs (suite.Children.Run); clean removes what dead runs left.
+	// suite runs jobs (suite.Children.Run); clean removes the remains of dead runs.
 	suite suite.Runner
-	// pool gives what runs trials one by one (suite.Children.Pool); nil: no experiments are made.
+	// pool runs trials one by one (suite.Children.Pool); nil: no experiments.
 	pool  func(suite.Options) (*suite.Pool, error)
 	clean func(context.Context, io.Writer) error
 	// exitNow ends the program at once with an exit code.
 	exitNow func(code int)
 }
 
-// detectTerminal finds out what kind of thing the output is.
 func (p *program) detectTerminal(out *os.File) {
 	isTerminal := term.IsTerminal(int(out.Fd()))
 	dumb := os.Getenv("TERM") == "dumb"
@@ -66,7 +64,7 @@ func widthOf(out *os.File) int {
 	return width
 }
 
-// version is what was built, and from which commit.
+// version is the module's version and commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -76,7 +74,7 @@ func version() string {
 }
 
 // versionOf is the module's version, or "devel" for a build from a work tree, and
-// the commit where the version does not name it and the build knows it.
+// the commit if the build has it and the version does not.
 func versionOf(info *debug.BuildInfo) string {
 	version := info.Main.Version
 	if version == "" || version == "(devel)" {
@@ -86,7 +84,7 @@ func versionOf(info *debug.BuildInfo) string {
 	for _, s := range info.Settings {
 		built[s.Key] = s.Value
 	}
-	const digits = 12 // as many as Go's own versions have
+	const digits = 12 // as in Go's pseudo-versions
 	commit := built["vcs.revision"]
 	commit = commit[:min(digits, len(commit))]
 	if commit == "" || strings.Contains(version, commit) {

@@ -11,17 +11,16 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// progress shows how a suite gets on. A pipe that asks for it gets a line for each row of the
-// table as it is finished. A terminal gets lines only for rows that are not as
-// expected, and below them a bar.
+// progress shows the progress of a suite. With --verbose a pipe gets a line for each finished row. A terminal gets
+// lines only for unexpected rows, and a bar below them.
 type progress struct {
 	*program
 	display *display
 	began   time.Time
-	planned int            // trials, in all
-	trials  map[string]int // of each row
+	planned int            // all trials
+	trials  map[string]int // by row
 	done    int
-	rows    map[string][]suite.Result // those that are not finished
+	rows    map[string][]suite.Result // unfinished rows
 	total   map[suite.Outcome]int
 	last    string
 }
@@ -33,7 +32,7 @@ func (p *program) progress(trials map[string]int, planned int) *progress {
 	return s
 }
 
-// observe takes a trial that has finished.
+// observe adds a finished trial.
 func (s *progress) observe(t suite.Result) { s.display.update(func() { s.add(t) }) }
 
 func (s *progress) add(t suite.Result) {
@@ -58,7 +57,6 @@ func (s *progress) add(t suite.Result) {
 	}
 }
 
-// finish takes the bar away.
 func (s *progress) finish() {
 	s.display.finish()
 	if !s.live && s.screen.Verbose {

@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/cluster/docker/proxy"
 )
 
-// proxyCommand is the network of a compose project, in a container of it. The
+// proxyCommand is the network of a compose project, in one of its containers. The
 // compose file starts it; it is not for users.
 func (p *program) proxyCommand() *cobra.Command {
 	var volumes string
@@ -39,6 +39,6 @@ func (p *program) proxyCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&volumes, "volumes", "/volumes", "folder with the servers' volumes, one each")
-	cmd.Flags().BoolVar(&check, "check", false, "serve nothing, and fail unless one that serves here is well")
+	cmd.Flags().BoolVar(&check, "check", false, "only check that the server here is healthy")
 	return cmd
 }

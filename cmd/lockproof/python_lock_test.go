@@ -17,8 +17,8 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// pythonAnswers are those to redis-py's Lock, believed from the return of acquire. Where a holder sleeps until
-// its key expires, the answer is that of the machine: such a belief outlives the key by what the return took.
+// pythonAnswers are the answers for redis-py's Lock, with a belief from the return of acquire. If a holder sleeps until
+// its key expires, the answer depends on the machine: the belief outlives the key by the time of the return.
 var pythonAnswers = map[string]suite.Answer{
 	"holder-crashes": suite.Holds,
 	"slow-acquire":   suite.Bug, "lost-reply": suite.Bug, "late-set": suite.Bug,
@@ -26,8 +26,8 @@ var pythonAnswers = map[string]suite.Answer{
 	"fencing-counter-lost": suite.NotApplicable,
 }
 
-// The sixth of the locks of examples/locktest/answers is in another language. It runs in real time: of the catalogue,
-// these situations are enough to see each answer.
+// The sixth lock of examples/locktest/answers is in another language. It runs in real time, so only with the scenarios
+// that show each answer.
 func TestAPythonLock(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	needs.Check(t, needs.Python, exec.Command("/usr/bin/python3", "-c", "import redis").Run())
@@ -46,15 +46,15 @@ func TestAPythonLock(t *testing.T) {
 	for _, row := range report.Rows {
 		answer, why := row.First().Answer()
 		if answer == suite.Undecided && strings.Contains(why, "stalled: ") {
-			t.Logf("%s: %s", row.Scenario, why) // a busy machine, and nothing of the lock's
+			t.Logf("%s: %s", row.Scenario, why) // due to a busy machine, not the lock
 			continue
 		}
 		require.Equal(t, pythonAnswers[row.Scenario], answer, "%s: %s", row.Scenario, why)
 	}
 }
 
-// A lock in another language is explored in real time, on real servers, and a find's file repeats what was found:
-// not in each trial, for on a busy machine a fault may come too late to meet a message.
+// The search runs in real time, on real servers, and a find's file repeats the find, but not in each trial: on a busy
+// machine a fault may come too late to affect a message.
 func TestAPythonLock_Explored(t *testing.T) {
 	needs.Long(t, "a schedule takes seconds, and a find some twenty of them")
 	needs.Check(t, needs.Redis, local.Available(""))

@@ -31,8 +31,8 @@ func pages(t *testing.T) []string {
 	return all
 }
 
-// A page begins with whom it is for, and ends with where to go next.
-func TestPagesSayWhomTheyAreForAndWhatIsNext(t *testing.T) {
+// A page begins with its audience, and ends with the next page.
+func TestPages_NameAudienceAndNextPage(t *testing.T) {
 	for _, path := range pages(t)[1:] {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestPagesSayWhomTheyAreForAndWhatIsNext(t *testing.T) {
 	}
 }
 
-func TestLinksLead(t *testing.T) {
+func TestPages_LinksResolve(t *testing.T) {
 	for _, path := range append(pages(t), "../../CONTRIBUTING.md", "../../ARCHITECTURE.md") {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// anchors are those that GitHub gives to a page's headings.
+// anchors are GitHub's anchors of a page's headings.
 func anchors(t *testing.T, path string) (all []string) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)

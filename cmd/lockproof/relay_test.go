@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// relay is a socket that leads to the real engine, until it is cut.
+// relay is a socket that forwards to the real engine, until it is cut.
 type relay struct {
 	net.Listener
 	mu    sync.Mutex
@@ -63,7 +63,7 @@ func (r *relay) keep(conns ...net.Conn) bool {
 	return !r.gone
 }
 
-// cut is the engine's death, as its users see it.
+// cut looks to clients like the engine's death.
 func (r *relay) cut() {
 	r.Close()
 	r.mu.Lock()
@@ -74,7 +74,7 @@ func (r *relay) cut() {
 	}
 }
 
-// onDocker runs a docker command and gives the words that it says.
+// onDocker runs a docker command and returns the words of its output.
 func onDocker(t *testing.T, args ...string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), engineAnswers)
@@ -84,14 +84,14 @@ func onDocker(t *testing.T, args ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// engineAnswers is within what time an engine answers that is not stuck.
+// engineAnswers is the longest reply time of a healthy engine.
 const engineAnswers = 2 * time.Minute
 
-// gone is what the engine answers about what it does not have.
+// gone is the engine's reply for a missing object.
 var gone = regexp.MustCompile(`(?i)no such (container|volume|image)|network .* not found`)
 
-// ours lists what there is on the engine of the runs of one home. Runs of other tests
-// come and go meanwhile: what is gone before it is looked at is nobody's.
+// ours lists the engine's objects of one home's runs. Runs of other tests create and remove
+// objects meanwhile: one that is gone before its inspection does not count.
 func ours(t *testing.T, v victim) []string {
 	t.Helper()
 	var found []string

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// execute runs the command that args name.
 func (p *program) execute(ctx context.Context, args []string) error {
 	root := p.root()
 	root.SetArgs(args)
@@ -23,15 +22,14 @@ func (p *program) execute(ctx context.Context, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// helpWidth is how wide the lines of --help are at most, in columns.
-const helpWidth = 96
+const helpWidth = 96 // columns
 
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lockproof",
 		Short: "Fault injection and correctness checks for Redis distributed locks",
-		Long: `Lockproof puts a Redis lock through everything that can go wrong and says, with
-proof, whether two clients ever held it at once.`,
+		Long: `Lockproof tests a Redis lock under faults and reports, with proof, whether two
+clients ever held it at once.`,
 		Example: `  lockproof run                            the whole catalogue, in virtual time
   lockproof run clock-jump-forward --on local --trials 10
   lockproof run --lock redsync             another lock against the same faults
@@ -42,8 +40,8 @@ proof, whether two clients ever held it at once.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			// Go ends a program whose reader has left, which is right for those that are hidden. The signal is
-			// caught, and not ignored: the programs that are started would ignore it as well.
+			// By default SIGPIPE ends a Go program, which is right for hidden commands. It is caught, not
+			// ignored: child processes would inherit an ignored signal.
 			if !cmd.Hidden {
 				signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 			}
@@ -65,8 +63,8 @@ proof, whether two clients ever held it at once.`,
 	return root
 }
 
-// knownCommand finds a command that does not exist, before its flags are taken
-// for unknown ones.
+// knownCommand refuses an unknown command, before cobra reports its flags as
+// unknown.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) > 1 && args[0] == "help" {
 		args = args[1:]
@@ -86,7 +84,6 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return usage("there is no command %q: %s", args[0], instead(args[0], names))
 }
 
-// flagError says what is wrong with a flag, and what would be right.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var bad *pflag.InvalidValueError
@@ -102,7 +99,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage("%s: %v", cmd.CommandPath(), err)
 }
 
-// argumentsText says what a flag takes.
 func argumentsText(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "duration":
@@ -117,7 +113,7 @@ func argumentsText(f *pflag.Flag) string {
 	return fmt.Sprintf("want a %s", f.Value.Type())
 }
 
-// arguments checks how many arguments a command gets.
+// arguments checks the number of a command's arguments.
 func arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// ruleNames are the rules of the reference that can be switched off.
+// ruleNames are the rules of the reference lock that --without switches off.
 func ruleNames() []string {
 	var names []string
 	for _, info := range redlock.Rules() {

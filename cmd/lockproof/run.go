@@ -96,13 +96,13 @@ func (p *program) runCommand() *cobra.Command {
 	return cmd
 }
 
-// verboseFlag declares how much is printed of a run.
+// verboseFlag declares the flag --verbose of a run's report.
 func (p *program) verboseFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.screen.Verbose, "verbose", false, "list every row, also those that are as expected or skipped "+
-		"(the default for scenarios that are named)")
+		"(the default for named scenarios)")
 }
 
-// runFlags declares the flags of run, and where their values go.
+// runFlags declares the flags of run.
 func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.SortFlags = false
 	f.StringVar(&o.Cluster, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
@@ -114,7 +114,7 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.DurationVar(&o.TTL, "ttl", 0, "the lock's TTL, 20ms to 10m (default: each scenario's own)")
 	f.StringVar(&o.Lock, "lock", "", "lock under test: "+strings.Join(locks.Names(), ", "))
 	f.StringVar(worker, "worker", "", "a program that is the lock under test: its command line; with --on local or docker")
-	f.IntVar(&o.Nodes, "nodes", 0, "on how many servers the lock is, the reference unless --lock names another: 1, 3 or 5")
+	f.IntVar(&o.Nodes, "nodes", 0, "number of the lock's servers (the reference, unless --lock names another): 1, 3 or 5")
 	f.StringSliceVar(&o.Without, "without", nil,
 		"rules of the reference lock to switch off, with commas or by several flags: "+strings.Join(ruleNames(), ", "))
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
@@ -122,7 +122,7 @@ func runFlags(f *pflag.FlagSet, o *suite.Options, worker, slice *string) {
 	f.StringVar(slice, "slice", "", "run one part of several, as in 17/100 (default: the whole)")
 }
 
-// selectJobs checks the options and finds the scenarios and the rows to run.
+// selectJobs checks the options and returns the rows to run.
 func selectJobs(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Job, error) {
 	if err := checkOptions(o, cmd.Flags().Changed); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func selectJobs(cmd *cobra.Command, o *suite.Options, args []string) ([]suite.Jo
 	return jobs, nil
 }
 
-// checkOptions refuses what lies out of bounds or does not exist.
+// checkOptions refuses values that are out of bounds or do not exist.
 func checkOptions(o *suite.Options, given func(string) bool) error {
 	switch {
 	case o.Trials < 1 || o.Trials > maxTrials:
@@ -168,7 +168,7 @@ func checkOptions(o *suite.Options, given func(string) bool) error {
 	return checkRules(o)
 }
 
-// checkServer refuses a server that the cluster cannot have.
+// checkServer refuses a server or an image that the cluster does not support.
 func checkServer(o *suite.Options) error {
 	kind, err := cluster.Find(o.Cluster)
 	if err != nil {
@@ -191,7 +191,6 @@ func checkServer(o *suite.Options) error {
 	return nil
 }
 
-// clustersWith names the kinds of clusters for which there is something.
 func clustersWith(something func(cluster.Kind) string) []string {
 	var names []string
 	for _, k := range cluster.Kinds {
@@ -202,7 +201,7 @@ func clustersWith(something func(cluster.Kind) string) []string {
 	return names
 }
 
-// clusterHelp says for --help what a flag may name on each kind of cluster.
+// clusterHelp lists for --help the values of a flag on each kind of cluster.
 func clusterHelp(help func(cluster.Kind) string) string {
 	var parts []string
 	for _, k := range cluster.Kinds {
@@ -213,7 +212,7 @@ func clusterHelp(help func(cluster.Kind) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// useSlice has one slice run, if one is asked for, and says what it is of.
+// useSlice restricts the run to a slice, if one is given, and returns its rows.
 func useSlice(o *suite.Options, jobs []suite.Job, slice string, given bool) (of *reports.Slice, err error) {
 	if !given {
 		return nil, nil
@@ -235,8 +234,8 @@ func useSlice(o *suite.Options, jobs []suite.Job, slice string, given bool) (of 
 	return of, nil
 }
 
-// run runs the jobs, reports, and gives the exit code as an error. What is known
-// of the run before it begins is given.
+// run runs the jobs, reports, and returns the exit code as an error. The caller
+// has set those fields of run that are known before it begins.
 func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) error {
 	o := run.Options
 	run.Version, run.Go, run.Started = version(), runtime.Version(), time.Now()
@@ -251,7 +250,7 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 		run.Lock = reports.AboutLock(o.Lock)
 		run.Lock.Servers = cmp.Or(o.Nodes, run.Lock.Servers)
 	}
-	folder, err := takeFolder(o.Out, false)
+	folder, err := openOutFolder(o.Out, false)
 	if err != nil {
 		return err
 	}
@@ -284,9 +283,8 @@ func (p *program) run(ctx context.Context, jobs []suite.Job, run reports.Run) er
 	return p.report(reports.New(trials, run), known)
 }
 
-// report writes the report's files and then prints it: what is printed may get
-// lost, and what was found must not. The scenarios tell the page what its rows are
-// for.
+// report writes the report's files and then prints it: the output may get lost,
+// but the results must not. The page takes the rows' lessons from the scenarios.
 func (p *program) report(report *reports.Report, known []*scenarios.Scenario) error {
 	page := func(w io.Writer) error { return html.Write(w, report, known) }
 	paths, err := report.WriteFiles(reports.File{Name: reports.PageFile, Write: page})
@@ -295,7 +293,6 @@ func (p *program) report(report *reports.Report, known []*scenarios.Scenario) er
 	return exitError(report.ExitCode(), err)
 }
 
-// listWritten says which files have been written.
 func listWritten(w io.Writer, out string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -308,8 +305,8 @@ func listWritten(w io.Writer, out string, paths []string) error {
 	return err
 }
 
-// exitError gives the exit code as an error. That a file could not be written is
-// the harness's failure, which only a difference outranks.
+// exitError returns the exit code as an error. An unwritten file is a failure of
+// the harness, which only a difference outranks.
 func exitError(code int, err error) error {
 	switch {
 	case err != nil && code != reports.ExitDiffers:

@@ -14,7 +14,7 @@ import (
 	"example.org/lockproof/serve"
 )
 
-// serveAddr is where the pages are unless the user says otherwise.
+// serveAddr is the default address.
 const serveAddr = "127.0.0.1:7420"
 
 func (p *program) serveCommand() *cobra.Command {
@@ -22,7 +22,7 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Show runs and the lab in a browser",
-		Long: `Shows the runs below a folder (default: this one) in a browser: what came of each,
+		Long: `Shows the runs below a folder (default: this one) in a browser: the result of each,
 its report, and the progress of running ones. In the lab you predict a verdict, watch
 the run in virtual time, and change the TTL, a delay, a rule or a fault.
 
@@ -43,7 +43,7 @@ The server answers on this machine alone, until it is interrupted.`,
 	return cmd
 }
 
-// windowsInUse is WSAEADDRINUSE, the number that Windows has for EADDRINUSE.
+// windowsInUse is WSAEADDRINUSE, the EADDRINUSE of Windows.
 const windowsInUse = syscall.Errno(10048)
 
 func (p *program) serve(ctx context.Context, addr, dir string) error {
@@ -74,8 +74,8 @@ func (p *program) serve(ctx context.Context, addr, dir string) error {
 	return nil
 }
 
-// checkLoopback refuses what is not an address of this machine alone: whoever
-// reaches the server can read the runs.
+// checkLoopback refuses any other address than a loopback one: every client of
+// the server can read the runs.
 func checkLoopback(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
 	number, portErr := strconv.ParseUint(port, 10, 16)

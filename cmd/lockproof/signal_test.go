@@ -16,8 +16,8 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// A program that dies ends with a code that no verdict has: a signal's, or Go's own 2.
-func TestSignal_IsNoVerdict(t *testing.T) {
+// A killed or crashed program ends with a signal, or with Go's exit code 2.
+func TestSignal_ExitCodeIsNoVerdict(t *testing.T) {
 	binary := build(t)
 	for name, c := range map[string]struct {
 		signal syscall.Signal
@@ -37,7 +37,7 @@ func TestSignal_IsNoVerdict(t *testing.T) {
 				return bytes.Count(lines, []byte("\n")) > 2
 			}, time.Minute, 10*time.Millisecond, "no trial has been run")
 			require.NoError(t, cmd.Process.Signal(c.signal))
-			if c.code == reports.ExitInconclusive { // as timeout(1) does, to the process and to its group
+			if c.code == reports.ExitInconclusive { // a second signal, as timeout(1) sends one to the group too
 				_ = cmd.Process.Signal(syscall.SIGTERM)
 			}
 			said, code := cmd.end(t)

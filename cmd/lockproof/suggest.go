@@ -6,7 +6,7 @@ import (
 	"example.org/lockproof/internal/suggest"
 )
 
-// oneOf refuses a flag's value that is none of those there are.
+// oneOf refuses a flag's value that is not one of all.
 func oneOf(flag, value, what string, all []string) error {
 	if slices.Contains(all, value) {
 		return nil
@@ -14,5 +14,5 @@ func oneOf(flag, value, what string, all []string) error {
 	return usage("--%s %s: there is no such %s: %s", flag, value, what, instead(value, all))
 }
 
-// instead says what may have been meant by a name that does not exist, or all that there are.
+// instead suggests a similar name for an unknown one, or lists all names.
 func instead(name string, among []string) string { return suggest.Instead(name, among, "there are") }

@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// useWorker makes a program of the user's the lock under test.
+// useWorker makes the user's program the lock under test.
 func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	command, err := external.Split(line)
 	switch {
@@ -32,8 +32,8 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	return nil
 }
 
-// preflight has the lock of a program taken and given back with nothing in its way, before any row: what fails there is
-// the program's mistake, and would be judged in every row.
+// preflight acquires and releases the program's lock without faults before any row: a failure there is a mistake in the
+// program, and would spoil every row.
 func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	ctx, stop := p.interruptible(ctx)
 	defer stop()

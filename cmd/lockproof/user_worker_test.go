@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// What fails with nothing in its way is bad usage, and told with the lock's own words.
+// A failure without faults is bad usage, with the lock's own error.
 func TestPreflight(t *testing.T) {
 	granted := history.Event{Op: history.OpAcquire, Type: history.TypeOK}
 	for _, c := range []struct {

@@ -25,7 +25,7 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// validateFlags are what the flags of validate say: most of them are a part of the question, or of how files are read.
+// validateFlags are the flags of validate: most of them belong to the question, or to the options of reading files.
 type validateFlags struct {
 	validate.Question
 	deploy.Options
@@ -39,8 +39,7 @@ type validateFlags struct {
 	given              func(flag string) bool
 }
 
-// The trials of each crash and TTL, unless --trials says otherwise: in virtual
-// time, and in real time.
+// The default trials of each crash and TTL.
 const (
 	virtualTrials = 30
 	realTrials    = 3
@@ -50,15 +49,15 @@ func (p *program) validateCommand() *cobra.Command {
 	v := validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE ...] --ttl 30s [flags]",
-		Short: "Judge what your lock servers run with: do they remember the lock?",
+		Short: "Judge your lock servers' settings: do they remember the lock after a crash?",
 		Long: `Reads what runs a lock's server, and says for a kill, a shutdown and a power loss
 whether a second client can get the lock. A server is safe only if everything that
 matters is known: what is not understood is in doubt, with file and line.
 
 FILE is a redis.conf, a systemd unit, a compose file, Kubernetes objects
 (kubectl get -o yaml, helm template), docker inspect, or redis-cli CONFIG GET '*' and
-INFO; "-" is standard input. Several files are read as parts of one deployment. Of a
-directory, all that is known is judged, one line a finding.
+INFO; "-" is standard input. Several files are read as parts of one deployment. In a
+directory, every deployment is judged, with one line for each finding.
 
 Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself failed;
 64 bad usage or a bad file. Nothing is written unless --out is given.`,
@@ -76,45 +75,44 @@ Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself fai
 	return cmd
 }
 
-// define adds the flags.
 func (v *validateFlags) define(f *pflag.FlagSet) {
 	f.SortFlags = false
-	f.StringVar(&v.Config, "config", "", "redis.conf that the server is started with; what it includes is read too")
+	f.StringVar(&v.Config, "config", "", "redis.conf that the server is started with; its includes are read too")
 	f.StringVar(&v.redis, "redis", "",
-		"a running server, host:port: asked by CONFIG GET and INFO (password: REDISCLI_AUTH)")
+		"a running server, host:port, read by CONFIG GET and INFO (password: REDISCLI_AUTH)")
 	f.StringArrayVar(&v.Set, "set", nil,
 		"a line of redis.conf that outranks the file, as in --set 'appendfsync always'; again for more")
 	f.DurationSliceVar(&v.TTLs, "ttl", []time.Duration{30 * time.Second},
 		"TTLs of the clients' locks, 20ms to 10m; more with commas")
 	f.StringVar(&v.Service, "service", "",
-		"which of the services or containers is meant (default: the first that takes locks)")
+		"the service or container to judge (default: the first master)")
 	f.DurationVar(&v.delay, "restart-delay", 0,
-		"how long the server stays away after every crash (default: as the files say)")
-	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "how servers go down")
+		"the server's downtime after every crash (default: by the files)")
+	f.StringSliceVar(&v.crashes, "crash", settings.CrashNames(), "the kinds of crash to judge")
 	f.StringVar(&v.sentinel, "sentinel", "", "sentinel.conf of the Sentinels that watch the servers")
-	f.IntVar(&v.replicas, "replicas", 0, "how many replicas each server has (default: as the files say)")
+	f.IntVar(&v.replicas, "replicas", 0, "number of replicas of each server (default: by the files)")
 	f.StringSliceVar(&v.takeovers, "takeover", validate.TakeoverNames(),
-		"how a replica takes its master's place, where there are any")
-	f.IntVar(&v.Wait, "wait", 0, "for how many replicas the lock waits, by WAIT on the connection of its SET")
+		"the takeovers by a replica to judge, if there are replicas")
+	f.IntVar(&v.Wait, "wait", 0, "number of replicas that the lock waits for, by WAIT on the connection of its SET")
 	f.BoolVar(&v.WaitAOF, "waitaof", false,
 		"the lock, on one server, waits by WAITAOF for its disk and those of --wait replicas (Redis 7.2 or later)")
 	f.BoolVar(&v.Guard, "restart-guard", false, "the clients refuse a server that was started within the longest TTL")
-	f.StringSliceVar(&v.Ignore, "ignore", nil, "directives that you know not to matter")
+	f.StringSliceVar(&v.Ignore, "ignore", nil, "unknown directives that do not matter")
 	f.StringVar(&v.On, "on", suite.Virtual, "cluster: "+strings.Join(cluster.Names(), ", "))
 	f.IntVar(&v.Trials, "trials", 0,
 		fmt.Sprintf("trials of each crash and TTL (default: %d, in real time %d)", virtualTrials, realTrials))
 	f.Uint64Var(&v.Seed, "seed", 1, "seed of the first trial; each further one adds 1")
 	f.Float64Var(&v.Drift, "drift-factor", redlock.DefaultDrift,
-		"the lock's drift factor; clocks are as wrong as it allows")
+		"the lock's drift factor; clocks err by as much")
 	f.StringVar(&v.format, "format", "", "print the findings as "+strings.Join(validation.Formats, ", ")+
-		" (default: an answer for people; of a directory, text)")
+		" (default: an answer for people; for a directory, text)")
 	f.BoolVar(&v.json, "json", false, "print the answer as JSON")
-	f.BoolVar(&v.verbose, "verbose", false, "the steps of each runbook, the settings and the chain of facts too")
+	f.BoolVar(&v.verbose, "verbose", false, "also print the steps of each runbook, the settings and the chain of facts")
 	f.StringVar(&v.Out, "out", "", "folder for the answer and the histories of trials that lost a lock")
 	f.IntVar(&v.Parallel, "parallel", 0, "trials at a time (default: one a processor; 3 on local, 4 on docker)")
 }
 
-// validateAll judges one deployment, or each that directories hold.
+// validateAll judges one deployment, or each one below directories.
 func (p *program) validateAll(ctx context.Context, v validateFlags) error {
 	if err := v.check(); err != nil {
 		return err
@@ -129,7 +127,6 @@ func (p *program) validateAll(ctx context.Context, v validateFlags) error {
 	return p.reportValidation(answer, v)
 }
 
-// answer judges one deployment.
 func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Report, error) {
 	var running []*deploy.Report
 	if v.redis != "" {
@@ -143,7 +140,7 @@ func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Repo
 		return nil, err
 	}
 	if v.Out != "" {
-		folder, err := takeFolder(v.Out, false)
+		folder, err := openOutFolder(v.Out, false)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +169,6 @@ func (p *program) answer(ctx context.Context, v validateFlags) (*validation.Repo
 	return validation.New(answer, version(), started), nil
 }
 
-// question reads the files.
 func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (validate.Question, error) {
 	q := v.Question
 	q.TTLs = slices.Clone(v.TTLs)
@@ -202,7 +198,7 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 	if q.Failover, err = v.failover(d); err != nil {
 		return q, usage("%w", err)
 	}
-	if err := waitsForDisks(q); err != nil {
+	if err := checkWAITAOF(q); err != nil {
 		return q, err
 	}
 	if q.Failover != nil && q.Wait > q.Failover.Replicas {
@@ -212,9 +208,9 @@ func (v *validateFlags) question(in io.Reader, running []*deploy.Report) (valida
 	return q, nil
 }
 
-// waitsForDisks refuses a WAITAOF that would never have what it waits for: nobody would be
-// granted the lock, which is not to be called safe.
-func waitsForDisks(q validate.Question) error {
+// checkWAITAOF refuses a WAITAOF that can never succeed: no client would be granted the lock, and
+// a safe verdict would be misleading.
+func checkWAITAOF(q validate.Question) error {
 	if !q.WaitAOF {
 		return nil
 	}
@@ -237,7 +233,7 @@ func waitsForDisks(q validate.Question) error {
 	return nil
 }
 
-// failover is what is known of the server's replicas, nil where nothing speaks of any.
+// failover returns the facts about the server's replicas, nil if no input mentions any.
 func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error) {
 	found := d.Failover
 	if v.sentinel != "" {
@@ -263,7 +259,6 @@ func (v *validateFlags) failover(d *deploy.Deployment) (*deploy.Failover, error)
 	return found, nil
 }
 
-// check refuses what lies out of bounds or does not exist.
 func (v *validateFlags) check() error {
 	given := v.given
 	nothing := len(v.files)+len(v.Set) == 0 && v.Config == "" && v.redis == ""
@@ -304,7 +299,6 @@ func (v *validateFlags) check() error {
 	return v.checkNames()
 }
 
-// checkNames refuses names that do not exist, and TTLs that no lock has.
 func (v *validateFlags) checkNames() error {
 	err := oneOf("on", v.On, "cluster", cluster.Names())
 	if v.given("format") {
@@ -324,7 +318,7 @@ func (v *validateFlags) checkNames() error {
 	return err
 }
 
-// reportValidation writes the answer's files, if it is told to, and then prints it.
+// reportValidation writes the answer's files, with --out, and then prints it.
 func (p *program) reportValidation(v *validation.Report, flags validateFlags) error {
 	var paths []string
 	var err error

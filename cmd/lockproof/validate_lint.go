@@ -15,10 +15,10 @@ import (
 	"example.org/lockproof/validate/settings"
 )
 
-// lintTrials are the trials of each crash of a linted server.
+// lintTrials is the number of trials of each crash of a linted server.
 const lintTrials = 3
 
-// lint judges each deployment that directories hold, one line a finding.
+// lint judges each deployment below directories, with one line for each finding.
 func (p *program) lint(ctx context.Context, v validateFlags) error {
 	v.format = cmp.Or(v.format, "text")
 	var found []validation.Finding
@@ -34,7 +34,7 @@ func (p *program) lint(ctx context.Context, v validateFlags) error {
 		for _, files := range groups {
 			answers, err := p.lintGroup(ctx, v, files)
 			var problem *settings.Problem
-			if errors.As(err, &problem) { // of one file, which is no reason not to judge the others
+			if errors.As(err, &problem) { // a problem of one file, so the others are still judged
 				judged, worst = judged+1, worse(worst, reports.ExitInconclusive)
 				found = append(found, validation.Finding{ID: "LP018", Verdict: validate.Inconclusive, Place: problem.Place,
 					Message: problem.What + "; " + problem.Right})
@@ -54,7 +54,7 @@ func (p *program) lint(ctx context.Context, v validateFlags) error {
 	return exitError(worst, nil)
 }
 
-// worse is the exit code of two that outranks the other: 1 outranks 3 outranks 4.
+// worse returns the exit code that outranks the other: 1 outranks 3 outranks 4.
 func worse(a, b int) int {
 	for _, code := range []int{reports.ExitDiffers, reports.ExitFailed, reports.ExitInconclusive} {
 		if a == code || b == code {
@@ -64,7 +64,7 @@ func worse(a, b int) int {
 	return 0
 }
 
-// lintGroup judges each server of the files of one deployment.
+// lintGroup judges each server of one deployment.
 func (p *program) lintGroup(ctx context.Context, v validateFlags, files []string) (all []*validation.Report,
 	err error) {
 	d, err := deploy.Read(files, deploy.Options{Set: v.Set, Ignore: v.Ignore})

@@ -96,7 +96,7 @@ func TestValidateExitCodes(t *testing.T) {
 	}
 }
 
-func TestValidateWritesNothingUnlessTold(t *testing.T) {
+func TestValidate_WithoutOut_WritesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	p := fake(expected)
 	p.suite = predicted
@@ -106,8 +106,7 @@ func TestValidateWritesNothingUnlessTold(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A folder is linted: one line a finding with its place and identifier, in each form.
-func TestAFolderIsLinted(t *testing.T) {
+func TestValidate_Folder_PrintsFindings(t *testing.T) {
 	t.Chdir("testdata/linted/plain")
 	for format, parts := range map[string][]string{
 		"text": {"a/redis.service:3: LP012 in doubt: not understood: ExecStop (stop)",
@@ -129,9 +128,8 @@ func TestAFolderIsLinted(t *testing.T) {
 	}
 }
 
-// A replica and its Sentinel in the folder of a master are a part of its deployment, and an override of its compose
-// file.
-func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
+// A master's folder has its replica and its Sentinel, and a compose file's has its override.
+func TestValidate_Folder_JudgesFilesTogether(t *testing.T) {
 	t.Chdir("testdata/linted")
 	for folder, want := range map[string]struct {
 		code int
@@ -151,9 +149,8 @@ func TestAFolderIsLintedAsOneDeployment(t *testing.T) {
 	}
 }
 
-// What a redis.conf of a container, or of a copy of another machine's root, includes is not by that path on this
-// machine.
-func TestIncludesOfOtherRootsAreNotReadHere(t *testing.T) {
+// The redis.conf is a container's, or in a copy of another machine's root: the included path means another file there.
+func TestValidate_IncludeOfAnotherRoot_IsNotRead(t *testing.T) {
 	here := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(here, "more.conf"), []byte("# nothing\n"), 0o600))
 	config := "save \"\"\nappendonly yes\nappendfsync always\ndir /data\ninclude " + here + "/more.conf\n"
@@ -179,8 +176,7 @@ func TestIncludesOfOtherRootsAreNotReadHere(t *testing.T) {
 	}
 }
 
-// What comes by standard input is read by what it is.
-func TestStandardInputIsRead(t *testing.T) {
+func TestValidate_StandardInput_FormatIsRecognised(t *testing.T) {
 	for text, want := range map[string]int{
 		"save\n\nappendonly\nyes\nappendfsync\nalways\ndir\n/data\nno-appendfsync-on-rewrite\nno\n" +
 			"auto-aof-rewrite-percentage\n100\nmaxmemory\n0\n": 0,
@@ -204,8 +200,7 @@ func TestStandardInputIsRead(t *testing.T) {
 	}
 }
 
-// No secret of the files is told, whatever the answer: not in what is refused, doubted, advised or not known.
-func TestValidateTellsNoSecret(t *testing.T) {
+func TestValidate_PrintsNoSecret(t *testing.T) {
 	for name, tt := range map[string]struct {
 		file, text string
 		flags      []string
@@ -255,8 +250,8 @@ func TestValidateTellsNoSecret(t *testing.T) {
 	}
 }
 
-// A variable could be the name of the server's volume: that it is not is said, and not taken for granted.
-func TestValidate_AVariableBesideTheServerIsAnAssumption(t *testing.T) {
+// The variable could name the server's volume.
+func TestValidate_VolumeByVariable_IsAnAssumption(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("compose.yaml", []byte(`services:
   lock:

@@ -10,11 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestVariants judges configurations that were made to be called safe: programs that nobody has read, memory under
-// other names, second servers, other programs under the server's name. Each stands below "== what it is | verdicts |
-// exit code | flags", with its files. plain.txt has plain ones below "@@ name", and "-- file = name --" is a plain one
-// with changes: "+mark line" adds a line at the mark, "~old => new" replaces, and "+crlf" and "+bom" are about the
-// file's bytes. Files in folders are given by the flags.
+// TestVariants judges configurations that were made to look safe: unread programs, memory under other names, second
+// servers, other programs under the server's name. A case is "== title | verdicts | exit code | flags" with its files
+// below. plain.txt has templates below "@@ name"; "-- file = name --" is a template with changes: "+mark line" adds a
+// line at the mark, "~old => new" replaces, "+crlf" and "+bom" change the bytes. Flags name files in folders.
 func TestVariants(t *testing.T) {
 	plain := map[string]string{}
 	data, err := os.ReadFile("testdata/deployments/plain.txt")
@@ -62,7 +61,7 @@ func variant(t *testing.T, plain map[string]string, fields []string, body string
 	requireAnswer(t, fields, files)
 }
 
-// varyOf is a plain file with changes.
+// varyOf is a template with changes.
 func varyOf(t *testing.T, text, changes string) string {
 	var end, begin string
 	for _, change := range strings.Split(changes, "\n") {

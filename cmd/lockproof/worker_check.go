@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/external"
 )
 
-// workerCheckCommand tries a user's worker against the protocol alone.
+// workerCheckCommand checks only the protocol of a user's worker.
 func (p *program) workerCheckCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "worker-check CMD",

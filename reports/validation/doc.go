@@ -1,5 +1,5 @@
-// Package validation writes the answer to a question about an operator's files: for
-// people, as JSON, and as findings for other programs.
+// Package validation writes the answer about an operator's files: for people, as JSON,
+// and as findings for other programs.
 //
-// docs/validate.md describes them.
+// docs/validate.md describes the formats.
 package validation

@@ -11,10 +11,10 @@ import (
 	"example.org/lockproof/validate"
 )
 
-// Formats are the forms of findings.
+// Formats are the formats of findings.
 var Formats = []string{"text", "json", "github"}
 
-// WriteFindings writes the findings of one or several answers, a line each, or as other programs read them.
+// WriteFindings writes the findings of one or several answers.
 func WriteFindings(w io.Writer, format string, findings []Finding) error {
 	if format == "json" {
 		return writeJSON(w, append([]Finding{}, findings...))

@@ -15,7 +15,6 @@ import (
 	conf "example.org/lockproof/validate/settings"
 )
 
-// writer writes an answer's sections.
 type writer struct {
 	terminal.Page
 	*Report
@@ -23,7 +22,7 @@ type writer struct {
 
 func (t *writer) heading(text string) { t.Line("\n" + t.Style(text, terminal.Bold)) }
 
-// clip writes text that is wrapped behind its prefix, and no more lines of it than most.
+// clip writes text behind a prefix, wrapped, in at most most lines.
 func (t *writer) clip(prefix, text string, most int) {
 	lines := terminal.Hanging(prefix, terminal.Clean(text), t.Width)
 	if len(lines) > most {
@@ -38,14 +37,14 @@ func (t *writer) clip(prefix, text string, most int) {
 	}
 }
 
-// The lines of an answer that is not verbose: an operator reads it once, on one screen.
+// The limits of an answer without --verbose: it must fit on one screen.
 const (
 	mostLines  = 15
 	mostRows   = 7
 	mostAdvice = 3
 )
 
-// Text is the answer for a reader: what holds, what to do, and what it rests on. verbose adds the rest.
+// Text is the answer for a reader: verdicts, advice and assumptions; verbose adds the details.
 func (v *Report) Text(screen terminal.Screen, verbose bool) string {
 	t := &writer{Report: v, Page: terminal.Page{Screen: screen}}
 	t.clip(verdictOn(v.Verdict, screen), v.headline(), 2)
@@ -63,17 +62,16 @@ func (v *Report) Text(screen terminal.Screen, verbose bool) string {
 	return t.Page.String()
 }
 
-// crashWords name the crashes for an operator.
 var crashWords = map[conf.Crash]string{conf.Kill: "kill", conf.Shutdown: "shutdown", conf.PowerLoss: "power loss"}
 
-// textRow is an answer of one line or several.
+// textRow is a verdict with its text, for one or several names.
 type textRow struct {
 	names   []string
 	verdict validate.Verdict
 	text    string
 }
 
-// grouped are the answers; those that say the same are one.
+// grouped merges rows with the same verdict and text.
 func (t *writer) grouped() (all []textRow) {
 	add := func(name string, verdict validate.Verdict, text string) {
 		for i, r := range all {
@@ -105,10 +103,9 @@ func (t *writer) grouped() (all []textRow) {
 	return all
 }
 
-// rows writes the answers.
 func (t *writer) rows(verbose bool) {
 	all := t.grouped()
-	// Beside the first line, the last, the assumptions, a heading and the advice, each answer has as much room.
+	// Share the lines beside the first, the last, the assumptions, a heading and the advice equally.
 	most := max(1, (mostLines-6-min(mostAdvice, len(t.Runbooks)))/max(1, min(mostRows, len(all))))
 	for i, r := range all {
 		name := strings.Join(r.names, ", ")
@@ -134,7 +131,7 @@ func (t *writer) rows(verbose bool) {
 	}
 }
 
-// advice writes the runbooks: by name and price, or step by step.
+// advice writes the runbooks: name and price, or with verbose step by step.
 func (t *writer) advice(verbose bool) {
 	if len(t.Runbooks) == 0 {
 		return
@@ -174,7 +171,6 @@ func (t *writer) advice(verbose bool) {
 	}
 }
 
-// stepText is a step in words.
 func stepText(s validate.Step) string {
 	text := s.Do
 	switch {
@@ -196,7 +192,7 @@ func stepText(s validate.Step) string {
 	return text
 }
 
-// assumptions are named with each safe.
+// assumptions writes the conditions of a safe verdict.
 func (t *writer) assumptions(verbose bool) {
 	safe := false
 	for _, r := range t.Rows {
@@ -220,7 +216,7 @@ func (t *writer) assumptions(verbose bool) {
 	t.clip("Safe only while: ", strings.Join(all, "; ")+".", max(1, mostLines-used))
 }
 
-// rest is what an operator needs to follow the verdict.
+// rest writes the settings and the chain of facts, which explain the verdict.
 func (t *writer) rest() {
 	if len(t.Decisive) > 0 {
 		t.heading("Settings")

@@ -19,21 +19,21 @@ import (
 	conf "example.org/lockproof/validate/settings"
 )
 
-// Report is an answer with what is known of the run that gave it.
+// Report is an answer and its run.
 type Report struct {
 	*validate.Answer
 	Version string    `json:"version"` // of lockproof
 	Started time.Time `json:"started"`
 	Cluster string    `json:"cluster"`
 	Seed    uint64    `json:"seed"`
-	// Decisive are the lines of redis.conf that the answer rests on.
+	// Decisive are the lines of redis.conf that decide the answer.
 	Decisive []string        `json:"settings"`
 	TTLs     []time.Duration `json:"ttls"` // nanoseconds
 	Drift    float64         `json:"drift"`
 	ExitCode int             `json:"exit_code"`
 }
 
-// New completes an answer for its reader.
+// New makes a report of an answer.
 func New(a *validate.Answer, version string, started time.Time) *Report {
 	v := &Report{Answer: a, Version: version, Started: started, Cluster: a.Question.On, Seed: a.Question.Seed,
 		TTLs: a.Question.TTLs, Drift: a.Question.Drift}
@@ -44,7 +44,6 @@ func New(a *validate.Answer, version string, started time.Time) *Report {
 	return v
 }
 
-// exitCode is 0 for safe, 1 for unsafe, 3 if the harness failed, and else 4.
 func exitCode(a *validate.Answer) int {
 	switch {
 	case a.Verdict == validate.Unsafe:
@@ -66,12 +65,11 @@ func writeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// WriteFiles writes the file of a validation into a folder.
+// WriteFiles writes the report's file into a folder.
 func (v *Report) WriteFiles(out string) ([]string, error) {
 	return reports.WriteAll(out, []reports.File{{Name: reports.ValidationFile, Write: v.WriteJSON}})
 }
 
-// styles are how the answers look on a terminal.
 var (
 	styles = map[validate.Verdict]terminal.Style{validate.Safe: terminal.Green, validate.Unsafe: terminal.Red,
 		validate.Inconclusive: terminal.Yellow}
@@ -79,7 +77,6 @@ var (
 		validate.Inconclusive: "?"}
 )
 
-// verdictWords are the verdicts as they are said.
 func verdictWords(v validate.Verdict) string {
 	if v == validate.Inconclusive {
 		return "in doubt"
@@ -87,12 +84,11 @@ func verdictWords(v validate.Verdict) string {
 	return string(v)
 }
 
-// verdictOn is a verdict with its sign.
 func verdictOn(v validate.Verdict, s terminal.Screen) string {
 	return s.Style(signs[v]+" "+verdictWords(v), styles[v])
 }
 
-// headline says, behind the verdict, what it is about.
+// headline names the server and the TTLs, behind the verdict.
 func (v *Report) headline() string {
 	var ttls []string
 	for _, ttl := range v.TTLs {
@@ -115,13 +111,12 @@ func (v *Report) headline() string {
 	return text
 }
 
-// whereSet says where a line of redis.conf comes from.
 func (v *Report) whereSet(line string) string {
 	name, _, _ := strings.Cut(line, " ")
 	return cmp.Or(v.Server.Redis.At(name).String(), "(Redis's default)")
 }
 
-// span writes a setting's time as settings do: 35s, 1m30s.
+// span writes a duration as settings do: 35s, 1m30s.
 func span(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -133,7 +128,7 @@ func span(d time.Duration) string {
 	return text
 }
 
-// Finding is one thing to be known, with where it stands and a stable identifier.
+// Finding is one finding, with its place and a stable identifier.
 type Finding struct {
 	ID      string           `json:"id"`
 	Verdict validate.Verdict `json:"verdict"`
@@ -141,10 +136,9 @@ type Finding struct {
 	Message string           `json:"message"`
 }
 
-// crashIDs identify what is unsafe in each crash.
 var crashIDs = map[conf.Crash]string{conf.Kill: "LP001", conf.Shutdown: "LP002", conf.PowerLoss: "LP003"}
 
-// Findings are all that keeps an answer from being safe, what is unsafe first, each once.
+// Findings are all reasons against a safe verdict, those for unsafe first.
 func (v *Report) Findings() (all []Finding) {
 	add := func(f Finding) {
 		same := func(g Finding) bool { return g.ID == f.ID && g.Place == f.Place && g.Message == f.Message }
@@ -179,14 +173,14 @@ func (v *Report) Findings() (all []Finding) {
 	return all
 }
 
-// bears reports whether a broken link keeps a row in doubt.
+// bears reports whether a broken link makes a row inconclusive.
 func (v *Report) bears(l deploy.Link) bool {
 	return slices.ContainsFunc(v.Rows, func(r validate.Row) bool {
 		return r.Verdict == validate.Inconclusive && slices.Contains(l.Crashes, r.Crash)
 	})
 }
 
-// unsafePlace is where the setting stands that makes a row unsafe.
+// unsafePlace is the place of the setting that makes a row unsafe.
 func (v *Report) unsafePlace(r validate.Row) conf.Place {
 	for _, l := range v.Server.Links {
 		if l.State == deploy.Contradicted && slices.Contains(l.Crashes, r.Crash) {

@@ -64,7 +64,7 @@ var withEngine = []string{root + "harness/cluster/docker", root + "cmd/lockproof
 // busyTests match the tests of a package that waits in real time which do not wait
 // themselves, but keep processors busy: they run with the packages that do.
 var busyTests = map[string]string{
-	root + "cmd/lockproof": "^(TestConfigurations|TestTheActionRuns|TestTheDocumentsShowWhatTheCommandsPrint|" +
+	root + "cmd/lockproof": "^(TestConfigurations|TestAction_Runs|TestTheDocumentsShowWhatTheCommandsPrint|" +
 		"TestHostileFiles|TestGoTest_.*)$",
 	root + "harness/suite": "^(TestCatalogueInVirtualTime|TestCatalogueAtOtherTTLs|" +
 		"TestSameSeedSameHistory|TestFormsForOneNode)$",
