@@ -7,21 +7,20 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Ability is what some faults and settings need and not every kind of cluster has: methods
-// of its nodes.
+// Ability is a set of methods of nodes that some faults and settings need and some kinds of cluster lack.
 type Ability struct {
-	words string // that go after "needs"
+	words string // completes "needs ..."
 	has   func(Node) bool
 }
 
-// NewAbility is that of nodes which are a T, in words that go after "needs".
+// NewAbility makes the ability of nodes of type T. words complete "needs ...".
 func NewAbility[T Node](words string) *Ability {
 	return &Ability{words, func(n Node) bool { _, is := n.(T); return is }}
 }
 
 func (a *Ability) String() string { return a.words }
 
-// The abilities that more than one fault or room speaks of. Any other stands with its fault.
+// The abilities that several faults or packages use. Any other is declared with its fault.
 var (
 	AbilityPowerLoss = NewAbility[PowerLosing]("a disk that loses what was not synced")
 	AbilityClock     = NewAbility[Clocked]("servers whose clocks can be set")
@@ -29,7 +28,7 @@ var (
 	AbilityDisk      = NewAbility[Server]("a disk that can stall, fail and be full")
 )
 
-// Can says whether clusters of the kind have an ability: nil, or an *Unsupported that names the kinds which do.
+// Can returns nil if clusters of the kind have an ability, else an *Unsupported that names the kinds with the ability.
 func (k Kind) Can(a *Ability) error {
 	if a.has(k.Node) {
 		if k.Lacks == nil {
@@ -53,14 +52,14 @@ func (k Kind) Can(a *Ability) error {
 	return lack
 }
 
-// Unsupported says that a cluster cannot do something, or has not an ability, why, and how to get it.
+// Unsupported is the error of a cluster without a feature or an ability, with the reason and the remedy.
 type Unsupported struct {
 	Cluster, Fault string
-	Needs          *Ability // in place of Fault
-	Why, How       string   // "": nothing is to be said
+	Needs          *Ability // instead of Fault
+	Why, How       string   // "": omitted from the message
 }
 
-// Unusable says that a machine can have no cluster of a kind, why, and how to get it.
+// Unusable is the error of a machine that cannot run any cluster of a kind, with the reason and the remedy.
 func Unusable(kind, why, how string) error {
 	return &Unsupported{Cluster: kind, Fault: "any run", Why: why, How: how}
 }

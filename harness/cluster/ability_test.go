@@ -11,8 +11,8 @@ import (
 	_ "example.org/lockproof/harness/cluster/virtual"
 )
 
-// TestKindsAreInTheOrderOfTheirNames, whichever package registered itself first: the default comes first.
-func TestKindsAreInTheOrderOfTheirNames(t *testing.T) {
+// The order does not depend on which package registers first.
+func TestKinds_DefaultComesFirst(t *testing.T) {
 	var names []string
 	for _, k := range cluster.Kinds {
 		names = append(names, k.Name)
@@ -20,8 +20,7 @@ func TestKindsAreInTheOrderOfTheirNames(t *testing.T) {
 	require.Equal(t, []string{cluster.Virtual, cluster.Local, cluster.Docker}, names)
 }
 
-// What a kind of cluster has not is told with the kinds that have it.
-func TestAnAbilityIsLookedForInOtherKinds(t *testing.T) {
+func TestKindCan_AbilityMissing_NamesKindsThatHaveIt(t *testing.T) {
 	kind, err := cluster.Find(cluster.Virtual)
 	require.NoError(t, err)
 	require.NoError(t, kind.Can(cluster.AbilityPowerLoss))

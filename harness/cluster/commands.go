@@ -2,8 +2,8 @@ package cluster
 
 import "strings"
 
-// harmless are the commands that change no key, but for what links read of them. What is
-// not among them may change any key that it names.
+// harmless are the commands that change no key by themselves; links read the commands that EXEC carries out. Any other
+// command may change every key that it names.
 var harmless = Commands(`
 	AUTH HELLO PING ECHO QUIT RESET SELECT CLIENT COMMAND READONLY READWRITE ASKING
 	INFO CONFIG TIME DBSIZE ROLE WAIT WAITAOF CLUSTER ACL MEMORY LATENCY SLOWLOG OBJECT MODULE FUNCTION LASTSAVE SAVE
@@ -18,17 +18,17 @@ var harmless = Commands(`
 	ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE
 	ZUNION`)
 
-// taking are the commands that may take a key or give it a time to live. What else changes one only writes into it.
+// taking are the commands that may acquire a key or set its expiry. Other commands only write into it.
 var taking = Commands(`SET SETNX GETSET SETEX PSETEX EXPIRE PEXPIRE EXPIREAT PEXPIREAT GETEX HEXPIRE HPEXPIRE HSETEX
 	EVAL EVALSHA FCALL`)
 
-// MayTake says whether a command, in capitals, is one of those.
+// MayTake reports whether a command, in upper case, may acquire a key or set its expiry.
 func MayTake(name string) bool { return taking[name] }
 
-// ChangesNoKey says whether a command, in capitals, is one of those.
+// ChangesNoKey reports whether a command, in upper case, changes no key.
 func ChangesNoKey(name string) bool { return harmless[name] }
 
-// Commands is a set of commands.
+// Commands makes a set of a list of commands.
 func Commands(list string) map[string]bool {
 	words := map[string]bool{}
 	for _, word := range strings.Fields(list) {

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Check refuses what would otherwise fail later and less clearly.
+// Check rejects mistakes that would fail later and less clearly.
 func (c Config) Check() error {
 	if len(c.Nodes) == 0 {
 		return errors.New("no nodes: name at least one")
@@ -52,7 +52,6 @@ func (c Config) Check() error {
 	return nil
 }
 
-// checkRedisCluster refuses what a Redis Cluster cannot have.
 func (c Config) checkRedisCluster() error {
 	switch {
 	case !c.RedisCluster:
@@ -66,8 +65,7 @@ func (c Config) checkRedisCluster() error {
 	return nil
 }
 
-// Resolve follows aliases to the node that has a server; "" if they go round in
-// circles.
+// Resolve follows aliases to the node with a server; "" if the aliases form a cycle.
 func (c Config) Resolve(name string) string {
 	for range len(c.Aliases) + 1 {
 		to, alias := c.Aliases[name]
@@ -102,9 +100,9 @@ func (c Config) Watched() []string {
 	return watched
 }
 
-// Links lists the links of a run: those on which commands and their replies pass, from each client to each server; and
-// those that carry streams, from each client to each Sentinel, from each replica to its master, and one of all
-// Sentinels together to each server that they watch.
+// Links lists the links of a run. Commands and replies pass on those from each client to each server. Streams pass on
+// those from each client to each Sentinel, from each replica to its master, and from all Sentinels together to each
+// watched server.
 func (c Config) Links() (commands, streams []history.Link) {
 	for _, client := range c.Clients {
 		for _, name := range c.Servers() {
@@ -123,13 +121,13 @@ func (c Config) Links() (commands, streams []history.Link) {
 	return commands, streams
 }
 
-// Replicates says whether a server is a replica or has one.
+// Replicates reports whether a server is a replica or has one.
 func (c Config) Replicates(name string) bool {
 	return c.Replicas[name] != "" || slices.Contains(slices.Collect(maps.Values(c.Replicas)), name)
 }
 
-// SettingsOf gives the further lines of redis.conf of a server, by name. What a master
-// asks of its replicas is not asked of a replica: once it is promoted it has none.
+// SettingsOf returns the further lines of a server's redis.conf, by name. A replica does not require replicas: after
+// its promotion it has none.
 func (c Config) SettingsOf(name string) map[string]string {
 	settings := maps.Clone(c.Settings)
 	if c.Replicas[name] != "" {
@@ -138,14 +136,13 @@ func (c Config) SettingsOf(name string) map[string]string {
 	return settings
 }
 
-// The lines of redis.conf by which a master refuses writes while it has too few replicas.
+// The lines of redis.conf that make a master refuse writes while it has too few replicas.
 const (
 	MinReplicas = "min-replicas-to-write"
-	MinLag      = "min-replicas-max-lag" // in seconds: how old a replica's word may be
+	MinLag      = "min-replicas-max-lag" // maximum age of a replica's acknowledgement, in seconds
 )
 
-// Servers lists the nodes that have servers of their own, the replicas and the
-// store.
+// Servers lists the nodes with servers of their own, the replicas and the store.
 func (c Config) Servers() []string {
 	var names []string
 	for _, name := range c.Nodes {

@@ -1,5 +1,4 @@
-// Package cluster is the lock servers and the network to them. Three kinds
-// satisfy one interface: virtual (in memory, in virtual time), local
-// (redis-server processes) and docker (containers). The nemesis breaks a
-// cluster through this interface and knows no kind.
+// Package cluster is the interface to the lock servers and the network to them. Three kinds implement it: virtual (in
+// memory, in virtual time), local (redis-server processes) and docker (containers). The nemesis uses this interface
+// alone.
 package cluster

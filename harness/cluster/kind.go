@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Names of kinds that scenarios speak of, also in a program that does not have each.
+// The names of all kinds. A program may lack some of these kinds.
 const (
 	Virtual = "virtual"
 	Local   = "local"
 	Docker  = "docker"
 )
 
-// Kinds are those that this program has, the default first.
+// Kinds are the kinds in this program, the default first.
 var Kinds []Kind
 
-// Register adds a kind, when the program begins: the package of each does so. The virtual kind is in every program, the
-// local kind in those that have processes, and docker's, which brings a client of an engine, where it is imported.
+// Register adds a kind; the package of each kind calls it at initialization. Every program has the virtual kind,
+// programs with processes the local kind. The docker kind needs an import, as it brings a client of an engine.
 func Register(k Kind) {
 	Kinds = append(slices.Clip(Kinds), k)
 	names := []string{Virtual, Local, Docker}
@@ -30,7 +30,7 @@ func Register(k Kind) {
 	})
 }
 
-// Find gives the kind of that name.
+// Find returns the kind of that name.
 func Find(name string) (Kind, error) {
 	for _, k := range Kinds {
 		if k.Name == name {
@@ -48,13 +48,13 @@ func Find(name string) (Kind, error) {
 	return Kind{}, fmt.Errorf("no cluster named %q: there are %s", name, strings.Join(Names(), ", "))
 }
 
-// RealTime says whether the clusters of the kind of that name are in real time.
+// RealTime reports whether clusters of the named kind run in real time.
 func RealTime(name string) bool {
 	k, err := Find(name)
 	return err == nil && k.RealTime()
 }
 
-// Names lists the names of all kinds, also of those that this program does not have.
+// Names lists the names of all kinds, including those that this program lacks.
 func Names() []string {
 	names := []string{Virtual, Local, Docker}
 	for _, k := range Kinds {
@@ -65,82 +65,76 @@ func Names() []string {
 	return names
 }
 
-// Kind declares one kind of cluster: what it needs and can do, and how a run gets
-// one. The package of each kind declares its own; package kinds lists them all.
-// A function that is nil has nothing to say or to do.
+// Kind declares one kind of cluster: its requirements, its abilities, and how a run makes one. The package of each kind
+// declares it. A nil function means: no objection, or no work.
 type Kind struct {
 	Name string
-	// Needs are what it needs of the machine.
+	// Needs are its requirements on the machine.
 	Needs []Need
-	// Node is of the type of its nodes: their methods are its abilities. Lacks says of one of
-	// them what this machine lacks for it: nil, or an *Unsupported.
+	// Node is a value of its node type, whose methods are the kind's abilities. Lacks returns nil, or an *Unsupported
+	// that names what this machine lacks for an ability.
 	Node  Node
 	Lacks func(*Ability) error
-	// Fits says whether it can have these servers, and so many Sentinels: nil, or
-	// an *Unsupported.
+	// Fits returns nil, or an *Unsupported if the kind cannot run these servers and this number of Sentinels.
 	Fits func(servers []string, sentinels int) error
-	// Server and Image say, for --help, what these flags may name on it; "": the
-	// flag is not for it.
+	// Server and Image describe, for --help, the values of these flags; "": the flag does not apply.
 	Server, Image string
-	// Servers lists the names that --server may have; empty: any.
+	// Servers lists the accepted values of --server; empty: any.
 	Servers []string
-	// Serves says what is wrong with a server that it cannot have.
+	// Serves returns an error for an unusable server.
 	Serves func(server string) error
-	// Knows says whether the servers that are chosen know a command that Redis 7.0 does
-	// not: nil, or an *Unsupported. A function that is nil says that they do.
+	// Knows returns nil, or an *Unsupported if the chosen servers lack a command that Redis 7.0 also lacks. Nil: they
+	// know every such command.
 	Knows func(choice Choice, command string) error
-	// Open gets ready what its clusters share; notices takes what is to be said
-	// meanwhile, where that takes long. The error says what the machine lacks.
+	// Open prepares the resources that its clusters share; notices receives messages about slow steps. The error says
+	// what the machine lacks.
 	Open func(ctx context.Context, choice Choice, notices io.Writer) (Maker, error)
-	// Bubble runs all of a trial in virtual time; nil: its clusters are in real
-	// time.
+	// Bubble runs a whole trial in virtual time; nil: its clusters run in real time.
 	Bubble func(trial func()) error
-	// Parallel is how many of its trials run side by side if nobody says.
+	// Parallel is the default number of concurrent trials.
 	Parallel func() int
-	// Restart is how much longer than a process a server may take to end and to
-	// come back, on a busy machine.
+	// Restart is the extra time, compared with a process, that a server may need to stop and to start on a busy machine.
 	Restart time.Duration
-	// Clean removes what harnesses have left that died, and says what it did, one
-	// line each. Sweep does as much of it as a run can do in passing; nil: Clean does.
+	// Clean removes the remains of dead harnesses, and returns one line for each step. Sweep is the part that is cheap
+	// enough for every run; nil: Clean is.
 	Clean func(context.Context) (done []string, err error)
 	Sweep func(context.Context) error
 }
 
-// RealTime says whether its clusters are in real time.
+// RealTime reports whether its clusters run in real time.
 func (k Kind) RealTime() bool { return k.Bubble == nil }
 
-// Need is one thing that a kind of cluster needs of the machine.
+// Need is one requirement of a kind of cluster on the machine.
 type Need struct {
 	Name string
-	// Find says what was found, or an error that says how to get it.
+	// Find describes what it found, or returns an error with the remedy.
 	Find func(context.Context) (string, error)
-	// Optional: without it the cluster works but for the faults named.
+	// Optional names the faults that are unavailable without it; "": it is required.
 	Optional string
 }
 
-// Choice is which servers a run is to have; the zero value leaves it to the kind.
+// Choice selects the servers of a run; the zero value is the kind's default.
 type Choice struct {
-	Server string `json:"server,omitempty"` // one of Kind.Servers, or what Kind.Server says
-	Image  string `json:"image,omitempty"`  // an image that has a server, instead
+	Server string `json:"server,omitempty"` // one of Kind.Servers, or as Kind.Server describes
+	Image  string `json:"image,omitempty"`  // an image with a server, instead of Server
 	// Worker is the command line of a client's process, in real time; empty: this program with
 	// the argument "worker".
 	Worker []string `json:"-"`
-	// External: that program is not ours, and what it says is checked.
+	// External: the worker is another project's program, and its messages are checked.
 	External bool `json:"-"`
 }
 
 // Maker makes the clusters of one suite. Its methods may be called from any
-// goroutine, but for Close, which comes last.
+// goroutine, except Close, which comes last.
 type Maker interface {
-	// New brings a cluster up.
+	// New starts a cluster.
 	New(ctx context.Context, cfg Config) (Cluster, error)
-	// Explain gives an error of a trial, with a *Lost in it if what the clusters
-	// share is lost.
+	// Explain adds a *Lost to an error of a trial if the clusters' shared resources are lost.
 	Explain(error) error
 	Close() error
 }
 
-// Made is what a function has made that gives a cluster of its own type: no cluster where it failed.
+// Made turns the results of a function with a cluster type of its own into a Cluster: nil after an error.
 func Made[C Cluster](c C, err error) (Cluster, error) {
 	if err != nil {
 		return nil, err
@@ -151,17 +145,17 @@ func Made[C Cluster](c C, err error) (Cluster, error) {
 // Independent makes a Maker of clusters that share nothing.
 type Independent func(ctx context.Context, cfg Config) (Cluster, error)
 
-// New brings a cluster up.
+// New starts a cluster.
 func (s Independent) New(ctx context.Context, cfg Config) (Cluster, error) { return s(ctx, cfg) }
 
-// Explain gives the error back.
+// Explain returns the error unchanged.
 func (s Independent) Explain(err error) error { return err }
 
 // Close does nothing.
 func (s Independent) Close() error { return nil }
 
-// WithoutClusterName says what is missing and how to get it, without naming the cluster, for
-// who has named it already. Any other error it gives back.
+// WithoutClusterName returns an *Unsupported's reason and remedy without the cluster's name, for callers that have
+// named the cluster already. It returns any other error unchanged.
 func WithoutClusterName(err error) error {
 	if lack, ok := errors.AsType[*Unsupported](err); ok {
 		return fmt.Errorf("%s; %s", lack.Why, lack.How)

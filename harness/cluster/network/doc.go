@@ -1,3 +1,3 @@
-// Package network is the links of one run of real servers, each on a listening port of its
-// own. The local cluster has them in its own process, the docker cluster in a container.
+// Package network holds the links of one run of real servers, each on its own listening port. The local cluster runs
+// them in its own process, the docker cluster in a container.
 package network

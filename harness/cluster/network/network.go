@@ -18,7 +18,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Network is the links of one run.
+// Network holds the links of one run.
 type Network struct {
 	links     map[history.Link]*link.Link
 	listening []Listening
@@ -29,7 +29,7 @@ type Network struct {
 	servers   map[string]*server
 }
 
-// Open opens the links, each on a listener that listen makes. record takes what passes.
+// Open opens the links, each on a listener that listen makes. record receives the links' events.
 func Open(want Run, listen func() (net.Listener, error), record func(history.Event)) (*Network, error) {
 	if err := CheckDelay(want.Delay); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func Open(want Run, listen func() (net.Listener, error), record func(history.Eve
 	return n, nil
 }
 
-// open makes a link, and waits for its client on a port.
+// open makes a link and listens for its client.
 func (n *Network) open(l history.Link, cfg link.Config, listen func() (net.Listener, error)) error {
 	if n.links[l] != nil {
 		return fmt.Errorf("the link from %q to %q is there twice", l.From, l.To)
@@ -75,9 +75,9 @@ func (n *Network) open(l history.Link, cfg link.Config, listen func() (net.Liste
 	return n.listen(l, listen, n.join)
 }
 
-// listen waits on a port for who is to be led to a server.
+// listen accepts connections on a port and passes each to handle.
 func (n *Network) listen(l history.Link, listen func() (net.Listener, error),
-	lead func(history.Link, net.Conn)) error {
+	handle func(history.Link, net.Conn)) error {
 	ln, err := listen()
 	if err != nil {
 		return fmt.Errorf("from %s to %s: %w", l.From, l.To, err)
@@ -98,8 +98,8 @@ func (n *Network) listen(l history.Link, listen func() (net.Listener, error),
 			if err != nil {
 				return // closed
 			}
-			// A server that is away must not keep the next client waiting.
-			n.serving.Go(func() { lead(l, client) })
+			// An unreachable server must not delay the next client.
+			n.serving.Go(func() { handle(l, client) })
 		}
 	})
 	return nil
@@ -116,10 +116,10 @@ func (n *Network) Link(name history.Link) cluster.Link {
 	return nil
 }
 
-// Settle has nothing to wait for: what passes is recorded at once.
+// Settle returns at once, as messages are recorded at once.
 func (*Network) Settle() error { return nil }
 
-// join leads a client over its link to its server, or turns it away.
+// join connects a client over its link to its server, or refuses it.
 func (n *Network) join(l history.Link, client net.Conn) {
 	upstream, err := n.servers[l.To].dial()
 	if err != nil {
@@ -143,11 +143,11 @@ func (n *Network) Close() {
 	}
 	n.serving.Wait()
 	for _, l := range n.links {
-		_ = l.Close() // it has no error to give
+		_ = l.Close() // never fails
 	}
 }
 
-// Move says where a server is from now on; at "" it is down, and refuses.
+// Move sets a server's address; "" means that it is down and refuses connections.
 func (n *Network) Move(_ context.Context, name, address string) error {
 	s := n.servers[name]
 	if s == nil {
@@ -157,18 +157,17 @@ func (n *Network) Move(_ context.Context, name, address string) error {
 	return nil
 }
 
-// server is where one of the lock's servers is at present. A container that is
-// down has no address: a connection to the one that it had would neither be
-// made nor refused.
+// server is the present address of a lock server. A stopped container has none: a connection to its former address
+// would neither succeed nor be refused.
 type server struct {
 	mu      sync.Mutex
 	address string
-	here    context.Context // ends when it goes away
-	away    context.CancelFunc
+	current context.Context // ends when the address changes
+	expire  context.CancelFunc
 }
 
 func newServer(address string) *server {
-	s := &server{away: func() {}}
+	s := &server{expire: func() {}}
 	s.move(address)
 	return s
 }
@@ -176,20 +175,19 @@ func newServer(address string) *server {
 func (s *server) move(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.away()
+	s.expire()
 	s.address = address
-	s.here, s.away = context.WithCancel(context.Background())
+	s.current, s.expire = context.WithCancel(context.Background())
 }
 
-// dialWithin bounds a dial to a server that is up.
-const dialWithin = time.Second
+const dialTimeout = time.Second
 
 func (s *server) dial() (net.Conn, error) { return s.dialPort(0) }
 
 // dialPort dials another port of the server's host; 0: its own.
 func (s *server) dialPort(port int) (net.Conn, error) {
 	s.mu.Lock()
-	address, here := s.address, s.here
+	address, current := s.address, s.current
 	s.mu.Unlock()
 	if address == "" {
 		return nil, cluster.ErrDown
@@ -201,12 +199,11 @@ func (s *server) dialPort(port int) (net.Conn, error) {
 		}
 		address = net.JoinHostPort(host, strconv.Itoa(port))
 	}
-	d := net.Dialer{Timeout: dialWithin}
-	return d.DialContext(here, "tcp", address)
+	d := net.Dialer{Timeout: dialTimeout}
+	return d.DialContext(current, "tcp", address)
 }
 
-// passOn opens the ports of the members of a Redis Cluster. The bus is not Redis's protocol,
-// and no link.
+// passOn opens the ports of the members of a Redis Cluster. The bus does not speak RESP, so it is not a link.
 func (n *Network) passOn(members map[string]int, listen func() (net.Listener, error)) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		s := n.servers[name]
@@ -214,10 +211,10 @@ func (n *Network) passOn(members map[string]int, listen func() (net.Listener, er
 			return fmt.Errorf("the member %q: there is no such server in this run", name)
 		}
 		for way, port := range map[string]int{ToMember: 0, ToBus: members[name]} {
-			lead := func(_ history.Link, from net.Conn) {
+			handle := func(_ history.Link, from net.Conn) {
 				n.pass(from, func() (net.Conn, error) { return s.dialPort(port) })
 			}
-			if err := n.listen(history.Link{From: way, To: name}, listen, lead); err != nil {
+			if err := n.listen(history.Link{From: way, To: name}, listen, handle); err != nil {
 				return err
 			}
 		}
@@ -225,7 +222,7 @@ func (n *Network) passOn(members map[string]int, listen func() (net.Listener, er
 	return nil
 }
 
-// pass leads a connection to a member, and ends with either side of it, or with the network.
+// pass copies between a connection and a member until either side closes or the network ends.
 func (n *Network) pass(from net.Conn, dial func() (net.Conn, error)) {
 	defer from.Close()
 	to, err := dial()
@@ -240,7 +237,7 @@ func (n *Network) pass(from net.Conn, dial func() (net.Conn, error)) {
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
 		both.Go(func() {
-			_, _ = io.Copy(way[1], way[0]) // however it ends
+			_, _ = io.Copy(way[1], way[0]) // any error ends the connection too
 			from.Close()
 			to.Close()
 		})

@@ -17,7 +17,7 @@ import (
 
 var c1n1 = history.Link{From: "c1", To: "n1"}
 
-// open opens a network on loopback, and says where its links are.
+// open opens a network on loopback, and returns the addresses of its links.
 func open(t *testing.T, want Run) (*Network, map[history.Link]string) {
 	t.Helper()
 	n, err := Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, func(history.Event) {})
@@ -31,9 +31,8 @@ func open(t *testing.T, want Run) (*Network, map[history.Link]string) {
 	return n, at
 }
 
-// TestMovingEndsADial has a server that neither answers nor refuses.
-func TestMovingEndsADial(t *testing.T) {
-	// Nobody answers at this address: RFC 5737.
+func TestMove_DialPending_EndsIt(t *testing.T) {
+	// RFC 5737: no server answers at this address or refuses.
 	n, at := open(t, Run{Links: []history.Link{c1n1}, Servers: map[string]string{"n1": "192.0.2.1:6379"}})
 	failed := make(chan error, 1)
 	db := clustertest.Dial(t, at[c1n1], "")
@@ -43,14 +42,13 @@ func TestMovingEndsADial(t *testing.T) {
 	select {
 	case err := <-failed:
 		require.Error(t, err)
-	case <-time.After(dialWithin / 2):
+	case <-time.After(dialTimeout / 2):
 		require.Fail(t, "the client still waits for a server that has gone")
 	}
 	require.ErrorContains(t, n.Move(t.Context(), "n9", ""), `there is no server "n9" in this run`)
 }
 
-// What comes for a member passes whatever its links are like, until it is down.
-func TestAMemberIsReachedPastEveryLink(t *testing.T) {
+func TestMemberPorts_LinkCut_StillReachTheMember(t *testing.T) {
 	server := miniredis.RunT(t)
 	bus, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -75,8 +73,8 @@ func TestAMemberIsReachedPastEveryLink(t *testing.T) {
 	}
 }
 
-// TestStreamsAreNotRead: what passes there is no client's, and stands in no history.
-func TestStreamsAreNotRead(t *testing.T) {
+// A stream's messages are not a client's.
+func TestStream_Traffic_IsNotRecorded(t *testing.T) {
 	server := miniredis.RunT(t)
 	stream := history.Link{From: "r1", To: "n1"}
 	recorded := make(chan history.Event, 100)
@@ -96,7 +94,7 @@ func TestStreamsAreNotRead(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoServerToLeadToIsRefused(t *testing.T) {
+func TestOpen_InvalidRun_Fails(t *testing.T) {
 	for want, run := range map[string]Run{
 		`the member "n9": there is no such server`: {Members: map[string]int{"n9": 1}},
 		`is there twice`:                   {Links: []history.Link{c1n1, c1n1}, Servers: map[string]string{"n1": ""}},

@@ -1,5 +1,4 @@
-// Package script knows what a Lua script does to a lock's key: it is rehearsed on a
-// server in memory, with the key free, with it the caller's own, and with it another's.
-// What a script does is seen there, and not guessed from its text or from where its
-// arguments stand.
+// Package script finds a Lua script's effect on a lock's key. It runs the script on a server in memory with the key
+// free, owned by the caller, and owned by another client. The effect is observed, not guessed from the script's text or
+// the order of its arguments.
 package script

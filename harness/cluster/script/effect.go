@@ -7,63 +7,60 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Effect is what a call of a script does to a lock's key, with the arguments that it has.
+// Effect is the effect of a script's call, with its arguments, on a lock's key.
 type Effect struct {
-	Key string // the one of its keys that it does it to
-	// Takes: the key is there after the call, if it was free before. Extends: it has
-	// another time to live, if it was the caller's own. Removes: it is gone then.
+	Key string // the affected one of the script's keys
+	// Takes: a free key exists after the call. Extends: the caller's own key has a new expiry. Removes: the caller's own
+	// key is gone.
 	Takes, Extends, Removes bool
-	// Token is what tells the caller's own key from others': the value, or the field of
-	// a hash; "" if the script does not ask.
+	// Token marks the caller's own key: the key's value, or the field of a hash; "" if the script does not compare one.
 	Token string
-	// Expiry is the time to live that a taken or extended key has; 0: none.
+	// Expiry is the key's time to live after the call; 0: none.
 	Expiry time.Duration
-	// Plain: it does the same to a key that is another's.
+	// Plain: the effect on another client's key is the same.
 	Plain bool
-	// yes and no are the answers with which the deed was done, and was not.
+	// yes and no are the replies with and without the effect.
 	yes, no string
-	stored  int // which argument the token is; -1: none
+	stored  int // index of the argument that is the token; -1: none
 }
 
-// Kind gives the deed in a history's words. What takes a key that is free and extends
-// its own is one that takes.
-func (d Effect) Kind() history.Effect {
+// Kind returns the history's effect. A script that acquires a free key and extends its own counts as EffectSet.
+func (e Effect) Kind() history.Effect {
 	switch {
-	case d.Removes:
+	case e.Removes:
 		return history.EffectDelete
-	case d.Takes:
+	case e.Takes:
 		return history.EffectSet
-	case d.Extends:
+	case e.Extends:
 		return history.EffectExtend
 	}
 	return ""
 }
 
-// Mute says that no answer tells whether the effect took place, and that it may not have.
-func (d Effect) Mute() bool { return d.yes == d.no && !d.Plain }
+// Mute reports whether the effect is conditional and the reply does not show whether it took place.
+func (e Effect) Mute() bool { return e.yes == e.no && !e.Plain }
 
-// Done tells from an answer, in RESP, whether the deed was done; known is false where
-// the answers with which it is done and not done do not differ.
-func (d Effect) Done(answer string) (done, known bool) {
+// Done reports from a reply, in RESP, whether the effect took place; known is false if the reply does not show it.
+func (e Effect) Done(reply string) (done, known bool) {
 	switch {
-	case d.yes == d.no || answer == "":
+	case e.yes == e.no || reply == "":
 		return false, false
-	case answer == d.yes:
+	case reply == e.yes:
 		return true, true
-	case answer == d.no:
+	case reply == e.no:
 		return false, true
-	case kind(d.no) == "-" && kind(answer) == ":": // it failed on another's value, and with what it declines is not known
+	case kind(e.no) == "-" && kind(reply) == ":": // the sandbox's value made it fail, so its real refusal is unknown
 		return false, false
-	case kind(d.yes) != kind(d.no):
-		return kind(answer) == kind(d.yes), true
+	case kind(e.yes) != kind(e.no):
+		return kind(reply) == kind(e.yes), true
 	}
 	return false, false
 }
 
-// kind is the type of an answer: a nil is another than a string.
-func kind(answer string) string {
-	if strings.HasPrefix(answer, "$-1") || strings.HasPrefix(answer, "*-1") || strings.HasPrefix(answer, "_") {
+// kind is the type of a reply; nil differs from a string.
+func kind(reply string) string {
+	if strings.HasPrefix(reply, "$-1") || strings.HasPrefix(reply, "*-1") || strings.HasPrefix(reply, "_") {
 		return "nil"
 	}
-	return answer[:1]
+	return reply[:1]
 }

@@ -15,8 +15,7 @@ const (
 	compareAndDelete = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 	compareAndExpire = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) ` +
 		`end return 0`
-	// bsm/redislock v0.10.0, obtain.lua: its arguments are the value, the length of the
-	// token in it, and the time to live.
+	// bsm/redislock v0.10.0, obtain.lua. Its arguments are the value, the length of the token in it, and the expiry.
 	obtain = `
 local function canOverrideKeys()
 	local offset = tonumber(ARGV[2])
@@ -36,7 +35,7 @@ if redis.call("msetnx", unpack(setArgs)) ~= 1 then
 end
 for _, key in ipairs(KEYS) do redis.call("pexpire", key, ARGV[3]) end
 return redis.status_reply("OK")`
-	// A reentrant lock in a hash, as Redisson's: nil is yes, the time that is left is no.
+	// A reentrant lock in a hash, like Redisson's: nil means yes, the remaining expiry means no.
 	tryLock = `
 if (redis.call('exists', KEYS[1]) == 0) or (redis.call('hexists', KEYS[1], ARGV[2]) == 1) then
 	redis.call('hincrby', KEYS[1], ARGV[2], 1)
@@ -51,7 +50,7 @@ elseif redis.call("SET", KEYS[1], ARGV[1], "PX", ARGV[2], "NX") then return 1
 else return 0 end`
 )
 
-func TestWhatAScriptDoes(t *testing.T) {
+func TestScriptsOf_FindsTheEffect(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		args       []string
@@ -104,12 +103,12 @@ return redis.call('pexpire', KEYS[1], 500)`,
 	}
 }
 
-// takeOver takes a key whose value, a deadline, has passed.
+// takeOver acquires a key whose value, a deadline, has passed.
 const takeOver = `local v = redis.call('GET', KEYS[1])
 if not v or v + 0 < 7 then redis.call('SET', KEYS[1], ARGV[1] + 7) return 1 end
 return 0`
 
-func TestWhatAnAnswerSays(t *testing.T) {
+func TestEffectDone_Replies(t *testing.T) {
 	for _, c := range []struct {
 		name, body  string
 		args        []string
@@ -137,9 +136,8 @@ func TestWhatAnAnswerSays(t *testing.T) {
 	}
 }
 
-// The next call has another token, and need not be rehearsed again; one with another
-// time to live does other things.
-func TestACallIsKnownByItsArguments(t *testing.T) {
+// Another expiry is another effect.
+func TestScriptsOf_OnlyTheTokenDiffers_UsesTheCache(t *testing.T) {
 	r := New()
 	for _, token := range []string{"a", "b", "c"} {
 		d, ok := r.Of(compareAndExpire, []string{"k"}, []string{token, "900"})
@@ -147,12 +145,12 @@ func TestACallIsKnownByItsArguments(t *testing.T) {
 		require.Equal(t, token, d.Token)
 		require.Equal(t, 900*time.Millisecond, d.Expiry)
 	}
-	require.Len(t, r.deeds, 1)
+	require.Len(t, r.effects, 1)
 	d, _ := r.Of(compareAndExpire, []string{"k"}, []string{"a", "800"})
 	require.Equal(t, 800*time.Millisecond, d.Expiry)
 }
 
-func TestWhatCannotBeRehearsed(t *testing.T) {
+func TestScriptsOf_ScriptCannotRun_Unknown(t *testing.T) {
 	for name, body := range map[string]string{
 		"it is no Lua":             "if then",
 		"it may never end":         "while true do end",
@@ -173,7 +171,7 @@ func TestWhatCannotBeRehearsed(t *testing.T) {
 	require.False(t, ok, "it has no key")
 }
 
-func TestARehearsalLeavesNothingInABubble(t *testing.T) {
+func TestScriptsOf_InABubble_LeavesNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ok := New().Of(`local now = redis.call('TIME')[1] * 1000 return redis.call('SET', KEYS[1], ARGV[1], 'PXAT', now `+
 			`+ 5000, 'NX')`,
@@ -183,11 +181,11 @@ func TestARehearsalLeavesNothingInABubble(t *testing.T) {
 	})
 }
 
-func TestArgumentsThatNeverComeAgain(t *testing.T) {
+func TestScriptsOf_ArgumentsDoNotRepeat_CacheIsBounded(t *testing.T) {
 	r := New()
 	for i := range maxEffects + 5 {
 		_, ok := r.Of(compareAndDelete, []string{strings.Repeat("k", i+1)}, []string{"a"})
 		require.True(t, ok)
 	}
-	require.Less(t, len(r.deeds), 10)
+	require.Less(t, len(r.effects), 10)
 }

@@ -13,10 +13,10 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// sandbox is a server in memory that nobody connects to.
+// sandbox is a server in memory without clients.
 type sandbox struct {
 	*miniredis.Miniredis
-	calls int // of commands, by the script under way
+	calls int // commands of the current script
 }
 
 func newSandbox() *sandbox {
@@ -25,11 +25,9 @@ func newSandbox() *sandbox {
 	return s
 }
 
-// maxCalls is how many commands a lock's script may need.
 const maxCalls = 1000
 
-// count stops a script that asks the server over and over, and never ends as time does
-// not pass for it.
+// count stops a script that polls the server: the sandbox's clock stands still, so it would never end.
 func (s *sandbox) count(*server.Peer, string, ...string) bool {
 	if s.calls++; s.calls > maxCalls {
 		panic("the script does not end")
@@ -37,7 +35,7 @@ func (s *sandbox) count(*server.Peer, string, ...string) bool {
 	return false
 }
 
-// call carries out a command, and gives the answer in RESP. It panics if the server dies of it.
+// call executes a command and returns the reply in RESP. It panics if the server does.
 func (s *sandbox) call(args []string) string {
 	s.calls = 0
 	s.SetTime(time.Now())
@@ -48,20 +46,20 @@ func (s *sandbox) call(args []string) string {
 	return reply.String()
 }
 
-// put gives a key a value, or a field of a hash, and a brief time to live.
+// put stores a value, or a hash with that field, at a key, with a brief expiry.
 func (s *sandbox) put(key, value string, hash bool) {
 	if hash {
 		s.HSet(key, value, "1")
 	} else if err := s.Set(key, value); err != nil {
-		panic(err) // only for a key that is there and no string
+		panic(err) // only for a key of another type
 	}
 	s.SetTTL(key, brief)
 }
 
-// value gives a key's value, or the field of a hash that has one.
+// value returns a key's value, or the field of a hash with one field.
 func (s *sandbox) value(key string) (value string, hash bool) {
 	if s.Type(key) != "hash" {
-		value, _ = s.Get(key) // of another type it has none
+		value, _ = s.Get(key) // "" for other types
 		return value, false
 	}
 	if fields, err := s.HKeys(key); err == nil && len(fields) == 1 {
@@ -70,42 +68,41 @@ func (s *sandbox) value(key string) (value string, hash bool) {
 	return value, true
 }
 
-// brief is the time to live that a key has before the script comes to it: no lock's is
-// as short.
+// brief is the expiry of a key before the script runs, shorter than any lock's.
 const brief = 7 * time.Millisecond
 
-// another is the value of a key that is not the caller's.
+// another is the value of another client's key.
 const another = "another's"
 
-// rehearse tries a call out.
-func (r *Scripts) rehearse(body string, keys, args []string) (d Effect, ok bool) {
-	if r.stage == nil {
-		r.stage = newSandbox()
+// run finds the effect of a call in the sandbox.
+func (r *Scripts) run(body string, keys, args []string) (e Effect, ok bool) {
+	if r.sandbox == nil {
+		r.sandbox = newSandbox()
 	}
-	s := r.stage
+	s := r.sandbox
 	defer func() {
-		// A server that died of a script, or was stopped in one, has its lock held.
+		// A server that panicked in a script still holds its own mutex.
 		if recover() != nil {
-			r.stage, ok = nil, false
+			r.sandbox, ok = nil, false
 		}
 	}()
 	call := func() string {
 		return s.call(append(append([]string{"EVAL", body, strconv.Itoa(len(keys))}, keys...), args...))
 	}
 	s.FlushAll()
-	alone := call()
-	if strings.HasPrefix(alone, "-") {
-		return d, false
+	reply := call()
+	if strings.HasPrefix(reply, "-") {
+		return e, false
 	}
 	for _, key := range keys {
 		if s.Exists(key) && !strings.HasPrefix(key, history.FencePrefix) {
-			return s.taken(key, args, alone, call), true
+			return s.takeEffect(key, args, reply, call), true
 		}
 	}
 	for _, key := range keys {
 		for i, own := range args {
 			for _, hash := range []bool{false, true} {
-				found := s.changed(key, own, hash, call)
+				found := s.changeEffect(key, own, hash, call)
 				if found.Kind() == "" {
 					continue
 				}
@@ -115,56 +112,56 @@ func (r *Scripts) rehearse(body string, keys, args []string) (d Effect, ok bool)
 				return found, true
 			}
 		}
-		if found := s.changed(key, another, false, call); found.Kind() != "" { // it asks for nothing
+		if found := s.changeEffect(key, another, false, call); found.Kind() != "" { // unconditional
 			return found, true
 		}
 	}
 	return Effect{stored: -1}, true
 }
 
-// taken tells of a call that has taken a key that was free.
-func (s *sandbox) taken(key string, args []string, answer string, call func() string) Effect {
-	d := Effect{Key: key, Takes: true, Expiry: s.TTL(key), yes: answer, stored: -1}
+// takeEffect finds the effect of a call that has acquired a free key.
+func (s *sandbox) takeEffect(key string, args []string, reply string, call func() string) Effect {
+	e := Effect{Key: key, Takes: true, Expiry: s.TTL(key), yes: reply, stored: -1}
 	value, hash := s.value(key)
 	for i, a := range args {
 		if a == value {
-			d.stored = i
+			e.stored = i
 			break
 		}
 	}
 	s.SetTTL(key, brief)
 	call()
-	d.Extends = s.Exists(key) && s.TTL(key) != brief
+	e.Extends = s.Exists(key) && s.TTL(key) != brief
 	s.FlushAll()
 	s.put(key, another, hash)
-	d.no = call()
+	e.no = call()
 	now, _ := s.value(key)
-	d.Plain = now == value
-	return d
+	e.Plain = now == value
+	return e
 }
 
-// changed tells whether a call extends or removes a key that has a value, or a field. Whose a key is that has another
-// value afterwards, the lock's other calls decide.
-func (s *sandbox) changed(key, own string, hash bool, call func() string) Effect {
+// changeEffect finds the effect of a call on a key with a value, or a field: extension, removal or none. A call that
+// changes the value has none, as the new owner depends on the lock's other calls.
+func (s *sandbox) changeEffect(key, own string, hash bool, call func() string) Effect {
 	s.FlushAll()
 	s.put(key, own, hash)
-	answer := call()
-	if strings.HasPrefix(answer, "-") {
+	reply := call()
+	if strings.HasPrefix(reply, "-") {
 		return Effect{}
 	}
 	if value, isHash := s.value(key); s.Exists(key) && !isHash && value != own {
 		return Effect{}
 	}
-	d := Effect{Key: key, yes: answer, Removes: !s.Exists(key), stored: -1}
-	if !d.Removes {
-		d.Extends, d.Expiry = s.TTL(key) != brief, s.TTL(key)
+	e := Effect{Key: key, yes: reply, Removes: !s.Exists(key), stored: -1}
+	if !e.Removes {
+		e.Extends, e.Expiry = s.TTL(key) != brief, s.TTL(key)
 	}
-	if !d.Removes && !d.Extends {
+	if !e.Removes && !e.Extends {
 		return Effect{}
 	}
 	s.FlushAll()
 	s.put(key, another, hash)
-	d.no = call()
-	d.Plain = !s.Exists(key) || s.TTL(key) != brief
-	return d
+	e.no = call()
+	e.Plain = !s.Exists(key) || s.TTL(key) != brief
+	return e
 }

@@ -9,24 +9,24 @@ import (
 	"sync"
 )
 
-// Scripts is what is known of the scripts of one run: EVALSHA names one only by its digest. Its methods may be called
-// from any goroutine.
+// Scripts holds the scripts of one run: EVALSHA names one only by its digest. Its methods may be called from any
+// goroutine.
 type Scripts struct {
-	mu     sync.Mutex
-	texts  map[string]string          // by digest
-	loaded map[string]map[string]bool // by node, the digests that it has answered to
-	stage  *sandbox
-	deeds  map[string]Effect // by script and arguments, but for the token
-	stored map[string]int    // which argument a script's token is
+	mu      sync.Mutex
+	texts   map[string]string          // by digest
+	loaded  map[string]map[string]bool // by node and digest
+	sandbox *sandbox
+	effects map[string]Effect // by script and arguments without the token
+	stored  map[string]int    // by script: Effect.stored
 }
 
 // New makes an empty set.
 func New() *Scripts {
-	return &Scripts{texts: map[string]string{}, loaded: map[string]map[string]bool{}, deeds: map[string]Effect{},
+	return &Scripts{texts: map[string]string{}, loaded: map[string]map[string]bool{}, effects: map[string]Effect{},
 		stored: map[string]int{}}
 }
 
-// Learn remembers a script and gives its digest.
+// Learn stores a script and returns its digest.
 func (r *Scripts) Learn(body string) string {
 	digest := Digest(body)
 	r.mu.Lock()
@@ -35,14 +35,14 @@ func (r *Scripts) Learn(body string) string {
 	return digest
 }
 
-// Text is a script's, "" if nobody has seen it.
+// Text returns the text of a script, "" if it is unknown.
 func (r *Scripts) Text(digest string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.texts[digest]
 }
 
-// Answered notes whether a node knows a script.
+// Answered records from a node's reply whether the node knows a script.
 func (r *Scripts) Answered(node, digest string, knows bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,25 +52,24 @@ func (r *Scripts) Answered(node, digest string, knows bool) {
 	r.loaded[node][digest] = knows
 }
 
-// Forget says that a node may have lost its scripts, as it may have been restarted.
+// Forget records that a node may have lost its scripts, for example by a restart.
 func (r *Scripts) Forget(node string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.loaded, node)
 }
 
-// Knows says whether a node is known to have a script.
+// Knows reports whether a node has a script for certain.
 func (r *Scripts) Knows(node, digest string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.loaded[node][digest]
 }
 
-// maxEffects is how many are kept: arguments that never come again would fill the memory.
+// maxEffects bounds the cache, as arguments may never repeat.
 const maxEffects = 1000
 
-// Of tells what a call of a script with that text does; false if it cannot be
-// rehearsed, as it does not run on the server in memory.
+// Of returns the effect of a call of a script; false if the script cannot run in the sandbox.
 func (r *Scripts) Of(body string, keys, args []string) (Effect, bool) {
 	if len(keys) == 0 {
 		return Effect{}, false
@@ -78,29 +77,29 @@ func (r *Scripts) Of(body string, keys, args []string) (Effect, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := r.identify(body, keys, args)
-	d, found := r.deeds[id]
+	e, found := r.effects[id]
 	if !found {
 		if loops.MatchString(body) {
 			return Effect{}, false
 		}
 		var ok bool
-		if d, ok = r.rehearse(body, keys, args); !ok {
+		if e, ok = r.run(body, keys, args); !ok {
 			return Effect{}, false
 		}
-		if len(r.deeds) >= maxEffects {
-			clear(r.deeds)
+		if len(r.effects) >= maxEffects {
+			clear(r.effects)
 		}
-		r.stored[body] = d.stored
-		r.deeds[r.identify(body, keys, args)] = d
+		r.stored[body] = e.stored
+		r.effects[r.identify(body, keys, args)] = e
 	}
-	d.Token = at(args, d.stored)
-	return d, true
+	e.Token = at(args, e.stored)
+	return e, true
 }
 
-// loops are in scripts that may not end.
+// loops matches scripts that may not end.
 var loops = regexp.MustCompile(`\b(while|repeat|goto)\b`)
 
-// identify names a call: by everything but its token, which is another each time.
+// identify returns the cache key of a call: everything except its token, which differs each time.
 func (r *Scripts) identify(body string, keys, args []string) string {
 	var b strings.Builder
 	stored, known := r.stored[body]
@@ -123,7 +122,7 @@ func at(args []string, i int) string {
 	return ""
 }
 
-// Digest is the name of a script in EVALSHA.
+// Digest returns the digest that names a script in EVALSHA.
 func Digest(text string) string {
 	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])

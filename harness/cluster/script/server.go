@@ -7,12 +7,11 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// miniredis makes a Lua state for each EVAL, whose registry, of 80 KB unless set,
-// was a quarter of all the memory that a busy run asked for. A script has room for
-// a thousand values; one that needs more gets an error that says so.
+// miniredis makes a Lua state for each EVAL. Its registry, 80 KB by default, was a quarter of all memory that a busy
+// run allocated. 1024 leaves room for a thousand values; a script that needs more fails with an error that says so.
 func init() { lua.RegistrySize = 1024 }
 
-// NewServer makes a server in memory that nobody connects to. Its first connection is what makes it ready.
+// NewServer makes a server in memory without clients. It starts at its first connection.
 func NewServer() *miniredis.Miniredis {
 	m := miniredis.NewMiniRedis()
 	c, err := m.Dial()
