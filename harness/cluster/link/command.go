@@ -10,63 +10,62 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// command is what a Redis command means for a lock's key.
+// command is a Redis command's meaning for a lock's key.
 type command struct {
 	Name   string
 	Key    string
 	Token  string
 	Expiry time.Duration
-	// ends is when the key expires by the node's wall clock, as in PXAT; in
-	// milliseconds since 1970, 0 for none.
+	// ends is the key's expiry as a time of the node's wall clock, as in PXAT: milliseconds since 1970, 0 for none.
 	ends   int64
 	Effect history.Effect
 	get    bool // SET ... GET: the reply is the old value
 	nx     bool
-	own    bool   // it is for a key that is there: SET ... XX
-	digest string // of a script, with the words that it is called with
+	own    bool   // it needs an existing key: SET ... XX
+	digest string // of a script, whose keys and args follow
 	keys   []string
 	args   []string
-	deed   *script.Effect // what the script does, nil if nobody has seen it
-	// flushes: the node forgets its scripts. unknown: what it does to its key and to the others,
-	// we cannot say; where it has no key, to any.
+	script *script.Effect // nil if unknown
+	// flushes: the node forgets its scripts. unknown: its effect on its key and the others is unknown; without a key,
+	// its effect on every key.
 	flushes, unknown bool
 	others           []string
-	// channels is how many it subscribes to, or no longer.
+	// channels is the number of channels that it subscribes to or unsubscribes from.
 	channels int
-	// fence and base are what a script at the store compares.
+	// fence and base are the operands of the store's scripts.
 	fence int64
 	base  string
 }
 
-// event is the command for a history whose time 0 was epoch.
+// event converts the command for a history that began at epoch.
 func (c command) event(serial int64, epoch time.Time) *history.Command {
 	e := &history.Command{Serial: serial, Name: c.Name, Key: c.Key, Token: c.Token,
 		Expiry: int64(c.Expiry), Effect: c.Effect, Unconditional: c.plain(),
-		Extends: c.deed != nil && c.deed.Takes && c.deed.Extends, Fence: c.fence, Base: c.base, Others: c.others}
+		Extends: c.script != nil && c.script.Takes && c.script.Extends, Fence: c.fence, Base: c.base, Others: c.others}
 	if c.ends != 0 {
 		e.ExpiresAt = int64(time.UnixMilli(c.ends).Sub(epoch))
 	}
 	return e
 }
 
-// plain: it takes the key whether or not it is free.
+// plain reports whether the command acquires the key even if it is held.
 func (c command) plain() bool {
-	if c.deed != nil {
-		return c.deed.Takes && c.deed.Plain
+	if c.script != nil {
+		return c.script.Takes && c.script.Plain
 	}
 	return c.Effect == history.EffectSet && !c.nx && c.digest == ""
 }
 
-// does gives the deed that a command is to do, "" for none. Some take a key that is
-// free and extend it once it is their client's: it shows from whose key was there.
-func (c command) does(owns func(key, token string) bool) string {
+// intent returns the intended effect, as intercepts name it, or "". Some commands acquire a free key and extend their
+// client's own: the key's last known owner decides.
+func (c command) intent(owns func(key, token string) bool) string {
 	switch c.Effect {
 	case history.EffectDelete:
 		return history.Release
 	case history.EffectExtend:
 		return history.Extend
 	case history.EffectSet:
-		both := c.own || c.plain() || c.deed != nil && c.deed.Extends
+		both := c.own || c.plain() || c.script != nil && c.script.Extends
 		if both && (c.own || owns(c.Key, c.Token)) {
 			return history.Extend
 		}
@@ -75,22 +74,21 @@ func (c command) does(owns func(key, token string) bool) string {
 	return ""
 }
 
-// done tells from the reply whether the effect took place.
+// done reports from the reply whether the effect took place.
 func (c command) done(r value) bool {
 	if r.failed() || c.unknown {
 		return false
 	}
-	if c.deed != nil {
-		if done, known := c.deed.Done(string(r.data)); known {
+	if c.script != nil {
+		if done, known := c.script.Done(string(r.data)); known {
 			return done
 		}
 	}
 	switch {
-	case c.Name == "SET" && c.get && c.own: // the old value: none, so there was nothing to set
+	case c.Name == "SET" && c.get && c.own: // without an old value XX refused
 		return !r.null
 	case c.Name == "SET" && c.get:
-		// The old value: none, so the key is taken now; or our own token,
-		// which a retry of the same SET meets.
+		// Without an old value the key was free. Our own token comes from an earlier transmission of the same SET.
 		return !c.nx || r.null || r.text == c.Token
 	case c.Name == "SET":
 		return r.text == "OK"
@@ -102,7 +100,7 @@ func (c command) done(r value) bool {
 	return r.integer() > 0 || r.text == "OK"
 }
 
-// canonical is the name under which a command, or a deed, is counted and intercepted.
+// canonical is the name under which a command, or an effect, is counted and intercepted.
 func canonical(name string) string {
 	switch lower := strings.ToLower(name); lower {
 	case history.Take, history.Extend, history.Release:
@@ -130,10 +128,10 @@ func parseCommand(args []string, scripts *script.Scripts) command {
 	case "SETEX", "PSETEX":
 		c.key(args, history.EffectSet)
 		c.Token = at(args, 2)
-		c.expires(expiring[c.Name], at(args, 1))
+		c.expires(expiryOptions[c.Name], at(args, 1))
 	case "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT":
 		c.key(args, history.EffectExtend)
-		c.expires(expiring[c.Name], at(args, 1))
+		c.expires(expiryOptions[c.Name], at(args, 1))
 	case "PERSIST":
 		c.key(args, history.EffectExtend)
 	case "GETEX":
@@ -143,7 +141,7 @@ func parseCommand(args []string, scripts *script.Scripts) command {
 			c.expires(at(args, 1), at(args, 2))
 		}
 	case "DEL", "UNLINK", "GETDEL":
-		if c.key(args, history.EffectDelete); len(args) > 1 { // which, if some were there, its answer does not say
+		if c.key(args, history.EffectDelete); len(args) > 1 { // its reply counts the deleted keys, but does not name them
 			c.others = args[1:]
 		}
 	case "DELEX", "DELIFEQ":
@@ -151,7 +149,7 @@ func parseCommand(args []string, scripts *script.Scripts) command {
 	case "GET":
 		c.key(args, history.EffectRead)
 	case "EVAL", "EVALSHA":
-		c.script(args, scripts)
+		c.eval(args, scripts)
 	case "SCRIPT":
 		switch strings.ToUpper(at(args, 0)) {
 		case "LOAD":
@@ -181,12 +179,12 @@ func (c *command) key(args []string, e history.Effect) {
 	}
 }
 
-// expiring gives SET's option for each command that does the same.
-var expiring = map[string]string{
+// expiryOptions maps commands to the equivalent option of SET.
+var expiryOptions = map[string]string{
 	"SETEX": "EX", "PSETEX": "PX", "EXPIRE": "EX", "PEXPIRE": "PX", "EXPIREAT": "EXAT", "PEXPIREAT": "PXAT",
 }
 
-// expires reads an option of SET's. What is not a number gives no expiry that we know.
+// expires reads an option of SET. An invalid number counts as no expiry.
 func (c *command) expires(option, value string) {
 	n, _ := strconv.ParseInt(value, 10, 64)
 	switch strings.ToUpper(option) {
@@ -207,7 +205,7 @@ func (c *command) set(args []string) {
 	c.Token = at(args, 1)
 	for i := 2; i < len(args); i++ {
 		switch option := strings.ToUpper(args[i]); option {
-		default: // KEEPTTL, or what a newer server knows
+		default: // KEEPTTL, or an option of a newer server
 			c.unmodelled(args[:1])
 			return
 		case "NX":
@@ -215,7 +213,7 @@ func (c *command) set(args []string) {
 		case "XX":
 			c.own = true
 		case "IFEQ":
-			if i++; at(args, i) == c.Token { // it sets what is there: only the expiry is new
+			if i++; at(args, i) == c.Token { // the value stays: only the expiry is new
 				c.Effect = history.EffectExtend
 			}
 			c.own = true
@@ -239,13 +237,13 @@ func (c *command) deleteOwn(args []string) {
 	}
 }
 
-// script reads EVAL script numkeys key ... argument ...
-func (c *command) script(args []string, scripts *script.Scripts) {
+// eval reads EVAL script numkeys key ... argument ...
+func (c *command) eval(args []string, scripts *script.Scripts) {
 	n, err := strconv.Atoi(at(args, 1))
 	if err != nil || n < 0 || n > len(args)-2 {
 		return
 	}
-	if n == 0 { // what it does to which keys is in its text
+	if n == 0 { // only its text shows its keys
 		if c.Name != "EVAL" || mayChangeKeys(at(args, 0)) {
 			c.unmodelled(nil)
 		}
@@ -260,11 +258,10 @@ func (c *command) script(args []string, scripts *script.Scripts) {
 	c.resolve(scripts)
 }
 
-// resolve finds out what a script does. A client may name one whose text
-// another sends to the node in the meantime, so it is asked again when the
-// command is handed to the node, and when the node has answered.
+// resolve finds a script's effect. It runs again when the node gets the command and when it replies: in the meantime
+// another client may have sent the text of the script.
 func (c *command) resolve(scripts *script.Scripts) {
-	if len(c.keys) == 0 || c.deed != nil || strings.HasPrefix(c.Key, history.FencePrefix) {
+	if len(c.keys) == 0 || c.script != nil || strings.HasPrefix(c.Key, history.FencePrefix) {
 		return
 	}
 	c.others = c.keysBeside(c.Key)
@@ -272,16 +269,16 @@ func (c *command) resolve(scripts *script.Scripts) {
 	if body == "" {
 		return
 	}
-	deed, ok := scripts.Of(body, c.keys, c.args)
-	if !ok || deed.Kind() == "" {
+	e, ok := scripts.Of(body, c.keys, c.args)
+	if !ok || e.Kind() == "" {
 		c.unknown = mayChangeKeys(body)
 		return
 	}
-	c.deed, c.Effect, c.Key, c.Token, c.Expiry = &deed, deed.Kind(), deed.Key, deed.Token, deed.Expiry
+	c.script, c.Effect, c.Key, c.Token, c.Expiry = &e, e.Kind(), e.Key, e.Token, e.Expiry
 	c.others, c.unknown = c.keysBeside(c.Key), false
 }
 
-// keysBeside gives a script's other keys: what it does to them is not known.
+// keysBeside returns a script's other keys. Its effect on them is unknown.
 func (c *command) keysBeside(key string) []string {
 	var others []string
 	for _, k := range c.keys {

@@ -21,7 +21,7 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// resp writes a command as a client does.
+// resp encodes a command.
 func resp(args ...string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "*%d\r\n", len(args))
@@ -31,7 +31,7 @@ func resp(args ...string) []byte {
 	return b.Bytes()
 }
 
-// requireMeans compares what is known of a command beside its name, which is its first word.
+// requireMeans compares a command's fields except its name, which is the first word of text.
 func requireMeans(t *testing.T, text, want string, c command) {
 	t.Helper()
 	var known []string
@@ -44,7 +44,7 @@ func requireMeans(t *testing.T, text, want string, c command) {
 	require.Equal(t, strings.ToUpper(strings.Fields(text)[0]), c.Name)
 }
 
-func TestWhatACommandMeans(t *testing.T) {
+func TestParseCommand_FindsMeaning(t *testing.T) {
 	for text, want := range map[string]string{
 		"SET k1 a":              "key k1, token a, effect set",
 		"set k1 a nx px 1000":   "key k1, token a, expiry 1s, effect set, nx true",
@@ -71,7 +71,7 @@ func TestWhatACommandMeans(t *testing.T) {
 		"COPY k1 k2 REPLACE":    "key k1, unknown true, others [k2 REPLACE]",
 		"DEL k1 k2":             "key k1, effect delete, others [k2]",
 		"SET k1 a XX KEEPTTL":   "key k1, own true, unknown true",
-		"HSETNX " + strings.Repeat("a", mostBytes) + " b": "unknown true",
+		"HSETNX " + strings.Repeat("a", maxBytes) + " b": "unknown true",
 		"FLUSHALL ASYNC":        "unknown true",
 		"EXISTS k1":             "",
 		"DEL k1":                "key k1, effect delete",
@@ -84,7 +84,7 @@ func TestWhatACommandMeans(t *testing.T) {
 		"SET k1 a IFEQ NX PX 5": "key k1, token a, expiry 5ms, effect set, own true",
 		"GET k1":                "key k1, effect read",
 		"PING":                  "",
-		// A fencing counter is no lock.
+		// A fencing counter is not a lock.
 		"SET fence:k1 7": "key fence:k1, token 7",
 		"GET fence:k1":   "key fence:k1",
 		"INCR fence:k1":  "key fence:k1",
@@ -97,7 +97,7 @@ func TestWhatACommandMeans(t *testing.T) {
 
 const compareAndDelete = `if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0`
 
-func TestWhatAScriptMeans(t *testing.T) {
+func TestParseCommand_Script_FindsEffect(t *testing.T) {
 	scripts := script.New()
 	load := func(body string) string { return redis.NewScript(body).Hash() }
 	eval := func(words ...string) command { return parseCommand(words, scripts) }
@@ -108,7 +108,7 @@ func TestWhatAScriptMeans(t *testing.T) {
 	c = eval("evalsha", strings.ToUpper(load(compareAndDelete)), "1", "k1", "b")
 	require.Equal(t, []any{"EVALSHA", history.EffectDelete, "k1", "b"}, []any{c.Name, c.Effect, c.Key, c.Token})
 
-	// The second argument is no time to live, and it is the second key that is taken.
+	// The second argument is not an expiry, and the script acquires the second key.
 	const set = `redis.call('get', KEYS[1]) return redis.call('set', KEYS[2], ARGV[3], 'nx', 'px', ARGV[1])`
 	require.Empty(t, eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a").Effect, "one that nobody has seen")
 	eval("SCRIPT", "load", set)
@@ -164,9 +164,8 @@ func TestMayChangeKeys(t *testing.T) {
 	}
 }
 
-// Some commands take a key that is free and extend one that is their client's.
-func TestTakingAndExtendingByOneCommand(t *testing.T) {
-	nobody := func(string, string) bool { return false }
+func TestCommandIntent_SetOnOwnKey_Extends(t *testing.T) {
+	none := func(string, string) bool { return false }
 	mine := func(_, token string) bool { return token == "a" }
 	for _, c := range []struct {
 		command     string
@@ -182,11 +181,11 @@ func TestTakingAndExtendingByOneCommand(t *testing.T) {
 		{"PING", "", ""},
 	} {
 		got := parseCommand(strings.Fields(c.command), script.New())
-		require.Equal(t, []string{c.first, c.then}, []string{got.does(nobody), got.does(mine)}, c.command)
+		require.Equal(t, []string{c.first, c.then}, []string{got.intent(none), got.intent(mine)}, c.command)
 	}
 }
 
-func TestWhetherACommandWasDone(t *testing.T) {
+func TestCommandDone_Replies(t *testing.T) {
 	for _, c := range []struct {
 		command, reply string
 		want           bool
@@ -196,7 +195,7 @@ func TestWhetherACommandWasDone(t *testing.T) {
 		{"SET k a NX", "-OOM\r\n", false},
 		{"SET k a NX GET", "$-1\r\n", true},
 		{"SET k a NX GET", "_\r\n", true},
-		{"SET k a NX GET", "$1\r\na\r\n", true}, // an earlier sending of this very command
+		{"SET k a NX GET", "$1\r\na\r\n", true}, // an earlier transmission of this command
 		{"SET k a NX GET", "$1\r\nb\r\n", false},
 		{"SET k a GET", "$1\r\nb\r\n", true}, // without NX the old value does not matter
 		{"SETNX k a", ":1\r\n", true},
@@ -220,7 +219,7 @@ func TestWhetherACommandWasDone(t *testing.T) {
 	}
 }
 
-// locking takes the lock, extends and releases it, and gives its token.
+// locking acquires, extends and releases the lock, and returns its token.
 var locking = map[string]func(t *testing.T, db *redis.Client) (token string){
 	"the reference": func(t *testing.T, db *redis.Client) string {
 		nodes, err := server.Nodes([]redis.UniversalClient{db})
@@ -246,8 +245,8 @@ var locking = map[string]func(t *testing.T, db *redis.Client) (token string){
 	},
 }
 
-// The scripts of the locks themselves, as they go over the wire: what was done, and the time to live that it set.
-func TestALinkUnderstandsLocks(t *testing.T) {
+// The locks' own scripts, as they are sent: the effect and the new expiry.
+func TestLink_RealLocks_RecordsTheirEffects(t *testing.T) {
 	for name, lock := range locking {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, r *rig) {
@@ -264,14 +263,14 @@ func TestALinkUnderstandsLocks(t *testing.T) {
 	}
 }
 
-func TestWhatACommandToTheStoreMeans(t *testing.T) {
+func TestParseStoreCommand_FindsMeaning(t *testing.T) {
 	for text, want := range map[string]string{
 		"GET value:k1":                            "key value:k1, effect read",
 		"set value:k1 v1":                         "key value:k1, token v1, effect set",
 		"EVAL text 2 value:k1 fence:k1 7":         "key value:k1, effect read, fence 7",
 		"EVALSHA digest 2 value:k1 fence:k1 7 v1": "key value:k1, token v1, effect set, nx true, fence 7",
 		"EVAL text 1 value:k1 v0 v1":              "key value:k1, token v1, effect set, nx true, base v0",
-		// A key that is none of a register's.
+		// Not a register's key.
 		"GET fence:k1":            "",
 		"PING":                    "",
 		"EVAL":                    "",
@@ -287,8 +286,7 @@ func TestWhatACommandToTheStoreMeans(t *testing.T) {
 	}
 }
 
-// Of what passes on a link to the store, what is done to registers is recorded.
-func TestALinkToTheStoreTellsOfRegisters(t *testing.T) {
+func TestLink_ToStore_RecordsRegisterCommands(t *testing.T) {
 	m := miniredis.RunT(t)
 	var events []history.Event
 	l := New(Config{Client: "c1", Node: history.StoreName, Now: func() int64 { return 0 },

@@ -8,34 +8,34 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Indices of the directions.
+// The indices of the directions.
 const (
 	toNode   = 0
 	toClient = 1
 )
 
-// connection is one connection over a link, from end to end.
+// connection is one connection over a link.
 type connection struct {
 	link           *Link
 	number         int
 	client, server net.Conn
 	flows          [2]*flow
-	ends           int // directions not over yet
+	ends           int // open directions
 
-	awaiting     []*exchange // commands that the node has got and not answered
-	queued       []*exchange // those of a transaction
-	clientClosed bool        // the client has closed its end
-	subscribed   bool        // it has sent SUBSCRIBE or its like
+	awaiting     []*exchange // commands at the node without a reply
+	queued       []*exchange // commands of an open transaction
+	clientClosed bool
+	subscribed   bool // the client has sent a subscribing command
 }
 
-// exchange is a command on its way to an answer.
+// exchange is a command and its pending reply.
 type exchange struct {
 	command command
 	serial  int64
-	deed    string     // what it is to do to a lock's key, as far as that is known
-	placed  int        // how many intercepts there had been when it set out
-	met     *intercept // that was done to it for its deed
-	// confirmed is how many of its channels the node has confirmed.
+	intent  string     // "" if there is none or it is unknown; see command.intent
+	placed  int        // number of intercepts placed before it was sent
+	met     *intercept // the intercept that affected it because of its intent
+	// confirmed is the number of channels that the node has confirmed.
 	confirmed int
 }
 
@@ -45,20 +45,19 @@ func newConnection(l *Link, number int, client, server net.Conn) *connection {
 	return c
 }
 
-// closeBoth closes both ends.
 func (c *connection) closeBoth() {
 	c.client.Close()
 	c.server.Close()
 }
 
-// asked notes that a command was passed on to the node.
-func (c *connection) asked(x *exchange) {
+// delivered records that the node has received a command.
+func (c *connection) delivered(x *exchange) {
 	c.awaiting = append(c.awaiting, x)
 	c.subscribed = c.subscribed || subscribes(x.command.Name)
 }
 
-// answered gives the command that a message from the node is the reply to: Redis answers the
-// commands of one connection in order. It is nil if it answers none.
+// answered returns the command that a node's message replies to, nil if it is not a reply. Redis answers the commands
+// of one connection in order.
 func (c *connection) answered(v value) *exchange {
 	if len(c.awaiting) == 0 {
 		return nil
@@ -68,15 +67,15 @@ func (c *connection) answered(v value) *exchange {
 	if last {
 		c.awaiting = c.awaiting[1:]
 	}
-	if !is || x.confirmed > 1 { // it was answered by the first
+	if !is || x.confirmed > 1 { // the first confirmation was the reply
 		return nil
 	}
 	return x
 }
 
-// over notes that a side has closed its end. A node that does so before the client
-// may be gone, and comes back without its scripts.
-func (c *connection) over(direction int) {
+// closed records that the sender of a direction has closed its end. If the node closes before the client, it may have
+// died, and may restart without its scripts.
+func (c *connection) closed(direction int) {
 	if direction == toNode {
 		c.clientClosed = true
 	} else if !c.clientClosed {
@@ -84,29 +83,25 @@ func (c *connection) over(direction int) {
 	}
 }
 
-// end is where a direction of a connection writes to. toxiproxy stops reading
-// its toxics' output when a write fails, and leaves them blocked for ever; so a
-// failed write is no error here: the bytes are lost, as on any broken
-// connection, and the flow runs dry.
+// end is the receiving end of a direction.
 type end struct {
 	net.Conn
 	flow *flow
 }
 
-// Write writes to whoever is there. Nobody may be: then the bytes are lost, and the other
-// direction brings the end, behind what was sent before it.
+// Write never fails: after a failed write toxiproxy stops reading its toxics' output and blocks them for ever. Bytes
+// for a closed receiver are lost, and the other direction delivers the end behind earlier messages.
 func (e *end) Write(b []byte) (int, error) {
 	_, _ = e.Conn.Write(b)
 	return len(b), nil
 }
 
-// Close ends a direction; it is called once. Over TCP the node is heard out whose client
-// has gone: what it answers tells whether it did what it was asked, and the kernel of a
-// client that was killed takes such an answer, too.
+// Close ends a direction; it is called once. Over TCP the link still reads the node's replies after the client has
+// closed: they show which commands took effect, and the kernel of a killed client receives such replies, too.
 func (e *end) Close() error {
 	c := e.flow.conn
-	node, halves := e.Conn.(interface{ CloseWrite() error })
-	if halves && e.flow.direction == toNode {
+	node, canCloseWrite := e.Conn.(interface{ CloseWrite() error })
+	if canCloseWrite && e.flow.direction == toNode {
 		_ = node.CloseWrite()
 		c.client.Close()
 	} else {
@@ -116,22 +111,20 @@ func (e *end) Close() error {
 	return nil
 }
 
-// In RESP3 a node sends messages that nobody asked for: a push begins with >, and an attribute,
-// which stands before a reply, with |. In RESP2 what is sent to a subscriber is an array, which
-// begins with the same words. SUBSCRIBE and its like have no reply but such a message for each
-// channel.
+// In RESP3 a node sends unsolicited messages: a push begins with >, and an attribute, which precedes a reply, with |.
+// In RESP2 a message to a subscriber is an array with the same first word. SUBSCRIBE and its like get one such message
+// for each channel instead of a reply.
 
-// confirmations are the words with which these commands are confirmed.
+// confirmations are the first words of confirmations of these commands.
 var confirmations = []string{"subscribe", "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe", "sunsubscribe"}
 
-// messages are the words of what subscribers are sent.
+// messages are the first words of messages to subscribers.
 var messages = []string{"message", "pmessage", "smessage"}
 
-// subscribes says whether a command is confirmed so, in capitals.
+// subscribes reports whether a command, in upper case, gets confirmations.
 func subscribes(name string) bool { return strings.HasSuffix(name, "SUBSCRIBE") }
 
-// answers says whether a message from the node answers the command that waits longest, and
-// whether it is the last that does.
+// answers reports whether a node's message replies to the oldest pending command, and whether no further reply follows.
 func (c *connection) answers(v value) (is, last bool) {
 	x := c.awaiting[0]
 	if v.kind == '|' {
@@ -152,11 +145,8 @@ func (c *connection) answers(v value) (is, last bool) {
 	return true, x.confirmed >= x.command.channels
 }
 
-// Between MULTI and EXEC a node answers a command with QUEUED, which says nothing of its effect. What became of it is
-// in the answer to EXEC, which then answers all of them.
-
-// answersQueued gives what a message from the node answers beside the command that it is the reply to. later: it
-// answers not even that, which was queued.
+// answersQueued returns the queued commands that a node's reply answers besides its own. later: the reply is QUEUED,
+// and does not answer its command either: the reply to EXEC does.
 func (c *connection) answersQueued(x *exchange, v value) (queued []answer, later bool) {
 	switch {
 	case v.kind == '+' && v.text == "QUEUED":
@@ -166,27 +156,27 @@ func (c *connection) answersQueued(x *exchange, v value) (queued []answer, later
 		return nil, false
 	}
 	for i, x := range c.queued {
-		of := value{kind: '-', text: "the transaction was not carried out"}
+		reply := value{kind: '-', text: "the transaction was not carried out"}
 		if v.kind == '*' && i < len(v.elements) {
-			of = v.elements[i]
+			reply = v.elements[i]
 		}
-		queued = append(queued, answer{x, of})
+		queued = append(queued, answer{x, reply})
 	}
 	c.queued = nil
 	return queued, false
 }
 
-// answer is a command and the reply to it.
+// answer is a command and its reply.
 type answer struct {
 	*exchange
 	value
 }
 
-// reply sees a message from the node set out.
+// reply queues a message from the node.
 func (f *flow) reply(m *message) {
 	x := f.conn.answered(m.value)
 	if x == nil {
-		f.push(m) // not asked for
+		f.push(m) // unsolicited
 		return
 	}
 	queued, later := f.conn.answersQueued(x, m.value)

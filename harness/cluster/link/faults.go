@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// ways lists our indices of a direction's flows.
+// ways lists the flow indices of a direction.
 func ways(d history.Direction) []int {
 	switch d {
 	case history.ToNode:
@@ -19,7 +19,7 @@ func ways(d history.Direction) []int {
 	return []int{toNode, toClient}
 }
 
-// each does something to the flows of a direction; what is due then goes on.
+// each changes the flows of a direction and delivers messages that are due then.
 func (l *Link) each(way int, do func(*flow)) {
 	for _, c := range l.inOrder() {
 		do(c.flows[way])
@@ -27,9 +27,8 @@ func (l *Link) each(way int, do func(*flow)) {
 	}
 }
 
-// Cut holds all traffic of a direction until Heal. Under TCP a partition does
-// not lose bytes: what was sent into it is sent again, and arrives after it.
-// Cuts add up: a link that was cut twice wants to be healed twice.
+// Cut holds all traffic of a direction until Heal. Under TCP a partition loses no bytes: they are retransmitted and
+// arrive after it. Cuts add up: a link that was cut twice must be healed twice.
 func (l *Link) Cut(d history.Direction) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +38,7 @@ func (l *Link) Cut(d history.Direction) error {
 	return nil
 }
 
-// Heal ends a Cut; what was held goes on at once.
+// Heal ends a Cut and delivers held messages at once.
 func (l *Link) Heal(d history.Direction) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +60,7 @@ func (l *Link) Delay(d history.Direction, by time.Duration) error {
 	return nil
 }
 
-// setDelay sets the delay of messages that set out from now on; those that one delayed go on at once.
+// setDelay sets the delay of messages sent from now on. It delivers messages under an earlier delay at once.
 func (l *Link) setDelay(d history.Direction, by time.Duration) {
 	for _, way := range ways(d) {
 		if l.delays[way] != by {
@@ -71,14 +70,14 @@ func (l *Link) setDelay(d history.Direction, by time.Duration) {
 	}
 }
 
-// meter is one Measure of a direction, from when its messages set out to when they arrive: what cuts and delays do to
-// them lies between. What set out before it is none of its business: a fault that has just begun cannot touch that.
+// meter is one Measure of a direction. It measures messages from sending to arrival, which cuts and delays prolong. It
+// ignores messages sent before it began: a fault that has just begun cannot affect those.
 type meter struct {
 	since time.Time
 	cluster.Traffic
 }
 
-// Measure watches what passes in a direction from now on.
+// Measure measures the traffic in a direction from now on.
 func (l *Link) Measure(d history.Direction) func() cluster.Traffic {
 	m := &meter{since: time.Now()}
 	l.mu.Lock()
@@ -92,7 +91,7 @@ func (l *Link) Measure(d history.Direction) func() cluster.Traffic {
 	}
 }
 
-// setOut notes that a message sets out now.
+// setOut counts a message sent now.
 func (m *meter) setOut() {
 	m.SetOut++
 	if len(m.First) < cluster.FirstMessages {
@@ -100,7 +99,7 @@ func (m *meter) setOut() {
 	}
 }
 
-// passed notes a message that set out at some time, and arrives now.
+// passed counts a message that was sent at time left and arrives now.
 func (m *meter) passed(left time.Time) {
 	if left.Before(m.since) {
 		return

@@ -10,33 +10,32 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// flow is one direction of one connection. It cuts the stream into messages, gives each its travel time, records it,
-// and cuts, delays, holds and loses what the link's faults say. In memory it passes messages on by events; over TCP a
-// toxic asks it for them.
+// flow is one direction of one connection. It splits the stream into messages, draws each one's travel time, records
+// it, and applies the link's faults. In memory the scheduler delivers messages; over TCP a toxic fetches them.
 type flow struct {
 	conn      *connection
 	direction int
 	to        end
-	timer     *scheduler.Timer // in memory: passes on what falls due
-	wake      chan struct{}    // over TCP: something has changed
+	timer     *scheduler.Timer // in memory: delivers messages that are due
+	wake      chan struct{}    // over TCP: signals a change
 
-	raw      bool // not RESP, or not ours: passed on as it is
+	raw      bool // not RESP, or opaque: passed on unread
 	partial  []byte
 	messages int
-	last     time.Time  // when the message before falls due
-	queue    []*message // they travel, and have not been recorded
-	under    []*message // recorded, and kept by cuts and delays at most
-	dead     bool       // a message was lost here, and with it all that follow but the end of the stream
+	last     time.Time  // due time of the previous message
+	queue    []*message // in transit, not yet recorded
+	under    []*message // recorded, possibly under a cut or a delay
+	dead     bool       // a message was lost: later ones are lost too, except the end of the stream
 }
 
-// message is one RESP value on its way, or data that are not read.
+// message is a RESP value in transit, or unread data.
 type message struct {
 	value
-	due  time.Time
-	left time.Time // when it was recorded
-	held bool
-	end  bool      // no message, but the end of the stream
-	ask  *exchange // set on a command
+	due     time.Time
+	left    time.Time // when it was recorded
+	held    bool
+	end     bool      // the end of the stream instead of a message
+	command *exchange // nil for replies
 }
 
 // newFlow makes a flow of a connection to one end.
@@ -47,7 +46,7 @@ func newFlow(c *connection, direction int, to net.Conn) *flow {
 	if l.cfg.Direct != nil {
 		f.timer = l.cfg.Direct.NewTimer(scheduler.Key{Class: scheduler.Arrival, A: l.cfg.Order, B: c.number,
 			C: direction}, f.pass)
-		if direction == toNode { // a node takes what arrives without a goroutine
+		if direction == toNode { // a node receives without a goroutine
 			f.timer.Passive()
 		}
 	}
@@ -56,31 +55,30 @@ func newFlow(c *connection, direction int, to net.Conn) *flow {
 
 var _ Sink = (*flow)(nil)
 
-// change changes something, and sees to it that what is due then goes on.
-func (f *flow) change(what func()) {
+// change applies a change under the lock and schedules the next delivery.
+func (f *flow) change(apply func()) {
 	f.conn.link.mu.Lock()
 	defer f.conn.link.mu.Unlock()
-	what()
+	apply()
 	f.schedule()
 }
 
-// Feed takes what comes in.
+// Feed receives data.
 func (f *flow) Feed(data []byte) {
-	f.change(func() { f.take(data) })
+	f.change(func() { f.receive(data) })
 }
 
-// Close takes the end of the stream, which travels as a message does, behind what was sent before it: a process that
-// dies has written what its kernel has yet to deliver, and whoever is at the other end learns of its death by a
-// message, too.
+// Close queues the end of the stream, which travels behind earlier messages: the kernel of a dead process still
+// delivers its data, and its peer learns of the death by a message, too.
 func (f *flow) Close() {
 	f.change(func() {
-		f.conn.over(f.direction)
+		f.conn.closed(f.direction)
 		f.queue = append(f.queue, &message{due: f.arrival(), end: true})
 	})
 }
 
-// take cuts what came in into messages and queues them.
-func (f *flow) take(data []byte) {
+// receive splits data into messages and queues them.
+func (f *flow) receive(data []byte) {
 	if f.raw {
 		f.pushRaw(data)
 		return
@@ -88,33 +86,33 @@ func (f *flow) take(data []byte) {
 	f.partial = append(f.partial, data...)
 	for {
 		v, err := read(f.partial)
-		if err != nil { // not RESP: no business of ours
+		if err != nil { // not RESP: passed on unread
 			f.raw = true
 			f.pushRaw(f.partial)
 			f.partial = nil
 			return
 		}
 		if v.data == nil {
-			return // the rest is still to come
+			return // incomplete
 		}
 		m := &message{value: v, due: f.arrival()}
 		f.partial = f.partial[len(v.data):]
 		f.messages++
 		if f.direction == toNode {
-			f.command(m)
+			f.send(m)
 		} else {
 			f.reply(m)
 		}
 	}
 }
 
-// pushRaw queues bytes that are not read.
+// pushRaw queues unread bytes.
 func (f *flow) pushRaw(data []byte) {
 	f.push(&message{value: value{data: bytes.Clone(data)}, due: f.arrival()})
 	f.messages++
 }
 
-// arrival is when a message that sets out now is there, not before the one ahead of it.
+// arrival is the due time of a message sent now. Messages never overtake one another.
 func (f *flow) arrival() time.Time {
 	due := time.Now()
 	if travel := f.conn.link.cfg.Travel; travel != nil {
@@ -127,15 +125,15 @@ func (f *flow) arrival() time.Time {
 	return due
 }
 
-// command sees a message to the node set out.
-func (f *flow) command(m *message) {
+// send queues a message to the node.
+func (f *flow) send(m *message) {
 	l := f.conn.link
-	m.ask = &exchange{command: l.read(m.words())}
-	l.matchEffect(m.ask)
-	f.admit(m, l.match(m.ask, history.PartCommand))
+	m.command = &exchange{command: l.read(m.words())}
+	l.findIntent(m.command)
+	f.admit(m, l.match(m.command, history.PartCommand))
 }
 
-// admit queues a message and does to it what an intercept has ordered, if one has.
+// admit queues a message and applies the intercept, if any.
 func (f *flow) admit(m *message, i *intercept) {
 	if i != nil {
 		i.affected = append(i.affected, time.Now())
@@ -158,7 +156,7 @@ func (f *flow) push(m *message) {
 	}
 }
 
-// hurry lets what a delay holds go on at once.
+// hurry makes delayed messages due now.
 func (f *flow) hurry() {
 	for i := range f.under {
 		f.under[i].due = time.Now()
@@ -167,7 +165,7 @@ func (f *flow) hurry() {
 
 func (f *flow) isCut() bool { return f.conn.link.cuts[f.direction] > 0 }
 
-// due is when something goes on next, as far as that is known.
+// due is the time of the next known delivery.
 func (f *flow) due() (at time.Time, known bool) {
 	if len(f.queue) > 0 && !f.queue[0].held {
 		at, known = f.queue[0].due, true
@@ -178,7 +176,7 @@ func (f *flow) due() (at time.Time, known bool) {
 	return at, known
 }
 
-// schedule sees to it that what is due next goes on then.
+// schedule arranges the next delivery.
 func (f *flow) schedule() {
 	if f.timer == nil {
 		select {
@@ -190,20 +188,20 @@ func (f *flow) schedule() {
 	}
 }
 
-// pass lets what is due go on, and one message arrive.
+// pass advances due messages and delivers one.
 func (f *flow) pass() {
 	var m *message
 	f.change(func() { m = f.next() })
 	switch {
 	case m == nil:
 	case m.end:
-		_ = f.to.Close() // it has no error
+		_ = f.to.Close() // never fails
 	default:
-		_, _ = f.to.Write(m.data) // nor has this
+		_, _ = f.to.Write(m.data) // never fails
 	}
 }
 
-// next lets what is due set out, and gives what arrives; nil: nothing does.
+// next records due messages as sent, and returns the next arriving one, or nil.
 func (f *flow) next() *message {
 	l := f.conn.link
 	for len(f.queue) > 0 && !f.queue[0].held && time.Until(f.queue[0].due) <= 0 {
@@ -216,9 +214,9 @@ func (f *flow) next() *message {
 				m.setOut()
 			}
 		}
-		if m.ask != nil {
-			l.reached(m.ask)
-			f.conn.asked(m.ask)
+		if m.command != nil {
+			l.reached(m.command)
+			f.conn.delivered(m.command)
 		}
 	}
 	if len(f.under) == 0 || f.isCut() || time.Until(f.under[0].due) > 0 {
@@ -234,8 +232,8 @@ func (f *flow) next() *message {
 	return arrives
 }
 
-// recorded records a command, or its reply if there is one.
-func (l *Link) recorded(x *exchange, r *value) {
+// record records a command, or its reply if there is one.
+func (l *Link) record(x *exchange, r *value) {
 	if !l.records(x.command) {
 		return
 	}
@@ -248,7 +246,7 @@ func (l *Link) recorded(x *exchange, r *value) {
 }
 
 func (l *Link) records(c command) bool {
-	// What a WAIT was answered tells why a lock believed in its replicas. What a script
-	// does that nobody has seen yet may come out by the time that it is answered.
+	// The reply to WAIT explains a lock's trust in its replicas. The effect of an unknown script may be known by the time
+	// of its reply.
 	return l.cfg.Record != nil && (c.Effect != "" || c.Name == "WAIT" || c.unknown)
 }

@@ -15,16 +15,15 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Without toxiproxy every byte arrives when it does with it, whatever faults come and go,
-// and so does the end.
-func TestDirectLinksDoWhatLinksOverToxiproxyDo(t *testing.T) {
+// Every byte, and the end of the stream, arrive at the same time with and without toxiproxy.
+func TestDirectLink_RandomFaults_EqualsToxiproxy(t *testing.T) {
 	for seed := range uint64(200) {
 		require.Equal(t, arrivals(t, seed, false), arrivals(t, seed, true), "seed %d", seed)
 	}
 }
 
-// arrivals tells what arrived at each end of a connection, and when, under faults and
-// traffic that a seed draws.
+// arrivals lists the bytes that arrived at each end of a connection, with their times, under faults and traffic drawn
+// from a seed.
 func arrivals(t *testing.T, seed uint64, direct bool) (at [2][]string) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -45,7 +44,7 @@ func arrivals(t *testing.T, seed uint64, direct bool) (at [2][]string) {
 			go func() {
 				for buf := make([]byte, 1<<16); ; {
 					n, err := from.Read(buf)
-					for _, b := range buf[:n] { // a reader may see what comes at one instant in pieces
+					for _, b := range buf[:n] { // a reader may get the bytes of one instant in pieces
 						at[i] = append(at[i], fmt.Sprintf("%v %q", time.Since(start), b))
 					}
 					if err != nil {
@@ -56,9 +55,9 @@ func arrivals(t *testing.T, seed uint64, direct bool) (at [2][]string) {
 				}
 			}()
 		}
-		draws(t, r, l, client, server)
+		drawFaults(t, r, l, client, server)
 		time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond)
-		require.NoError(t, pickOf(r, client, server).Close())
+		require.NoError(t, pick(r, client, server).Close())
 		time.Sleep(time.Minute)
 		require.NoError(t, l.Close())
 		<-done
@@ -67,15 +66,15 @@ func arrivals(t *testing.T, seed uint64, direct bool) (at [2][]string) {
 	return at
 }
 
-func pickOf[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// draws sends commands and replies through a link, and cuts, delays, holds and loses some.
-func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
+// drawFaults sends commands and replies through a link, and cuts, delays, holds and loses some.
+func drawFaults(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 	ways := []history.Direction{history.ToNode, history.ToClient}
 	cut := map[history.Direction]bool{}
 	for i := range 40 {
 		time.Sleep(time.Duration(1+r.IntN(4000))*time.Microsecond + 7)
-		way := pickOf(r, ways...)
+		way := pick(r, ways...)
 		switch r.IntN(7) {
 		case 0:
 			if cut[way] = !cut[way]; cut[way] {
@@ -86,8 +85,8 @@ func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 		case 1:
 			require.NoError(t, l.Delay(way, time.Duration(max(0, r.IntN(18)-9))*time.Millisecond))
 		case 2:
-			_, err := l.Intercept(cluster.Intercept{Command: "SET", Action: pickOf(r, cluster.Hold, cluster.Hold, cluster.Lose),
-				Part: pickOf(r, history.PartCommand, history.PartReply)})
+			_, err := l.Intercept(cluster.Intercept{Command: "SET", Action: pick(r, cluster.Hold, cluster.Hold, cluster.Lose),
+				Part: pick(r, history.PartCommand, history.PartReply)})
 			require.NoError(t, err)
 		case 3:
 			_, err := l.LetGo()
@@ -100,7 +99,7 @@ func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 			require.NoError(t, err)
 		}
 	}
-	time.Sleep(time.Microsecond) // what happens at one instant has no order
+	time.Sleep(time.Microsecond) // events of one instant have no order
 	for way, on := range cut {
 		if on {
 			require.NoError(t, l.Heal(way))
@@ -110,9 +109,8 @@ func draws(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 	require.NoError(t, err)
 }
 
-// What happens to all connections at one instant happens in the order in which they came:
-// else one seed would not give one history.
-func TestConnectionsAreInOrder(t *testing.T) {
+// Otherwise one seed would not give one history.
+func TestLinkEach_ConnectionsInOrderOfCreation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		events := scheduler.New()
 		defer events.End()

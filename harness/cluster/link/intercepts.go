@@ -9,16 +9,15 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// intercept is a cluster.Intercept with what is left of it.
+// intercept is a cluster.Intercept and its progress.
 type intercept struct {
 	cluster.Intercept
-	number   int // of all on the link, from 0
-	left     int
-	affected []time.Time // when the messages set out that it has been done to
+	number   int         // on the link, from 0
+	left     int         // commands still to affect
+	affected []time.Time // send times of the affected messages
 }
 
-// Intercept does something to the next commands that match; the function that it
-// returns tells to which messages it has been done so far.
+// Intercept acts on the next matching commands; met reports the affected messages so far.
 func (l *Link) Intercept(i cluster.Intercept) (met func() cluster.Traffic, err error) {
 	if i.Command == "" {
 		return nil, errors.New("an intercept needs the name of a command, or of what it does")
@@ -37,7 +36,7 @@ func (l *Link) Intercept(i cluster.Intercept) (met func() cluster.Traffic, err e
 	}, nil
 }
 
-// LetGo passes on what is being held and forgets every intercept.
+// LetGo delivers held messages and removes every intercept.
 func (l *Link) LetGo() (held int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,16 +58,16 @@ func (l *Link) letGo() (held int) {
 	return held
 }
 
-// match finds what is to be done to a part of an exchange, and counts it off. What was
-// placed after the command had set out is not about it.
+// match finds the intercept for a part of an exchange and counts it. An intercept placed after the command was sent
+// does not apply.
 func (l *Link) match(x *exchange, part history.Part) *intercept {
 	for _, i := range l.intercepts {
-		named, done := i.Command == canonical(x.command.Name), x.deed != "" && i.Command == x.deed
-		if i.left == 0 || i.Part != part || i.number >= x.placed || !named && !done {
+		byName, byIntent := i.Command == canonical(x.command.Name), x.intent != "" && i.Command == x.intent
+		if i.left == 0 || i.Part != part || i.number >= x.placed || !byName && !byIntent {
 			continue
 		}
 		i.left--
-		if done && part == history.PartCommand {
+		if byIntent && part == history.PartCommand {
 			x.met = i
 		}
 		return i
@@ -76,35 +75,35 @@ func (l *Link) match(x *exchange, part history.Part) *intercept {
 	return nil
 }
 
-// matchEffect tells what a command that sets out is to do. Of one that names a script
-// nobody knows that before the node is known to have it.
-func (l *Link) matchEffect(x *exchange) {
+// findIntent sets the intent of a command that is being sent. An EVALSHA has one only if the node has the script for
+// certain.
+func (l *Link) findIntent(x *exchange) {
 	x.placed = l.placed
 	c := &x.command
 	if c.Name != "EVALSHA" || l.cfg.Scripts.Knows(l.cfg.Node, c.digest) {
-		x.deed = c.does(l.owns)
+		x.intent = c.intent(l.owns)
 	}
 }
 
-// owns says whether a key was last given to the client with that token.
+// owns reports whether the key's last known token is this one.
 func (l *Link) owns(key, token string) bool {
 	own, found := l.own[key]
 	return found && own == token
 }
 
-// reached counts and records a command as it is handed to the node.
+// reached counts and records a command that reaches the node.
 func (l *Link) reached(x *exchange) {
 	x.command.resolve(l.cfg.Scripts)
 	l.serial++
 	x.serial = l.serial
 	l.counter(canonical(x.command.Name)).received++
-	if x.deed != "" {
-		l.counter(x.deed).received++
+	if x.intent != "" {
+		l.counter(x.intent).received++
 	}
-	l.recorded(x, nil)
+	l.record(x, nil)
 }
 
-// replied counts and records an answer as it comes from the node.
+// replied counts and records a reply as the node sends it.
 func (l *Link) replied(x *exchange, r value) {
 	c := &x.command
 	c.resolve(l.cfg.Scripts)
@@ -117,35 +116,34 @@ func (l *Link) replied(x *exchange, r value) {
 	if c.Effect == history.EffectDelete && c.digest == "" && r.integer() > 0 && r.integer() <= int64(len(c.others)) {
 		c.unmodelled(append([]string{c.Key}, c.others...))
 	}
-	if c.deed != nil && c.deed.Mute() && !r.failed() {
+	if c.script != nil && c.script.Mute() && !r.failed() {
 		c.unmodelled(c.keys)
-		c.deed = nil
+		c.script = nil
 	}
 	l.counter(canonical(c.Name)).answered++
 	if r.unknownScript() {
 		l.undo(x)
 	} else {
-		if x.deed == "" { // the node had a script that nobody had seen it get
-			if x.deed = c.does(l.owns); x.deed != "" {
-				l.counter(x.deed).received++
+		if x.intent == "" { // the node had the script after all
+			if x.intent = c.intent(l.owns); x.intent != "" {
+				l.counter(x.intent).received++
 			}
 		}
-		if x.deed != "" {
-			l.counter(x.deed).answered++
+		if x.intent != "" {
+			l.counter(x.intent).answered++
 		}
 	}
 	if c.done(r) {
-		l.changed(c)
+		l.setOwner(c)
 	}
-	l.recorded(x, &r)
+	l.record(x, &r)
 }
 
-// undo takes back what was said of a command that the node did not know: the one that
-// follows it is meant.
+// undo reverts the count and the intercept of a command that failed with NOSCRIPT: they are for the EVAL that follows.
 func (l *Link) undo(x *exchange) {
-	if x.deed != "" {
-		l.counter(x.deed).received--
-		x.deed = ""
+	if x.intent != "" {
+		l.counter(x.intent).received--
+		x.intent = ""
 	}
 	if i := x.met; i != nil {
 		i.left++
@@ -153,9 +151,9 @@ func (l *Link) undo(x *exchange) {
 	}
 }
 
-// changed notes whose a key is, as a node has said.
-func (l *Link) changed(c *command) {
-	switch c.does(l.owns) {
+// setOwner updates a key's last known token after a confirmed command.
+func (l *Link) setOwner(c *command) {
+	switch c.intent(l.owns) {
 	case history.Take, history.Extend:
 		l.own[c.Key] = c.Token
 	case history.Release:

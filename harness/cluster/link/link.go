@@ -13,26 +13,24 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Config says what a link joins and whom it tells.
+// Config configures a link.
 type Config struct {
 	Client, Node string
 	Now          func() int64        // the true clock
-	Record       func(history.Event) // takes the command and reply events
-	// Epoch is the date at which the run began, by a wall clock that is right.
+	Record       func(history.Event) // receives the command and reply events
+	// Epoch is the date at which the run began, by a correct wall clock.
 	Epoch time.Time
-	// Travel is how long a message takes, by direction, connection and number
-	// of the message on that connection, both from 0; nil: no time of its own.
+	// Travel is the travel time of a message, by direction, connection and number
+	// of the message on that connection, both from 0; nil: zero.
 	Travel func(toNode bool, connection, message int) time.Duration
-	// Scripts is what the run's links know of Lua scripts; nil: a set of its own.
+	// Scripts are the Lua scripts that the run's links share; nil: a set of its own.
 	Scripts *script.Scripts
-	// Direct: its connections are in memory, the ends of a Pipe each, and go without
-	// toxiproxy: the link does its faults itself, and this scheduler lets messages
-	// arrive; nil: with it.
+	// Direct, if set, delivers the messages of connections in memory (ends of Pipes) without toxiproxy: the link applies
+	// its faults itself. Nil: over TCP with toxiproxy.
 	Direct *scheduler.Scheduler
-	// Order says which link's messages go first where several arrive at one instant.
+	// Order ranks the link among links with messages at one instant.
 	Order int
-	// Opaque: what passes is no sequence of commands and replies (a replication
-	// stream, a subscription). It is passed on as it comes.
+	// Opaque: the traffic is not commands and replies but, for example, a replication stream. It is passed on unread.
 	Opaque bool
 }
 
@@ -41,17 +39,17 @@ type Link struct {
 	cfg  Config
 	name string
 
-	// The lock guards all that follows, and the connections with their flows. It is not held while a message arrives:
-	// whoever receives it may answer at once.
+	// mu guards all fields below, the connections and their flows. It is not held while a message is delivered, as the
+	// receiver may answer at once.
 	mu         sync.Mutex
-	cuts       [2]int // how many cuts are in effect, by direction
+	cuts       [2]int // cuts in effect, by direction
 	delays     [2]time.Duration
 	meters     [2][]*meter
 	joined     int // connections so far
 	open       map[*connection]bool
 	intercepts []*intercept
-	placed     int               // how many intercepts there have been
-	own        map[string]string // the token with which a key was last given to the client
+	placed     int               // intercepts so far
+	own        map[string]string // by key, the token of the client's last confirmed acquire or extension
 	serial     int64
 	counts     map[string]*count
 	closed     bool
@@ -81,8 +79,7 @@ func New(cfg Config) *Link {
 // Name is the link's process name in histories: c1>n3.
 func (l *Link) Name() string { return l.name }
 
-// Join lets traffic flow between a client's end and a server's end, through the
-// link's faults. It owns both from then on.
+// Join connects a client's end and a server's end over the link. It owns both from then on.
 func (l *Link) Join(client, server net.Conn) {
 	c := l.connect(client, server)
 	switch {
@@ -110,8 +107,7 @@ func (l *Link) connect(client, server net.Conn) *connection {
 	return c
 }
 
-// inOrder lists the open connections in the order in which they came: what happens to all
-// of them at one instant happens in the same order each time.
+// inOrder lists the open connections in the order of their creation, so that simultaneous changes have a fixed order.
 func (l *Link) inOrder() []*connection {
 	return slices.SortedFunc(maps.Keys(l.open), func(a, b *connection) int { return a.number - b.number })
 }
@@ -133,7 +129,7 @@ func (l *Link) Close() error {
 	return nil
 }
 
-// Count says how many commands of a name have reached the node, and how many
+// Count returns how many commands of a name have reached the node, and how many
 // of them it has answered. EVAL counts EVALSHA too.
 func (l *Link) Count(command string) (received, answered int) {
 	l.mu.Lock()
@@ -144,7 +140,6 @@ func (l *Link) Count(command string) (received, answered int) {
 	return 0, 0
 }
 
-// counter gives the count of a command.
 func (l *Link) counter(name string) *count {
 	c := l.counts[name]
 	if c == nil {
@@ -154,7 +149,7 @@ func (l *Link) counter(name string) *count {
 	return c
 }
 
-// ended notes that one direction of a connection is over.
+// ended records the end of one direction of a connection.
 func (l *Link) ended(c *connection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,7 +30,7 @@ type rig struct {
 
 func (r *rig) now() int64 { return int64(time.Since(r.start)) }
 
-// inBubble does something with a link over toxiproxy, and with one that goes without.
+// inBubble runs f with a link over toxiproxy, and with a direct link.
 func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
 	for name, direct := range map[string]bool{"toxiproxy": false, "direct": true} {
 		t.Run(name, func(t *testing.T) { bubbleWith(t, direct, f) })
@@ -69,7 +69,7 @@ func bubbleWith(t *testing.T, direct bool, f func(t *testing.T, r *rig)) {
 	})
 }
 
-// piped has a client and a server at the ends of one connection over a direct link, in a bubble.
+// piped runs a test with the client's and the server's end of one connection over a direct link, in a bubble.
 func piped(t *testing.T, record func(history.Event), test func(t *testing.T, l *Link, client, server net.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func piped(t *testing.T, record func(history.Event), test func(t *testing.T, l *
 	})
 }
 
-func TestCommandsAndRepliesAreRecorded(t *testing.T) {
+func TestLink_RecordsCommandsAndReplies(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.NoError(t, r.redis.SetNX(ctx, "k1", "mine", time.Second).Err())
@@ -105,7 +105,7 @@ func TestCommandsAndRepliesAreRecorded(t *testing.T) {
 		}
 		require.Equal(t, []string{
 			"command SET set ", "reply SET set OK done",
-			// The first EVALSHA names a digest that no link has seen the text of: what it does, nobody knows.
+			// No link has seen the text of the first EVALSHA's script: its effect is unknown.
 			"command EVALSHA  ", "reply EVALSHA  error: NOSCRIPT No matching script. Please use EVAL.",
 			"command EVAL delete ", "reply EVAL delete 1 done",
 			"command EVALSHA delete ", "reply EVALSHA delete 0",
@@ -113,9 +113,8 @@ func TestCommandsAndRepliesAreRecorded(t *testing.T) {
 	})
 }
 
-// A script that answers the same whether or not it took effect shows nothing: what it did, nobody knows. One that does
-// the same to everybody's key has done it.
-func TestAnAnswerThatIsAlwaysTheSameShowsNoEffect(t *testing.T) {
+// Only an unconditional effect is certain then.
+func TestLink_ScriptReplyAlwaysEqual_EffectUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		for body, want := range map[string]history.Effect{
 			`if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end return 1`: "",
@@ -135,8 +134,7 @@ func TestAnAnswerThatIsAlwaysTheSameShowsNoEffect(t *testing.T) {
 	})
 }
 
-// Cuts add up, and a link that is whole cannot be healed.
-func TestALinkIsHealedAsOftenAsItWasCut(t *testing.T) {
+func TestHeal_OnceForEachCut_ElseFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		require.NoError(t, r.redis.Ping(context.Background()).Err())
 		require.NoError(t, r.link.Cut(history.ToClient))
@@ -153,9 +151,8 @@ func TestALinkIsHealedAsOftenAsItWasCut(t *testing.T) {
 	})
 }
 
-// Nothing overtakes a held message on its connection, as TCP keeps bytes in order:
-// neither a command a command nor a reply a reply.
-func TestNothingOvertakesAHeldMessage(t *testing.T) {
+// TCP keeps bytes in order.
+func TestHold_LaterMessagesOfTheConnection_Wait(t *testing.T) {
 	for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			ctx := context.Background()
@@ -178,7 +175,7 @@ func TestNothingOvertakesAHeldMessage(t *testing.T) {
 			default:
 			}
 			if part == history.PartCommand {
-				require.ErrorIs(t, r.redis.Get(ctx, "k1").Err(), redis.Nil, "nothing has reached the node")
+				require.ErrorIs(t, r.redis.Get(ctx, "k1").Err(), redis.Nil, "no command has reached the node")
 			}
 			_, err = r.link.LetGo()
 			require.NoError(t, err)
@@ -190,9 +187,8 @@ func TestNothingOvertakesAHeldMessage(t *testing.T) {
 	}
 }
 
-// What an intercept does to a reply is settled when its command sets out; but when
-// all is let go before the reply comes, nobody would ever let that go.
-func TestLetGoForgetsRepliesThatAreStillToCome(t *testing.T) {
+// The intercept matched when the command was sent, but no later LetGo would release the reply.
+func TestLetGo_ReplyStillPending_IsNotAffected(t *testing.T) {
 	for _, action := range []cluster.Action{cluster.Hold, cluster.Lose, cluster.Drop} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -212,7 +208,7 @@ func TestLetGoForgetsRepliesThatAreStillToCome(t *testing.T) {
 	}
 }
 
-func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
+func TestClose_UnderEveryFault_Ends(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.NoError(t, r.redis.Ping(ctx).Err())
@@ -231,7 +227,7 @@ func TestCloseEndsALinkUnderEveryFault(t *testing.T) {
 	})
 }
 
-// overTCP leads one connection over a link to a server, and says where it waits for it.
+// overTCP listens for one connection and joins it over a link to a server. It returns its address.
 func overTCP(t *testing.T, l *Link, upstream string) (addr string) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -251,8 +247,8 @@ func overTCP(t *testing.T, l *Link, upstream string) (addr string) {
 	return ln.Addr().String()
 }
 
-// A client that is killed with a command under way does not hear the answer; the link does.
-func TestANodeIsHeardOutWhoseClientHasGone(t *testing.T) {
+// A killed client does not read the pending reply, but the link records it.
+func TestLink_ClientClosesBeforeReply_ReplyIsRecorded(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer server.Close()
@@ -260,7 +256,7 @@ func TestANodeIsHeardOutWhoseClientHasGone(t *testing.T) {
 	go func() {
 		conn, err := server.Accept()
 		if err == nil {
-			_, err = io.Copy(io.Discard, conn) // until the client has gone
+			_, err = io.Copy(io.Discard, conn) // until the client has closed
 		}
 		if err == nil {
 			_, err = conn.Write([]byte("+OK\r\n"))
@@ -298,32 +294,31 @@ var (
 	releases = redis.NewScript(compareAndDelete)
 )
 
-// deeds does one thing to the key after another, as locks with scripts do: EVALSHA
-// first, and EVAL if the node answers NOSCRIPT.
-func deeds(ctx context.Context, db *redis.Client) (all []error) {
+// runScripts acquires, extends and releases the key with scripts: EVALSHA first, and EVAL after NOSCRIPT.
+func runScripts(ctx context.Context, db *redis.Client) (all []error) {
 	key := []string{"k"}
 	return []error{takes.Run(ctx, db, key, "a", "900").Err(), extends.Run(ctx, db, key, "a", "900").Err(),
 		releases.Run(ctx, db, key, "a").Err()}
 }
 
-// Of three commands with one name, the one is met that does what is asked for.
-func TestAnInterceptOfWhatACommandDoes(t *testing.T) {
-	for i, deed := range []string{history.Take, history.Extend, history.Release} {
+// The three commands have the same name.
+func TestIntercept_ByEffect_AffectsOnlyThatCommand(t *testing.T) {
+	for i, effect := range []string{history.Take, history.Extend, history.Release} {
 		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 			for _, known := range []bool{false, true} {
 				inBubble(t, func(t *testing.T, r *rig) {
 					if known { // then each is one EVALSHA
-						require.Equal(t, []error{nil, nil, nil}, deeds(context.Background(), r.redis))
+						require.Equal(t, []error{nil, nil, nil}, runScripts(context.Background(), r.redis))
 					}
-					met, err := r.link.Intercept(cluster.Intercept{Command: deed, Part: part, Action: cluster.Drop})
+					met, err := r.link.Intercept(cluster.Intercept{Command: effect, Part: part, Action: cluster.Drop})
 					require.NoError(t, err)
-					before, _ := r.link.Count(deed)
-					failed := deeds(context.Background(), r.redis)
+					before, _ := r.link.Count(effect)
+					failed := runScripts(context.Background(), r.redis)
 					for n := range failed {
-						require.Equal(t, n == i, failed[n] != nil, "%s %s, known: %v: %v", deed, part, known, failed)
+						require.Equal(t, n == i, failed[n] != nil, "%s %s, known: %v: %v", effect, part, known, failed)
 					}
 					require.Equal(t, 1, met().Messages)
-					received, answered := r.link.Count(deed)
+					received, answered := r.link.Count(effect)
 					want := map[history.Part]int{history.PartCommand: 0, history.PartReply: 1}[part]
 					require.Equal(t, []int{before + want, before + want}, []int{received, answered})
 				})
@@ -332,11 +327,10 @@ func TestAnInterceptOfWhatACommandDoes(t *testing.T) {
 	}
 }
 
-// An EVALSHA that is held, and that the node then does not know, was not the one.
-func TestAScriptThatTheNodeHasLost(t *testing.T) {
+func TestIntercept_HeldEvalshaGetsNoscript_DoesNotCount(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
-		require.Equal(t, []error{nil, nil, nil}, deeds(ctx, r.redis))
+		require.Equal(t, []error{nil, nil, nil}, runScripts(ctx, r.redis))
 		r.link.cfg.Scripts.Answered("n2", releases.Hash(), true)
 		other := redis.NewClient(&redis.Options{Dialer: r.redis.Options().Dialer, Protocol: 2, DisableIdentity: true,
 			MaxRetries:               -1,
@@ -345,7 +339,7 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 		require.NoError(t, other.ScriptFlush(ctx).Err())
 		require.False(t, r.link.cfg.Scripts.Knows("n1", releases.Hash()))
 		require.True(t, r.link.cfg.Scripts.Knows("n2", releases.Hash()), "another node still has it")
-		r.link.cfg.Scripts.Answered("n1", releases.Hash(), true) // as after a restart that nobody has seen
+		r.link.cfg.Scripts.Answered("n1", releases.Hash(), true) // as after an unnoticed restart
 
 		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartCommand,
 			Action: cluster.Hold, Times: 1})
@@ -364,11 +358,11 @@ func TestAScriptThatTheNodeHasLost(t *testing.T) {
 	})
 }
 
-// A server that breaks a connection off may come back without its scripts.
-func TestAServerThatIsGoneMayForget(t *testing.T) {
+// The node may restart without its scripts.
+func TestLink_NodeClosesConnection_ForgetsItsScripts(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
-		require.Equal(t, []error{nil, nil, nil}, deeds(ctx, r.redis))
+		require.Equal(t, []error{nil, nil, nil}, runScripts(ctx, r.redis))
 		knows := func() bool { return r.link.cfg.Scripts.Knows("n1", releases.Hash()) }
 		require.True(t, knows())
 		conn, server := Pipe(r.scheduler, scheduler.Key{})

@@ -11,11 +11,9 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// Pipe makes the two ends of a connection in memory. Unlike net.Pipe it
-// buffers, as a socket does: a write never waits for the reader. And its ends
-// can be asked whether the other has gone, as go-redis asks a socket before it
-// takes it from its pool. What it does by itself, such as a timeout, it does by events
-// of the scheduler's, which have the key's place.
+// Pipe makes the two ends of a connection in memory. Unlike net.Pipe it buffers, as a socket does: a write never waits
+// for the reader. An end reports whether the other has closed, which go-redis checks before it reuses a pooled
+// connection. Timeouts are events of the scheduler, ordered by key.
 func Pipe(s *scheduler.Scheduler, key scheduler.Key) (net.Conn, net.Conn) {
 	a, b := newHalf(s, key), newHalf(s, key)
 	return &pipe{in: a, out: b}, &pipe{in: b, out: a}
@@ -26,30 +24,29 @@ type half struct {
 	mu     sync.Mutex
 	buf    []byte
 	closed bool
-	news   chan struct{} // something about the half has changed
+	change chan struct{} // signals a change
 
 	scheduler *scheduler.Scheduler
 	key       scheduler.Key
-	sink      Sink // takes what is written, which nobody reads then; nil: it is buffered
+	sink      Sink // receives writes instead of a reader; nil: they are buffered
 }
 
-// Sink takes a stream in the place of a reader, in the goroutine that writes.
+// Sink receives a stream instead of a reader, in the goroutine that writes.
 type Sink interface {
-	Feed(data []byte) // it does not keep the data
-	Close()           // called once, by an event of its own: whoever closes may hold locks
+	Feed(data []byte) // must not keep the data
+	Close()           // called once, by an event of its own, as the closing goroutine may hold locks
 }
 
-// Drain hands a sink what has come to an end of a Pipe, and what comes. Nobody reads there
-// any more.
+// Drain passes all past and future data at an end of a Pipe to a sink. No reader may use that end afterwards.
 func Drain(end net.Conn, to Sink) { end.(*pipe).in.drain(to) }
 
 func newHalf(s *scheduler.Scheduler, key scheduler.Key) *half {
-	return &half{news: make(chan struct{}, 1), scheduler: s, key: key}
+	return &half{change: make(chan struct{}, 1), scheduler: s, key: key}
 }
 
-func (h *half) tell() {
+func (h *half) signal() {
 	select {
-	case h.news <- struct{}{}:
+	case h.change <- struct{}{}:
 	default:
 	}
 }
@@ -60,13 +57,12 @@ func (h *half) close() {
 	h.closed = true
 	to := h.sink
 	h.mu.Unlock()
-	h.tell()
+	h.signal()
 	if first && to != nil {
 		h.scheduler.After(0, h.key, to.Close)
 	}
 }
 
-// drain hands what is there, and what comes, to a sink.
 func (h *half) drain(to Sink) {
 	h.mu.Lock()
 	data, closed := h.buf, h.closed
@@ -85,20 +81,19 @@ func (h *half) write(b []byte) error {
 	to, closed := h.sink, h.closed
 	if to == nil && !closed {
 		h.buf = append(h.buf, b...)
-		h.tell()
+		h.signal()
 	}
 	h.mu.Unlock()
 	switch {
 	case closed:
 		return io.ErrClosedPipe
-	case to != nil: // which may close the half
+	case to != nil: // outside the lock, as it may close the half
 		to.Feed(b)
 	}
 	return nil
 }
 
-// idle says why nothing may be asked over a connection that is read from here: its other
-// end has gone, or something has come that nobody has asked for.
+// idle returns an error if a pooled connection must not be reused: its other end has closed, or unread data wait.
 func (h *half) idle() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,12 +114,11 @@ type pipe struct {
 	deadline time.Time // for reads; writes do not wait
 	reading  bool      // a read waits, or is about to
 	alarm    *scheduler.Timer
-	rings    time.Time // when the alarm does, or did
+	rings    time.Time // the alarm's last set time
 }
 
-// Read waits for data, the other end's close, or the deadline. Data wins over
-// a deadline that has passed, so that a process that was stopped and carried
-// on reads what has arrived in the meantime.
+// Read waits for data, the other end's close, or the deadline. Data wins over an expired deadline, so that a resumed
+// process reads the data that arrived while it was stopped.
 func (p *pipe) Read(b []byte) (int, error) {
 	for {
 		if n, err := p.tryRead(b); n > 0 || err != nil || len(b) == 0 {
@@ -133,16 +127,15 @@ func (p *pipe) Read(b []byte) (int, error) {
 		if p.late() {
 			return 0, os.ErrDeadlineExceeded
 		}
-		<-p.in.news
+		<-p.in.change
 		p.mu.Lock()
 		p.reading = false
 		p.mu.Unlock()
 	}
 }
 
-// late reports whether the deadline has passed. If not, a read may wait: the alarm rings
-// at the deadline or before it, and the read looks again. A timer for each read, which
-// hardly ever runs out, cost more than the read.
+// late reports whether the deadline has passed. If not, a read may wait: the alarm wakes it at the deadline or earlier,
+// and it checks again. A new timer for each read, which hardly ever fires, cost more than the read.
 func (p *pipe) late() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +148,7 @@ func (p *pipe) late() bool {
 		case p.alarm == nil:
 			key := p.in.key
 			key.Class = scheduler.Deadline
-			p.alarm, p.rings = p.in.scheduler.After(left, key, p.in.tell), p.deadline
+			p.alarm, p.rings = p.in.scheduler.After(left, key, p.in.signal), p.deadline
 		case !p.rings.After(now) || p.deadline.Before(p.rings):
 			p.alarm.Set(left)
 			p.rings = p.deadline
@@ -170,7 +163,7 @@ func (p *pipe) tryRead(b []byte) (int, error) {
 	defer p.in.mu.Unlock()
 	if len(p.in.buf) == 0 {
 		if p.in.closed {
-			p.in.tell() // for the next reader
+			p.in.signal() // for the next reader
 			return 0, io.EOF
 		}
 		return 0, nil
@@ -187,7 +180,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close ends both directions; what is already written can still be read.
+// Close ends both directions; data already written can still be read.
 func (p *pipe) Close() error {
 	p.mu.Lock()
 	if p.alarm != nil {
@@ -205,7 +198,7 @@ func (p *pipe) SetReadDeadline(t time.Time) error {
 	waits := p.reading
 	p.mu.Unlock()
 	if waits {
-		p.in.tell()
+		p.in.signal()
 	}
 	return nil
 }
@@ -215,8 +208,7 @@ func (p *pipe) SetWriteDeadline(time.Time) error { return nil }
 func (p *pipe) LocalAddr() net.Addr              { return memory{} }
 func (p *pipe) RemoteAddr() net.Addr             { return memory{} }
 
-// SyscallConn is where go-redis looks whether a pooled connection is still
-// alive. There is no socket to look at, so the pipe answers by itself.
+// SyscallConn is go-redis's check of a pooled connection. Without a socket, the pipe answers itself.
 func (p *pipe) SyscallConn() (syscall.RawConn, error) {
 	if err := p.in.idle(); err != nil {
 		return nil, err
@@ -224,8 +216,7 @@ func (p *pipe) SyscallConn() (syscall.RawConn, error) {
 	return alive{}, nil
 }
 
-// alive is the raw connection of a pipe that has not been closed: nothing to
-// read, nothing wrong.
+// alive is the raw connection of an open pipe without data to read.
 type alive struct{}
 
 func (alive) Control(func(uintptr)) error    { return nil }

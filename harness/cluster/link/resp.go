@@ -8,33 +8,31 @@ import (
 	"unicode/utf8"
 )
 
-// errNotRESP says that a stream is not in Redis's protocol.
 var errNotRESP = errors.New("not RESP")
 
-// maxBulk is Redis's own limit on one string (proto-max-bulk-len).
+// maxBulk is Redis's limit on one string (proto-max-bulk-len).
 const maxBulk = 512 << 20
 
-// maxDepth bounds how deep values may be nested; Redis's replies to a lock are
-// flat.
+// maxDepth bounds nesting; Redis's replies to a lock are flat.
 const maxDepth = 16
 
-// The types of RESP: those that are one line, that have a string behind it, and that have elements.
+// The types of RESP: one line, a string after a length, and a count of elements.
 const (
 	lines      = "+-:_,#("
 	bulks      = "$=!"
 	aggregates = "*~>%|"
 )
 
-// value is one value of RESP: a command, or what a node says.
+// value is one RESP value: a command or a reply.
 type value struct {
 	kind     byte
-	data     []byte // as it came
-	text     string // its line, or the string behind it
+	data     []byte // as received
+	text     string // its line, or the string after its length
 	null     bool
 	elements []value
 }
 
-// read reads the value at the beginning of b. It has no data if its end is still to come.
+// read reads the value at the beginning of b. The value's data is nil if b is incomplete.
 func read(b []byte) (value, error) { return readAt(b, 0) }
 
 func readAt(b []byte, depth int) (v value, err error) {
@@ -74,7 +72,7 @@ func readAt(b []byte, depth int) (v value, err error) {
 	return v, nil
 }
 
-// withElements reads n elements, or pairs of them, from a place on.
+// withElements reads n elements, or n pairs, from offset at.
 func (v value) withElements(b []byte, at, n, depth int) (value, error) {
 	if v.kind == '%' || v.kind == '|' {
 		n *= 2
@@ -92,7 +90,7 @@ func (v value) withElements(b []byte, at, n, depth int) (value, error) {
 	return v, nil
 }
 
-// words are those of a command, which is an array of strings; of anything else, none.
+// words returns the words of a command, which is an array of strings; nil for other values.
 func (v value) words() []string {
 	if v.kind != '*' {
 		return nil
@@ -107,7 +105,7 @@ func (v value) words() []string {
 	return words
 }
 
-// ReadCommand reads the command at the beginning of data, and gives its size, 0 if its end is still to come.
+// ReadCommand reads the command at the beginning of data and its size, 0 if data is incomplete.
 func ReadCommand(data []byte) (words []string, size int, err error) {
 	v, err := read(data)
 	if err != nil || v.data == nil {
@@ -121,10 +119,10 @@ func ReadCommand(data []byte) (words []string, size int, err error) {
 
 func (v value) failed() bool { return v.kind == '-' || v.kind == '!' }
 
-// unknownScript: the node does not have the script that was named.
+// unknownScript reports whether the node lacks the script.
 func (v value) unknownScript() bool { return v.failed() && strings.HasPrefix(v.text, "NOSCRIPT") }
 
-// integer is the number that it is, 0 if it is none.
+// integer returns the value of an integer reply, 0 for other types.
 func (v value) integer() int64 {
 	if v.kind != ':' {
 		return 0
@@ -133,7 +131,7 @@ func (v value) integer() int64 {
 	return n
 }
 
-// String is a reply as a reader would write it: OK, nil, 1, error: ...
+// String formats a reply for readers: OK, nil, 1, error: ...
 func (v value) String() string {
 	switch {
 	case v.null:
@@ -146,7 +144,7 @@ func (v value) String() string {
 	return v.text
 }
 
-// shorten keeps a reply's text readable and within 64 bytes.
+// shorten limits a reply's text to 64 bytes.
 func shorten(s string) string {
 	const most = 64
 	if len(s) <= most {

@@ -10,8 +10,8 @@ import (
 	"example.org/lockproof/internal/input/inputtest"
 )
 
-// TestRead_IsWholeWithItsLastByte: what is behind a value is none of its own.
-func TestRead_IsWholeWithItsLastByte(t *testing.T) {
+// Bytes after a value do not belong to it.
+func TestRead_CompleteOnlyWithItsLastByte(t *testing.T) {
 	for _, whole := range []string{
 		"+OK\r\n", "-ERR no\r\n", ":-1\r\n", "_\r\n", "#t\r\n", ",1.5\r\n", "(123\r\n", "$-1\r\n", "$0\r\n\r\n",
 		"$3\r\nabc\r\n",
@@ -47,7 +47,7 @@ func TestValue_String(t *testing.T) {
 	}
 }
 
-// reply reads what a node says.
+// reply parses a reply.
 func reply(t *testing.T, text string) value {
 	v, err := read([]byte(text))
 	require.NoError(t, err)
@@ -55,14 +55,13 @@ func reply(t *testing.T, text string) value {
 	return v
 }
 
-func TestShorten_CutsNoCharacterInTwo(t *testing.T) {
+func TestShorten_KeepsCharactersWhole(t *testing.T) {
 	require.Equal(t, strings.Repeat("a", 61)+"...", shorten(strings.Repeat("a", 65)))
 	require.Equal(t, strings.Repeat("é", 30)+"...", shorten(strings.Repeat("é", 40)))
 }
 
-// FuzzRESP holds the reader to what it promises of any bytes: it does not
-// panic, it never claims more than there is, and what it finds whole it finds
-// whole again with more behind it, and not whole with anything missing.
+// FuzzRESP checks the reader on any bytes: it does not panic, it consumes no more than its input, and a complete value
+// is complete exactly with its last byte.
 func FuzzRESP(f *testing.F) {
 	for _, seed := range []string{
 		"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n", "+OK\r\n", "$-1\r\n", "*-1\r\n", ":1\r\n", "%1\r\n+a\r\n_\r\n",

@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// read reads a command's words for what it means at the link's other end.
+// read reads a command's words for the link's server.
 func (l *Link) read(words []string) command {
 	if l.cfg.Node == history.StoreName {
 		return parseStoreCommand(words)
@@ -15,8 +15,8 @@ func (l *Link) read(words []string) command {
 	return parseCommand(words, l.cfg.Scripts)
 }
 
-// parseStoreCommand reads a command to the store that the lock guards: what it does to
-// a register, as docs/client-protocol.md has it ("The store"). All else means nothing.
+// parseStoreCommand reads a command to the guarded store: its effect on a register (docs/client-protocol.md, "The
+// store"). Other commands have no effect.
 func parseStoreCommand(args []string) command {
 	if len(args) == 0 {
 		return command{}
@@ -35,7 +35,7 @@ func parseStoreCommand(args []string) command {
 	return c
 }
 
-// register notes what is done to the register of that name, if it is one.
+// register sets the effect on the register of that name, if it is a register's.
 func (c *command) register(name string, e history.Effect) {
 	if strings.HasPrefix(name, history.RegisterPrefix) {
 		c.Key, c.Effect = name, e
@@ -43,21 +43,21 @@ func (c *command) register(name string, e history.Effect) {
 }
 
 // storeScript reads EVAL script 2 register fence token [version] of a fenced store, and
-// EVAL script 1 register base version of one that compares.
+// EVAL script 1 register base version of a comparing store.
 func (c *command) storeScript(args []string) {
 	keys, err := strconv.Atoi(at(args, 1))
 	if err != nil || keys < 1 || len(args) < 2+keys {
 		return
 	}
-	given := args[2+keys:]
+	operands := args[2+keys:]
 	effect := history.EffectRead
-	if len(given) > 1 {
-		effect, c.Token, c.nx = history.EffectSet, given[1], true // it asks first
+	if len(operands) > 1 {
+		effect, c.Token, c.nx = history.EffectSet, operands[1], true // a conditional write
 	}
 	c.register(args[2], effect)
 	if keys == 1 {
-		c.base = at(given, 0)
+		c.base = at(operands, 0)
 		return
 	}
-	c.fence, _ = strconv.ParseInt(at(given, 0), 10, 64) // not a number: a lock without tokens
+	c.fence, _ = strconv.ParseInt(at(operands, 0), 10, 64) // not a number: a lock without fencing tokens
 }

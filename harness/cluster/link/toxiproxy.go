@@ -19,22 +19,22 @@ import (
 
 func init() { toxics.Register("resp", new(RespToxic)) }
 
-// RespToxic is a toxic for toxiproxy that reads RESP: what it does is its flow's.
+// RespToxic is a toxic for toxiproxy that passes data through a flow.
 type RespToxic struct {
-	// Flow is the number under which the toxic finds it: toxiproxy makes toxics by itself, from JSON.
+	// Flow is the number of the flow: toxiproxy makes toxics itself, from JSON.
 	Flow int64 `json:"flow"`
 }
 
 var _ toxics.StatefulToxic = (*RespToxic)(nil)
 
 var (
-	flows sync.Map // by number, of connections that are being started
+	flows sync.Map // by number, of connections during their start
 	made  atomic.Int64
-	// api is what toxiproxy's proxies want for their metrics and logs; it listens nowhere.
+	// api is for the metrics and logs of toxiproxy's proxies; it does not listen.
 	api = toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
 )
 
-// startTCP lets a connection's traffic flow over toxiproxy, with the toxics that read it.
+// startTCP starts a connection over toxiproxy, with a RespToxic in each direction.
 func startTCP(c *connection) {
 	p := toxiproxy.NewProxy(api, c.link.name, "", "")
 	for d, s := range []struct {
@@ -48,19 +48,19 @@ func startTCP(c *connection) {
 		if err != nil {
 			panic(err) // only a toxic of an unknown type can fail here
 		}
-		// It asks the toxic for its state before it returns.
+		// StartLink calls NewState before it returns.
 		p.Toxics.StartLink(api, strconv.Itoa(c.number)+s.way.String(), s.from, &f.to, s.way)
 		flows.Delete(number)
 	}
 }
 
-// NewState gives the flow of the direction that its link is starting.
+// NewState returns the flow of the direction that is being started.
 func (t *RespToxic) NewState() any {
 	f, _ := flows.Load(t.Flow)
 	return f
 }
 
-// Pipe passes messages on as they fall due, until the stream ends.
+// Pipe delivers messages when they are due, until the stream ends.
 func (t *RespToxic) Pipe(stub *toxics.ToxicStub) {
 	f := stub.State.(*flow)
 	for input := stub.Input; ; {
@@ -87,7 +87,7 @@ func (t *RespToxic) Pipe(stub *toxics.ToxicStub) {
 	}
 }
 
-// await gives what arrives now, or when to look again; nil: only once something has changed.
+// await returns a message that arrives now, or a channel that fires at the next due time; nil: only a change helps.
 func (f *flow) await() (m *message, wait <-chan time.Time) {
 	f.conn.link.mu.Lock()
 	defer f.conn.link.mu.Unlock()

@@ -1,6 +1,6 @@
 package link
 
-// startTCP cannot be: toxiproxy is for sockets, which a browser does not have.
+// startTCP is unavailable: toxiproxy needs sockets, which a browser lacks.
 func startTCP(*connection) {
 	panic("link: a program for browsers has direct links only: set Config.Direct")
 }

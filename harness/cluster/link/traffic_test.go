@@ -19,9 +19,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// A pipeline that arrives in odd pieces is passed on byte for byte, and each of
-// its commands is seen once.
-func TestALargeBatchInOddPieces(t *testing.T) {
+// The bytes pass unchanged, and each command counts once.
+func TestLink_PipelineInOddPieces_PassesAndCounts(t *testing.T) {
 	const commands = 2000
 	var events []history.Event
 	piped(t, func(e history.Event) { events = append(events, e) }, func(t *testing.T, l *Link, client, server net.Conn) {
@@ -44,8 +43,7 @@ func TestALargeBatchInOddPieces(t *testing.T) {
 	})
 }
 
-// through writes to one end in pieces of odd sizes and reads as much from the
-// other.
+// through writes data to one end in pieces of odd sizes and reads the same number of bytes from the other.
 func through(t *testing.T, to io.Writer, from io.Reader, data []byte) []byte {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -63,15 +61,14 @@ func through(t *testing.T, to io.Writer, from io.Reader, data []byte) []byte {
 	return got
 }
 
-// What is no RESP is none of the link's business, and passes.
-func TestOtherProtocolsPass(t *testing.T) {
+func TestLink_NotRESP_PassesUnread(t *testing.T) {
 	piped(t, nil, func(t *testing.T, l *Link, client, server net.Conn) {
 		data := []byte("GET / HTTP/1.1\r\nHost: n1\r\n\r\n*1\r\n$4\r\nPING\r\n")
 		require.Equal(t, data, through(t, client, server, data))
 	})
 }
 
-// requireCounts compares what was counted, and that so many messages have their times.
+// requireCounts compares the counts and checks that each sent message has its time.
 func requireCounts(t *testing.T, want, got cluster.Traffic, why ...any) {
 	t.Helper()
 	require.Len(t, got.First, got.SetOut)
@@ -82,7 +79,7 @@ func requireCounts(t *testing.T, want, got cluster.Traffic, why ...any) {
 	require.Equal(t, want, got, why...)
 }
 
-func TestMeasureCountsWhatPassesFromNowOn(t *testing.T) {
+func TestMeasure_CountsLaterMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.NoError(t, r.redis.Ping(ctx).Err()) // connects
@@ -107,7 +104,7 @@ func TestMeasureCountsWhatPassesFromNowOn(t *testing.T) {
 	})
 }
 
-func TestNothingIsMeasuredThroughACut(t *testing.T) {
+func TestMeasure_LinkCut_NoMessageArrives(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		require.NoError(t, r.redis.Ping(context.Background()).Err())
 		require.NoError(t, r.link.Cut(history.ToNode))
@@ -124,7 +121,7 @@ func TestNothingIsMeasuredThroughACut(t *testing.T) {
 	})
 }
 
-func TestInterceptedCountsMessages(t *testing.T) {
+func TestIntercept_CountsAffectedMessages(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		set := func(key string) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -148,8 +145,8 @@ func TestInterceptedCountsMessages(t *testing.T) {
 	})
 }
 
-// EVAL and EVALSHA are one command to whoever counts or intercepts them.
-func TestEvalStandsForEvalsha(t *testing.T) {
+// EVAL and EVALSHA count as one command.
+func TestCountAndIntercept_Eval_IncludesEvalsha(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		ctx := context.Background()
 		require.NoError(t, r.redis.Eval(ctx, "return 1", []string{"k1"}).Err())
@@ -163,11 +160,11 @@ func TestEvalStandsForEvalsha(t *testing.T) {
 	})
 }
 
-// What a node sends unasked is no reply: the invalidation of a key that its client tracks, a
-// message to a subscriber, one confirmation for each channel of a SUBSCRIBE.
-func TestPushesAreNoReplies(t *testing.T) {
+// A node sends unsolicited messages: the invalidation of a tracked key, a message to a subscriber, one confirmation for
+// each channel of a SUBSCRIBE.
+func TestLink_UnsolicitedMessage_IsNotAReply(t *testing.T) {
 	const message = "message\r\n$1\r\na\r\n$1\r\nx\r\n"
-	for name, stream := range map[string][][2]string{ // what is sent, and what comes
+	for name, stream := range map[string][][2]string{ // the command, and the node's messages
 		"tracking": {
 			{"CLIENT TRACKING on", "+OK\r\n"}, {"GET k1", "$-1\r\n"},
 			{"SET k1 token NX", ">2\r\n$10\r\ninvalidate\r\n*1\r\n$2\r\nk1\r\n+OK\r\n"},
@@ -205,7 +202,7 @@ func TestPushesAreNoReplies(t *testing.T) {
 	}
 }
 
-// send writes at one end, and returns once all has come out of the other.
+// send writes text to one end, and returns once all of it has arrived at the other.
 func send(t *testing.T, to, from net.Conn, text string) {
 	t.Helper()
 	_, err := fmt.Fprint(to, text)
@@ -216,37 +213,37 @@ func send(t *testing.T, to, from net.Conn, text string) {
 	require.Equal(t, text, string(got))
 }
 
-// What became of a command of a transaction is in the answer to EXEC, and nowhere before.
-func TestTransaction_ExecAnswersWhatWasQueued(t *testing.T) {
-	type told struct {
+// Before EXEC the outcome is unknown.
+func TestTransaction_Exec_AnswersQueuedCommands(t *testing.T) {
+	type recorded struct {
 		name, reply string
 		done        bool
 	}
 	const aborted = "error: the transaction was not carried out"
 	for name, c := range map[string]struct {
 		exec string
-		want []told
+		want []recorded
 	}{
 		"carried out": {"*3\r\n:0\r\n$-1\r\n:1\r\n",
-			[]told{{"PEXPIRE", "0", false}, {"SET", "nil", false}, {"DEL", "1", true}}},
+			[]recorded{{"PEXPIRE", "0", false}, {"SET", "nil", false}, {"DEL", "1", true}}},
 		"one of them fails": {"*3\r\n:1\r\n-WRONGTYPE no\r\n:1\r\n",
-			[]told{{"PEXPIRE", "1", true}, {"SET", "error: WRONGTYPE no", false}, {"DEL", "1", true}}},
+			[]recorded{{"PEXPIRE", "1", true}, {"SET", "error: WRONGTYPE no", false}, {"DEL", "1", true}}},
 		"its key was changed": {"*-1\r\n",
-			[]told{{"PEXPIRE", aborted, false}, {"SET", aborted, false}, {"DEL", aborted, false}}},
+			[]recorded{{"PEXPIRE", aborted, false}, {"SET", aborted, false}, {"DEL", aborted, false}}},
 		"the node refuses": {"-EXECABORT no\r\n",
-			[]told{{"PEXPIRE", aborted, false}, {"SET", aborted, false}, {"DEL", aborted, false}}},
+			[]recorded{{"PEXPIRE", aborted, false}, {"SET", aborted, false}, {"DEL", aborted, false}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []told
+			var got []recorded
 			piped(t, func(e history.Event) {
 				if e.Type == history.TypeReply {
-					got = append(got, told{e.Command.Name, e.Command.Reply, e.Command.Done})
+					got = append(got, recorded{e.Command.Name, e.Command.Reply, e.Command.Done})
 				}
 			}, func(t *testing.T, l *Link, client, server net.Conn) {
 				through(t, client, server, bytes.Join([][]byte{resp("MULTI"), resp("PEXPIRE", "k", "1000"),
 					resp("SET", "k", "v", "NX", "PX", "1000"), resp("DEL", "k"), resp("EXEC")}, nil))
 				through(t, server, client, []byte("+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"))
-				require.Empty(t, got, "nothing is known yet")
+				require.Empty(t, got, "the outcome is unknown yet")
 				_, answered := l.Count("DEL")
 				require.Zero(t, answered)
 				through(t, server, client, []byte(c.exec))
@@ -256,8 +253,8 @@ func TestTransaction_ExecAnswersWhatWasQueued(t *testing.T) {
 	}
 }
 
-// The reply to a queued command is the reply to EXEC: that is what an intercept holds.
-func TestTransaction_TheReplyToExecIsHeld(t *testing.T) {
+// The reply to a queued command is the reply to EXEC.
+func TestTransaction_InterceptedReply_HoldsReplyToExec(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		met, err := r.link.Intercept(cluster.Intercept{Command: history.Release, Part: history.PartReply,
 			Action: cluster.Hold})
@@ -281,20 +278,20 @@ func TestTransaction_TheReplyToExecIsHeld(t *testing.T) {
 	})
 }
 
-// What was queued before a DISCARD is no part of the next transaction.
-func TestTransaction_DiscardForgetsWhatWasQueued(t *testing.T) {
-	asks := func(name string) *exchange { return &exchange{command: command{Name: name}} }
+// Discarded commands are not part of the next transaction.
+func TestTransaction_Discard_ForgetsQueuedCommands(t *testing.T) {
+	named := func(name string) *exchange { return &exchange{command: command{Name: name}} }
 	c := &connection{}
 	queue := func(name string) {
-		_, later := c.answersQueued(asks(name), reply(t, "+QUEUED\r\n"))
+		_, later := c.answersQueued(named(name), reply(t, "+QUEUED\r\n"))
 		require.True(t, later)
 	}
 	queue("SET")
-	gone, _ := c.answersQueued(asks("DISCARD"), reply(t, "+OK\r\n"))
-	require.Len(t, gone, 1)
-	require.True(t, gone[0].failed(), "it was not carried out")
+	discarded, _ := c.answersQueued(named("DISCARD"), reply(t, "+OK\r\n"))
+	require.Len(t, discarded, 1)
+	require.True(t, discarded[0].failed(), "it was not carried out")
 	queue("DEL")
-	done, _ := c.answersQueued(asks("EXEC"), reply(t, "*1\r\n:1\r\n"))
+	done, _ := c.answersQueued(named("EXEC"), reply(t, "*1\r\n:1\r\n"))
 	require.Len(t, done, 1)
 	require.Equal(t, "DEL", done[0].command.Name)
 }
