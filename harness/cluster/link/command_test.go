@@ -110,7 +110,7 @@ func TestParseCommand_Script_FindsEffect(t *testing.T) {
 
 	// The second argument is not an expiry, and the script acquires the second key.
 	const set = `redis.call('get', KEYS[1]) return redis.call('set', KEYS[2], ARGV[3], 'nx', 'px', ARGV[1])`
-	require.Empty(t, eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a").Effect, "one that nobody has seen")
+	require.Empty(t, eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a").Effect, "an unknown script")
 	eval("SCRIPT", "load", set)
 	c = eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a")
 	require.Equal(t, []any{history.EffectSet, "k1", "a", 900 * time.Millisecond}, []any{c.Effect, c.Key, c.Token,

@@ -155,7 +155,7 @@ func TestScriptsOf_ScriptCannotRun_Unknown(t *testing.T) {
 		"it is no Lua":             "if then",
 		"it may never end":         "while true do end",
 		"it waits for the clock":   "for i = 1, 1e9 do redis.call('TIME') end",
-		"a command nobody has":     "return redis.call('FROB', KEYS[1])",
+		"an unknown command":       "return redis.call('FROB', KEYS[1])",
 		"it wants other arguments": "return ARGV[7] .. 'x'",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,37 +20,35 @@ import (
 
 // Cluster is a cluster.Cluster in virtual time.
 type Cluster struct {
-	cfg     cluster.Config
-	release release
-	began   time.Time
-	// scheduler lets everything happen.
+	cfg       cluster.Config
+	release   release
+	began     time.Time
 	scheduler *scheduler.Scheduler
 	nodes     map[string]*Node // by name; an alias shares its server's
 	paths     map[pathName]*path
 
 	mu      sync.Mutex
-	closed  bool // it takes no new workers, and its links say no more
+	closed  bool // it refuses new workers, and its links record no more events
 	workers []*client.Client
 
 	closing func() error // close, once
 }
 
-// pathName names a link: from a client to a server.
+// pathName names a link.
 type pathName history.Link
 
-// path is a link with what it leads to.
+// path is a link and its server.
 type path struct {
 	*link.Link
 	node   *Node
-	order  int // of all paths: which goes first at one instant
+	order  int // rank among all paths with events at one instant
 	travel *travel
 }
 
 var _ client.Host = (*Cluster)(nil)
 
 // New starts a node of the default release for each distinct name and one for the store, with a link
-// from every client to each. It has to be called inside a bubble, which ends
-// only after Close.
+// from every client to each. It must be called inside a bubble, which ends only after Close.
 func New(cfg cluster.Config) (*Cluster, error) { return newCluster(cfg, releases[0]) }
 
 func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
@@ -74,7 +72,7 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	for alias := range cfg.Aliases {
 		c.nodes[alias] = c.nodes[cfg.Resolve(alias)]
 	}
-	// The store forgets nothing: what it loses is to be the lock's fault.
+	// The store never forgets: a lost update must be the lock's fault.
 	add(history.StoreName, cluster.PersistAlways)
 	replicas := slices.Sorted(maps.Keys(cfg.Replicas))
 	for _, name := range replicas {
@@ -85,7 +83,7 @@ func newCluster(cfg cluster.Config, r release) (*Cluster, error) {
 	return c, nil
 }
 
-// connect makes the links. Their order is drawn, so that no client is always the first.
+// connect makes the links. Their order is random, so that no client is always first.
 func (c *Cluster) connect() {
 	commands, streams := c.cfg.Links()
 	orders := rand.New(rand.NewPCG(mix(c.cfg.Seed, "slots"), 0)).Perm(len(commands) + len(streams))
@@ -98,8 +96,7 @@ func (c *Cluster) connect() {
 	}
 }
 
-// record passes on what links say until the cluster closes: what is still on its
-// way then has no part in the run.
+// record passes on the links' events until the cluster closes: later messages are not part of the run.
 func (c *Cluster) record(e history.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +105,7 @@ func (c *Cluster) record(e history.Event) {
 	}
 }
 
-// check refuses what would otherwise fail later and less clearly.
+// check rejects mistakes that would fail later and less clearly.
 func check(cfg cluster.Config) error {
 	if err := cfg.Check(); err != nil {
 		return fmt.Errorf("virtual cluster: %w", err)
@@ -119,14 +116,14 @@ func check(cfg cluster.Config) error {
 
 func (c *Cluster) Kind() string { return cluster.Virtual }
 
-// Server is what the nodes are, and whose commands they know.
+// Server names the nodes' product, and the release whose commands they know.
 func (c *Cluster) Server() string { return c.release.server() }
 
 // Now is the virtual time since New, in nanoseconds.
 func (c *Cluster) Now() int64 { return int64(time.Since(c.began)) }
 
-// Sleep waits in virtual time, or until ctx ends; for no time at all, until everything that
-// happens at this instant has happened.
+// Sleep waits in virtual time, or until ctx ends. With a duration of 0 it waits until every event of this instant has
+// happened.
 func (c *Cluster) Sleep(ctx context.Context, d time.Duration) error {
 	class := scheduler.Script
 	if d <= 0 {
@@ -151,10 +148,8 @@ func (c *Cluster) Link(client, node string) cluster.Link {
 	return nil
 }
 
-// lastTimer is how long Close lets virtual time pass, so that goroutines of
-// libraries that have still to wake up once (go-redis looks every second
-// whether its pool has been closed; a lock may sleep for a TTL) come to their
-// end. It takes no real time.
+// lastTimer is the virtual time that passes in Close, so that goroutines of libraries wake up once more and end:
+// go-redis checks every second for a closed pool; a lock may sleep for a TTL. It needs no real time.
 const lastTimer = time.Hour
 
 // Close heals every fault and ends every client, link and node; after it the
@@ -180,8 +175,7 @@ func (c *Cluster) close() error {
 		}
 	}
 	for _, w := range workers {
-		// It was killed: what it has to say about its end is of no interest.
-		_ = w.Close()
+		_ = w.Close() // it was killed, so its error is expected
 	}
 	time.Sleep(lastTimer)
 	c.scheduler.End()

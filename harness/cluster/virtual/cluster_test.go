@@ -30,7 +30,7 @@ func inBubble(t *testing.T, f func()) {
 	require.NoError(t, bubble.Run(f))
 }
 
-// recorder collects events as the harness does: those of one instant in the
+// recorder collects events as the harness does: events of one instant in the
 // order of their processes.
 type recorder struct{ clustertest.Events }
 
@@ -51,7 +51,7 @@ func (r *recorder) history() []history.Event {
 	return events
 }
 
-// succeeded counts the operations that took effect.
+// succeeded counts the successful operations.
 func (r *recorder) succeeded(op history.Op) (n int) {
 	for _, e := range r.All() {
 		if e.Type == history.TypeOK && e.Op == op {
@@ -61,7 +61,7 @@ func (r *recorder) succeeded(op history.Op) (n int) {
 	return n
 }
 
-// five is a cluster of five nodes and five clients.
+// five configures five nodes and five clients.
 func five(seed uint64, r *recorder) cluster.Config {
 	return cluster.Config{
 		Nodes: fiveOf("n"), Clients: fiveOf("c"), Persistence: cluster.PersistEverysec, Seed: seed, Record: r.Record,
@@ -84,9 +84,9 @@ func setup(i int) client.Setup {
 	}
 }
 
-// contend lets five clients fight over two keys for a virtual second and a half, while nodes are killed, paused, cut
-// off, and run on wrong clocks. It closes the cluster in which everything is broken at once: the bubble would report
-// what is left behind.
+// contend runs five clients that contend for two keys for a virtual second and a half, while nodes are killed, paused,
+// cut off, and run on wrong clocks. It closes the cluster with all faults in effect: the bubble would report goroutines
+// that remain.
 func contend(t *testing.T, seed uint64) []history.Event {
 	r := &recorder{}
 	var closed int64
@@ -117,7 +117,7 @@ func contend(t *testing.T, seed uint64) []history.Event {
 	return all
 }
 
-// mistreat spends a second and a half on faults.
+// mistreat injects faults for a second and a half.
 func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 	step := func(err error) {
 		require.NoError(t, err)
@@ -155,8 +155,7 @@ func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 	step(workers[3].Pause())
 }
 
-// One seed gives one history, on however many processors, and beside others in one process: what libraries share
-// between bubbles does not show.
+// The number of processors, other trials in the process, and state that libraries share between bubbles have no effect.
 func TestOneSeedGivesOneHistory(t *testing.T) {
 	runs := 5
 	if testing.Short() {
@@ -184,7 +183,7 @@ func TestOneSeedGivesOneHistory(t *testing.T) {
 	require.NotEqual(t, contend(t, 1), contend(t, 2), "another seed gives another history")
 }
 
-func TestConfigsAndSetupsThatAreRefused(t *testing.T) {
+func TestNewAndSpawn_InvalidConfig_Fails(t *testing.T) {
 	one, record := []string{"n1"}, func(history.Event) {}
 	for want, cfg := range map[string]cluster.Config{
 		"no nodes":                {Record: record},

@@ -9,52 +9,50 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// A node answers what miniredis answers, but for what it says here, and why. PF, X and GEO begin the names of families.
-// Subscriptions are a connection's: pubSub has them.
+// The reasons for unmodelled commands of miniredis. pubSub handles subscriptions, as they belong to a connection.
 const (
-	neverWait  = "whose nodes never wait"
-	keepsNot   = "whose nodes keep strings, hashes, lists, sets and sorted sets, and expire whole keys"
-	zeroOnly   = "whose nodes have database 0 only"
-	asNoServer = "whose miniredis answers it otherwise than servers do"
-	notHere    = "whose nodes are not all that a server is"
+	neverWait = "whose nodes never wait"
+	typesOnly = "whose nodes keep strings, hashes, lists, sets and sorted sets, and expire whole keys"
+	zeroOnly  = "whose nodes have database 0 only"
+	differs   = "whose miniredis answers it otherwise than servers do"
+	partial   = "whose nodes are not all that a server is"
 )
 
-// unmodelled says of each such command why.
+// unmodelled maps commands that nodes refuse to the reason.
 var unmodelled = map[string]string{
 	"BLPOP": neverWait, "BRPOP": neverWait, "BRPOPLPUSH": neverWait, "BLMOVE": neverWait, "BZMPOP": neverWait,
 	"BZPOPMAX": neverWait, "BZPOPMIN": neverWait, "WAIT": neverWait, waitAOF: neverWait,
-	// miniredis lets a field that is set or made anew keep its old time to live.
-	"HEXPIRE": keepsNot, "HPERSIST": keepsNot, "HTTL": keepsNot, "HPTTL": keepsNot, "HSETEX": keepsNot,
-	// miniredis answers these in the order of a Go map, and those that store leave empty keys.
-	"SDIFF": asNoServer, "SINTER": asNoServer, "SUNION": asNoServer, "RANDOMKEY": asNoServer,
-	"SDIFFSTORE": asNoServer, "SINTERSTORE": asNoServer, "SUNIONSTORE": asNoServer,
-	"ZINTER": asNoServer, "ZUNION": asNoServer, "ZINTERSTORE": asNoServer, "ZUNIONSTORE": asNoServer,
-	"BITOP":  asNoServer, // it keeps the time to live of the key that it writes
+	// In miniredis a field that is set or recreated keeps its old expiry.
+	"HEXPIRE": typesOnly, "HPERSIST": typesOnly, "HTTL": typesOnly, "HPTTL": typesOnly, "HSETEX": typesOnly,
+	// miniredis answers these in the order of a Go map, and the STORE commands leave empty keys.
+	"SDIFF": differs, "SINTER": differs, "SUNION": differs, "RANDOMKEY": differs,
+	"SDIFFSTORE": differs, "SINTERSTORE": differs, "SUNIONSTORE": differs,
+	"ZINTER": differs, "ZUNION": differs, "ZINTERSTORE": differs, "ZUNIONSTORE": differs,
+	"BITOP":  differs, // it keeps the expiry of the key that it writes
 	"SWAPDB": zeroOnly, "MOVE": zeroOnly,
-	"COPY": notHere, "DUMP": notHere, "RESTORE": notHere, "OBJECT": notHere, "MEMORY": notHere, "CLUSTER": notHere,
-	"PUBSUB": notHere, "PSUBSCRIBE": notHere, "PUNSUBSCRIBE": notHere, "SUBSCRIBE": notHere,
-	"UNSUBSCRIBE": notHere,
+	"COPY": partial, "DUMP": partial, "RESTORE": partial, "OBJECT": partial, "MEMORY": partial, "CLUSTER": partial,
+	"PUBSUB": partial, "PSUBSCRIBE": partial, "PUNSUBSCRIBE": partial, "SUBSCRIBE": partial,
+	"UNSUBSCRIBE": partial,
 }
 
-// omits says why a node does not answer a command that miniredis has, "" if it does.
-func omits(name string) string {
+// whyUnmodelled returns the reason why nodes refuse a command of miniredis, "" if they answer it.
+func whyUnmodelled(name string) string {
 	switch why, known := unmodelled[name]; {
 	case known:
 		return why
 	case strings.HasPrefix(name, "PF"), strings.HasPrefix(name, "X"), strings.HasPrefix(name, "GEO"):
-		return keepsNot
+		return typesOnly
 	}
 	return ""
 }
 
-// writes says whether a command changes keys itself: a script and a transaction change what others in them do.
+// writes reports whether a command itself may change keys. A script's and a transaction's own commands do that.
 func writes(name string) bool {
 	return !cluster.ChangesNoKey(name) && name != "EVAL" && name != "EVALSHA"
 }
 
-// screen is miniredis's hook before every command, those of scripts included.
-// It answers what miniredis cannot, and refuses what the node does not model.
-// It runs while the node executes a command and holds its lock.
+// screen is miniredis's hook before every command, including those of scripts. It answers commands that miniredis
+// lacks, and refuses commands that the node does not model. The caller holds the node's lock.
 func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	switch {
 	case n.release.lacks(name):
@@ -63,9 +61,9 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 			unknown += "'" + arg + "' "
 		}
 		peer.WriteError(unknown)
-	case omits(name) != "":
+	case whyUnmodelled(name) != "":
 		peer.WriteError(fmt.Sprintf("ERR %s is not modelled by the virtual cluster, %s: use the local cluster", name,
-			omits(name)))
+			whyUnmodelled(name)))
 	case !n.server.Server().IsRegisteredCommand(name) && !n.compares(name, nil):
 		peer.WriteError(fmt.Sprintf("ERR unknown command '%s', or one that the virtual cluster does not model: use the "+
 			"local cluster if servers have it", name))
@@ -89,15 +87,15 @@ func (n *Node) screen(peer *server.Peer, name string, args ...string) bool {
 	return true
 }
 
-// rounds says whether a command answers in seconds. miniredis cuts them off; servers round them.
+// rounds reports whether a command answers in seconds, which servers round and miniredis truncates.
 func rounds(name string, args []string) bool {
 	return (name == "TTL" || name == "EXPIRETIME") && len(args) == 1
 }
 
-// round answers such a command.
+// round answers in rounded seconds.
 func (n *Node) round(peer *server.Peer, name, key string) {
 	var ms int
-	_, _ = fmt.Sscanf(n.aside(peer, "P"+name, key), ":%d", &ms) // which answers nothing else
+	_, _ = fmt.Sscanf(n.runInternally(peer, "P"+name, key), ":%d", &ms) // its reply is always an integer
 	if ms >= 0 {
 		ms = (ms + 500) / 1000
 	}
@@ -113,8 +111,8 @@ func informs(section string) bool {
 	return false
 }
 
-// info is the section server, with an uptime by the wall clock, as a server counts it.
+// info is the section server, with the uptime by the wall clock, as in Redis.
 func (n *Node) info() string {
 	return fmt.Sprintf("# Server\r\n%s\r\nredis_mode:standalone\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\n",
-		n.release.says, n.runID, (n.clock.at(n.now())-n.booted)/1e9)
+		n.release.info, n.runID, (n.clock.at(n.now())-n.booted)/1e9)
 }

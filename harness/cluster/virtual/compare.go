@@ -10,7 +10,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// compares says whether a command compares a key's value before it acts, and is one that the node has to carry out:
+// compares reports whether a command compares a key's value first, so that the node itself must execute it:
 // SET key value IFEQ word, and DELEX key IFEQ word of Redis 8.4 or DELIFEQ key word of Valkey 9.0.
 func (n *Node) compares(name string, args []string) bool {
 	switch name {
@@ -22,7 +22,7 @@ func (n *Node) compares(name string, args []string) bool {
 	return false
 }
 
-// condition is the place of a condition among the words of a SET, 0 for none.
+// condition is the index of a condition among the arguments of a SET, 0 for none.
 func condition(args []string) int {
 	for i := 2; i+1 < len(args); i++ {
 		switch strings.ToUpper(args[i]) {
@@ -35,7 +35,7 @@ func condition(args []string) int {
 	return 0
 }
 
-// compare carries out such a command, of a connection or of a script.
+// compare executes such a command for a connection or a script.
 func (n *Node) compare(peer *server.Peer, name string, args []string) {
 	switch at := condition(args); {
 	case name == "SET" && strings.EqualFold(args[at], "IFEQ") && alone(args[2:]):
@@ -54,7 +54,7 @@ func (n *Node) compare(peer *server.Peer, name string, args []string) {
 	}
 }
 
-// alone says whether the options of a SET hold one condition, NX and XX among them.
+// alone reports whether the options of a SET have exactly one condition, NX and XX included.
 func alone(options []string) bool {
 	found := 0
 	for _, word := range options {
@@ -77,7 +77,7 @@ func (n *Node) deleteIfEqual(peer *server.Peer, key, word string) {
 	n.server.Server().Dispatch(peer, []string{"DEL", key})
 }
 
-// setIfEqual gives miniredis a SET whose condition is not met with another that is not, either: so GET is answered.
+// setIfEqual translates a failing IFEQ into a failing XX or NX, so that miniredis still answers GET.
 func (n *Node) setIfEqual(peer *server.Peer, plain []string, word string) {
 	switch value, there, isString := n.value(peer, plain[0]); {
 	case !isString:
@@ -93,14 +93,14 @@ func (n *Node) setIfEqual(peer *server.Peer, plain []string, word string) {
 
 const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
-// value reads a key for a peer, in its script if it is one's. isString is false for a key of another type.
+// value reads a key, within the peer's script if there is one. isString is false for a key of another type.
 func (n *Node) value(peer *server.Peer, key string) (value string, there, isString bool) {
-	length, value, _ := strings.Cut(n.aside(peer, "GET", key), "\r\n")
+	length, value, _ := strings.Cut(n.runInternally(peer, "GET", key), "\r\n")
 	return strings.TrimSuffix(value, "\r\n"), length != "$-1", !strings.HasPrefix(length, "-")
 }
 
-// aside gives a command for a peer whose reply is not for it, and returns that in RESP.
-func (n *Node) aside(peer *server.Peer, args ...string) string {
+// runInternally executes a command in the peer's context, and returns the reply in RESP without sending it.
+func (n *Node) runInternally(peer *server.Peer, args ...string) string {
 	var reply bytes.Buffer
 	own := server.NewPeer(bufio.NewWriter(&reply))
 	own.Ctx = peer.Ctx

@@ -22,39 +22,39 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// What a server answers is in the third column as redis-cli would show it.
-func TestCommandsThatCompare(t *testing.T) {
+// The third column has the replies as redis-cli shows them.
+func TestCompareCommands_ByRelease(t *testing.T) {
 	const wrongType = "WRONGTYPE Operation against a key holding the wrong kind of value"
-	type says map[string]string // by release
+	type want map[string]string // by release
 	const unknown = "ERR unknown command"
 	for _, c := range []struct {
 		before, command string
-		answers         says
-		after           string // the key, if the first release that knows the command has answered
+		answers         want
+		after           string // the key's value after a known command
 	}{
-		{"SET k a PX 9000", "DELEX k IFEQ a", says{"redis-7.0": unknown, "redis-8.4": "1", "valkey-9.0": unknown},
+		{"SET k a PX 9000", "DELEX k IFEQ a", want{"redis-7.0": unknown, "redis-8.4": "1", "valkey-9.0": unknown},
 			"redis: nil"},
-		{"SET k a PX 9000", "DELEX k ifeq b", says{"redis-8.4": "0"}, "a"},
-		{"SET k a", "DELEX k", says{"redis-8.4": "1"}, "redis: nil"},
-		{"SET k a", "DELEX k a", says{"redis-8.4": "ERR wrong number of arguments for 'delex' command"}, "a"},
-		{"SET k a", "DELEX k IFNE b", says{"redis-8.4": "ERR DELEX is modelled by the virtual cluster with IFEQ alone"}, "a"},
-		{"DEL k", "DELEX k IFEQ a", says{"redis-8.4": "0"}, "redis: nil"},
-		{"SET k a", "DELIFEQ k a", says{"redis-7.0": unknown, "redis-8.4": unknown, "valkey-9.0": "1"}, "redis: nil"},
-		{"SET k a", "DELIFEQ k b", says{"valkey-9.0": "0"}, "a"},
-		{"DEL k", "DELIFEQ k b", says{"valkey-9.0": "0"}, "redis: nil"},
-		{"SET k a", "DELIFEQ k", says{"valkey-9.0": "ERR wrong number of arguments for 'delifeq' command"}, "a"},
-		{"SET k a", "SET k b IFEQ a PX 5000", says{"redis-7.0": "ERR syntax error", "redis-8.4": "OK", "valkey-9.0": "OK"},
+		{"SET k a PX 9000", "DELEX k ifeq b", want{"redis-8.4": "0"}, "a"},
+		{"SET k a", "DELEX k", want{"redis-8.4": "1"}, "redis: nil"},
+		{"SET k a", "DELEX k a", want{"redis-8.4": "ERR wrong number of arguments for 'delex' command"}, "a"},
+		{"SET k a", "DELEX k IFNE b", want{"redis-8.4": "ERR DELEX is modelled by the virtual cluster with IFEQ alone"}, "a"},
+		{"DEL k", "DELEX k IFEQ a", want{"redis-8.4": "0"}, "redis: nil"},
+		{"SET k a", "DELIFEQ k a", want{"redis-7.0": unknown, "redis-8.4": unknown, "valkey-9.0": "1"}, "redis: nil"},
+		{"SET k a", "DELIFEQ k b", want{"valkey-9.0": "0"}, "a"},
+		{"DEL k", "DELIFEQ k b", want{"valkey-9.0": "0"}, "redis: nil"},
+		{"SET k a", "DELIFEQ k", want{"valkey-9.0": "ERR wrong number of arguments for 'delifeq' command"}, "a"},
+		{"SET k a", "SET k b IFEQ a PX 5000", want{"redis-7.0": "ERR syntax error", "redis-8.4": "OK", "valkey-9.0": "OK"},
 			"b"},
-		{"SET k a", "SET k b IFEQ c", says{"redis-8.4": "redis: nil", "valkey-9.0": "redis: nil"}, "a"},
-		{"DEL k", "SET k b IFEQ c GET", says{"redis-8.4": "redis: nil", "valkey-9.0": "redis: nil"}, "redis: nil"},
-		{"SET k a", "SET k b IFEQ c GET", says{"redis-8.4": "a", "valkey-9.0": "a"}, "a"},
-		{"SET k a", "SET k b GET IFEQ a", says{"redis-8.4": "a", "valkey-9.0": "a"}, "b"},
-		{"SET k a", "SET k b IFEQ c PX -1", says{"redis-8.4": "ERR invalid expire time in set"}, "a"},
-		{"SET k a", "SET k b NX IFEQ a", says{"redis-8.4": "ERR SET is modelled", "valkey-9.0": "ERR SET is modelled"}, "a"},
-		{"LPUSH k a", "DELEX k IFEQ a", says{"redis-8.4": "WRONGTYPE"}, wrongType},
-		{"LPUSH k a", "DELIFEQ k a", says{"valkey-9.0": "WRONGTYPE"}, wrongType},
-		{"LPUSH k a", "SET k b IFEQ a", says{"redis-8.4": "WRONGTYPE", "valkey-9.0": "WRONGTYPE"}, wrongType},
-		{"SET k a", "SET k b IFDEQ 0123456789abcdef", says{"redis-8.4": "ERR SET is modelled"}, "a"},
+		{"SET k a", "SET k b IFEQ c", want{"redis-8.4": "redis: nil", "valkey-9.0": "redis: nil"}, "a"},
+		{"DEL k", "SET k b IFEQ c GET", want{"redis-8.4": "redis: nil", "valkey-9.0": "redis: nil"}, "redis: nil"},
+		{"SET k a", "SET k b IFEQ c GET", want{"redis-8.4": "a", "valkey-9.0": "a"}, "a"},
+		{"SET k a", "SET k b GET IFEQ a", want{"redis-8.4": "a", "valkey-9.0": "a"}, "b"},
+		{"SET k a", "SET k b IFEQ c PX -1", want{"redis-8.4": "ERR invalid expire time in set"}, "a"},
+		{"SET k a", "SET k b NX IFEQ a", want{"redis-8.4": "ERR SET is modelled", "valkey-9.0": "ERR SET is modelled"}, "a"},
+		{"LPUSH k a", "DELEX k IFEQ a", want{"redis-8.4": "WRONGTYPE"}, wrongType},
+		{"LPUSH k a", "DELIFEQ k a", want{"valkey-9.0": "WRONGTYPE"}, wrongType},
+		{"LPUSH k a", "SET k b IFEQ a", want{"redis-8.4": "WRONGTYPE", "valkey-9.0": "WRONGTYPE"}, wrongType},
+		{"SET k a", "SET k b IFDEQ 0123456789abcdef", want{"redis-8.4": "ERR SET is modelled"}, "a"},
 	} {
 		for release, want := range c.answers {
 			on(t, release, clustertest.Config(1, nil), func(b clustertest.Bench) {
@@ -71,8 +71,7 @@ func TestCommandsThatCompare(t *testing.T) {
 	}
 }
 
-// In a transaction they are refused, and with them all of it.
-func TestWhatComparesCannotQueue(t *testing.T) {
+func TestTransaction_CompareCommand_Aborts(t *testing.T) {
 	on(t, "redis-8.4", clustertest.Config(1, nil), func(b clustertest.Bench) {
 		conn := b.Over("c1", "n1").Conn()
 		defer conn.Close()
@@ -85,7 +84,7 @@ func TestWhatComparesCannotQueue(t *testing.T) {
 	})
 }
 
-// An error while a transaction is queued aborts it, also where the node answers in miniredis's place.
+// The node's own errors abort a transaction, too, not only miniredis's.
 func TestTransaction_UnmodelledCommandAborts(t *testing.T) {
 	on(t, "", clustertest.Config(1, nil), func(b clustertest.Bench) {
 		conn := b.Over("c1", "n1").Conn()
@@ -99,7 +98,7 @@ func TestTransaction_UnmodelledCommandAborts(t *testing.T) {
 	})
 }
 
-func TestReleasesTellTheirVersion(t *testing.T) {
+func TestReleases_InfoHasTheirVersion(t *testing.T) {
 	for release, want := range map[string]string{
 		"": "redis_version:7.0.15", "redis-8.4": "redis_version:8.4.0", "valkey-9.0": "valkey_version:9.0.0",
 	} {
@@ -121,8 +120,7 @@ func words(command string) []any {
 	return all
 }
 
-// comparing draws a command that compares, often enough one that is not well formed,
-// by itself or from a script.
+// comparing draws a comparing command, sometimes a malformed one, alone or in a script.
 func comparing(r *rand.Rand, key func(string) string) []any {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	k, value := key(pick("a", "b", "c")), func() string { return pick("x", "y", "z", "") }
@@ -153,10 +151,9 @@ func comparing(r *rand.Rand, key func(string) string) []any {
 	return c
 }
 
-// TestNodesCompareAsTheirServersDo gives the same commands to virtual nodes and to every
-// real server that there is: those that LOCKPROOF_TESTS_SERVERS names, and the programs
-// in PATH. Nothing of it takes long enough for an expiry to be noticed.
-func TestNodesCompareAsTheirServersDo(t *testing.T) {
+// The real servers are those in LOCKPROOF_TESTS_SERVERS and the programs in PATH. The test is too short for expiries to
+// matter.
+func TestCompareCommands_AsRealServers(t *testing.T) {
 	found := realServers(t)
 	for _, release := range virtual.ServerNames() {
 		t.Run(release, func(t *testing.T) {
@@ -194,20 +191,19 @@ func compareWith(t *testing.T, release string, real *redis.Client, commands [][]
 	})
 }
 
-// reply is what a server answers.
 func reply(rdb *redis.Client, c []any) string { return coarse(rdb.Do(ctx, c...), beat) }
 
-// answer is a reply without the little time that has passed.
+// answer is a reply whose TTLs are rounded, as some time has passed.
 func answer(rdb *redis.Client, c []any) string {
 	if c[0] == "TTL" {
 		left, err := rdb.Do(ctx, c...).Int64()
 		return fmt.Sprint((left+50)/100, err)
 	}
-	// miniredis has the words of Redis 6 for a bad expiry.
+	// miniredis has Redis 6's text for an invalid expiry.
 	return strings.ReplaceAll(reply(rdb, c), "expire time in 'set' command", "expire time in set")
 }
 
-// realServers gives a client for each release that a real server has.
+// realServers returns a client of a real server for each available release.
 func realServers(t *testing.T) map[string]*redis.Client {
 	found := map[string]*redis.Client{}
 	add := func(rdb *redis.Client) { found[releaseOf(rdb.Info(ctx, "server").Val())] = rdb }
@@ -224,7 +220,7 @@ func realServers(t *testing.T) map[string]*redis.Client {
 	return found
 }
 
-// realServer starts one that listens on a Unix socket only.
+// realServer starts a server that listens only on a Unix socket.
 func realServer(t *testing.T, program string) *redis.Client {
 	dir := tempDir(t)
 	socket := filepath.Join(dir, "socket")
@@ -234,7 +230,7 @@ func realServer(t *testing.T, program string) *redis.Client {
 	return answering(t, "unix", socket)
 }
 
-// answering is a client of a server, once that answers.
+// answering returns a client of a server once the server answers.
 func answering(t *testing.T, network, addr string) *redis.Client {
 	rdb := redis.NewClient(&redis.Options{Network: network, Addr: addr, Protocol: 2, MaxRetries: -1, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}})
@@ -244,7 +240,7 @@ func answering(t *testing.T, network, addr string) *redis.Client {
 	return rdb
 }
 
-// releaseOf is the release with the same commands as a server's, "" for none.
+// releaseOf is the release with the server's commands, "" for none.
 func releaseOf(info string) string {
 	product, version := "redis", ""
 	for line := range strings.Lines(info) {
@@ -268,12 +264,10 @@ func releaseOf(info string) string {
 	return ""
 }
 
-// The differential test gives a virtual node and a real redis-server the same
-// commands at the same times, through the same restarts, and compares every
-// reply. The real one runs under the preload shim, which lets its clock stand
-// still but for the steps of the plan: however busy the machine is, nothing is
-// late. All times of a plan are multiples of beat, and every expiry falls in the
-// middle between two of them, which leaves room for what little goes by.
+// The differential test sends the same commands to a virtual node and a real redis-server, at the same times and
+// through the same restarts, and compares every reply. The preload shim stops the real server's clock between the steps
+// of the plan, so that no command is late on a busy machine. All times of a plan are multiples of beat, and every
+// expiry is halfway between two of them, which tolerates small delays.
 const (
 	beat   = 40 * time.Millisecond
 	outage = 10 * beat // from the end of a server to the next command
@@ -286,7 +280,7 @@ const (
 		`else return 0 end`
 )
 
-// plan draws the steps before any is done, so that both sides get the same: up to so many commands, and an interval.
+// plan draws all steps in advance, so that both sides get the same: up to most commands, then an interval.
 func plan(r *rand.Rand, most int, command func(*rand.Rand) []any,
 	show func(*redis.Cmd, time.Duration) string) []step {
 	steps := []step{act("stop the clock", func(p pair) error {
@@ -317,7 +311,7 @@ func plan(r *rand.Rand, most int, command func(*rand.Rand) []any,
 	return append(steps, say("n1", []any{"KEYS", "*"}), everything("n1"))
 }
 
-// until lets time go by: of a real server, whose clock stands still, the clock alone.
+// until waits in virtual time, or advances a real server's stopped clock.
 func until(at, since time.Duration) step {
 	return act("at "+at.String(), func(p pair) error {
 		if _, real := p.Node("n1").(cluster.Server); real {
@@ -329,8 +323,7 @@ func until(at, since time.Duration) step {
 
 var keys = []string{"a", "b", "fence:a", "counter"}
 
-// command draws one command. Of expiries, half come soon and half outlive an
-// outage.
+// command draws one command. Half of the expiries are soon, and half after an outage.
 func command(r *rand.Rand) []any {
 	key, token := keys[r.IntN(len(keys))], fmt.Sprint("token", r.IntN(3))
 	ttl := shortLife(r)
@@ -368,7 +361,7 @@ func command(r *rand.Rand) []any {
 	return all[r.IntN(len(all))]
 }
 
-func TestVirtualNodesAnswerAsRedisDoes(t *testing.T) {
+func TestVirtualNodes_RandomCommandsAndRestarts_AsRedis(t *testing.T) {
 	needsRedis(t)
 	for _, setting := range cluster.Persistences {
 		t.Run(string(setting), func(t *testing.T) {
@@ -384,7 +377,7 @@ func TestVirtualNodesAnswerAsRedisDoes(t *testing.T) {
 	}
 }
 
-// tempDir has a short name, as a socket must have.
+// tempDir has a short name, which a socket needs.
 func tempDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "lockproof-")
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func with(t *testing.T, nodes int, change func(*cluster.Config), test func(clust
 	on(t, "", clustertest.Config(nodes, change), test)
 }
 
-// on runs a test on a cluster of a release in virtual time, "" for one that suits.
+// on runs a test on a cluster of a release in virtual time, "" for a suitable one.
 func on(t *testing.T, release string, cfg cluster.Config, test func(clustertest.Bench)) {
 	t.Helper()
 	maker, err := virtual.Kind.Open(ctx, cluster.Choice{Server: release}, nil)
@@ -42,7 +42,7 @@ func on(t *testing.T, release string, cfg cluster.Config, test func(clustertest.
 	})
 }
 
-// keeps is a configuration of what a server keeps.
+// keeps sets the persistence of a configuration.
 func keeps(p cluster.Persistence) func(*cluster.Config) {
 	return func(cfg *cluster.Config) { cfg.Persistence = p }
 }
@@ -57,9 +57,8 @@ func connect(c cluster.Cluster, from, to string) *redis.Client {
 	})
 }
 
-// hearOfTheEnd lets the end of a connection reach its client, which would use it
-// again until then.
-func hearOfTheEnd(c cluster.Cluster) { _ = c.Sleep(ctx, time.Millisecond) }
+// awaitConnectionEnd waits until a connection's end reaches its client, which would reuse it until then.
+func awaitConnectionEnd(c cluster.Cluster) { _ = c.Sleep(ctx, time.Millisecond) }
 
 func look(t *testing.T, n cluster.Node) history.Node {
 	t.Helper()

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// replicaOf is an operator's REPLICAOF. Of masters there is only one that nobody reaches, so that the node
-// keeps what it has. What the settings say stays, as with Promote.
+// replicaOf is an operator's REPLICAOF. Its master is always unreachable, so the node keeps its keys. The settings stay
+// unchanged, as with Promote.
 func (n *Node) replicaOf(ctx context.Context, words []string) (reply string, err error) {
 	if strings.EqualFold(strings.Join(words, " "), "NO ONE") {
 		err = n.Promote(ctx)
@@ -20,7 +20,7 @@ func (n *Node) replicaOf(ctx context.Context, words []string) (reply string, err
 	return "+OK", nil
 }
 
-// demote makes the node a replica without a master, and leaves its own replicas.
+// demote makes the node a replica without a master, and disconnects its own replicas.
 func (n *Node) demote() error {
 	n.mu.Lock()
 	alone := n.rep == nil
@@ -32,13 +32,13 @@ func (n *Node) demote() error {
 	defer n.mu.Unlock()
 	r := n.rep
 	switch {
-	case n.server == nil || n.standsStill():
+	case n.server == nil || n.suspended():
 		return n.cannot("demote")
 	case r.isReplica:
 		return fmt.Errorf("demote %s: it is a replica already", n.name)
 	}
 	n.advance()
-	r.isReplica, r.state, r.whole = true, apart, false
+	r.isReplica, r.state, r.needsCopy = true, unlinked, false
 	for _, a := range r.replicas {
 		n.drop(a.conn)
 	}

@@ -8,49 +8,46 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// disk is what a node's persistence setting keeps, and through what.
+// disk is a node's storage under its persistence setting.
 //
-//   - Every AOF setting writes before it replies, so a SIGKILL loses nothing: the
-//     page cache outlives the process. A power loss loses what was not fsynced:
-//     nothing with always; with everysec, what was written since the last of the
-//     fsyncs that come once a second from the server's start; with no, everything
+//   - Every AOF setting writes before it replies, so a SIGKILL loses no writes: the
+//     page cache outlives the process. A power loss loses the writes that were not
+//     fsynced: none with always; with everysec, those since the last of the
+//     fsyncs that come once a second from the server's start; with no, all
 //     since the last clean shutdown.
-//   - RDB keeps what a save point or a clean shutdown saved, synced.
-//   - none keeps nothing.
+//   - RDB keeps the last save at a save point or a clean shutdown, synced.
+//   - none keeps no keys.
 //
-// That is one legal outcome of a power loss, the worst one: a kernel may have
-// written more. What the model leaves out is that everysec can postpone its
-// write while an fsync is slow, and that a rewrite can suspend always; the
-// clusters with real servers show those. replication_test.go holds the model
-// against redis-server.
+// That is the worst legal outcome of a power loss: a kernel may have written more. The model omits that everysec can
+// postpone its write during a slow fsync, and that a rewrite can suspend always; clusters with real servers show those.
+// replication_test.go compares the model with redis-server.
 type disk struct {
 	setting  cluster.Persistence
 	keys     map[string]record // as the last command left them
-	synced   map[string]record // those that survive everything
-	unsynced int64             // the length in RESP, as an AOF holds them, of the writes that do not
-	wroteAt  int64             // when the last write was made, on the true clock
+	synced   map[string]record // keys that survive a power loss
+	unsynced int64             // length of the other writes, in RESP as in an AOF
+	wroteAt  int64             // true time of the last write
 
-	started int64 // when the server started, on the true clock
-	// written is how many writes were made, and synchronous how many of them were on the
-	// disk when it was synced last, both from the first on.
+	started int64 // true time of the server's start
+	// written counts all writes; synchronous counts those before the last fsync.
 	written, synchronous int64
 
-	saved int64 // RDB: when it last saved, or started
-	dirty int   // RDB: how many changes were made since
+	saved int64 // RDB: time of the last save, or of the start
+	dirty int   // RDB: number of changes since
 
-	// where gives the server's place in its sequence of writes, which an RDB file tells
-	// beside the keys (nil: it has no part in replication), and saving notes.
-	where func() place
-	place place
+	// where returns the server's position in its sequence of writes; nil: the server does not replicate. An RDB file
+	// holds the position besides the keys, so a save stores it.
+	where    func() position
+	position position
 }
 
-// place is one in a sequence of writes; the zero place is none.
-type place struct {
+// position is a position in a sequence of writes; the zero value means none.
+type position struct {
 	id     string // of the sequence
 	offset int64
 }
 
-// savePoints are Redis's defaults: save after so long if so many keys changed.
+// savePoints are Redis's defaults: save after this time if this many keys changed.
 var savePoints = []struct {
 	after   time.Duration
 	changes int
@@ -60,13 +57,12 @@ func newDisk(setting cluster.Persistence) *disk {
 	return &disk{setting: setting, keys: map[string]record{}, synced: map[string]record{}}
 }
 
-// start says that a server began to use the disk.
+// start records that a server began to use the disk.
 func (d *disk) start(now int64) {
 	d.started, d.saved, d.dirty = now, now, 0
 }
 
-// write notes that a key got a value, or none (nil), at a time of the true
-// clock. settle has been called for that time.
+// write stores a key, or removes it (nil), at a true time. settle has been called for that time.
 func (d *disk) write(now int64, key string, r *record) {
 	if r == nil {
 		delete(d.keys, key)
@@ -82,7 +78,7 @@ func (d *disk) write(now int64, key string, r *record) {
 	}
 }
 
-// rewritten notes that a key was given the value that it had, which an AOF holds again.
+// rewritten records a write of a key's old value, which an AOF holds again.
 func (d *disk) rewritten(now int64) {
 	d.written++
 	d.wroteAt = now
@@ -91,15 +87,13 @@ func (d *disk) rewritten(now int64) {
 	}
 }
 
-// expired notes that a key passed its expiry. Redis logs it as a DEL, but does
-// not count it as a change to be saved.
+// expired removes an expired key. Redis logs it as a DEL, but does not count it as a change for save points.
 func (d *disk) expired(now int64, key string) {
 	d.write(now, key, nil)
 	d.dirty--
 }
 
-// settle does what a running server has done to its disk in the background
-// until now.
+// settle applies the running server's background writes until now.
 func (d *disk) settle(now int64) {
 	switch d.setting {
 	case cluster.PersistEverysec:
@@ -116,7 +110,7 @@ func (d *disk) settle(now int64) {
 	}
 }
 
-// lastTick is when everysec last synced.
+// lastTick is the time of everysec's last fsync.
 func (d *disk) lastTick(now int64) int64 {
 	up := now - d.started
 	if up < int64(time.Second) {
@@ -125,7 +119,7 @@ func (d *disk) lastTick(now int64) int64 {
 	return now - up%int64(time.Second)
 }
 
-// untilTick is how long it takes until everysec syncs next; 0 with another setting.
+// untilTick is the time until everysec's next fsync; 0 with another setting.
 func (d *disk) untilTick(now int64) time.Duration {
 	if d.setting != cluster.PersistEverysec {
 		return 0
@@ -133,10 +127,10 @@ func (d *disk) untilTick(now int64) time.Duration {
 	return time.Second - time.Duration(now-d.started)%time.Second
 }
 
-// appends says whether the server has an append-only file.
+// appends reports whether the server has an append-only file.
 func (d *disk) appends() bool { return !d.loadsSnapshot() }
 
-// sync makes everything written so far survive.
+// sync is an fsync.
 func (d *disk) sync() {
 	d.synchronous = d.written
 	if d.unsynced > 0 {
@@ -149,35 +143,34 @@ func (d *disk) save(now int64) {
 	d.sync()
 	d.saved, d.dirty = now, 0
 	if d.where != nil {
-		d.place = d.where()
+		d.position = d.where()
 	}
 }
 
-// loadsSnapshot says whether a server that starts loads an RDB file.
+// loadsSnapshot reports whether a starting server loads an RDB file.
 func (d *disk) loadsSnapshot() bool {
 	return d.setting == cluster.PersistNone || d.setting == cluster.PersistRDB
 }
 
-// forget leaves what survives everything.
+// forget drops unsynced writes.
 func (d *disk) forget() { d.keys, d.unsynced = maps.Clone(d.synced), 0 }
 
-// flushed says that FLUSHALL ran: a server with save points saves at once.
+// flushed follows a FLUSHALL: a server with save points saves at once.
 func (d *disk) flushed(now int64) {
 	if d.setting == cluster.PersistRDB {
 		d.save(now)
 	}
 }
 
-// dumped says that the server wrote a snapshot for a replica. It is the file that a server
-// without an AOF loads.
+// dumped records a snapshot for a replica. A server without an AOF loads the same file.
 func (d *disk) dumped(now int64) {
 	if d.loadsSnapshot() {
 		d.save(now)
 	}
 }
 
-// replaced says that a replica took over a copy: it keeps the file that it was sent, or
-// rewrites its AOF from it, which the model takes for done at once.
+// replaced replaces a replica's keys with a full copy: the replica keeps the received file, or rewrites its AOF from
+// it, in the model at once.
 func (d *disk) replaced(now int64, keys map[string]record) {
 	d.synced = keys
 	d.forget()
@@ -191,8 +184,7 @@ func (d *disk) kill() {
 	}
 }
 
-// shutdown ends it in good order. A server with save points saves, and one
-// with an AOF flushes and fsyncs it.
+// shutdown ends the server cleanly. A server with save points saves, and one with an AOF flushes and fsyncs it.
 func (d *disk) shutdown(now int64) {
 	if d.setting == cluster.PersistNone {
 		d.forget()
@@ -201,8 +193,7 @@ func (d *disk) shutdown(now int64) {
 	d.save(now)
 }
 
-// powerLoss ends the server and its machine, and says how many bytes of writes
-// it forgot.
+// powerLoss ends the server and its machine, and returns the length of the lost writes in bytes.
 func (d *disk) powerLoss() (lost int64) {
 	lost = d.unsynced
 	d.forget()

@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-func TestTravelTimesLieAroundTheBase(t *testing.T) {
+func TestTravelTimes_WithinBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := time.Duration(rapid.IntRange(0, 1_000_000).Draw(t, "base"))
 		grid := time.Duration(rapid.SampledFrom([]int{0, 1, 1000}).Draw(t, "grid"))
@@ -31,19 +31,19 @@ const (
 	sec = int64(time.Second)
 )
 
-// write does what a node does before and after a command.
+// write writes a key as a node does.
 func write(d *disk, now int64) {
 	d.settle(now)
 	d.write(now, "key", &record{kind: kindString, value: "v"})
 }
 
-// kept says whether a server would find the key.
+// kept reports whether the disk has the key.
 func kept(d *disk) bool {
 	_, ok := d.keys["key"]
 	return ok
 }
 
-func TestEverysecSyncsOnceASecondOfUptime(t *testing.T) {
+func TestEverysec_SyncsEachSecondOfUptime(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		written, ended int64
@@ -56,7 +56,7 @@ func TestEverysecSyncsOnceASecondOfUptime(t *testing.T) {
 		{"after many ticks", 1001 * ms, 77 * sec, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			const began = 3*sec + 7 // ticks count from the start, not from the run's
+			const began = 3*sec + 7 // ticks count from the server's start, not from the run's
 			d := newDisk(cluster.PersistEverysec)
 			d.start(began)
 			write(d, began+c.written)
@@ -67,19 +67,19 @@ func TestEverysecSyncsOnceASecondOfUptime(t *testing.T) {
 	}
 }
 
-func TestPageCacheOutlivesTheProcessButIsNotSyncedByIt(t *testing.T) {
+func TestPageCache_Kill_SurvivesUnsynced(t *testing.T) {
 	d := newDisk(cluster.PersistEverysec)
 	d.start(0)
 	write(d, 100*ms)
 	d.kill()
-	d.start(10 * sec) // seconds in which no server ran, and none synced
+	d.start(10 * sec) // without a server there was no fsync
 	require.True(t, kept(d))
 	d.settle(10*sec + 500*ms)
 	d.powerLoss()
 	require.False(t, kept(d), "the first tick of the new server is at 11 s")
 }
 
-func TestRDBSavesAtItsSavePoints(t *testing.T) {
+func TestRDB_SavesAtSavePoints(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		changes int
@@ -106,7 +106,7 @@ func TestRDBSavesAtItsSavePoints(t *testing.T) {
 	}
 }
 
-func TestExpiryIsLoggedButIsNoChange(t *testing.T) {
+func TestExpiry_LoggedButNotCountedAsChange(t *testing.T) {
 	d := newDisk(cluster.PersistRDB)
 	d.start(0)
 	write(d, 1)
@@ -119,7 +119,7 @@ func TestExpiryIsLoggedButIsNoChange(t *testing.T) {
 	require.True(t, kept(d), "the RDB file still has it")
 }
 
-// Dial gives what connects a client to nodes over its links.
+// Dial returns the function that connects a client to nodes over its links.
 func Dial(c *Cluster, client string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return c.dialer(client)
 }

@@ -8,14 +8,14 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// Kill ends the server where it stands. Commands that it has not executed are gone;
+// Kill ends the server at once. Commands that it has not executed are lost;
 // replies that it has sent arrive, and after them the end of its connections.
 func (n *Node) Kill(context.Context) error {
 	return n.stop("kill", func() { n.disk.kill() })
 }
 
 // Shutdown ends the server as the SHUTDOWN command does. A master waits until its replicas
-// have everything, for as long as shutdown-timeout says, 10 s.
+// have acknowledged every write, within shutdown-timeout, 10 s.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.mu.Lock()
 	paused := n.server != nil && n.paused
@@ -24,7 +24,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		return n.cannot("shutdown")
 	}
 	const step, timeout = time.Millisecond, 10 * time.Second
-	for waited := time.Duration(0); waited < timeout && n.leavesBehind(waited == 0); waited += step {
+	for waited := time.Duration(0); waited < timeout && n.replicasLag(waited == 0); waited += step {
 		if err := n.scheduler.Sleep(ctx, scheduler.Key{Class: scheduler.Script}, step); err != nil {
 			return err
 		}
@@ -32,14 +32,13 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	return n.stop("shutdown", func() { n.disk.shutdown(n.now()) })
 }
 
-// PowerLoss ends the server and its machine. lost is the length in RESP of the
-// acknowledged writes that it forgets.
+// PowerLoss ends the server and its machine. lost is the length in RESP of the lost acknowledged writes.
 func (n *Node) PowerLoss(context.Context) (lost int64, err error) {
 	err = n.stop("cut the power of", func() { lost = n.disk.powerLoss() })
 	return lost, err
 }
 
-// stop ends the server; disk says what becomes of its writes.
+// stop ends the server; disk applies the effect on its writes.
 func (n *Node) stop(what string, disk func()) error {
 	n.mu.Lock()
 	if n.server == nil {
@@ -61,7 +60,7 @@ func (n *Node) stop(what string, disk func()) error {
 	return nil
 }
 
-// Start brings the node back with what its disk has kept.
+// Start restarts the node with its disk's keys.
 func (n *Node) Start(context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -75,8 +74,8 @@ func (n *Node) Start(context.Context) error {
 	return nil
 }
 
-// Pause stops the server where it stands: it accepts connections, as a stopped
-// process's kernel does, and answers nothing. Replies on their way arrive.
+// Pause stops the server. It accepts connections, as a stopped process's kernel does, but does not answer. Replies in
+// transit arrive.
 func (n *Node) Pause(context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,8 +90,7 @@ func (n *Node) Pause(context.Context) error {
 	return nil
 }
 
-// Resume carries it on: it executes what has arrived in the meantime, in the
-// order of arrival.
+// Resume continues the server: it executes the commands that arrived in the meantime, in the order of arrival.
 func (n *Node) Resume(context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -115,6 +113,6 @@ func (n *Node) end() {
 	n.ended = true
 	n.mu.Unlock()
 	if up {
-		n.stop("end", func() {}) // it is up: nothing can go wrong
+		n.stop("end", func() {}) // it is up, so this cannot fail
 	}
 }

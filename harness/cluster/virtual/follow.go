@@ -10,20 +10,20 @@ import (
 	"example.org/lockproof/harness/cluster/link"
 )
 
-// Promote is REPLICAOF NO ONE. What the settings say stays: a server that is started
-// again follows the master that they name, as the other clusters' servers do.
+// Promote is REPLICAOF NO ONE. The settings stay unchanged: after a restart the server follows the configured master,
+// as on the other clusters.
 func (n *Node) Promote(context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case n.server == nil || n.standsStill():
+	case n.server == nil || n.suspended():
 		return n.cannot("promote")
 	case !n.rep.replica():
 		return fmt.Errorf("promote %s: it is a master already", n.name)
 	}
 	n.advance()
 	r := n.rep
-	r.isReplica, r.state, r.before = false, apart, r.place
+	r.isReplica, r.state, r.before = false, unlinked, r.position
 	if k := r.stream; k != nil {
 		r.stream = nil
 		n.drop(k)
@@ -41,12 +41,12 @@ func (n *Node) drop(k *conn) {
 	k.Conn.Close()
 }
 
-// dialMaster makes a connection to the master and asks for what the node lacks. It does not
-// hold the node's lock while it takes the master's.
+// dialMaster connects to the master and requests the missing writes. It does not hold the node's lock while it acquires
+// the master's.
 func (r *replication) dialMaster() {
 	n := r.node
 	n.mu.Lock()
-	wanted := n.server != nil && !n.standsStill() && r.isReplica && r.state == dialling
+	wanted := n.server != nil && !n.suspended() && r.isReplica && r.state == connecting
 	n.mu.Unlock()
 	if !wanted {
 		return
@@ -56,23 +56,22 @@ func (r *replication) dialMaster() {
 	defer n.mu.Unlock()
 	switch {
 	case theirs == nil:
-		r.state = apart // until the next second
+		r.state = unlinked // until the next second
 		return
-	case n.server == nil || !r.isReplica: // in the meantime
+	case n.server == nil || !r.isReplica: // changed in the meantime
 		near.Conn.Close()
 		return
 	}
-	r.stream, r.state, r.heard = near, asking, r.seconds()
+	r.stream, r.state, r.lastContact = near, requesting, r.seconds()
 	n.conns[near] = true
 	id := r.id
-	if r.whole {
+	if r.needsCopy {
 		id = "?"
 	}
 	near.Write(encode([]string{"PSYNC", id, strconv.FormatInt(r.offset, 10)}))
 }
 
-// openTo makes a connection of a replica over the link to its master, and gives both ends;
-// none if the master is down.
+// openTo makes a connection of a replica over the link to its master, and returns both ends; nil if the master is down.
 func (p *path) openTo(replica *Node) (near, theirs *conn) {
 	mine, out := p.pipe(0)
 	in, its := p.pipe(1)
@@ -88,42 +87,41 @@ func (p *path) openTo(replica *Node) (near, theirs *conn) {
 	return near, theirs
 }
 
-// startJoined begins with a replica that follows its master already, and has a copy of its
-// nothing, as the other clusters begin.
-func (r *replication) startJoined() {
+// startFollowing starts with a replica that already follows its empty master, as the other clusters do.
+func (r *replication) startFollowing() {
 	near, theirs := r.follows.openTo(r.node)
 	master := r.follows.node
 	master.mu.Lock()
 	m := master.rep
 	m.feeds = true
-	m.replicas = append(m.replicas, &connectedReplica{conn: theirs, online: true, heard: m.seconds()})
+	m.replicas = append(m.replicas, &connectedReplica{conn: theirs, online: true, lastContact: m.seconds()})
 	m.countGood()
-	begins := m.place
+	begins := m.position
 	master.disk.dumped(master.now())
 	master.mu.Unlock()
 
 	r.node.mu.Lock()
 	defer r.node.mu.Unlock()
-	r.stream, r.state, r.whole, r.place = near, joined, false, begins
+	r.stream, r.state, r.needsCopy, r.position = near, following, false, begins
 	r.node.conns[near] = true
 	r.node.disk.replaced(r.node.now(), map[string]record{})
 }
 
-// receive takes what the master sends.
+// receive handles a message from the master.
 func (r *replication) receive(args []string) {
-	r.heard = r.seconds()
+	r.lastContact = r.seconds()
 	switch args[0] {
 	case fullResync:
-		r.state, r.whole = copying, true
+		r.state, r.needsCopy = awaitingCopy, true
 		r.id = args[1]
 		r.offset, _ = strconv.ParseInt(args[2], 10, 64)
 		return
 	case fullCopy:
-		r.state, r.whole = joined, false
-		r.take(args[1:])
+		r.state, r.needsCopy = following, false
+		r.replaceAll(args[1:])
 		return
 	case partSync:
-		r.state, r.id = joined, args[1]
+		r.state, r.id = following, args[1]
 		return
 	case "SET":
 		rec := readRecord(args[2:])
@@ -138,25 +136,23 @@ func (r *replication) receive(args []string) {
 	r.offset += int64(len(encode(args)))
 }
 
-// acknowledge says up to where the replica has everything, and if it has an append-only
-// file, up to where it has that on its disk.
+// acknowledge reports the replica's offset to the master, and with an append-only file the fsynced offset, too.
 func (r *replication) acknowledge() {
 	words := []string{"ACK", strconv.FormatInt(r.offset, 10)}
 	if r.node.disk.appends() {
-		r.keep()
-		words = append(words, "FACK", strconv.FormatInt(r.kept, 10))
+		r.updateFsynced()
+		words = append(words, "FACK", strconv.FormatInt(r.fsynced, 10))
 	}
 	r.stream.Write(encode(words))
 }
 
-// keep notes up to where the replica has everything on its disk.
-func (r *replication) keep() {
+func (r *replication) updateFsynced() {
 	if r.node.disk.unsynced == 0 {
-		r.kept = r.offset
+		r.fsynced = r.offset
 	}
 }
 
-// apply does to a key what the master did.
+// apply applies the master's change of a key.
 func (r *replication) apply(key string, rec *record) {
 	n := r.node
 	n.disk.write(n.now(), key, rec)
@@ -167,8 +163,8 @@ func (r *replication) apply(key string, rec *record) {
 	n.show(key, *rec)
 }
 
-// take replaces everything with a copy.
-func (r *replication) take(copied []string) {
+// replaceAll replaces all keys with a copy.
+func (r *replication) replaceAll(copied []string) {
 	n := r.node
 	for key := range n.disk.keys {
 		n.server.Del(key)
@@ -181,19 +177,19 @@ func (r *replication) take(copied []string) {
 	n.disk.replaced(n.now(), keys)
 }
 
-// runReplicaCron tells the master how far the node is, or reaches for it.
+// runReplicaCron acknowledges to the master, or connects to it.
 func (r *replication) runReplicaCron() {
-	if r.stream != nil && r.seconds()-r.heard > replTimeout {
+	if r.stream != nil && r.seconds()-r.lastContact > replTimeout {
 		k := r.stream
 		r.node.drop(k)
-		r.lost(k)
+		r.disconnected(k)
 	}
 	switch {
-	case r.state == apart && r.follows != nil:
-		r.state = dialling
+	case r.state == unlinked && r.follows != nil:
+		r.state = connecting
 		_, after := r.follows.travel.dial()
 		r.dial.Set(after)
-	case r.state == joined:
+	case r.state == following:
 		r.acknowledge()
 	}
 }

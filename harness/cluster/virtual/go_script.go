@@ -12,15 +12,15 @@ import (
 	"example.org/lockproof/harness/cluster/script"
 )
 
-// goScript is a script that is carried out in Go. miniredis makes a Lua state, with all its libraries, for each
-// call: half the processor time of a search. A test holds each against Lua.
+// goScript is a script that runs in Go. miniredis makes a Lua state, with all its libraries, for each call: half the
+// processor time of a search. A test compares each with Lua.
 type goScript struct {
 	text       string
-	keys, args int // how many of each it is called with
-	do         func(d *data, keys, args []string) (answer any)
+	keys, args int // number of each
+	do         func(d *data, keys, args []string) (reply any)
 }
 
-// goScripts are the scripts that the reference, the lock on a single node and the store are sent most.
+// goScripts are the most frequent scripts of the reference, the lock on a single node, and the store.
 var goScripts = []goScript{
 	{`if redis.call("get", KEYS[1]) == ARGV[1] then
 	return redis.call("del", KEYS[1])
@@ -45,8 +45,8 @@ redis.call('SET', KEYS[1], ARGV[2])
 return 1`, 1, 2, writeIfBase},
 }
 
-// goScriptNamed knows them by the commands that name them.
-var goScriptNamed = func() map[string]goScript {
+// goScriptsByCommand maps "EVAL text" and "EVALSHA digest" to goScripts.
+var goScriptsByCommand = func() map[string]goScript {
 	all := map[string]goScript{}
 	for _, n := range goScripts {
 		all["EVAL "+n.text], all["EVALSHA "+script.Digest(n.text)] = n, n
@@ -54,56 +54,54 @@ var goScriptNamed = func() map[string]goScript {
 	return all
 }()
 
-// runGoScript carries out a call of a script that need not go to Lua. It gives false, and has changed nothing, where
-// the server may not know the script, the call may belong to a transaction, or the script would not take its plain
-// course.
+// runGoScript runs a call of a goScript. It returns false, without any change, if the server may not know the script,
+// the call may belong to a transaction, or the script might raise an error.
 func (n *Node) runGoScript(k *conn, args []string) bool {
 	if k.transacts || n.refusal() != "" || len(args) < 3 {
 		return false
 	}
-	found, known := goScriptNamed[strings.ToUpper(args[0])+" "+args[1]]
+	found, known := goScriptsByCommand[strings.ToUpper(args[0])+" "+args[1]]
 	if !known || len(args) != 3+found.keys+found.args || args[2] != strconv.Itoa(found.keys) {
 		return false
 	}
 	byDigest := strings.EqualFold(args[0], "EVALSHA")
-	if byDigest && n.aside(k.peer, "SCRIPT", "EXISTS", args[1]) != "*1\r\n:1\r\n" {
+	if byDigest && n.runInternally(k.peer, "SCRIPT", "EXISTS", args[1]) != "*1\r\n:1\r\n" {
 		return false
 	}
 	d := &data{Miniredis: n.server}
-	answer := found.do(d, args[3:3+found.keys], args[3+found.keys:])
+	reply := found.do(d, args[3:3+found.keys], args[3+found.keys:])
 	if d.failed {
 		return false
 	}
 	if !byDigest {
-		n.aside(k.peer, "SCRIPT", "LOAD", found.text)
+		n.runInternally(k.peer, "SCRIPT", "LOAD", found.text)
 	}
-	answerGoScript(k.peer, answer)
+	writeScriptReply(k.peer, reply)
 	return true
 }
 
-// answerGoScript writes the answer of such a script.
-func answerGoScript(to *server.Peer, answer any) {
-	switch answer := answer.(type) {
+func writeScriptReply(to *server.Peer, reply any) {
+	switch reply := reply.(type) {
 	case int:
-		to.WriteInt(answer)
+		to.WriteInt(reply)
 	case string:
-		to.WriteBulk(answer)
+		to.WriteBulk(reply)
 	default:
 		to.WriteNull()
 	}
 }
 
-// data is what such a script reads and writes. A script changes nothing after a step that has failed.
+// data are the keys that a goScript reads and writes. After a failed step it changes no key.
 type data struct {
 	*miniredis.Miniredis
 	failed bool // Lua would raise an error, or read a number in another form
 }
 
-// get gives a key's value, or what stands for it where there is none.
-func (d *data) get(key, none string) string {
+// get returns a key's value, or fallback if the key is absent.
+func (d *data) get(key, fallback string) string {
 	value, err := d.Get(key)
 	if errors.Is(err, miniredis.ErrKeyNotFound) {
-		return none
+		return fallback
 	}
 	d.failed = d.failed || err != nil
 	return value
@@ -111,7 +109,7 @@ func (d *data) get(key, none string) string {
 
 func (d *data) set(key, value string) { d.failed = d.Set(key, value) != nil }
 
-// number reads decimal digits, so few that neither Lua's floating point nor a time in nanoseconds ends.
+// number reads at most 12 digits, which fit Lua's floating point and a time in nanoseconds.
 func (d *data) number(s string) int64 {
 	i, err := strconv.ParseInt(s, 10, 64)
 	d.failed = d.failed || err != nil || len(s) > 12

@@ -15,8 +15,8 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// TestGoScriptsAreWhatLocksSend: a text that is not theirs any more would be of no use, and its lock slow again.
-func TestGoScriptsAreWhatLocksSend(t *testing.T) {
+// An outdated text would make its lock slow again.
+func TestGoScripts_EqualLocksScripts(t *testing.T) {
 	var ours strings.Builder
 	for _, file := range []string{"redlock/server/server.go", "harness/client/store.go"} {
 		text, err := os.ReadFile("../../../" + file)
@@ -28,8 +28,7 @@ func TestGoScriptsAreWhatLocksSend(t *testing.T) {
 	}
 }
 
-// pair is two nodes to which the same happens. One of them is handed to miniredis,
-// and so all its scripts to Lua.
+// pair is two nodes with the same commands. One passes all scripts to Lua.
 type pair struct {
 	now       int64
 	scheduler *scheduler.Scheduler
@@ -57,7 +56,7 @@ func (p *pair) end() {
 	p.scheduler.End()
 }
 
-// do gives both a command. They answer alike, and are alike then.
+// do sends both a command, and compares the replies and the keys.
 func (p *pair) do(t require.TestingT, args ...string) string {
 	p.now++
 	got := string(p.inGo.execute(p.toGo, args))
@@ -75,25 +74,23 @@ func (p *pair) alike(t require.TestingT) {
 	require.Equal(t, p.lua.disk, p.inGo.disk)
 }
 
-// TestEachGoScriptIsTaken where its node knows it and its course is plain.
-func TestEachGoScriptIsTaken(t *testing.T) {
+func TestGoScripts_NodeKnowsScript_RunInGo(t *testing.T) {
 	for i, s := range goScripts {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			p := newPair(cluster.PersistEverysec)
 			defer p.end()
 			words := append([]string{strconv.Itoa(s.keys), "k", "l"}[:1+s.keys], []string{"7", "8"}[:s.args]...)
-			taken := func(name, text string) bool {
+			inGo := func(name, text string) bool {
 				return p.inGo.runGoScript(p.inGo.newConn(nil), append([]string{name, text}, words...))
 			}
-			require.False(t, taken("EVALSHA", script.Digest(s.text)), "the node does not know it")
-			require.True(t, taken("EVAL", s.text))
-			require.True(t, taken("EVALSHA", script.Digest(s.text)))
+			require.False(t, inGo("EVALSHA", script.Digest(s.text)), "the node does not know it")
+			require.True(t, inGo("EVAL", s.text))
+			require.True(t, inGo("EVALSHA", script.Digest(s.text)))
 		})
 	}
 }
 
-// TestGoScriptsDoWhatLuaDoes gives both anything that a client can send, at any time.
-func TestGoScriptsDoWhatLuaDoes(t *testing.T) {
+func TestGoScripts_RandomCommands_EqualLua(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPair(rapid.SampledFrom(cluster.Persistences).Draw(t, "persistence"))
 		defer p.end()

@@ -26,11 +26,11 @@ var Kind = cluster.Kind{
 			return nil, err
 		}
 		return cluster.Independent(func(_ context.Context, cfg cluster.Config) (cluster.Cluster, error) {
-			its := r
+			suitable := r
 			if choice.Server == "" {
-				its = releaseFor(cfg.Commands)
+				suitable = releaseFor(cfg.Commands)
 			}
-			return cluster.Made(newCluster(cfg, its))
+			return cluster.Made(newCluster(cfg, suitable))
 		}), nil
 	},
 	Bubble:   bubble.Run,

@@ -8,26 +8,26 @@ import (
 
 // connectedReplica is a replica that follows the node.
 type connectedReplica struct {
-	conn   *conn
-	copied []byte // its copy, until that is sent
-	online bool   // it has been sent that
-	unsent []byte // what it is to be sent next
-	acked  int64  // the offset up to which it has everything, by its own word
-	kept   int64  // the offset up to which it has that on its disk, likewise; 0 if it does not say
-	heard  int64  // when it gave that, in seconds of the node's clock
+	conn        *conn
+	copied      []byte // its full copy, until that is sent
+	online      bool   // the copy has been sent
+	unsent      []byte // changes to send next
+	acked       int64  // acknowledged offset
+	fsynced     int64  // acknowledged offset on its disk; 0 if it reports none
+	lastContact int64  // time of the last acknowledgement, in seconds of the node's clock
 }
 
-// send sends what has changed to the replicas that have their copy.
+// send sends pending changes to the online replicas.
 func (r *replication) send() {
 	for _, a := range r.replicas {
 		if a.online && len(a.unsent) > 0 {
-			a.conn.Write(a.unsent) // a buffered pipe, whose other end may be gone
+			a.conn.Write(a.unsent) // a buffered pipe; the replica may have closed
 			a.unsent = nil
 		}
 	}
 }
 
-// receiveFromReplica takes what a replica says.
+// receiveFromReplica handles a replica's message.
 func (r *replication) receiveFromReplica(k *conn, args []string) {
 	switch args[0] {
 	case "PSYNC":
@@ -35,26 +35,25 @@ func (r *replication) receiveFromReplica(k *conn, args []string) {
 	case "ACK":
 		for _, a := range r.replicas {
 			if offset, err := strconv.ParseInt(args[1], 10, 64); err == nil && a.conn == k {
-				a.acked, a.heard = max(a.acked, offset), r.seconds()
-				a.kept = max(a.kept, keptOf(args))
+				a.acked, a.lastContact = max(a.acked, offset), r.seconds()
+				a.fsynced = max(a.fsynced, fsyncedOffset(args))
 			}
 		}
 		r.node.acknowledged()
 	}
 }
 
-// attach gives a replica what it lacks: the end of the sequence, if it has the rest of it,
-// else a copy of everything.
-func (r *replication) attach(k *conn, id, place string) {
-	a := &connectedReplica{conn: k, heard: r.seconds()}
+// attach sends a replica its missing writes if the backlog has them, else a full copy.
+func (r *replication) attach(k *conn, id, offset string) {
+	a := &connectedReplica{conn: k, lastContact: r.seconds()}
 	r.feeds = true
 	r.replicas = append(r.replicas, a)
-	from, err := strconv.ParseInt(place, 10, 64)
-	its := id == r.id || id == r.before.id && from <= r.before.offset
-	if lacks := r.offset - from; err == nil && its && 0 <= lacks && lacks <= int64(len(r.backlog)) {
+	from, err := strconv.ParseInt(offset, 10, 64)
+	sameSequence := id == r.id || id == r.before.id && from <= r.before.offset
+	if lacks := r.offset - from; err == nil && sameSequence && 0 <= lacks && lacks <= int64(len(r.backlog)) {
 		a.online = true
 		a.unsent = append(encode([]string{partSync, r.id}), r.backlog[int64(len(r.backlog))-lacks:]...)
-		r.leave.Set(0)
+		r.sending.Set(0)
 		r.countGood()
 		return
 	}
@@ -65,27 +64,27 @@ func (r *replication) attach(k *conn, id, place string) {
 	}
 	a.copied = encode(copied)
 	r.node.disk.dumped(r.node.now())
-	// The child's end is seen when the server looks for it next.
+	// The server notices the child's end at its next check.
 	n := r.node
 	since := time.Duration(n.now()-n.disk.started) + time.Duration(mix(n.seed, n.name, "fork")%uint64(forkPeriod))
 	r.fork.Set(forkPeriod - since%forkPeriod)
 }
 
-// sendCopies sends the copies that have been written.
+// sendCopies sends the finished copies.
 func (r *replication) sendCopies() {
 	for _, a := range r.replicas {
 		if !a.online {
 			a.conn.Write(a.copied)
-			a.copied, a.online, a.heard = nil, true, r.seconds()
-			r.leave.Set(0)
+			a.copied, a.online, a.lastContact = nil, true, r.seconds()
+			r.sending.Set(0)
 		}
 	}
 	r.countGood()
 }
 
-// leavesBehind says whether the node, which is to shut down, has replicas that have not
-// everything. It asks them, first, and answers nobody else from then on.
-func (n *Node) leavesBehind(first bool) bool {
+// replicasLag reports whether a node that shuts down has replicas without its last writes. The first call requests
+// acknowledgements; from then on the node serves only replicas.
+func (n *Node) replicasLag(first bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	r := n.rep
@@ -99,39 +98,39 @@ func (n *Node) leavesBehind(first bool) bool {
 	return true
 }
 
-// countGood counts the replicas that min-replicas-to-write asks for.
+// countGood counts the replicas for min-replicas-to-write.
 func (r *replication) countGood() {
 	r.good = 0
 	for _, a := range r.replicas {
-		if a.online && r.seconds()-a.heard <= r.mostLag {
+		if a.online && r.seconds()-a.lastContact <= r.maxLag {
 			r.good++
 		}
 	}
 }
 
-// having counts the replicas that have all that a connection waits for, by their word.
-func (r *replication) having(w *waiting) (count int) {
+// countAcked counts the replicas that have acknowledged the writes that a connection waits for.
+func (r *replication) countAcked(w *waiting) (count int) {
 	if r == nil {
 		return 0
 	}
 	for _, a := range r.replicas {
-		if a.online && (!w.disks && a.acked >= w.offset || w.disks && a.kept >= w.offset) {
+		if a.online && (!w.disks && a.acked >= w.offset || w.disks && a.fsynced >= w.offset) {
 			count++
 		}
 	}
 	return count
 }
 
-// keptOf is what a replica says that it has on its disk: ACK offset FACK offset.
-func keptOf(ack []string) int64 {
+// fsyncedOffset reads the fsynced offset in ACK offset FACK offset.
+func fsyncedOffset(ack []string) int64 {
 	if len(ack) < 4 || ack[2] != "FACK" {
 		return 0
 	}
-	kept, err := strconv.ParseInt(ack[3], 10, 64)
+	offset, err := strconv.ParseInt(ack[3], 10, 64)
 	if err != nil {
 		return 0
 	}
-	return kept
+	return offset
 }
 
 // runCron is replicationCron.
@@ -146,9 +145,9 @@ func (r *replication) runCron() {
 	}
 	r.loops++
 	for _, a := range slices.Clone(r.replicas) {
-		if a.online && r.seconds()-a.heard > replTimeout {
+		if a.online && r.seconds()-a.lastContact > replTimeout {
 			r.node.drop(a.conn)
-			r.lost(a.conn)
+			r.disconnected(a.conn)
 		}
 	}
 	r.countGood()

@@ -18,45 +18,43 @@ import (
 )
 
 // Node is a server in memory: miniredis, with a wall clock and a disk of its
-// own. A key expires when the node's wall clock reaches the time that it
-// showed when the key was set, plus the TTL, to the nanosecond; Redis counts
+// own. A key expires exactly a TTL after it was set, by the node's wall clock, to the nanosecond; Redis counts
 // in milliseconds and may keep the key for one more.
 type Node struct {
 	name    string
 	seed    uint64
 	release release
 	now     func() int64 // the true clock
-	// scheduler lets the node do what it does by itself.
-	scheduler *scheduler.Scheduler
-	order     int              // of all nodes: which goes first at one instant
-	execution *scheduler.Timer // executes what has arrived
 
-	// The lock is never held while virtual time passes: a goroutine that waits
-	// for a mutex keeps the bubble's clock from moving.
+	scheduler *scheduler.Scheduler
+	order     int              // rank among all nodes with events at one instant
+	execution *scheduler.Timer // executes queued commands
+
+	// mu is never held while virtual time passes: a goroutine that waits for a mutex stops the bubble's clock.
 	mu                sync.Mutex
 	clock             wallClock
 	disk              *disk
 	server            *miniredis.Miniredis // nil while the node is down
-	reading           int64                // of the wall clock, as miniredis knows it
-	booted            int64                // reading of the wall clock when the server started
+	reading           int64                // the wall clock's reading that miniredis has
+	booted            int64                // the wall clock's reading at the server's start
 	starts            int
 	runID             string
 	paused            bool
 	closing           bool       // it is shutting down, and waits for its replicas
-	script            occupation // of another user, that runs on it
+	script            occupation // by another user's script
 	conns             map[*conn]bool
 	queue             []request        // commands that have arrived
-	waiting           []*conn          // those that have said WAIT or WAITAOF, in that order
-	subscribers       []*conn          // those that have said SUBSCRIBE, in that order
-	fsync             *scheduler.Timer // looks whether those that wait for the node's disk may go on
-	rep               *replication     // nil: the node has no part in replication
-	executorScheduled bool             // the executor goes on
-	ended             bool             // for good
+	waiting           []*conn          // connections in WAIT or WAITAOF, in that order
+	subscribers       []*conn          // connections that have sent SUBSCRIBE, in that order
+	fsync             *scheduler.Timer // answers connections that wait for the node's disk
+	rep               *replication     // nil: the node does not replicate
+	executorScheduled bool
+	ended             bool // for good
 }
 
 var _ cluster.Node = (*Node)(nil)
 
-// newNode starts a node. end ends it.
+// newNode starts a node. Node.end ends it.
 func newNode(name string, seed uint64, r release, setting cluster.Persistence, now func() int64,
 	s *scheduler.Scheduler, order int) *Node {
 	n := &Node{name: name, seed: seed, release: r, now: now, scheduler: s, order: order, clock: wallClock{rate: 1},
@@ -66,14 +64,14 @@ func newNode(name string, seed uint64, r release, setting cluster.Persistence, n
 	return n
 }
 
-// timer makes an event of the node's. A node has no goroutines.
+// timer makes an event of the node. A node has no goroutines.
 func (n *Node) timer(do func()) *scheduler.Timer {
 	return n.scheduler.NewTimer(scheduler.Key{Class: scheduler.Node, A: n.order}, do).Passive()
 }
 
 func (n *Node) Name() string { return n.name }
 
-// start loads what the disk has kept. The caller holds the lock.
+// start starts the server with the disk's keys. The caller holds the lock.
 func (n *Node) start() {
 	now := n.now()
 	n.starts++
@@ -89,22 +87,21 @@ func (n *Node) start() {
 	n.boot()
 }
 
-// boot takes a miniredis and gives it the disk's keys. The caller holds the lock.
+// boot makes a miniredis with the disk's keys. The caller holds the lock.
 func (n *Node) boot() {
 	m := script.NewServer()
 	m.Server().SetPreHook(n.screen)
 	m.SetTime(epoch.Add(time.Duration(n.reading)))
-	m.Seed(int(mix(n.seed, n.name, n.runID))) // of SPOP and its like
+	m.Seed(int(mix(n.seed, n.name, n.runID))) // for SPOP and its like
 	n.server = m
 	for key, r := range n.disk.keys {
 		n.show(key, r)
 	}
 }
 
-// advance brings miniredis and the disk up to the present. miniredis keeps the
-// time that a key has left, Redis the wall clock's time at which it ends; so a
-// clock that was set back has to lengthen what is left. The caller holds the
-// lock, and the node is up.
+// advance brings miniredis and the disk up to the present. miniredis stores a key's remaining time, Redis the wall
+// clock's time of its expiry; so a clock that was set back must lengthen the remaining time. The caller holds the lock,
+// and the node is up.
 func (n *Node) advance() {
 	now := n.now()
 	n.disk.settle(now)
@@ -117,34 +114,33 @@ func (n *Node) advance() {
 	back := reading < n.reading
 	n.reading = reading
 	n.expire(now)
-	if back && n.rep.replica() { // what has been hidden may be seen again
+	if back && n.rep.replica() { // hidden keys may be visible again
 		for key, r := range n.disk.keys {
 			n.show(key, r)
 		}
 	}
 }
 
-// expire forgets the keys whose time has come. A replica leaves that to its master.
+// expire removes expired keys. A replica waits for its master's DEL instead.
 func (n *Node) expire(now int64) {
 	if n.rep.replica() {
 		return
 	}
 	for key, r := range n.disk.keys {
-		if r.expires && r.when <= n.reading {
+		if r.expires && r.expiry <= n.reading {
 			n.disk.expired(now, key)
 			n.rep.feedKey(key, nil)
 		}
 	}
 }
 
-// changed passes on what has become of a key, nil for its removal: to the disk, and to the
-// replicas.
-func (n *Node) changed(key string, rec *record) {
+// propagate writes a key's new record, nil for its removal, to the disk and the replicas.
+func (n *Node) propagate(key string, rec *record) {
 	n.disk.write(n.now(), key, rec)
 	n.rep.feedKey(key, rec)
 }
 
-// journal writes what a command has made of every key, to the disk and to the replicas.
+// journal propagates all changes of a command.
 func (n *Node) journal() {
 	left := map[string]bool{}
 	for _, key := range n.server.Keys() { // sorted
@@ -154,12 +150,12 @@ func (n *Node) journal() {
 		}
 		left[key] = true
 		if old, ok := n.disk.keys[key]; !ok || old != r {
-			n.changed(key, &r)
+			n.propagate(key, &r)
 		}
 	}
 	for _, key := range sortedKeys(n.disk.keys) {
 		if !left[key] {
-			n.changed(key, nil)
+			n.propagate(key, nil)
 		}
 	}
 }
@@ -174,22 +170,22 @@ func (n *Node) Look(context.Context) (history.Node, error) {
 	n.advance()
 	keys := make(map[string]history.KeyState, len(n.disk.keys))
 	for key, r := range n.disk.keys {
-		if strings.HasPrefix(key, history.FencePrefix) || r.expires && r.when <= n.reading {
+		if strings.HasPrefix(key, history.FencePrefix) || r.expires && r.expiry <= n.reading {
 			continue
 		}
 		state := history.KeyState{TTL: -1}
-		if r.kind == kindString { // others have no token, as on real servers
+		if r.kind == kindString { // other types have no token, as on real servers
 			state.Token = r.value
 		}
 		if r.expires {
-			state.TTL = r.when - n.reading
+			state.TTL = r.expiry - n.reading
 		}
 		keys[key] = state
 	}
 	return history.Node{Up: true, RunID: n.runID, Keys: keys, Replication: n.rep.status()}, nil
 }
 
-// Clock is the wall clock's reading, which TIME shows in microseconds.
+// Clock is the wall clock's reading. TIME returns it in microseconds.
 func (n *Node) Clock(context.Context) (int64, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -199,8 +195,8 @@ func (n *Node) Clock(context.Context) (int64, error) {
 	return n.clock.at(n.now()), nil
 }
 
-// SetClock lets the wall clock jump and run at another rate. It works on a
-// node that is down too: a machine can boot with its clock wrong.
+// SetClock makes the wall clock jump and changes its rate. It also works while the node is down: a machine can boot
+// with a wrong clock.
 func (n *Node) SetClock(_ context.Context, jump time.Duration, rate float64) error {
 	if rate < 0 {
 		return fmt.Errorf("node %s: a clock cannot run at rate %g: give a positive one, or 0 to leave it", n.name, rate)
@@ -208,7 +204,7 @@ func (n *Node) SetClock(_ context.Context, jump time.Duration, rate float64) err
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.server != nil && !n.paused {
-		n.advance() // keys that have expired by now stay so
+		n.advance() // keys that have expired by now stay expired
 	}
 	n.clock.set(n.now(), jump, rate)
 	if n.server != nil && !n.paused {
@@ -232,7 +228,7 @@ func (n *Node) Command(ctx context.Context, line string) (string, error) {
 	return n.command("send "+line+" to", line)
 }
 
-// command carries out a line. what says in errors what it is for.
+// command executes a line. what names the action in errors.
 func (n *Node) command(what, line string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -243,7 +239,7 @@ func (n *Node) command(what, line string) (string, error) {
 	return reply, nil
 }
 
-// cannot says why a node that is down or paused cannot do something.
+// cannot is the error of an action on a node that is down or paused.
 func (n *Node) cannot(what string) error {
 	if n.server == nil {
 		return fmt.Errorf("%s %s: %w", what, n.name, cluster.ErrDown)

@@ -20,8 +20,8 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// A key has what is left of its time by its node's wall clock, which goes on while the node is paused.
-func TestKeysExpireOnTheNodesWallClock(t *testing.T) {
+// The wall clock runs while the node is paused.
+func TestKeys_ExpireByTheNodesWallClock(t *testing.T) {
 	began := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		jumps []time.Duration
@@ -64,7 +64,7 @@ func TestKeysExpireOnTheNodesWallClock(t *testing.T) {
 	}
 }
 
-func TestAKillLosesWhatIsOnItsWay(t *testing.T) {
+func TestKill_CommandInTransit_IsLost(t *testing.T) {
 	with(t, 1, keeps(cluster.PersistAlways), func(b clustertest.Bench) {
 		n, rdb := b.Node("n1"), b.Over("c1", "n1")
 		require.NoError(t, rdb.Set(ctx, "k", "before", 0).Err())
@@ -80,7 +80,7 @@ func TestAKillLosesWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
-func TestAPausedNodeAnswersAfterwardsInTheOrderOfArrival(t *testing.T) {
+func TestResume_AnswersInOrderOfArrival(t *testing.T) {
 	with(t, 1, func(cfg *cluster.Config) { cfg.Clients = fiveOf("c") }, func(b clustertest.Bench) {
 		n, clients := b.Node("n1"), map[string]*redis.Client{}
 		for _, name := range fiveOf("c") {
@@ -94,20 +94,20 @@ func TestAPausedNodeAnswersAfterwardsInTheOrderOfArrival(t *testing.T) {
 			require.NoError(t, b.Sleep(ctx, time.Millisecond))
 		}
 		require.NoError(t, b.Sleep(ctx, time.Second))
-		require.Empty(t, took, "nobody is answered")
+		require.Empty(t, took, "no client gets a reply")
 		require.NoError(t, n.Resume(ctx))
 		require.NoError(t, b.Sleep(ctx, time.Second))
 		close(took)
 		var all []string
-		for who := range took {
-			all = append(all, who)
+		for result := range took {
+			all = append(all, result)
 		}
 		require.ElementsMatch(t, []string{"c1 true", "c2 false", "c3 false", "c4 false", "c5 false"}, all,
-			"the first who asked")
+			"the first client")
 	})
 }
 
-func TestWhatIsNotModelledIsRefused(t *testing.T) {
+func TestUnmodelledCommand_IsRefused(t *testing.T) {
 	with(t, 1, nil, func(b clustertest.Bench) {
 		rdb := b.Over("c1", "n1")
 		for _, c := range []struct {
@@ -125,13 +125,13 @@ func TestWhatIsNotModelledIsRefused(t *testing.T) {
 		} {
 			require.NoError(t, rdb.Set(ctx, "k", "v", 0).Err())
 			require.ErrorContains(t, rdb.Do(ctx, c.command...).Err(), c.want)
-			hearOfTheEnd(b)
+			awaitConnectionEnd(b)
 			require.Equal(t, "v", rdb.Get(ctx, "k").Val(), "after %v", c.command)
 		}
 	})
 }
 
-func TestTransactionsWatchTheirKeys(t *testing.T) {
+func TestTransaction_WatchedKeyChanged_Fails(t *testing.T) {
 	with(t, 1, nil, func(b clustertest.Bench) {
 		n, rdb := b.Node("n1"), b.Over("c1", "n1")
 		require.NoError(t, rdb.Set(ctx, "k", "mine", time.Second).Err())
@@ -148,19 +148,18 @@ func TestTransactionsWatchTheirKeys(t *testing.T) {
 		require.ErrorIs(t, remove(func() { rdb.Set(ctx, "k", "mine", time.Second) }), redis.TxFailedErr)
 		require.NoError(t, remove(func() {
 			require.NoError(t, n.(cluster.Clocked).SetClock(ctx, -time.Hour, 0))
-		}), "a clock that is set touches no key")
+		}), "setting the clock changes no key")
 		require.Empty(t, look(t, n).Keys)
 	})
 }
 
-// talk sends lines on a connection of its own, and gives what comes back until the server has taken QUIT.
-// After the first line it calls meanwhile.
+// talk sends lines and QUIT on a new connection, and returns all replies. It calls meanwhile after the first line.
 func talk(t *testing.T, dial func() (net.Conn, error), meanwhile func(), lines ...string) string {
 	t.Helper()
 	conn, err := dial()
 	require.NoError(t, err)
 	defer conn.Close()
-	said := make([]byte, len("*3\r\n"))
+	first := make([]byte, len("*3\r\n"))
 	for i, line := range append(lines, "QUIT") {
 		words := strings.Fields(line)
 		fmt.Fprintf(conn, "*%d\r\n", len(words))
@@ -168,17 +167,17 @@ func talk(t *testing.T, dial func() (net.Conn, error), meanwhile func(), lines .
 			fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
 		}
 		if i == 0 && meanwhile != nil {
-			_, err := io.ReadFull(conn, said)
+			_, err := io.ReadFull(conn, first)
 			require.NoError(t, err)
 			meanwhile()
 		}
 	}
 	rest, err := io.ReadAll(conn)
 	require.NoError(t, err)
-	return strings.TrimLeft(string(said)+string(rest), "\x00")
+	return strings.TrimLeft(string(first)+string(rest), "\x00")
 }
 
-// messages is what several connections say about channels.
+// messages are the replies to commands on channels by several connections.
 func messages(t *testing.T, dial func() (net.Conn, error)) (all []string) {
 	publish := func() {
 		all = append(all, talk(t, dial, nil, "PUBLISH a hello", "PUBLISH c nobody", "PUBLISH a", "PING"))
@@ -189,7 +188,6 @@ func messages(t *testing.T, dial func() (net.Conn, error)) (all []string) {
 	return append(all, talk(t, dial, nil, "EVAL return{redis.call('PUBLISH','a','b')} 0"))
 }
 
-// TestChannels_AsRedis compares the messages with those of a real server.
 func TestChannels_AsRedis(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	needs.Check(t, needs.Redis, err)
@@ -201,8 +199,8 @@ func TestChannels_AsRedis(t *testing.T) {
 	})
 }
 
-// TestMessages_EndWithTheirConnection: who has gone receives nothing, and a message does not wait for who comes later.
-func TestMessages_EndWithTheirConnection(t *testing.T) {
+// Neither closed nor later connections receive a message.
+func TestPublish_ReachesOnlyPresentSubscribers(t *testing.T) {
 	with(t, 1, nil, func(b clustertest.Bench) {
 		n, rdb := b.Node("n1"), b.Over("c1", "n1")
 		gone := rdb.Subscribe(ctx, "k")
@@ -210,7 +208,7 @@ func TestMessages_EndWithTheirConnection(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, rdb.Publish(ctx, "k", "first").Val())
 		require.NoError(t, gone.Close())
-		hearOfTheEnd(b)
+		awaitConnectionEnd(b)
 		require.Zero(t, rdb.Publish(ctx, "k", "second").Val())
 		late := rdb.Subscribe(ctx, "k")
 		_, err = late.Receive(ctx)

@@ -6,26 +6,24 @@ import (
 	"time"
 )
 
-// occupation is what a script of another user makes of a node.
+// occupation is a node's reaction to commands while another user's script runs.
 type occupation int
 
 const (
 	unoccupied occupation = iota
-	silent                // it answers nothing: the script has not run for busy-reply-threshold
-	answering             // it answers BUSY
+	silent                // no reply: the script has not yet run for busy-reply-threshold
+	answering             // the reply is BUSY
 )
 
 // busyReply is Redis 7.0's.
 const busyReply = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.\r\n"
 
-// allowedWhileBusy are the commands that Redis 7.0 carries out while a script is running (the
-// flag allow_busy), of those that a node answers.
+// allowedWhileBusy are the modelled commands that Redis 7.0 executes while a script is running (flag allow_busy).
 var allowedWhileBusy = map[string]bool{
 	"AUTH": true, "HELLO": true, "QUIT": true, "MULTI": true, "DISCARD": true, "WATCH": true, "UNWATCH": true,
 }
 
-// Occupy lets another user's script run. Its end is the caller's to say: in virtual
-// time a script takes as long as it is to take.
+// Occupy runs another user's script until the caller ends it.
 func (n *Node) Occupy(_ context.Context, _ time.Duration, answers bool) (end func(context.Context) error, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// allowedWhileSubscribed are the commands of a connection that has subscribed and speaks RESP2.
+// allowedWhileSubscribed are the commands that a subscribed RESP2 connection may send.
 var allowedWhileSubscribed = map[string]bool{"SUBSCRIBE": true, "UNSUBSCRIBE": true, "PING": true, "QUIT": true}
 
-// subscribe is SUBSCRIBE, which is answered once for each channel.
+// subscribe is SUBSCRIBE, with one reply for each channel.
 func (n *Node) subscribe(k *conn, channels []string) {
 	if len(channels) == 0 {
 		k.peer.WriteError(wrongNumber("SUBSCRIBE"))
@@ -28,7 +28,7 @@ func (n *Node) subscribe(k *conn, channels []string) {
 	}
 }
 
-// confirm tells of what a connection has subscribed to, or no longer.
+// confirm writes the confirmation of a subscription or its end.
 func (k *conn) confirm(what, channel string) {
 	k.peer.WritePushLen(3)
 	k.peer.WriteBulk(what)
@@ -53,7 +53,7 @@ func (n *Node) unsubscribe(k *conn, channels []string) {
 	}
 }
 
-// publish is PUBLISH, of a connection or of a script: a message that nobody has subscribed to is gone.
+// publish is PUBLISH of a connection or a script. A message without subscribers is lost.
 func (n *Node) publish(peer *server.Peer, args []string) {
 	if len(args) != 2 {
 		peer.WriteError(wrongNumber("PUBLISH"))
@@ -63,7 +63,7 @@ func (n *Node) publish(peer *server.Peer, args []string) {
 	peer.WriteInt(n.deliver(args[0], args[1]))
 }
 
-// deliver sends a message to those who have subscribed here, in the order in which they did.
+// deliver sends a message to the node's subscribers, in the order of their subscriptions.
 func (n *Node) deliver(channel, message string) (receivers int) {
 	n.subscribers = slices.DeleteFunc(n.subscribers, func(k *conn) bool { return !n.conns[k] })
 	for _, k := range n.subscribers {
@@ -71,17 +71,17 @@ func (n *Node) deliver(channel, message string) (receivers int) {
 			continue
 		}
 		receivers++
-		said := encode([]string{"message", channel, message})
+		encoded := encode([]string{"message", channel, message})
 		if k.peer.Resp3 {
-			said[0] = '>'
+			encoded[0] = '>'
 		}
-		k.Write(said)
+		k.Write(encoded)
 	}
 	return receivers
 }
 
-// pubSub carries out what a connection asks of channels, and what it may not ask while it has
-// subscribed. It gives false for what is not its own.
+// pubSub executes commands on channels, and refuses other commands of a subscribed connection. It returns false for any
+// other case.
 func (n *Node) pubSub(k *conn, name string, args []string) bool {
 	subscribed := len(k.channels) > 0 && !k.peer.Resp3
 	switch {

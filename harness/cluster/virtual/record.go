@@ -12,18 +12,15 @@ import (
 	"example.org/lockproof/harness/cluster/link"
 )
 
-// record is what a node has of a key, as a whole: the disk, the replicas and a node that starts anew get the same
-// copy, whatever the key's type. when is its expiry on the node's wall clock, in nanoseconds since the run began, and
-// counts only if expires is set.
+// record is a key's complete state, for any type: the disk, the replicas and a restarted node get the same record.
 type record struct {
-	kind  string // as TYPE says
-	value string // of a string; of others the words that make it anew, in RESP
-	// expires is false for a key without an expiry.
+	kind    string // as TYPE returns it
+	value   string // of a string; of other types the words that create it, in RESP
 	expires bool
-	when    int64
+	expiry  int64 // valid if expires: by the node's wall clock, in nanoseconds since the run began
 }
 
-// The kinds of keys that a node keeps.
+// The types of keys that nodes support.
 const (
 	kindString = "string"
 	kindHash   = "hash"
@@ -32,10 +29,12 @@ const (
 	kindZSet   = "zset"
 )
 
-// makes is the command that makes a key of each kind anew, with the words of its value.
-var makes = map[string]string{kindString: "SET", kindHash: "HSET", kindList: "RPUSH", kindSet: "SADD", kindZSet: "ZADD"}
+// creators maps each type to the command that creates a key.
+var creators = map[string]string{
+	kindString: "SET", kindHash: "HSET", kindList: "RPUSH", kindSet: "SADD", kindZSet: "ZADD",
+}
 
-// words are those that follow the key in the command that makes it.
+// words are the arguments after the key in the command that creates it.
 func (r record) words() []string {
 	if r.kind == kindString {
 		return []string{r.value}
@@ -47,36 +46,35 @@ func (r record) words() []string {
 	return words
 }
 
-// fields are a record's for the stream to a replica.
+// fields encodes a record for the stream to a replica.
 func (r record) fields() []string {
 	expiry := ""
 	if r.expires {
-		expiry = strconv.FormatInt(r.when, 10)
+		expiry = strconv.FormatInt(r.expiry, 10)
 	}
 	return []string{r.kind, r.value, expiry}
 }
 
-// recordFields is how many fields a record has.
 const recordFields = 3
 
-// readRecord reads what fields wrote.
+// readRecord decodes fields.
 func readRecord(fields []string) record {
-	when, err := strconv.ParseInt(fields[2], 10, 64)
-	return record{kind: fields[0], value: fields[1], expires: err == nil, when: when}
+	expiry, err := strconv.ParseInt(fields[2], 10, 64)
+	return record{kind: fields[0], value: fields[1], expires: err == nil, expiry: expiry}
 }
 
-// record reads a key as miniredis has it; there is false if it is not there.
-func (n *Node) record(key string) (r record, there bool) {
+// record reads a key from miniredis.
+func (n *Node) record(key string) (r record, exists bool) {
 	if r.kind, r.value = readValue(n.server, key); r.kind == "" {
 		return record{}, false
 	}
 	if ttl := n.server.TTL(key); ttl != 0 {
-		r.expires, r.when = true, n.reading+int64(ttl)
+		r.expires, r.expiry = true, n.reading+int64(ttl)
 	}
 	return r, true
 }
 
-// readValue gives a key's kind, "" if it is not there, and its value. Equal values read the same.
+// readValue returns a key's type, "" if it is absent, and its value. Equal values have equal encodings.
 func readValue(m *miniredis.Miniredis, key string) (kind, value string) {
 	if value, err := m.Get(key); err == nil {
 		return kindString, value
@@ -100,16 +98,16 @@ func readValue(m *miniredis.Miniredis, key string) (kind, value string) {
 			words = append(words, strconv.FormatFloat(scores[member], 'g', -1, 64), member)
 		}
 	default:
-		panic(fmt.Sprintf("key %q is a %s, which nodes do not keep", key, kind)) // screen refuses what makes one
+		panic(fmt.Sprintf("key %q is a %s, which nodes do not keep", key, kind)) // screen refuses commands that create one
 	}
 	return kind, string(encode(words))
 }
 
-// show lets miniredis have a key. One whose time has come by a replica's clock is not to be
-// seen there, but it stays until the master says otherwise, who may have prolonged it.
+// show copies a key to miniredis. A key that has expired by a replica's clock is hidden, but stays on the disk until
+// the master's DEL: the master may have extended it.
 func (n *Node) show(key string, r record) {
 	n.server.Del(key)
-	if r.expires && r.when <= n.reading {
+	if r.expires && r.expiry <= n.reading {
 		return
 	}
 	switch words := r.words(); r.kind {
@@ -128,20 +126,20 @@ func (n *Node) show(key string, r record) {
 		}
 	}
 	if r.expires {
-		n.server.SetTTL(key, time.Duration(r.when-n.reading))
+		n.server.SetTTL(key, time.Duration(r.expiry-n.reading))
 	}
 }
 
-// respLength is the length of a write as an AOF holds it: DEL key, or what makes the key, with the time of its expiry.
+// respLength is the length of a write in an AOF: DEL key, or the command that creates the key, with its expiry.
 func respLength(key string, r *record) int64 {
 	if r == nil {
 		return int64(len(encode([]string{"DEL", key})))
 	}
-	words := append([]string{makes[r.kind], key}, r.words()...)
+	words := append([]string{creators[r.kind], key}, r.words()...)
 	if !r.expires {
 		return int64(len(encode(words)))
 	}
-	at := strconv.FormatInt(epoch.UnixMilli()+r.when/int64(time.Millisecond), 10)
+	at := strconv.FormatInt(epoch.UnixMilli()+r.expiry/int64(time.Millisecond), 10)
 	if r.kind == kindString {
 		return int64(len(encode(append(words, "PXAT", at))))
 	}

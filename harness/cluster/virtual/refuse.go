@@ -8,8 +8,8 @@ import (
 	"example.org/lockproof/harness/cluster/script"
 )
 
-// refusal is why the node takes no writes now, "" if it does: it is a replica, or has
-// fewer than min-replicas-to-write replicas whose word is fresh.
+// refusal is the reason why the node refuses writes now, "" if it accepts them: it is a replica, or has fewer than
+// min-replicas-to-write replicas with a recent acknowledgement.
 func (n *Node) refusal() string {
 	switch r := n.rep; {
 	case r == nil:
@@ -21,8 +21,7 @@ func (n *Node) refusal() string {
 	return ""
 }
 
-// refusedScript is the reply to a script, in Redis's words if it failed since the node
-// takes no writes: miniredis says it in those of Lua.
+// refusedScript returns the reply to a script. If the node refused its write, it replaces miniredis's error by Redis's.
 func (n *Node) refusedScript(args []string, reply []byte) []byte {
 	why := n.refusal()
 	if why == "" || !bytes.HasPrefix(reply, []byte("-ERR Error ")) {
@@ -40,14 +39,13 @@ func (n *Node) refusedScript(args []string, reply []byte) []byte {
 	return fmt.Appendf(nil, "-%s script: %s, on @user_script:%s.\r\n", why, digest, line)
 }
 
-// abort is the reply to EXEC of a transaction with writes that the node would refuse now;
-// nil for any other command.
+// abort is the reply to EXEC if the node now refuses the transaction's writes; nil for any other command.
 func (n *Node) abort(k *conn, name string) []byte {
 	why := n.refusal()
 	if name != "EXEC" || !k.transacts || !k.queuesWrites || why == "" {
 		return nil
 	}
-	n.aside(k.peer, "DISCARD")
+	n.runInternally(k.peer, "DISCARD")
 	k.transacts, k.queuesWrites = false, false
 	return []byte("-EXECABORT Transaction discarded because of: " + why + "\r\n")
 }

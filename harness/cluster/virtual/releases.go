@@ -8,31 +8,30 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// release is a server's release whose commands the nodes know.
+// release is a server release whose commands the nodes know.
 type release struct {
-	name string // as --server has it
-	says string // of its version in INFO
-	// later are the commands that Redis 7.0 has not. compares: its SET takes IFEQ.
-	later    []string
+	name string // for --server
+	info string // its version in INFO
+	// added are the commands that Redis 7.0 lacks. compares: its SET has IFEQ.
+	added    []string
 	compares bool
 }
 
-// releases are those that can be chosen, the default first. replication_test.go holds
-// it against that release of Redis; compare_test.go the others' commands against theirs,
-// where there is one.
+// releases are the available releases, the default first. replication_test.go compares the default with Redis 7.0,
+// compare_test.go the others' commands with their servers, if installed.
 var releases = []release{
-	{name: "redis-7.0", says: "redis_version:7.0.15"},
+	{name: "redis-7.0", info: "redis_version:7.0.15"},
 	{
-		name: "redis-8.4", says: "redis_version:8.4.0",
-		later: []string{"DELEX", waitAOF}, compares: true,
+		name: "redis-8.4", info: "redis_version:8.4.0",
+		added: []string{"DELEX", waitAOF}, compares: true,
 	},
 	{
-		name: "valkey-9.0", says: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0",
-		later: []string{"DELIFEQ", waitAOF}, compares: true,
+		name: "valkey-9.0", info: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0",
+		added: []string{"DELIFEQ", waitAOF}, compares: true,
 	},
 }
 
-// ServerNames lists what --server may be.
+// ServerNames lists the values of --server.
 func ServerNames() []string {
 	names := make([]string, len(releases))
 	for i, r := range releases {
@@ -41,7 +40,7 @@ func ServerNames() []string {
 	return names
 }
 
-// findRelease gives the release of a name, the default for none.
+// findRelease returns the release of a name, the default for "".
 func findRelease(name string) (release, error) {
 	for _, r := range releases {
 		if name == "" || name == r.name {
@@ -52,7 +51,7 @@ func findRelease(name string) (release, error) {
 		fmt.Errorf("virtual cluster: there is no server %q: there are %s", name, strings.Join(ServerNames(), ", "))
 }
 
-// releaseFor gives a release that knows these commands, the default if it does.
+// releaseFor returns the first release that knows these commands, the default if none does.
 func releaseFor(commands []string) release {
 	for _, r := range releases {
 		if !slices.ContainsFunc(commands, r.lacks) {
@@ -62,8 +61,7 @@ func releaseFor(commands []string) release {
 	return releases[0]
 }
 
-// knows says whether the nodes know a command, of the release that is chosen, or of one that a
-// scenario needs where none is.
+// knows returns an error if the chosen release lacks a command. Without a choice, releaseFor finds a release.
 func knows(choice cluster.Choice, command string) error {
 	r, err := findRelease(choice.Server)
 	if err != nil || choice.Server == "" || !r.lacks(command) {
@@ -73,7 +71,7 @@ func knows(choice cluster.Choice, command string) error {
 		How: "leave --server out, or use --server " + releaseFor([]string{command}).name}
 }
 
-// server is what the nodes are, with the version in go.mod.
+// server names the nodes' product, with miniredis's version in go.mod.
 func (r release) server() string {
 	if r.name == releases[0].name {
 		return "miniredis 2.40.0"
@@ -81,11 +79,11 @@ func (r release) server() string {
 	return "miniredis 2.40.0 as " + r.name
 }
 
-// lacks says whether a command came later than the release, or to another product.
+// lacks reports whether only other releases have a command.
 func (r release) lacks(name string) bool {
 	for _, other := range releases {
-		if slices.Contains(other.later, name) {
-			return !slices.Contains(r.later, name)
+		if slices.Contains(other.added, name) {
+			return !slices.Contains(r.added, name)
 		}
 	}
 	return false

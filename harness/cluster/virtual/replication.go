@@ -16,80 +16,77 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// replication is a node's part in replication, as redis-server 7.0 plays it with
-// repl-diskless-sync no, the setting of the other clusters' servers. A master answers
-// its clients first; what has changed goes to its replicas afterwards, over links that
-// can be cut and delayed like any other. A replica that comes back asks for what it
-// lacks, and is given that or a copy of everything. replication_test.go holds the
-// model against redis-server.
+// replication is a node's replication state, modelled on redis-server 7.0 with repl-diskless-sync no, the setting of
+// the other clusters' servers. A master answers its clients first and sends changes to its replicas afterwards, over
+// links that can be cut and delayed. A reconnecting replica requests the missing writes, and gets those or a full copy.
+// replication_test.go compares the model with redis-server.
 //
-// A change is sent as what it leaves of a key, where Redis sends the command, so that
-// offsets count other bytes than Redis's, and the handshake is one message each way. The
-// node's lock guards everything.
+// A change carries a key's new record, where Redis sends the command, so offsets differ from Redis's, and the handshake
+// is one message each way. The node's lock guards all fields.
 type replication struct {
 	node    *Node
-	follows *path // to the master that its settings name; nil: none
-	// leastReplicas and mostLag are min-replicas-to-write and min-replicas-max-lag.
+	follows *path // to the configured master; nil: none
+	// leastReplicas and maxLag are min-replicas-to-write and min-replicas-max-lag.
 	leastReplicas int
-	mostLag       int64 // in seconds
+	maxLag        int64 // in seconds
 
-	cron  *scheduler.Timer // what the server does once a second
-	leave *scheduler.Timer // sends what has changed
-	fork  *scheduler.Timer // sees that a copy has been written
-	dial  *scheduler.Timer // reaches for the master
+	cron    *scheduler.Timer // runs once a second
+	sending *scheduler.Timer // sends changes
+	fork    *scheduler.Timer // sends finished copies
+	dial    *scheduler.Timer // connects to the master
 
 	isReplica bool
-	place           // in the sequence of writes, in bytes
-	before    place // how far the sequence before it was this one's
-	ids       int   // how many it has had
-	loops     int   // of cron since the start
+	position           // in bytes
+	before    position // the previous sequence, which equals this one up to this offset
+	ids       int      // number of sequences so far
+	loops     int      // of cron since the start
 
-	// Of a master.
-	feeds    bool                // it has had a replica: what it writes is counted and kept
-	backlog  []byte              // the end of what it has written
-	replicas []*connectedReplica // in the order in which they came
-	good     int                 // how many of them count for min-replicas-to-write
+	// For masters.
+	feeds    bool                // it has had a replica, so writes are counted and kept in the backlog
+	backlog  []byte              // the end of its writes
+	replicas []*connectedReplica // in the order of connection
+	good     int                 // replicas that count for min-replicas-to-write
 
-	// Of a replica.
-	state  progress
-	stream *conn // to the master
-	heard  int64 // when that was last heard of, in seconds of the node's clock
-	kept   int64 // the offset up to which everything is on its disk
-	whole  bool  // it has begun to take a copy, and no place in a sequence is its own
+	// For replicas.
+	state       replicaState
+	stream      *conn // to the master
+	lastContact int64 // of the master, in seconds of the node's clock
+	fsynced     int64 // the offset on its disk
+	needsCopy   bool  // its keys match no position of a sequence
 }
 
-// progress is how far a replica has come with its master.
-type progress int
+// replicaState is the state of a replica's connection to its master.
+type replicaState int
 
 const (
-	apart    progress = iota // no connection
-	dialling                 // one is being made
-	asking                   // for what it lacks
-	copying                  // a copy is to come
-	joined                   // it has that, and gets what changes
+	unlinked     replicaState = iota // no connection
+	connecting                       // before the handshake
+	requesting                       // it has requested the missing writes
+	awaitingCopy                     // the master prepares a full copy
+	following                        // it is complete and receives changes
 )
 
 // Redis's defaults.
 const (
-	replTimeout    = 60                     // repl-timeout, in seconds
-	pingPeriod     = 10                     // repl-ping-replica-period, in seconds
-	backlogSize    = 1 << 20                // repl-backlog-size, in bytes
-	defaultMostLag = "10"                   // min-replicas-max-lag, in seconds
-	forkPeriod     = 100 * time.Millisecond // how often a server looks for children that have ended (hz 10)
+	replTimeout   = 60                     // repl-timeout, in seconds
+	pingPeriod    = 10                     // repl-ping-replica-period, in seconds
+	backlogSize   = 1 << 20                // repl-backlog-size, in bytes
+	defaultMaxLag = "10"                   // min-replicas-max-lag, in seconds
+	forkPeriod    = 100 * time.Millisecond // interval of the server's checks for ended children (hz 10)
 )
 
-// The messages of a replication stream beside SET, DEL and PING.
+// The messages of a replication stream besides SET, DEL and PING.
 const (
-	fullResync = "FULLRESYNC" // the sequence and the place in it that a copy is of
-	fullCopy   = "COPY"       // keys, values and times of expiry
-	partSync   = "CONTINUE"   // the sequence, whose rest follows from where the replica left off
+	fullResync = "FULLRESYNC" // a copy's position follows
+	fullCopy   = "COPY"       // keys, values and expiries
+	partSync   = "CONTINUE"   // the sequence's name; its rest follows from the replica's offset
 )
 
 // replicaLimits reads min-replicas-to-write and min-replicas-max-lag, the latter in seconds. If one is 0, both are off
 // (Redis, checkGoodReplicasStatus).
 func replicaLimits(cfg cluster.Config) (replicas, lag int, err error) {
 	replicas, err = count(cluster.MinReplicas, cmp.Or(cfg.Settings[cluster.MinReplicas], "0"))
-	lag, wrong := count(cluster.MinLag, cmp.Or(cfg.Settings[cluster.MinLag], defaultMostLag))
+	lag, wrong := count(cluster.MinLag, cmp.Or(cfg.Settings[cluster.MinLag], defaultMaxLag))
 	if lag == 0 {
 		replicas = 0
 	}
@@ -104,58 +101,56 @@ func count(name, value string) (int, error) {
 	return n, nil
 }
 
-// replicate gives the replicas and their masters their parts, and every node one that is
-// not to write without replicas.
+// replicate starts replication on the replicas, their masters, and every node that must not write without replicas.
 func (c *Cluster) replicate(replicas []string) {
 	least, lag, _ := replicaLimits(c.cfg) // check has read them
 	for _, name := range c.cfg.Servers() {
 		master := c.cfg.Replicas[name]
 		switch {
-		case master != "": // once it is promoted it has no replicas
+		case master != "": // after a promotion it has no replicas
 			c.nodes[name].replicate(c.paths[pathName{name, master}], 0, lag)
 		case c.cfg.Replicates(name) || least > 0 && name != history.StoreName:
 			c.nodes[name].replicate(nil, least, lag)
 		}
 	}
 	for _, name := range replicas {
-		c.nodes[name].rep.startJoined()
+		c.nodes[name].rep.startFollowing()
 	}
 }
 
-// replicate gives the node a part in replication. It has been started.
-func (n *Node) replicate(follows *path, leastReplicas, mostLag int) {
+// replicate starts replication on a started node.
+func (n *Node) replicate(follows *path, leastReplicas, maxLag int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := &replication{node: n, follows: follows, leastReplicas: leastReplicas, mostLag: int64(mostLag)}
-	r.cron, r.leave = n.timer(n.whileRunning(r.runCron)), n.timer(n.whileRunning(r.send))
+	r := &replication{node: n, follows: follows, leastReplicas: leastReplicas, maxLag: int64(maxLag)}
+	r.cron, r.sending = n.timer(n.whileRunning(r.runCron)), n.timer(n.whileRunning(r.send))
 	r.fork, r.dial = n.timer(n.whileRunning(r.sendCopies)), n.timer(r.dialMaster)
 	n.rep, n.disk.where = r, r.saved
 	r.begin()
 }
 
-// whileRunning makes what a timer does from what the node does: nothing while it is down or
-// stands still, after which resumeTimers sets its timers again.
+// whileRunning skips a timer's action while the node is down or suspended; resumeTimers sets the timers again.
 func (n *Node) whileRunning(do func()) func() {
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		if n.server != nil && !n.standsStill() {
+		if n.server != nil && !n.suspended() {
 			n.advance()
 			do()
 		}
 	}
 }
 
-// standsStill says whether the server's process does nothing but what it is at.
-func (n *Node) standsStill() bool { return n.paused || n.script != unoccupied }
+// suspended reports whether the server's process is paused or occupied by a script.
+func (n *Node) suspended() bool { return n.paused || n.script != unoccupied }
 
-// resumeTimers goes on with what the server does by itself.
+// resumeTimers sets the timers of a resumed server.
 func (n *Node) resumeTimers() {
 	if r := n.rep; r != nil {
-		for _, t := range []*scheduler.Timer{r.cron, r.leave, r.fork} {
+		for _, t := range []*scheduler.Timer{r.cron, r.sending, r.fork} {
 			t.Set(0)
 		}
-		if r.state == dialling {
+		if r.state == connecting {
 			r.dial.Set(0)
 		}
 	}
@@ -167,48 +162,48 @@ func (n *Node) resumeTimers() {
 	}
 }
 
-// begin takes up the part that the settings give, as a server does that starts.
+// begin starts with the configured role, as a starting server does.
 func (r *replication) begin() {
-	r.isReplica, r.offset, r.before, r.loops = r.follows != nil, 0, place{}, 0
+	r.isReplica, r.offset, r.before, r.loops = r.follows != nil, 0, position{}, 0
 	r.rename()
 	r.feeds, r.backlog, r.replicas, r.good = false, nil, nil, 0
-	r.state, r.stream, r.whole, r.heard, r.kept = apart, nil, true, r.seconds(), 0
-	if found := r.node.disk.place; found.id != "" && r.node.disk.loadsSnapshot() {
-		// A replica goes on from there, and a master lets its replicas do so.
-		r.feeds, r.offset = true, found.offset
-		if r.whole = !r.isReplica; r.isReplica {
-			r.id = found.id
+	r.state, r.stream, r.needsCopy, r.lastContact, r.fsynced = unlinked, nil, true, r.seconds(), 0
+	if saved := r.node.disk.position; saved.id != "" && r.node.disk.loadsSnapshot() {
+		// A replica continues from there, and a master lets its replicas do so.
+		r.feeds, r.offset = true, saved.offset
+		if r.needsCopy = !r.isReplica; r.isReplica {
+			r.id = saved.id
 		} else {
-			r.before = found
+			r.before = saved
 		}
 	}
-	// The first cron comes with the first turn of the event loop.
+	// The first cron runs in the first turn of the event loop.
 	r.cron.Set(time.Millisecond)
 }
 
-// rename begins a sequence of writes.
+// rename begins a new sequence of writes.
 func (r *replication) rename() {
 	r.ids++
 	sum := sha1.Sum(fmt.Appendf(nil, "%d %s %d sequence", r.node.seed, r.node.name, r.ids))
 	r.id = hex.EncodeToString(sum[:])
 }
 
-// seconds is the node's wall clock as replication counts it.
+// seconds is the node's wall clock in seconds.
 func (r *replication) seconds() int64 { return r.node.clock.at(r.node.now()) / int64(time.Second) }
 
-// status is what INFO replication says; nil if the node has no part in it.
+// status is the content of INFO replication; nil if the node does not replicate.
 func (r *replication) status() *history.Replication {
 	if r == nil {
 		return nil
 	}
 	s := &history.Replication{Role: history.RoleMaster, History: r.id, Offset: r.offset}
 	if r.isReplica {
-		s.Role, s.Linked = history.RoleReplica, r.state == joined
+		s.Role, s.Linked = history.RoleReplica, r.state == following
 	}
 	return s
 }
 
-// written is where the node is in its sequence of writes.
+// written is the node's offset in its sequence of writes.
 func (r *replication) written() int64 {
 	if r == nil {
 		return 0
@@ -216,32 +211,32 @@ func (r *replication) written() int64 {
 	return r.offset
 }
 
-// reads says whether a connection is the one to the master.
+// reads reports whether k is the connection to the master.
 func (r *replication) reads(k *conn) bool { return r != nil && r.stream == k }
 
-// replicated carries out what has come over a link between a replica and its master.
+// replicated handles a message between a replica and its master.
 func (n *Node) replicated(q request) {
 	n.advance()
 	if q.from.replica {
 		n.rep.receiveFromReplica(q.from, q.args)
 	} else {
-		n.rep.keep()
+		n.rep.updateFsynced()
 		n.rep.receive(q.args)
 	}
 }
 
-// saved is the place that an RDB file tells.
-func (r *replication) saved() place {
-	if r.isReplica && r.whole || !r.isReplica && !r.feeds {
-		return place{}
+// saved is the position to store in an RDB file.
+func (r *replication) saved() position {
+	if r.isReplica && r.needsCopy || !r.isReplica && !r.feeds {
+		return position{}
 	}
-	return r.place
+	return r.position
 }
 
-// replica says whether the node is one.
+// replica reports whether the node is a replica.
 func (r *replication) replica() bool { return r != nil && r.isReplica }
 
-// feed writes to the node's replicas, present or to come.
+// feed writes to the backlog and the node's replicas.
 func (r *replication) feed(words ...string) {
 	if r == nil || r.isReplica || !r.feeds {
 		return
@@ -255,11 +250,11 @@ func (r *replication) feed(words ...string) {
 	for _, a := range r.replicas {
 		a.unsent = append(a.unsent, b...)
 	}
-	r.leave.Set(0)
+	r.sending.Set(0)
 }
 
-// overwrites says whether a command wrote, by its reply. Where it has changed nothing, as a
-// key had that value before, Redis replicates it all the same, and WAIT waits for it.
+// overwrites reports from its reply whether a command wrote. Even if the key had the same value before, Redis
+// replicates the write, and WAIT waits for it.
 func overwrites(name, reply string) bool {
 	switch name {
 	case "GETSET", "HSET", "HMSET", "LSET":
@@ -270,7 +265,7 @@ func overwrites(name, reply string) bool {
 	return false
 }
 
-// feedKey writes what has become of a key, nil for its removal.
+// feedKey writes a key's new record, nil for its removal.
 func (r *replication) feedKey(key string, rec *record) {
 	if rec == nil {
 		r.feed("DEL", key)
@@ -279,13 +274,13 @@ func (r *replication) feedKey(key string, rec *record) {
 	r.feed(append([]string{"SET", key}, rec.fields()...)...)
 }
 
-// lost hears that a connection is over.
-func (r *replication) lost(k *conn) {
+// disconnected handles the end of a connection.
+func (r *replication) disconnected(k *conn) {
 	if r == nil {
 		return
 	}
 	if r.stream == k {
-		r.stream, r.state = nil, dialling
+		r.stream, r.state = nil, connecting
 		_, after := r.follows.travel.dial()
 		r.dial.Set(after)
 		return

@@ -21,27 +21,26 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// The differential test of replication gives a virtual master with its replica, and real
-// ones, the same commands, cuts, deaths and promotions, and compares every reply. What is
-// read depends on no race: before a cut, and before a read of the replica, both sides wait
-// until it has everything, unless it cannot.
+// The differential test of replication sends the same commands, cuts, kills and promotions to a virtual and a real
+// master with a replica, and compares every reply. No read depends on a race: before a cut, and before a read of the
+// replica, both sides wait until the replica has every write, if it can.
 
-// pair is a master, n1, and its replica, r1, on either side.
+// pair is a master, n1, and its replica, r1, on one side.
 type pair struct {
 	cluster.Cluster
 	connect func(name string) *redis.Client
 }
 
-// step is something that is done to a pair; what it gives is compared.
+// step is an action on a pair; its results are compared.
 type step struct {
 	what string
 	do   func(p pair) (string, error)
 }
 
-// say gives commands over one connection of its own.
+// say sends commands over a new connection.
 func say(name string, commands ...[]any) step { return sayAs(coarse, name, commands) }
 
-// sayAs is say, with the replies as a function shows them.
+// sayAs is say, with replies formatted by show.
 func sayAs(show func(*redis.Cmd, time.Duration) string, name string, commands [][]any) step {
 	return step{fmt.Sprint(name, ": ", commands), func(p pair) (string, error) {
 		rdb := p.connect(name)
@@ -56,10 +55,10 @@ func sayAs(show func(*redis.Cmd, time.Duration) string, name string, commands []
 	}}
 }
 
-// longTime is the unit of what keys have left where a clock goes on: no trial takes as long.
+// longTime is the unit of remaining times on a running clock, longer than any trial.
 const longTime = 1000 * time.Second
 
-// unitOf is the unit of what keys have left, which is never near a whole one.
+// unitOf is the unit of remaining times, which are never near a multiple of it.
 func unitOf(p pair) time.Duration {
 	if p.Node("r1") == nil {
 		return beat
@@ -67,8 +66,7 @@ func unitOf(p pair) time.Duration {
 	return longTime
 }
 
-// coarse gives a reply as a text. Of what a key has left it gives the units, and of the
-// refusal of a script, which names it, the first words.
+// coarse formats a reply: remaining times in units, and a script's error without the script's digest.
 func coarse(cmd *redis.Cmd, unit time.Duration) string {
 	v, err := cmd.Result()
 	if err != nil {
@@ -79,7 +77,7 @@ func coarse(cmd *redis.Cmd, unit time.Duration) string {
 		return fmt.Sprint(time.Duration(left)*time.Millisecond/unit, " units")
 	}
 	if page, ok := v.([]any); ok && strings.HasSuffix(cmd.Name(), "scan") && len(page) == 2 {
-		v = page[1] // the first, a cursor, is the end's
+		v = page[1] // without the cursor
 	}
 	if list, ok := v.([]any); ok && (unordered[cmd.Name()] || strings.HasSuffix(cmd.Name(), "scan")) {
 		slices.SortFunc(list, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
@@ -87,17 +85,17 @@ func coarse(cmd *redis.Cmd, unit time.Duration) string {
 	return fmt.Sprint(v)
 }
 
-// unordered are the commands that answer in no order of their own.
+// unordered are the commands with replies in any order.
 var unordered = map[string]bool{"keys": true, "hgetall": true, "hkeys": true, "hvals": true, "smembers": true,
 	"hrandfield": true, "srandmember": true, "zrandmember": true, "spop": true}
 
-// act is a step that gives nothing.
+// act is a step without a result.
 func act(what string, do func(p pair) error) step {
 	return step{what, func(p pair) (string, error) { return "", do(p) }}
 }
 
-// rested waits until a real server has written the AOF that it began with its copy, and what it has answered: during an
-// fsync in the background it may put writes off.
+// rested waits until a real server's AOF has its full copy and every acknowledged write: the server may postpone
+// writes during a background fsync.
 func rested(p pair, name string) error {
 	real, ok := p.Node(name).(cluster.Server)
 	for range 3000 {
@@ -134,7 +132,7 @@ var (
 	cut     = act("cut", func(p pair) error { return p.Link("r1", "n1").Cut(history.Both) })
 	heal    = act("heal", func(p pair) error { return p.Link("r1", "n1").Heal(history.Both) })
 	promote = act("promote", func(p pair) error { return p.Node("r1").Promote(ctx) })
-	// settle waits until the replica has everything.
+	// settle waits until the replica has every write.
 	settle = act("settle", func(p pair) error {
 		for range 3000 {
 			master, busy := p.Node("n1").Look(ctx)
@@ -151,13 +149,12 @@ var (
 	})
 )
 
-// jump lets the replica's clock jump.
 func jump(by time.Duration) step {
 	return act(fmt.Sprint("jump r1 by ", by),
 		func(p pair) error { return p.Node("r1").(cluster.Clocked).SetClock(ctx, by, 0) })
 }
 
-// everything reads what a server has.
+// everything reads all keys of a server.
 func everything(name string) step {
 	var commands [][]any
 	for _, key := range append(typedKeys["A"], keys...) {
@@ -169,7 +166,7 @@ func everything(name string) step {
 	return say(name, commands...)
 }
 
-// write draws a command whose expiry, if it has one, is far away.
+// write draws a writing command, with a distant expiry if any.
 func write(r *rand.Rand) []any {
 	key, token := keys[r.IntN(len(keys))], fmt.Sprint("token", r.IntN(3))
 	ttl := ((time.Duration(r.IntN(3)) * longTime) + longTime/2).Milliseconds()
@@ -197,8 +194,7 @@ func write(r *rand.Rand) []any {
 	return all[r.IntN(len(all))]
 }
 
-// life draws what happens to a pair. In between, both servers run and the replica has
-// everything.
+// life draws the steps of a pair. Between them both servers run and the replica has every write.
 func life(r *rand.Rand) (steps []step) {
 	writes := func() {
 		var commands [][]any
@@ -212,19 +208,19 @@ func life(r *rand.Rand) (steps []step) {
 	for range 5 {
 		steps = append(steps, settle, everything("r1"))
 		switch r.IntN(6) {
-		case 0: // behind
+		case 0: // the replica lags
 			steps = append(steps, cut)
 			writes()
 			steps = append(steps, everything("r1"), say("n1", []any{"SET", "a", "x"}, []any{"WAIT", 1, 100}), heal)
-		case 1: // a replica's restart: it has what its disk has, until it is reached
+		case 1: // the replica restarts: it has its disk's keys until the link heals
 			steps = append(steps, cut, end("r1"), start("r1"), everything("r1"), heal)
-		case 2: // a master's
+		case 2: // the master restarts
 			steps = append(steps, end("n1"), everything("r1"), start("n1"))
-		case 3: // a replica that is away while its master writes
+		case 3: // the replica is down while its master writes
 			steps = append(steps, end("r1"))
 			writes()
 			steps = append(steps, start("r1"))
-		case 4: // a clock that is ahead hides what has expired by it, and only hides it
+		case 4: // a fast clock on the replica only hides expired keys
 			steps = append(steps, jump(longTime), everything("r1"))
 			writes()
 			steps = append(steps, settle, everything("r1"), jump(-longTime), everything("r1"))
@@ -243,8 +239,7 @@ func life(r *rand.Rand) (steps []step) {
 	return steps
 }
 
-// compared does all steps on a virtual pair and on a real one of a program, redis-server
-// for none.
+// compared runs all steps on a virtual pair and on a real pair of a program ("": redis-server), and compares.
 func compared(t *testing.T, cfg cluster.Config, program string, steps []step) {
 	t.Helper()
 	carryOut := func(p pair) (replies []string, err error) {
@@ -275,7 +270,7 @@ func compared(t *testing.T, cfg cluster.Config, program string, steps []step) {
 	}
 }
 
-// needsRedis skips a test where no real server with a clock of its own can be had.
+// needsRedis skips a test if no real server with its own clock is available.
 func needsRedis(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	_, err := shim.Compiler()
@@ -283,7 +278,7 @@ func needsRedis(t *testing.T) {
 	needs.PlainTemp(t)
 }
 
-func TestVirtualReplicasAnswerAsRedisDoes(t *testing.T) {
+func TestVirtualReplicas_RandomFaults_AsRedis(t *testing.T) {
 	needsRedis(t)
 	for i, setting := range []cluster.Persistence{cluster.PersistNone, cluster.PersistRDB, cluster.PersistAlways} {
 		for round := range 4 {
@@ -295,8 +290,8 @@ func TestVirtualReplicasAnswerAsRedisDoes(t *testing.T) {
 	}
 }
 
-// caughtOut loses the replica between MULTI and EXEC.
-var caughtOut = step{"EXEC too late", func(p pair) (string, error) {
+// killBeforeExec kills the replica between MULTI and EXEC.
+var killBeforeExec = step{"EXEC too late", func(p pair) (string, error) {
 	rdb := p.connect("n1")
 	defer rdb.Close()
 	conn := rdb.Conn()
@@ -308,9 +303,9 @@ var caughtOut = step{"EXEC too late", func(p pair) (string, error) {
 	return replies + coarse(conn.Do(ctx, "EXEC"), beat) + coarse(conn.Do(ctx, "EXEC"), beat), nil
 }}
 
-// A master that is to have a replica takes no writes soon after it has lost it: at once where the
-// connection ends, and where it is only cut when its word is older than the lag.
-func TestVirtualMastersRefuseAsRedisDoes(t *testing.T) {
+// A master with min-replicas-to-write refuses writes at once after its replica's connection ends; after a cut, once the
+// last acknowledgement is older than the lag.
+func TestVirtualMasters_TooFewReplicas_RefuseAsRedis(t *testing.T) {
 	needsRedis(t)
 	tries := say("n1", []any{"SET", "a", "1"}, []any{"EVAL", compareAndExpire, 1, "a", "1", longTime.Milliseconds()},
 		[]any{"GET", "a"}, []any{"MULTI"}, []any{"SET", "b", "2"}, []any{"EXEC"}, []any{"MULTI"}, []any{"GET", "b"},
@@ -326,7 +321,7 @@ func TestVirtualMastersRefuseAsRedisDoes(t *testing.T) {
 		"cut": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1", "min-replicas-max-lag": "2"},
 			[]step{settle, tries, cut, tries, wait(late), tries, heal, wait(late), tries}},
 		"in a transaction": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "1"},
-			[]step{settle, caughtOut, tries}},
+			[]step{settle, killBeforeExec, tries}},
 		"too few": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2"}, []step{settle, tries}},
 		"without a lag": {cluster.PersistNone, map[string]string{"min-replicas-to-write": "2", "min-replicas-max-lag": "0"},
 			[]step{settle, tries}},

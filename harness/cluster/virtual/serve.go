@@ -13,46 +13,42 @@ import (
 	"example.org/lockproof/harness/cluster/link"
 )
 
-// conn is one connection to a node. What comes in over it is cut into commands, which
-// queue up; the node's executor answers them.
+// conn is one connection to a node. It splits its input into commands and queues them for the node's executor.
 type conn struct {
 	net.Conn
-	node      *Node
-	peer      *server.Peer
-	reply     bytes.Buffer
-	transacts bool // it has said MULTI, and neither EXEC nor DISCARD since
-	// queuesWrites: writes have been queued in that transaction.
-	queuesWrites bool
-	waits        *waiting // nil: it has not said WAIT or WAITAOF, or been answered
-	offset       int64    // in what the node's replicas are sent, after the last command
-	wrote        int64    // of what the node's disk has been given, after the last command
-	replica      bool     // a replica's, that follows the node
-	channels     []string // that it has subscribed to
-	partial      []byte   // the beginning of a command whose rest is still to come
-	broken       bool     // what came in is no RESP: nothing that comes after it is read
+	node         *Node
+	peer         *server.Peer
+	reply        bytes.Buffer
+	transacts    bool     // between MULTI and EXEC or DISCARD
+	queuesWrites bool     // that transaction has writes
+	waits        *waiting // nil: no WAIT or WAITAOF is pending
+	offset       int64    // the replication offset that its WAIT needs
+	wrote        int64    // the disk's count of writes that its WAITAOF needs
+	replica      bool     // of a replica of the node
+	channels     []string // subscriptions
+	partial      []byte   // an incomplete command
+	broken       bool     // the input was not RESP; no more is read
 }
 
 var _ link.Sink = (*conn)(nil)
 
-// newConn makes a connection to a node, of a client's or without one (nil). miniredis
-// writes to its reply.
+// newConn makes a connection to a node, of a client or internal (nil). miniredis writes to its reply.
 func (n *Node) newConn(c net.Conn) *conn {
 	k := &conn{Conn: c, node: n}
 	k.peer = server.NewPeer(bufio.NewWriterSize(&k.reply, bufferSize))
 	return k
 }
 
-// bufferSize is the size in bytes of the buffer of a connection, which has little to say.
+// bufferSize is small, as replies are short.
 const bufferSize = 512
 
-// request is a command that has arrived.
+// request is a queued command.
 type request struct {
 	from *conn
 	args []string
 }
 
-// serve answers commands on a connection that has come over a link, until
-// either side closes it. It returns false if the node is down.
+// serve answers commands on a connection until either side closes it. It returns false if the node is down.
 func (n *Node) serve(c net.Conn) bool {
 	k := n.newConn(c)
 	if !n.accept(k) {
@@ -62,7 +58,7 @@ func (n *Node) serve(c net.Conn) bool {
 	return true
 }
 
-// accept adds a connection, unless the node is down, or is asked for a copy by a replica and is one itself.
+// accept adds a connection, unless the node is down, or both sides are replicas.
 func (n *Node) accept(k *conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,7 +69,7 @@ func (n *Node) accept(k *conn) bool {
 	return true
 }
 
-// Feed takes what has come in.
+// Feed receives data.
 func (k *conn) Feed(data []byte) {
 	if k.broken {
 		return
@@ -98,11 +94,11 @@ func (k *conn) Feed(data []byte) {
 	k.partial = append(k.partial[:0], data...)
 }
 
-// Close hears that no more comes in. Commands that have come before it are executed all
-// the same, as Redis does.
+// Close handles the end of the input.
 func (k *conn) Close() { k.node.hangUp(k, nil) }
 
-// hangUp closes a connection: its other side has closed it, or does not speak RESP.
+// hangUp closes a connection after the other side has closed it or sent invalid RESP. Queued commands still run, as in
+// Redis.
 func (n *Node) hangUp(k *conn, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,7 +109,7 @@ func (n *Node) hangUp(k *conn, err error) {
 	n.drop(k)
 	n.stopWaiting(k)
 	if current {
-		n.rep.lost(k)
+		n.rep.disconnected(k)
 	}
 }
 
@@ -126,8 +122,7 @@ func (n *Node) enqueue(r request) {
 	}
 }
 
-// scheduleExecutor sees to it that the executor goes on, if there is something to do. The caller
-// holds the lock.
+// scheduleExecutor schedules the next execution, if a command can run. The caller holds the lock.
 func (n *Node) scheduleExecutor() {
 	if !n.executorScheduled && n.busy() {
 		n.executorScheduled = true
@@ -135,19 +130,18 @@ func (n *Node) scheduleExecutor() {
 	}
 }
 
-// busy says whether there is something to execute. The caller holds the lock.
+// busy reports whether a command can run. The caller holds the lock.
 func (n *Node) busy() bool { return n.next() >= 0 && !n.paused && n.script != silent }
 
-// next is which of the queued commands is executed next, -1 for none: those of a
-// connection that waits have to wait, those of a master until no script is running, and
-// those of clients where the server is shutting down.
+// next is the index of the next command to execute, -1 for none. It skips connections in WAIT, the master's stream
+// while a script runs, and clients while the server shuts down.
 func (n *Node) next() int {
 	return slices.IndexFunc(n.queue, func(r request) bool {
 		return r.from.waits == nil && (n.script == unoccupied || !n.rep.reads(r.from)) && (!n.closing || r.from.replica)
 	})
 }
 
-// executeNext takes the command that has waited longest.
+// executeNext executes the next queued command.
 func (n *Node) executeNext() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,15 +158,14 @@ func (n *Node) executeNext() {
 		return
 	}
 	if reply := n.execute(r.from, r.args); len(reply) > 0 {
-		r.from.Write(reply) // a buffered pipe: it does not wait, and the client may be gone
+		r.from.Write(reply) // a buffered pipe: it does not block; the client may have closed
 	}
 	if r.from.peer.Closed() || !n.conns[r.from] { // after QUIT, or replaced
 		r.from.Conn.Close()
 	}
 }
 
-// execute carries out one command and gives the reply in RESP. The caller
-// holds the lock, and the node is up.
+// execute executes one command and returns the reply in RESP. The caller holds the lock, and the node is up.
 func (n *Node) execute(k *conn, args []string) []byte {
 	defer k.reply.Reset()
 	name := strings.ToUpper(args[0])
@@ -200,12 +193,12 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	}
 	k.peer.Flush()
 	if k.transacts && queues(name) && bytes.HasPrefix(k.reply.Bytes(), []byte("-")) {
-		n.aside(k.peer, "GET") // with too few arguments: miniredis aborts for its own errors alone
+		n.runInternally(k.peer, "GET") // an error of miniredis's own, as only those abort its transactions
 	}
 	if !n.rep.replica() {
 		n.journal()
 		if n.disk.written == written && overwrites(name, k.reply.String()) {
-			if !n.release.lacks(waitAOF) { // which waits for it
+			if !n.release.lacks(waitAOF) { // WAITAOF waits for this write
 				n.disk.rewritten(n.now())
 			}
 			n.rep.feed("PING")
@@ -216,14 +209,13 @@ func (n *Node) execute(k *conn, args []string) []byte {
 	}
 	k.transacts = name == "MULTI" || k.transacts && !endsTransaction(args)
 	k.queuesWrites = k.transacts && (k.queuesWrites || writes(name) && k.reply.String() == "+QUEUED\r\n")
-	n.noteWritten(k, offset, written)
+	n.updateOffsets(k, offset, written)
 	return n.refusedScript(args, bytes.Clone(k.reply.Bytes()))
 }
 
-// noteWritten notes what a connection that has given a command waits for with WAIT or
-// WAITAOF, by where the node was before that: to Redis 7.0 all that has been written until
-// then, by whomever; to later ones all until its own last write.
-func (n *Node) noteWritten(k *conn, offset, written int64) {
+// updateOffsets sets what a later WAIT or WAITAOF of the connection needs; offset and written are from before its
+// command. Redis 7.0 waits for all writes of any client so far, later releases up to the connection's last write.
+func (n *Node) updateOffsets(k *conn, offset, written int64) {
 	all := n.release.lacks(waitAOF)
 	if now := n.rep.written(); all || now != offset {
 		k.offset = now
@@ -233,10 +225,8 @@ func (n *Node) noteWritten(k *conn, offset, written int64) {
 	}
 }
 
-// replace gives the node a new miniredis with the same keys. The old one died
-// in a command, with its lock held and what each connection has under way tied
-// to it; so no connection outlives it, but the one that gave the command gets
-// its answer first.
+// replace starts a new miniredis with the same keys. The old one panicked in a command with its lock held, and every
+// connection's state belongs to it. So all connections end; the one with the failed command gets its reply first.
 func (n *Node) replace(last *conn) {
 	n.boot()
 	n.queue = nil
@@ -246,15 +236,15 @@ func (n *Node) replace(last *conn) {
 		if k != last {
 			k.Conn.Close()
 		}
-		n.rep.lost(k)
+		n.rep.disconnected(k)
 	}
 }
 
-// dispatch hands a command to miniredis, which panics on some scripts.
+// dispatch executes a command in miniredis, which panics on some scripts.
 func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	defer func() { panicked = recover() }()
 	own := name == "PUBLISH" || n.compares(name, args[1:]) || rounds(name, args[1:])
-	if k.transacts && own { // miniredis would carry out its parts later
+	if k.transacts && own { // miniredis would queue its parts
 		k.peer.WriteError(fmt.Sprintf("ERR %s is not modelled so by the virtual cluster within MULTI: use the local or "+
 			"docker cluster", name))
 	} else if !n.runGoScript(k, args) {
@@ -263,12 +253,12 @@ func (n *Node) dispatch(k *conn, name string, args []string) (panicked any) {
 	return nil
 }
 
-// queues says whether a transaction queues a command, and so is aborted by its error.
+// queues reports whether a transaction queues a command, so that its error aborts the transaction.
 func queues(name string) bool {
 	return !slices.Contains([]string{"MULTI", "EXEC", "DISCARD", "WATCH"}, name)
 }
 
-// endsTransaction says whether a command ends the transaction that it is given in.
+// endsTransaction reports whether a command ends its transaction.
 func endsTransaction(args []string) bool {
 	return len(args) == 1 && (strings.EqualFold(args[0], "EXEC") || strings.EqualFold(args[0], "DISCARD"))
 }

@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// defaultDelay is the base one-way delay of a link that no one has set: a
-// local network's.
+// defaultDelay is the default one-way delay of a link, typical of a local network.
 const defaultDelay = 200 * time.Microsecond
 
-// travel draws how long messages are under way on one link. Each draw depends
-// on the seed, the link, the direction, the connection and the number of the
-// message there, and on nothing that came before.
+// travel draws the travel times of messages on one link. Each draw depends only on the seed, the link, the direction,
+// the connection and the number of the message there, not on earlier draws.
 type travel struct {
 	seed  uint64
-	base  int64 // of the one-way delay
+	base  int64 // the shortest one-way delay
 	grid  int64 // delays are multiples of it
 	dials atomic.Int64
 }
@@ -36,14 +34,13 @@ func (t *travel) message(toNode bool, connection, message int) time.Duration {
 	return t.draw(way, connection, message)
 }
 
-// dial gives the number of a connection that is to be set up, and how long that takes, or
-// takes to be refused: there and back.
+// dial returns the number of a new connection, and the time until it is made or refused: a round trip.
 func (t *travel) dial() (number int, after time.Duration) {
 	number = int(t.dials.Add(1) - 1)
 	return number, time.Duration(t.base) + t.draw(2, number, 0)
 }
 
-// draw gives the base delay and up to half as much again.
+// draw returns a delay of 1 to 1.5 times the base, rounded down to the grid.
 func (t *travel) draw(way uint64, connection, message int) time.Duration {
 	h := scramble(scramble(t.seed+way) + uint64(connection)<<32 + uint64(message))
 	delay := t.base + int64(h%uint64(t.base/2+1))
@@ -58,7 +55,7 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// mix derives a seed of its own for whatever the words name.
+// mix derives a seed from words.
 func mix(seed uint64, words ...string) uint64 {
 	h := fnv.New64a()
 	for _, w := range words {

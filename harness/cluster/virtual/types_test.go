@@ -17,10 +17,9 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// typed are commands on keys of every type. H, L, S, Z and K stand for a hash, a list, a set, a sorted set and a
-// string, seldom for another, and A for any of these; Y and G always for a sorted set with one score and for a string,
-// as miniredis answers some commands otherwise for others. f is a field or a member, n a small number, x a score, and
-// px a time to live.
+// typed are commands on keys of every type. H, L, S, Z and K are mostly a hash, a list, a set, a sorted set and a
+// string, and rarely another type; A is any type. Y is always a sorted set with one score and G always a string, as
+// miniredis answers some commands on others differently. f is a field or member, n a small number, x a score, px a TTL.
 const typed = `
 	HSET H f n; HSET H f n f f; HSET H f; HSETNX H f n; HMSET H f n f n; HGET H f; HMGET H f f; HGETALL H; HDEL H f
 	HDEL H f f; HEXISTS H f; HINCRBY H f n; HINCRBY H f x; HINCRBYFLOAT H f 0.5; HKEYS H; HVALS H; HLEN H
@@ -48,7 +47,7 @@ const typed = `
 	DEL A; UNLINK A A; EXISTS A A; TYPE A; TOUCH A; RENAME A A; RENAMENX A A; KEYS *; SCAN 0 COUNT 99
 	FLUSHALL; FLUSHDB; TYPE K; WATCH A; UNWATCH; DISCARD; EXEC`
 
-// Locks as they are written: a reentrant one in a hash, a semaphore in a sorted set, and a pool of tokens in a list.
+// Typical locks: a reentrant one in a hash, a semaphore in a sorted set, and a pool of tokens in a list.
 var typedScripts = []string{`
 if redis.call('exists', KEYS[1]) == 0 or redis.call('hexists', KEYS[1], ARGV[2]) == 1 then
 	redis.call('hincrby', KEYS[1], ARGV[2], 1)
@@ -76,7 +75,7 @@ var typedKeys = map[string][]string{"H": {"h1", "h2"}, "L": {"l1", "l2"}, "S": {
 	"K": {"k1", "fence:k2"}, "Y": {"y"}, "G": {"g"},
 	"A": {"h1", "h2", "l1", "l2", "s1", "s2", "z1", "z2", "k1", "fence:k2"}}
 
-// typedCommand draws one of them.
+// typedCommand draws one of the templates or scripts.
 func typedCommand(r *rand.Rand) []any {
 	all := templates()
 	chosen := strings.Fields(all[r.IntN(len(all))])
@@ -94,7 +93,7 @@ func typedCommand(r *rand.Rand) []any {
 	return command
 }
 
-// fill gives a word for what stands for one.
+// fill replaces a placeholder by a random word.
 func fill(r *rand.Rand, word string) any {
 	if of := typedKeys[word]; of != nil {
 		if len(of) > 1 && r.IntN(20) == 0 {
@@ -120,7 +119,7 @@ func fill(r *rand.Rand, word string) any {
 	return word
 }
 
-// shortLife is a time to live: half of them end soon, and half outlive an outage.
+// shortLife draws a TTL: half of them end soon, and half after an outage.
 func shortLife(r *rand.Rand) int64 {
 	ttl := time.Duration(r.IntN(4))*beat + beat/2
 	if r.IntN(2) == 0 {
@@ -129,7 +128,7 @@ func shortLife(r *rand.Rand) int64 {
 	return ttl.Milliseconds()
 }
 
-// kindOfError shows of an error only whether it is that of a wrong type: miniredis has other words for many.
+// kindOfError reduces an error to WRONGTYPE or another one, as many of miniredis's texts differ.
 func kindOfError(cmd *redis.Cmd, unit time.Duration) string {
 	err := cmd.Err()
 	switch {
@@ -141,8 +140,7 @@ func kindOfError(cmd *redis.Cmd, unit time.Duration) string {
 	return "error"
 }
 
-// TestKeysOfEveryType_AsRedis gives commands on keys of every type to a virtual node and to a real server, through
-// deaths and restarts with each kind of persistence.
+// Each persistence setting runs through kills and restarts.
 func TestKeysOfEveryType_AsRedis(t *testing.T) {
 	needsRedis(t)
 	for _, setting := range cluster.Persistences {
@@ -158,7 +156,7 @@ func TestKeysOfEveryType_AsRedis(t *testing.T) {
 	}
 }
 
-// TestSecondsAreRounded_AsRedis: TTL answers with the nearest second, by itself and in a script.
+// TTL answers with the nearest second, alone and in a script.
 func TestSecondsAreRounded_AsRedis(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	needs.Check(t, needs.Redis, err)
@@ -179,7 +177,7 @@ func TestSecondsAreRounded_AsRedis(t *testing.T) {
 	with(t, 1, nil, func(b clustertest.Bench) { require.Equal(t, want, answers(b.Over("c1", "n1"))) })
 }
 
-// TestWritesOfTheSameValueAreReplicated_AsRedis: WAIT waits for what changes nothing, where Redis sends it on.
+// WAIT waits for a write without a change if Redis replicates it.
 func TestWritesOfTheSameValueAreReplicated_AsRedis(t *testing.T) {
 	needsRedis(t)
 	for i, c := range []string{"SET k1 v", "HSET h1 f v", "HMSET h1 f v", "SADD s1 f", "ZADD z1 1 f", "HSETNX h1 f v",
@@ -192,8 +190,7 @@ func TestWritesOfTheSameValueAreReplicated_AsRedis(t *testing.T) {
 	}
 }
 
-// TestEveryAnsweredCommandIsCompared: whatever a node answers of a real server's commands is among those that the
-// differential tests draw, or changes no key and reads none.
+// The exceptions neither change nor read keys, or have tests of their own.
 func TestEveryAnsweredCommandIsCompared(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	needs.Check(t, needs.Redis, err)
@@ -223,9 +220,7 @@ func TestEveryAnsweredCommandIsCompared(t *testing.T) {
 	})
 }
 
-// TestChangesNoKey_AsRedisSays: a command that a server takes for one that reads is taken for one here, and none that
-// writes is.
-func TestChangesNoKey_AsRedisSays(t *testing.T) {
+func TestChangesNoKey_MatchesRedisFlags(t *testing.T) {
 	program, err := exec.LookPath("redis-server")
 	needs.Check(t, needs.Redis, err)
 	all, err := realServer(t, program).Command(ctx).Result()

@@ -10,25 +10,24 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// waiting is what a connection waits for that has said WAIT or WAITAOF.
+// waiting is a connection's pending WAIT or WAITAOF.
 type waiting struct {
-	offset int64 // of what it has written, as replicas count it
-	count  int   // of replicas that are to have it
+	offset int64 // the replication offset to acknowledge
+	count  int   // required replicas
 	timer  *scheduler.Timer
-	due    int64 // when it is told how many have it all the same; 0: never
+	due    int64 // the timeout; 0: never
 
-	// disks is set for WAITAOF: they must have it on their disks; and so must the node, if local is 1.
+	// disks is set for WAITAOF: the replicas must have fsynced, and the node, too, if local is 1.
 	disks bool
 	local int
-	wrote int64 // what it has written, as the node's disk counts it
+	wrote int64 // the disk's count of writes to fsync
 }
 
-// getAck asks replicas for their word at once.
+// getAck requests an acknowledgement from replicas at once.
 const getAck = "GETACK"
 
-// wait is WAIT: it answers when so many replicas have acknowledged what this connection has
-// written, or when its time is up. The connection's next commands wait with it; those of
-// others do not.
+// wait is WAIT: it answers when enough replicas have acknowledged this connection's writes, or at its timeout. It
+// blocks the connection's next commands, but not those of other connections.
 func (n *Node) wait(k *conn, args []string) (reply []byte) {
 	if len(args) != 3 {
 		return []byte("-ERR wrong number of arguments for 'wait' command\r\n")
@@ -48,13 +47,11 @@ func (n *Node) wait(k *conn, args []string) (reply []byte) {
 	return n.block(k, &waiting{offset: k.offset, count: count}, timeout)
 }
 
-// waitAOF is the name of the command that waits for disks.
 const waitAOF = "WAITAOF"
 
-// waitForDisks is WAITAOF: it answers when what this connection has written is on the node's
-// own disk, if that is asked for, and on those of so many replicas, or when its time is up.
-// A replica tells what it has on its disk together with what it has: at once when it is asked,
-// which may be too early, and once a second.
+// waitForDisks is WAITAOF: it answers when this connection's writes are on enough replicas' disks, and on the node's
+// own disk if required, or at its timeout. A replica reports its fsynced offset with each acknowledgement: at once on
+// request, which may be before its fsync, and once a second.
 func (n *Node) waitForDisks(k *conn, args []string) (reply []byte) {
 	if len(args) != 4 {
 		return []byte("-ERR wrong number of arguments for 'waitaof' command\r\n")
@@ -84,8 +81,7 @@ func (n *Node) waitForDisks(k *conn, args []string) (reply []byte) {
 
 const noInteger = "-ERR value is not an integer or out of range\r\n"
 
-// waitTimeout reads for how long a connection waits, in milliseconds; wrong is what it is
-// answered if that is none.
+// waitTimeout reads a timeout in milliseconds; wrong is the error reply to an invalid one.
 func waitTimeout(word string) (timeout int64, wrong string) {
 	timeout, err := strconv.ParseInt(word, 10, 64)
 	switch {
@@ -97,7 +93,7 @@ func waitTimeout(word string) (timeout int64, wrong string) {
 	return timeout, ""
 }
 
-// block lets a connection wait, unless it has already what it waits for.
+// block makes a connection wait, unless its condition already holds.
 func (n *Node) block(k *conn, w *waiting, timeout int64) (reply []byte) {
 	if n.satisfies(w) {
 		return n.waitReply(w)
@@ -114,20 +110,20 @@ func (n *Node) block(k *conn, w *waiting, timeout int64) (reply []byte) {
 	return nil
 }
 
-// satisfies says whether a connection has what it waits for.
+// satisfies reports whether a waiting connection's condition holds.
 func (n *Node) satisfies(w *waiting) bool {
-	return n.synced(w) >= w.local && n.rep.having(w) >= w.count
+	return n.synced(w) >= w.local && n.rep.countAcked(w) >= w.count
 }
 
-// waitReply is the answer to WAIT or WAITAOF.
+// waitReply is the reply to WAIT or WAITAOF.
 func (n *Node) waitReply(w *waiting) []byte {
 	if !w.disks {
-		return integer(n.rep.having(w))
+		return integer(n.rep.countAcked(w))
 	}
-	return fmt.Appendf(nil, "*2\r\n%s%s", integer(n.synced(w)), integer(n.rep.having(w)))
+	return fmt.Appendf(nil, "*2\r\n%s%s", integer(n.synced(w)), integer(n.rep.countAcked(w)))
 }
 
-// synced is 1 if what a connection has written is on the node's own disk.
+// synced is 1 if the waiting connection's writes are on the node's own disk.
 func (n *Node) synced(w *waiting) int {
 	if n.disk.appends() && n.disk.synchronous >= w.wrote {
 		return 1
@@ -135,7 +131,7 @@ func (n *Node) synced(w *waiting) int {
 	return 0
 }
 
-// awaitFsync has the node look again after its next fsync, if a connection waits for that.
+// awaitFsync sets the timer for the next fsync, if a connection waits for it.
 func (n *Node) awaitFsync() {
 	if next := n.disk.untilTick(n.now()); next > 0 && slices.ContainsFunc(n.waiting, func(k *conn) bool {
 		return k.waits.local > n.synced(k.waits)
@@ -144,17 +140,17 @@ func (n *Node) awaitFsync() {
 	}
 }
 
-// waitTimedOut answers a WAIT whose time is up.
+// waitTimedOut answers a WAIT at its timeout.
 func (n *Node) waitTimedOut(k *conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if w := k.waits; w != nil && n.conns[k] && !n.standsStill() && w.due > 0 && n.now() >= w.due {
+	if w := k.waits; w != nil && n.conns[k] && !n.suspended() && w.due > 0 && n.now() >= w.due {
 		n.advance()
 		n.answerWait(k)
 	}
 }
 
-// acknowledged answers the WAITs that have what they wait for. The caller holds the lock.
+// acknowledged answers the connections whose condition now holds. The caller holds the lock.
 func (n *Node) acknowledged() {
 	for _, k := range slices.Clone(n.waiting) {
 		if n.satisfies(k.waits) {
@@ -170,7 +166,6 @@ func (n *Node) answerWait(k *conn) {
 	n.scheduleExecutor()
 }
 
-// stopWaiting forgets that a connection waits.
 func (n *Node) stopWaiting(k *conn) {
 	k.waits = nil
 	n.waiting = slices.DeleteFunc(n.waiting, func(other *conn) bool { return other == k })

@@ -16,7 +16,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-func TestWaitAOFAnswersWhenItIsOnTheDisks(t *testing.T) {
+func TestWaitAOF_AnswersAfterFsyncs(t *testing.T) {
 	set := []any{"SET", "a", "1"}
 	reply, took := modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", set, []any{"WAITAOF", 1, 1, 5000}))
 	require.Equal(t, "OK; [1 1]", reply)
@@ -29,20 +29,19 @@ func TestWaitAOFAnswersWhenItIsOnTheDisks(t *testing.T) {
 	reply, took = modelled(t, knowsWaitAOF(cluster.PersistEverysec), wait(300*time.Millisecond),
 		say("n1", set, []any{"WAITAOF", 0, 1, 5000}))
 	require.Regexp(t, `^OK; \[[01] 1\]$`, reply)
-	require.Less(t, took, 2*time.Second, "a second for the disk, and one until the replica says so")
+	require.Less(t, took, 2*time.Second, "a second for the disk, and one until the replica reports it")
 	require.Greater(t, took, 600*time.Millisecond)
 
 	reply, took = modelled(t, knowsWaitAOF(cluster.PersistNo), say("n1", set, []any{"WAITAOF", 1, 1, 700}))
 	require.Equal(t, "OK; [0 0]", reply, "nothing is ever synced")
 	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
 	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistNone), say("n1", set, []any{"WAITAOF", 0, 1, 300}))
-	require.Equal(t, "OK; [0 0]", reply, "a replica without a file does not say that it has anything on its disk")
+	require.Equal(t, "OK; [0 0]", reply, "a replica without an AOF reports no fsynced offset")
 	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), cut, say("n1", set, []any{"WAITAOF", 1, 1, 300}))
 	require.Equal(t, "OK; [1 0]", reply)
 }
 
-// What WAITAOF has counted is there after the machines have lost their power.
-func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
+func TestWaitAOF_CountedWrite_SurvivesPowerLoss(t *testing.T) {
 	power := func(name string) step {
 		return act("power loss of "+name, func(p pair) error {
 			_, err := p.Node(name).(cluster.PowerLosing).PowerLoss(ctx)
@@ -58,9 +57,8 @@ func TestWhatWaitAOFCountsOutlivesAPowerLoss(t *testing.T) {
 	}
 }
 
-// Redis 7.0 does not know it, and says so; where it is known, transactions and scripts
-// cannot have it.
-func TestWaitAOFIsOfLaterReleases(t *testing.T) {
+// Later releases refuse it in transactions and scripts.
+func TestWaitAOF_Redis70_IsUnknown(t *testing.T) {
 	reply, _ := modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAITAOF", 1, 1, 100}))
 	require.Contains(t, reply, "ERR unknown command")
 	reply, _ = modelled(t, knowsWaitAOF(cluster.PersistAlways), say("n1", []any{"MULTI"}, []any{"WAITAOF", 1, 1, 100},
@@ -74,9 +72,8 @@ func TestWaitAOFIsOfLaterReleases(t *testing.T) {
 	require.NoError(t, virtual.Kind.Knows(cluster.Choice{Server: "valkey-9.0"}, "WAITAOF"))
 }
 
-// TestVirtualNodesWaitForDisksAsRedisDoes compares every answer with that of a real server that
-// knows WAITAOF, where there is one in PATH.
-func TestVirtualNodesWaitForDisksAsRedisDoes(t *testing.T) {
+// It needs a real server with WAITAOF in PATH.
+func TestWaitAOF_AsRealServers(t *testing.T) {
 	needsRedis(t)
 	var lack error = fmt.Errorf("no server that knows WAITAOF is in PATH")
 	for _, program := range []string{"redis-server", "valkey-server"} {
@@ -96,14 +93,14 @@ func compareWaitAOF(t *testing.T, program string) {
 	wrong := say("n1", []any{"WAITAOF", 1, 1}, waitAOF("x", 1, 1), waitAOF(2, 1, 1), waitAOF(-1, 1, 1), waitAOF(0, "x", 1),
 		waitAOF(0, -1, 1),
 		waitAOF(1, 1, "x"), waitAOF(1, 1, -1), waitAOF(2, "x", "x"), waitAOF(0, 0, 1))
-	ofAReplica := say("r1", waitAOF(0, 0, 1), waitAOF(1, 0, 1))
+	onReplica := say("r1", waitAOF(0, 0, 1), waitAOF(1, 0, 1))
 	for _, setting := range []cluster.Persistence{cluster.PersistNone, cluster.PersistNo, cluster.PersistEverysec,
 		cluster.PersistAlways} {
 		t.Run(program+" "+string(setting), func(t *testing.T) {
 			t.Parallel()
-			steps := []step{settle, wrong, ofAReplica, say("n1", waitAOF(0, 1, 10)), wait(1500 * time.Millisecond),
+			steps := []step{settle, wrong, onReplica, say("n1", waitAOF(0, 1, 10)), wait(1500 * time.Millisecond),
 				say("n1", set, waitAOF(1, 1, 2800)), // more than the two seconds of everysec
-				say("n1", waitAOF(0, 1, 10)),        // it has written nothing
+				say("n1", waitAOF(0, 1, 10)),        // without a write
 				settle, cut, say("n1", set, waitAOF(1, 1, 1500)), say("n1", set, waitAOF(0, 1, 1500)),
 				heal, settle, say("n1", set, waitAOF(1, 1, 2800)), kill("r1"), say("n1", set, waitAOF(1, 1, 1500))}
 			compared(t, withReplica(knowsWaitAOF(setting)), program, steps)
@@ -119,7 +116,7 @@ func withReplica(change func(*cluster.Config)) cluster.Config {
 	})
 }
 
-// modelled carries out steps on a virtual pair, and gives the last reply and how long it took.
+// modelled runs steps on a virtual pair, and returns the last reply and its duration.
 func modelled(t *testing.T, change func(*cluster.Config), steps ...step) (last string, took time.Duration) {
 	t.Helper()
 	on(t, "", withReplica(change), func(b clustertest.Bench) {
@@ -135,37 +132,36 @@ func modelled(t *testing.T, change func(*cluster.Config), steps ...step) (last s
 	return last, took
 }
 
-// knowsWaitAOF is a configuration of a release that knows WAITAOF.
+// knowsWaitAOF configures a release with WAITAOF.
 func knowsWaitAOF(p cluster.Persistence) func(*cluster.Config) {
 	return func(cfg *cluster.Config) { cfg.Persistence, cfg.Commands = p, []string{"WAITAOF"} }
 }
 
-func TestWaitAnswersWhenItKnows(t *testing.T) {
+func TestWait_AnswersAfterAcknowledgements(t *testing.T) {
 	set := []any{"SET", "a", "1"}
 	reply, took := modelled(t, keeps(cluster.PersistNone), say("n1", set, []any{"WAIT", 1, 5000}))
 	require.Equal(t, "OK; 1", reply)
-	require.Less(t, took, 50*time.Millisecond, "it asks for the replica's word at once")
+	require.Less(t, took, 50*time.Millisecond, "it requests an acknowledgement at once")
 	reply, took = modelled(t, keeps(cluster.PersistNone), cut, say("n1", set, []any{"WAIT", 1, 700}))
 	require.Equal(t, "OK; 0", reply)
 	require.InDelta(t, 700*time.Millisecond, took, float64(20*time.Millisecond))
 	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", set, []any{"WAIT", 2, 300}))
-	require.Equal(t, "OK; 1", reply, "it tells how many there are")
+	require.Equal(t, "OK; 1", reply, "the number of acknowledgements")
 	reply, _ = modelled(t, keeps(cluster.PersistNone), say("n1", []any{"WAIT", 1}, []any{"WAIT", "x", 1},
 		[]any{"WAIT", 1, "x"}, []any{"WAIT", 1, -1}))
 	require.Equal(t, "ERR wrong number of arguments for 'wait' command; ERR value is not an integer or out of range; "+
 		"ERR timeout is not an integer or out of range; ERR timeout is negative", reply)
 }
 
-// A master that stands still answers no WAIT and no WAITAOF, also when their time is up; it does when it runs on.
-func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
+func TestWait_MasterPausedPastTimeout_AnswersAfterResume(t *testing.T) {
 	for want, command := range map[string][]any{"OK; 0": {"WAIT", 1, 1000}, "OK; [1 0]": {"WAITAOF", 1, 1, 1000}} {
 		on(t, "", withReplica(knowsWaitAOF(cluster.PersistAlways)), func(b clustertest.Bench) {
 			require.NoError(t, b.Link("r1", "n1").Cut(history.Both))
 			answered := make(chan string, 1)
 			go func() {
-				said, _ := say("n1", []any{"SET", "a", "1"},
+				replies, _ := say("n1", []any{"SET", "a", "1"},
 					command).do(pair{b, func(name string) *redis.Client { return b.Over("c1", name) }})
-				answered <- said
+				answered <- replies
 			}()
 			time.Sleep(500 * time.Millisecond)
 			require.NoError(t, b.Node("n1").Pause(ctx))
@@ -177,15 +173,14 @@ func TestAMasterThatIsPausedLetsAWaitWait(t *testing.T) {
 	}
 }
 
-// A link that is cut for longer than repl-timeout is given up on both sides; what the
-// replica has missed it is told when it comes back.
-func TestALinkThatIsSilentIsGivenUp(t *testing.T) {
+// After the reconnection the replica gets the missing writes.
+func TestReplication_CutLongerThanTimeout_BothSidesDisconnect(t *testing.T) {
 	linked := step{"linked", func(p pair) (string, error) {
 		seen, err := p.Node("r1").Look(ctx)
 		return fmt.Sprint(seen.Replication.Linked), err
 	}}
 	reply, _ := modelled(t, keeps(cluster.PersistNone), cut, wait(50*time.Second), linked)
-	require.Equal(t, "true", reply, "nobody has noticed yet")
+	require.Equal(t, "true", reply, "before the timeout")
 	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, wait(90*time.Second), linked)
 	require.Equal(t, "false", reply)
 	reply, _ = modelled(t, keeps(cluster.PersistNone), cut, say("n1", []any{"SET", "a", "1"}), wait(90*time.Second), heal,
@@ -193,9 +188,8 @@ func TestALinkThatIsSilentIsGivenUp(t *testing.T) {
 	require.Equal(t, "1", reply)
 }
 
-// A server that is shut down waits until its replicas have what it wrote, and no longer
-// than Redis does.
-func TestAMasterThatShutsDownWaitsForItsReplicas(t *testing.T) {
+// It waits no longer than Redis does.
+func TestShutdown_Master_WaitsForItsReplicas(t *testing.T) {
 	set := say("n1", []any{"SET", "a", "1"})
 	_, took := modelled(t, keeps(cluster.PersistNone), cut, set, shutdown("n1"))
 	require.InDelta(t, 10*time.Second, took, float64(20*time.Millisecond))

@@ -11,9 +11,9 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// Spawn starts a client. The setup's Nodes may be names of nodes, in the order
-// in which the client is to have them; none means all. messages must not let
-// virtual time pass, nor call the client's Kill or Close, which wait for it.
+// Spawn starts a client. The setup's Nodes may be names of nodes, in the client's
+// order; none means all. messages must not let virtual time pass, nor call the
+// client's Kill or Close, which wait for it.
 func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
@@ -27,7 +27,7 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
-	setup.Epoch, setup.StallLimit = 0, 0 // nothing can stall: virtual time waits for whoever is late
+	setup.Epoch, setup.StallLimit = 0, 0 // no client can stall: virtual time waits for every goroutine
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -73,19 +73,18 @@ func (p *path) open(number int) (net.Conn, bool) {
 	return client, true
 }
 
-// pipe makes a half of a connection over the path.
+// pipe makes one half of a connection over the path.
 func (p *path) pipe(number int) (near, far net.Conn) {
 	return link.Pipe(p.node.scheduler, scheduler.Key{Class: scheduler.Arrival, A: p.order, B: number})
 }
 
-// errRefused is syscall.ECONNREFUSED in the words that it has on Linux: those of other
-// systems differ, and histories of one seed must not.
+// errRefused is syscall.ECONNREFUSED with Linux's text on every system, as one seed must give one history.
 type errRefused struct{}
 
 func (errRefused) Error() string { return "connection refused" }
 func (errRefused) Unwrap() error { return syscall.ECONNREFUSED }
 
-// refused is how the net package reports that a dial failed.
+// refused reports a failed dial as package net does.
 func refused(addr string, err error) error {
 	return &net.OpError{Op: "dial", Net: "virtual", Addr: address(addr), Err: err}
 }

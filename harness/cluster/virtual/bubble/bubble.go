@@ -10,11 +10,10 @@ import (
 	"testing/synctest"
 )
 
-// ErrDeadlock says that goroutines of a bubble wait for something that will
-// never come: either f cannot end, or f has ended and left them behind.
+// ErrDeadlock means that goroutines of a bubble wait for ever: either f cannot end, or f has ended and they remain.
 var ErrDeadlock = errors.New("deadlock in virtual time")
 
-// LeftError is a deadlock of a bubble whose function has ended: these goroutines are left, and lost to the process.
+// LeftError is a deadlock of a bubble after the end of its function: these goroutines remain, and never end.
 type LeftError struct{ Goroutines []Goroutine }
 
 func (e *LeftError) Error() string {
@@ -30,36 +29,32 @@ func (e *LeftError) Error() string {
 
 func (e *LeftError) Unwrap() error { return ErrDeadlock }
 
-// goroutinesRemain is how the runtime says so.
+// goroutinesRemain is the runtime's text.
 const goroutinesRemain = "main bubble goroutine has exited but blocked goroutines remain"
 
-// Run runs f in a bubble of its own, in which the clock starts at midnight
-// UTC 2000-01-01, and returns when every goroutine of the bubble has ended.
-// Several bubbles may run at a time; a bubble inside a bubble is an error.
+// Run runs f in a bubble of its own and returns when every goroutine of the bubble has ended. The bubble's clock starts
+// at midnight UTC 2000-01-01. Several bubbles may run at a time; a bubble inside a bubble is an error.
 //
-// A panic or a runtime.Goexit in f, and a deadlock, come back as errors. The
-// goroutines of a deadlocked bubble are lost to the process. A panic in
-// another goroutine of the bubble ends the process, as anywhere in Go; and a
-// goroutine that waits for the world outside (a socket, a mutex held across a
-// sleep) keeps the bubble's clock from moving: see MutexWait.
+// A panic or a runtime.Goexit in f, and a deadlock, are returned as errors. The goroutines of a deadlocked bubble never
+// end. A panic in another goroutine of the bubble ends the process, as anywhere in Go. A goroutine that waits for
+// something outside the bubble (a socket, a mutex held across a sleep) stops the bubble's clock: see MutexWait.
 func Run(f func()) error {
 	inside, name := new(error), new(string)
 	outside := make(chan error)
-	// A goroutine of its own: synctest.Test leaves by runtime.Goexit when it
-	// deems its test failed, and that must not end the caller.
+	// In its own goroutine, as synctest.Test calls runtime.Goexit after a failure, which must not end the caller.
 	go func() {
 		err := errors.New("testing/synctest called the bubble a failed test, for reasons of its own: " +
 			"perhaps a data race that the race detector has printed")
 		defer func() {
 			if p := recover(); p != nil {
-				err = refusal(p, *name)
+				err = runtimeError(p, *name)
 			}
 			outside <- err
 		}()
 		synctest.Test(new(testing.T), func(*testing.T) {
 			own := make([]byte, 200)
 			*name = bubbleName(own[:runtime.Stack(own, false)])
-			*inside = contain(f)
+			*inside = catchPanic(f)
 		})
 		err = nil
 	}()
@@ -67,12 +62,12 @@ func Run(f func()) error {
 	if *inside == nil {
 		return err
 	}
-	// What went wrong inside comes first: it is why the rest was left behind.
+	// The inner error comes first, as it caused the other.
 	return errors.Join(*inside, err)
 }
 
-// refusal puts into words a panic of the runtime's that ended a bubble.
-func refusal(p any, bubble string) error {
+// runtimeError explains a panic of the runtime that ended a bubble.
+func runtimeError(p any, bubble string) error {
 	text := fmt.Sprint(p)
 	if text == "deadlock: "+goroutinesRemain {
 		return &LeftError{goroutinesOf(bubble, stacks())}
@@ -83,10 +78,9 @@ func refusal(p any, bubble string) error {
 	return fmt.Errorf("no virtual time: %s", text)
 }
 
-// contain calls f and turns a panic into an error. It runs f in a goroutine of
-// its own, since a Goexit in the bubble's first goroutine would be a panic of
-// package testing that nobody can recover.
-func contain(f func()) error {
+// catchPanic calls f and turns a panic into an error. It runs f in its own goroutine, since a Goexit in the bubble's
+// first goroutine would be an unrecoverable panic of package testing.
+func catchPanic(f func()) error {
 	err := errors.New("the bubble's function ended by runtime.Goexit")
 	done := make(chan struct{})
 	go func() {

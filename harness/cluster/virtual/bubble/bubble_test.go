@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 )
 
-func TestTimeIsVirtual(t *testing.T) {
+func TestRun_TimeIsVirtual(t *testing.T) {
 	real := time.Now()
 	var began, woke time.Time
 	require.NoError(t, bubble.Run(func() {
@@ -26,7 +26,7 @@ func TestTimeIsVirtual(t *testing.T) {
 	require.Less(t, time.Since(real), 10*time.Second, "a day of virtual time should take no real time")
 }
 
-func TestWhatGoesWrongIsAnError(t *testing.T) {
+func TestRun_Failures_ReturnErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		deadlock   bool
@@ -61,8 +61,8 @@ func TestWhatGoesWrongIsAnError(t *testing.T) {
 	}
 }
 
-// Who started the goroutines that are left is told, also where a function of Go's started them on another's behalf.
-func TestLeftError_NamesWhoStartedThem(t *testing.T) {
+// That includes goroutines that a function of Go started on the caller's behalf.
+func TestLeftError_NamesStarters(t *testing.T) {
 	err := bubble.Run(func() {
 		wait := make(chan int)
 		go func() { <-wait }()

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Goroutine is one that is in a bubble.
+// Goroutine is a goroutine in a bubble.
 type Goroutine struct {
-	// Owner is the function that started it, with its package's path, and Place its file and line.
+	// Owner is the function that started it, with its package's path; Place is the file and line.
 	Owner, Place string
-	// Waits is the function that it waits in, and line that function's file and line.
+	// Waits is the function in which it waits; line is the file and line.
 	Waits, line string
 }
 
-// BelongsTo reports whether it was started by a function of a package, or of one below, or waits in one.
+// BelongsTo reports whether it was started by, or waits in, a function of one of the packages or of a package below one.
 func (g Goroutine) BelongsTo(packages []string) bool {
 	return InPackages(packages, g.Owner) || InPackages(packages, g.Waits)
 }
 
-// InPackages reports whether a function is of one of some packages, or of a package below one.
+// InPackages reports whether a function belongs to one of the packages, or to a package below one.
 func InPackages(packages []string, function string) bool {
 	return slices.ContainsFunc(packages, func(p string) bool {
 		rest, in := strings.CutPrefix(function, p)
@@ -37,7 +37,7 @@ func (g Goroutine) String() string {
 	return fmt.Sprintf("%s (%s), in %s", g.Owner, g.Place, g.Waits)
 }
 
-// stacks are those of all goroutines, the caller's first.
+// stacks returns the stacks of all goroutines, the caller's first.
 func stacks() string {
 	for size := 1 << 20; ; size *= 2 {
 		text := make([]byte, size)
@@ -49,9 +49,9 @@ func stacks() string {
 
 var (
 	inBubble = regexp.MustCompile(`synctest bubble \d+`)
-	// frame is a function on a stack with its place, or the one that started the goroutine.
+	// frame matches a function on a stack, or the starter of the goroutine, with its file and line.
 	frame = regexp.MustCompile(`(?m)^(created by )?(\S+?)(?:\([^()\n]*\))?(?: in goroutine \d+)?\n\t(\S+:\d+)`)
-	// starters start goroutines for others, or wait for them.
+	// starters matches functions that start goroutines for their callers, or wait for them.
 	starters = regexp.MustCompile(`^(context|sync|time|runtime|internal/sync)\.`)
 )
 
@@ -62,7 +62,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// goroutinesOf finds the goroutines of a bubble among stacks, of which the first is the caller's.
+// goroutinesOf finds the goroutines of a bubble among stacks, without the caller's, which is first.
 func goroutinesOf(bubble, stacks string) []Goroutine {
 	var found []Goroutine
 	if bubble == "" {
@@ -79,7 +79,7 @@ func goroutinesOf(bubble, stacks string) []Goroutine {
 	return found
 }
 
-// parse finds out who started a goroutine: if that is a function that starts others', it is whose function runs.
+// parse finds the starter of a goroutine, and skips functions that start goroutines for their callers.
 func parse(stack string) Goroutine {
 	var g Goroutine
 	for _, f := range frame.FindAllStringSubmatch(stack, -1) {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// waitsForMutex begins the stack of a goroutine of a bubble that waits for a mutex.
+// waitsForMutex matches the stack of a goroutine in a bubble that waits for a mutex.
 var waitsForMutex = regexp.MustCompile(`^goroutine \d+ .*\[sync\.(RW)?Mutex\.R?Lock\b.*synctest bubble`)
 
-// MutexWait is where a goroutine of some bubble waits for a mutex, as file and line, "" if none does. Whoever holds
-// that mutex and waits for virtual time to pass waits in vain: it stands still while another waits for a mutex.
+// MutexWait returns the file and line where a goroutine of any bubble waits for a mutex, "" if none does. If the
+// mutex's holder waits for virtual time, that is a deadlock: virtual time stops while a goroutine waits for a mutex.
 func MutexWait() string {
 	for stack := range strings.SplitSeq(stacks(), "\n\n") {
 		if waitsForMutex.MatchString(stack) {

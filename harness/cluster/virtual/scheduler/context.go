@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Context is a context that ends by an event: those who wait for it learn of its end when
-// the scheduler says so.
+// Context is a context that ends by an event of the scheduler.
 type Context struct {
 	context.Context // its values, and nothing else
 	deadline        time.Time
@@ -15,11 +14,10 @@ type Context struct {
 
 	mu    sync.Mutex
 	err   error
-	after []func() // in the order in which they came
+	after []func() // in the order of registration
 }
 
-// WithTimeout makes a context that ends when its parent does, or after that long. cancel
-// frees what it needs.
+// WithTimeout makes a context that ends with its parent, or after limit. cancel ends it and frees its resources.
 func (s *Scheduler) WithTimeout(parent context.Context, key Key, limit time.Duration) (ctx *Context, cancel func()) {
 	c := newContext(parent)
 	if deadline := time.Now().Add(limit); c.deadline.IsZero() || deadline.Before(c.deadline) {
@@ -34,8 +32,7 @@ func (s *Scheduler) WithTimeout(parent context.Context, key Key, limit time.Dura
 	}
 }
 
-// Own makes a context of somebody who shares the parent with others: when that ends, each
-// learns of it by an event of its own.
+// Own makes a context for one of several users of a parent: each user's context ends by an event of its own.
 func (s *Scheduler) Own(parent context.Context, key Key) (ctx context.Context, cancel func()) {
 	if parent.Done() == nil {
 		return parent, func() {}
@@ -53,21 +50,20 @@ func newContext(parent context.Context) *Context {
 	return c
 }
 
-// Deadline is when it ends at the latest.
+// Deadline is its latest end.
 func (c *Context) Deadline() (time.Time, bool) { return c.deadline, !c.deadline.IsZero() }
 
 // Done is closed when it ends.
 func (c *Context) Done() <-chan struct{} { return c.done }
 
-// Err says why it has ended.
+// Err returns the reason of its end.
 func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// AfterFunc is how package context has its own contexts end with this one, without a
-// goroutine for each.
+// AfterFunc lets package context end derived contexts without a goroutine for each.
 func (c *Context) AfterFunc(f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,3 @@
-// Package scheduler owns time and order in virtual time: everything that happens to a run is
-// an event of one queue, and one event happens at a time. Events of one instant happen in
-// the order of their keys, never in the order in which goroutines happened to add them.
+// Package scheduler owns time and order in virtual time. All events of a run are in one queue and happen one at a time.
+// Events of one instant happen in the order of their keys, never in the order of goroutines.
 package scheduler

@@ -10,37 +10,36 @@ import (
 	"time"
 )
 
-// Scheduler lets events happen, one after another, in one goroutine. After each event it
-// waits until every goroutine of the bubble stands still; whoever wants something to happen
-// adds an event, and so has no part in the order.
+// Scheduler executes events one after another in one goroutine. After each event it waits until every goroutine of the
+// bubble blocks. Goroutines only add events, and so do not influence the order.
 type Scheduler struct {
 	began time.Time
-	quiet func() // returns when nothing moves by itself
+	quiet func() // returns once every goroutine blocks
 	wake  chan struct{}
 
 	mu     sync.Mutex
 	events events
 	made   uint64 // timers so far
-	until  int64  // the scheduler sleeps until then; 0: it is awake
-	over   bool
+	until  int64  // the scheduler sleeps until this time; 0: it is awake
+	ended  bool
 }
 
-// Class is what kind of event it is. Events of one instant happen class by class.
+// Class is the class of an event. Events of one instant happen class by class.
 type Class uint8
 
 // The classes, in their order.
 const (
-	Script   Class = iota // a script's wait is over, or a fault's
+	Script   Class = iota // a script's or a fault's wait ends
 	Arrival               // a message arrives, or a connection is made
 	Node                  // a server works
 	Deadline              // a read or a context times out
-	Client                // a client goes on: a timer, the end of a pause
-	Turn                  // a command of a client enters the client library, or leaves it unanswered
-	Loss                  // a client notices that its lease is lost
-	Rest                  // nothing else is left to happen at this instant
+	Client                // a client continues: a timer, the end of a pause
+	Turn                  // a client's command enters the client library, or leaves it without a reply
+	Loss                  // a client notices the loss of its lease
+	Rest                  // after all other events of the instant
 )
 
-// Key places an event among those of its instant.
+// Key orders the events of one instant.
 type Key struct {
 	Class   Class
 	A, B, C int
@@ -63,11 +62,11 @@ func (k *Key) compare(o *Key) int {
 	return cmp.Compare(k.Words.String(), o.Words.String())
 }
 
-// New begins a scheduler in the present bubble, which lasts until End.
+// New starts a scheduler in the present bubble. It runs until End.
 func New() *Scheduler { return begin(synctest.Wait) }
 
-// RealTime begins a scheduler outside of virtual time: events happen when they are due, and
-// nobody can say what goroutines do meanwhile.
+// RealTime starts a scheduler outside of virtual time: events happen when they are due, but other goroutines may run
+// meanwhile.
 func RealTime() *Scheduler { return begin(func() {}) }
 
 func begin(quiet func()) *Scheduler {
@@ -76,11 +75,11 @@ func begin(quiet func()) *Scheduler {
 	return s
 }
 
-// End ends it: nothing more happens.
+// End ends the scheduler: no more events happen.
 func (s *Scheduler) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
+	s.ended = true
 	s.interrupt()
 }
 
@@ -95,68 +94,67 @@ func (s *Scheduler) interrupt() {
 
 func (s *Scheduler) now() int64 { return int64(time.Since(s.began)) }
 
-// Timer is an event that can be set, again and again. What it does may not block.
+// Timer is an event that can be set repeatedly. Its function must not block.
 type Timer struct {
 	scheduler *Scheduler
 	key       Key
 	do        func()
 	passive   bool
-	number    uint64 // of all timers: the last resort among equal keys
+	number    uint64 // order of creation, for equal keys
 	at        int64  // nanoseconds after the scheduler began
-	place     int    // among those that are set; -1: it is not
+	index     int    // in the heap; -1: it is not set
 }
 
-// NewTimer makes an event that is not set.
+// NewTimer makes an unset timer.
 func (s *Scheduler) NewTimer(key Key, do func()) *Timer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.made++
-	return &Timer{scheduler: s, key: key, do: do, number: s.made, place: -1}
+	return &Timer{scheduler: s, key: key, do: do, number: s.made, index: -1}
 }
 
-// Passive says of an event that it wakes no goroutine: what it does is over when it returns,
-// and the scheduler need not wait for more.
+// Passive declares that the event wakes no goroutine, so that the scheduler need not wait after it.
 func (t *Timer) Passive() *Timer {
 	t.passive = true
 	return t
 }
 
-// After lets something happen once, that long from now.
+// After sets a new timer to d from now.
 func (s *Scheduler) After(d time.Duration, key Key, do func()) *Timer {
 	t := s.NewTimer(key, do)
 	t.Set(d)
 	return t
 }
 
-// Set lets it happen once, that long from now, and not when it was set to before.
+// Set sets the timer to after from now, instead of an earlier setting.
 func (t *Timer) Set(after time.Duration) {
 	s := t.scheduler
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.at = s.now() + int64(max(after, 0))
-	if t.place < 0 {
+	if t.index < 0 {
 		heap.Push(&s.events, t)
 	} else {
-		heap.Fix(&s.events, t.place)
+		heap.Fix(&s.events, t.index)
 	}
 	if t.at < s.until {
 		s.interrupt()
 	}
 }
 
-// Stop reports whether it kept the event from happening.
+// Stop unsets the timer, and reports whether it was set.
 func (t *Timer) Stop() bool {
 	s := t.scheduler
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t.place < 0 {
+	if t.index < 0 {
 		return false
 	}
-	heap.Remove(&s.events, t.place)
+	heap.Remove(&s.events, t.index)
 	return true
 }
 
-// Sleep waits, or until ctx ends. It takes an event even for no time at all.
+// Sleep waits for d, or until ctx ends. It waits for an event even if d is 0.
 func (s *Scheduler) Sleep(ctx context.Context, key Key, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -172,7 +170,7 @@ func (s *Scheduler) Sleep(ctx context.Context, key Key, d time.Duration) error {
 	}
 }
 
-// never is when a scheduler without events wakes up.
+// never is the wake-up time of a scheduler without events.
 const never = 1<<63 - 1
 
 func (s *Scheduler) run() {
@@ -183,9 +181,9 @@ func (s *Scheduler) run() {
 			s.quiet()
 		}
 		moved = true
-		t, wait, over := s.next()
+		t, wait, ended := s.next()
 		switch {
-		case over:
+		case ended:
 			timer.Stop()
 			return
 		case t != nil:
@@ -206,15 +204,15 @@ func (s *Scheduler) run() {
 	}
 }
 
-// next takes the event that is due, or tells for how long there is none.
-func (s *Scheduler) next() (t *Timer, wait time.Duration, over bool) {
+// next removes the next due event, or returns the time until it is due.
+func (s *Scheduler) next() (t *Timer, wait time.Duration, ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.ended {
 		return nil, 0, true
 	}
 	select {
-	case <-s.wake: // in the meantime
+	case <-s.wake: // from an earlier interrupt
 	default:
 	}
 	if len(s.events) == 0 {
@@ -230,7 +228,7 @@ func (s *Scheduler) next() (t *Timer, wait time.Duration, over bool) {
 	return t, 0, false
 }
 
-// events are those that are set, as a heap.
+// events is a heap of the timers that are set.
 type events []*Timer
 
 func (q events) Len() int { return len(q) }
@@ -248,19 +246,19 @@ func (q events) Less(i, j int) bool {
 
 func (q events) Swap(i, j int) {
 	q[i], q[j] = q[j], q[i]
-	q[i].place, q[j].place = i, j
+	q[i].index, q[j].index = i, j
 }
 
 func (q *events) Push(p any) {
 	t := p.(*Timer)
-	t.place = len(*q)
+	t.index = len(*q)
 	*q = append(*q, t)
 }
 
 func (q *events) Pop() any {
 	last := len(*q) - 1
 	t := (*q)[last]
-	t.place = -1
+	t.index = -1
 	(*q)[last] = nil
 	*q = (*q)[:last]
 	return t

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Events happen by their time and, at one instant, by their keys, whoever added them first.
-func TestEventsHappenInTheOrderOfTheirKeys(t *testing.T) {
+// The order does not depend on which goroutine adds an event first.
+func TestEvents_HappenByTimeThenKey(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			s := New()
@@ -41,8 +41,7 @@ func TestEventsHappenInTheOrderOfTheirKeys(t *testing.T) {
 	}
 }
 
-// What an event sets off comes to rest before the next event of the same instant.
-func TestAnEventComesToRestBeforeTheNext(t *testing.T) {
+func TestEvents_SameInstant_GoroutinesSettleBeforeTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
 		defer s.End()
@@ -67,7 +66,7 @@ func TestAnEventComesToRestBeforeTheNext(t *testing.T) {
 	})
 }
 
-func TestATimerIsSetAnewAndStopped(t *testing.T) {
+func TestTimer_SetAgainAndStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
 		var at []time.Duration
@@ -91,7 +90,7 @@ func TestATimerIsSetAnewAndStopped(t *testing.T) {
 	})
 }
 
-func TestSleepEndsWithItsContext(t *testing.T) {
+func TestSleep_ContextEnds_Returns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
 		defer s.End()
@@ -106,11 +105,11 @@ func TestSleepEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestAContextEndsByAnEvent(t *testing.T) {
+func TestContext_EndsByAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New()
 		defer s.End()
-		parent, give := context.WithCancelCause(context.WithValue(t.Context(), t, "value"))
+		parent, cancelParent := context.WithCancelCause(context.WithValue(t.Context(), t, "value"))
 		ctx, cancel := s.WithTimeout(parent, Key{}, time.Second)
 		child, end := context.WithTimeout(ctx, time.Hour)
 		defer end()
@@ -125,15 +124,14 @@ func TestAContextEndsByAnEvent(t *testing.T) {
 
 		ctx, cancel = s.WithTimeout(parent, Key{}, time.Hour)
 		defer cancel()
-		give(fmt.Errorf("the caller gave up"))
+		cancelParent(fmt.Errorf("the caller gave up"))
 		<-ctx.Done()
 		require.ErrorIs(t, ctx.Err(), context.Canceled)
 		require.EqualError(t, context.Cause(ctx), "the caller gave up")
 	})
 }
 
-// Those who share a context learn of its end one by one, in the order of their keys.
-func TestASharedContextEndsForOneAfterAnother(t *testing.T) {
+func TestOwn_SharedContextEnds_UsersEndInOrderOfKeys(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			s := New()
