@@ -120,7 +120,7 @@ func TestParseCommand_Script_FindsEffect(t *testing.T) {
 	require.Empty(t, c.Effect, "its answer is no token, as that to GET is")
 	require.False(t, c.unknown)
 	c = eval("EVAL", "while true do redis.call('del', KEYS[1]) end", "1", "k1")
-	require.Empty(t, c.Effect, "it cannot be rehearsed")
+	require.Empty(t, c.Effect, "the script cannot run in the sandbox")
 	require.True(t, c.unknown)
 	require.Empty(t, eval("EVAL", `return redis.call('SET',KEYS[1],ARGV[1])`, "1", "fence:k1", "7").Effect,
 		"a fencing counter is no lock")

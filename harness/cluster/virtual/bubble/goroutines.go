@@ -17,7 +17,7 @@ type Goroutine struct {
 	Waits, line string
 }
 
-// BelongsTo reports whether it was started by, or waits in, a function of one of the packages or of a package below one.
+// BelongsTo reports whether it was started by, or waits in, a function of one of the packages or of one below these.
 func (g Goroutine) BelongsTo(packages []string) bool {
 	return InPackages(packages, g.Owner) || InPackages(packages, g.Waits)
 }
