@@ -11,22 +11,21 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// Finding is what one trial shows about one property, to be told.
+// Finding is the result of one trial for one property, with its violation and story.
 type Finding struct {
 	suite.Judgement
-	// Violation is the first one, nil where there is none; More is how many others the trial has.
+	// Violation is the first violation, nil if none. More counts the trial's others.
 	Violation *checker.Violation
 	More      int
-	// Cause is what experiments have shown of it; nil: none were made.
+	// Cause is the result of experiments; nil: none ran.
 	Cause *cause.Cause
-	// Story is nil where the history was not kept; Trouble then says why it
-	// could not be read, if it should have been there.
-	Story   *Story
-	Trouble error
+	// Story is nil if the history was not kept. Err says why a kept history could not be read.
+	Story *Story
+	Err   error
 }
 
-// Findings are what a trial shows of each property, and of those that are violated the first violation with its story;
-// where none is, the story of the whole history, if anybody ever had the lock or a key in it. A nil history tells none.
+// Findings returns a trial's result for each property, with the first violation and its story. Without a violation it
+// adds the story of the whole history if a client held a lease or a node a key. Without a history there are no stories.
 func Findings(trial suite.Result, h *History) (all []Finding) {
 	broken := false
 	for _, j := range trial.Judgements() {
@@ -46,46 +45,46 @@ func Findings(trial suite.Result, h *History) (all []Finding) {
 	return all
 }
 
-// finding tells of a violation, or of the whole if it is nil, with a story if there is a history that is not too long
-// for one.
+// finding describes a violation, or the whole history if v is nil. It has no story if the history is missing or too
+// long.
 func (h *History) finding(v *checker.Violation) Finding {
 	switch {
 	case h == nil:
 		return Finding{Violation: v}
 	case h.Events == nil:
-		return Finding{Violation: v, Trouble: errTooLong}
+		return Finding{Violation: v, Err: errTooLong}
 	}
 	story := h.Tell(v)
 	return Finding{Violation: v, Story: &story}
 }
 
-// Told is the trial that a report shows of the row: one that is not as expected; and where all are, one that shows a
-// violation, if that was expected.
-func (r *Row) Told() Trial {
+// ShownTrial is the trial that reports describe: the first violated one if the row is as expected, otherwise the first
+// with the row's standing.
+func (r *Row) ShownTrial() Trial {
 	if t, violated := r.FirstViolated(); violated && r.Standing == suite.AsExpected {
 		return t
 	}
 	return r.First()
 }
 
-// readFindings are those of the trial that is told. Where its history cannot be read, each violation says so, and one
-// finding more.
+// readFindings returns the findings of the shown trial. If its history is unreadable, each violation and one more
+// finding have the error.
 func (r *Row) readFindings() []Finding {
-	told := r.Told().Result
-	h, trouble := r.history(told)
-	all := Findings(told, h)
-	if trouble != nil {
+	shown := r.ShownTrial().Result
+	h, err := r.history(shown)
+	all := Findings(shown, h)
+	if err != nil {
 		for i := range all {
 			if all[i].Violation != nil {
-				all[i].Trouble = trouble
+				all[i].Err = err
 			}
 		}
-		all = append(all, Finding{Trouble: trouble})
+		all = append(all, Finding{Err: err})
 	}
 	return all
 }
 
-// history reads the history of one of the row's trials, nil if it was not kept.
+// history reads the history of one trial, nil if it was not kept.
 func (r *Row) history(t suite.Result) (*History, error) {
 	if t.History == "" {
 		return nil, nil
@@ -97,12 +96,12 @@ func (r *Row) history(t suite.Result) (*History, error) {
 	return readToDraw(filepath.Join(r.out, name))
 }
 
-// ViolationCount is how many the trial had: a result spells out only the first.
+// ViolationCount returns the number of a trial's violations. A result lists only the first few.
 func ViolationCount(r checker.Result) int {
 	return max(len(r.Violations), int(r.Measured["violations"]))
 }
 
-// summary says what was expected and what came of it, and where there are several trials how often.
+// summary compares the verdict with the expected one and adds the violation rate if several trials ran.
 func (f Finding) summary(rate Rate) string {
 	if f.Got == history.Inconclusive || rate.Trials < 2 {
 		return f.Why
@@ -110,7 +109,7 @@ func (f Finding) summary(rate Rate) string {
 	return fmt.Sprintf("%s; violated in %s", f.Why, rate)
 }
 
-// consequence says what follows where there is no violation to tell of.
+// consequence explains a missing violation that the scenario expects.
 func (f Finding) consequence() string {
 	if f.Got == history.Holds && f.Expected == history.Violated {
 		return "The scenario is there to break this property, and it did not: " +
@@ -119,7 +118,7 @@ func (f Finding) consequence() string {
 	return ""
 }
 
-// property finds the row's figures for a property: none if nobody judged it, or the row is nil.
+// property returns the row's counts for a property; zero counts if the row is nil or does not have it.
 func (r *Row) property(name string) Property {
 	if r != nil {
 		for _, p := range r.Properties {
@@ -131,7 +130,7 @@ func (r *Row) property(name string) Property {
 	return Property{Name: name}
 }
 
-// TrialText says which trial is told of.
+// TrialText identifies a trial.
 func TrialText(t suite.Result) string {
 	return fmt.Sprintf("Trial %d, seed %d, %s cluster, lock %s", t.Trial, t.Seed, t.Cluster, t.Lock)
 }

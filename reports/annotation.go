@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Annotation is a line of output by which GitHub shows an error or a warning beside a line of a file. Nobody else minds
+// Annotation is an output line that GitHub shows as an error or warning beside a line of a file. Other readers ignore
 // it.
 func Annotation(kind, file string, line int, title, message string) string {
 	text := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")

@@ -12,17 +12,17 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// LockUnderTest is what is known of the lock that a run is about.
+// LockUnderTest describes the lock that a run tests.
 type LockUnderTest struct {
 	Name    string `json:"name,omitempty"`
-	Servers int    `json:"servers,omitempty"` // on how many it is; 0: as each scenario says
-	// Belief says for how long its clients believe in a lease, "" for as long as the lease says.
+	Servers int    `json:"servers,omitempty"` // 0: as each scenario says
+	// Belief is how long clients rely on a lease; "" if the lease itself says it.
 	Belief string `json:"belief,omitempty"`
-	// Notices are what was noticed of it before the first row.
+	// Notices are warnings about the lock from before the first row.
 	Notices []string `json:"notices,omitempty"`
 }
 
-// AboutLock describes a lock by its name, as far as it is known here.
+// AboutLock describes a lock by its name, or has the name alone if the lock is unknown.
 func AboutLock(name string) LockUnderTest {
 	about := LockUnderTest{Name: name}
 	kind, err := locks.Find(cmp.Or(name, locks.Reference))
@@ -39,27 +39,27 @@ func AboutLock(name string) LockUnderTest {
 	return about
 }
 
-// defaultServers is on how many servers a lock on several is, unless its scenario says otherwise.
+// defaultServers is the number of servers of a multi-node lock unless its scenario sets another.
 const defaultServers = 5
 
-// AnswerGroup is the rows that have one answer.
+// AnswerGroup is all rows with one answer.
 type AnswerGroup struct {
 	Answer suite.Answer `json:"answer"`
 	Rows   []string     `json:"rows"`
-	// Reasons say why, each once, with the rows it is of: of those that are undecided or not applicable.
+	// Reasons explain undecided and inapplicable rows; each lists its rows.
 	Reasons Skips `json:"reasons,omitempty"`
-	// Remedies say what removes a limit, with the rows in which the reference then keeps what it violated.
+	// Remedies are the changes with which the reference keeps a property that it violated; each lists its rows.
 	Remedies Skips `json:"remedies,omitempty"`
 }
 
-// UnderTest reports whether the run is about a lock under test: its rows have answers, and no expectations.
+// UnderTest reports whether the run tests a lock, so that its rows have answers and no expectations.
 func (r *Report) UnderTest() bool {
 	return len(r.Rows) > 0 && !slices.ContainsFunc(r.Rows, func(row *Row) bool { return !row.underTest() })
 }
 
 func (r *Row) underTest() bool { return len(r.Trials) > 0 && r.Trials[0].AllowBetter }
 
-// Answers groups the rows by their answers, those that hold first and then the gravest.
+// Answers groups the rows by answer: first Holds, then the others by severity.
 func (r *Report) Answers() []AnswerGroup {
 	groups := map[suite.Answer]*AnswerGroup{}
 	for _, row := range r.Rows {
@@ -92,7 +92,7 @@ func (r *Report) Answers() []AnswerGroup {
 	return all
 }
 
-// undecidedReason is the checker's own reason, where it has one.
+// undecidedReason prefers the checker's reason.
 func (r *Row) undecidedReason(why string) string {
 	for _, result := range r.First().Results {
 		if result.Verdict == history.Inconclusive && result.Reason != "" && r.First().Expect[result.Property] != "" {
@@ -102,10 +102,10 @@ func (r *Row) undecidedReason(why string) string {
 	return why
 }
 
-// mostReasons is how many reasons the summary tells of each answer.
+// mostReasons bounds the reasons that the summary prints for each answer.
 const mostReasons = 4
 
-// AnswersText is the summary of a run that is about a lock under test.
+// AnswersText is the summary of a run that tests a lock.
 func (r *Report) AnswersText(screen terminal.Screen) string {
 	p := &terminal.Page{Screen: screen}
 	r.printAnswers(p)
@@ -131,7 +131,7 @@ func (r *Report) printAnswers(p *terminal.Page) {
 	}
 }
 
-// lockText names the lock, its servers and how long its clients believe in a lease.
+// lockText names the lock, its servers and how long clients rely on a lease.
 func (r *Report) lockText() string {
 	parts := []string{r.Lock.Name}
 	if len(r.Options.Without) > 0 {
@@ -148,7 +148,7 @@ func serversText(n int) string {
 	return cmp.Or(words[n], Plural(n, "server"))
 }
 
-// onServers says on how many servers a lock is, where that is known.
+// onServers is "" if the number of servers is unknown.
 func onServers(n int) string {
 	if n == 0 {
 		return ""
@@ -156,7 +156,7 @@ func onServers(n int) string {
 	return "on " + serversText(n) + " "
 }
 
-// lines are what the summary says of a group beside its number.
+// lines are the summary's text beside a group's count.
 func (g AnswerGroup) lines(servers int) []string {
 	switch g.Answer {
 	case suite.Bug:

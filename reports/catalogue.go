@@ -10,8 +10,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Catalogue lists scenarios as a table: name, clusters, how many variants, and
-// title.
+// Catalogue lists scenarios as a table: name, clusters, number of variants, title.
 func Catalogue(all []*scenarios.Scenario, screen terminal.Screen) string {
 	t := terminal.NewTable("scenario", "on", "variants", "title")
 	for _, s := range all {
@@ -20,7 +19,7 @@ func Catalogue(all []*scenarios.Scenario, screen terminal.Screen) string {
 	return t.Fitted(screen) + "\n" + Plural(len(all), "scenario") + "\n"
 }
 
-// ScenarioHead says of a scenario what its file leaves to defaults, as a comment above it.
+// ScenarioHead states a scenario's defaults as a comment above its file's text.
 func ScenarioHead(s *scenarios.Scenario, screen terminal.Screen) string {
 	text := fmt.Sprintf("On %s, with %s, TTL %s, lock %s", list(s.On), Plural(len(s.Nodes), "node"), Duration(s.TTL),
 		cmp.Or(s.Lock.Name, locks.Reference))
@@ -34,7 +33,7 @@ func ScenarioHead(s *scenarios.Scenario, screen terminal.Screen) string {
 	return "# " + strings.Join(terminal.Hanging("", text, screen.Width-2), "\n# ") + "\n"
 }
 
-// ClientText says what is special about a client of a scenario.
+// ClientText describes how a client differs from one that reaches every node.
 func ClientText(c scenarios.Client) string {
 	var parts []string
 	if len(c.Nodes) > 0 {

@@ -7,13 +7,13 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// Comparison sets the verdicts of several runs side by side: of one suite on
-// other clusters or servers, with another lock, or twice.
+// Comparison compares the verdicts of several runs: of one suite on other clusters or servers, with another lock, or
+// repeated.
 type Comparison struct {
 	Runs []*Report
 	Rows []ComparedRow
-	// Alone counts the rows that one run alone could have, and which are left out: a run
-	// with another lock, or without rules, has no variants.
+	// Alone counts the omitted rows that only one run can have: a run with another lock, or without rules, has no
+	// variants.
 	Alone int
 	// Disagreements and Incomplete count rows; ExitCode follows from them.
 	Disagreements int
@@ -21,36 +21,34 @@ type Comparison struct {
 	ExitCode      int
 }
 
-// ComparedRow is one scenario, as it stands or as one variant.
+// ComparedRow is one scenario or one of its variants.
 type ComparedRow struct {
 	Scenario string
 	Setting  string
-	// Agreement is Agree, Disagree or Incomplete; Why says what of the last two, but for the runs
-	// that lack the row: of a short run beside a long one that would be most rows.
+	// Why explains a disagreement or an undecided row. It omits runs without the row: a short run beside a long one would
+	// list most rows.
 	Agreement Agreement
 	Why       []string
-	// Cells are the runs' own rows, in their order; nil: the run does not have it.
+	// Cells are the runs' rows in the order of the runs; nil if a run lacks the row.
 	Cells []*Row
 }
 
 // Agreement says whether the runs agree on a row.
 type Agreement string
 
-// The agreements. A row that is skipped in every run but one agrees: there is
-// nothing that could disagree.
+// The agreements. A row that all runs but one skip agrees: nothing can disagree with it.
 const (
 	Agree      Agreement = "agree"
 	Disagree   Agreement = "disagree"
 	Incomplete Agreement = "incomplete"
 )
 
-// Compare sets runs side by side. Two runs disagree on a property that the
-// scenario names, or that one of them saw violated, if their worst verdicts on
-// it differ, or if the intervals of its rates of violation do not meet. A row
-// is incomplete where a run lacks it, or could not decide it.
+// Compare compares runs. Two runs disagree on a property that the scenario names or that one of them violated if their
+// worst verdicts differ, or if the intervals of their violation rates are disjoint. A row is incomplete if a run lacks
+// it or could not decide it.
 func Compare(runs []*Report) Comparison {
 	c := Comparison{Runs: runs}
-	var ids []rowKey // those of the first run, and what each further one has beside them
+	var ids []rowKey // the first run's rows, then the others' additional rows
 	cells := map[rowKey][]*Row{}
 	for i, r := range runs {
 		for _, row := range r.Rows {
@@ -63,8 +61,8 @@ func Compare(runs []*Report) Comparison {
 	}
 	compared := 0
 	for _, id := range ids {
-		row, could, ran := c.row(id, cells[id])
-		if could == 1 && len(runs) > 1 {
+		row, possible, ran := c.row(id, cells[id])
+		if possible == 1 && len(runs) > 1 {
 			c.Alone++
 			continue
 		}
@@ -88,14 +86,14 @@ func Compare(runs []*Report) Comparison {
 	return c
 }
 
-// row sets the runs' own rows side by side, and says how many runs could have it and how many ran it.
-func (c *Comparison) row(id rowKey, cells []*Row) (row ComparedRow, could, ran int) {
+// row compares the runs' rows. It counts the runs that can have the row and the runs that decided it.
+func (c *Comparison) row(id rowKey, cells []*Row) (row ComparedRow, possible, ran int) {
 	row = ComparedRow{Scenario: id.scenario, Setting: id.setting, Agreement: Agree, Cells: cells}
 	for i, cell := range cells {
-		if cell == nil && id.setting != "" && c.Runs[i].chosen() {
-			continue // it could not have the row
+		if cell == nil && id.setting != "" && c.Runs[i].hasLockOptions() {
+			continue // such a run has no variants
 		}
-		could++
+		possible++
 		switch {
 		case cell == nil:
 			row.Agreement = Incomplete
@@ -112,10 +110,10 @@ func (c *Comparison) row(id rowKey, cells []*Row) (row ComparedRow, could, ran i
 			row.Why = append(row.Why, why)
 		}
 	}
-	return row, could, ran
+	return row, possible, ran
 }
 
-// servers are what a run's rows ran on, each once.
+// servers lists the servers of a run's rows without duplicates.
 func (r *Report) servers() []string {
 	names := []string{}
 	for _, row := range r.Rows {
@@ -126,23 +124,23 @@ func (r *Report) servers() []string {
 	return names
 }
 
-// rowKey names a row in every run: its cluster is the run's, and where the user chose
-// the lock or the rules, so are these: such a run has each scenario once.
+// rowKey identifies a row across runs and clusters. A run with its own lock or rules has each scenario once, so that
+// its key has no setting.
 type rowKey struct{ scenario, setting string }
 
 func (r *Report) key(row *Row) rowKey {
-	if r.chosen() {
+	if r.hasLockOptions() {
 		return rowKey{scenario: row.Scenario}
 	}
 	return rowKey{row.Scenario, row.Setting()}
 }
 
-// chosen reports whether the user chose the lock, its servers, or rules to do without.
-func (r *Report) chosen() bool {
+// hasLockOptions reports whether the user chose the lock, its servers, or rules to switch off.
+func (r *Report) hasLockOptions() bool {
 	return r.Options.Lock != "" || r.Options.Nodes > 0 || len(r.Options.Without) > 0
 }
 
-// undecided says why a row says nothing, or "".
+// undecided returns why a row has no verdict, or "".
 func (r *Row) undecided() string {
 	switch r.Standing {
 	case suite.Skipped:
@@ -158,8 +156,7 @@ func (r *Row) undecided() string {
 	return ""
 }
 
-// properties are those that a reader asks about: the scenario names them, or a
-// run saw them violated.
+// properties are named by the scenario or violated in some run.
 func (r *ComparedRow) properties() []string {
 	var names []string
 	for _, cell := range r.Cells {
@@ -176,12 +173,12 @@ func (r *ComparedRow) properties() []string {
 	return names
 }
 
-// disagreement says which runs disagree on a property, or "".
+// disagreement names two runs that disagree on a property, or returns "".
 func (c *Comparison) disagreement(cells []*Row, property string) string {
 	for i := range cells {
 		for k := i + 1; k < len(cells); k++ {
 			a, b := cells[i].property(property), cells[k].property(property)
-			if a.against(b) {
+			if a.disagrees(b) {
 				return fmt.Sprintf("%s: %s violated in %s; %s violated in %s", property, c.Runs[i].Options.Out, a.Rate,
 					c.Runs[k].Options.Out, b.Rate)
 			}
@@ -190,8 +187,8 @@ func (c *Comparison) disagreement(cells []*Row, property string) string {
 	return ""
 }
 
-// against reports whether two runs decided a property and disagree on it.
-func (p Property) against(q Property) bool {
+// disagrees reports whether two runs decided a property differently.
+func (p Property) disagrees(q Property) bool {
 	if p.Rate.Trials == 0 || q.Rate.Trials == 0 {
 		return false
 	}

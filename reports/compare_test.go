@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// on is a run on a cluster.
-func on(cluster, server string, trials ...suite.Result) *Report {
+// runOn is a run on a cluster.
+func runOn(cluster, server string, trials ...suite.Result) *Report {
 	for i := range trials {
 		trials[i].Cluster, trials[i].Server = cluster, server
 	}
@@ -21,8 +21,8 @@ func on(cluster, server string, trials ...suite.Result) *Report {
 		Options: suite.Options{Cluster: cluster, Trials: 1, Seed: 7, Out: "out/" + cluster}})
 }
 
-// many are trials of one scenario, of which some violate it.
-func many(name string, violated, all int) []suite.Result {
+// series returns trials of one scenario; some of them violate it.
+func series(name string, violated, all int) []suite.Result {
 	var trials []suite.Result
 	for i := range all {
 		got := history.Holds
@@ -58,40 +58,40 @@ func TestCompare(t *testing.T) {
 		want        Agreement
 		code        int
 	}{
-		{"the same", many("a", 0, 1), many("a", 0, 1), Agree, 0},
-		{"the same violation", many("a", 1, 1), many("a", 1, 1), Agree, 0},
-		{"opposite verdicts of one trial each", many("a", 0, 1), many("a", 1, 1), Disagree, 1},
-		{"a violation among many", many("a", 0, 500), many("a", 1, 20), Disagree, 1},
-		{"an alarm that does not ring each time", many("a", 500, 500), many("a", 3, 5), Disagree, 1},
-		{"rates that may be one", many("a", 490, 500), many("a", 5, 5), Agree, 0},
+		{"the same", series("a", 0, 1), series("a", 0, 1), Agree, 0},
+		{"the same violation", series("a", 1, 1), series("a", 1, 1), Agree, 0},
+		{"opposite verdicts of one trial each", series("a", 0, 1), series("a", 1, 1), Disagree, 1},
+		{"a violation among many", series("a", 0, 500), series("a", 1, 20), Disagree, 1},
+		{"an alarm that does not ring each time", series("a", 500, 500), series("a", 3, 5), Disagree, 1},
+		{"rates that may be one", series("a", 490, 500), series("a", 5, 5), Agree, 0},
 		{"a property that only one saw violated", []suite.Result{extra}, []suite.Result{quiet}, Disagree, 1},
-		{"a property that nobody names", []suite.Result{idle}, many("a", 0, 1), Agree, 0},
-		{"one undecided", many("a", 0, 1), []suite.Result{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 4},
-		{"one failed", many("a", 0, 1), []suite.Result{lost}, Incomplete, 4},
-		{"one lacks it", many("a", 0, 1), many("b", 0, 1), Incomplete, 4},
-		{"one skips it, so that nothing is compared", many("a", 0, 1), []suite.Result{none}, Agree, 4},
+		{"a property that nobody names", []suite.Result{idle}, series("a", 0, 1), Agree, 0},
+		{"one undecided", series("a", 0, 1), []suite.Result{trial("a", "", 0, held, history.Inconclusive)}, Incomplete, 4},
+		{"one failed", series("a", 0, 1), []suite.Result{lost}, Incomplete, 4},
+		{"one lacks it", series("a", 0, 1), series("b", 0, 1), Incomplete, 4},
+		{"one skips it, so that nothing is compared", series("a", 0, 1), []suite.Result{none}, Agree, 4},
 		{"both skip it", []suite.Result{none}, []suite.Result{none}, Agree, 4},
-		{"one of two is skipped", append(many("a", 0, 1), many("b", 0, 1)...), append(many("b", 0, 1), none), Agree, 0},
+		{"one of two is skipped", append(series("a", 0, 1), series("b", 0, 1)...), append(series("b", 0, 1), none), Agree, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Compare([]*Report{on("virtual", "", c.left...), on("local", "", c.right...)})
+			got := Compare([]*Report{runOn("virtual", "", c.left...), runOn("local", "", c.right...)})
 			require.Equal(t, c.want, agreements(got)["a"])
 			require.Equal(t, c.code, got.ExitCode)
 		})
 	}
 }
 
-func TestADisagreementNamesTheRunsAndTheRates(t *testing.T) {
-	got := Compare([]*Report{on("virtual", "", many("a", 0, 500)...), on("local", "", many("a", 1, 20)...)})
+func TestCompare_Disagreement_NamesRunsAndRates(t *testing.T) {
+	got := Compare([]*Report{runOn("virtual", "", series("a", 0, 500)...), runOn("local", "", series("a", 1, 20)...)})
 	require.Equal(t, []string{"mutual-exclusion: out/virtual violated in 0 of 500, at most 0.77 % at 95 %; " +
 		"out/local violated in 1 of 20, 0.88 % to 24 % at 95 %"}, got.Rows[0].Why)
 }
 
-// Another lock, or a rule less, is held against the scenario as it stands: such a run has
-// no variants, and they are missed by nobody.
-func TestRunsWithOtherLocksArePaired(t *testing.T) {
+// A run with another lock, or with a rule off, is compared with the unchanged scenario. It has no variants, and nothing
+// reports them as missing.
+func TestCompare_OtherLock_PairedWithUnchangedScenario(t *testing.T) {
 	held, broken := history.Holds, history.Violated
-	whole := on("virtual", "", trial("a", "", 0, held, held), trial("a", "without Majority", 0, broken, broken),
+	whole := runOn("virtual", "", trial("a", "", 0, held, held), trial("a", "without Majority", 0, broken, broken),
 		trial("b", "",
 			0, held, held))
 	lenient := func(name string, without []string, got string) suite.Result {
@@ -99,9 +99,9 @@ func TestRunsWithOtherLocksArePaired(t *testing.T) {
 		r.AllowBetter, r.Without = true, without
 		return r
 	}
-	rules := on("virtual", "", lenient("a", []string{"Majority"}, broken), lenient("b", []string{"Majority"}, held))
+	rules := runOn("virtual", "", lenient("a", []string{"Majority"}, broken), lenient("b", []string{"Majority"}, held))
 	rules.Options.Without = []string{"Majority"}
-	other := on("virtual", "", lenient("a", nil, held), lenient("b", nil, broken))
+	other := runOn("virtual", "", lenient("a", nil, held), lenient("b", nil, broken))
 	other.Options.Lock = "redsync"
 
 	got := Compare([]*Report{whole, rules})
@@ -114,32 +114,32 @@ func TestRunsWithOtherLocksArePaired(t *testing.T) {
 	require.Equal(t, []int{0, 0}, []int{got.Alone, got.Incomplete}, "two runs have the variant")
 }
 
-// sideBySide has rows of every agreement, and text that would be markup.
-func sideBySide() Comparison {
+// comparison has rows of every agreement, and text that would be markup.
+func comparison() Comparison {
 	wild := "<b>|`x`|</b> @you #1"
 	held, broken := history.Holds, history.Violated
 	skipped := suite.Result{Scenario: "disk-full", Skipped: "the virtual cluster has no disk; run it with --on local"}
 	return Compare([]*Report{
-		on("virtual", "miniredis 2.40.0", trial("late-release", "", 0, held, held),
+		runOn("virtual", "miniredis 2.40.0", trial("late-release", "", 0, held, held),
 			trial("late-release", "without FreshToken", 0, broken, broken), trial("flushall", "", 0, broken, broken),
 			skipped, trial(wild, "", 0, held, held), trial("only-here", "", 0, held, held)),
-		on("local", "Redis 7.0.15", trial("late-release", "", 0, held, held),
+		runOn("local", "Redis 7.0.15", trial("late-release", "", 0, held, held),
 			trial("late-release", "without FreshToken", 0, broken, held), trial("flushall", "", 0, broken, broken),
 			trial("disk-full", "", 0, held, held), trial(wild, "", 0, held, history.Inconclusive)),
 	})
 }
 
-func TestComparisonGoldenFiles(t *testing.T) {
+func TestComparison_MatchesGoldenFiles(t *testing.T) {
 	for name, text := range map[string]string{
-		"compare.golden": sideBySide().Text(terminal.Screen{Width: 80}),
+		"compare.golden": comparison().Text(terminal.Screen{Width: 80}),
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, text) })
 	}
 }
 
-func TestComparisonFitsTheScreen(t *testing.T) {
+func TestComparison_FitsTheScreen(t *testing.T) {
 	for _, width := range []int{72, 80, 120} {
-		for line := range strings.Lines(sideBySide().Text(terminal.Screen{Width: width, Colour: true})) {
+		for line := range strings.Lines(comparison().Text(terminal.Screen{Width: width, Colour: true})) {
 			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
 		}
 	}

@@ -9,12 +9,11 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// agreementSigns mark the rows that are to be looked at.
+// agreementSigns mark the rows that need attention.
 var agreementSigns = map[Agreement]string{Disagree: "≠", Incomplete: "?"}
 
-// Text is the comparison for a reader: what the runs are, a line for each
-// property of each row, why rows disagree or are incomplete, what was skipped
-// and why, and the sum.
+// Text formats the comparison: the runs, each property of each row, the reasons for disagreements, incomplete and
+// skipped rows, and the totals.
 func (c Comparison) Text(screen terminal.Screen) string {
 	p := &terminal.Page{Screen: screen}
 	for _, run := range c.Runs {
@@ -24,12 +23,12 @@ func (c Comparison) Text(screen terminal.Screen) string {
 		p.Line("\n" + c.table(screen))
 		p.Line(screen.Style(key(screen, c.marks(screen)), terminal.Faint) + "\n")
 	}
-	c.accounts(p)
+	c.explain(p)
 	p.Hang("", c.Summary())
 	return p.String()
 }
 
-// Summary says in one sentence what came of the comparison.
+// Summary states the totals in one sentence.
 func (c Comparison) Summary() string {
 	skipped := 0
 	for _, row := range c.Rows {
@@ -55,7 +54,7 @@ func (c Comparison) Summary() string {
 	return text + "."
 }
 
-// Name is the row's, as Row.Name gives it.
+// Name is the same as Row.Name.
 func (r *ComparedRow) Name() string { return nameOf(r.Scenario, r.Setting) }
 
 func (c Comparison) table(screen terminal.Screen) string {
@@ -73,8 +72,7 @@ func (c Comparison) table(screen terminal.Screen) string {
 	return t.Fitted(screen)
 }
 
-// columns are the names of the properties, one to a line, and for each run
-// their verdicts beside them.
+// columns are the properties, one to a line, and beside them each run's verdicts.
 func (r *ComparedRow) columns(screen terminal.Screen) []string {
 	properties := r.properties()
 	columns := []string{strings.Join(properties, "\n")}
@@ -84,7 +82,7 @@ func (r *ComparedRow) columns(screen terminal.Screen) []string {
 	return columns
 }
 
-// column has for each property the worst verdict that the row's trials gave, and how many of them gave it.
+// column has the worst verdict on each property and how many trials gave it.
 func (r *Row) column(properties []string, screen terminal.Screen) string {
 	switch {
 	case r == nil:
@@ -104,7 +102,7 @@ func (r *Row) column(properties []string, screen terminal.Screen) string {
 	return strings.Join(lines, "\n")
 }
 
-// marks explains the numbers of the table, and the marks that it has.
+// marks explains the table's numbers and signs.
 func (c Comparison) marks(screen terminal.Screen) string {
 	text := "n/m: in n of m trials"
 	if c.Disagreements > 0 {
@@ -116,8 +114,8 @@ func (c Comparison) marks(screen terminal.Screen) string {
 	return text
 }
 
-// accounts says why rows were skipped, and of each row that is marked why it is: the table shows which a run lacks.
-func (c Comparison) accounts(p *terminal.Page) {
+// explain explains skipped, disagreeing and incomplete rows. The table itself shows which run lacks a row.
+func (c Comparison) explain(p *terminal.Page) {
 	var skips Skips
 	for _, row := range c.Rows {
 		for _, cell := range row.Cells {

@@ -9,8 +9,7 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// Band is one fault from its beginning to its end; a fault without duration
-// ends where it begins.
+// Band is one fault from its beginning to its end. A fault without a duration ends when it begins.
 type Band struct {
 	From, Until int64
 	Kind        string
@@ -20,20 +19,20 @@ type Band struct {
 	id int
 }
 
-// stateIn is the state that faults of a class put a process into, and stateAfter the one that they end.
+// Faults of beginsState's classes begin a state of their targets; faults of endsState's classes end one.
 var (
-	stateIn = map[history.Class]State{history.NodeDown: Down, history.ClientKilled: Down,
+	beginsState = map[history.Class]State{history.NodeDown: Down, history.ClientKilled: Down,
 		history.NodePaused: Paused, history.ClientPaused: Paused}
-	stateAfter = map[history.Class]State{history.NodeUp: Down, history.Resumed: Paused}
+	endsState = map[history.Class]State{history.NodeUp: Down, history.Resumed: Paused}
 )
 
-// drawFault draws one end of a fault: its band, and what its targets are in.
-func (t *teller) drawFault(e history.Event) {
+// drawFault draws the beginning or the end of a fault, as a band and as states of its targets.
+func (t *storyBuilder) drawFault(e history.Event) {
 	f, ends := e.Fault, e.Fault.Phase == history.PhaseEnd
 	for _, target := range f.Targets {
-		if state, known := stateIn[f.Class]; known {
+		if state, known := beginsState[f.Class]; known {
 			t.set(openState{lane: target, state: state}, !ends, e.Time)
-		} else if state, known := stateAfter[f.Class]; known && !ends {
+		} else if state, known := endsState[f.Class]; known && !ends {
 			t.set(openState{lane: target, state: state}, false, e.Time)
 		}
 	}
@@ -56,8 +55,8 @@ func (t *teller) drawFault(e history.Event) {
 	}
 }
 
-// joinBands makes one of faults that differ only in their targets.
-func (t *teller) joinBands() {
+// joinBands merges faults that differ only in their targets.
+func (t *storyBuilder) joinBands() {
 	var all []Band
 	for _, b := range t.Faults {
 		if n := len(all); n > 0 && all[n-1].Kind == b.Kind && all[n-1].From == b.From && all[n-1].Until == b.Until {
@@ -71,7 +70,7 @@ func (t *teller) joinBands() {
 	t.Faults = all
 }
 
-// settings say who reaches whom and who is far away, as the scenario begins.
+// settings describes the links that are cut or slow from the start.
 func settings(background []history.Fault, header history.Header) (texts []string) {
 	type group struct {
 		client string
@@ -101,12 +100,11 @@ func settings(background []history.Fault, header history.Header) (texts []string
 	return texts
 }
 
-// sameFault is what faults have in common that are told in one sentence.
+// sameFault is equal for faults that one sentence can describe.
 func sameFault(f history.Fault) string {
 	return fmt.Sprint(f.Kind, f.Phase, f.Effective, f.Asked)
 }
 
-// faultText says what a fault did to its targets.
 func faultText(f history.Fault, targets []string) string {
 	f.Targets = targets
 	if f.Phase == history.PhaseEnd {
@@ -119,8 +117,8 @@ func faultText(f history.Fault, targets []string) string {
 	return text
 }
 
-// forgetfulText tells that a node is started again without the key that the story is about.
-func forgetfulText(f history.Fault, lost string) string {
+// restartText describes the restart of a node that lost the story's key.
+func restartText(f history.Fault, lost string) string {
 	if keys := f.Measured["keys"]; keys == "" || keys == "0" {
 		return faultText(f, f.Targets) + lost
 	}

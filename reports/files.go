@@ -20,12 +20,12 @@ const (
 	ResultsFile = "results.json"
 	JUnitFile   = "junit.xml"
 	SummaryFile = "summary.md"
-	PageFile    = "report.html" // which package html writes
-	// TimelineFile is beside the history of a violated trial that the page shows.
+	PageFile    = "report.html" // written by package html
+	// TimelineFile lies beside the history of a violated trial.
 	TimelineFile = "timeline.svg"
 )
 
-// ValidationFile is the file of a validation.
+// ValidationFile is the results of a validation.
 const ValidationFile = "validation.json"
 
 // File is one file of a report.
@@ -34,15 +34,14 @@ type File struct {
 	Write func(io.Writer) error
 }
 
-// WriteFiles writes every file of the report, and more, into its output folder,
-// which it makes if need be, and gives their paths. A file is either the old
-// one or the whole new one, never a part.
+// WriteFiles writes the report's files, and more, into its output folder, which it creates, and returns their paths.
+// Each file is replaced as a whole.
 func (r *Report) WriteFiles(more ...File) ([]string, error) {
 	files := []File{{ResultsFile, r.WriteResults}, {JUnitFile, r.WriteJUnit}, {SummaryFile, r.WriteSummary}}
 	return WriteAll(r.Options.Out, append(files, more...))
 }
 
-// WriteAll writes files into an output folder, which it makes, and returns their paths.
+// WriteAll writes files into an output folder, which it creates, and returns their paths.
 func WriteAll(out string, files []File) ([]string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the output folder: %w", err)
@@ -57,20 +56,19 @@ func WriteAll(out string, files []File) ([]string, error) {
 	return paths, nil
 }
 
-// trialsFolder has the trials' folders in an output folder.
+// trialsFolder contains one folder for each trial.
 const trialsFolder = "trials"
 
-// Clear removes from an output folder what an earlier run wrote there, so that
-// a run that is killed does not leave another's results; and files of other names
-// that are named. It touches nothing else.
+// Clear removes an earlier run's files, so that a killed run does not leave another run's results, and the files named
+// in also. It removes nothing else.
 func (f *Folder) Clear(also ...string) error {
 	names := append(also, ProgressFile, ResultsFile, JUnitFile, SummaryFile, PageFile, ValidationFile)
 	var patterns []string
 	for _, name := range names {
-		patterns = append(patterns, unfinished(name))
+		patterns = append(patterns, temporaryPattern(name))
 	}
 	for _, name := range []string{
-		TimelineFile, unfinished(TimelineFile), "history.jsonl", "history.jsonl" + suite.NewSuffix,
+		TimelineFile, temporaryPattern(TimelineFile), "history.jsonl", "history.jsonl" + suite.NewSuffix,
 	} {
 		patterns = append(patterns, trialsFolder+"/*/*/"+name)
 	}
@@ -86,18 +84,17 @@ func (f *Folder) Clear(also ...string) error {
 			return fmt.Errorf("cannot remove an earlier run's file from %s: %w", f.name, err)
 		}
 		for dir := path.Dir(name); dir != "." && dir != trialsFolder; dir = path.Dir(dir) {
-			f.root.Remove(filepath.FromSlash(dir)) // folders that hold more than ours stay
+			f.root.Remove(filepath.FromSlash(dir)) // a folder with other files stays
 		}
 	}
 	return nil
 }
 
-// unfinished is the pattern of a file's names while it is being written.
-func unfinished(name string) string { return "." + name + ".*" }
+// temporaryPattern matches the names of a file that is being written.
+func temporaryPattern(name string) string { return "." + name + ".*" }
 
-// WriteFile writes one file below an output folder: into a temporary file beside
-// its place, which is then renamed. A link that has its name is replaced, and none
-// on the way there leads out of the folder.
+// WriteFile writes one file below an output folder: first a temporary file beside it, then a rename. It replaces a link
+// of that name, and follows no link out of the folder.
 func WriteFile(out string, f File) error {
 	root, err := os.OpenRoot(out)
 	if err != nil {
@@ -111,12 +108,13 @@ func WriteFile(out string, f File) error {
 }
 
 func writeFile(root *os.Root, name string, write func(io.Writer) error) error {
-	begun := filepath.Join(filepath.Dir(name), strings.Replace(unfinished(filepath.Base(name)), "*", rand.Text(), 1))
-	file, err := root.OpenFile(begun, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	pattern := temporaryPattern(filepath.Base(name))
+	temporary := filepath.Join(filepath.Dir(name), strings.Replace(pattern, "*", rand.Text(), 1))
+	file, err := root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	defer root.Remove(begun) // there is nothing to remove once it is renamed
+	defer root.Remove(temporary) // does nothing after the rename
 	b := bufio.NewWriter(file)
 	err = write(b)
 	if err == nil {
@@ -128,5 +126,5 @@ func writeFile(root *os.Root, name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return root.Rename(begun, name)
+	return root.Rename(temporary, name)
 }

@@ -14,9 +14,9 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares text with a file of testdata.
+// golden compares text with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -40,7 +40,7 @@ func trial(scenario, variant string, number int, expected, got string) suite.Res
 	}
 }
 
-// overlap is the violation of the fixture's history, half.jsonl.
+// overlap is the violation in the fixture's history, half.jsonl.
 func overlap() checker.Violation {
 	return checker.Violation{
 		Key: "k1", From: 40 * ms, Until: 900 * ms, Processes: []string{"c1", "c2"},

@@ -12,33 +12,30 @@ import (
 	"example.org/lockproof/internal/filelock"
 )
 
-// MarkFile is in every output folder: it says that what has the names of a run's
-// files there is a run's, and the next one's to remove. Whoever writes to the
-// folder holds the lock on it (see filelock).
+// MarkFile marks an output folder: the next run may remove this run's files. A process that writes to the folder holds
+// the lock on this file (see filelock).
 const MarkFile = ".lockproof"
 
 const markText = "Lockproof writes its results into this folder, and begins by removing those of the run before.\n"
 
-// Why a folder is refused.
+// The reasons for refusing a folder.
 var (
 	ErrBusy    = errors.New("another run is writing to this folder")
 	ErrForeign = errors.New("this is not an output folder of Lockproof's, whose files it may replace")
 )
 
-// Folder is an output folder that this process has to itself. What it writes and
-// removes there is reached through no link that leads elsewhere.
+// Folder is an output folder that this process has locked. Writes and removals follow no link out of it.
 type Folder struct {
 	name string
 	root *os.Root
 	mark *os.File
 }
 
-// readerTimeout is how long to wait for a reader, who holds the lock for a moment.
+// readerTimeout bounds the wait for a reader, which holds the lock for a moment.
 const readerTimeout = time.Second
 
-// OpenFolder takes a folder for the results of a run, and makes it if need be.
-// It touches nothing in one that is refused: the error is then ErrBusy or
-// ErrForeign. Close gives it back.
+// OpenFolder locks a folder for the results of a run; it creates a missing one. It changes nothing in a refused folder:
+// the error is then ErrBusy or ErrForeign. Close unlocks the folder.
 func OpenFolder(name string) (*Folder, error) {
 	if err := os.MkdirAll(name, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the output folder: %w", err)
@@ -48,13 +45,13 @@ func OpenFolder(name string) (*Folder, error) {
 		return nil, fmt.Errorf("cannot use the output folder: %w", err)
 	}
 	f := &Folder{name: name, root: root}
-	if err := f.take(); err != nil {
+	if err := f.acquire(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
 	}
 	return f, nil
 }
 
-// Close lets others have the folder.
+// Close unlocks the folder.
 func (f *Folder) Close() error {
 	var err error
 	if f.mark != nil {
@@ -63,8 +60,7 @@ func (f *Folder) Close() error {
 	return errors.Join(err, f.root.Close())
 }
 
-// IsUnfinished says whether a folder is a run's that has not ended: it goes on, or was
-// killed. It has the mark and no results.
+// IsUnfinished reports whether a folder's run is still running or was killed: it has the mark and no results.
 func IsUnfinished(dir string) bool {
 	there := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
@@ -73,15 +69,15 @@ func IsUnfinished(dir string) bool {
 	return there(MarkFile) && !there(ResultsFile)
 }
 
-// take finds or makes the mark, and locks it.
-func (f *Folder) take() error {
+// acquire creates a missing mark and locks it.
+func (f *Folder) acquire() error {
 	if info, err := f.root.Lstat(trialsFolder); err == nil && !info.IsDir() {
 		return fmt.Errorf("%w: its %s is a %s", ErrForeign, trialsFolder, kindOf(info))
 	}
 	info, err := f.root.Lstat(MarkFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := f.ours(); err != nil {
+		if err := f.requireEmpty(); err != nil {
 			return err
 		}
 	case err != nil:
@@ -95,7 +91,7 @@ func (f *Folder) take() error {
 	for end := time.Now().Add(readerTimeout); ; time.Sleep(10 * time.Millisecond) {
 		locked, err := filelock.Exclusive(f.mark)
 		if locked || err != nil {
-			return errors.Join(err, f.explain())
+			return errors.Join(err, f.writeMark())
 		}
 		if time.Now().After(end) {
 			return ErrBusy
@@ -103,8 +99,8 @@ func (f *Folder) take() error {
 	}
 }
 
-// explain writes into a new mark what it is for.
-func (f *Folder) explain() error {
+// writeMark writes the purpose of the file into a new mark.
+func (f *Folder) writeMark() error {
 	if info, err := f.mark.Stat(); err != nil || info.Size() > 0 {
 		return err
 	}
@@ -112,8 +108,8 @@ func (f *Folder) explain() error {
 	return err
 }
 
-// ours is nil for a folder without a mark that is empty.
-func (f *Folder) ours() error {
+// requireEmpty accepts only an empty folder.
+func (f *Folder) requireEmpty() error {
 	dir, err := f.root.Open(".")
 	if err != nil {
 		return err
@@ -128,7 +124,7 @@ func (f *Folder) ours() error {
 		MarkFile)
 }
 
-// kindOf says what stands where a file or folder should.
+// kindOf names the type of an unexpected file.
 func kindOf(info fs.FileInfo) string {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:

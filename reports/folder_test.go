@@ -15,8 +15,7 @@ import (
 	"example.org/lockproof/internal/input/inputtest"
 )
 
-// put writes files below a folder: their contents by their names. A name that
-// ends in @ is a link to what its content names.
+// put writes files below a folder. A name that ends in @ becomes a link to the file that its content names.
 func put(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -30,7 +29,7 @@ func put(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// contents are all files below a folder.
+// contents returns all files below a folder.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -51,8 +50,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// take opens a folder as a run does, which removes what an earlier one left.
-func take(t *testing.T, dir string) {
+// openCleared opens a folder as a run does: it removes an earlier run's files.
+func openCleared(t *testing.T, dir string) {
 	t.Helper()
 	f, err := OpenFolder(dir)
 	require.NoError(t, err)
@@ -60,7 +59,7 @@ func take(t *testing.T, dir string) {
 	require.NoError(t, f.Close())
 }
 
-func TestOpenFolder_RefusesAForeignFolder(t *testing.T) {
+func TestOpenFolder_ForeignFolder_IsRefused(t *testing.T) {
 	for says, files := range map[string]map[string]string{
 		"it is not empty, and there is no .lockproof in it": {
 			ResultsFile: `{"tool": {"name": "jest"}}`, PageFile: "<p>mine</p>", "trials/a/b/history.jsonl": "mine",
@@ -86,16 +85,16 @@ func TestOpenFolder_RefusesAForeignFolder(t *testing.T) {
 	}
 }
 
-func TestOpenFolder_TakesANewFolderAndItsOwn(t *testing.T) {
+func TestOpenFolder_NewOrOwnFolder_IsOpened(t *testing.T) {
 	for _, dir := range []string{filepath.Join(t.TempDir(), "new", "below"), t.TempDir()} {
 		for range 2 {
-			take(t, dir)
+			openCleared(t, dir)
 			require.Equal(t, map[string]string{MarkFile: markText}, contents(t, dir))
 		}
 	}
 }
 
-func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
+func TestClear_RemovesOnlyARunsFiles(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	put(t, elsewhere, map[string]string{"000/history.jsonl": "precious", "precious": "precious"})
 	others := map[string]string{"notes.txt": "mine", "trials/a/000/notes.txt": "mine", "sub/results.json": "mine",
@@ -108,14 +107,14 @@ func TestClearRemovesARunsFilesAndNoOthers(t *testing.T) {
 		"trials/a/000/history.jsonl": "", "trials/a/000/" + TimelineFile: "", "trials/a/000/." + TimelineFile + ".ABC": "",
 		"trials/b--c~2/001/history.jsonl" + suite.NewSuffix: "",
 	})
-	take(t, dir)
+	openCleared(t, dir)
 	require.Equal(t, others, contents(t, dir))
 	require.NoDirExists(t, filepath.Join(dir, "trials", "b--c~2"))
 	require.Equal(t, map[string]string{"000/history.jsonl": "precious", "precious": "precious"}, contents(t, elsewhere))
 }
 
-// A run's files take the places of links; they are not written through them.
-func TestARunWritesThroughNoLinks(t *testing.T) {
+// A run's files replace links instead of following them.
+func TestFolder_Links_AreReplaced(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	precious := filepath.Join(elsewhere, "precious")
 	put(t, elsewhere, map[string]string{"precious": "precious"})
@@ -154,7 +153,7 @@ func readProgress(t *testing.T, out string) (*RunInProgress, error) {
 	return ReadProgress(root, filepath.Base(out))
 }
 
-// begin takes a run's folder and begins its progress.
+// begin opens a run's folder and begins its progress.
 func begin(t *testing.T, run Run) (*Folder, *Progress) {
 	t.Helper()
 	folder, err := OpenFolder(run.Options.Out)
@@ -185,7 +184,7 @@ func TestProgress(t *testing.T) {
 	_, err = OpenFolder(run.Options.Out)
 	require.ErrorIs(t, err, ErrBusy)
 
-	p.file.Close() // as when the harness is killed
+	p.file.Close() // as after a killed harness
 	require.NoError(t, folder.Close())
 	u, err = readProgress(t, run.Options.Out)
 	require.NoError(t, err)
@@ -201,13 +200,13 @@ func TestProgress(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(run.Options.Out, ProgressFile))
 }
 
-func TestBadProgress(t *testing.T) {
+func TestReadProgress_BadFile_Fails(t *testing.T) {
 	const begun = `{"begun":{"planned":2}}` + "\n"
 	for text, want := range map[string]string{
 		"":                             "progress.jsonl:1",
 		"{":                            "progress.jsonl:1",
 		"{}\n":                         "progress.jsonl:1: this is not the beginning",
-		begun + `{"trial":{"scenario"`: "", // being written
+		begun + `{"trial":{"scenario"`: "", // incomplete line
 		begun:                          "",
 	} {
 		out := t.TempDir()
@@ -221,7 +220,7 @@ func TestBadProgress(t *testing.T) {
 	}
 }
 
-// Any text is read or refused.
+// Any text is accepted or refused.
 func FuzzProgress(f *testing.F) {
 	f.Add(`{"begun":{"planned":2}}` + "\n" + `{"trial":{"scenario":"x"}}` + "\n")
 	f.Add(`{"begun":{}}` + "\n" + strings.Repeat(`{"trial":{}}`+"\n", 50_000))

@@ -7,22 +7,21 @@ import (
 	"example.org/lockproof/checker"
 )
 
-// Headline says in one sentence how an update was lost, to somebody who has read nothing else;
-// "" of any other violation, whose own sentence says enough.
+// Headline is one sentence on how an update was lost. It is "" for other violations: their own sentence suffices.
 func (s *Story) Headline(v *checker.Violation) string {
 	if v == nil || s.Store == nil {
 		return ""
 	}
 	for _, p := range s.Store.Points {
-		theirs := slices.Contains(v.Processes, p.Owner) && slices.Contains(v.Processes, p.Victim)
-		if p.Kind == PointUndoing && v.From <= p.Time && theirs {
+		involved := slices.Contains(v.Processes, p.Owner) && slices.Contains(v.Processes, p.Victim)
+		if p.Kind == PointUndoing && v.From <= p.Time && involved {
 			return fmt.Sprintf("%s%s overwrote %s's update", p.Owner, s.lateness(p), p.Victim)
 		}
 	}
 	return ""
 }
 
-// lateness says why a client writes past the end of its lease; "" if the lease goes on.
+// lateness says why a client writes after its lease; "" if it does not.
 func (s *Story) lateness(write Point) string {
 	var lease, pause Stretch
 	for _, c := range s.Clients {

@@ -10,13 +10,12 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// History is a history that is told: what the checker made of it, and its events.
+// History is a history for a report: its events and the checker's reading of them.
 type History struct {
 	*checker.History
-	// Events are there unless the history is too long to be drawn.
+	// Events is empty if the history is too long to draw.
 	Events []history.Event
-	// Cut says that the last line is cut short, as a killed run leaves it; nil if the
-	// history is whole.
+	// Cut is set if the last line is truncated, as by a killed run.
 	Cut *history.Truncated
 
 	header  history.Header
@@ -24,7 +23,7 @@ type History struct {
 	tenures []checker.Tenure
 }
 
-// NewHistory reads events.
+// NewHistory makes a history of events.
 func NewHistory(events []history.Event) (*History, error) {
 	read, err := checker.Read(checker.InMemory(events))
 	if err != nil {
@@ -36,27 +35,25 @@ func NewHistory(events []history.Event) (*History, error) {
 	}, nil
 }
 
-// Held reports whether anybody ever had the lock, or a key on a node.
+// Held reports whether a client ever held a lease, or a node a key.
 func (h *History) Held() bool { return len(h.leases)+len(h.tenures) > 0 }
 
-// drawable is how long a history may be, in bytes, for a report to draw it: some
-// eighty thousand events. A drawing of more shows nothing, and takes memory that
-// the run itself was spared.
-const drawable = 16 << 20
+// drawnBytes bounds the size of a history that a report draws: some eighty thousand events. A larger drawing shows
+// nothing, and needs memory that the run itself did not.
+const drawnBytes = 16 << 20
 
-// errTooLong is that of a history that is too long to be drawn.
 var errTooLong = errors.New("too long to draw")
 
-// isLong reports whether a history is too long to be drawn, and its megabytes.
+// isLong returns a history's size and whether it is too long to draw.
 func isLong(path string) (megabytes int64, long bool) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0, false
 	}
-	return info.Size() >> 20, info.Size() > drawable
+	return info.Size() >> 20, info.Size() > drawnBytes
 }
 
-// readToDraw reads the history in a file, unless it is too long to be drawn.
+// readToDraw reads a history unless it is too long to draw.
 func readToDraw(path string) (*History, error) {
 	if megabytes, long := isLong(path); long {
 		return nil, fmt.Errorf("%s is %w, with %d MB: lockproof check judges it and tells its first violations", path,
@@ -65,8 +62,7 @@ func readToDraw(path string) (*History, error) {
 	return OpenHistory(path)
 }
 
-// OpenHistory reads the history in a file. Of one that is too long to be drawn it
-// does not keep the events, and nothing is drawn of it.
+// OpenHistory reads a history from a file. It discards the events of one that is too long to draw.
 func OpenHistory(path string) (*History, error) {
 	file, err := history.OpenFile(path)
 	var cut *history.Truncated
@@ -75,7 +71,7 @@ func OpenHistory(path string) (*History, error) {
 	}
 	source := func(visit func(*history.Event) error) error {
 		err := file.Each(visit)
-		if errors.As(err, &cut) { // it is told by Cut
+		if errors.As(err, &cut) { // reported as Cut
 			return nil
 		}
 		return err
@@ -93,7 +89,7 @@ func OpenHistory(path string) (*History, error) {
 	return h, nil
 }
 
-// nameHistory adds a history's path to an error that came of reading it.
+// nameHistory adds the path to an error of reading a history.
 func nameHistory(path string, err error) error {
 	var pathError *os.PathError
 	if errors.As(err, &pathError) {

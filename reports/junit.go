@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// junitHead is what the whole and each suite of it say of themselves.
+// junitHead has the attributes that all suites and each suite share.
 type junitHead struct {
 	Name     string `xml:"name,attr"`
 	Tests    int    `xml:"tests,attr"`
@@ -53,9 +53,8 @@ type junitOutcome struct {
 	Text    string `xml:",cdata"`
 }
 
-// WriteJUnit writes junit.xml: one suite with a test case for each row, the gravest
-// first. A row that differs is a failure; one that is inconclusive, or in which
-// the harness failed, is an error, since it has not passed.
+// WriteJUnit writes junit.xml: one suite with a test case for each row, the most severe first. A row that differs is a
+// failure. An inconclusive row, or a failure of the harness, is an error, since it has not passed.
 func (r *Report) WriteJUnit(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err

@@ -8,34 +8,33 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// numbers are how a drawing numbers its marks, in one column each.
+// numbers are one-column labels for marks.
 const numbers = "123456789abcdefghijklmnopqrstuvwxyz"
 
-// looks are how states are drawn, in one column each, as the legend explains them.
-var looks = []struct {
+// stateGlyphs draw each state in one column; the legend explains them.
+var stateGlyphs = []struct {
 	state State
 	glyph string
 	name  string
 }{
-	{Asking, "░", "asking"}, {Holding, "█", "holding"}, {HoldingPaused, "▓", "holding, paused"},
+	{Acquiring, "░", "asking"}, {Holding, "█", "holding"}, {HoldingPaused, "▓", "holding, paused"},
 	{Paused, "┆", "paused"}, {Down, "╳", "down"}, {Idle, "·", "idle, free"},
 }
 
 const brokenGlyph = "▲"
 
-// drawing is a story being drawn in columns.
+// drawing is a story on a grid of columns.
 type drawing struct {
 	Story
 	columns int
 	letters map[string]string // client to letter
-	used    map[State]bool    // for the legend
+	used    map[State]bool    // shown in the legend
 }
 
-// Draw draws the story as lanes of text, each line no wider than the screen:
-// a time axis, a lane for each client and for each node's key, when the
-// property was violated, and numbered marks with what they stand for.
+// Draw draws the story as lanes of text no wider than the screen: a time axis, a lane for each client and each node's
+// key, the violated interval, and numbered marks with their texts.
 func (s Story) Draw(screen terminal.Screen) string {
-	d := drawing{Story: s, letters: lettersFor(s.Everyone), used: map[State]bool{}}
+	d := drawing{Story: s, letters: lettersFor(s.AllClients), used: map[State]bool{}}
 	label := d.labelWidth()
 	d.columns = max(10, screen.Width-label)
 	lines := []string{d.label(s.Key, label) + d.axis()}
@@ -61,7 +60,7 @@ func (s Story) Draw(screen terminal.Screen) string {
 	return strings.Join(append(lines, d.markTexts(screen.Width)...), "\n") + "\n"
 }
 
-// lettersFor gives each client a letter: A to Z, a to z, then an asterisk.
+// lettersFor assigns each client a letter: A to Z, a to z, then an asterisk.
 func lettersFor(clients []string) map[string]string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	m := map[string]string{}
@@ -74,7 +73,7 @@ func lettersFor(clients []string) map[string]string {
 	return m
 }
 
-// labelWidth leaves room for the longest label and a gap, up to a limit.
+// labelWidth fits the longest label and a gap, up to a limit.
 func (d *drawing) labelWidth() int {
 	width := len("violated")
 	for _, lane := range append(append([]Lane{{Name: d.Key}}, d.Clients...), d.Nodes...) {
@@ -87,13 +86,12 @@ func (d *drawing) label(text string, width int) string {
 	return terminal.PadTo(terminal.Clean(text), width-2) + "  "
 }
 
-// column is where a time falls; times outside the window fall outside.
+// column maps a time to a column; times outside the window map to columns outside the drawing.
 func (d *drawing) column(t int64) int {
 	return int(float64(t-d.From) / float64(d.Until-d.From) * float64(d.columns))
 }
 
-// span gives the columns of a stretch, at least one, within the drawing; an
-// empty range if it lies outside the window.
+// span returns the columns of a stretch, at least one; an empty range if it is outside the window.
 func (d *drawing) span(s Stretch) (from, until int) {
 	if s.Until < d.From || s.From > d.Until {
 		return 0, 0
@@ -120,7 +118,7 @@ func (d *drawing) lane(l Lane) string {
 	for i, state := range states {
 		d.used[state] = true
 		glyph := owners[i]
-		for _, look := range looks {
+		for _, look := range stateGlyphs {
 			if look.state == state {
 				glyph = look.glyph
 			}
@@ -135,8 +133,7 @@ func (d *drawing) brokenLane() string {
 	return strings.Repeat(" ", from) + strings.Repeat(brokenGlyph, until-from)
 }
 
-// markLane numbers the marks at their columns; marks on one column share the
-// first one's.
+// markLane numbers the marks at their columns. Marks on one column share the number of the first.
 func (d *drawing) markLane() string {
 	cells := blank(d.columns)
 	for i := len(d.numbered()) - 1; i >= 0; i-- {
@@ -162,10 +159,10 @@ func (d *drawing) markTexts(width int) []string {
 	return lines
 }
 
-// legend explains the glyphs that were used.
+// legend explains the glyphs in use.
 func (d *drawing) legend(width int) []string {
 	var parts []string
-	for _, look := range looks {
+	for _, look := range stateGlyphs {
 		if d.used[look.state] {
 			parts = append(parts, terminal.Unbroken(look.glyph+" "+look.name))
 		}
@@ -176,12 +173,12 @@ func (d *drawing) legend(width int) []string {
 	return terminal.Hanging("", strings.Join(parts, "   "), width)
 }
 
-// axis writes the time at round steps, each label beginning at its column.
+// axis writes times in round steps, each label beginning at its column.
 func (d *drawing) axis() string {
 	cells := []rune(string(blank(d.columns)))
 	step := d.step()
 	for t := (d.From + step - 1) / step * step; t <= d.Until; t += step {
-		label := []rune("|" + at(t))
+		label := []rune("|" + timeText(t))
 		if from := d.column(t); from+len(label) <= d.columns {
 			copy(cells[from:], label)
 		}
@@ -189,14 +186,13 @@ func (d *drawing) axis() string {
 	return string(cells)
 }
 
-// step is a round one that leaves room for a label and a gap.
+// step is a round duration with room for a label and a gap.
 func (d *drawing) step() int64 {
 	const room = 12
 	return RoundStep(float64(d.Until-d.From) * room / float64(d.columns))
 }
 
-// RoundStep is the step between the marks of a time axis: of 1, 2, 5, 10, ...
-// nanoseconds the smallest that is at least so many.
+// RoundStep is the step of a time axis: the smallest of 1, 2, 5, 10, ... nanoseconds that is at least least.
 func RoundStep(least float64) int64 {
 	const longest = 1e18 // some thirty years
 	for decade := int64(1); decade < longest; decade *= 10 {

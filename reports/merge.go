@@ -14,10 +14,9 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// Merge makes one report of the slices of a run, in the suite's order, whose folder
-// is to be out. Slices that are missing, or were cut short, make it an interrupted
-// one, which says which they are. It refuses slices that are not of one suite, run in
-// one way by one version, and says which and why; and one that is there twice.
+// Merge merges the slices of a run into one report, in the suite's order, for the folder out. With missing or
+// interrupted slices the report is interrupted and names them. It refuses duplicates, and slices of different suites,
+// options or versions, and names the difference.
 func Merge(parts []*Report, out string) (*Report, error) {
 	if err := checkSameSuite(parts); err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func Merge(parts []*Report, out string) (*Report, error) {
 			ended = end
 		}
 		if s.Options.Parallel != merged.Options.Parallel {
-			merged.Options.Parallel = 0 // each machine had its own
+			merged.Options.Parallel = 0 // the machines differ
 		}
 		trials = append(trials, trialsOf(s.Rows)...)
 	}
@@ -51,14 +50,14 @@ func Merge(parts []*Report, out string) (*Report, error) {
 	return New(trials, merged), nil
 }
 
-// MissingSlices says which slices a run was merged without: their numbers, in order.
+// MissingSlices lists the missing slices of a merged run, in order.
 type MissingSlices struct {
-	Slices   int   `json:"slices"` // of how many it is
+	Slices   int   `json:"slices"` // their number in the whole run
 	Missing  []int `json:"missing,omitempty"`
-	CutShort []int `json:"cut_short,omitempty"` // they are there, and did not get to their end
+	CutShort []int `json:"cut_short,omitempty"` // interrupted
 }
 
-// findIncomplete finds out which slices are not there and whole, nil if all are.
+// findIncomplete lists missing and interrupted slices, nil if there are none.
 func findIncomplete(parts []*Report) *MissingSlices {
 	m := &MissingSlices{Slices: parts[0].Slice.Count}
 	for i := 1; i <= m.Slices; i++ {
@@ -75,21 +74,21 @@ func findIncomplete(parts []*Report) *MissingSlices {
 	return m
 }
 
-// String is as "Of 100 slices, missing: 3 and 17; cut short: 40".
+// String formats the list: "Of 100 slices, missing: 3 and 17; cut short: 40".
 func (m *MissingSlices) String() string {
 	var parts []string
-	for _, of := range []struct {
+	for _, group := range []struct {
 		what    string
 		numbers []int
 	}{{"missing", m.Missing}, {"cut short", m.CutShort}} {
-		if len(of.numbers) > 0 {
-			parts = append(parts, of.what+": "+list(strings.Fields(strings.Trim(fmt.Sprint(of.numbers), "[]"))))
+		if len(group.numbers) > 0 {
+			parts = append(parts, group.what+": "+list(strings.Fields(strings.Trim(fmt.Sprint(group.numbers), "[]"))))
 		}
 	}
 	return fmt.Sprintf("Of %d slices, %s", m.Slices, strings.Join(parts, "; "))
 }
 
-// checkSameSuite says what keeps slices from being those of one run.
+// checkSameSuite returns an error if the slices are not from one run.
 func checkSameSuite(parts []*Report) error {
 	if len(parts) == 0 {
 		return errors.New("there is nothing to merge")
@@ -110,7 +109,7 @@ func checkSameSuite(parts []*Report) error {
 	return nil
 }
 
-// difference says in what two runs differ that slices of one run have in common, or "".
+// difference names an option in which two slices differ, or returns "".
 func (r *Report) difference(other *Report) string {
 	switch {
 	case r.Version != other.Version:
@@ -135,9 +134,8 @@ func (r *Report) difference(other *Report) string {
 	return ""
 }
 
-// openHistories opens the histories that a run's trials have kept, by their names below its folder. What is a link or a
-// folder there, or is reached by a link, is nobody's history.
-func (r *Report) openHistories(take func(name string, file *os.File) error) error {
+// openHistories opens the histories of a run's trials by their names below its folder. It refuses links and folders.
+func (r *Report) openHistories(visit func(name string, file *os.File) error) error {
 	root, err := os.OpenRoot(r.Options.Out)
 	if err != nil {
 		return err
@@ -151,7 +149,7 @@ func (r *Report) openHistories(take func(name string, file *os.File) error) erro
 		name := filepath.FromSlash(t.History)
 		file, err := openRegular(root, name)
 		if err == nil {
-			err = errors.Join(take(name, file), file.Close())
+			err = errors.Join(visit(name, file), file.Close())
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s, the history of %s, trial %d: %w: keep the whole output folder",
@@ -161,12 +159,12 @@ func (r *Report) openHistories(take func(name string, file *os.File) error) erro
 	return errors.Join(problems...)
 }
 
-// CheckHistories says which histories of a run that was read back are not in its folder.
+// CheckHistories returns an error that names the missing histories of a run.
 func (r *Report) CheckHistories() error {
 	return r.openHistories(func(string, *os.File) error { return nil })
 }
 
-// CopyHistories copies the histories that a run's trials have kept into another folder.
+// CopyHistories copies the histories of a run's trials into another folder.
 func (r *Report) CopyHistories(out string) error {
 	to, err := os.OpenRoot(out)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// slice is one of three of a suite of four rows, with what it ran.
+// slice is one of three slices of a suite with four rows.
 func slice(index int, trials ...suite.Result) *Report {
 	return New(trials, Run{
 		Version: "v0.1.0", Go: "go1.26.8", Planned: len(trials),
@@ -36,7 +36,7 @@ func three() []*Report {
 		slice(3, held("a", "without Majority"))}
 }
 
-func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
+func TestMerge_AllSlices_WholeRunInOrder(t *testing.T) {
 	parts := three()
 	parts[0], parts[2] = parts[2], parts[0]
 	merged, err := Merge(parts, "out")
@@ -54,7 +54,7 @@ func TestMergeGivesTheWholeInItsOrder(t *testing.T) {
 	require.Equal(t, ExitAsExpected, merged.ExitCode())
 }
 
-func TestMergeExitsAsARunWould(t *testing.T) {
+func TestMerge_ExitCode_IsThatOfARun(t *testing.T) {
 	for code, last := range map[int]suite.Result{
 		ExitDiffers:      trial("b", "", 0, history.Holds, history.Violated),
 		ExitInconclusive: trial("b", "", 0, history.Holds, history.Inconclusive),
@@ -69,7 +69,7 @@ func TestMergeExitsAsARunWould(t *testing.T) {
 	}
 }
 
-func TestASliceThatWasCutShortMakesTheWholeSo(t *testing.T) {
+func TestMerge_InterruptedSlice_InterruptedRun(t *testing.T) {
 	parts := three()
 	parts[1] = slice(2)
 	parts[1].Planned, parts[1].Interrupted = 1, true
@@ -79,9 +79,8 @@ func TestASliceThatWasCutShortMakesTheWholeSo(t *testing.T) {
 	require.Contains(t, merged.Summary(), "Of 3 slices, cut short: 2: 1 of 4 trials were not run.")
 }
 
-// What is there is merged, and what is not is named: a machine that died makes
-// nothing pass.
-func TestSlicesThatAreMissingAreNamed(t *testing.T) {
+// A missing slice does not make a run pass.
+func TestMerge_MissingSlices_AreNamed(t *testing.T) {
 	parts := three()
 	for says, there := range map[string][]*Report{
 		"Of 3 slices, missing: 2: 1 of 4 trials were not run.":       {parts[0], parts[2]},
@@ -91,7 +90,7 @@ func TestSlicesThatAreMissingAreNamed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, ExitInconclusive, merged.ExitCode())
 		require.Contains(t, merged.Summary(), says)
-		back := kept(t, merged, "")
+		back := withHistory(t, merged, "")
 		require.Equal(t, merged.Incomplete, back.Incomplete)
 		require.Equal(t, merged.Summary(), back.Summary())
 	}
@@ -101,7 +100,7 @@ func TestSlicesThatAreMissingAreNamed(t *testing.T) {
 	require.Equal(t, ExitDiffers, merged.ExitCode(), "what differs does so whatever is missing")
 }
 
-func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
+func TestMerge_SlicesOfDifferentRuns_AreRefused(t *testing.T) {
 	apart := "out/1 and out/2 are not slices of one run: "
 	for _, c := range []struct {
 		says   string
@@ -130,8 +129,8 @@ func TestMergeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 	}
 }
 
-// kept is a folder with the results of a run, and a history of one trial.
-func kept(t *testing.T, r *Report, history string) *Report {
+// withHistory writes the results of a run, and a history of one trial, to a folder.
+func withHistory(t *testing.T, r *Report, history string) *Report {
 	t.Helper()
 	r.Options.Out = t.TempDir()
 	if history != "" {
@@ -154,17 +153,17 @@ func written(t *testing.T, r *Report) string {
 	return b.String()
 }
 
-func TestReadGivesTheReportBack(t *testing.T) {
+func TestRead_WrittenReport_IsEqual(t *testing.T) {
 	for name, report := range map[string]*Report{"every standing": fixture(), "a slice": three()[0]} {
 		t.Run(name, func(t *testing.T) {
-			back := kept(t, report, "")
+			back := withHistory(t, report, "")
 			require.Equal(t, written(t, report), written(t, back))
 			require.Equal(t, report.Options, back.Options)
 		})
 	}
 }
 
-func TestReadRefusesWhatIsNotARun(t *testing.T) {
+func TestRead_OtherFile_IsRefused(t *testing.T) {
 	trialWith := func(path string) string {
 		return `{"tool":{"name":"lockproof"},"version":2,"planned":1,"scenarios":[{"trials":[{"scenario":"a","history":"` +
 			path + `"}]}]}`
@@ -199,7 +198,7 @@ func TestReadRefusesWhatIsNotARun(t *testing.T) {
 	require.ErrorContains(t, err, "no such file or directory: give the output folder of a run")
 }
 
-func TestCopyHistories_TakesWhatIsAFile(t *testing.T) {
+func TestCopyHistories_CopiesOnlyFiles(t *testing.T) {
 	const name = "trials/a/000/history.jsonl"
 	for says, replace := range map[string]func(path string) error{
 		"":                        func(path string) error { return os.WriteFile(path, []byte("{}\n"), 0o644) },
@@ -210,7 +209,7 @@ func TestCopyHistories_TakesWhatIsAFile(t *testing.T) {
 			return errors.Join(os.Remove(filepath.Dir(path)), os.Symlink("/etc", filepath.Dir(path)))
 		},
 	} {
-		part, out := kept(t, three()[0], name), t.TempDir()
+		part, out := withHistory(t, three()[0], name), t.TempDir()
 		path := filepath.Join(part.Options.Out, name)
 		require.NoError(t, os.Remove(path))
 		require.NoError(t, replace(path))
@@ -227,7 +226,7 @@ func TestCopyHistories_TakesWhatIsAFile(t *testing.T) {
 	}
 }
 
-func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {
+func TestRead_ContradictoryNumbers_AreNamed(t *testing.T) {
 	for says, change := range map[string]func(r *Report){
 		"slice.count is 5, and its suite has 4 rows of 1 trial": func(r *Report) { r.Slice.Count = 5 },
 		"planned is 3, and it has 2 trials: only a run that is": func(r *Report) { r.Planned = 3 },
@@ -244,8 +243,7 @@ func TestNumbersThatContradictEachOtherAreNamed(t *testing.T) {
 	}
 }
 
-// Any text is read or refused, and what is read can be merged or be refused:
-// a slice's numbers may be anything.
+// Any text is accepted or refused; accepted results can be merged or are refused, whatever a slice's numbers.
 func FuzzResults(f *testing.F) {
 	const part = `{"version":2,"tool":{"name":"lockproof"},"planned":1,"options":{"trials":1},` +
 		`"scenarios":[{"trials":[{"scenario":"a"}]}],"slice":`
@@ -269,8 +267,8 @@ func FuzzResults(f *testing.F) {
 	})
 }
 
-// The document names every field that results.json can have.
-func TestTheDocumentNamesEveryField(t *testing.T) {
+// The document names every field of results.json.
+func TestResultsDocument_NamesEveryField(t *testing.T) {
 	data, err := os.ReadFile("../docs/results.md")
 	require.NoError(t, err)
 	seen := map[reflect.Type]bool{}

@@ -9,8 +9,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// importanceOf is essential for the leases of the violation.
-func (t *teller) importanceOf(e history.Event) int {
+// importanceOf is essential for a lease of the violation.
+func (t *storyBuilder) importanceOf(e history.Event) int {
 	if t.violation == nil {
 		return detail
 	}
@@ -25,27 +25,26 @@ func (t *teller) importanceOf(e history.Event) int {
 	return minor
 }
 
-func (t *teller) grant(i int, e, invoke history.Event) {
-	text := fmt.Sprintf("%s is granted the lock%s", e.Process, t.gathered(e, invoke))
+func (t *storyBuilder) addGrant(i int, e, invoke history.Event) {
+	text := fmt.Sprintf("%s is granted the lock%s", e.Process, t.acquiredNodes(e, invoke))
 	for _, l := range t.leases {
 		if l.Client != e.Process || l.ID != e.ID || l.From != e.Time {
 			continue
 		}
-		text += "; lease valid " + t.belief(l, e)
+		text += "; lease valid " + t.validityText(l, e)
 		if l.Fence > 0 {
 			text += fmt.Sprintf(", with fencing token %d", l.Fence)
 		}
-		if other, until := t.meanwhile(l); other != "" {
+		if other, until := t.overlappingHolder(l); other != "" {
 			text += fmt.Sprintf("; but %s still holds it: %s", other, overlapText(until-l.From))
 		}
 	}
 	t.add(i, e, t.importanceOf(e), "%s", text)
 }
 
-// belief says how long the client believes in a lease as it is granted. Where
-// something ended the lease earlier, or extended it, the history does not hold
-// the moment at which this first belief would have ended.
-func (t *teller) belief(l checker.Lease, grant history.Event) string {
+// validityText says how long the client relies on a new lease. If the lease was extended or ended early, the history
+// does not contain the end of the first validity.
+func (t *storyBuilder) validityText(l checker.Lease, grant history.Event) string {
 	extended := slices.ContainsFunc(t.Events, func(e history.Event) bool {
 		return e.Op == history.OpExtend && e.Type == history.TypeOK && e.Process == l.Client && e.Lease == l.ID
 	})
@@ -55,12 +54,11 @@ func (t *teller) belief(l checker.Lease, grant history.Event) string {
 	if l.Ended == checker.EndedDeadline && !extended {
 		return "until " + Moment(l.Until) + " (its own view)"
 	}
-	return "for " + at(grant.Validity) + " (by its own clock)"
+	return "for " + timeText(grant.Validity) + " (by its own clock)"
 }
 
-// meanwhile names who holds the same key as a lease begins, and until when both
-// do.
-func (t *teller) meanwhile(l checker.Lease) (other string, until int64) {
+// overlappingHolder names another holder of the key at the start of a lease, and the end of the overlap.
+func (t *storyBuilder) overlappingHolder(l checker.Lease) (other string, until int64) {
 	for _, o := range t.leases {
 		if o.Key == l.Key && (o.Client != l.Client || o.ID != l.ID) && o.From <= l.From && o.Until > l.From &&
 			min(o.Until, l.Until) > until {
@@ -70,8 +68,8 @@ func (t *teller) meanwhile(l checker.Lease) (other string, until int64) {
 	return other, until
 }
 
-// gathered says which nodes gave an acquire their keys by its outcome.
-func (t *teller) gathered(e, invoke history.Event) string {
+// acquiredNodes names the nodes that granted an acquire their keys before its outcome.
+func (t *storyBuilder) acquiredNodes(e, invoke history.Event) string {
 	var nodes []string
 	for _, held := range t.tenures {
 		if held.Key == e.Key && held.Owner == e.Process && held.From >= invoke.Time && held.From <= e.Time &&
@@ -89,8 +87,8 @@ func (t *teller) gathered(e, invoke history.Event) string {
 	return ""
 }
 
-// failures say why an operation came to nothing.
-var failures = map[string]string{
+// failureReasons explain failed operations.
+var failureReasons = map[string]string{
 	history.ReasonHeld:           ": another client holds the lock",
 	history.ReasonNoMajority:     ": no majority",
 	history.ReasonTooLate:        ": it took too long",
@@ -99,47 +97,45 @@ var failures = map[string]string{
 	history.ReasonExtensionLimit: ": it has had all the extensions that are allowed",
 }
 
-// failure says how an acquire came to nothing.
-func (t *teller) failure(e, invoke history.Event) string {
+func (t *storyBuilder) failureText(e, invoke history.Event) string {
 	switch {
 	case e.Reason != history.ReasonCancelled:
-		return "fails to acquire" + failures[e.Reason]
+		return "fails to acquire" + failureReasons[e.Reason]
 	case t.cancelled(e.Process, invoke.Time, e.Time):
 		return "gives up: acquire cancelled"
 	}
 	return "gives up: acquire timed out"
 }
 
-// cancelled says whether a client's caller gave up in that time.
-func (t *teller) cancelled(client string, from, until int64) bool {
+// cancelled reports whether a client's caller gave up in that time.
+func (t *storyBuilder) cancelled(client string, from, until int64) bool {
 	return slices.ContainsFunc(t.Events, func(e history.Event) bool {
 		return e.Type == history.TypeCancel && e.Process == client && from <= e.Time && e.Time <= until
 	})
 }
 
-func (t *teller) extend(i int, e history.Event) {
+func (t *storyBuilder) addExtend(i int, e history.Event) {
 	extended := t.add(i, e, detail, "%s extends its lease", e.Process)
 	extended.group = "extend " + e.Process
 	for _, l := range t.leases {
 		if l.Client != e.Process || l.ID != e.Lease || l.From != e.Time {
 			continue
 		}
-		if other, until := t.meanwhile(l); other != "" {
+		if other, until := t.overlappingHolder(l); other != "" {
 			extended.Text += fmt.Sprintf("; but %s holds it: %s", other, overlapText(until-l.From))
 			extended.importance, extended.group = essential, ""
 		}
 	}
 }
 
-// acknowledged says whether it was known before an event that a version had been
-// written.
-func (t *teller) acknowledged(before int, value string) bool {
+// acknowledged reports whether a version was acknowledged before an event.
+func (t *storyBuilder) acknowledged(before int, value string) bool {
 	return value == "" || slices.ContainsFunc(t.Events[:before], func(e history.Event) bool {
 		return e.Type == history.TypeOK && e.Op == history.OpWrite && e.Value == value
 	})
 }
 
-func (t *teller) access(i int, e history.Event) {
+func (t *storyBuilder) addAccess(i int, e history.Event) {
 	weight := detail
 	if t.violation != nil && slices.Contains(t.violation.Processes, e.Process) && e.Op == history.OpWrite {
 		weight = essential
@@ -157,13 +153,13 @@ func (t *teller) access(i int, e history.Event) {
 	}
 }
 
-// withoutEnd is a validity that no TTL gives: that of a lock that keeps itself extended.
+// withoutEnd is longer than any TTL: the validity of a lock that extends itself.
 const withoutEnd = 24 * time.Hour
 
-// overlapText says that two clients hold one lock, and for how long if both leases end.
+// overlapText omits the duration if a lease has no end.
 func overlapText(d int64) string {
 	if time.Duration(d) >= withoutEnd {
 		return "both hold the lock"
 	}
-	return "both hold the lock for " + at(d)
+	return "both hold the lock for " + timeText(d)
 }

@@ -10,35 +10,35 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// PointKind says what happened at a point of a lane.
+// PointKind is the kind of a point.
 type PointKind string
 
 // The kinds of points.
 const (
 	PointDeadline PointKind = "deadline" // the client's own deadline passed
 	PointReleased PointKind = "released" // the client called release
-	PointLost     PointKind = "lost"     // the client was told that it lost the lock
+	PointLost     PointKind = "lost"     // the lock reported a loss
 	PointKilled   PointKind = "killed"   // the client died with the lock
 	PointClock    PointKind = "clock"    // a clock was set
 	PointRead     PointKind = "read"     // the store was read
 	PointAccepted PointKind = "accepted" // the store accepted a write
 	PointRejected PointKind = "rejected" // the store rejected a write
-	PointUnknown  PointKind = "unknown"  // nobody knows what became of a write
-	PointUndone   PointKind = "undone"   // an acknowledged write that is lost
-	PointUndoing  PointKind = "undoing"  // the write that took its place
+	PointUnknown  PointKind = "unknown"  // a write has no known outcome
+	PointUndone   PointKind = "undone"   // an acknowledged write was lost
+	PointUndoing  PointKind = "undoing"  // a write overwrote it
 )
 
 // Point is one moment of a lane.
 type Point struct {
 	Time  int64
 	Kind  PointKind
-	Owner string // at the store: whose access it was
-	// Victim is the client whose update this write took the place of.
+	Owner string // the client of an access to the store
+	// Victim is the client whose update this write overwrote.
 	Victim string
 	Text   string
 }
 
-// leaseEnd is the point at which a client's belief ended.
+// leaseEnd is the point at which a client's lease ended.
 func leaseEnd(l checker.Lease) Point {
 	p := Point{Time: l.Until, Kind: PointDeadline}
 	switch l.Ended {
@@ -54,8 +54,7 @@ func leaseEnd(l checker.Lease) Point {
 	return p
 }
 
-// skewText says by how much a clock is wrong at a time, and how fast it runs;
-// nothing if it is right.
+// skewText states a clock's error and rate; "" if it is right.
 func skewText(c history.Clock, now int64) string {
 	text := ""
 	if off := time.Duration(c.Reading - now); off != 0 {
@@ -74,8 +73,7 @@ func skewText(c history.Clock, now int64) string {
 	return text
 }
 
-// storePoint says what became of an access to the store.
-func (t *teller) storePoint(e history.Event) Point {
+func (t *storyBuilder) storePoint(e history.Event) Point {
 	p := Point{Time: e.Time, Owner: e.Process}
 	by := slices.IndexFunc(t.lost, func(u checker.LostUpdate) bool { return u.By == e.Value })
 	switch {

@@ -12,16 +12,13 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// maxDrawings is how many differences a report draws; the others are told in
-// words, and their histories drawn by lockproof check.
+// maxDrawings bounds the drawings of a report. lockproof check draws the others.
 const maxDrawings = 5
 
-// maxShown is how many rows a run of named scenarios has at most for what they
-// show to be told under the table.
+// maxShown bounds the rows of a run whose expected violations are printed.
 const maxShown = 6
 
-// expectedViolations tells of the violations that were expected, where the user named a few
-// scenarios: they were run to be looked at.
+// expectedViolations describes expected violations if the user named a few scenarios: a reader wants to see them.
 func (r *Report) expectedViolations(p *terminal.Page) {
 	rows := r.BySeverity()
 	if !r.Named || len(rows) > maxShown {
@@ -43,16 +40,15 @@ func (r *Report) expectedViolations(p *terminal.Page) {
 	}
 }
 
-// accounts tells of every row that differs, failed or is undecided, the
-// gravest first.
+// accounts describes each row that differs, failed or is undecided, by severity.
 func (r *Report) accounts(p *terminal.Page) {
 	drawn := 0
-	causes := map[string]string{} // with the row that was told of first
+	causes := map[string]string{} // to the row described first
 	for _, row := range r.BySeverity() {
-		if !row.toldInFull() {
+		if !row.describedInFull() {
 			continue
 		}
-		cause, known := row.Told().Cause()
+		cause, known := row.ShownTrial().Cause()
 		if earlier, again := causes[cause.Key]; known && again {
 			p.Hang("", fmt.Sprintf("%s: %s: %s: %s", strings.ToUpper(string(row.Standing)), row.Name(), cause.As(earlier),
 				cause.Sentence))
@@ -67,9 +63,9 @@ func (r *Report) accounts(p *terminal.Page) {
 	}
 }
 
-// toldInFull reports whether a row is told of with its story: it differs, failed or is undecided, and not for
-// the same reason as many others, nor because the run was cut short.
-func (r *Row) toldInFull() bool {
+// describedInFull reports whether a row is described with its story: it differs, failed, or is undecided for another
+// reason than an interruption or a failed precondition. Undecided rows of a lock under test are not.
+func (r *Row) describedInFull() bool {
 	switch r.Standing {
 	case suite.Differs, suite.HarnessError:
 		return true
@@ -79,15 +75,15 @@ func (r *Row) toldInFull() bool {
 	return false
 }
 
-// cutShort reports whether the row's trial was under way when the run was interrupted.
+// cutShort reports whether an interruption ended the row's trial.
 func (r *Row) cutShort() bool {
-	return slices.ContainsFunc(r.Told().Results,
+	return slices.ContainsFunc(r.ShownTrial().Results,
 		func(result checker.Result) bool { return result.Cause == checker.Unfinished })
 }
 
-// account tells of one row; drawn counts the drawings of all.
+// account describes one row; drawn counts all drawings.
 func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
-	trial := row.Told()
+	trial := row.ShownTrial()
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
 	p.Line(p.Style(title, outcomeStyle(row.Standing)))
 	p.Hang("  ", TrialText(trial.Result))
@@ -110,15 +106,15 @@ func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
 	}
 }
 
-// accountText is the account of a row in a file that is no terminal.
+// accountText describes a row for a file.
 func (r *Report) accountText(row *Row) string {
 	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth}}
 	r.account(row, p, new(int))
 	return p.String()
 }
 
-// print tells of a violation, indented: what happened, the cause, and, where the history
-// is there and a drawing is wanted, the lanes. It reports whether there is a drawing.
+// print describes a violation, indented: what happened, the cause, and the lanes if there is a story and draw is set.
+// It reports whether it drew lanes.
 func (f Finding) print(p *terminal.Page, draw bool) (drawn bool) {
 	add := func(prefix, text string) {
 		if text != "" {
@@ -138,8 +134,8 @@ func (f Finding) print(p *terminal.Page, draw bool) (drawn bool) {
 			add("", fmt.Sprintf("This trial has %s.", Plural(f.More, "further violation")))
 		}
 	}
-	if f.Trouble != nil {
-		add("no drawing: ", f.Trouble.Error())
+	if f.Err != nil {
+		add("no drawing: ", f.Err.Error())
 	}
 	if f.Story == nil || !draw {
 		return false

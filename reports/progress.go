@@ -15,42 +15,41 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// ProgressFile is in the output folder of a run that has not ended: a line for
-// the run and one for each trial that has finished.
+// ProgressFile is in the folder of a run that has not ended: a line for the run and one for each finished trial.
 const ProgressFile = "progress.jsonl"
 
-// progressLine is one line: the first has Begun, each other Trial.
+// progressLine has Begun in the first line, Trial in the others.
 type progressLine struct {
 	Begun *RunStart      `json:"begun,omitempty"`
 	Trial *FinishedTrial `json:"trial,omitempty"`
 }
 
-// RunStart is what is known of a run at its start.
+// RunStart describes a run at its start.
 type RunStart struct {
 	Started time.Time     `json:"started"`
 	Planned int           `json:"planned"` // trials
 	Options suite.Options `json:"options"`
 }
 
-// FinishedTrial is what came of one trial, in brief.
+// FinishedTrial is a short result of one trial.
 type FinishedTrial struct {
 	Scenario string        `json:"scenario"`
 	Variant  string        `json:"variant,omitempty"`
 	Trial    int           `json:"trial"`
 	Standing suite.Outcome `json:"standing"`
-	Why      string        `json:"why,omitempty"` // unless it is as expected
+	Why      string        `json:"why,omitempty"` // "" if as expected
 }
 
-// Progress writes a run's progress as it goes.
+// Progress records the progress of a run.
 type Progress struct {
 	folder *Folder
 	mu     sync.Mutex
 	file   *os.File
 }
 
-// Begin makes the progress file of a run in its folder.
+// Begin creates the progress file.
 func (f *Folder) Begin(run Run) (*Progress, error) {
-	// It has its name once it has its first line: a reader may come at any time.
+	// The file gets its name together with its first line: a reader may open it at any time.
 	err := writeFile(f.root, ProgressFile, func(w io.Writer) error {
 		begun := RunStart{run.Started.UTC(), run.Planned, run.Options}
 		return json.NewEncoder(w).Encode(progressLine{Begun: &begun})
@@ -65,8 +64,7 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 	return p, nil
 }
 
-// Observe writes down a trial that has finished. What cannot be written is not
-// missed: the report will have it.
+// Observe records a finished trial. It ignores write errors: the report will contain the trial.
 func (p *Progress) Observe(t suite.Result) {
 	standing, why := t.Outcome()
 	done := FinishedTrial{Scenario: t.Scenario, Variant: t.Variant, Trial: t.Trial, Standing: standing}
@@ -78,21 +76,20 @@ func (p *Progress) Observe(t suite.Result) {
 	json.NewEncoder(p.file).Encode(progressLine{Trial: &done}) // a line in one write
 }
 
-// End removes the file: the report has been written.
+// End removes the file, after the report was written.
 func (p *Progress) End() error {
 	return errors.Join(p.file.Close(), p.folder.root.Remove(ProgressFile))
 }
 
-// RunInProgress is a run that has not ended, or was killed.
+// RunInProgress is a run that has not ended; it may have been killed.
 type RunInProgress struct {
 	RunStart
 	Done int // trials
-	// Alive is whether its harness still runs.
+	// Alive reports whether its harness still runs.
 	Alive bool
 }
 
-// ReadProgress reads how far the run in a folder below root is: a line for the run, and then
-// one for each trial that has finished.
+// ReadProgress reads the progress of a run in a folder below root.
 func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 	file, err := openRegular(root, filepath.Join(dir, ProgressFile))
 	if err != nil {
@@ -111,28 +108,27 @@ func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", ProgressFile, err)
 	}
-	u := &RunInProgress{RunStart: *line.Begun, Alive: held(root, filepath.Join(dir, MarkFile))}
+	u := &RunInProgress{RunStart: *line.Begun, Alive: isLocked(root, filepath.Join(dir, MarkFile))}
 	for {
-		if _, err := lines.Next(); err != nil { // at the end, or as far as can be read
+		if _, err := lines.Next(); err != nil { // the end, or an incomplete line
 			return u, nil
 		}
 		u.Done++
 	}
 }
 
-// held says whether somebody holds the lock on a folder's mark.
-func held(root *os.Root, mark string) bool {
+// isLocked reports whether a process holds the lock on a folder's mark.
+func isLocked(root *os.Root, mark string) bool {
 	file, err := openRegular(root, mark)
 	if err != nil {
 		return false
 	}
-	defer file.Close() // and with it the lock
+	defer file.Close() // releases the lock
 	free, err := filelock.Shared(file)
 	return err == nil && !free
 }
 
-// openRegular opens what is a file, and neither a link to one nor a pipe, which
-// would wait for its writer.
+// openRegular opens a regular file. It refuses links, and pipes, which would block until a writer comes.
 func openRegular(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {

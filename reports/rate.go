@@ -8,9 +8,8 @@ import (
 	"example.org/lockproof/checker"
 )
 
-// Rate is how often something happened in a number of trials, with the bounds
-// of the 95 % Wilson score interval (Wilson, 1927). Low and High are shares
-// from 0 to 1; with no trials they are 0 and 1: nothing is known.
+// Rate is a number of violations in a number of trials, with the bounds of the 95 % Wilson score interval (Wilson,
+// 1927). Low and High are shares from 0 to 1; without trials they are 0 and 1.
 type Rate struct {
 	Violated int     `json:"violated"`
 	Trials   int     `json:"trials"`
@@ -26,8 +25,7 @@ func newRate(violated, trials int) Rate {
 	return r
 }
 
-// String says the rate with the bound that matters: "0 of 300, at most 1.3 %
-// at 95 %". It never says "never" or "always".
+// String states the rate with the relevant bound: "0 of 300, at most 1.3 % at 95 %". It never says "never" or "always".
 func (r Rate) String() string {
 	switch {
 	case r.Trials == 0:
@@ -40,18 +38,17 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%d of %d, %s to %s at 95 %%", r.Violated, r.Trials, atLeast(r.Low), atMost(r.High))
 }
 
-// residue is what floating-point arithmetic may add to a round number; without
-// allowing for it, rounding would cost a whole digit.
-const residue = 1e-9
+// rounding is the error of floating-point arithmetic on a round number; without it, rounding could add a whole digit.
+const rounding = 1e-9
 
-// atMost and atLeast write a share in per cent with two significant digits,
-// rounded outwards: an interval is never told narrower than it is.
+// atMost and atLeast write a share in per cent with two significant digits. They round outwards: the interval must not
+// become narrower.
 func atMost(share float64) string {
-	return percent(share, func(x float64) float64 { return math.Ceil(x - residue) })
+	return percent(share, func(x float64) float64 { return math.Ceil(x - rounding) })
 }
 
 func atLeast(share float64) string {
-	return percent(share, func(x float64) float64 { return math.Floor(x + residue) })
+	return percent(share, func(x float64) float64 { return math.Floor(x + rounding) })
 }
 
 func percent(share float64, round func(float64) float64) string {

@@ -10,9 +10,8 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// Read reads back the report that a run has left in a folder. What follows from
-// the trials is worked out anew; the folder becomes Options.Out. An error names
-// the file, and says what is wrong with it.
+// Read reads the report of a run from its folder, which becomes Options.Out. It computes again what follows from the
+// trials. An error names the file and the mistake.
 func Read(dir string) (*Report, error) {
 	path := filepath.Join(dir, ResultsFile)
 	file, err := input.Open(path)
@@ -33,8 +32,7 @@ func Read(dir string) (*Report, error) {
 	return New(trials, run), nil
 }
 
-// check refuses results that this version cannot read, names of files that lead
-// out of the folder, and a slice or a number of trials that no run has.
+// check refuses other format versions, paths out of the folder, and impossible slices and numbers of trials.
 func (r *Results) check(trials []suite.Result) error {
 	switch {
 	case r.Tool.Name != "lockproof":
@@ -63,7 +61,7 @@ func (r *Results) check(trials []suite.Result) error {
 	return nil
 }
 
-// trialsOf are those of all rows: what else is in a row follows from them.
+// trialsOf returns the trials of all rows; all other fields of a row follow from them.
 func trialsOf(rows []*Row) []suite.Result {
 	var all []suite.Result
 	for _, row := range rows {

@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// The exit codes that a run can end with.
+// The exit codes of a run.
 const (
 	ExitAsExpected   = 0
 	ExitDiffers      = 1
@@ -20,67 +20,62 @@ const (
 	ExitFailed       = 3
 )
 
-// Run is what is known of a run besides its trials; results.json has it as it is.
+// Run describes a run apart from its trials; results.json has the same fields.
 type Run struct {
 	Version string        `json:"-"` // of lockproof
 	Go      string        `json:"-"` // Go's version
 	Started time.Time     `json:"started"`
 	Elapsed time.Duration `json:"elapsed"`
-	// Planned is how many trials were to be run. Interrupted says that the run
-	// was cut short, so that fewer may have been.
+	// Planned is the intended number of trials. An interrupted run may have fewer.
 	Planned     int           `json:"planned"`
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Options     suite.Options `json:"options"`
 	Slice       *Slice        `json:"slice,omitempty"` // nil: the whole suite
-	// Incomplete: what it was merged of was not all; nil: it was, or the run was not merged.
+	// Incomplete lists missing slices of a merged run; nil: none is missing, or the run was not merged.
 	Incomplete *MissingSlices `json:"incomplete,omitempty"`
-	// Lock is the lock under test, if there is one.
-	Lock LockUnderTest `json:"lock,omitzero"`
-	// Named says that the scenarios were named one by one, and not the whole
-	// catalogue run: what they show is told although it was expected.
+	Lock       LockUnderTest  `json:"lock,omitzero"`
+	// Named is set if the user named scenarios instead of running the catalogue: then expected violations are shown, too.
 	Named bool `json:"-"`
 }
 
-// Slice says which part of which suite a run was.
+// Slice identifies the part of a suite that ran.
 type Slice struct {
 	suite.Slice
-	// Suite is the whole suite's fingerprint, and Rows the names of its rows.
+	// Suite is the fingerprint of the whole suite, Rows the names of its rows.
 	Suite string   `json:"suite"`
 	Rows  []string `json:"rows"`
 }
 
-// Report is a run with its trials, gathered into rows.
+// Report is a run with its trials grouped into rows.
 type Report struct {
 	Run
 	Rows []*Row
 }
 
-// Row is all trials of one scenario, as it stands or as one variant, on one
-// cluster with one lock; results.json has it as it is.
+// Row is all trials of one scenario or variant on one cluster with one lock; results.json has the same fields.
 type Row struct {
 	Scenario string   `json:"scenario"`
 	Variant  string   `json:"variant,omitempty"`
 	Cluster  string   `json:"cluster"`
-	Server   string   `json:"server,omitempty"` // of the first trial that had one
+	Server   string   `json:"server,omitempty"` // of the first trial with a server
 	Lock     string   `json:"lock"`
 	Without  []string `json:"without,omitempty"`
-	// Standing is the row's worst; Why is the reason of the first trial that stands so.
+	// Standing is the worst of the trials'; Why is the reason of the first trial with it.
 	Standing suite.Outcome `json:"standing"`
 	Answer   suite.Answer  `json:"answer,omitempty"` // of a lock under test
 	Why      string        `json:"why"`
-	// Counts is how many trials have each standing.
+	// Counts counts the trials by standing.
 	Counts     map[suite.Outcome]int `json:"counts"`
 	Properties []Property            `json:"properties,omitempty"`
-	// Elapsed is the real time of all trials together, Simulated the time that
-	// passed on the runs' own clocks.
+	// Elapsed is the real time of all trials, Simulated the time on the runs' own clocks.
 	Elapsed   time.Duration `json:"elapsed"`
 	Simulated time.Duration `json:"simulated"`
 	Trials    []Trial       `json:"trials"`
 
-	// Findings are what is told of it, in several files: they are found once.
+	// Findings describes the shown trial. Several files use it, so that it is computed once.
 	Findings func() []Finding `json:"-"`
 
-	out string // the folder that has the histories
+	out string // the folder with the histories
 }
 
 // Trial is one trial with its standing.
@@ -90,20 +85,19 @@ type Trial struct {
 	Why      string        `json:"why"`
 }
 
-// Property is what the trials of a row say of one property.
+// Property counts the verdicts of a row's trials on one property.
 type Property struct {
 	Name     string `json:"property"`
-	Expected string `json:"expected,omitempty"` // a verdict, or "" where the scenario does not name it
-	// How many trials gave each verdict.
+	Expected string `json:"expected,omitempty"` // a verdict, or "" if the scenario does not name it
+	// The number of trials with each verdict.
 	Holds        int `json:"holds"`
 	Violated     int `json:"violated"`
 	Inconclusive int `json:"inconclusive"`
-	// Rate is how often it was violated among the trials that decided.
+	// Rate is the share of violations in decided trials.
 	Rate Rate `json:"rate"`
 }
 
-// Verdict is the worst that any trial gave: violated, then inconclusive, then
-// holds.
+// Verdict is the worst of all trials: violated, then inconclusive, then holds.
 func (p Property) Verdict() string {
 	switch {
 	case p.Violated > 0:
@@ -114,21 +108,19 @@ func (p Property) Verdict() string {
 	return history.Holds
 }
 
-// share is how many of all trials gave the worst verdict.
+// share counts the trials with the worst verdict, and all trials.
 func (p Property) share() (n, all int) {
 	n = map[string]int{history.Holds: p.Holds, history.Violated: p.Violated,
 		history.Inconclusive: p.Inconclusive}[p.Verdict()]
 	return n, p.Holds + p.Violated + p.Inconclusive
 }
 
-// severity orders standings as the exit code does; a row or a run stands as
-// its worst trial does.
+// severity orders standings as the exit code does. The worst trial decides the standing of a row or a run.
 var severity = []suite.Outcome{
 	suite.Differs, suite.HarnessError, suite.LimitOfClass, suite.Inconclusive, suite.AsExpected, suite.Skipped,
 }
 
-// New gathers trials into rows, in the order in which each row's first trial
-// is given, and each row's trials by their number.
+// New groups trials into rows in the order of each row's first trial. Within a row it sorts them by number.
 func New(trials []suite.Result, run Run) *Report {
 	report := &Report{Run: run}
 	rows := map[string]*Row{}
@@ -145,7 +137,7 @@ func New(trials []suite.Result, run Run) *Report {
 		row.Trials = append(row.Trials, Trial{t, standing, why})
 	}
 	for _, row := range report.Rows {
-		row.sum()
+		row.summarize()
 		row.Findings = sync.OnceValue(row.readFindings)
 	}
 	return report
@@ -155,8 +147,8 @@ func rowID(t suite.Result) string {
 	return strings.Join([]string{t.Scenario, t.Variant, t.Cluster, t.Lock, strings.Join(t.Without, ",")}, "\x00")
 }
 
-// sum fills in what follows from the row's trials.
-func (r *Row) sum() {
+// summarize fills in the fields that follow from the row's trials.
+func (r *Row) summarize() {
 	slices.SortStableFunc(r.Trials, func(a, b Trial) int { return a.Trial - b.Trial })
 	r.Counts = map[suite.Outcome]int{}
 	for _, t := range r.Trials {
@@ -196,7 +188,7 @@ func (r *Row) count(j suite.Judgement) {
 	}
 }
 
-// propertyRank puts known properties in their usual order, before any other.
+// propertyRank sorts known properties in their usual order before others.
 func propertyRank(name string) int {
 	if i := slices.Index(checker.Names(), name); i >= 0 {
 		return i
@@ -213,7 +205,7 @@ func worst(counts map[suite.Outcome]int) suite.Outcome {
 	return suite.Inconclusive
 }
 
-// Name is the scenario's name, and the variant's in brackets.
+// Name is the scenario's name with the setting in brackets.
 func (r *Row) Name() string { return nameOf(r.Scenario, r.Setting()) }
 
 func nameOf(scenario, setting string) string {
@@ -223,8 +215,7 @@ func nameOf(scenario, setting string) string {
 	return scenario + " (" + setting + ")"
 }
 
-// Setting says in what the row differs from the scenario as it stands: the
-// variant's name, or the rules that the user switched off.
+// Setting names the difference to the unchanged scenario: the variant, or the rules that the user switched off.
 func (r *Row) Setting() string {
 	if r.Variant != "" {
 		return r.Variant
@@ -235,8 +226,7 @@ func (r *Row) Setting() string {
 	return ""
 }
 
-// Shown are the properties that a reader asks about: those that the scenario
-// names and those that were violated.
+// Shown are the properties that the scenario names, and the violated ones.
 func (r *Row) Shown() []Property {
 	var shown []Property
 	for _, p := range r.Properties {
@@ -247,13 +237,12 @@ func (r *Row) Shown() []Property {
 	return shown
 }
 
-// First is the row's first trial that stands as the row does.
+// First is the first trial with the row's standing.
 func (r *Row) First() Trial {
 	return r.Trials[slices.IndexFunc(r.Trials, func(t Trial) bool { return t.Standing == r.Standing })]
 }
 
-// FirstViolated is the row's first trial that violated a property, and whose history
-// was kept.
+// FirstViolated is the first trial with a violation and a kept history.
 func (r *Row) FirstViolated() (Trial, bool) {
 	for _, t := range r.Trials {
 		if t.History != "" && slices.ContainsFunc(t.Judgements(),
@@ -264,7 +253,7 @@ func (r *Row) FirstViolated() (Trial, bool) {
 	return Trial{}, false
 }
 
-// Totals counts rows by their standing.
+// Totals counts rows by standing.
 func (r *Report) Totals() map[suite.Outcome]int {
 	totals := map[suite.Outcome]int{}
 	for _, row := range r.Rows {
@@ -273,7 +262,7 @@ func (r *Report) Totals() map[suite.Outcome]int {
 	return totals
 }
 
-// Ran is how many trials were run: those that were skipped were not.
+// Ran is the number of trials that were not skipped.
 func (r *Report) Ran() int {
 	n := 0
 	for _, row := range r.Rows {
@@ -282,9 +271,8 @@ func (r *Report) Ran() int {
 	return n
 }
 
-// ExitCode is the exit code of the run: what differs outranks what failed, and
-// that outranks what is inconclusive. A run that was cut short, or in which
-// nothing could be run, has decided nothing and is inconclusive.
+// ExitCode is the exit code of the run: a difference outranks a failure, which outranks an inconclusive row. An
+// interrupted run, or one with all rows skipped, is inconclusive.
 func (r *Report) ExitCode() int {
 	totals := r.Totals()
 	switch {

@@ -45,7 +45,7 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestPrintFitsTheScreen(t *testing.T) {
+func TestPrint_FitsTheScreen(t *testing.T) {
 	for _, width := range []int{60, 72, 80, 120} {
 		for line := range strings.Lines(printed(t, fixture(), terminal.Screen{Width: width, Colour: true})) {
 			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
@@ -53,7 +53,7 @@ func TestPrintFitsTheScreen(t *testing.T) {
 	}
 }
 
-func TestPrintHasColourOnlyWhereAskedFor(t *testing.T) {
+func TestPrint_ColourOff_HasNoEscapes(t *testing.T) {
 	require.NotContains(t, printed(t, fixture(), terminal.Screen{Width: 80}), "\x1b")
 	coloured := printed(t, fixture(), terminal.Screen{Width: 80, Colour: true})
 	require.Contains(t, coloured, "\x1b[")
@@ -89,14 +89,14 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-func TestSummaryTellsOfAnInterruption(t *testing.T) {
+func TestSummary_InterruptedRun_SaysSo(t *testing.T) {
 	r := New([]suite.Result{
 		trial("a", "", 1, history.Holds, history.Holds), {Scenario: "b", Skipped: "why"},
 	}, Run{Interrupted: true, Planned: 30})
 	require.Contains(t, r.Summary(), "The run was interrupted: 28 of 30 trials were not run.")
 }
 
-func TestWriteFilesReplacesWholeFilesOnly(t *testing.T) {
+func TestWriteFiles_Failure_KeepsOldFile(t *testing.T) {
 	report := fixture()
 	report.Options.Out = filepath.Join(t.TempDir(), "a", "b")
 	for range 2 {
@@ -133,8 +133,7 @@ func TestWriteFiles_NamesTheObstacle(t *testing.T) {
 	require.ErrorContains(t, err, report.Options.Out)
 }
 
-// Whoever names a few scenarios sees the violations that they show; a run of
-// many, or of the whole catalogue, tells only of what is not as expected.
+// A run of a few named scenarios prints their violations; a run of many prints only unexpected results.
 func TestPrint_NamedScenariosShowTheirViolation(t *testing.T) {
 	shown := trial("half-is-not-majority", "without Majority", 0, history.Violated, history.Violated)
 	shown.Results[0].Violations = []checker.Violation{overlap()}

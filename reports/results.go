@@ -7,8 +7,8 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// ResultsVersion is the version of the results.json format. It grows when a
-// field changes its meaning or goes away; new fields may come without.
+// ResultsVersion is the version of the results.json format. It grows when a field changes its meaning or is removed;
+// new fields do not change it.
 const ResultsVersion = 2
 
 // Results is results.json. Durations are in nanoseconds.
@@ -19,19 +19,19 @@ type Results struct {
 	ExitCode int                   `json:"exit_code"`
 	Summary  string                `json:"summary"`
 	Totals   map[suite.Outcome]int `json:"totals"`
-	// Answers are what the run says of the lock under test; empty where there is none.
+	// Answers groups the rows of a lock under test; empty without one.
 	Answers   []AnswerGroup `json:"answers,omitempty"`
 	Scenarios []*Row        `json:"scenarios"`
 }
 
-// Tool is what wrote the results.
+// Tool identifies the program that wrote the results.
 type Tool struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Go      string `json:"go"`
 }
 
-// Results gives the content of results.json.
+// Results is the content of results.json.
 func (r *Report) Results() Results {
 	results := Results{
 		Version: ResultsVersion, Tool: Tool{Name: "lockproof", Version: r.Run.Version, Go: r.Go}, Run: r.Run,

@@ -9,26 +9,26 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// Skip is a reason, and the rows that were skipped for it.
+// Skip is a reason with the rows that were skipped for it.
 type Skip struct {
 	Why   string   `json:"why"`
 	Names []string `json:"names"`
 }
 
-// Skips are reasons, each once, in the order in which they come first.
+// Skips lists each reason once, in order of first occurrence.
 type Skips []Skip
 
-// Skips gathers the rows that were skipped by their reasons.
+// Skips groups the skipped rows by reason.
 func (r *Report) Skips() Skips {
-	return r.grouped(func(row *Row) bool { return row.Standing == suite.Skipped })
+	return r.groupRows(func(row *Row) bool { return row.Standing == suite.Skipped })
 }
 
-// preconditionSkips gathers the rows of locks with which a scenario's setting did not come about.
-func (r *Report) preconditionSkips() Skips { return r.grouped((*Row).preconditionFailed) }
+// preconditionSkips groups the rows whose lock failed a precondition of the scenario.
+func (r *Report) preconditionSkips() Skips { return r.groupRows((*Row).preconditionFailed) }
 
-func (r *Report) grouped(are func(*Row) bool) (rows Skips) {
+func (r *Report) groupRows(include func(*Row) bool) (rows Skips) {
 	for _, row := range r.Rows {
-		if are(row) {
+		if include(row) {
 			rows.add(row.Why, row.Name())
 		}
 	}
@@ -51,8 +51,7 @@ func (s *Skips) add(why, name string) {
 	*s = append(*s, Skip{why, []string{name}})
 }
 
-// print tells each reason once, behind a word or two, and below it its rows, or behind
-// it how many they are.
+// print prints each reason once, with its rows below or, if named is false, with their number.
 func (s Skips) print(p *terminal.Page, heading string, named bool) {
 	for _, skip := range s {
 		if !named {

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// StepText says in words what a step of a script does.
+// StepText describes a step of a script.
 func StepText(s scenarios.Step) string {
 	text := strings.TrimSpace(action(s) + secondaryText(s))
 	if s.Must != "" {
@@ -19,8 +19,7 @@ func StepText(s scenarios.Step) string {
 	return text
 }
 
-// clientVerbs are what clients do to the lock and the store, as they are said
-// of one client and of several.
+// clientVerbs describe client operations, for one client and for several.
 var clientVerbs = map[scenarios.Verb]struct{ one, several string }{
 	scenarios.VerbAcquire: {"acquires", "acquire"},
 	scenarios.VerbExtend:  {"extends its lease", "extend their leases"},
@@ -32,7 +31,7 @@ var clientVerbs = map[scenarios.Verb]struct{ one, several string }{
 	scenarios.VerbCancel:  {"cancels what it is doing", "cancel what they are doing"},
 }
 
-// scriptVerbs are what the script does itself.
+// scriptVerbs describe the script's own actions.
 var scriptVerbs = map[scenarios.Verb]string{
 	scenarios.VerbAwaitSync:      "wait until %s has every write of its master",
 	scenarios.VerbAwaitPromotion: "wait until Sentinel has made %s the master",
@@ -40,25 +39,25 @@ var scriptVerbs = map[scenarios.Verb]string{
 }
 
 func action(s scenarios.Step) string {
-	who := list(s.Targets)
+	targets := list(s.Targets)
 	if verb, ok := clientVerbs[s.Verb]; ok {
-		does := verb.one
+		verbText := verb.one
 		if len(s.Targets) > 1 {
-			does = verb.several
+			verbText = verb.several
 		}
 		switch {
 		case s.Key != "" && s.Verb == scenarios.VerbAcquire:
-			does += " " + s.Key
+			verbText += " " + s.Key
 		case s.Key != "":
-			does += " of " + s.Key
+			verbText += " of " + s.Key
 		}
 		if s.Thread != "" {
-			who += " (thread " + s.Thread + ")"
+			targets += " (thread " + s.Thread + ")"
 		}
-		return who + " " + does
+		return targets + " " + verbText
 	}
-	if done, ok := scriptVerbs[s.Verb]; ok {
-		return fmt.Sprintf(done, who)
+	if text, ok := scriptVerbs[s.Verb]; ok {
+		return fmt.Sprintf(text, targets)
 	}
 	switch s.Verb {
 	case scenarios.VerbWait:
@@ -66,14 +65,14 @@ func action(s scenarios.Step) string {
 	case scenarios.VerbUntil:
 		return untilText(s)
 	}
-	if text, known := nemesis.InstructionText(string(s.Verb), orderOf(s)); known {
+	if text, known := nemesis.InstructionText(string(s.Verb), instructionOf(s)); known {
 		return text
 	}
-	return string(s.Verb) + ": " + who
+	return string(s.Verb) + ": " + targets
 }
 
-// orderOf puts a step's quantities into words.
-func orderOf(s scenarios.Step) nemesis.Instruction {
+// instructionOf formats a step's quantities.
+func instructionOf(s scenarios.Step) nemesis.Instruction {
 	o := nemesis.Instruction{Targets: list(s.Targets), Direction: s.Direction, Rate: s.Rate, Command: s.Of, Part: s.Part,
 		Count: s.Times}
 	if !s.By.IsZero() {
@@ -90,7 +89,7 @@ func orderOf(s scenarios.Step) nemesis.Instruction {
 }
 
 func untilText(s scenarios.Step) string {
-	var clients []string // in their order
+	var clients []string // in the order of the step
 	nodes := map[string][]string{}
 	for _, target := range s.Targets {
 		link, _ := history.LinkOf(target)
@@ -111,7 +110,6 @@ func untilText(s scenarios.Step) string {
 	return "wait until " + list(parts)
 }
 
-// secondaryText are the modifiers that qualify the action as a whole.
 func secondaryText(s scenarios.Step) (text string) {
 	for _, m := range []struct {
 		there bool
@@ -131,7 +129,7 @@ func secondaryText(s scenarios.Step) (text string) {
 	return text
 }
 
-// RandomText says in words what one kind of fault of a seeded schedule does.
+// RandomText describes one kind of fault of a seeded schedule.
 func RandomText(r scenarios.Random) string {
 	step, from := r.Step, list(r.Targets)
 	step.Targets = []string{"some of " + from}

@@ -8,16 +8,15 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// State is what a client or a node's key is doing for a stretch of time.
+// State is the state of a client or of a node's key in a stretch of time.
 type State int
 
-// The states, in the order in which they cover one another. A client asks, holds, is paused
-// or has died; a node's key is owned, and a node may be paused or down. A look at a paused
-// node says that it is not up, and the pause is the better word.
+// The states, in drawing order: later ones cover earlier ones. Paused covers Down because a paused node also looks
+// down.
 const (
 	Idle State = iota
-	Asking
-	Using // the store: from the call of a write to its outcome
+	Acquiring
+	Using // the store, from a write's call to its outcome
 	Holding
 	HoldingPaused
 	Owned
@@ -29,61 +28,57 @@ const (
 type Stretch struct {
 	From, Until int64
 	State       State
-	Owner       string // of a key or a call: the client; "" if nobody knows
+	Owner       string // the client of a key or call; "" if unknown
 }
 
-// Lane is one client or node, or the store, over time. Later stretches cover
-// earlier ones.
+// Lane is one client, one node or the store over time. Later stretches cover earlier ones.
 type Lane struct {
 	Name      string
 	Stretches []Stretch
 	Points    []Point
 }
 
-// Mark is one turn of the story, told in a sentence without its time.
+// Mark is one turn of the story: a sentence without its time.
 type Mark struct {
 	Time int64
-	// Event is the index of its event in the history; NoEvent where time alone
-	// did it, as when a key expires.
+	// Event is the index of the event in the history; NoEvent if the time alone caused the turn, as when a key expires.
 	Event   int
-	Process string // the client, node or store to which it happened
+	Process string // the affected client, node or store
 	Text    string
 	// Turning marks the point of no return.
 	Turning bool
 }
 
-// NoEvent is the index of what no event of the history says by itself.
+// NoEvent stands for the absence of an event.
 const NoEvent = -1
 
-// Story is what happened to one key around one violation, or in a whole
-// history: who believed to hold the lock, and who owned the key on which node.
+// Story is what happened to one key around one violation, or in a whole history: the leases of clients and the owners
+// of the key on each node.
 type Story struct {
 	Key         string
 	From, Until int64
-	End         int64    // of the history
-	Everyone    []string // all clients of the run, in its order
-	Clients     []Lane   // those that are drawn
+	End         int64    // of the whole history
+	AllClients  []string // in the order of the run
+	Clients     []Lane   // the drawn clients
 	Nodes       []Lane
-	Store       *Lane // nil if nobody used it
+	Store       *Lane // nil if unused
 	Faults      []Band
 	Marks       []Mark
-	// Omitted is how many turns are not told, for the story to stay short.
+	// Omitted counts the turns that were left out to keep the story short.
 	Omitted int
-	// Settings are the faults that are part of the scenario's setting: who
-	// reaches whom, who is far away.
+	// Settings describe the scenario's background faults: cut and slow links.
 	Settings []string
-	// Broken is when the property was violated; nil if the story is of none.
+	// Broken is when the property was violated; nil for a story without a violation.
 	Broken *Stretch
 }
 
-// maxClients is how many clients a story shows: those that took part in the
-// violation first.
+// maxClients bounds the clients of a story. The violation's clients come first.
 const maxClients = 8
 
-// Tell makes the story of a violation, or of the whole history if it is nil.
+// Tell makes the story of a violation, or of the whole history if v is nil.
 func (h *History) Tell(v *checker.Violation) Story {
-	s := Story{Key: h.storyKey(v), Everyone: h.header.Clients}
-	t := &teller{Story: &s, History: h, violation: v, lanes: map[string]*Lane{}, open: map[openState]int{},
+	s := Story{Key: h.storyKey(v), AllClients: h.header.Clients}
+	t := &storyBuilder{Story: &s, History: h, violation: v, lanes: map[string]*Lane{}, open: map[openState]int{},
 		invokes: map[string]history.Event{}, started: map[string]int64{}}
 	if h.History != nil {
 		t.lost = h.LostUpdates(s.Key)
@@ -93,9 +88,9 @@ func (h *History) Tell(v *checker.Violation) Story {
 		s.Broken = &Stretch{From: v.From, Until: v.Until}
 	}
 	for i, e := range h.Events {
-		t.event(i, e)
+		t.addEvent(i, e)
 	}
-	t.keepLeases()
+	t.drawLeases()
 	for _, name := range t.participants() {
 		s.Clients = append(s.Clients, *t.lane(name))
 	}
@@ -111,22 +106,22 @@ func (h *History) Tell(v *checker.Violation) Story {
 	return s
 }
 
-// teller makes a story out of a history, of which it reads each event once.
-type teller struct {
+// storyBuilder makes a story of a history in one pass over the events.
+type storyBuilder struct {
 	*Story
 	*History
-	violation  *checker.Violation // nil: the whole history is told
+	violation  *checker.Violation // nil: the story of the whole history
 	lost       []checker.LostUpdate
 	lanes      map[string]*Lane
-	open       map[openState]int        // to its place among the stretches of its lane
+	open       map[openState]int        // index into the lane's stretches
 	invokes    map[string]history.Event // by call
-	asking     []string                 // who asked for the key within the window
-	background []history.Fault          // the scenario's setting
-	started    map[string]int64         // when nodes were last started
+	acquirers  []string                 // clients with an acquire of the key in the window
+	background []history.Fault          // from the scenario's set-up
+	started    map[string]int64         // last start of each node
 	found      []turn
 }
 
-// openState is a state that a lane is in; that of a call is its client's, of which there may be several at once.
+// openState is a current state of a lane. A call also has a client, since a store may serve several calls at once.
 type openState struct {
 	lane   string
 	state  State
@@ -144,9 +139,9 @@ func (h *History) storyKey(v *checker.Violation) string {
 	return ""
 }
 
-// window is the stretch that the story is about: all that led to the
-// violation and came of it, with a margin at both ends.
-func (t *teller) window() {
+// window sets the time of the story: everything that led to the violation or followed from it, with a margin at both
+// ends.
+func (t *storyBuilder) window() {
 	end := int64(1)
 	for _, e := range t.Events {
 		end = max(end, e.Time)
@@ -167,11 +162,11 @@ func (t *teller) window() {
 	t.Until = max(min(until+margin, end), t.From+1)
 }
 
-func (t *teller) within(at int64) bool { return t.From <= at && at <= t.Until }
+func (t *storyBuilder) within(at int64) bool { return t.From <= at && at <= t.Until }
 
-// participants are the clients to draw, in the run's order: the violation's own, then
-// others that asked for or held the key meanwhile.
-func (t *teller) participants() []string {
+// participants are the drawn clients, in the run's order: the violation's clients first, then others that acquired or
+// held the key meanwhile.
+func (t *storyBuilder) participants() []string {
 	var names []string
 	if t.violation != nil {
 		names = slices.Clone(t.violation.Processes)
@@ -182,19 +177,19 @@ func (t *teller) participants() []string {
 		}
 	}
 	var chosen []string
-	for _, name := range append(names, t.asking...) {
-		if len(chosen) < maxClients && slices.Contains(t.Everyone, name) && !slices.Contains(chosen, name) {
+	for _, name := range append(names, t.acquirers...) {
+		if len(chosen) < maxClients && slices.Contains(t.AllClients, name) && !slices.Contains(chosen, name) {
 			chosen = append(chosen, name)
 		}
 	}
 	slices.SortFunc(chosen, func(a, b string) int {
-		return cmp.Compare(slices.Index(t.Everyone, a), slices.Index(t.Everyone, b))
+		return cmp.Compare(slices.Index(t.AllClients, a), slices.Index(t.AllClients, b))
 	})
 	return chosen
 }
 
-// event draws an event, and tells it where it is a turn of the story.
-func (t *teller) event(i int, e history.Event) {
+// addEvent draws an event and adds it to the story's turns.
+func (t *storyBuilder) addEvent(i int, e history.Event) {
 	switch {
 	case e.Type == history.TypeNode && e.Node != nil:
 		t.set(openState{lane: e.Process, state: Down}, !e.Node.Up, e.Time)
@@ -206,9 +201,9 @@ func (t *teller) event(i int, e history.Event) {
 		t.drawFault(e)
 	case e.Type == history.TypeInvoke && e.Key != t.Key:
 	case e.Op == history.OpAcquire:
-		t.set(openState{e.Process, Asking, e.Process, e.ID}, e.Type == history.TypeInvoke, e.Time)
+		t.set(openState{e.Process, Acquiring, e.Process, e.ID}, e.Type == history.TypeInvoke, e.Time)
 		if e.Key == t.Key && t.within(e.Time) {
-			t.asking = append(t.asking, e.Process)
+			t.acquirers = append(t.acquirers, e.Process)
 		}
 	case (e.Op == history.OpRead || e.Op == history.OpWrite) && e.Key == t.Key:
 		t.set(openState{history.StoreName, Using, e.Process, e.ID}, e.Type == history.TypeInvoke, e.Time)
@@ -220,24 +215,26 @@ func (t *teller) event(i int, e history.Event) {
 		t.invokes[call(e)] = e
 	}
 	if t.within(e.Time) {
-		t.tell(i, e, t.invokes[call(e)])
+		t.addTurn(i, e, t.invokes[call(e)])
 	}
 	if e.Type == history.TypeFault && e.Fault != nil && e.Fault.Class == history.NodeUp {
 		t.started[list(e.Fault.Targets)] = e.Time
 	}
 }
 
-func (t *teller) lane(name string) *Lane {
+func (t *storyBuilder) lane(name string) *Lane {
 	if t.lanes[name] == nil {
 		t.lanes[name] = &Lane{Name: name}
 	}
 	return t.lanes[name]
 }
 
-func (t *teller) point(lane string, p Point) { t.lane(lane).Points = append(t.lane(lane).Points, p) }
+func (t *storyBuilder) point(lane string, p Point) {
+	t.lane(lane).Points = append(t.lane(lane).Points, p)
+}
 
-// set opens a state of a lane, or closes it.
-func (t *teller) set(s openState, on bool, now int64) {
+// set begins or ends a state of a lane.
+func (t *storyBuilder) set(s openState, on bool, now int64) {
 	i, open := t.open[s]
 	switch l := t.lane(s.lane); {
 	case on && !open:
@@ -249,8 +246,8 @@ func (t *teller) set(s openState, on bool, now int64) {
 	}
 }
 
-// keepLeases draws who believed to hold the key, and whose it was on which node.
-func (t *teller) keepLeases() {
+// drawLeases draws the clients' leases and the nodes' owners of the key.
+func (t *storyBuilder) drawLeases() {
 	for _, l := range t.leases {
 		if l.Key == t.Key {
 			lane := t.lane(l.Client)

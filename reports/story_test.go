@@ -14,8 +14,8 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// pauseHistory is Kleppmann's first example: c1 acquires, is paused beyond its
-// deadline, and c2 acquires meanwhile; n3 is killed and comes back.
+// pauseHistory is Kleppmann's first example: c1 acquires and is paused beyond its deadline, c2 acquires meanwhile. n3
+// is killed and restarts.
 func pauseHistory() *History {
 	fault := func(at int64, id int, kind string, phase history.Phase, target string,
 		measured map[string]string) history.Event {
@@ -65,7 +65,7 @@ func TestDrawings(t *testing.T) {
 	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(terminal.Screen{Width: 76}))
 }
 
-func TestTell_ShowsTheViolationsWindow(t *testing.T) {
+func TestTell_Violation_ShowsItsWindow(t *testing.T) {
 	h := pauseHistory()
 	v := &checker.Violation{Key: "k1", From: 1300 * ms, Until: 1400 * ms, Leases: h.leases[1:]}
 	story := h.Tell(v)
@@ -101,7 +101,7 @@ func TestTell_DrawsParticipantsFirst(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c", "d", "e", "f", "y", "z"}, names)
 }
 
-func TestSettingsAreToldOnceAndTogether(t *testing.T) {
+func TestTell_BackgroundFaults_OneSentence(t *testing.T) {
 	cut := func(target string, phase history.Phase, setting bool) history.Event {
 		return history.Event{Time: 5, Type: history.TypeFault, Fault: &history.Fault{
 			Kind: "cut", Targets: []string{target}, Phase: phase, Effective: true, Background: setting,
@@ -118,7 +118,7 @@ func TestSettingsAreToldOnceAndTogether(t *testing.T) {
 	require.Equal(t, []Band{band}, story.Faults)
 }
 
-// What package nemesis says of faults is told here where it did not take effect, and of a kind that it does not know.
+// Unknown kinds and faults without an effect; package nemesis tests the other texts.
 func TestFaultText(t *testing.T) {
 	for want, fault := range map[string]history.Fault{
 		"n1, n2 and n3 are killed (SIGKILL)": {Kind: "kill", Targets: []string{"n1", "n2", "n3"},
@@ -137,8 +137,8 @@ func TestFaultText(t *testing.T) {
 	}
 }
 
-// Whatever the history, no line is wider than the screen and nothing panics.
-func TestDrawKeepsToTheScreen(t *testing.T) {
+// No history makes a line wider than the screen or causes a panic.
+func TestDraw_AnyHistory_FitsTheScreen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		time := rapid.Int64Range(0, 5000*ms)
 		name := rapid.SampledFrom([]string{"c1", "c2", "a-client-with-quite-a-long-name", ""})
@@ -168,9 +168,8 @@ func TestDrawKeepsToTheScreen(t *testing.T) {
 	})
 }
 
-// The sentence names what the lanes show: a pause over the end of the lease, a write past it, or
-// neither; and it names nothing that they do not.
-func TestHeadlineSaysHowAnUpdateWasLost(t *testing.T) {
+// The sentence names only what the lanes show: a pause over the end of the lease, a write after it, or neither.
+func TestHeadline_LostUpdate_NamesItsCause(t *testing.T) {
 	v := &checker.Violation{From: 50, Until: 55, Processes: []string{"c2", "c1"}}
 	lease := Stretch{From: 10, Until: 40, State: Holding}
 	for want, stretches := range map[string][]Stretch{
@@ -219,9 +218,8 @@ func TestStepText(t *testing.T) {
 	}
 }
 
-// Every verb that a script may use is put in words: none is shown as it stands
-// in the file.
-func TestEveryVerbHasWords(t *testing.T) {
+// No verb is shown as in the file.
+func TestStepText_EveryVerb_HasWords(t *testing.T) {
 	for _, usage := range scenarios.Usages() {
 		step := scenarios.Step{Verb: usage.Verb, Targets: []string{"x"}, Of: "SET", Jump: scenarios.Span{TTLs: 1}}
 		require.NotEqual(t, string(usage.Verb)+": x", action(step), "give %s words in this package", usage.Verb)

@@ -8,11 +8,11 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// markdownWidth is that of text in files, which a page on GitHub shows without scrolling.
+// markdownWidth is the widest text that a page on GitHub shows without scrolling.
 const markdownWidth = 100
 
-// WriteSummary writes summary.md in GitHub's Markdown, fit for a job summary: what a terminal is shown of every row, or
-// the answers for a lock under test, in a fence, so that no text from scenarios, locks and servers is taken for markup.
+// WriteSummary writes summary.md in GitHub's Markdown, for example for a job summary: the terminal's output for every
+// row, or the answers for a lock under test. It is fenced, so that text from scenarios, locks and servers is no markup.
 func (r *Report) WriteSummary(w io.Writer) error {
 	p := &terminal.Page{Screen: terminal.Screen{Width: markdownWidth, Verbose: !r.UnderTest()}}
 	r.print(p)
@@ -21,7 +21,7 @@ func (r *Report) WriteSummary(w io.Writer) error {
 	return err
 }
 
-// fenced shows lines as they are, in a fence longer than any within them.
+// fenced puts lines into a fence longer than any within them.
 func fenced(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -30,7 +30,7 @@ func fenced(text string) string {
 	return fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence + "\n"
 }
 
-// Headline is the run in three words.
+// Headline is the result of the run in three words.
 func (r *Report) Headline() string {
 	switch r.ExitCode() {
 	case ExitDiffers:
@@ -43,7 +43,7 @@ func (r *Report) Headline() string {
 	return "as expected"
 }
 
-// Setting says how the run was set up.
+// Setting describes the options of the run.
 func (r *Report) Setting() string {
 	o := r.Options
 	cluster := o.Cluster + " cluster"

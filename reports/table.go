@@ -23,7 +23,7 @@ var answerStyles = map[suite.Answer]terminal.Style{
 
 func outcomeStyle(o suite.Outcome) terminal.Style { return answerStyles[o.Answer()] }
 
-// VerdictSigns are how verdicts are abbreviated; none is told by its colour alone.
+// VerdictSigns abbreviate verdicts, so that a colour is never the only difference.
 var VerdictSigns = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
 
 var verdictStyles = map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red,
@@ -33,17 +33,16 @@ func colouredSign(verdict string, screen terminal.Screen) string {
 	return screen.Style(VerdictSigns[verdict], verdictStyles[verdict])
 }
 
-// key explains a table's signs, and what more there is in it.
+// key explains a table's signs; more is appended.
 func key(screen terminal.Screen, more string) string {
 	text := fmt.Sprintf("%s holds   %s violated   %s inconclusive   %s",
 		VerdictSigns[history.Holds], VerdictSigns[history.Violated], VerdictSigns[history.Inconclusive], more)
 	return strings.Join(terminal.Hanging("", text, screen.Width), "\n")
 }
 
-// Print writes the report for a reader: an account of each row that is not as
-// expected, the table, the gravest rows first, why scenarios were skipped and which,
-// what a few named scenarios show, and what came of the run. Where scenarios were not
-// named and the screen is not verbose, the table is of what is not as expected.
+// Print writes the report: rows that are not as expected, the table by severity, skipped scenarios with reasons, the
+// violations of a few named scenarios, and the totals. The table is complete if scenarios were named or the screen is
+// verbose; otherwise it omits rows that are as expected.
 func (r *Report) Print(w io.Writer, screen terminal.Screen) error {
 	p := &terminal.Page{Screen: screen}
 	r.print(p)
@@ -64,7 +63,7 @@ func (r *Report) print(p *terminal.Page) {
 	}
 }
 
-// printRows writes the table: the whole, or what is not as expected.
+// printRows writes the whole table, or the rows that are not as expected.
 func (r *Report) printRows(p *terminal.Page, whole bool) {
 	rows := r.BySeverity()
 	if !whole {
@@ -79,7 +78,7 @@ func (r *Report) printRows(p *terminal.Page, whole bool) {
 	r.preconditionSkips().print(p, "not applicable: ", whole)
 }
 
-// Summary says in one or two sentences what came of the run.
+// Summary states the result of the run in one or two sentences.
 func (r *Report) Summary() string {
 	text := fmt.Sprintf("%s in %s.", Plural(r.Ran(), "trial"), Duration(r.Elapsed))
 	if counts := r.countsText(); counts != "" {
@@ -96,7 +95,7 @@ func (r *Report) Summary() string {
 	return text
 }
 
-// countsText says of the rows how many hold, how many are violated as their scenario expects, and how the others stand.
+// countsText counts the rows that hold, that are violated as expected, and each other standing.
 func (r *Report) countsText() string {
 	counts, violated := r.Totals(), 0
 	for _, row := range r.Rows {
@@ -123,7 +122,7 @@ func (r *Report) countsText() string {
 	return strings.Join(parts, ", ")
 }
 
-// CountsText says how many stand how: "3 as expected, 1 differs".
+// CountsText counts by standing: "3 as expected, 1 differs".
 func CountsText(counts map[suite.Outcome]int) string {
 	var parts []string
 	for _, s := range []suite.Outcome{suite.AsExpected, suite.Differs, suite.HarnessError, suite.LimitOfClass,
@@ -138,7 +137,7 @@ func CountsText(counts map[suite.Outcome]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Line tells the row in one line, for a log.
+// Line describes the row in one line, for a log.
 func (r *Row) Line(screen terminal.Screen) string {
 	standing := screen.Style(string(r.Standing), outcomeStyle(r.Standing))
 	line := fmt.Sprintf("%s: %s: %s", standing, terminal.Clean(r.Name()), terminal.Clean(r.Why))
@@ -152,8 +151,7 @@ func (r *Row) Line(screen terminal.Screen) string {
 	return fmt.Sprintf("%s (%s, %s)", line, trials, Duration(r.Elapsed))
 }
 
-// BySeverity are the rows that were run: what differs, failed or is undecided comes
-// before what is as expected, and rows that stand alike in the run's order.
+// BySeverity are the rows that ran, the most severe first; rows with one standing stay in the run's order.
 func (r *Report) BySeverity() []*Row {
 	var rows []*Row
 	for _, row := range r.Rows {
@@ -186,7 +184,7 @@ func (r *Report) skipped() []*Row {
 	return slices.DeleteFunc(slices.Clone(r.Rows), func(row *Row) bool { return row.Standing != suite.Skipped })
 }
 
-// nameCell names a scenario once, and below it, indented, its variants.
+// nameCell names a scenario once, with its variants indented below.
 func nameCell(scenario, setting, previous string) string {
 	variant := "  " + terminal.Clean(setting)
 	switch {
@@ -212,8 +210,7 @@ func verdictCell(row *Row, screen terminal.Screen) string {
 	return VerdictSigns[row.noneViolated()] + " nothing violated"
 }
 
-// noneViolated is the verdict to show of a row that names no property and
-// violates none.
+// noneViolated is the verdict of a row that names no property and violates none.
 func (r *Row) noneViolated() string {
 	if len(r.Properties) == 0 {
 		return history.Inconclusive
@@ -221,8 +218,7 @@ func (r *Row) noneViolated() string {
 	return history.Holds
 }
 
-// verdictLine is a property's worst verdict, with how many trials gave it
-// unless all did, and on a line of its own how often it was violated.
+// verdictLine is a property's worst verdict and its share of trials. A verbose screen adds the rate of violations.
 func verdictLine(p Property, screen terminal.Screen) string {
 	line := colouredSign(p.Verdict(), screen) + " " + terminal.Clean(p.Name)
 	if n, all := p.share(); n < all {

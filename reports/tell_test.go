@@ -17,17 +17,17 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// told is a violation of the catalogue with its history and its story.
-type told struct {
+// catalogueStory is a violation of the catalogue with its history and its story.
+type catalogueStory struct {
 	name string
 	*History
 	violation *checker.Violation
 	story     Story
 }
 
-// catalogue runs every row of the catalogue that expects a violation, in
-// virtual time, and tells the first violation of each property.
-var catalogue = sync.OnceValues(func() ([]told, error) {
+// catalogue runs every row that expects a violation in virtual time. It makes a story of the first violation of each
+// property.
+var catalogue = sync.OnceValues(func() ([]catalogueStory, error) {
 	all, err := scenarios.Select(nil)
 	if err != nil {
 		return nil, err
@@ -37,12 +37,12 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 	if err != nil {
 		return nil, err
 	}
-	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !breaks(j) })
+	jobs = slices.DeleteFunc(jobs, func(j suite.Job) bool { return !expectsViolation(j) })
 	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	if err != nil {
 		return nil, err
 	}
-	var stories []told
+	var stories []catalogueStory
 	for _, t := range trials {
 		if t.Skipped != "" {
 			continue
@@ -54,7 +54,7 @@ var catalogue = sync.OnceValues(func() ([]told, error) {
 		for _, r := range t.Results {
 			if len(r.Violations) > 0 {
 				v := &r.Violations[0]
-				stories = append(stories, told{rowName(t), h, v, h.Tell(v)})
+				stories = append(stories, catalogueStory{rowName(t), h, v, h.Tell(v)})
 			}
 		}
 	}
@@ -65,8 +65,8 @@ func rowName(t suite.Result) string {
 	return New([]suite.Result{t}, Run{}).Rows[0].Name()
 }
 
-// breaks reports whether a row expects a violation.
-func breaks(j suite.Job) bool {
+// expectsViolation reports whether a row expects a violation.
+func expectsViolation(j suite.Job) bool {
 	for _, property := range checker.Names() {
 		expected := j.Scenario.Expect[property]
 		for _, v := range j.Scenario.Variants {
@@ -81,10 +81,9 @@ func breaks(j suite.Job) bool {
 	return false
 }
 
-// Every sentence of a story is about an event of the history: it has its time,
-// and names who it happened to; what time alone did is at a lease's or a key's
-// end. The sentences come in the order of time, and one of them is the turn.
-func TestStoriesAreThoseOfTheirHistories(t *testing.T) {
+// Each sentence of a story belongs to an event of the history: it has the event's time and names the affected
+// processes. Sentences without an event are at the end of a lease or a key. All are in time order.
+func TestStories_MatchTheirHistories(t *testing.T) {
 	stories, err := catalogue()
 	require.NoError(t, err)
 	require.Greater(t, len(stories), 30)
@@ -98,7 +97,7 @@ func TestStoriesAreThoseOfTheirHistories(t *testing.T) {
 				if m.Turning {
 					turning++
 				}
-				requireTrue(t, s, m)
+				requireMatch(t, s, m)
 			}
 			require.Zero(t, turning, "no experiment has been made")
 			require.LessOrEqual(t, len(s.story.Marks), maxTurns)
@@ -106,8 +105,8 @@ func TestStoriesAreThoseOfTheirHistories(t *testing.T) {
 	}
 }
 
-// requireTrue compares a sentence with its history.
-func requireTrue(t *testing.T, s told, m Mark) {
+// requireMatch compares a sentence with its history.
+func requireMatch(t *testing.T, s catalogueStory, m Mark) {
 	t.Helper()
 	if m.Event == NoEvent {
 		var ends []string
@@ -134,9 +133,8 @@ func requireTrue(t *testing.T, s told, m Mark) {
 	}
 }
 
-// The sentence of a grant that breaks mutual exclusion says so, and for how
-// long, as the checker does.
-func TestStoriesTellOfTheOverlap(t *testing.T) {
+// The sentence of a grant that breaks mutual exclusion states the overlap as the checker does.
+func TestStories_MutualExclusionBroken_StateTheOverlap(t *testing.T) {
 	stories, err := catalogue()
 	require.NoError(t, err)
 	for _, s := range stories {
@@ -146,7 +144,7 @@ func TestStoriesTellOfTheOverlap(t *testing.T) {
 		i := slices.IndexFunc(s.story.Marks, func(m Mark) bool { return strings.Contains(m.Text, "both hold the lock for") })
 		require.GreaterOrEqual(t, i, 0, "%s: no sentence tells of the overlap", s.name)
 		require.Equal(t, s.violation.From, s.story.Marks[i].Time, s.name)
-		overlap := at(s.violation.Until - s.violation.From)
+		overlap := timeText(s.violation.Until - s.violation.From)
 		require.Contains(t, s.story.Marks[i].Text, "both hold the lock for "+overlap, s.name)
 	}
 }
@@ -161,13 +159,13 @@ func TestTenStories(t *testing.T) {
 		"lost-reply (without ReleaseEverywhere)",
 	}
 	var b strings.Builder
-	told := map[string]bool{} // of two properties that one run violates, the first is told of
+	seen := map[string]bool{} // only the first property of a run has its story here
 	for _, s := range stories {
-		if slices.Contains(chosen, s.name) && !told[s.name] {
-			told[s.name] = true
+		if slices.Contains(chosen, s.name) && !seen[s.name] {
+			seen[s.name] = true
 			fmt.Fprintf(&b, "%s\n%s\n", s.name, s.story.Draw(terminal.Screen{Width: 100}))
 		}
 	}
-	require.Len(t, told, len(chosen), "a scenario of the list is not in the catalogue any more")
+	require.Len(t, seen, len(chosen), "a scenario of the list is not in the catalogue any more")
 	golden(t, "stories.golden", b.String())
 }

@@ -34,9 +34,8 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// A lock that keeps itself extended is believed in for a thousand hours, which nobody should
-// have to read as so many seconds.
-func TestALeaseWithoutAnEndHasNone(t *testing.T) {
+// A lock that extends itself has a validity of a thousand hours, which no reader wants in seconds.
+func TestOverlapText_NoEnd_NoDuration(t *testing.T) {
 	require.Equal(t, "both hold the lock for 986 ms", overlapText(int64(986*time.Millisecond)))
 	require.Equal(t, "both hold the lock", overlapText(int64(999*time.Hour)))
 }
@@ -56,7 +55,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestPercentRoundsOutwards(t *testing.T) {
+func TestPercent_RoundsOutwards(t *testing.T) {
 	require.Equal(t, "30 %", atMost(0.3))
 	require.Equal(t, "30 %", atLeast(0.3))
 	require.Equal(t, "31 %", atMost(0.3001))
@@ -67,7 +66,6 @@ func TestPercentRoundsOutwards(t *testing.T) {
 	require.Equal(t, "0 %", atLeast(0))
 }
 
-// A flag is not torn from its value, nor within: it is to be copied.
 func TestHanging_KeepsFlagsWhole(t *testing.T) {
 	text := "the virtual cluster cannot do this: run it with --on local or --on docker, or with --find-delay; see " +
 		"`lockproof --help`"
@@ -81,7 +79,7 @@ func TestHanging_KeepsFlagsWhole(t *testing.T) {
 	}
 }
 
-// A reason is told once, with all its rows, wherever they stand.
+// Each reason is listed once, with all its rows.
 func TestSkips_ListEachReasonOnce(t *testing.T) {
 	because := func(scenario, variant, why string) suite.Result {
 		return suite.Result{Scenario: scenario, Variant: variant, Cluster: "virtual", Lock: "redlock", Skipped: why}
@@ -113,11 +111,11 @@ func TestSkips_ListEachReasonOnce(t *testing.T) {
 	}
 }
 
-func TestFenceIsLongerThanAnyWithin(t *testing.T) {
+func TestFenced_IsLongerThanAnyFenceWithin(t *testing.T) {
 	require.Equal(t, "`````text\n````\n`````\n", fenced("````\n"))
 }
 
-func TestHangingKeepsToTheWidth(t *testing.T) {
+func TestHanging_KeepsToTheWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := terminal.Clean(rapid.StringMatching(`([a-z]{1,12} ){0,30}`).Draw(t, "text"))
 		width := rapid.IntRange(30, 100).Draw(t, "width")
@@ -127,7 +125,7 @@ func TestHangingKeepsToTheWidth(t *testing.T) {
 	})
 }
 
-func TestCleanLeavesNoControlCharacters(t *testing.T) {
+func TestClean_RemovesControlCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, r := range terminal.Clean(rapid.String().Draw(t, "text")) {
 			require.False(t, r < ' ' || r >= 0x7f && r < 0xa0, "%q", r)
@@ -135,7 +133,6 @@ func TestCleanLeavesNoControlCharacters(t *testing.T) {
 	})
 }
 
-// So is why a lock comes into no scenario that begins in a certain way.
 func TestPreconditionSkips_ListEachReasonOnce(t *testing.T) {
 	const why = "unstaged: it waits for all nodes"
 	unstaged := func(scenario string) suite.Result {

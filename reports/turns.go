@@ -9,34 +9,32 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// maxTurns is how many sentences a story has at most.
+// maxTurns bounds the sentences of a story.
 const maxTurns = 16
 
-// The weights of turns: when a story is too long, the heaviest stay.
+// The weights of turns: a story that is too long keeps the heaviest.
 const (
 	minor = iota
 	detail
 	essential
-	inevitable // what comes after the point of no return
+	inevitable // after the point of no return
 )
 
-// turn is a mark on its way into the story.
+// turn is a candidate for a mark of the story.
 type turn struct {
 	Mark
 	importance int
-	// Turns of one group that follow each other are told as one: a fault on
-	// several targets, a run of extensions.
+	// Consecutive turns of one group share a sentence: a fault on several targets, repeated extensions.
 	group string
 	fault *history.Fault
 }
 
-// turns tells what happened to the story's key, one sentence for each turn, in
-// the order of time, and how many had to be left out.
-func (t *teller) turns() ([]Mark, int) {
-	t.ends()
-	t.facts()
-	t.turning()
-	// What time alone did at the instant of an event may be the event's doing.
+// turns returns one sentence for each turn, in time order, and the number of omitted turns.
+func (t *storyBuilder) turns() ([]Mark, int) {
+	t.addExpiries()
+	t.markFacts()
+	t.addPointOfNoReturn()
+	// An event may have caused an expiry of the same instant, so that the event comes first.
 	slices.SortStableFunc(t.found, func(a, b turn) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(min(b.Event, 0), min(a.Event, 0)))
 	})
@@ -46,13 +44,13 @@ func (t *teller) turns() ([]Mark, int) {
 
 func call(e history.Event) string { return fmt.Sprintf("%s %d", e.Process, e.ID) }
 
-func (t *teller) add(i int, e history.Event, weight int, format string, args ...any) *turn {
+func (t *storyBuilder) add(i int, e history.Event, weight int, format string, args ...any) *turn {
 	t.found = append(t.found,
 		turn{importance: weight, Mark: Mark{Time: e.Time, Event: i, Process: e.Process, Text: fmt.Sprintf(format, args...)}})
 	return &t.found[len(t.found)-1]
 }
 
-// sentences are what events say of their process by themselves, by their operation and type.
+// sentences describe events that need no context, by operation and type.
 var sentences = map[string]struct {
 	weight int
 	text   string
@@ -65,62 +63,61 @@ var sentences = map[string]struct {
 	"release invoke": {detail, " releases the lock"},
 }
 
-// tell tells an event, if it is a turn of the story. The invoke is that of
-// the operation that an outcome ends.
-func (t *teller) tell(i int, e, invoke history.Event) {
-	what := string(e.Op) + " " + string(e.Type)
+// addTurn adds an event to the story if it is a turn. The invoke is of the operation that an outcome ends.
+func (t *storyBuilder) addTurn(i int, e, invoke history.Event) {
+	kind := string(e.Op) + " " + string(e.Type)
 	if e.Key != t.Key && e.Type != history.TypeCancel && e.Type != history.TypeFault {
 		return
 	}
-	if plain, known := sentences[what]; known {
-		t.add(i, e, plain.weight, "%s", e.Process+plain.text)
+	if sentence, known := sentences[kind]; known {
+		t.add(i, e, sentence.weight, "%s", e.Process+sentence.text)
 		return
 	}
-	switch what {
+	switch kind {
 	case " fault":
 		if e.Fault != nil && !e.Fault.Background {
-			t.fault(i, e)
+			t.addFault(i, e)
 		}
 	case "acquire invoke":
 		t.add(i, e, t.importanceOf(e), "%s asks for %q", e.Process, e.Key)
 	case "acquire ok":
-		t.grant(i, e, invoke)
+		t.addGrant(i, e, invoke)
 	case "acquire fail":
-		t.add(i, e, detail, "%s %s%s", e.Process, t.failure(e, invoke), t.gathered(e, invoke))
+		t.add(i, e, detail, "%s %s%s", e.Process, t.failureText(e, invoke), t.acquiredNodes(e, invoke))
 	case "extend ok":
-		t.extend(i, e)
+		t.addExtend(i, e)
 	case "extend fail":
-		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, failures[e.Reason])
+		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, failureReasons[e.Reason])
 	case "release fail":
 		if e.Reason == history.ReasonLost {
 			t.add(i, e, minor, "%s learns on release that the lock was no longer its own", e.Process)
 		}
 	default:
 		if e.Op == history.OpRead || e.Op == history.OpWrite {
-			t.access(i, e)
+			t.addAccess(i, e)
 		}
 	}
 }
 
-func (t *teller) fault(i int, e history.Event) {
+func (t *storyBuilder) addFault(i int, e history.Event) {
 	f := *e.Fault
 	weight := essential
 	if f.Phase == history.PhaseEnd && !f.Class.Pauses() {
 		weight = minor
 	}
 	text := faultText(f, f.Targets)
-	if lost := t.forgotten(e); lost != "" {
-		text = forgetfulText(f, lost)
+	if lost := t.lostOwners(e); lost != "" {
+		text = restartText(f, lost)
 	}
-	told := t.add(i, e, weight, "%s", text)
-	told.fault, told.group = &f, sameFault(f)
+	added := t.add(i, e, weight, "%s", text)
+	added.fault, added.group = &f, sameFault(f)
 	if len(f.Targets) > 0 {
-		told.Process = f.Targets[0]
+		added.Process = f.Targets[0]
 	}
 }
 
-// forgotten says whose keys a node had lost when it was started again.
-func (t *teller) forgotten(e history.Event) string {
+// lostOwners names the clients whose keys a restarted node lost.
+func (t *storyBuilder) lostOwners(e history.Event) string {
 	if e.Fault.Class != history.NodeUp || e.Fault.Phase == history.PhaseEnd {
 		return ""
 	}
@@ -138,9 +135,9 @@ func (t *teller) forgotten(e history.Event) string {
 	return ": " + list(owners) + "'s key is forgotten"
 }
 
-// ends tells what time alone did: keys that ran out, and beliefs.
-func (t *teller) ends() {
-	var expired []string // owners and their tokens, in the order of the first key
+// addExpiries adds the ends of keys and leases that time alone caused.
+func (t *storyBuilder) addExpiries() {
+	var expired []string // owners with tokens, in order of the first key
 	keys := map[string][]checker.Tenure{}
 	for _, held := range t.tenures {
 		if held.Key == t.Key && held.Ended == checker.TenureExpired && held.Owner != "" && t.within(held.Until) {
@@ -172,9 +169,8 @@ func (t *teller) ends() {
 	}
 }
 
-// facts marks the turns that a violation's facts are about, or adds them where nothing
-// else tells of their events.
-func (t *teller) facts() {
+// markFacts marks the turns of a violation's facts as essential. It adds turns for facts without one.
+func (t *storyBuilder) markFacts() {
 	if t.violation == nil {
 		return
 	}
@@ -188,14 +184,14 @@ func (t *teller) facts() {
 			continue
 		}
 		e := t.Events[fact.Event]
-		if told := t.eventText(e); told != "" {
-			t.add(fact.Event, e, essential, "%s", told)
+		if text := t.eventText(e); text != "" {
+			t.add(fact.Event, e, essential, "%s", text)
 		}
 	}
 }
 
-// turning tells of the point of no return, if experiments have found one within the window.
-func (t *teller) turning() {
+// addPointOfNoReturn adds the point of no return, if experiments found one within the window.
+func (t *storyBuilder) addPointOfNoReturn() {
 	if t.violation == nil || t.violation.PointOfNoReturn == nil || !t.within(*t.violation.PointOfNoReturn) {
 		return
 	}
@@ -203,9 +199,9 @@ func (t *teller) turning() {
 	t.add(NoEvent, e, inevitable, "the point of no return: ending the faults later does not help").Turning = true
 }
 
-// eventText tells of an event that is a turn only because a fact is about it: what a
-// command did to the key of a node, or how a clock was set.
-func (t *teller) eventText(e history.Event) string {
+// eventText describes an event that is a turn only as a fact of the violation: a command's effect on a key, or a clock
+// setting.
+func (t *storyBuilder) eventText(e history.Event) string {
 	if e.Type == history.TypeClock && e.Clock != nil {
 		return fmt.Sprintf("%s's clock goes wrong: %s", e.Process, skewText(*e.Clock, e.Time))
 	}
@@ -221,15 +217,15 @@ func (t *teller) eventText(e history.Event) string {
 		}
 		return fmt.Sprintf("%s gives %s its key", node, client)
 	case history.EffectExtend:
-		return fmt.Sprintf("%s's extension prolongs the key on %s%s", client, node, t.whose(node, e.Time, client))
+		return fmt.Sprintf("%s's extension prolongs the key on %s%s", client, node, t.otherOwner(node, e.Time, client))
 	case history.EffectDelete:
-		return fmt.Sprintf("%s's release deletes the key on %s%s", client, node, t.whose(node, e.Time, client))
+		return fmt.Sprintf("%s's release deletes the key on %s%s", client, node, t.otherOwner(node, e.Time, client))
 	}
 	return ""
 }
 
-// whose says whose key a node held at a time, if it was another's.
-func (t *teller) whose(node string, now int64, client string) string {
+// otherOwner names the owner of a node's key at a time, if it is another client.
+func (t *storyBuilder) otherOwner(node string, now int64, client string) string {
 	for _, held := range t.tenures {
 		if held.Node == node && held.Key == t.Key && held.From <= now && now <= held.Until && held.Owner != client &&
 			held.Owner != "" {
@@ -239,25 +235,25 @@ func (t *teller) whose(node string, now int64, client string) string {
 	return ""
 }
 
-// join makes one turn of those of one group that follow each other.
-func (t *teller) join() {
+// join merges consecutive turns of one group.
+func (t *storyBuilder) join() {
 	var joined []turn
 	for rest := t.found; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].group != "" && rest[n].group == rest[0].group {
 			n++
 		}
-		one := rest[0]
+		merged := rest[0]
 		if n > 1 {
-			one.Text = together(rest[:n])
+			merged.Text = joinedText(rest[:n])
 		}
-		joined, rest = append(joined, one), rest[n:]
+		joined, rest = append(joined, merged), rest[n:]
 	}
 	t.found = joined
 }
 
-// together tells turns of one group.
-func together(all []turn) string {
+// joinedText describes the turns of one group.
+func joinedText(all []turn) string {
 	first, last := all[0], all[len(all)-1]
 	if first.fault == nil {
 		return fmt.Sprintf("%s extends its lease again and again, %d times until %s", first.Process, len(all),
@@ -270,10 +266,9 @@ func together(all []turn) string {
 	return faultText(*first.fault, targets)
 }
 
-// shortened leaves out what matters least where there are too many turns: of
-// those that weigh the same, the ones farthest from the violation. Of a long
-// history without one, only the faults are told.
-func (t *teller) shortened() ([]Mark, int) {
+// shortened keeps the most important turns and, among equals, the nearest to the violation. Of a long history without a
+// violation it keeps only the faults.
+func (t *storyBuilder) shortened() ([]Mark, int) {
 	all, centre := len(t.found), t.From
 	if t.violation != nil {
 		centre = t.violation.From

@@ -12,8 +12,7 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// TrialOf makes a trial of a verdict on a history, so that it can be compared
-// with what the history's own header expects.
+// TrialOf makes a trial of a verdict on a history, to compare it with the expectations in the history's header.
 func TrialOf(v checker.Verdict) suite.Result {
 	h := v.Header
 	return suite.Result{
@@ -22,9 +21,8 @@ func TrialOf(v checker.Verdict) suite.Result {
 	}
 }
 
-// VerdictText tells the verdict on one history: each property with what was
-// expected, then each violation with its drawing, or a drawing of
-// the whole history where there is no violation. A history that is too long is not drawn.
+// VerdictText describes the verdict on one history: each property with its expectation, then each violation with its
+// drawing, or a drawing of the whole history without violations. A history that is too long is not drawn.
 func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 	trial := TrialOf(v)
 	p := &terminal.Page{Screen: screen}
@@ -65,10 +63,10 @@ func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
 	}
 }
 
-// maxFindings is how many of the traffic's findings are told.
+// maxFindings bounds the traffic findings that are printed.
 const maxFindings = 3
 
-// printTraffic tells what the raw events on the links contradict: see package checker/traffic.
+// printTraffic prints contradictions in the raw events on the links (package checker/traffic).
 func printTraffic(p *terminal.Page, t *traffic.Report) {
 	if t.Count > 0 {
 		p.Line("traffic: " + Plural(t.Count, "finding"))
@@ -78,8 +76,7 @@ func printTraffic(p *terminal.Page, t *traffic.Report) {
 	}
 }
 
-// ViolationText tells of a violation in a history alone: what happened, its cause, nil if it is not known, and its
-// drawing.
+// ViolationText describes a violation in a history: what happened, its cause (nil if unknown) and its drawing.
 func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen terminal.Screen) string {
 	f := h.finding(v)
 	f.Cause = c

@@ -7,11 +7,10 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Duration writes a time for a reader: three significant digits and a unit
-// that keeps them short, as in 350 µs, 1.02 s or 3 min 20 s.
+// Duration formats a time with three significant digits and a short unit, as in 350 µs, 1.02 s or 3 min 20 s.
 func Duration(d time.Duration) string { return wording.Duration(d) }
 
-// Moment writes a point of a history's clock to the microsecond.
+// Moment formats a point of a history's clock to the microsecond.
 func Moment(ns int64) string {
 	if ns < int64(time.Second) {
 		return strconv.FormatFloat(float64(ns)/float64(time.Millisecond), 'f', 3, 64) + " ms"
@@ -19,12 +18,12 @@ func Moment(ns int64) string {
 	return strconv.FormatFloat(float64(ns)/float64(time.Second), 'f', 6, 64) + " s"
 }
 
-// at writes a point of a history's clock.
-func at(ns int64) string {
+// timeText formats a time of a history for a reader.
+func timeText(ns int64) string {
 	return Duration(time.Duration(ns))
 }
 
-// Plural writes a count with its noun.
+// Plural formats a count with its noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -32,5 +31,5 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// list joins names as a sentence does: a, b and c.
+// list joins names as in a sentence: a, b and c.
 func list(names []string) string { return wording.List(names) }

@@ -8,25 +8,23 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// Account is a finding as the template "account" shows it.
+// Account is a finding for the template "account".
 type Account struct {
 	reports.Finding
 	ID      string
-	What    string   // "" where nothing was violated
-	Facts   []string // what the history shows of the violation
-	Cause   string   // what experiments have shown; "": nothing, or none were made
+	What    string   // "" without a violation
+	Facts   []string // the violation's facts in the history
+	Cause   string   // the result of experiments; "" if unknown
 	Picture *timeline
 }
 
-// Accounts tell what the history of one trial shows: an account of the first
-// violation of each property, or one of the whole history where none is
-// violated. Their ids begin with id. There is none of a history in which nobody
-// ever had the lock or a key.
+// Accounts returns an account of the first violation of each property or, without violations, of the whole history.
+// Their element ids begin with id. There is none if no client ever held a lease and no node a key.
 func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
 	return accounts(id, reports.Findings(trial, h))
 }
 
-// accounts are of the findings that have a story.
+// accounts skips findings without a story.
 func accounts(id string, found []reports.Finding) (all []*Account) {
 	for _, f := range found {
 		switch {

@@ -12,48 +12,47 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// builder makes the view of a report.
+// builder builds the view of a report.
 type builder struct {
 	report    *reports.Report
 	scenarios map[string]*scenarios.Scenario
 	ids       map[string]int
 }
 
-// group is a scenario with its rows: as it stands, and its variants.
+// group is a scenario with the rows of itself and of its variants.
 type group struct {
 	ID, Name, Title, Lesson string
 	Source                  []string
 	Articles                []*article
-	Alone                   bool // it has the only row of the page
+	Alone                   bool // the page has no other row
 }
 
-// article is one row.
 type article struct {
 	ID       string
 	Group    *group
-	Name     string // the lock, and what it was put through
-	Setting  string // "" for the scenario as it stands
+	Name     string // the lock and the scenario
+	Setting  string // "" for the scenario itself
 	Standing suite.Outcome
 	Good     bool
 	Why      string
 	Verdicts []verdict
 	Facts    string
 	Accounts []*Account
-	Drawing  string // where the first account's timeline is, as a file of its own
-	Headline string // what that shows
+	Drawing  string // file of the first account's timeline
+	Headline string // the drawing's result
 	History  string
-	Trouble  string
-	Repeat   string // the command that runs it again, of one that is not as expected
+	Problem  string
+	Repeat   string // the command that reproduces an unexpected result
 }
 
 type verdict struct {
 	Property, Got, Expected, Rate string
 	Good                          bool
-	Limit                         bool // of all locks of its class
+	Limit                         bool // all locks of its class have this limit
 }
 
-// Tone is the verdict's colour, which means one thing everywhere: green what holds, yellow a
-// limit that the scenario is there to show, or what is undecided, red a bug.
+// Tone is the verdict's colour, with one meaning everywhere: green holds, yellow is an expected limit or undecided, red
+// is a bug.
 func (v verdict) Tone() string {
 	switch {
 	case v.Got == history.Holds:
@@ -64,7 +63,7 @@ func (v verdict) Tone() string {
 	return "doubt"
 }
 
-// Tone is the colour of what a row came to, as of a verdict.
+// Tone is the colour of the row's result, as for a verdict.
 func (a *article) Tone() string {
 	switch a.Standing {
 	case suite.AsExpected:
@@ -75,10 +74,10 @@ func (a *article) Tone() string {
 	return "bad"
 }
 
-// Finding reports whether it is neither as expected nor a limit of all locks of its class.
+// Finding reports whether the row is neither as expected nor a limit of all locks of its class.
 func (a *article) Finding() bool { return !a.Good && a.Standing != suite.LimitOfClass }
 
-// Folded are its rows that are no findings.
+// Folded are the group's rows that are no findings.
 func (g *group) Folded() (all []*article) {
 	for _, a := range g.Articles {
 		if !a.Finding() {
@@ -88,7 +87,7 @@ func (g *group) Folded() (all []*article) {
 	return all
 }
 
-// Link is where it can be read about: a scenario that is a finding as a whole has no place of its own.
+// Link is the group's id, or its first row's if all rows are findings: such a group has no section of its own.
 func (g *group) Link() string {
 	if len(g.Folded()) == 0 {
 		return g.Articles[0].ID
@@ -96,8 +95,8 @@ func (g *group) Link() string {
 	return g.ID
 }
 
-// Gravest is the first of its rows that are no findings, or one that is a limit.
-func (g *group) Gravest() *article {
+// Worst is the group's first limit or, without one, its first folded row.
+func (g *group) Worst() *article {
 	all := g.Folded()
 	if i := slices.IndexFunc(all, func(a *article) bool { return !a.Good }); i >= 0 {
 		return all[i]
@@ -128,7 +127,7 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	}
 	for _, p := range row.Shown() {
 		v := verdict{Property: p.Name, Got: p.Verdict(), Expected: p.Expected, Limit: row.Standing == suite.LimitOfClass}
-		// What was expected is told of a better verdict, too.
+		// A better verdict than expected is marked, too.
 		v.Good = suite.Compare(p.Expected, v.Got, false) == suite.AsExpected
 		if len(row.Trials) > 1 {
 			v.Rate = "violated in " + p.Rate.String()
@@ -136,9 +135,9 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 		a.Verdicts = append(a.Verdicts, v)
 	}
 	if row.Standing == suite.Differs && len(a.Verdicts) > 0 {
-		a.Why = "" // the verdicts say it
+		a.Why = "" // the verdicts show it
 	}
-	trial := row.Told()
+	trial := row.ShownTrial()
 	a.Facts, a.Repeat = reports.TrialText(trial.Result), row.First().Repeat
 	if n := len(row.Trials); n > 1 {
 		a.Facts = fmt.Sprintf("%d trials. Shown: %s", n, a.Facts)
@@ -153,11 +152,11 @@ func (b *builder) article(row *reports.Row, g *group) *article {
 	return a
 }
 
-// show fills in what the history of one trial shows, and draws it beside the history.
+// show adds the accounts of the shown trial and writes its timeline beside the history.
 func (b *builder) show(a *article, found []reports.Finding) {
 	for _, f := range found {
-		if f.Trouble != nil {
-			a.Trouble = f.Trouble.Error()
+		if f.Err != nil {
+			a.Problem = f.Err.Error()
 		}
 	}
 	all := accounts(a.ID, found)
@@ -166,9 +165,9 @@ func (b *builder) show(a *article, found []reports.Finding) {
 	}
 	a.Headline, a.Drawing = all[0].What, path.Dir(a.History)+"/"+reports.TimelineFile
 	if err := reports.WriteFile(b.report.Options.Out, reports.File{Name: a.Drawing, Write: all[0].SVG}); err != nil {
-		a.Drawing, a.Trouble = "", err.Error() // the page can do without, but says so
+		a.Drawing, a.Problem = "", err.Error() // the page reports the missing file
 	}
-	if all[0].Property != "" && a.Finding() { // all else is loaded when somebody opens it
+	if all[0].Property != "" && a.Finding() { // the page loads other timelines on demand
 		a.Accounts = all
 	}
 }

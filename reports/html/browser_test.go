@@ -13,15 +13,15 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// toPicture scrolls to the first picture, which is made ready only then.
-func toPicture(b *browser.Tab) {
+// scrollToPicture scrolls to the first picture. The page lays a picture out only then.
+func scrollToPicture(b *browser.Tab) {
 	b.Text(`document.querySelector(".timeline").scrollIntoView()`)
 	b.Eventually("false", `document.querySelector(".tools").hidden`)
 	b.Eventually("true", `document.querySelector(".chart").getAttribute("width") === `+
 		`document.querySelector(".plot").clientWidth + ""`)
 }
 
-// visitSmall opens a page where it belongs, beside the pictures of its histories.
+// visitSmall opens a small page in the folder of its pictures.
 func visitSmall(t *testing.T) *browser.Tab {
 	report, catalogue := words{}.report(t)
 	file := filepath.Join(report.Options.Out, reports.PageFile)
@@ -33,9 +33,9 @@ func visitSmall(t *testing.T) *browser.Tab {
 
 const readout = `document.querySelector(".readout").textContent`
 
-func TestBrowserStepsThroughTheStory(t *testing.T) {
+func TestBrowser_ArrowKeys_StepThroughTheStory(t *testing.T) {
 	b := visitSmall(t)
-	toPicture(b)
+	scrollToPicture(b)
 	b.Do(chromedp.Focus(chromedp.CSS(".plot")), chromedp.KeyEvent(kb.ArrowRight))
 	require.Contains(t, b.Text(readout), `Turn 1, 5.000 ms: the-client asks for "the-key"`)
 	require.Contains(t, b.Text(`document.querySelector(".story .current").textContent`), `the-client asks for "the-key"`)
@@ -51,8 +51,8 @@ func TestBrowserStepsThroughTheStory(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// n and p lead through what is not as expected, and the command that repeats it can be copied.
-func TestBrowserLeadsFromFindingToFinding(t *testing.T) {
+// The keys n and p move between unexpected results.
+func TestBrowser_KeysNAndP_MoveBetweenFindings(t *testing.T) {
 	b := visitSmall(t)
 	const at = `document.activeElement.closest("article") && document.activeElement.closest("article").id`
 	all := b.Text(`[...document.querySelectorAll("article.finding")].map((a) => a.id).join()`)
@@ -67,8 +67,7 @@ func TestBrowserLeadsFromFindingToFinding(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// What went as expected is drawn when it is opened, from the picture beside its history.
-func TestBrowserDrawsWhatWentAsExpectedWhenItIsOpened(t *testing.T) {
+func TestBrowser_ExpectedResultOpened_LoadsItsPicture(t *testing.T) {
 	b := visitSmall(t)
 	const drawn = `document.querySelector("#fine .healthy").naturalWidth > 0`
 	require.Equal(t, "false", b.Text(drawn))
@@ -78,9 +77,9 @@ func TestBrowserDrawsWhatWentAsExpectedWhenItIsOpened(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-func TestBrowserZoomsAndSwitchesTheScale(t *testing.T) {
+func TestBrowser_ZoomAndScaleButtons_MoveMarks(t *testing.T) {
 	b := visitSmall(t)
-	toPicture(b)
+	scrollToPicture(b)
 	const width = `document.querySelector(".chart").getAttribute("width")`
 	const place = `document.querySelector(".timeline .mark.turning").getAttribute("transform")`
 	before, at := b.Text(width), b.Text(place)
@@ -94,7 +93,7 @@ func TestBrowserZoomsAndSwitchesTheScale(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-func TestBrowserSwitchesTheTheme(t *testing.T) {
+func TestBrowser_ThemeButton_SwitchesAndIsStored(t *testing.T) {
 	b := visitSmall(t)
 	const ground = `getComputedStyle(document.body).backgroundColor`
 	b.Do(chromedp.Click(chromedp.CSS(".theme")))
@@ -108,7 +107,7 @@ func TestBrowserSwitchesTheTheme(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-func TestBrowserFollowsDeepLinks(t *testing.T) {
+func TestBrowser_DeepLink_SelectsTheTurn(t *testing.T) {
 	b := visitSmall(t)
 	b.Visit("#the-scenario--the-variant-mutual-exclusion-turn-2")
 	b.Eventually("2", `document.querySelector(".mark.current").dataset.number`)
@@ -118,9 +117,7 @@ func TestBrowserFollowsDeepLinks(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Without JavaScript the page says as much, and shows no tool that would do
-// nothing.
-func TestBrowserWithoutJavaScript(t *testing.T) {
+func TestBrowser_NoJavaScript_WholeStoryAndNoTools(t *testing.T) {
 	b := visitSmall(t)
 	b.Scripts(false)
 	b.Visit("")
@@ -131,17 +128,15 @@ func TestBrowserWithoutJavaScript(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// At the width of a telephone the page itself does not scroll sideways.
-func TestBrowserFitsATelephone(t *testing.T) {
+func TestBrowser_TelephoneWidth_NoSidewaysScrolling(t *testing.T) {
 	b := visitSmall(t)
 	b.Size(390, 844)
 	b.Visit("")
 	require.Equal(t, "390", b.Text(`document.documentElement.scrollWidth`))
 }
 
-// The page can be read and used without eyes, mouse or good contrast, as it
-// stands and with everything open, in both themes and on a telephone.
-func TestBrowserFindsNoHindrance(t *testing.T) {
+// Collapsed and expanded, in both themes and at telephone width.
+func TestBrowser_PageIsAccessible(t *testing.T) {
 	b := visitSmall(t)
 	for _, scheme := range []string{"light", "dark"} {
 		b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
@@ -158,8 +153,7 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// On paper nothing can be opened: what is closed is printed.
-func TestBrowserPrintsWhatIsClosed(t *testing.T) {
+func TestBrowser_Print_ShowsCollapsedSections(t *testing.T) {
 	b := visitSmall(t)
 	const drawn = `[...document.querySelectorAll("details > :not(summary, .keys)")].filter((e) => ` +
 		`!e.closest("[hidden]")).every((e) => e.checkVisibility())`

@@ -12,7 +12,7 @@ import (
 
 var pair = regexp.MustCompile(`--([a-z0-9-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`)
 
-// colours reads the page's colours: by name, for light and for dark.
+// colours reads the page's colours by name, for light and for dark.
 func colours(t *testing.T) map[string][2]string {
 	css, err := os.ReadFile("colours.css")
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func colours(t *testing.T) map[string][2]string {
 	return named
 }
 
-// contrast is WCAG 2's ratio of two colours.
+// contrast is the contrast ratio of WCAG 2.
 func contrast(a, b string) float64 {
 	la, lb := luminance(a), luminance(b)
 	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)
@@ -44,9 +44,8 @@ func luminance(colour string) float64 {
 	return sum
 }
 
-// Text has WCAG's AA contrast (4.5) with all that it stands on, and what is
-// drawn has 3 with its ground, in both themes.
-func TestColoursHaveContrast(t *testing.T) {
+// Text needs WCAG's AA contrast (4.5) with every background, graphics need 3, in both themes.
+func TestColours_SufficientContrast(t *testing.T) {
 	named := colours(t)
 	require.Greater(t, len(named), 20)
 	type need struct {

@@ -1,7 +1,6 @@
-// Package html writes report.html: one page of a run that needs neither a
-// network nor JavaScript, with a picture and a story of each kind of violation.
+// Package html writes report.html: the page of a run, with a picture and a story of each kind of violation. It needs
+// neither a network nor JavaScript.
 //
-// Everything that comes from a scenario, a history, a lock or a server goes
-// through html/template, and the page's own policy lets no other script run
-// than the page's own.
+// All text from scenarios, histories, locks and servers passes through html/template, and the page's policy allows only
+// the page's own script.
 package html

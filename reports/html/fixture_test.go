@@ -20,11 +20,10 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// words are the texts of the fixture that come from files, locks and servers;
-// a test gives one of them markup.
+// words are the fixture's texts from files, locks and servers. A test replaces one of them by markup.
 type words map[string]string
 
-// word is a field's text, by default one that can be told from the others.
+// word returns a field's text; the default is unique.
 func (w words) word(field string) string {
 	if text, ok := w[field]; ok {
 		return text
@@ -32,8 +31,8 @@ func (w words) word(field string) string {
 	return "the-" + strings.ReplaceAll(field, " ", "-")
 }
 
-// overlapping is a history in which c1 and c2 both hold a lock, after n1 has
-// been killed; c2's write is rejected.
+// overlapping is a history in which c1 and c2 hold a lock at the same time, after a fault. The store rejects c2's
+// write.
 func (w words) overlapping() []history.Event {
 	client, node, key := w.word("client"), w.word("node"), w.word("key")
 	operation := func(at int64, process string, kind history.Type, e history.Event) history.Event {
@@ -76,12 +75,11 @@ func (w words) overlapping() []history.Event {
 	}
 }
 
-// report is a run of one scenario that is violated, one that is skipped and one
-// that failed, with its history in a folder.
+// report is a run with a violated, a skipped and a failed scenario, and with histories in a folder.
 func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 	out := t.TempDir()
-	keep(t, filepath.Join(out, "trials", "it", "000", "history.jsonl"), w.overlapping())
-	keep(t, filepath.Join(out, "trials", "fine", "000", "history.jsonl"), words{}.overlapping()[:6])
+	writeHistory(t, filepath.Join(out, "trials", "it", "000", "history.jsonl"), w.overlapping())
+	writeHistory(t, filepath.Join(out, "trials", "fine", "000", "history.jsonl"), words{}.overlapping()[:6])
 	violated := suite.Result{
 		Scenario: w.word("scenario"), Variant: w.word("variant"), Cluster: w.word("cluster"), Lock: w.word("lock"), Seed: 7,
 		Expect:  map[string]string{checker.MutualExclusion: history.Holds},
@@ -118,8 +116,8 @@ func (w words) report(t testing.TB) (*reports.Report, []*scenarios.Scenario) {
 		Source: []string{w.word("source")}}}
 }
 
-// keep writes a history.
-func keep(t testing.TB, path string, events []history.Event) {
+// writeHistory writes a history.
+func writeHistory(t testing.TB, path string, events []history.Event) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -129,15 +127,14 @@ func keep(t testing.TB, path string, events []history.Event) {
 	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
 }
 
-// written is the page of a report.
 func written(t testing.TB, r *reports.Report, catalogue []*scenarios.Scenario) string {
 	var b strings.Builder
 	require.NoError(t, Write(&b, r, catalogue))
 	return b.String()
 }
 
-// crowded is a run of one trial with so many events, all of a workload in which
-// two clients share a lock, and in the middle hold it at once.
+// crowded is a run of one trial with the given number of events: two clients share a lock, and in the middle both hold
+// it.
 func crowded(t testing.TB, events int) *reports.Report {
 	h := history.Header{Version: history.Version, Scenario: "crowded", Clients: []string{"c1", "c2"},
 		Nodes: []string{"n1", "n2", "n3"}, TTL: 100 * ms}
@@ -164,7 +161,7 @@ func crowded(t testing.TB, events int) *reports.Report {
 	}
 	all = append(all, history.Event{Time: at, Process: "harness", Type: history.TypeEnd})
 	out := t.TempDir()
-	keep(t, filepath.Join(out, "trials", "crowded", "000", "history.jsonl"), all)
+	writeHistory(t, filepath.Join(out, "trials", "crowded", "000", "history.jsonl"), all)
 	read, err := checker.Read(checker.InMemory(all))
 	require.NoError(t, err)
 	verdict, err := read.Verdict()

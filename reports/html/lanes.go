@@ -8,10 +8,10 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// maxFaultRows is how many rows of faults are stacked before they overlap.
+// maxFaultRows is the number of fault rows; further faults overlap in the last row.
 const maxFaultRows = 5
 
-// faults are stacked, so that none covers another.
+// faults draws faults in rows, so that none covers another.
 func (t *timeline) faults() {
 	var shown []reports.Band
 	for _, f := range t.story.Faults {
@@ -40,7 +40,7 @@ func (t *timeline) faults() {
 		}
 		ends[row] = b.X + max(b.W, 3)
 		if b.Class == "fault instant" {
-			ends[row] = b.X + float64(b.Room) // its label stands behind it
+			ends[row] = b.X + float64(b.Room) // its label follows it
 		}
 		b.Y += float64(row * faultHeight)
 		t.Bars = append(t.Bars, b)
@@ -59,12 +59,12 @@ func fromTo(from, until int64) string {
 	return fmt.Sprintf(", from %s to %s", reports.Moment(from), reports.Moment(until))
 }
 
-// client draws who asks, holds, is paused or gone, and where beliefs end.
+// client draws a client's acquires, leases, pauses, crashes and ends of leases.
 func (t *timeline) client(c reports.Lane) {
 	own := t.ownerClass(c.Name)
 	l := t.stretches(c, "client", clientHeight, 4, func(s reports.Stretch) (class, label, text string) {
 		word := map[reports.State][2]string{
-			reports.Asking: {"asking " + own, "asks"}, reports.Holding: {"holding " + own, "holds"},
+			reports.Acquiring: {"asking " + own, "asks"}, reports.Holding: {"holding " + own, "holds"},
 			reports.Paused: {"paused", "asleep"}, reports.Down: {"down", "gone"},
 		}[s.State]
 		label = c.Name + " " + word[1]
@@ -76,7 +76,7 @@ func (t *timeline) client(c reports.Lane) {
 	t.points(c.Points, l, own)
 }
 
-// node draws whose key it holds from when to when, and when it is away.
+// node draws the owners of a node's key, and the node's outages.
 func (t *timeline) node(n reports.Lane) {
 	l := t.stretches(n, "node", nodeHeight, 3, func(s reports.Stretch) (class, label, text string) {
 		switch s.State {
@@ -103,33 +103,33 @@ func (t *timeline) store() {
 	t.points(t.story.Store.Points, l, "")
 }
 
-// stretches draws those of a lane, each as it looks and with what is said of it.
-func (t *timeline) stretches(of reports.Lane, kind string, height, margin float64,
+// stretches draws a lane; look returns the appearance and the text of a stretch.
+func (t *timeline) stretches(l reports.Lane, kind string, height, margin float64,
 	look func(reports.Stretch) (class, label, text string)) lane {
-	l := t.lane(of.Name, kind, height)
+	row := t.lane(l.Name, kind, height)
 	first := len(t.Bars)
-	for _, s := range of.Stretches {
+	for _, s := range l.Stretches {
 		if !t.shown(s.From, s.Until) {
 			continue
 		}
 		class, label, text := look(s)
 		if n := len(t.Bars) - 1; kind == "client" && s.State == reports.Paused && n >= first &&
 			t.Bars[n].B > s.From-t.From && t.Bars[n].Label != "" {
-			label, t.Bars[n].Label = t.Bars[n].Label+", asleep", "" // it lies over that label
+			label, t.Bars[n].Label = t.Bars[n].Label+", asleep", "" // it covers that label
 		}
 		until := s.Until
 		if until >= t.story.Until && s.State == reports.Owned {
-			until = max(until, t.believed(s.Owner)) // the history ends before the key does
+			until = max(until, t.leaseEnd(s.Owner)) // the key outlives the history
 		}
-		b := t.bar(class, s.From, until, l.Y+margin, l.H-2*margin, label)
+		b := t.bar(class, s.From, until, row.Y+margin, row.H-2*margin, label)
 		b.Text = text + fromTo(s.From, s.Until)
 		t.Bars = append(t.Bars, b)
 	}
-	return l
+	return row
 }
 
-// believed is until when a client believes in its last lease.
-func (t *timeline) believed(client string) int64 {
+// leaseEnd is the end of a client's last lease.
+func (t *timeline) leaseEnd(client string) int64 {
 	last := int64(0)
 	for _, c := range t.story.Clients {
 		for _, stretch := range c.Stretches {
@@ -141,12 +141,12 @@ func (t *timeline) believed(client string) int64 {
 	return last
 }
 
-// reach is how far above a point of the store the client stands whose write overwrote an update;
-// 0 of all other points.
-func (t *timeline) reach(p reports.Point, at lane) float64 {
+// arrowHeight is the distance from a point of the store up to the client whose write overwrote an update; 0 for other
+// points.
+func (t *timeline) arrowHeight(p reports.Point, store lane) float64 {
 	for _, l := range t.Lanes {
 		if p.Kind == reports.PointUndoing && l.Kind == "client" && l.Name == p.Owner {
-			return l.Y + l.H - 4 - (at.Y + at.H/2)
+			return l.Y + l.H - 4 - (store.Y + store.H/2)
 		}
 	}
 	return 0
@@ -162,7 +162,7 @@ func (t *timeline) points(points []reports.Point, l lane, class string) {
 			own = t.ownerClass(p.Owner)
 		}
 		t.Points = append(t.Points,
-			point{Reach: t.reach(p, l), Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,
+			point{Reach: t.arrowHeight(p, l), Class: own, Kind: string(p.Kind), X: t.scale.x(p.Time), Y: l.Y + l.H/2,
 				A: p.Time - t.From, Text: p.Text + ", " + reports.Moment(p.Time)})
 	}
 }

@@ -26,27 +26,24 @@ var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 	"duration": reports.Duration,
 }).ParseFS(files, "page.gohtml", "article.gohtml", "parts.gohtml", "picture.gohtml", "timeline.gohtml"))
 
-// Parts are the templates that the page is made of, for other pages that show
-// an Account as this one does: with Style, Script, and "defs" in their body.
+// Parts are the page's templates, for other pages that show an Account: such a page needs Style, Script, and "defs" in
+// its body.
 func Parts() *template.Template { return template.Must(page.Clone()) }
 
-// Style is the page's style sheet.
 func Style() []byte {
 	return slices.Concat(asset("colours.css"), asset("timeline.css"), asset("page.css"))
 }
 
-// Script is the page's script.
 func Script() []byte { return asset("page.js") }
 
 func asset(name string) []byte {
 	data, err := files.ReadFile(name)
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the file is embedded
 	}
 	return data
 }
 
-// view is what the page shows.
 type view struct {
 	Style    template.CSS
 	Script   template.JS
@@ -57,24 +54,23 @@ type view struct {
 	Setting  string
 	Started  string
 	Groups   []*group
-	Findings []*article // the rows that are neither as expected nor a limit: they come first
-	Folded   bool       // there are others
-	Plain    bool       // a row is of a scenario as it stands
-	Changed  bool       // a row is of one with something changed
+	Findings []*article // rows that are neither as expected nor a limit
+	Folded   bool       // there are other rows
+	Plain    bool       // a row is of an unchanged scenario
+	Changed  bool       // a row is of a changed scenario
 	Skipped  []reports.Skip
 	Terms    []checker.Property
-	Drawn    bool // there is a timeline, and so a need for its legend
+	Drawn    bool // there is a timeline, which needs a legend
 }
 
-// Meaning says what a property promises, "" of one that is not known.
+// Meaning explains a property; "" if it is unknown.
 func Meaning(property string) string {
 	p, _ := checker.Find(property)
 	return p.Meaning
 }
 
-// Write writes the page of a report. The catalogue tells what its scenarios
-// are for; histories are read from the report's output folder, and
-// timelines are written there beside them.
+// Write writes the page of a report. The catalogue provides titles and lessons. Histories are read from the report's
+// output folder; timelines are written beside them.
 func Write(w io.Writer, r *reports.Report, catalogue []*scenarios.Scenario) error {
 	b := builder{report: r, scenarios: map[string]*scenarios.Scenario{}, ids: map[string]int{}}
 	for _, s := range catalogue {
@@ -101,8 +97,7 @@ func (b *builder) view() *view {
 	return v
 }
 
-// groups fills in the scenarios: the one with the gravest row comes first, and its rows
-// stand in the run's order.
+// groups adds the scenarios by their most severe row; within a scenario rows keep the run's order.
 func (b *builder) groups(v *view) {
 	known := map[string]*group{}
 	for _, row := range b.report.BySeverity() {
@@ -133,7 +128,7 @@ func (b *builder) groups(v *view) {
 	}
 }
 
-// unique keeps two names with one slug apart.
+// unique numbers repeated ids.
 func (b *builder) unique(id string) string {
 	b.ids[id]++
 	if n := b.ids[id]; n > 1 {

@@ -22,10 +22,10 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The page's own style and script are left out: they are files of this folder.
-func TestGoldenPage(t *testing.T) {
+// The golden file omits the style and the script, which are files of this folder.
+func TestPage_MatchesGoldenFile(t *testing.T) {
 	got := written(t, first(words{}.report(t)), second(words{}.report(t)))
 	for _, file := range []string{"colours.css", "timeline.css", "page.css", "page.js"} {
 		text, err := os.ReadFile(file)
@@ -49,8 +49,8 @@ func TestGoldenPage(t *testing.T) {
 func first[A, B any](a A, _ B) A  { return a }
 func second[A, B any](_ A, b B) B { return b }
 
-// No text of a file, a lock or a server becomes markup: it is shown as it is.
-func TestEveryFieldIsShownAsText(t *testing.T) {
+// No text of a file, a lock or a server becomes markup.
+func TestPage_MarkupInAField_IsEscaped(t *testing.T) {
 	const markup = `<img src=x onerror=alert(1)>"'</script>`
 	const text = `&lt;img src=x onerror=alert(1)&gt;&#34;&#39;&lt;/script&gt;`
 	fields := []string{
@@ -69,8 +69,8 @@ func TestEveryFieldIsShownAsText(t *testing.T) {
 	}
 }
 
-// A history's name is a path below the page: it can lead nowhere else.
-func TestNoLinkLeavesTheFolder(t *testing.T) {
+// A history's name is a path below the page.
+func TestPage_HistoryOutsideTheFolder_NoLink(t *testing.T) {
 	for _, name := range []string{"javascript:alert(1)", "https://example.org/", "//example.org/"} {
 		report, catalogue := words{"file": name}.report(t)
 		page := written(t, report, catalogue)
@@ -84,8 +84,7 @@ var (
 	hrefs = regexp.MustCompile(`href="#([^"]*)"`)
 )
 
-// requireWhole checks that ids are unique and that every link within the page
-// has its target.
+// requireWhole checks that ids are unique and that every link within the page has a target.
 func requireWhole(t *testing.T, page string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -98,9 +97,8 @@ func requireWhole(t *testing.T, page string) {
 	}
 }
 
-// The whole catalogue's page stays small, asks for nothing from outside, and
-// has a picture and a story of each violation.
-func TestCataloguePage(t *testing.T) {
+// The catalogue's page is small, requests nothing from outside, and has a picture and a story of each violation.
+func TestPage_Catalogue_SmallAndComplete(t *testing.T) {
 	all, err := scenarios.Select(nil)
 	require.NoError(t, err)
 	o := suite.Options{Cluster: suite.Virtual, Trials: 1, Seed: 1, Parallel: 2, Out: t.TempDir()}
@@ -142,23 +140,21 @@ func TestCataloguePage(t *testing.T) {
 	}
 }
 
-// However long a history is, its picture stays small.
-func TestLongHistoriesAreCapped(t *testing.T) {
+func TestPage_LongHistory_IsCapped(t *testing.T) {
 	page := written(t, crowded(t, 20_000), nil)
 	require.Less(t, len(page), 300_000)
 	require.LessOrEqual(t, strings.Count(page, `data-a="`), 3000)
 	requireWhole(t, page)
 }
 
-// A picture that cannot be written beside its history is no picture without a reason.
-func TestAPictureThatCannotBeWrittenIsAnError(t *testing.T) {
+func TestPage_UnwritableTimeline_ShowsReason(t *testing.T) {
 	report, catalogue := words{}.report(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(report.Options.Out, "trials/fine/000", reports.TimelineFile), 0o755))
 	require.Regexp(t, "No picture: cannot write .*timeline.svg", written(t, report, catalogue))
 }
 
-// A limit of all locks of a class is yellow, and is no finding; what differs is red.
-func TestALimitIsNoFinding(t *testing.T) {
+// A limit of a lock class is yellow and no finding; a difference is red.
+func TestArticle_Limit_IsNoFinding(t *testing.T) {
 	for standing, want := range map[suite.Outcome]string{suite.AsExpected: "good", suite.LimitOfClass: "doubt",
 		suite.Inconclusive: "doubt", suite.Differs: "bad"} {
 		require.Equal(t, want, (&article{Standing: standing}).Tone())
@@ -167,8 +163,8 @@ func TestALimitIsNoFinding(t *testing.T) {
 	require.True(t, (&article{Standing: suite.Differs}).Finding())
 }
 
-// The page begins with what was found, each with its lock's name; all else is folded.
-func TestFindingsComeFirst(t *testing.T) {
+// Findings come first, each with its lock's name; all other rows are folded.
+func TestPage_FindingsComeFirst(t *testing.T) {
 	report, catalogue := words{}.report(t)
 	page := written(t, report, catalogue)
 	require.Less(t, strings.Index(page, `id="findings"`), strings.Index(page, `id="verdicts"`))
@@ -177,8 +173,8 @@ func TestFindingsComeFirst(t *testing.T) {
 	require.NotContains(t, page, `id="scenario-the-scenario"`)
 }
 
-// A colour means one thing: green holds, red a bug, and yellow a limit or what is undecided.
-func TestAColourMeansOneThing(t *testing.T) {
+// Green holds, red is a bug, yellow is a limit or undecided.
+func TestVerdict_Tone_OneMeaningEach(t *testing.T) {
 	for want, all := range map[string][]verdict{
 		"good":  {{Got: history.Holds, Good: true}, {Got: history.Holds}},
 		"bad":   {{Got: history.Violated}},
@@ -190,7 +186,7 @@ func TestAColourMeansOneThing(t *testing.T) {
 	}
 }
 
-// texts reads an SVG file strictly, as XML, and gives what it says.
+// texts parses an SVG file strictly, as XML, and returns its element counts and its text.
 func texts(t *testing.T, svg []byte) (names map[string]int, said string) {
 	t.Helper()
 	names = map[string]int{}
@@ -211,9 +207,8 @@ func texts(t *testing.T, svg []byte) (names map[string]int, said string) {
 	}
 }
 
-// A violated trial has its timeline beside its history, as a file that stands
-// alone: the story is in it, and nothing is fetched or run.
-func TestATimelineIsAPictureOfItsOwn(t *testing.T) {
+// The timeline of a violated trial is a complete SVG file: it contains the story, and loads and runs nothing.
+func TestTimelineFile_StandsAlone(t *testing.T) {
 	const markup = `<script>alert("1")</script>&amp;`
 	for _, w := range []words{{}, {"client": markup, "node": markup, "what": markup, "fault kind": markup}} {
 		report, catalogue := w.report(t)
@@ -230,8 +225,8 @@ func TestATimelineIsAPictureOfItsOwn(t *testing.T) {
 	}
 }
 
-// What is later is never further left, and the ends are the ends.
-func TestScaleKeepsTheOrderOfTime(t *testing.T) {
+// Later times are never further left, and the ends map to the ends.
+func TestScale_KeepsTheOrderOfTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		until := rapid.Int64Range(1, 1e12).Draw(t, "until")
 		times := rapid.SliceOfN(rapid.Int64Range(0, until), 0, 40)
@@ -246,15 +241,15 @@ func TestScaleKeepsTheOrderOfTime(t *testing.T) {
 	})
 }
 
-func TestScaleIsEvenWhereItCanBe(t *testing.T) {
+func TestScale_FewTurns_IsEven(t *testing.T) {
 	s := newScale(0, 1000, []int64{3, 4}, []int64{100, 500, 900})
 	require.True(t, s.even)
 	require.Len(t, s.knots, 2)
 	require.InDelta(t, plotWidth/2, s.x(500), 0.1)
 }
 
-// Microseconds can be told apart beside a second.
-func TestScaleShortensQuietStretches(t *testing.T) {
+// Microseconds stay distinct beside a second.
+func TestScale_CrowdedTurns_ShortensQuietStretches(t *testing.T) {
 	turns := []int64{50_000, 1_574_000, 1_624_000, 1_674_000, 1_724_000, 3_315_000}
 	s := newScale(0, 988_050_000, nil, turns)
 	require.False(t, s.even)

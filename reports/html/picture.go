@@ -10,19 +10,18 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The parts of a picture, in pixels; a line of the story, in characters.
+// Sizes of a picture, in pixels. The length of a line is in characters.
 const (
 	pictureMargin = 18
-	pictureTop    = 50 // of the timeline: below the heading
+	pictureTop    = 50 // top of the timeline, below the heading
 	lineHeight    = 20
 	numberRoom    = 22
 	timeRoom      = 96
 	lineLength    = 138
 )
 
-// picture is an account as an SVG file of its own: what was violated, the
-// timeline, and the story below it. It needs no script, and follows the
-// reader's choice of light and dark.
+// picture is an account as an SVG file: the violation, the timeline, and the story below it. It needs no script, and
+// follows the reader's choice of light and dark.
 type picture struct {
 	Title         string
 	Head          string
@@ -31,16 +30,16 @@ type picture struct {
 	Margin, HeadY float64
 	ChartX, Top   float64
 	Timeline      *timeline
-	Lines         []told
+	Lines         []textLine
 }
 
-// told is a piece of the story below the timeline.
-type told struct {
+// textLine is a piece of the story below the timeline.
+type textLine struct {
 	X, Y        float64
 	Class, Text string
 }
 
-// SVG draws the account as a file of its own.
+// SVG writes the account as an SVG file.
 func (a *Account) SVG(w io.Writer) error {
 	t := a.Picture
 	p := picture{
@@ -53,10 +52,10 @@ func (a *Account) SVG(w io.Writer) error {
 	y := pictureTop + t.Height + lineHeight
 	for _, m := range t.Marks {
 		p.Lines = append(p.Lines,
-			told{pictureMargin + numberRoom, y, "number", strconv.Itoa(m.Number)},
-			told{pictureMargin + numberRoom + 10, y, "time", m.Time})
+			textLine{pictureMargin + numberRoom, y, "number", strconv.Itoa(m.Number)},
+			textLine{pictureMargin + numberRoom + 10, y, "time", m.Time})
 		for line := range strings.SplitSeq(ansi.Wrap(m.Text, lineLength, ""), "\n") {
-			p.Lines = append(p.Lines, told{pictureMargin + numberRoom + timeRoom, y, "", line})
+			p.Lines = append(p.Lines, textLine{pictureMargin + numberRoom + timeRoom, y, "", line})
 			y += lineHeight
 		}
 	}

@@ -6,38 +6,33 @@ import (
 	"slices"
 )
 
-// plotWidth is the width of a timeline in pixels, as it stands without
-// JavaScript, which fits it to the screen.
+// plotWidth is the width of a timeline in pixels without JavaScript, which fits it to the screen.
 const plotWidth = 960.0
 
-// margin is left free at both ends, so that a mark there can be read.
+// margin keeps both ends free for marks.
 const margin = 14.0
 
-// knot is a time, in nanoseconds since the timeline's beginning, with its place.
+// knot is a time, in nanoseconds since the timeline's beginning, with its pixel.
 type knot struct {
 	T int64   `json:"t"`
 	X float64 `json:"x"`
 }
 
-// scale puts times at places. What decides a race takes microseconds, and the
-// lease that it breaks lasts for seconds; so where the turns of a story would
-// fall on one another, quiet stretches are shortened: between two knots time
-// runs evenly, but not from one stretch to the next.
+// scale maps times to pixels. A race takes microseconds and the lease that it breaks takes seconds. If turns of a story
+// would overlap, the scale shortens quiet stretches: time is linear between two knots but not across them.
 type scale struct {
-	from  int64 // of the history, at place 0
+	from  int64 // time of the history at pixel 0
 	knots []knot
 	even  bool // true to scale from end to end
 }
 
-// powers are tried in this order: a stretch of length t gets a place in
-// proportion to t to this power. With 1 the axis is true to scale.
+// powers are tried in order: the width of a stretch is its length to this power. With 1 the axis is true to scale.
 var powers = []float64{1, 0.7, 0.5, 0.35, 0.25, 0.18}
 
-// roomy is how far apart the turns of a story should be, in pixels.
+// roomy is the wanted distance of turns, in pixels.
 const roomy = 22
 
-// newScale spans from..until. Edges are the times at which anything begins or
-// ends; turns, those that must be told apart.
+// newScale maps from..until. Edges are the begins and ends of everything drawn; turns must be distinct.
 func newScale(from, until int64, edges, turns []int64) scale {
 	times := []int64{from, until}
 	for _, t := range slices.Concat(edges, turns) {
@@ -50,14 +45,14 @@ func newScale(from, until int64, edges, turns []int64) scale {
 	var s scale
 	for _, power := range powers {
 		s = spread(from, times, power)
-		if s.tells(turns) {
+		if s.separates(turns) {
 			break
 		}
 	}
 	return s
 }
 
-// spread gives each stretch between two times its share of the width.
+// spread divides the width among the stretches between times.
 func spread(from int64, times []int64, power float64) scale {
 	s := scale{from: from, even: power == 1}
 	shares := make([]float64, len(times))
@@ -79,8 +74,8 @@ func spread(from int64, times []int64, power float64) scale {
 	return s
 }
 
-// tells reports whether turns at different times are far enough apart.
-func (s scale) tells(turns []int64) bool {
+// separates reports whether turns at different times are far enough apart.
+func (s scale) separates(turns []int64) bool {
 	sorted := slices.Compact(slices.Sorted(slices.Values(turns)))
 	for i := 1; i < len(sorted); i++ {
 		if s.x(sorted[i])-s.x(sorted[i-1]) < roomy {
@@ -90,7 +85,7 @@ func (s scale) tells(turns []int64) bool {
 	return true
 }
 
-// x is the place of a time of the history; times outside are at the ends.
+// x maps a time of the history to a pixel; times outside map to the ends.
 func (s scale) x(t int64) float64 {
 	t -= s.from
 	i, found := slices.BinarySearchFunc(s.knots, t, func(k knot, t int64) int { return cmp.Compare(k.T, t) })
@@ -106,5 +101,4 @@ func (s scale) x(t int64) float64 {
 	return round(a.X + (b.X-a.X)*float64(t-a.T)/float64(b.T-a.T))
 }
 
-// round keeps a tenth of a pixel.
-func round(x float64) float64 { return math.Round(x*10) / 10 }
+func round(x float64) float64 { return math.Round(x*10) / 10 } // to a tenth of a pixel

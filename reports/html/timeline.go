@@ -13,9 +13,9 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// The rows of a timeline, from top to bottom, in pixels.
+// The heights of a timeline's rows from top to bottom, in pixels.
 const (
-	marksHeight  = 44 // numbered turns, in two rows
+	marksHeight  = 44 // numbered turns in two rows
 	brokenHeight = 22
 	faultHeight  = 18
 	clientHeight = 34
@@ -27,13 +27,12 @@ const (
 )
 
 const (
-	glyphWidth = 6.4 // of a character in a bar's label, on the average
+	glyphWidth = 6.4 // average width of a character in a bar's label
 	tickRoom   = 84
 )
 
-// timeline is a story as a picture: all places are in pixels, and all times
-// (A and B) in nanoseconds since its beginning, for the page's script to put
-// them elsewhere when the reader zooms.
+// timeline is a story as a picture. Positions are in pixels. Times (A and B) are in nanoseconds since its beginning:
+// the page's script needs them for zooming.
 type timeline struct {
 	ID            string
 	Title         string
@@ -47,17 +46,17 @@ type timeline struct {
 	Points        []point
 	Marks         []mark
 	Ticks         []tick
-	Bands         []bar // behind the lanes: faults
-	Broken        *bar  // when the property was violated, over all lanes
+	Bands         []bar // faults, behind the lanes
+	Broken        *bar  // the violation, over all lanes
 	Turning       *tick
-	Ending        *bar // what lies behind the history's last event
+	Ending        *bar // after the history's last event
 	LanesTop      float64
 	LanesBottom   float64
-	LanesHeight   float64 // of all lanes together
+	LanesHeight   float64 // height of all lanes
 	AxisY         float64
 
 	story     *reports.Story
-	violation *checker.Violation // nil: of a story without one
+	violation *checker.Violation // nil: no violation
 	scale     scale
 	until     int64
 	y         float64
@@ -74,14 +73,14 @@ type bar struct {
 	A, B       int64
 	Label      string
 	Fits       bool
-	Woven      bool // no method: the engine of the site calls none (site/static)
-	Room       int  // that the label takes
+	Patterned  bool // a field: the site's engine calls no methods (site/static)
+	Room       int  // width of the label
 	Text       string
 }
 
-// woven reports whether a pattern lies over a bar: a client's beside its colour, or that
-// of one who is away. The first client's colour has none (timeline.css).
-func woven(class string) bool {
+// patterned reports whether a pattern covers a bar: that of a client or of an outage. The first client's colour has
+// none (timeline.css).
+func patterned(class string) bool {
 	classes := strings.Fields(class)
 	plain := slices.ContainsFunc(classes,
 		func(c string) bool { return c == "fault" || c == "asking" || c == "using" || c == "o0" })
@@ -90,7 +89,7 @@ func woven(class string) bool {
 
 type point struct {
 	Class, Kind string
-	Reach       float64 // how far up an arrow begins that leads to it
+	Reach       float64 // height of an arrow that ends here
 	X, Y        float64
 	A           int64
 	Text        string
@@ -100,7 +99,7 @@ type mark struct {
 	Number      int
 	X, Y        float64
 	A           int64
-	Aside, Stem float64 // how far it has moved from its moment, and how far below that is
+	Aside, Stem float64 // horizontal and vertical distance to its time
 	Time, Text  string
 	Turning     bool
 }
@@ -109,10 +108,10 @@ type tick struct {
 	X     float64
 	A     int64
 	Label string
-	Last  bool // there is no room on its right
+	Last  bool // no room on its right
 }
 
-// draw makes the picture of a story.
+// draw draws a story.
 func draw(id string, f reports.Finding) *timeline {
 	s, end := f.Story, f.Story.End
 	t := &timeline{ID: id, Width: plotWidth, LabelWidth: labelWidth, From: s.From, story: s, violation: f.Violation}
@@ -152,8 +151,7 @@ func draw(id string, f reports.Finding) *timeline {
 	return t
 }
 
-// lastTime is until when the picture goes: as the story, and on to the end of the
-// beliefs that clash, if the history was over before.
+// lastTime is the end of the picture: the end of the story, or a later end of the conflicting leases.
 func (t *timeline) lastTime() int64 {
 	s, until := t.story, t.story.Until
 	if v := t.violation; v != nil {
@@ -168,7 +166,7 @@ func (t *timeline) lastTime() int64 {
 	return until
 }
 
-// edges are the times at which something on the picture begins or ends.
+// edges are the times at which drawn things begin or end.
 func (t *timeline) edges() []int64 {
 	var all []int64
 	lanes := slices.Concat(t.story.Clients, t.story.Nodes)
@@ -189,7 +187,7 @@ func (t *timeline) edges() []int64 {
 	if v := t.violation; v != nil {
 		all = append(all, v.From, v.Until)
 	}
-	// Hundreds of edges are the traffic of a workload: they need no room.
+	// Hundreds of edges are workload traffic, which needs no room.
 	if len(all) > 400 {
 		return nil
 	}
@@ -203,20 +201,18 @@ func (t *timeline) turns() (times []int64) {
 	return times
 }
 
-// bar is a stretch of time on the picture.
 func (t *timeline) bar(class string, from, until int64, y, h float64, label string) bar {
 	from, until = max(from, t.From), min(max(until, from), t.until)
 	x := t.scale.x(from)
 	w := max(t.scale.x(until)-x, 1.5)
 	room := int(float64(utf8.RuneCountInString(label))*glyphWidth) + 12
 	return bar{Class: class, X: x, Y: y, W: round(w), H: h, A: from - t.From, B: until - t.From,
-		Label: label, Room: room, Fits: w >= float64(room), Woven: woven(class)}
+		Label: label, Room: room, Fits: w >= float64(room), Patterned: patterned(class)}
 }
 
 func (t *timeline) shown(from, until int64) bool { return until >= t.From && from <= t.until }
 
-// marks are the numbered turns, in two rows. One that would cover another moves
-// aside, and a stem leads from it to its moment.
+// marks draws the numbered turns in two rows. An overlapping mark moves aside, and a stem connects it with its time.
 func (t *timeline) marks() {
 	s := t.story
 	last := [2]float64{-roomy, -roomy}
@@ -246,7 +242,7 @@ func (t *timeline) marks() {
 	t.y = marksHeight
 }
 
-// sentenceCase begins a sentence with a capital unless it begins with a name.
+// sentenceCase capitalizes a sentence unless it begins with a name.
 func sentenceCase(text string) string {
 	for _, word := range []string{"the ", "on ", "what ", "each ", "fsyncs "} {
 		if strings.HasPrefix(text, word) {
@@ -273,7 +269,7 @@ func (t *timeline) broken(property string) {
 	t.lane("violated", "broken", brokenHeight)
 }
 
-// brokenText says in a few words what is wrong, and for how long.
+// brokenText states the violation and its duration in a few words.
 func brokenText(v *checker.Violation, property string) string {
 	length := reports.Duration(time.Duration(v.Until - v.From))
 	if p, _ := checker.Find(property); p.Brief != nil {
@@ -289,19 +285,19 @@ func (t *timeline) lane(name, kind string, height float64) lane {
 	return l
 }
 
-// ownerClass gives a client its colour and pattern: six, then from the first.
+// ownerClass assigns a client one of six colours and patterns, in turn.
 func (t *timeline) ownerClass(client string) string {
-	i := slices.Index(t.story.Everyone, client)
+	i := slices.Index(t.story.AllClients, client)
 	if i < 0 {
 		return "nobody"
 	}
 	return fmt.Sprintf("o%d", i%owners)
 }
 
-// owners is how many colours and patterns there are for clients.
+// owners is the number of colours and patterns for clients.
 const owners = 6
 
-// ticks label the turns of a story where there is room, or else round times.
+// ticks labels the turns if there is room, otherwise round times.
 func (t *timeline) ticks() {
 	var times []int64
 	if t.Even {
@@ -315,7 +311,7 @@ func (t *timeline) ticks() {
 	last := -tickRoom * 1.0
 	for _, at := range times {
 		x := t.scale.x(at)
-		k := tick{X: x, A: at - t.From, Label: trailing.ReplaceAllString(reports.Moment(at), " ")}
+		k := tick{X: x, A: at - t.From, Label: trailingZeros.ReplaceAllString(reports.Moment(at), " ")}
 		start := x
 		if x > plotWidth-tickRoom {
 			k.Last, start = true, x-tickRoom
@@ -327,5 +323,5 @@ func (t *timeline) ticks() {
 	}
 }
 
-// trailing are the zeros behind a decimal that say nothing.
-var trailing = regexp.MustCompile(`\.?0+ `)
+// trailingZeros are the zeros after a decimal point.
+var trailingZeros = regexp.MustCompile(`\.?0+ `)

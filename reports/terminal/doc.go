@@ -1,3 +1,3 @@
-// Package terminal writes text for a terminal: its width, its characters, its colours.
-// What it needs besides Go is one small module, since whoever tests a lock has it too.
+// Package terminal formats text for a terminal: width, characters, colours. It needs only one small module: a user's
+// module that tests a lock depends on it, too.
 package terminal

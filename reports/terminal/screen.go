@@ -9,17 +9,15 @@ import (
 	"example.org/lockproof/internal/plain"
 )
 
-// Screen is what text is written for.
+// Screen is the target of text output.
 type Screen struct {
 	Width  int // in columns
 	Colour bool
-	// Verbose asks for what a reader who looks for nothing in particular does not
-	// need: the rows that are as expected, and the names of those that were skipped.
+	// Verbose shows rows that are as expected, too, and the names of skipped rows.
 	Verbose bool
 }
 
-// MinWidth is the narrowest screen that is written for; on a narrower one
-// lines wrap.
+// MinWidth is the narrowest supported screen; on a narrower one lines wrap.
 const MinWidth = 40
 
 // Style is a colour or a weight of text.
@@ -34,7 +32,7 @@ var (
 	Bold   = Style{}.Bold()
 )
 
-// Style gives each line of a text a style, if there is colour.
+// Style styles each line of a text if the screen has colour.
 func (s Screen) Style(text string, style Style) string {
 	if !s.Colour || len(style) == 0 {
 		return text
@@ -46,7 +44,7 @@ func (s Screen) Style(text string, style Style) string {
 	return strings.Join(lines, "\n")
 }
 
-// Width is how many columns the widest line of a text takes.
+// Width is the number of columns of a text's widest line.
 func Width(text string) (columns int) {
 	for line := range strings.SplitSeq(text, "\n") {
 		columns = max(columns, ansi.StringWidth(line))
@@ -54,22 +52,22 @@ func Width(text string) (columns int) {
 	return columns
 }
 
-// PadTo cuts text to a width, or fills it up with blanks.
+// PadTo cuts or pads text to a width.
 func PadTo(text string, width int) string {
 	text = ansi.Truncate(text, width, "")
 	return text + strings.Repeat(" ", max(0, width-Width(text)))
 }
 
-// What stands for a blank and a hyphen at which Hanging does not wrap.
+// Hanging does not wrap at these substitutes for a blank and a hyphen.
 const (
 	noBreak  = "\u00a0"
 	noHyphen = "\u2011"
 )
 
-// quantity is a number with its unit, which are not to be torn apart.
+// quantity is a number with its unit: Hanging keeps them together.
 var quantity = regexp.MustCompile(`(\d) (%|(?:ns|µs|ms|s|min|h)\b)`)
 
-// asFlag is a flag with what follows it, which is its value if it takes one.
+// asFlag is a flag with the next word, which may be its value.
 var asFlag = regexp.MustCompile(`--[a-z]+(-[a-z]+)*( [\w./-]+)?`)
 
 var (
@@ -77,10 +75,10 @@ var (
 	unbinder = strings.NewReplacer(noBreak, " ", noHyphen, "-")
 )
 
-// Unbroken keeps text on one line when Hanging wraps it.
+// Unbroken prevents Hanging from wrapping a text.
 func Unbroken(text string) string { return binder.Replace(text) }
 
-// Hanging wraps text behind a prefix: the further lines begin below the text.
+// Hanging wraps text after a prefix and indents the other lines below the text.
 func Hanging(prefix, text string, width int) []string {
 	indent := Width(prefix)
 	text = asFlag.ReplaceAllStringFunc(quantity.ReplaceAllString(text, "$1"+noBreak+"$2"), Unbroken)
@@ -96,30 +94,30 @@ func Hanging(prefix, text string, width int) []string {
 	return lines
 }
 
-// Wrap is text wrapped behind a prefix, with the end of its last line.
+// Wrap wraps text after a prefix and ends it with a newline.
 func (s Screen) Wrap(prefix, text string) string {
 	return strings.Join(Hanging(prefix, text, s.Width), "\n") + "\n"
 }
 
-// Page is text that is being written for a screen.
+// Page collects text for a screen.
 type Page struct {
 	Screen
 	strings.Builder
 }
 
-// Line writes one line as it is, or several.
+// Line writes one or several lines without wrapping.
 func (p *Page) Line(text string) { p.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-// Hang writes text of unknown origin, wrapped behind a prefix.
+// Hang writes text of unknown origin, wrapped after a prefix.
 func (p *Page) Hang(prefix, text string) { p.WriteString(p.Wrap(prefix, Clean(text))) }
 
-// Clean makes text of unknown origin fit for a terminal: no control
-// characters or noncharacters, no marks that turn it round, and on one line.
+// Clean makes text of unknown origin safe for a terminal: one line without control characters, noncharacters and
+// direction marks.
 func Clean(text string) string {
 	return plain.Text(strings.Join(strings.Fields(strings.Map(harmless, text)), " "))
 }
 
-// harmless is a character, and a blank in place of one that does more than stand there.
+// harmless replaces control characters and noncharacters by a blank.
 func harmless(r rune) rune {
 	if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff {
 		return ' '

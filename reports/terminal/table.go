@@ -7,20 +7,20 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Table is rows of cells below headers. A cell may have several lines.
+// Table is rows of cells below headers. A cell may contain several lines.
 type Table struct {
 	headers []string
 	rows    [][]string
 }
 
-// NewTable makes a table with these headers.
+// NewTable makes an empty table.
 func NewTable(headers ...string) *Table { return &Table{headers: headers} }
 
-// Row appends a row, with a cell for each header.
+// Row appends a row with one cell for each header.
 func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Fitted writes the table for a screen: with a gap of two columns, or of one where it would
-// be wider than the screen. If that is still too wide, the cells of the widest columns wrap.
+// Fitted formats the table for a screen: with a gap of two columns, or of one if it would be too wide. If that is still
+// too wide, the widest columns wrap.
 func (t *Table) Fitted(s Screen) string {
 	widths := make([]int, len(t.headers))
 	for _, row := range append([][]string{t.headers}, t.rows...) {
@@ -57,7 +57,7 @@ func total(widths []int, gap int) (columns int) {
 	return columns - gap
 }
 
-// line writes the cells of a row side by side.
+// line formats a row; its cells may wrap.
 func line(cells []string, widths []int, gap int) (lines []string) {
 	for i, cell := range cells {
 		at := total(widths[:i], gap) + gap

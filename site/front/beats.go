@@ -57,7 +57,7 @@ func (t *teller) event(i int, e history.Event) {
 		t.fault(e)
 	case e.Type == history.TypeInvoke && e.Op == history.OpAcquire:
 		t.attempt(i, e)
-	case e.Type != history.TypeOK || !slices.Contains(t.story.Everyone, e.Process):
+	case e.Type != history.TypeOK || !slices.Contains(t.story.AllClients, e.Process):
 	case e.Op == history.OpAcquire:
 		t.granted(e)
 	case e.Op == history.OpRead:
@@ -248,7 +248,7 @@ func (t *teller) lanes(end int64) []Lane {
 	for _, l := range append(slices.Clone(t.story.Clients), t.story.Nodes...) {
 		lane := Lane{Name: l.Name}
 		for _, s := range l.Stretches {
-			state := map[reports.State]string{reports.Asking: "asking", reports.Holding: "holding", reports.Paused: "asleep",
+			state := map[reports.State]string{reports.Acquiring: "asking", reports.Holding: "holding", reports.Paused: "asleep",
 				reports.HoldingPaused: "asleep", reports.Down: "down", reports.Owned: s.Owner}[s.State]
 			if from := micro(s.From); from < end {
 				until := min(micro(s.Until), end)
