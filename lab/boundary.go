@@ -11,19 +11,19 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// points is how many values of a control a boundary is looked for with.
-const points = 41
+// boundaryPoints is the number of values of a control in a boundary search.
+const boundaryPoints = 41
 
-// BoundarySeeds is with how many seeds each value is tried.
+// BoundarySeeds is the number of seeds for each value.
 const BoundarySeeds = 5
 
-// Boundary is how the verdicts depend on one control, all else as it stands.
+// Boundary maps the values of one control to verdicts.
 type Boundary struct {
 	*Control
 	Values []float64 // in order
 	Rows   []BoundaryRow
-	// Now and Predicted are the places among the values of the control's own and of what is
-	// predicted, the latter -1 where nothing is.
+	// Now and Predicted are the indexes of the control's own and of the predicted value; Predicted is -1 without a
+	// prediction.
 	Now, Predicted int
 }
 
@@ -34,14 +34,13 @@ type BoundaryRow struct {
 	Text     string   // the ranges with one verdict, in words
 }
 
-// Boundary runs the experiment at values of one control from its least to its
-// most.
+// Boundary runs the experiment with values of one control from least to most.
 func (e *Experiment) Boundary(ctx context.Context, run suite.Runner, c *Control) (*Boundary, error) {
 	found := &Boundary{Control: c, Values: c.values()}
 	found.Now = slices.Index(found.Values, c.Number())
 	found.Predicted = slices.Index(found.Values, round(c.Predictable))
-	now := c.Value
-	defer func() { c.Value = now }()
+	saved := c.Value
+	defer func() { c.Value = saved }()
 	var jobs []suite.Job
 	for _, v := range found.Values {
 		c.Value = Text(v)
@@ -62,35 +61,33 @@ func (e *Experiment) Boundary(ctx context.Context, run suite.Runner, c *Control)
 	return found, nil
 }
 
-// verdict is what several trials say of a property: it holds if it does in all of them,
-// and one that violates it is enough.
+// verdict is the verdict of several trials: it holds if it does in all of them; one violation is enough.
 func verdict(trials []suite.Result, property string) string {
-	said := map[string]int{}
+	counts := map[string]int{}
 	for _, t := range trials {
 		for _, r := range t.Results {
 			if r.Property == property {
-				said[r.Verdict]++
+				counts[r.Verdict]++
 			}
 		}
 	}
 	switch {
-	case said[history.Violated] > 0:
+	case counts[history.Violated] > 0:
 		return history.Violated
-	case said[history.Holds] == len(trials):
+	case counts[history.Holds] == len(trials):
 		return history.Holds
 	}
 	return history.Inconclusive
 }
 
-// values are where the control is tried: evenly from end to end; its own value and the
-// predicted one are among them.
+// values are evenly spaced from end to end, plus the control's own and the predicted value.
 func (c *Control) values() []float64 {
 	all := []float64{c.Number()}
 	if c.Predictable > 0 {
 		all = append(all, round(c.Predictable))
 	}
-	for i := range points {
-		x := c.Least + float64(i)/(points-1)*(c.Most-c.Least)
+	for i := range boundaryPoints {
+		x := c.Least + float64(i)/(boundaryPoints-1)*(c.Most-c.Least)
 		x = c.Least + math.Round((x-c.Least)/c.Step)*c.Step
 		all = append(all, round(math.Min(x, c.Most)))
 	}
@@ -98,7 +95,7 @@ func (c *Control) values() []float64 {
 	return slices.Compact(all)
 }
 
-// ranges says from where to where a verdict is the same.
+// ranges describes the ranges of values with one verdict.
 func (b *Boundary) ranges(verdicts []string) string {
 	var all []string
 	for from, i := 0, 0; i < len(verdicts); i++ {

@@ -13,8 +13,8 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// The bounds of the controls. They keep the longest experiment to a few seconds
-// of real time: a client that waits asks several times a second.
+// The bounds of the controls keep the longest experiment to a few seconds of real time: a waiting client retries
+// several times a second.
 const (
 	mostTTL     = 10 // seconds
 	mostLoopTTL = 3  // seconds, where clients loop for many TTLs
@@ -23,8 +23,8 @@ const (
 	mostDrift   = 0.5
 )
 
-// numbers are the controls of a scenario that are turned: the restart delay
-// first, then its faults and waits in the order of the script, then the lock's.
+// numbers are a scenario's numeric controls: the restart delay, then faults and waits in the order of the script, then
+// the lock's.
 func numbers(s *scenarios.Scenario, kind locks.Kind) []*Control {
 	var all []*Control
 	if n := restartDelay(s); n != nil {
@@ -40,7 +40,7 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Control {
 			all = append(all, &Control{Name: fmt.Sprintf("random-%d", i+1), Label: "Targets of each " + string(r.Verb),
 				Unit:  "at once",
 				Value: Text(float64(r.Count)), Least: 1, Most: float64(max(r.Count, min(len(r.Targets), 20))), Step: 1,
-				turn: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
+				setNumber: func(s *scenarios.Scenario, x float64) { s.Nemesis[i].Count = int(x) }})
 		}
 	}
 	for i, c := range s.Clients {
@@ -63,7 +63,7 @@ func numbers(s *scenarios.Scenario, kind locks.Kind) []*Control {
 	}
 	all = append(all, &Control{Name: "ttl", Label: "TTL", Unit: "s", Value: Text(s.TTL.Seconds()), Least: 0.1, Most: most,
 		Step: 0.1,
-		turn: func(s *scenarios.Scenario, x float64) {
+		setNumber: func(s *scenarios.Scenario, x float64) {
 			s.TTL = time.Duration(x * float64(time.Second)).Round(time.Millisecond)
 		}})
 	if kind.Rules {
@@ -76,33 +76,31 @@ func driftOf(s *scenarios.Scenario) float64 { return s.Lock.Options(s.TTL).WithD
 
 func drift(s *scenarios.Scenario) *Control {
 	return &Control{Name: "drift", Label: "Drift factor", Unit: "of the TTL", Value: Text(driftOf(s)),
-		Least: 0.005, Most: mostDrift, Step: 0.005, turn: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
+		Least: 0.005, Most: mostDrift, Step: 0.005, setNumber: func(s *scenarios.Scenario, x float64) { s.Lock.Drift = &x }}
 }
 
-// ttls is a control of a length of time, in TTLs.
+// ttls makes a control of a duration in TTLs.
 func ttls(s *scenarios.Scenario, name, label string, value scenarios.Span, least, most float64,
 	set func(*scenarios.Scenario, scenarios.Span)) *Control {
 	x := round(float64(value.In(s.TTL)) / float64(s.TTL))
 	return &Control{Name: name, Label: label, Unit: "TTL", Value: Text(x),
 		Least: min(least, x), Most: max(most, x), Step: 0.05,
-		turn: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
+		setNumber: func(s *scenarios.Scenario, x float64) { set(s, scenarios.Span{TTLs: x}) }}
 }
 
-// span is a control of the length of time that at finds.
+// span makes a control of the duration that field returns.
 func span(s *scenarios.Scenario, name, label string, least, most float64,
-	at func(*scenarios.Scenario) *scenarios.Span) *Control {
-	return ttls(s, name, label, *at(s), least, most,
-		func(s *scenarios.Scenario, x scenarios.Span) { *at(s) = x })
+	field func(*scenarios.Scenario) *scenarios.Span) *Control {
+	return ttls(s, name, label, *field(s), least, most,
+		func(s *scenarios.Scenario, x scenarios.Span) { *field(s) = x })
 }
 
-// takesDown reports whether a step takes nodes down.
 func takesDown(s *scenarios.Scenario, step scenarios.Step) bool {
 	return step.HasClass(history.NodeDown) && slices.ContainsFunc(step.Targets,
 		func(t string) bool { return slices.Contains(s.Nodes, t) })
 }
 
-// restartDelay is how long nodes that go down stay away: as their step says, or
-// by a wait before the step that starts them.
+// restartDelay is the downtime of nodes: from their step, or a wait before the step that starts them.
 func restartDelay(s *scenarios.Scenario) *Control {
 	var delay scenarios.Span
 	found := false
@@ -112,7 +110,7 @@ func restartDelay(s *scenarios.Scenario) *Control {
 			delay, found = step.After, true
 		case step.HasClass(history.NodeUp):
 			found = true
-			if waits(s.Script, i) {
+			if waitBefore(s.Script, i) {
 				delay = s.Script[i-1].Wait
 			}
 		}
@@ -121,28 +119,28 @@ func restartDelay(s *scenarios.Scenario) *Control {
 		return nil
 	}
 	n := ttls(s, "restart-delay", "Restart delay", delay, 0, mostWait/2, setRestartDelay)
-	// redis.io, "Distributed Locks with Redis": delayed restarts; and clocks may differ by the drift.
+	// Source: redis.io, "Distributed Locks with Redis": delayed restarts; clocks may differ by the drift.
 	n.Predictable = 1 + driftOf(s)
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return !step.After.IsZero() }) {
-		n.Least = 0.05 // after no time at all is never, in a step
+		n.Least = 0.05 // in a step, zero means never
 	}
 	return n
 }
 
-// waits reports whether a wait precedes the step at i.
-func waits(script []scenarios.Step, i int) bool {
+// waitBefore reports whether a wait precedes the step at i.
+func waitBefore(script []scenarios.Step, i int) bool {
 	return i > 0 && script[i-1].Verb == scenarios.VerbWait
 }
 
-// setRestartDelay lets nodes stay away for so long. A step that starts a node at
-// once gives way to a start by itself, so that the clients go on meanwhile.
+// setRestartDelay sets the downtime of nodes. It moves the restart into the step that takes the nodes down, so that
+// clients continue meanwhile.
 func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
 	var script []scenarios.Step
 	for i, step := range s.Script {
 		switch {
 		case takesDown(s, step) && !step.After.IsZero():
 			step.After = delay
-		case step.HasClass(history.NodeUp) && waits(s.Script, i):
+		case step.HasClass(history.NodeUp) && waitBefore(s.Script, i):
 			script[len(script)-1].Wait = delay
 		case step.HasClass(history.NodeUp) && startLater(script, step.Targets, delay):
 			continue
@@ -152,8 +150,7 @@ func setRestartDelay(s *scenarios.Scenario, delay scenarios.Span) {
 	s.Script = script
 }
 
-// startLater lets the step that took nodes down start them again; false if no
-// one step took down just these.
+// startLater adds the restart to the step that took the nodes down; false if no single step did.
 func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) bool {
 	for i, step := range slices.Backward(script) {
 		if step.HasClass(history.NodeDown) && slices.Equal(step.Targets, nodes) {
@@ -164,37 +161,37 @@ func startLater(script []scenarios.Step, nodes []string, delay scenarios.Span) b
 	return false
 }
 
-// stepNumber is the control of one step of the script, nil if it has none.
+// stepNumber returns the control of one step, nil if it has none.
 func stepNumber(s *scenarios.Scenario, i int, step scenarios.Step) *Control {
 	name := fmt.Sprintf("step-%d", i+1)
-	on := among(step.Targets, s.Nodes)
+	targets := targetNames(step.Targets, s.Nodes)
 	if fault := step.Fault(); fault != nil {
 		for _, k := range fault.Knobs {
-			if n := knob(s, i, name, k, on); n != nil {
+			if n := knob(s, i, name, k, targets); n != nil {
 				return n
 			}
 		}
 	}
 	switch {
 	case step.Verb == scenarios.VerbWait && i+1 < len(s.Script) && s.Script[i+1].HasClass(history.NodeUp):
-		return nil // it is the restart delay
+		return nil // the restart delay
 	case step.Verb == scenarios.VerbWait:
 		return span(s, name, fmt.Sprintf("Step %d: wait", i+1), 0.05, mostWait,
 			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].Wait })
 	case !step.For.IsZero():
-		return span(s, name, fmt.Sprintf("Length of the %s of %s", step.Verb, on), 0.05, mostWait,
+		return span(s, name, fmt.Sprintf("Length of the %s of %s", step.Verb, targets), 0.05, mostWait,
 			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].For })
 	}
 	return nil
 }
 
-// knob is the control of a quantity of a fault, nil if the step at i does not say it.
-func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) *Control {
-	label := k.Label + " of " + on
+// knob returns the control of a fault's quantity, nil if the step does not set it.
+func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, targets string) *Control {
+	label := k.Label + " of " + targets
 	switch step := s.Script[i]; {
 	case k.Modifier == "rate" && step.Rate != 0:
 		return &Control{Name: name, Label: label, Unit: "× true", Value: Text(step.Rate),
-			Least: k.Min, Most: k.Max, Step: k.Step, turn: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
+			Least: k.Min, Most: k.Max, Step: k.Step, setNumber: func(s *scenarios.Scenario, x float64) { s.Script[i].Rate = x }}
 	case k.Modifier == "jump" && !step.Jump.IsZero():
 		return span(s, name, label, k.Min, k.Max,
 			func(s *scenarios.Scenario) *scenarios.Span { return &s.Script[i].Jump })
@@ -205,8 +202,8 @@ func knob(s *scenarios.Scenario, i int, name string, k nemesis.Knob, on string) 
 	return nil
 }
 
-// among names targets, all nodes as such.
-func among(targets, nodes []string) string {
+// targetNames lists targets; all nodes are "all nodes".
+func targetNames(targets, nodes []string) string {
 	switch {
 	case len(targets) == len(nodes) && len(nodes) > 1:
 		return "all nodes"
@@ -216,7 +213,7 @@ func among(targets, nodes []string) string {
 	return strings.Join(targets, ", ")
 }
 
-// choices are the controls with positions: the rules, the disks, the store.
+// choices are the controls with options: the rules, the disks, the store.
 func (e *Experiment) choices(kind locks.Kind) []*Control {
 	s := e.base
 	var all []*Control
@@ -229,7 +226,7 @@ func (e *Experiment) choices(kind locks.Kind) []*Control {
 	}
 	if slices.ContainsFunc(s.Script, func(step scenarios.Step) bool { return takesDown(s, step) }) {
 		c := &Control{Name: "persistence", Label: "Persistence", Value: string(s.Persistence),
-			choose: func(s *scenarios.Scenario, value string) { s.Persistence = cluster.Persistence(value) }}
+			setOption: func(s *scenarios.Scenario, value string) { s.Persistence = cluster.Persistence(value) }}
 		for _, p := range cluster.Persistences {
 			c.Options = append(c.Options, Option{string(p), string(p)})
 		}
@@ -245,12 +242,12 @@ func storeChoice(s *scenarios.Scenario, kind locks.Kind) *Control {
 	c := &Control{Name: "store", Label: "The store checks", Value: string(s.Store),
 		Options: []Option{{string(scenarios.CheckNone), "nothing"},
 			{string(scenarios.CheckCompare), "the version written from"}},
-		choose: func(s *scenarios.Scenario, value string) {
+		setOption: func(s *scenarios.Scenario, value string) {
 			s.Store = scenarios.StoreCheck(value)
 			if s.Store == scenarios.CheckFence && !kind.Fencing {
-				s.Lock.Name = locks.Fenced // the reference, with tokens to be checked
+				s.Lock.Name = locks.Fenced // the reference with fencing tokens
 			}
-			one := 1 // that a write is refused is then the point
+			one := 1 // the scenario is about a rejected write
 			s.Earned.Writes = &one
 		}}
 	if kind.Fencing || kind.Name == locks.Reference {

@@ -1,4 +1,3 @@
-// Package lab runs experiments: a scenario of the catalogue in virtual time,
-// with its TTL, its drift factor, a restart delay, a rule or the size of a fault
-// changed. Package suite runs them, and the checker judges.
+// Package lab runs experiments: a scenario of the catalogue in virtual time with a changed TTL, drift factor, restart
+// delay, rule or fault. Package suite runs them, and the checker judges.
 package lab

@@ -15,55 +15,54 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Experiment is a scenario, as it stands or as a variant, with controls.
+// Experiment is a scenario or a variant with controls.
 type Experiment struct {
-	Catalogued *scenarios.Scenario // as the catalogue has it
+	Catalogued *scenarios.Scenario // from the catalogue
 	Variant    string
-	Controls   []*Control // the numbers first
-	Seed       uint64     // of the trial, from 1 to MostSeed
-	// Added are the faults that a reader has put into the script, and File is its file with them; see Add.
+	Controls   []*Control // numbers first
+	Seed       uint64     // from 1 to MostSeed
+	// Added are the faults that a reader added to the script, File is the scenario's file with them; see Add.
 	Added []string
 	File  string
-	// Properties are those that the scenario is about, which a reader predicts.
+	// Properties are the scenario's properties, which a reader predicts.
 	Properties []string
 
 	base    *scenarios.Scenario // with the variant
-	without []string            // rules that are off however the controls stand
+	without []string            // rules that are always off
 }
 
-// MostSeed is the largest seed of an experiment. The first is that with which the
-// catalogue begins.
+// MostSeed is the largest seed of an experiment. The catalogue begins with seed 1.
 const MostSeed = 1_000_000
 
-// Control is what a reader turns: a number between bounds, or one of a few options.
+// Control is a number between bounds or a choice of options that a reader sets.
 type Control struct {
 	Name, Label    string
-	Value, Initial string   // as a form has them; Initial is what the catalogue has
-	Options        []Option // nil: it is a number
+	Value, Initial string   // as in a form; Initial is the catalogue's value
+	Options        []Option // nil: a number
 
 	Unit              string
 	Least, Most, Step float64
-	// Predictable is the value from which on the page promises that nothing goes wrong,
-	// whatever the moment of the fault and the clocks; 0: none is known.
+	// Predictable is the value from which the page promises no violation, whatever the moment of the fault and the
+	// clocks; 0: unknown.
 	Predictable float64
 
-	turn   func(*scenarios.Scenario, float64) // of a number
-	choose func(*scenarios.Scenario, string)  // of options; nil where they change no scenario
+	setNumber func(*scenarios.Scenario, float64) // for a number
+	setOption func(*scenarios.Scenario, string)  // for options; nil if they do not change the scenario
 }
 
-// Option is one position of a control.
+// Option is one option of a control.
 type Option struct{ Value, Label string }
 
-// Changed says whether the control stands elsewhere than in the catalogue.
+// Changed reports whether the control differs from the catalogue.
 func (c *Control) Changed() bool { return c.Value != c.Initial }
 
-// Number is the value of a number.
+// Number is a numeric control's value.
 func (c *Control) Number() float64 {
-	x, _ := strconv.ParseFloat(c.Value, 64) // it is one that Text has written
+	x, _ := strconv.ParseFloat(c.Value, 64) // Text wrote it
 	return x
 }
 
-// read gives the value that a form means, or says what is wrong with it.
+// read checks a form's value and returns it in canonical form.
 func (c *Control) read(text string) (value string, err error) {
 	if c.Options != nil {
 		if !slices.ContainsFunc(c.Options, func(o Option) bool { return o.Value == text }) {
@@ -78,24 +77,24 @@ func (c *Control) read(text string) (value string, err error) {
 	return Text(x), nil
 }
 
-// apply changes a scenario as the control stands.
+// apply sets the control's value in a scenario.
 func (c *Control) apply(s *scenarios.Scenario) {
 	switch {
 	case !c.Changed():
-	case c.turn != nil:
-		c.turn(s, c.Number())
-	case c.choose != nil:
-		c.choose(s, c.Value)
+	case c.setNumber != nil:
+		c.setNumber(s, c.Number())
+	case c.setOption != nil:
+		c.setOption(s, c.Value)
 	}
 }
 
-// Text writes a number without the digits that only floating point put there.
+// Text formats a number without floating-point noise.
 func Text(x float64) string { return strconv.FormatFloat(round(x), 'f', -1, 64) }
 
 func round(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
-// New makes the experiment on a scenario, as the variant of that name or, if it
-// is "", as it stands. Its controls stand as the catalogue has them.
+// New makes an experiment on a variant of a scenario, or on the scenario itself for "". Its controls have the
+// catalogue's values.
 func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 	v, err := s.Find(variant)
 	if err != nil {
@@ -123,8 +122,7 @@ func New(s *scenarios.Scenario, variant string) (*Experiment, error) {
 	return e, nil
 }
 
-// Read sets the controls that a form names. The error says what is out of
-// bounds; the form then has no effect.
+// Read sets the controls from a form. After an error the form has no effect.
 func (e *Experiment) Read(form url.Values) error {
 	values, seed := map[*Control]string{}, e.Seed
 	for _, c := range e.Controls {
@@ -152,8 +150,7 @@ func (e *Experiment) Read(form url.Values) error {
 	return nil
 }
 
-// Query says in a link what the experiment is: what Read reads of whatever differs from
-// the catalogue, and the variant.
+// Query is the experiment's query for a link: the variant and everything that differs from the catalogue.
 func (e *Experiment) Query() url.Values {
 	q := url.Values{}
 	if e.Variant != "" {
@@ -173,7 +170,7 @@ func (e *Experiment) Query() url.Values {
 	return q
 }
 
-// Number finds a control that is a number, nil if there is none of that name.
+// Number finds a numeric control, nil if there is none.
 func (e *Experiment) Number(name string) *Control {
 	if c := e.control(name); c != nil && c.Options == nil {
 		return c
@@ -189,26 +186,26 @@ func (e *Experiment) control(name string) *Control {
 	return e.Controls[i]
 }
 
-// Changed says whether any control stands elsewhere than in the catalogue.
+// Changed reports whether any control differs from the catalogue.
 func (e *Experiment) Changed() bool {
 	return len(e.Added) > 0 || slices.ContainsFunc(e.Controls, (*Control).Changed)
 }
 
-// Scenario is the scenario with every control as it stands.
+// Scenario is the scenario with the controls' values.
 func (e *Experiment) Scenario() *scenarios.Scenario {
 	s := *e.base
 	s.Script = slices.Clone(s.Script)
 	s.Clients = slices.Clone(s.Clients)
 	s.Nemesis = slices.Clone(s.Nemesis)
 	s.Variants = nil
-	// The first number may add a step, which moves those after it.
+	// The first control may insert a step before others.
 	for _, c := range slices.Backward(e.Controls) {
 		c.apply(&s)
 	}
 	return &s
 }
 
-// Without lists the rules that are off.
+// Without lists the rules that are switched off.
 func (e *Experiment) Without() []string {
 	rules := slices.Clone(e.without)
 	if rule := e.choice(RuleControl); rule != "" {
@@ -217,8 +214,8 @@ func (e *Experiment) Without() []string {
 	return rules
 }
 
-// job is the experiment as a row of a suite: the catalogue's own as long as nothing is
-// changed, so that its history is that of lockproof run.
+// job is the experiment as a row of a suite. An unchanged experiment is the catalogue's own row, so that its history is
+// that of lockproof run.
 func (e *Experiment) job() suite.Job {
 	if !e.Changed() {
 		return suite.Job{Scenario: e.Catalogued, Variant: e.Variant}
@@ -227,7 +224,7 @@ func (e *Experiment) job() suite.Job {
 	return suite.Job{Scenario: e.Scenario(), Without: e.Without(), Lock: lock, AllowBetter: lock != ""}
 }
 
-// choice is the position of a control, "" where there is none of that name.
+// choice is a control's value, "" if there is no such control.
 func (e *Experiment) choice(name string) string {
 	if c := e.control(name); c != nil {
 		return c.Value
@@ -235,30 +232,29 @@ func (e *Experiment) choice(name string) string {
 	return ""
 }
 
-// The names of the controls that every scenario with the reference has.
+// The names of controls of every scenario with the reference.
 const (
 	RuleControl = "rule"
 	LockControl = "lock"
-	// FaultControl is of those that have a script: each of its values is a fault that is added.
+	// FaultControl is for scenarios with a script: each value is an added fault.
 	FaultControl = "fault"
 )
 
-// other is the lock that is not ours and that the lab runs.
-const other = "redsync"
+// otherLock is the only lock in the lab that is not ours.
+const otherLock = "redsync"
 
-// lockChoice puts another lock in the place of the reference, nil where none fits.
+// lockChoice replaces the reference by another lock, nil if that lock cannot run the scenario.
 func (e *Experiment) lockChoice() *Control {
-	p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: e.base, Lock: other})
+	p, err := suite.Options{Cluster: suite.Virtual}.Plan(suite.Job{Scenario: e.base, Lock: otherLock})
 	if err != nil || p.Skip() != "" {
 		return nil
 	}
 	return &Control{Name: LockControl, Label: "Lock",
-		Options: []Option{{"", locks.Reference + " (the reference)"}, {other, other}}}
+		Options: []Option{{"", locks.Reference + " (the reference)"}, {otherLock, otherLock}}}
 }
 
-// ruleChoice switches one rule of the reference off. A variant that does
-// without one rule begins with that position. A guard that the lock has not cannot be
-// switched off.
+// ruleChoice switches one rule of the reference off. For a variant without one rule, that is the initial option. It
+// omits the restart guard if the lock has none.
 func (e *Experiment) ruleChoice(kind locks.Kind) *Control {
 	c := &Control{Name: RuleControl, Label: "Rule switched off", Options: []Option{{"", "none"}}}
 	for _, r := range redlock.Rules() {

@@ -9,10 +9,10 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Fault is what a reader may add to a script, as a step of its file.
+// Fault is a fault that a reader may add to a script, as a step of its file.
 type Fault struct{ Verb, Label, step string }
 
-// Faults are those, with lengths that the controls turn then.
+// Faults have durations that become controls.
 var Faults = []Fault{
 	{"kill", "crashes; a server comes back after 0.3 TTL", "  - kill: %s\n    after: 0.3 ttl\n"},
 	{"pause", "sleeps for 1.5 TTL", "  - pause: %s\n    for: 1.5 ttl\n"},
@@ -20,22 +20,22 @@ var Faults = []Fault{
 	{"clock", "has its clock set 1 TTL forward", "  - clock: %s\n    jump: 1 ttl\n"},
 }
 
-// Add puts faults into the file of a scenario of the catalogue. Each is a step's number, before which
-// it comes, a verb and a target: "3 kill n1". The text is the new file; the scenario is read from it.
+// Add adds faults to the file of a scenario of the catalogue, and parses the new file. A fault is the number of the
+// next step, a verb and a target: "3 kill n1".
 func Add(s *scenarios.Scenario, added []string) (*scenarios.Scenario, string, error) {
 	text, err := scenarios.Text(s)
 	if err != nil {
 		return nil, "", err
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	before := map[int]string{} // by the index of a line
+	before := map[int]string{} // by line index
 	for _, a := range added {
 		step, verb, target, err := parse(a, s)
 		if err != nil {
 			return nil, "", err
 		}
-		at := s.Script[step-1].Line - 1
-		before[at] += fmt.Sprintf(verb.step, target)
+		line := s.Script[step-1].Line - 1
+		before[line] += fmt.Sprintf(verb.step, target)
 	}
 	var b strings.Builder
 	for i, line := range lines {
@@ -45,7 +45,7 @@ func Add(s *scenarios.Scenario, added []string) (*scenarios.Scenario, string, er
 	return whole, b.String(), err
 }
 
-// parse reads a fault that is added.
+// parse parses an added fault.
 func parse(added string, s *scenarios.Scenario) (step int, f Fault, target string, err error) {
 	words := strings.Fields(added)
 	if len(words) != 3 {

@@ -32,9 +32,8 @@ func verdictOf(t *testing.T, e *Experiment, property string) string {
 	return verdict([]suite.Result{o.Trial}, property)
 }
 
-// As the catalogue has them, the lab's experiments give the catalogue's
-// verdicts, every one of them.
-func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
+// Unchanged experiments give the catalogue's verdicts.
+func TestRun_UnchangedExperiments_CatalogueVerdicts(t *testing.T) {
 	needs.Long(t, "it runs the catalogue")
 	all, err := Catalogue()
 	require.NoError(t, err)
@@ -54,8 +53,8 @@ func TestUnchangedExperimentsGiveTheCataloguesVerdicts(t *testing.T) {
 	}
 }
 
-// A change of one control turns the verdict, as the scenario's lesson says.
-func TestControlsTurnVerdicts(t *testing.T) {
+// A change of one control changes the verdict as in the scenario's lesson.
+func TestRun_ChangedControl_ChangesVerdict(t *testing.T) {
 	for _, tt := range []struct {
 		scenario, variant, property string
 		form                        url.Values
@@ -94,8 +93,7 @@ func TestControlsTurnVerdicts(t *testing.T) {
 	}
 }
 
-// The restart delay turns the verdict where it passes the TTL, less what the
-// clock margin and the way to the nodes take.
+// The verdict changes where the restart delay passes the TTL less the clock margin and the delay to the nodes.
 func TestBoundary(t *testing.T) {
 	e := experiment(t, "restart-delay-too-short", "")
 	found, err := e.Boundary(context.Background(), suite.Run, e.Number("restart-delay"))
@@ -113,7 +111,7 @@ func TestBoundary(t *testing.T) {
 	require.False(t, e.Changed(), "the control stands where it stood")
 }
 
-func TestFormsAreChecked(t *testing.T) {
+func TestRead_BadForm_Fails(t *testing.T) {
 	for form, want := range map[string]string{
 		"restart-delay=9":       `Restart delay: "9" is not a number from 0.05 to 2`,
 		"restart-delay=-1":      "not a number",
@@ -140,17 +138,17 @@ func TestFormsAreChecked(t *testing.T) {
 	require.ErrorContains(t, err, "has no variant")
 }
 
-// A link says what the experiment is, whatever is turned, and no more than that.
-func TestALinkHoldsAnExperiment(t *testing.T) {
+// A link contains all settings that differ from the catalogue, and nothing else.
+func TestQuery_RestoresTheExperiment(t *testing.T) {
 	require.Empty(t, experiment(t, "restart-delay-too-short", "").Query())
 	e := experiment(t, "half-is-not-majority", "without Majority")
 	require.NoError(t, e.Read(url.Values{"ttl": {"2.5"}, "drift": {"0.1"}, "seed": {"77"}}))
-	said := e.Query()
-	require.Equal(t, url.Values{"variant": {"without Majority"}, "ttl": {"2.5"}, "drift": {"0.1"}, "seed": {"77"}}, said)
+	query := e.Query()
+	require.Equal(t, url.Values{"variant": {"without Majority"}, "ttl": {"2.5"}, "drift": {"0.1"}, "seed": {"77"}}, query)
 
-	sent := experiment(t, "half-is-not-majority", said.Get("variant"))
-	require.NoError(t, sent.Read(said))
-	require.Equal(t, said, sent.Query())
+	sent := experiment(t, "half-is-not-majority", query.Get("variant"))
+	require.NoError(t, sent.Read(query))
+	require.Equal(t, query, sent.Query())
 	one, err := e.Run(t.Context(), suite.Run)
 	require.NoError(t, err)
 	other, err := sent.Run(t.Context(), suite.Run)
@@ -159,9 +157,8 @@ func TestALinkHoldsAnExperiment(t *testing.T) {
 	require.EqualValues(t, 77, one.Trial.Seed)
 }
 
-// With every control at either end, experiments still work, and end: among them
-// those that take longest.
-func TestExtremesEnd(t *testing.T) {
+// The longest experiments end with every control at either bound.
+func TestRun_ControlsAtTheirBounds_Ends(t *testing.T) {
 	needs.Long(t, "it runs each experiment at the ends of its controls")
 	for _, name := range []string{"partition-during-contention", "majority-down", "aof-everysec-power-loss",
 		"rolling-restart", "client-pause", "fast-servers"} {
@@ -181,16 +178,15 @@ func TestExtremesEnd(t *testing.T) {
 	}
 }
 
-func TestOutcomeOfACancelledExperiment(t *testing.T) {
+func TestRun_CancelledContext_Fails(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := experiment(t, "flushall", "").Run(ctx, suite.Run)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// What a reader adds is a step of the scenario's own file, which is a scenario again: it runs, and
-// a link holds it.
-func TestAFaultIsAddedToTheFile(t *testing.T) {
+// An added fault is a step of the scenario's file, which still parses and runs. A link contains it.
+func TestAdd_Fault_BecomesAStep(t *testing.T) {
 	original := experiment(t, "holder-partitioned", "").Catalogued
 	added, text, err := Add(original, []string{"1 kill n1", "2 clock n2"})
 	require.NoError(t, err)
@@ -220,7 +216,7 @@ func TestAFaultIsAddedToTheFile(t *testing.T) {
 	require.True(t, faults[string(history.NodeClock)])
 }
 
-func TestAFaultThatCannotBeAddedIsAnError(t *testing.T) {
+func TestAdd_BadFault_Fails(t *testing.T) {
 	s := experiment(t, "client-pause", "").Catalogued
 	for added, want := range map[string]string{
 		"":             "want a step, a verb and a target",

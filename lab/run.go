@@ -14,16 +14,14 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Outcome is what came of an experiment.
+// Outcome is the result of an experiment.
 type Outcome struct {
-	Trial suite.Result // with its events
-	// Verdicts are on the properties that the scenario is about, and on any
-	// other that was violated.
+	Trial suite.Result // with events
+	// Verdicts are on the scenario's properties and on other violated ones.
 	Verdicts []checker.Result
 }
 
-// Write writes the trial's history, as lockproof run does: its events are in the order of
-// that file.
+// Write writes the trial's history in the same order as lockproof run.
 func (o *Outcome) Write(w io.Writer) error {
 	events := history.NewWriter(w)
 	for _, e := range o.Trial.Events {
@@ -53,9 +51,8 @@ func (e *Experiment) Run(ctx context.Context, run suite.Runner) (*Outcome, error
 var errTooManyEvents = errors.New("it makes more events than can be shown: fewer clients, a shorter workload, or " +
 	"longer holds make fewer")
 
-// Run runs jobs in virtual time, all of them to their ends or none: what a trial that was called off has
-// seen is no answer to the reader's question. Of the options it takes how many trials, their seed, and whether
-// events are kept.
+// Run runs jobs in virtual time, all or none: an aborted trial does not answer the reader's question. It uses the
+// number of trials, the seed and Events of the options.
 func Run(ctx context.Context, run suite.Runner, o suite.Options, jobs ...suite.Job) ([]suite.Result, error) {
 	o.Cluster, o.Parallel = suite.Virtual, 1
 	trials, err := run(ctx, jobs, o, func(suite.Result) {})
@@ -73,7 +70,7 @@ func Run(ctx context.Context, run suite.Runner, o suite.Options, jobs ...suite.J
 	return trials, nil
 }
 
-// Catalogue lists the scenarios that the lab can run: those of virtual time.
+// Catalogue lists the scenarios that run in virtual time.
 func Catalogue() ([]*scenarios.Scenario, error) {
 	all, err := scenarios.Catalogue()
 	if err != nil {
@@ -92,7 +89,7 @@ func Catalogue() ([]*scenarios.Scenario, error) {
 	return fit, nil
 }
 
-// Find gives the scenario of that name, if the lab can run it.
+// Find finds a scenario of the lab by its name.
 func Find(name string) (*scenarios.Scenario, error) {
 	all, err := Catalogue()
 	if err != nil {

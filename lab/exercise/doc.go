@@ -1,4 +1,4 @@
-// Package exercise has a learner build the lock rule by rule: each choice is a rule of the
-// reference, kept or left out, and the harness looks for the schedule that breaks what was
-// built, among the catalogue's first and then among those that package explore draws.
+// Package exercise lets a learner build the lock rule by rule. Each choice keeps or omits a rule of the reference. The
+// harness searches for a schedule that breaks the result, first in the catalogue and then among schedules of package
+// explore.
 package exercise

@@ -13,31 +13,30 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Schedules is how many drawn schedules a lock has to survive to pass a level.
+// Schedules is the number of random schedules that a lock must survive to pass a level.
 const Schedules = 100
 
-// step is how many are tried before the learner is told how far it is.
+// step is the number of schedules between progress reports.
 const step = 25
 
-// shrinkFor bounds how long a schedule that breaks the lock is made smaller.
+// shrinkFor bounds the shrinking of a schedule that breaks the lock.
 const shrinkFor = 4 * time.Second
 
-// Progress is how far an examination is, and what came of it.
+// Progress is the progress and the result of an examination.
 type Progress struct {
-	// Tried is how many drawn schedules were tried so far; the catalogue's come before them.
+	// Tried is the number of random schedules so far; the catalogue's cases come first.
 	Tried int
-	// Broken is the trial in which the lock broke, with its events; nil: none has.
+	// Broken is the trial that broke the lock, with events; nil: none has.
 	Broken *suite.Result
-	// Scenario is the catalogue's, or what was drawn.
+	// Scenario is from the catalogue or random.
 	Scenario *scenarios.Scenario
-	Drawn    bool // it was drawn, the Tried-th of all
+	Drawn    bool // it is random schedule number Tried
 }
 
-// Passed says whether the level is passed.
+// Passed reports whether the lock passed the level.
 func (p Progress) Passed() bool { return p.Broken == nil && p.Tried >= Schedules }
 
-// Examine tries a lock without some rules: on the catalogue's cases of the level if nothing
-// has been tried so far, and then on the next few drawn schedules.
+// Examine tests a lock without some rules: on the level's cases if tried is 0, then on the next random schedules.
 func (l Level) Examine(ctx context.Context, run suite.Runner, without []string, tried int) (Progress, error) {
 	if tried < 0 || tried > Schedules {
 		return Progress{}, fmt.Errorf("%d schedules cannot have been tried: there are %d", tried, Schedules)
@@ -51,8 +50,7 @@ func (l Level) Examine(ctx context.Context, run suite.Runner, without []string, 
 	return search(ctx, run, without, tried)
 }
 
-// one runs one trial of a job.
-func one(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, events bool) (suite.Result, error) {
+func runTrial(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, events bool) (suite.Result, error) {
 	trials, err := lab.Run(ctx, run, suite.Options{Trials: 1, Seed: seed, Events: events}, job)
 	if err != nil {
 		return suite.Result{}, err
@@ -60,14 +58,14 @@ func one(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, even
 	return trials[0], nil
 }
 
-// cases tries the level's scenarios of the catalogue.
+// cases tests the level's scenarios of the catalogue.
 func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (Progress, error) {
 	all, err := scenarios.Select(l.Cases)
 	if err != nil {
 		return Progress{}, err
 	}
 	for _, s := range all {
-		result, err := one(ctx, run, suite.Job{Scenario: s, Without: without, AllowBetter: true}, 1, true)
+		result, err := runTrial(ctx, run, suite.Job{Scenario: s, Without: without, AllowBetter: true}, 1, true)
 		if err != nil {
 			return Progress{}, err
 		}
@@ -78,14 +76,14 @@ func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (P
 	return Progress{}, nil
 }
 
-// search tries the next few drawn schedules, and makes one that breaks the lock smaller.
+// search tests the next random schedules, and shrinks one that breaks the lock.
 func search(ctx context.Context, run suite.Runner, without []string, tried int) (Progress, error) {
 	s := &explore.Search{
 		Question: explore.Question{Space: explore.Space{Lock: locks.Reference, Without: without, TTL: time.Second},
 			Seed: 1, Schedules: min(tried+step, Schedules), Enough: 1},
 		Shrink: shrinkFor, Parallel: 1,
 		Try: func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
-			result, err := one(ctx, run, job, seed, false)
+			result, err := runTrial(ctx, run, job, seed, false)
 			if err != nil {
 				result.Failure = err.Error()
 			}
@@ -105,6 +103,6 @@ func search(ctx context.Context, run suite.Runner, without []string, tried int) 
 	}
 	found := tally.Finds[0]
 	drawn := found.Shrunk.Scenario("drawn", map[string]string{found.Property: history.Holds})
-	result, err := one(ctx, run, suite.Job{Scenario: drawn, Without: without, AllowBetter: true}, found.Seed, true)
+	result, err := runTrial(ctx, run, suite.Job{Scenario: drawn, Without: without, AllowBetter: true}, found.Seed, true)
 	return Progress{Tried: found.Number + 1, Broken: &result, Scenario: drawn, Drawn: true}, err
 }

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// combinations lists all answers to the questions of a level.
+// combinations lists all combinations of answers of a level.
 func combinations(questions []Question) []map[string]string {
 	all := []map[string]string{{}}
 	for _, q := range questions {
@@ -29,8 +29,8 @@ func combinations(questions []Question) []map[string]string {
 	return all
 }
 
-// Whatever is decided wrong, the catalogue breaks it; what is right it does not.
-func TestTheCatalogueBreaksWhatIsWrong(t *testing.T) {
+// The catalogue breaks every wrong combination and not the right one.
+func TestCases_BreakExactlyTheWrongLocks(t *testing.T) {
 	needs.Long(t, "it runs the catalogue for each level")
 	for _, l := range Levels() {
 		right := 0
@@ -51,8 +51,8 @@ func TestTheCatalogueBreaksWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Every rule of the reference is decided somewhere, and only once.
-func TestTheLevelsMakeTheWholeLock(t *testing.T) {
+// Each rule of the reference belongs to exactly one question.
+func TestLevels_CoverEveryRuleOnce(t *testing.T) {
 	decided := map[redlock.Rule]string{}
 	for _, l := range Levels() {
 		for _, q := range l.Questions {
@@ -66,14 +66,14 @@ func TestTheLevelsMakeTheWholeLock(t *testing.T) {
 	}
 	for _, r := range redlock.Rules() {
 		if r.Rule == redlock.RestartGuard {
-			continue // a lock has it only where somebody asks for it
+			continue // optional in the lock
 		}
 		require.NotEmpty(t, decided[r.Rule], r.Rule)
 	}
 }
 
-// The right lock survives all schedules, step by step to the last.
-func TestTheRightLockPasses(t *testing.T) {
+// The right lock survives all schedules in several steps.
+func TestExamine_RightLock_Passes(t *testing.T) {
 	needs.Long(t, "it searches until every schedule is survived")
 	l, _, found := Find("majority")
 	require.True(t, found)
@@ -87,8 +87,8 @@ func TestTheRightLockPasses(t *testing.T) {
 	}
 }
 
-// A drawn schedule breaks a wrong lock, too, and is told with its events.
-func TestASearchBreaksWhatIsWrong(t *testing.T) {
+// A random schedule breaks a wrong lock and has its events.
+func TestSearch_WrongLock_Breaks(t *testing.T) {
 	needs.Long(t, "it searches")
 	p, err := search(t.Context(), suite.Run, []string{string(redlock.CompareAndDelete)}, 0)
 	require.NoError(t, err)
@@ -98,9 +98,8 @@ func TestASearchBreaksWhatIsWrong(t *testing.T) {
 	require.NotEmpty(t, p.Scenario.Script)
 }
 
-// A lock that believes for a shorter time than it may is right; what is wrong is not told the
-// answer.
-func TestAnyCorrectRuleIsAccepted(t *testing.T) {
+// A shorter validity than allowed is right, too. An error does not reveal the right formula.
+func TestDecide_Validity_AcceptsEveryCorrectFormula(t *testing.T) {
 	l, _, _ := Find("validity")
 	for text, right := range map[string]bool{
 		"ttl - elapsed - drift": true, "ttl - 2*elapsed - drift": true, "ttl/2 - elapsed - drift": true,
@@ -116,7 +115,7 @@ func TestAnyCorrectRuleIsAccepted(t *testing.T) {
 	}
 }
 
-func TestExpressionsAreUnderstood(t *testing.T) {
+func TestDecide_Quorum_ParsesExpressions(t *testing.T) {
 	l, _, _ := Find("majority")
 	quorum := func(text string) error {
 		_, err := l.Questions[0].Decide(text)

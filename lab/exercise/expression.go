@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// longest is how many characters an expression may have.
-const longest = 60
+// maxExpression bounds the length of an expression, in characters.
+const maxExpression = 60
 
-// evaluate gives the value of an expression of numbers, names, + - * / and brackets, where names
-// have these values, whatever case they are in; whole: a division drops what is left over.
+// evaluate evaluates an expression of numbers, case-insensitive names, + - * / and brackets. If whole is set, divisions
+// round down.
 func evaluate(text string, whole bool, names map[string]float64) (float64, error) {
-	if len(text) > longest {
-		return 0, fmt.Errorf("it is longer than %d characters", longest)
+	if len(text) > maxExpression {
+		return 0, fmt.Errorf("it is longer than %d characters", maxExpression)
 	}
 	tree, err := parser.ParseExpr(text)
 	if err != nil {

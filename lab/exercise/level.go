@@ -9,47 +9,42 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// Level is one step on the way to the whole lock: what the levels before it are about is
-// there already, and what those after it are about is given.
+// Level is one step towards the whole lock. The other levels' rules are in force.
 type Level struct {
 	Name, Title string
-	Text        string // what is to be decided, and why it is not obvious
+	Text        string // the decision, and why it is not obvious
 	Questions   []Question
-	// Cases are the scenarios of the catalogue that are tried first.
+	// Cases are the scenarios of the catalogue that run first.
 	Cases []string
 }
 
-// Question is one decision.
 type Question struct {
 	Name, Label string
 	Options     []Option
-	// Formula says what may be typed where the decision is a short expression; nil: it is a
-	// choice of the options.
+	// Formula describes the expression to type; nil: the learner chooses an option.
 	Formula *Formula
 }
 
-// Option is one way to decide.
 type Option struct {
 	Value, Label string
-	Off          []redlock.Rule // the rules that the lock then does without
+	Off          []redlock.Rule // the rules that the lock then lacks
 }
 
-// Formula is a short expression over some names; each option is one, too.
+// Formula is a short expression over some names; each option is one.
 type Formula struct {
-	Hint    string // what the names stand for
+	Hint    string // the meaning of the names
 	Samples []map[string]float64
-	Whole   bool // a division drops what is left over
-	// More says what is wrong with one that is never less than the right one, which is the
-	// first option; "": nothing is known of such.
+	Whole   bool // divisions round down
+	// More explains the mistake of a formula that is never less than the right one, the first option; "": no explanation.
 	More string
-	// Less says that what is never more than the right one, and not nothing, is right, too.
+	// Less accepts a positive formula that is never more than the right one.
 	Less bool
 }
 
-// Levels lists the levels in their order.
+// Levels lists the levels in order.
 func Levels() []Level { return slices.Clone(levels) }
 
-// Find gives the level of that name, and its place.
+// Find finds a level by its name, and returns its index.
 func Find(name string) (l Level, place int, found bool) {
 	i := slices.IndexFunc(levels, func(l Level) bool { return l.Name == name })
 	if i < 0 {
@@ -58,8 +53,8 @@ func Find(name string) (l Level, place int, found bool) {
 	return levels[i], i, true
 }
 
-// Lock gives the rules that a lock built so does without. The error says which decision is
-// missing, or what is wrong with an expression.
+// Lock returns the rules that a lock with these decisions lacks. The error names a missing decision or a bad
+// expression.
 func (l Level) Lock(decided func(question string) string) (without []string, err error) {
 	for _, q := range l.Questions {
 		o, err := q.Decide(strings.TrimSpace(decided(q.Name)))
@@ -73,7 +68,7 @@ func (l Level) Lock(decided func(question string) string) (without []string, err
 	return without, nil
 }
 
-// Decide finds the option that an answer is.
+// Decide finds the option of an answer.
 func (q Question) Decide(answer string) (Option, error) {
 	if answer == "" {
 		return Option{}, errors.New("decide it first")
@@ -88,7 +83,7 @@ func (q Question) Decide(answer string) (Option, error) {
 	return q.Options[i], nil
 }
 
-// Consequence says what an answer comes to with so many servers, "" where it is the same with all.
+// Consequence describes the result of a quorum formula for a number of servers; "" for other questions.
 func (q Question) Consequence(answer string, servers int) string {
 	if q.Formula == nil || !q.Formula.Whole {
 		return ""
@@ -100,7 +95,7 @@ func (q Question) Consequence(answer string, servers int) string {
 	return fmt.Sprintf(", content with %v of %d", enough, servers)
 }
 
-// match finds the option that gives what the answer gives, whatever the names stand for.
+// match finds the option with the same values as the answer for all samples.
 func (f *Formula) match(answer string, options []Option) (Option, error) {
 	mine, err := f.values(answer)
 	if err != nil {
@@ -129,10 +124,10 @@ func (f *Formula) match(answer string, options []Option) (Option, error) {
 		f.sampleText(), mine[len(mine)-1])
 }
 
-// tolerance is what floating point may make of one value.
+// tolerance bounds the floating-point error of one value.
 const tolerance = 1e-9
 
-// values are those of an expression for each sample.
+// values evaluates an expression for each sample.
 func (f *Formula) values(text string) (all []float64, err error) {
 	for _, sample := range f.Samples {
 		x, err := evaluate(text, f.Whole, sample)
@@ -144,7 +139,7 @@ func (f *Formula) values(text string) (all []float64, err error) {
 	return all, nil
 }
 
-// sampleText is the last sample in words, which shows what a formula gives without the answer.
+// sampleText formats the last sample; it shows a formula's value without the answer.
 func (f *Formula) sampleText() string {
 	var all []string
 	for name, value := range f.Samples[len(f.Samples)-1] {

@@ -2,8 +2,7 @@ package exercise
 
 import "example.org/lockproof/redlock"
 
-// levels are in the order in which the algorithm is built; the rules and their sources are
-// those of package redlock.
+// levels follow the order of the algorithm; package redlock has the sources of the rules.
 var levels = []Level{
 	{
 		Name: "majority", Title: "How many answers are enough",
