@@ -20,15 +20,15 @@ const (
 	sentences = `document.querySelectorAll("#outcome .story li:not([hidden])").length`
 )
 
-// shown asks whether an element can be seen; checkVisibility alone does not
-// know of what is not displayed within a picture.
+// shown is a script that reports whether an element is visible. checkVisibility alone ignores display:none within a
+// picture.
 func shown(selector string) string {
 	return `((e) => Boolean(e) && e.checkVisibility({ visibilityProperty: true }) && getComputedStyle(e).display !== ` +
 		`"none")` +
 		`(document.querySelector('` + selector + `'))`
 }
 
-func TestBrowserListsRuns(t *testing.T) {
+func TestBrowser_List_LeadsToARun(t *testing.T) {
 	b := browser.Open(t, start(t, twoRuns(t))+"/")
 	b.RequireAccessible()
 	b.Do(chromedp.Click(chromedp.CSS(`a[href*="mine"]`)))
@@ -38,8 +38,7 @@ func TestBrowserListsRuns(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// The list of runs goes on by itself.
-func TestBrowserFollowsARun(t *testing.T) {
+func TestBrowser_List_UpdatesItself(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	p := begin(t, reports.Run{Planned: 4, Options: suite.Options{Out: out, Cluster: "virtual"}})
@@ -55,8 +54,8 @@ func TestBrowserFollowsARun(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Predict, watch, be told: nothing of the verdict is to be seen before the end.
-func TestBrowserPredictsAndReveals(t *testing.T) {
+// Prediction, story, result: nothing shows the verdict before the end.
+func TestBrowser_Lab_HidesTheVerdictUntilTheEnd(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/restart-delay-too-short")
 	b.Do(chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	require.Equal(t, "undefined", b.Text(verdict), "a prediction is asked for first")
@@ -88,9 +87,8 @@ func TestBrowserPredictsAndReveals(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Of a result with two violations both pictures are set up, and who prefers that nothing
-// moves finds the story begun, not an empty picture.
-func TestBrowserSetsUpEveryPicture(t *testing.T) {
+// A result with two violations has two complete pictures. With reduced motion the story begins at once.
+func TestBrowser_Lab_TwoViolations_TwoPictures(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/single-instance-down")
 	beginUnsure(b)
 	require.Equal(t, "What happens", b.Text(`document.activeElement.textContent`), "the focus goes to what came of it")
@@ -105,20 +103,20 @@ func TestBrowserSetsUpEveryPicture(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Play begins by itself where things may move, and goes on by itself to the end.
-func TestBrowserPlays(t *testing.T) {
+// Play starts and continues by itself if motion is allowed.
+func TestBrowser_Lab_PlaysToTheEnd(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/flushall")
 	const live = `document.querySelector("#outcome .readout").getAttribute("aria-live")`
 	for _, motion := range []string{"reduce", "no-preference"} {
 		b.Media(map[string]string{"prefers-reduced-motion": motion})
 		b.Visit("/lab/flushall")
 		beginUnsure(b)
-		if motion != "reduce" { // an event comes every quarter of a second: nothing is read out meanwhile
+		if motion != "reduce" { // four events a second are too many for a screen reader
 			b.Eventually("off", live)
 		}
 		b.Text(`(() => { const s = document.querySelector(".player select"); s.add(new Option("fast", "40")); s.value = ` +
 			`"40"; })()`)
-		if motion == "reduce" { // then it waits to be asked
+		if motion == "reduce" { // then it waits for Play
 			b.Do(chromedp.Click(chromedp.CSS(`[data-play=play]`)))
 		}
 		b.Eventually("false", folded)
@@ -128,8 +126,8 @@ func TestBrowserPlays(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// As the delay passes the TTL the verdict turns, at once.
-func TestBrowserTurnsTheVerdict(t *testing.T) {
+// The verdict changes at once when the delay passes the TTL.
+func TestBrowser_Lab_ChangedControl_ChangesVerdict(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/restart-delay-too-short")
 	b.Do(chromedp.Click(chromedp.CSS(`[value=violated]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("violated", verdict)
@@ -155,8 +153,7 @@ func TestBrowserTurnsTheVerdict(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Without JavaScript a run is a page, with the verdict and the whole story.
-func TestBrowserLabWithoutJavaScript(t *testing.T) {
+func TestBrowser_Lab_NoJavaScript_ShowsVerdictAndStory(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	b.Scripts(false)
 	b.Visit("")
@@ -171,8 +168,8 @@ func TestBrowserLabWithoutJavaScript(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Every kind of page, in both themes, on a screen and on a telephone.
-func TestBrowserFindsNoHindrance(t *testing.T) {
+// Every kind of page in both themes, at both widths.
+func TestBrowser_PagesAreAccessible(t *testing.T) {
 	b := browser.Open(t, start(t, twoRuns(t))+"/")
 	for _, scheme := range []string{"light", "dark"} {
 		b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
@@ -189,22 +186,22 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 	}
 }
 
-// beginUnsure runs the experiment that a tab shows; what came of it is folded.
+// beginUnsure runs a tab's experiment with unsure predictions; the result stays hidden.
 func beginUnsure(b *browser.Tab) {
 	b.Text(`document.querySelectorAll("[value=unsure]").forEach((r) => { r.checked = true; })`)
 	b.Do(chromedp.Click(chromedp.CSS(`#experiment .first`)))
 	b.Eventually("true", folded)
 }
 
-// runUnsure shows all of it.
+// runUnsure also reveals the result.
 func runUnsure(b *browser.Tab) {
 	beginUnsure(b)
 	b.Do(chromedp.Click(chromedp.CSS(`[data-play=end]`)))
 	b.Eventually("false", folded)
 }
 
-// On a telephone the red band is in sight, and what is told at the end does not move the picture.
-func TestBrowserHasTheRedBandInSight(t *testing.T) {
+// On a telephone the violation is in view, and the final texts do not move the picture.
+func TestBrowser_Telephone_ShowsTheViolation(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	b.Size(375, 812)
 	beginUnsure(b)
@@ -231,9 +228,8 @@ func TestBrowserHasTheRedBandInSight(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Who is chosen in the picture, by keyboard, is broken by a step that is added: the address is a link
-// to it, and the file has it.
-func TestBrowserBreaksWhoIsChosenInThePicture(t *testing.T) {
+// A client or node chosen in the picture by keyboard gets a fault as a new step. The address and the file contain it.
+func TestBrowser_Lab_AddFaultFromThePicture(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	runUnsure(b)
 	b.Text(`[...document.querySelectorAll(".lane-name[role=button]")].find((n) => n.getAttribute("aria-label") === ` +
@@ -256,8 +252,8 @@ func TestBrowserBreaksWhoIsChosenInThePicture(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// A chapter shows the picture of what its text has drawn in letters.
-func TestBrowserShowsPicturesInTheGuide(t *testing.T) {
+// A chapter shows a picture in place of its text's drawing.
+func TestBrowser_Guide_ShowsPictures(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/guide/4-time.html")
 	require.Equal(t, "false", b.Text(`document.body.textContent.includes("▓▓")`))
 	b.Eventually("2", `document.querySelectorAll(".timeline").length`)

@@ -1,4 +1,3 @@
-// Package serve shows runs and the lab in a browser, on this machine alone:
-// what a folder holds of runs, how a run that is under way gets on, two runs side
-// by side, and experiments. docs/serve.md describes it.
+// Package serve shows runs and the lab in a browser, on this machine alone: the runs in a folder, the progress of a
+// current run, and experiments. docs/serve.md describes it.
 package serve

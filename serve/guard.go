@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// policy lets a page use what this server has, and nothing else.
+// policy lets a page load only from this server.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guard lets nobody in but pages of this server on this machine: a name that
-// somebody else's DNS leads here is refused by the Host header (DNS rebinding),
-// a form or script of another site by Origin and Sec-Fetch-Site.
+// guard accepts only pages of this server on this machine. The check of the Host header refuses foreign names that
+// resolve to here (DNS rebinding); Origin and Sec-Fetch-Site reveal forms and scripts of other sites.
 func guard(addr net.Addr, next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(addr.String())
 	var hosts []string

@@ -20,18 +20,17 @@ const (
 	maxVisits = 5000
 )
 
-// runInfo is one run that a folder holds.
+// runInfo describes one run in a folder.
 type runInfo struct {
-	Dir string // below the server's folder, with slashes; "." for that itself
-	// Report is what came of a run that has ended; Underway, how far one is
-	// that has not. Trouble says why neither could be read.
+	Dir string // relative to the server's folder, with slashes
+	// Report is the result of a finished run, Underway the progress of another. Problem says why neither was readable.
 	Report   *reports.Report
 	Underway *reports.RunInProgress
-	Trouble  string
-	Page     string // its file for people, "" if there is none
+	Problem  string
+	Page     string // the page or the summary, "" if missing
 }
 
-// Started is when the run began; the zero time if nobody knows.
+// Started is the start of the run; zero if unknown.
 func (r *runInfo) Started() time.Time {
 	switch {
 	case r.Report != nil:
@@ -42,12 +41,12 @@ func (r *runInfo) Started() time.Time {
 	return time.Time{}
 }
 
-// Good says whether all was as expected.
+// Good reports whether everything was as expected.
 func (r *runInfo) Good() bool {
 	return r.Report != nil && r.Report.ExitCode() == reports.ExitAsExpected
 }
 
-// Name is the folder as a reader knows it.
+// Name is the folder's name for a reader.
 func (r *runInfo) Name() string {
 	if r.Dir == "." {
 		return "this folder"
@@ -55,14 +54,14 @@ func (r *runInfo) Name() string {
 	return r.Dir
 }
 
-// reading is a run's report with what its file was like when it was read.
+// reading is a cached report with its file's size and time.
 type reading struct {
 	size     int64
 	modified time.Time
 	run      *runInfo
 }
 
-// find lists the folders that hold runs, and whether there may be more.
+// find lists the folders with runs. more is set if the search reached a bound.
 func (s *Server) find() (dirs []string, more bool) {
 	visits := 0
 	fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -88,7 +87,7 @@ func (s *Server) find() (dirs []string, more bool) {
 	return dirs, more
 }
 
-// isRun says whether a folder holds a run. A link to a file elsewhere is none.
+// isRun reports whether a folder contains a run. A link to a file does not count.
 func (s *Server) isRun(dir string) bool {
 	return s.regular(path.Join(dir, reports.ResultsFile)) || s.regular(path.Join(dir, reports.ProgressFile))
 }
@@ -108,8 +107,7 @@ func (s *Server) runs() (all []*runInfo, more bool) {
 	return all, more
 }
 
-// read reads the run of a folder. A run that is under way comes before the
-// results of an earlier one.
+// read reads the run of a folder. The progress of a current run takes precedence over an earlier run's results.
 func (s *Server) read(dir string) *runInfo {
 	run := &runInfo{Dir: dir}
 	var err error
@@ -117,12 +115,12 @@ func (s *Server) read(dir string) *runInfo {
 		run, err = s.ended(dir)
 	}
 	if err != nil {
-		return &runInfo{Dir: dir, Trouble: err.Error()}
+		return &runInfo{Dir: dir, Problem: err.Error()}
 	}
 	return run
 }
 
-// ended reads what came of a run, unless its results are those that were read before.
+// ended reads a finished run unless its results file is unchanged.
 func (s *Server) ended(dir string) (*runInfo, error) {
 	info, err := s.root.Lstat(filepath.FromSlash(path.Join(dir, reports.ResultsFile)))
 	if err != nil {
@@ -146,7 +144,6 @@ func (s *Server) ended(dir string) (*runInfo, error) {
 	return run, nil
 }
 
-// list shows all runs.
 func (s *Server) list(w http.ResponseWriter, _ *http.Request) {
 	all, more := s.runs()
 	dir, err := filepath.Abs(s.dir)

@@ -38,11 +38,10 @@ type Server struct {
 	assets map[string][]byte // by name
 
 	mu    sync.Mutex
-	known map[string]reading // runs that have been read, by folder
+	known map[string]reading // runs already read, by folder
 }
 
-// New makes a server of the runs below dir, and of the lab, whose trials run runs. Its
-// requests end with ctx.
+// New makes a server of the runs below dir, and of the lab, which runs trials with run. Requests end with ctx.
 func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -56,12 +55,12 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	s.site.Guide = chapters.Page
 	for _, folder := range []string{"lab", "exercises", "stories", "guide"} {
 		s.mux.Handle("GET /"+folder, http.RedirectHandler("/"+folder+"/index.html", http.StatusMovedPermanently))
-		s.mux.HandleFunc("GET /"+folder+"/{path...}", s.ask)
-		s.mux.HandleFunc("POST /"+folder+"/{path...}", s.ask)
+		s.mux.HandleFunc("GET /"+folder+"/{path...}", s.answer)
+		s.mux.HandleFunc("POST /"+folder+"/{path...}", s.answer)
 	}
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
-		// A run's own page asks for it, whose origin is nobody's.
+		// A run's page with an opaque origin requests it.
 		w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
 		s.asset(w, r)
 	})
@@ -71,16 +70,16 @@ func New(ctx context.Context, dir string, run suite.Runner) (*Server, error) {
 	return s, nil
 }
 
-// Close lets go of the folder. No request may be under way.
+// Close closes the folder. No request may be active.
 func (s *Server) Close() error { return s.root.Close() }
 
-// The longest that a request may take to arrive, and the server to end.
+// Limits for the arrival of a request and for the shutdown.
 const (
 	readTimeout  = 10 * time.Second
 	closeTimeout = 5 * time.Second
 )
 
-// Serve answers on a listener until ctx ends.
+// Serve serves a listener until ctx ends.
 func (s *Server) Serve(l net.Listener) error {
 	server := &http.Server{Handler: guard(l.Addr(), s.mux), ReadTimeout: readTimeout,
 		BaseContext: func(net.Listener) context.Context { return s.ctx }}
@@ -99,13 +98,12 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// show answers with a page.
 func (s *Server) show(w http.ResponseWriter, status int, name string, f site.Frame) {
 	f.Root, f.Served = "/", true
 	send(w, site.Show(pages, status, name, f))
 }
 
-// fail says what is wrong.
+// fail responds with an error page.
 func (s *Server) fail(w http.ResponseWriter, status int, what string) {
 	s.show(w, status, "wrong", site.Frame{Title: http.StatusText(status), Page: what})
 }

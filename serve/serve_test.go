@@ -20,10 +20,10 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// markup is what no page may take for its own.
+// markup must not become part of a page's structure.
 const markup = `<img src=x onerror=alert(1)>"'</script>`
 
-// start serves a folder until the test ends, and gives the address.
+// start serves a folder until the test ends, and returns the address.
 func start(t testing.TB, dir string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -46,8 +46,7 @@ func start(t testing.TB, dir string) string {
 	return "http://" + l.Addr().String()
 }
 
-// begin begins a run's progress in its folder, which is the run's until the test
-// ends.
+// begin begins a run's progress in its folder. The folder stays open until the test ends.
 func begin(t testing.TB, run reports.Run) *reports.Progress {
 	t.Helper()
 	folder, err := reports.OpenFolder(run.Options.Out)
@@ -58,7 +57,7 @@ func begin(t testing.TB, run reports.Run) *reports.Progress {
 	return p
 }
 
-// keepRun runs scenarios in virtual time and leaves the output folder.
+// keepRun runs scenarios in virtual time and writes the output folder.
 func keepRun(t testing.TB, out, lock string, names ...string) {
 	t.Helper()
 	all, err := scenarios.Select(names)
@@ -103,7 +102,7 @@ func post(t testing.TB, address string, form url.Values) (int, string) {
 	return r.StatusCode, string(body)
 }
 
-func TestRunsAreListed(t *testing.T) {
+func TestList_ShowsRuns(t *testing.T) {
 	at := start(t, twoRuns(t))
 	status, header, body := get(t, at+"/")
 	require.Equal(t, http.StatusOK, status)
@@ -113,7 +112,7 @@ func TestRunsAreListed(t *testing.T) {
 	require.Contains(t, body, "lock redsync")
 }
 
-func TestFilesOfRunsAreGivenOut(t *testing.T) {
+func TestFile_RunFiles_AreServed(t *testing.T) {
 	at := start(t, twoRuns(t))
 	for _, name := range []string{"report.html", "results.json", "junit.xml", "summary.md",
 		"trials/restart-delay-too-short/000/history.jsonl"} {
@@ -124,9 +123,8 @@ func TestFilesOfRunsAreGivenOut(t *testing.T) {
 	}
 }
 
-// Nothing outside the folder, and nothing in it that is no file of a run, can be
-// had, however it is asked for.
-func TestNoFileElsewhereCanBeHad(t *testing.T) {
+// No request returns a file outside the folder, or a file that is not a run's.
+func TestFile_OtherFiles_AreRefused(t *testing.T) {
 	dir := twoRuns(t)
 	outside := filepath.Join(t.TempDir(), "results.json")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
@@ -150,8 +148,8 @@ func TestNoFileElsewhereCanBeHad(t *testing.T) {
 	require.NotContains(t, body, `<th scope="row">away`)
 }
 
-// The server answers nobody who comes under another name or from another site.
-func TestOthersAreRefused(t *testing.T) {
+// The server refuses other host names and requests from other sites.
+func TestGuard_OtherHostOrSite_IsRefused(t *testing.T) {
 	at := start(t, t.TempDir())
 	own := strings.TrimPrefix(at, "http://")
 	_, port, _ := net.SplitHostPort(own)
@@ -185,8 +183,8 @@ func TestOthersAreRefused(t *testing.T) {
 	}
 }
 
-// What files say is shown as text, whatever they say.
-func TestNothingComesUnescapedFromAFile(t *testing.T) {
+// Text from files is escaped.
+func TestPages_MarkupInFiles_IsEscaped(t *testing.T) {
 	dir := t.TempDir()
 	row := func(name string) suite.Result {
 		return suite.Result{Scenario: name, Variant: markup, Cluster: "virtual", Lock: markup,
@@ -225,8 +223,8 @@ func TestNothingComesUnescapedFromAFile(t *testing.T) {
 	require.NotContains(t, body, "<img")
 }
 
-// The lab scores what was predicted, and says when a change turns the verdict.
-func TestTheLabScoresKindly(t *testing.T) {
+// The lab comments on predictions and on changes of the verdict.
+func TestLab_CommentsOnPredictions(t *testing.T) {
 	at := start(t, t.TempDir()) + "/lab/restart-delay-too-short"
 	for _, tt := range []struct {
 		form url.Values
@@ -253,12 +251,12 @@ func TestTheLabScoresKindly(t *testing.T) {
 	require.Regexp(t, `mutual-exclusion: violated from 0.05 to 0\.\d+ TTL; holds from [01](\.\d+)? to 2 TTL`, body)
 	status, _ = post(t, at+"/boundary", url.Values{"control": {"none"}})
 	require.Equal(t, http.StatusBadRequest, status)
-	status, _ = post(t, at, url.Values{"x": {strings.Repeat("y", longestForm)}})
+	status, _ = post(t, at, url.Values{"x": {strings.Repeat("y", maxForm)}})
 	require.Equal(t, http.StatusBadRequest, status)
 }
 
-// The list says how far a run is that goes on, and what came of it in the end.
-func TestProgressIsShown(t *testing.T) {
+// The list shows the progress of a current run, and then its result.
+func TestList_CurrentRun_ShowsProgress(t *testing.T) {
 	dir := t.TempDir()
 	at := start(t, dir)
 	out := filepath.Join(dir, "out")
@@ -274,7 +272,7 @@ func TestProgressIsShown(t *testing.T) {
 	require.Contains(t, body, `href="/files/out/report.html"`)
 }
 
-func TestFoldersThatAreNone(t *testing.T) {
+func TestNew_MissingFolder_Fails(t *testing.T) {
 	_, err := New(context.Background(), filepath.Join(t.TempDir(), "none"), suite.Run)
 	require.ErrorContains(t, err, "cannot show the folder")
 }

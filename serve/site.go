@@ -7,12 +7,12 @@ import (
 	"example.org/lockproof/site"
 )
 
-// longestForm bounds what a form may send.
-const longestForm = 16 << 10
+// maxForm bounds a form, in bytes.
+const maxForm = 16 << 10
 
-// ask answers for the lab, the exercises, the stories and the guide.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, longestForm)
+// answer serves the lab, the exercises, the stories and the guide.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		s.fail(w, http.StatusBadRequest, "The form cannot be read.")
 		return

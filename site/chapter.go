@@ -2,17 +2,16 @@ package site
 
 import "html/template"
 
-// Index is the name of the first page of each folder of the site.
+// Index is the name of the first page of each folder.
 const Index = "index"
 
-// Chapter is a page of the guide, with those before and after it.
+// Chapter is a page of the guide with links to its neighbours.
 type Chapter struct {
 	Title         string
 	Text          template.HTML
 	Before, After *Step
 }
 
-// Step leads to another chapter.
 type Step struct{ Name, Title string }
 
 // ShowChapter makes the page of a chapter.
@@ -22,7 +21,7 @@ func (s *Site) ShowChapter(c Chapter) Page {
 	return show(ok, "chapter", f)
 }
 
-// ShowText makes a page of a text in a frame, as a file.
+// ShowText makes a page of a text in a frame.
 func ShowText(f Frame, text template.HTML) Page {
 	f.Page = Chapter{Title: f.Title, Text: text}
 	return show(ok, "chapter", f)

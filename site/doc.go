@@ -1,4 +1,3 @@
-// Package site makes the pages of the lab, its exercises and the catalogue's stories. A
-// server sends them (package serve), or they lie in a folder as files, where the program
-// in engine/, compiled to WebAssembly, answers what a server would: the pages are the same.
+// Package site makes the pages of the lab, its exercises and the catalogue's stories. They are the same from a server
+// (package serve) and as files in a folder, where the program in engine/, compiled to WebAssembly, replaces the server.
 package site

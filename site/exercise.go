@@ -21,45 +21,45 @@ func (s *Site) exerciseList() Page {
 	return show(ok, "exercise-list", f)
 }
 
-// levelView is the page of one level.
 type levelView struct {
 	exercise.Level
-	Place, Of int // of the level among all, from 1
+	Number    int // from 1
+	Levels    int
 	Next      string
-	Decided   map[string]string
-	Trouble   string
+	Answers   map[string]string
+	Problem   string
 	Progress  *exercise.Progress
 	Passed    bool
-	Schedules int      // that have to be survived
-	Given     []string // what the levels before it have decided
+	Schedules int      // needed to pass
+	Earlier   []string // titles of the levels before
 	breach
 }
 
-// breach tells of the schedule that broke what was built.
+// breach describes the schedule that broke the learner's lock.
 type breach struct {
-	Query    string // of the same in the lab
+	Query    string // query of the same lock in the lab
 	Steps    []string
 	Accounts []*html.Account
 	RuleOff  []redlock.RuleInfo
 }
 
-// exercise shows a level; one that was posted is examined, a step at a time.
+// exercise shows a level. It examines a posted lock step by step.
 func (s *Site) exercise(ctx context.Context, name string, r Request) Page {
 	level, place, found := exercise.Find(name)
 	if !found {
 		return s.fail(notFound, "There is no such exercise.")
 	}
 	all := exercise.Levels()
-	v := &levelView{Level: level, Place: place + 1, Of: len(all), Decided: map[string]string{},
+	v := &levelView{Level: level, Number: place + 1, Levels: len(all), Answers: map[string]string{},
 		Schedules: exercise.Schedules}
 	if place+1 < len(all) {
 		v.Next = all[place+1].Name
 	}
 	for _, l := range all[:place] {
-		v.Given = append(v.Given, l.Title)
+		v.Earlier = append(v.Earlier, l.Title)
 	}
 	for _, q := range level.Questions {
-		v.Decided[q.Name] = r.Form.Get(q.Name)
+		v.Answers[q.Name] = r.Form.Get(q.Name)
 	}
 	status := ok
 	if r.Posted {
@@ -70,21 +70,21 @@ func (s *Site) exercise(ctx context.Context, name string, r Request) Page {
 	return show(status, "exercise", f)
 }
 
-// examine fills in what came of an examination, and gives the status of the page.
+// examine adds the result of an examination, and returns the page's status.
 func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 	without, err := v.Lock(form.Get)
 	if err != nil {
-		v.Trouble = sentence(err.Error())
+		v.Problem = sentence(err.Error())
 		return wrongForm
 	}
 	tried, err := strconv.Atoi(form.Get("tried"))
 	if err != nil && form.Has("tried") {
-		v.Trouble = "The number of schedules that were tried is not a number."
+		v.Problem = "The number of schedules that were tried is not a number."
 		return wrongForm
 	}
 	p, err := v.Level.Examine(ctx, s.run, without, tried)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		v.Trouble = "The test took too long, and was given up."
+		v.Problem = "The test took too long, and was given up."
 		return tookTooLong
 	}
 	if err == nil && p.Broken != nil {
@@ -94,35 +94,35 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 		}
 		v.Accounts, err = accounts("exercise", *p.Broken)
 		for _, a := range v.Accounts {
-			a.Cause = v.decisions(len(p.Scenario.Nodes)) // the rules' names are not his
+			a.Cause = v.decisions(len(p.Scenario.Nodes)) // the learner does not know the rules' names
 		}
 	}
 	if err != nil {
-		v.Trouble = "The examination failed: " + err.Error()
+		v.Problem = "The examination failed: " + err.Error()
 		return broken
 	}
 	v.Progress, v.Passed = &p, p.Passed()
 	return ok
 }
 
-// decisions are what the learner decided otherwise than the rules ask, in his own words.
+// decisions quotes the learner's wrong decisions.
 func (l levelView) decisions(servers int) string {
 	var all []string
 	for _, q := range l.Questions {
-		said := l.Decided[q.Name]
-		o, err := q.Decide(said)
+		answer := l.Answers[q.Name]
+		o, err := q.Decide(answer)
 		if err != nil || len(o.Off) == 0 {
 			continue
 		}
 		if o.Label != "" {
-			said = o.Label
+			answer = o.Label
 		}
-		all = append(all, fmt.Sprintf("“%s: %s”%s", q.Label, said, q.Consequence(l.Decided[q.Name], servers)))
+		all = append(all, fmt.Sprintf("“%s: %s”%s", q.Label, answer, q.Consequence(l.Answers[q.Name], servers)))
 	}
 	return "your decision, " + strings.Join(all, " and ") + "."
 }
 
-// sentence makes one of an error.
+// sentence makes a sentence of an error.
 func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }

@@ -13,8 +13,8 @@ import (
 //go:embed *.gohtml *.css *.js icon.svg
 var files embed.FS
 
-// What the engine shows calls no methods: without those that text/template finds by their
-// names, the linker leaves out all that nobody calls, which is half of the engine.
+// The engine's templates call no methods: without text/template's lookup of methods by name the linker drops uncalled
+// methods, half of the engine.
 var pages = template.Must(html.Parts().Funcs(template.FuncMap{
 	"duration": reports.Duration,
 	"meaning":  html.Meaning,
@@ -25,22 +25,21 @@ var pages = template.Must(html.Parts().Funcs(template.FuncMap{
 	"to":       Frame.to,
 }).ParseFS(files, "*.gohtml"))
 
-// Templates are those that the pages are made of, for others in the same frame: "above"
-// and "below", which take a Frame.
+// Templates are the pages' templates, for other pages in the same frame: "above" and "below", which take a Frame.
 func Templates() *template.Template { return template.Must(pages.Clone()) }
 
-// Frame is what every page has around it.
+// Frame surrounds every page.
 type Frame struct {
 	Title string
-	Here  string // the part that it belongs to, as the navigation has it
-	// Root leads to the site's first page: "/" on a server, "../" or "" among files.
+	Here  string // the current part in the navigation
+	// Root is the prefix of the site's first page: "/" on a server, "../" or "" among files.
 	Root string
-	// Served: a server answers, which has runs as well. Else the engine does.
+	// Served is set if a server answers, which also has runs. Otherwise the engine answers.
 	Served bool
-	Wide   bool   // it has a table that needs all the room there is
-	Script string // of the page's own
-	Style  string // likewise
-	// Description is what a shared link shows below the title.
+	Wide   bool   // a wide table needs the whole width
+	Script string // of this page alone
+	Style  string // of this page alone
+	// Description is the text of a shared link below the title.
 	Description string
 	Page        any
 }
@@ -48,15 +47,14 @@ type Frame struct {
 // to is the address of a page in a folder of the site.
 func (f Frame) to(folder, name string) string { return f.Root + folder + "/" + name + ".html" }
 
-// Page is a page, or a file that a reader has asked for.
+// Page is a page or a file.
 type Page struct {
-	Status int // as HTTP has them
+	Status int // as in HTTP
 	Type   string
 	Body   []byte
 }
 
-// What is wrong with a request, in HTTP's numbers; package net/http is too large for a
-// program that is sent to a browser.
+// Status codes of HTTP; package net/http is too large for a program that a browser loads.
 const (
 	ok          = 200
 	badRequest  = 400
@@ -69,7 +67,6 @@ const (
 var titles = map[int]string{notFound: "Not found", badRequest: "Bad request", wrongForm: "This cannot be tried",
 	broken: "Internal error"}
 
-// frame is that of a page in a folder of the site.
 func (s *Site) frame(title, here string, page any) Frame {
 	f := Frame{Title: title, Here: here, Root: "../", Served: s.Served, Page: page}
 	if s.Served {
@@ -78,10 +75,10 @@ func (s *Site) frame(title, here string, page any) Frame {
 	return f
 }
 
-// show makes one of the site's own pages.
+// show executes one of the site's own templates.
 func show(status int, name string, f Frame) Page { return Show(pages, status, name, f) }
 
-// Show makes a page, whole or not at all.
+// Show executes a template; after an error the page has only the error.
 func Show(pages *template.Template, status int, name string, f Frame) Page {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, f); err != nil {
@@ -90,7 +87,7 @@ func Show(pages *template.Template, status int, name string, f Frame) Page {
 	return Page{status, "text/html", b.Bytes()}
 }
 
-// fail says what is wrong.
+// fail makes a page of an error.
 func (s *Site) fail(status int, what string) Page {
 	return show(status, "wrong", s.frame(titles[status], "", what))
 }

@@ -21,7 +21,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// list shows all scenarios: those of the lab, or those with stories.
+// list shows all scenarios: in the lab, or with stories.
 func (s *Site) list(template, title, here, description string) Page {
 	all, err := lab.Catalogue()
 	if err != nil {
@@ -32,27 +32,26 @@ func (s *Site) list(template, title, here, description string) Page {
 	return show(ok, template, f)
 }
 
-// labView is the page of one scenario in the lab.
 type labView struct {
 	*lab.Experiment
-	Setting   []string // who is there
-	Steps     []string
-	Faults    []string
-	RuleOff   []redlock.RuleInfo
-	Predicted map[string]string
-	Trouble   string // what is wrong with the form
-	Outcome   *outcome
-	Boundary  *lab.Boundary
-	Link      string      // to the experiment as it stands now, with nothing predicted
-	Record    string      // to its history
-	YAML      string      // to its scenario
-	Breakable []lab.Fault // faults that may be added
-	Places    []string    // the steps of the catalogue, before which they may come
-	Broken    []addedFault
-	Chapters  []guide.Chapter // of the guide, that tell of the scenario
+	Setting     []string // the clients, the TTL and the workload
+	Steps       []string
+	Faults      []string
+	RuleOff     []redlock.RuleInfo
+	Predicted   map[string]string
+	Problem     string // a mistake in the form
+	Outcome     *outcome
+	Boundary    *lab.Boundary
+	Link        string      // to the experiment with these controls
+	Record      string      // link to its history
+	YAML        string      // link to its scenario
+	Breakable   []lab.Fault // faults that a reader may add
+	FaultSteps  []string    // the original steps; faults are added before one of them
+	AddedFaults []addedFault
+	Chapters    []guide.Chapter // the guide's chapters about the scenario
 }
 
-// Query is what stands behind an address.
+// Query is the query part of an address.
 func Query(q url.Values) string {
 	if len(q) == 0 {
 		return ""
@@ -60,32 +59,32 @@ func Query(q url.Values) string {
 	return "?" + q.Encode()
 }
 
-// outcome is what came of an experiment, for a reader who had a guess.
+// outcome is the result of an experiment for a reader with a prediction.
 type outcome struct {
 	Verdicts []scored
 	Accounts []*html.Account
-	Guessed  bool // the verdict waits until the story has been told
+	Guessed  bool // the page shows the verdict after the story
 	Lesson   string
 	Source   []string
 }
 
-// scored is a verdict beside what the reader said, or what it was before.
+// scored is a verdict beside the reader's prediction or the previous verdict.
 type scored struct {
 	checker.Result
-	Tone   string // its colour's meaning
+	Tone   string // the meaning of its colour
 	Remark string
-	Turned bool // it was another before
+	Turned bool // it differs from the previous verdict
 }
 
-// What stands behind the name of a scenario in the address of an experiment's history, as
-// lockproof run writes it, and of its scenario, with the faults that were added.
+// The suffixes of addresses below a scenario's name: the experiment's history, as lockproof run writes it, and its
+// scenario with the added faults.
 const (
 	historyFile  = "history.jsonl"
 	scenarioFile = "yaml"
 )
 
-// lab answers for one scenario of the lab: with its page, where the query may set controls; with
-// what came of a run, or of many at the values of one control; or with a file.
+// lab returns a scenario's page with controls from the query, the page with the result of one run or of a boundary
+// search, or a file.
 func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	name, file, _ := strings.Cut(name, ".")
 	v, wrong := s.experiment(name, r.Form)
@@ -113,10 +112,10 @@ func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	}
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		v.Trouble = "The experiment took too long, and was given up."
+		v.Problem = "The experiment took too long, and was given up."
 		return s.showLab(tookTooLong, v)
 	case err != nil:
-		v.Trouble = "The experiment failed: " + err.Error()
+		v.Problem = "The experiment failed: " + err.Error()
 		return s.showLab(broken, v)
 	case file == historyFile:
 		return Page{ok, "application/jsonl", text.Bytes()}
@@ -124,47 +123,46 @@ func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	return s.showLab(ok, v)
 }
 
-// experiment makes the experiment on a scenario, with the controls as the form has them;
-// where it cannot be, the page that says why.
+// experiment makes an experiment with the form's controls, or a page that explains a mistake.
 func (s *Site) experiment(name string, form url.Values) (v *labView, wrong *Page) {
-	no := func(p Page) (*labView, *Page) { return nil, &p }
+	refuse := func(p Page) (*labView, *Page) { return nil, &p }
 	known, err := lab.Find(name)
 	if err != nil {
-		return no(s.fail(notFound, sentence(err.Error())))
+		return refuse(s.fail(notFound, sentence(err.Error())))
 	}
-	of, file := known, ""
+	scenario, file := known, ""
 	if form.Has(lab.FaultControl) {
-		if of, file, err = lab.Add(of, form[lab.FaultControl]); err != nil {
-			return no(s.fail(wrongForm, "The fault cannot be added: "+err.Error()))
+		if scenario, file, err = lab.Add(scenario, form[lab.FaultControl]); err != nil {
+			return refuse(s.fail(wrongForm, "The fault cannot be added: "+err.Error()))
 		}
 	}
-	e, err := lab.New(of, form.Get("variant"))
+	e, err := lab.New(scenario, form.Get("variant"))
 	if err != nil {
-		return no(s.fail(notFound, "The scenario has no such variant."))
+		return refuse(s.fail(notFound, "The scenario has no such variant."))
 	}
 	e.Added, e.File = form[lab.FaultControl], file
-	places := stepsOf(known)
-	v = &labView{Experiment: e, Predicted: map[string]string{}, Places: places}
+	steps := stepsOf(known)
+	v = &labView{Experiment: e, Predicted: map[string]string{}, FaultSteps: steps}
 	for _, a := range e.Added {
-		v.Broken = append(v.Broken, describe(a, places))
+		v.AddedFaults = append(v.AddedFaults, describe(a, steps))
 	}
 	for _, p := range e.Properties {
 		v.Predicted[p] = form.Get("predict-" + p)
 	}
 	if err := e.Read(form); err != nil {
-		v.Trouble = err.Error()
-		return no(s.showLab(wrongForm, v))
+		v.Problem = err.Error()
+		return refuse(s.showLab(wrongForm, v))
 	}
 	return v, nil
 }
 
-// addedFault is one that a form has, in words.
+// addedFault is a fault from the form with its description.
 type addedFault struct{ Value, Text string }
 
-func describe(added string, places []string) addedFault {
-	words := strings.Fields(added) // it has been added: it is well formed
+func describe(added string, steps []string) addedFault {
+	words := strings.Fields(added) // lab.Add has checked the format
 	step, _ := strconv.Atoi(words[0])
-	return addedFault{added, fmt.Sprintf("%s %s, before: %s", words[1], words[2], places[step-1])}
+	return addedFault{added, fmt.Sprintf("%s %s, before: %s", words[1], words[2], steps[step-1])}
 }
 
 func (s *Site) showLab(status int, v *labView) Page {
@@ -193,14 +191,14 @@ func (s *Site) showLab(status int, v *labView) Page {
 	return show(status, "lab", f)
 }
 
-// rulesOf are the rules of these names, with what each is for.
+// rulesOf returns the rules with these names.
 func rulesOf(names []string) []redlock.RuleInfo {
 	return slices.DeleteFunc(redlock.Rules(), func(r redlock.RuleInfo) bool {
 		return !slices.Contains(names, string(r.Rule))
 	})
 }
 
-// stepsOf are the steps of a script, without what has to come of them: a reader is asked.
+// stepsOf describes the steps of a script without their expected results, which the reader predicts.
 func stepsOf(s *scenarios.Scenario) []string {
 	var all []string
 	for _, step := range s.Script {
@@ -210,8 +208,7 @@ func stepsOf(s *scenarios.Scenario) []string {
 	return all
 }
 
-// outcome runs an experiment and tells what came of it, beside what a form says that the reader has
-// guessed or what it was before a control was turned.
+// outcome runs an experiment. It compares each verdict with the form's prediction or previous verdict.
 func (s *Site) outcome(ctx context.Context, e *lab.Experiment, id string, form url.Values) (*outcome, error) {
 	o, err := e.Run(ctx, s.run)
 	if err != nil {
@@ -219,27 +216,27 @@ func (s *Site) outcome(ctx context.Context, e *lab.Experiment, id string, form u
 	}
 	out := &outcome{Lesson: e.Catalogued.Lesson, Source: e.Catalogued.Source}
 	for _, r := range o.Verdicts {
-		said, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
+		predicted, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
 		verdict := scored{Result: r, Tone: tone(r, o.Trial.Expect, e.Added)}
-		verdict.Remark, verdict.Turned = remark(r, said, before)
-		out.Guessed = out.Guessed || said != ""
+		verdict.Remark, verdict.Turned = remark(r, predicted, before)
+		out.Guessed = out.Guessed || predicted != ""
 		out.Verdicts = append(out.Verdicts, verdict)
 	}
 	out.Accounts, err = accounts(id, o.Trial)
 	return out, err
 }
 
-// accounts tell a trial in pictures and stories, whose elements have ids that begin with id.
+// accounts makes pictures and stories of a trial. Their element ids begin with id.
 func accounts(id string, trial suite.Result) ([]*html.Account, error) {
-	told, err := reports.NewHistory(trial.Events)
+	h, err := reports.NewHistory(trial.Events)
 	if err != nil {
 		return nil, err
 	}
-	return html.Accounts(id, trial, told), nil
+	return html.Accounts(id, trial, h), nil
 }
 
-// tone is what a verdict's colour means: good what holds, doubt a limit that the scenario is there to
-// show or that added faults have brought about, or what is undecided, bad a lock that breaks where it should not.
+// tone is the meaning of a verdict's colour: good holds; doubt is undecided, or a violation that the scenario expects
+// or that follows added faults; bad is an unexpected violation.
 func tone(r checker.Result, expect map[string]string, added []string) string {
 	switch {
 	case r.Verdict == history.Holds:
@@ -250,18 +247,18 @@ func tone(r checker.Result, expect map[string]string, added []string) string {
 	return "doubt"
 }
 
-// remark scores a guess kindly, or says whether a change has turned the verdict.
-func remark(r checker.Result, said, before string) (text string, turned bool) {
+// remark comments on a prediction, or on a change of the verdict.
+func remark(r checker.Result, predicted, before string) (text string, turned bool) {
 	switch {
 	case r.Verdict == history.Inconclusive:
 		return "This run shows nothing either way: " + strings.TrimSuffix(r.Reason, ".") + ".", false
-	case said == r.Verdict:
+	case predicted == r.Verdict:
 		return "You saw it coming.", false
-	case slices.Contains(verdictNames, said):
+	case slices.Contains(verdictNames, predicted):
 		return fmt.Sprintf(
 			"You said %s. Better to be surprised here than in production: the story shows where it went another way than "+
-				"you thought.", said), false
-	case said != "":
+				"you thought.", predicted), false
+	case predicted != "":
 		return "Now you know; the story shows why.", false
 	case slices.Contains(verdictNames, before) && before != r.Verdict:
 		return fmt.Sprintf("It was %s: your change made the difference.", before), true
@@ -271,5 +268,5 @@ func remark(r checker.Result, said, before string) (text string, turned bool) {
 	return "", false
 }
 
-// verdictNames are those that a reader may predict.
+// verdictNames are the verdicts that a reader may predict.
 var verdictNames = []string{history.Holds, history.Violated}

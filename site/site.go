@@ -13,27 +13,26 @@ import (
 	"example.org/lockproof/reports/html"
 )
 
-// Site answers requests for its pages.
+// Site makes pages on request.
 type Site struct {
-	// Served: a server sends the pages, with what else it has.
+	// Served is set if a server sends the pages, which also has runs.
 	Served bool
-	// Guide makes a page of the guide, false: there is none of that name; nil: the site has no guide.
-	Guide func(ctx context.Context, of *Site, name string) (page Page, found bool)
+	// Guide makes a page of the guide; nil: the site has no guide.
+	Guide func(ctx context.Context, site *Site, name string) (page Page, found bool)
 	run   suite.Runner
-	limit time.Duration // of one request, 0 for none
+	limit time.Duration // limit of one request; 0: none
 }
 
-// New makes a site whose trials run runs, no more at once than there are processors. A server's
-// requests are bounded. The engine, which runs a tenth as fast and for one reader alone, goes on
-// until that reader leaves.
+// New makes a site that runs trials with run, at most one per processor. A server's requests have a time limit. The
+// engine serves one reader at a tenth of the speed and has none.
 func New(run suite.Runner, served bool) *Site {
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	s := &Site{Served: served}
-	s.run = func(ctx context.Context, jobs []suite.Job, o suite.Options, saw func(suite.Result)) ([]suite.Result, error) {
+	s.run = func(ctx context.Context, jobs []suite.Job, o suite.Options, seen func(suite.Result)) ([]suite.Result, error) {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
-			return run(ctx, jobs, o, saw)
+			return run(ctx, jobs, o, seen)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -44,15 +43,15 @@ func New(run suite.Runner, served bool) *Site {
 	return s
 }
 
-// Request asks for a page.
+// Request is a request for a page, or for an action if Posted is set.
 type Request struct {
-	Path string // from the site's root: lab/flushall.html
+	Path string // relative to the site's root: lab/flushall.html
 	Form url.Values
-	// Posted: it asks for what the form describes to be done.
+	// Posted requests an action with the form.
 	Posted bool
 }
 
-// Answer makes the page that a request asks for.
+// Answer makes the requested page.
 func (s *Site) Answer(ctx context.Context, r Request) Page {
 	if s.limit > 0 {
 		var cancel context.CancelFunc
@@ -85,17 +84,17 @@ func (s *Site) Answer(ctx context.Context, r Request) Page {
 	return s.fail(notFound, "There is no such page.")
 }
 
-// Assets are the files that pages load, by their names.
+// Assets returns the files that pages load, by name.
 func Assets() map[string][]byte {
 	all := Embedded(files)
 	all["page.css"], all["page.js"] = html.Style(), html.Script()
 	return all
 }
 
-// Embedded are the files of a folder that pages load: all but the templates.
+// Embedded returns a folder's files except templates, by name.
 func Embedded(files embed.FS) map[string][]byte {
 	all := map[string][]byte{}
-	entries, _ := files.ReadDir(".") // what is embedded can be read
+	entries, _ := files.ReadDir(".") // reading an embedded folder cannot fail
 	for _, e := range entries {
 		if path.Ext(e.Name()) != ".gohtml" && !e.IsDir() {
 			all[e.Name()], _ = files.ReadFile(e.Name())

@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// An experiment that was given up has no answer, and no status that says it has.
-func TestAnExperimentPastItsLimitIsNoAnswer(t *testing.T) {
+// An aborted experiment shows no verdict and fails the request.
+func TestAnswer_ExperimentPastItsLimit_Fails(t *testing.T) {
 	s := New(suite.Run, true)
 	s.limit = 10 * time.Millisecond
 	for _, r := range []Request{
@@ -27,8 +27,8 @@ func TestAnExperimentPastItsLimitIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Files lead to one another from where they are, and a server's pages from its root.
-func TestPagesLeadToOneAnother(t *testing.T) {
+// Links are relative between files, and absolute on a server.
+func TestAnswer_Links_RelativeOrAbsolute(t *testing.T) {
 	for served, want := range map[bool]string{true: `href="/guide/5-restarts.html"`,
 		false: `href="../guide/5-restarts.html"`} {
 		page := New(suite.Run, served).Answer(t.Context(), Request{Path: "lab/restart-delay-too-short.html", Posted: true})
@@ -40,8 +40,8 @@ func TestPagesLeadToOneAnother(t *testing.T) {
 	}
 }
 
-// Another lock has no rules of the reference's to switch off, and that is said.
-func TestTheLabRunsAnotherLock(t *testing.T) {
+// Rules exist only in the reference: to switch one off in another lock is an error.
+func TestLab_OtherLock_RunsWithoutRules(t *testing.T) {
 	s := New(suite.Run, true)
 	form := url.Values{lab.LockControl: {"redsync"}}
 	page := s.Answer(t.Context(), Request{Path: "lab/late-release.html", Form: form, Posted: true})
@@ -53,8 +53,8 @@ func TestTheLabRunsAnotherLock(t *testing.T) {
 	require.Contains(t, string(page.Body), "redsync has no rules to switch off")
 }
 
-// A server's exercise goes on from step to step without a script.
-func TestAnExerciseGoesOnStepByStep(t *testing.T) {
+// A server's exercise works step by step without JavaScript.
+func TestExercise_NoScript_ContinuesStepByStep(t *testing.T) {
 	s := New(suite.Run, true)
 	form := url.Values{"token": {"attempt"}, "compare": {"script"}}
 	page := s.Answer(t.Context(), Request{Path: "exercises/token.html", Form: form, Posted: true})
@@ -86,8 +86,8 @@ func TestAssets(t *testing.T) {
 	require.Len(t, all, 7, "no template is among them")
 }
 
-// The blame is in the learner's own terms, not in the rules' names.
-func TestABrokenLockIsBlamedOnWhatWasDecided(t *testing.T) {
+// The cause quotes the learner's decision, not the rule's name.
+func TestExercise_BrokenLock_QuotesTheDecision(t *testing.T) {
 	s := New(suite.Run, true)
 	form := url.Values{"quorum": {"N/2"}, "list": {"servers"}}
 	page := s.Answer(t.Context(), Request{Path: "exercises/majority.html", Form: form, Posted: true})

@@ -13,74 +13,72 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// storyView is the page that tells a scenario: as it stands, and as each of its variants.
+// storyView is the story page of a scenario and its variants.
 type storyView struct {
 	*scenarios.Scenario
 	Steps    []string
 	Chapters []guide.Chapter
-	Tellings []telling
+	Stories  []variantStory
 }
 
-// telling is what came of one of them.
-type telling struct {
-	Variant string // "" as it stands
+type variantStory struct {
+	Variant string // "" for the scenario itself
 	ID      string
 	*outcome
 }
 
-// story runs a scenario as it stands and as each of its variants, and tells what happens.
+// story runs a scenario and each variant, and shows their stories.
 func (s *Site) story(ctx context.Context, name string) Page {
-	of, err := lab.Find(name)
+	scenario, err := lab.Find(name)
 	if err != nil {
 		return s.fail(notFound, sentence(err.Error()))
 	}
-	v := &storyView{Scenario: of, Chapters: guide.About(name), Steps: stepsOf(of)}
-	for _, variant := range append([]scenarios.Variant{{}}, of.Variants...) {
-		if variant.Name != "" && variant.Name == of.OneNode() {
-			continue // it is for other locks
+	v := &storyView{Scenario: scenario, Chapters: guide.About(name), Steps: stepsOf(scenario)}
+	for _, variant := range append([]scenarios.Variant{{}}, scenario.Variants...) {
+		if variant.Name != "" && variant.Name == scenario.OneNode() {
+			continue // for single-node locks
 		}
-		t, err := s.tell(ctx, of, variant.Name, "story-"+string(rune('a'+len(v.Tellings))))
+		t, err := s.runVariant(ctx, scenario, variant.Name, "story-"+string(rune('a'+len(v.Stories))))
 		if err != nil {
 			return s.fail(broken, err.Error())
 		}
-		v.Tellings = append(v.Tellings, t)
+		v.Stories = append(v.Stories, t)
 	}
-	f := s.frame(of.Title, "stories", v)
-	f.Description = strings.TrimSpace(of.Lesson)
+	f := s.frame(scenario.Title, "stories", v)
+	f.Description = strings.TrimSpace(scenario.Lesson)
 	return show(ok, "story", f)
 }
 
-// Picture tells what breaks in a scenario or its variant: the picture and the story, as HTML.
+// Picture runs a scenario or its variant, and returns the pictures and stories as HTML.
 func (s *Site) Picture(ctx context.Context, name, variant, id string) (string, error) {
-	of, err := lab.Find(name)
+	scenario, err := lab.Find(name)
 	if err != nil {
 		return "", err
 	}
-	told, err := s.tell(ctx, of, variant, id)
+	story, err := s.runVariant(ctx, scenario, variant, id)
 	if err != nil {
 		return "", err
 	}
-	return rendered(told.Accounts)
+	return rendered(story.Accounts)
 }
 
-// Evidence tells what breaks in a history that was recorded, as Picture does.
+// Evidence returns the pictures and stories of a recorded history as HTML.
 func Evidence(recorded io.Reader, id string) (string, error) {
 	events, err := history.Read(recorded)
 	if err != nil {
 		return "", err
 	}
-	told, err := reports.NewHistory(events)
+	h, err := reports.NewHistory(events)
 	if err != nil {
 		return "", err
 	}
-	verdict, err := told.Verdict()
+	verdict, err := h.Verdict()
 	if err != nil {
 		return "", err
 	}
-	return rendered(html.Accounts(id, reports.TrialOf(verdict), told))
+	return rendered(html.Accounts(id, reports.TrialOf(verdict), h))
 }
 
-// rendered is accounts as HTML.
 func rendered(all []*html.Account) (string, error) {
 	var b strings.Builder
 	for _, a := range all {
@@ -91,11 +89,11 @@ func rendered(all []*html.Account) (string, error) {
 	return b.String(), nil
 }
 
-func (s *Site) tell(ctx context.Context, of *scenarios.Scenario, variant, id string) (telling, error) {
-	e, err := lab.New(of, variant)
+func (s *Site) runVariant(ctx context.Context, scenario *scenarios.Scenario, variant, id string) (variantStory, error) {
+	e, err := lab.New(scenario, variant)
 	if err != nil {
-		return telling{}, err
+		return variantStory{}, err
 	}
 	out, err := s.outcome(ctx, e, id, nil)
-	return telling{variant, id, out}, err
+	return variantStory{variant, id, out}, err
 }

@@ -1,2 +1,2 @@
-// Package guide is the guide's text, for pages that show it and that lead to it.
+// Package guide is the guide's text, for pages that show it or link to it.
 package guide

@@ -13,24 +13,22 @@ var files embed.FS
 
 // Chapter is a page of the guide.
 type Chapter struct {
-	Name  string // of its file, without .md
+	Name  string // file name without .md
 	Title string
-	Text  string // Markdown, as the file has it
+	Text  string // Markdown
 }
 
-// Index is the name of the guide's first page, Teaching that of the teacher's plan. The
-// others are chapters.
+// Index is the guide's first page, Teaching the teacher's plan. The others are chapters.
 const (
 	Index    = "README"
 	Teaching = "teaching"
 )
 
-// All gives the pages, the first page first, the chapters in their order, and the
-// teacher's plan last.
+// All returns the pages: the first page, the chapters in order, the teacher's plan.
 func All() []Chapter {
-	names, err := files.ReadDir(".") // sorted; capitals come behind digits
+	names, err := files.ReadDir(".") // sorted
 	if err != nil {
-		panic(err) // they are embedded
+		panic(err) // the files are embedded
 	}
 	var first, rest []Chapter
 	for _, n := range names {
@@ -49,7 +47,7 @@ func All() []Chapter {
 	return slices.Concat(first, rest)
 }
 
-// About gives the chapters that name a scenario.
+// About returns the chapters that name a scenario.
 func About(scenario string) []Chapter {
 	word := regexp.MustCompile("(^|[^a-z-])" + regexp.QuoteMeta(scenario) + "($|[^a-z-])")
 	return slices.DeleteFunc(All(), func(c Chapter) bool {

@@ -14,7 +14,7 @@ import (
 //go:embed accessible.js
 var accessible string
 
-// named are the roles whose nodes need a name, as ARIA 1.2 has it.
+// named are the ARIA 1.2 roles that require a name.
 var named = []string{
 	"button", "link", "textbox", "searchbox", "spinbutton", "slider", "combobox", "checkbox", "radio", "radiogroup",
 	"image", "img", "region", "form", "progressbar", "meter", "tab", "dialog",

@@ -13,7 +13,7 @@ import (
 const sound = `<!doctype html><html lang="en"><head><title>Page</title><link rel="icon" href="data:,"></head>
 <body><main><h1>Page</h1>%s</main></body></html>`
 
-// page serves a body within a page without faults.
+// page serves a body within an accessible page.
 func page(t *testing.T, body string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -17,7 +17,7 @@ import (
 	"example.org/lockproof/site"
 )
 
-// Names lists the pages, the first one first, by the names of their files in the site.
+// Names lists the pages by their file names in the site, the first page first.
 func Names() []string {
 	var names []string
 	for _, c := range guide.All() {
@@ -26,7 +26,7 @@ func Names() []string {
 	return names
 }
 
-// fileOf is the name that a page of the guide has in the site.
+// fileOf is the file name of a page of the guide in the site.
 func fileOf(name string) string {
 	if name == guide.Index {
 		return site.Index
@@ -34,8 +34,8 @@ func fileOf(name string) string {
 	return name
 }
 
-// Page makes the page of that name; false: there is none.
-func Page(ctx context.Context, of *site.Site, name string) (site.Page, bool) {
+// Page makes a page; false: no page has this name.
+func Page(ctx context.Context, s *site.Site, name string) (site.Page, bool) {
 	all := guide.All()
 	i := slices.IndexFunc(all, func(c guide.Chapter) bool { return fileOf(c.Name) == name })
 	if i < 0 {
@@ -49,15 +49,15 @@ func Page(ctx context.Context, of *site.Site, name string) (site.Page, bool) {
 		view.After = &site.Step{Name: fileOf(all[i+1].Name), Title: all[i+1].Title}
 	}
 	var err error
-	if view.Text, err = withPictures(ctx, of, all[i].Text); err != nil {
+	if view.Text, err = withPictures(ctx, s, all[i].Text); err != nil {
 		return site.Page{Status: 500, Type: "text/plain", Body: []byte(err.Error())}, true
 	}
-	return of.ShowChapter(view), true
+	return s.ShowChapter(view), true
 }
 
-// render makes HTML of a chapter. It is our own text: what HTML it has is left out.
+// render makes HTML of a chapter. It drops HTML in the chapter's text.
 func render(text string) (template.HTML, error) {
-	known, err := scenariosOfTheLab()
+	known, err := labScenarios()
 	if err != nil {
 		return "", err
 	}
@@ -70,14 +70,14 @@ func render(text string) (template.HTML, error) {
 	return template.HTML(reachable.Replace(b.String())), nil
 }
 
-// reachable lets what scrolls be scrolled with the keyboard, and gives tables their headers.
+// reachable makes scrolling regions accessible by keyboard, and marks table headers.
 var reachable = strings.NewReplacer(
 	"<pre>", `<pre tabindex="0" role="region" aria-label="What is typed and printed">`,
 	"<table>", `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>`, "</table>", "</table></div>",
 	"<th>", `<th scope="col">`, "<p>"+tryIt, `<p class="try">`+tryIt)
 
-// scenariosOfTheLab are the names that lead to the lab.
-func scenariosOfTheLab() (map[string]bool, error) {
+// labScenarios are the names with a page in the lab.
+func labScenarios() (map[string]bool, error) {
 	all, err := lab.Catalogue()
 	known := map[string]bool{}
 	for _, s := range all {

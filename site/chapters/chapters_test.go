@@ -14,12 +14,12 @@ import (
 	"example.org/lockproof/site"
 )
 
-// No chapter shows a drawing in letters: where a terminal prints one stands its picture.
-func TestChaptersHavePicturesForDrawings(t *testing.T) {
-	of := site.New(suite.Run, false)
+// Chapters show a picture in place of each terminal drawing.
+func TestPage_Chapters_HavePicturesForDrawings(t *testing.T) {
+	s := site.New(suite.Run, false)
 	pictures := 0
 	for _, name := range Names() {
-		page, found := Page(context.Background(), of, name)
+		page, found := Page(context.Background(), s, name)
 		require.True(t, found)
 		require.Equal(t, 200, page.Status, "%s: %s", name, page.Body)
 		pictures += strings.Count(string(page.Body), `<figure class="timeline"`)
@@ -28,23 +28,23 @@ func TestChaptersHavePicturesForDrawings(t *testing.T) {
 	require.GreaterOrEqual(t, pictures, 5)
 }
 
-// On a telephone a cell stands below its lock's name: it says of which situation it is.
-func TestCellsOfTheTableOfLocksNameTheirColumns(t *testing.T) {
+// On a telephone each cell stands below its lock's name and names its column.
+func TestLocksIn_Cells_NameTheirColumns(t *testing.T) {
 	all, err := LocksIn(os.DirFS("../.."))
 	require.NoError(t, err)
 	page := string(all["locks/index.html"])
 	require.Contains(t, page, `<td data-label="lock">go-redsync/redsync`)
 	require.Contains(t, page, `<td data-label="a client dies" class="good-text">✓`)
 	require.NotContains(t, page, "<td>")
-	for _, gone := range []string{"Next: reports", "five lines"} { // the site does not have what they lead to
+	for _, gone := range []string{"Next: reports", "five lines"} { // the site lacks their targets
 		require.NotContains(t, page, gone)
 	}
 	require.Regexp(t, `class="bad-text"><a href="[\w-]+\.html">✗</a>`, page, "red is a bug")
 	require.Regexp(t, `class="doubt-text"><a href="[\w-]+\.html">\(✗\)</a>`, page, "yellow depends on how it is used")
 }
 
-// Each cross of the table leads to a page with a picture; of two findings the history was not kept.
-func TestEachCrossLeadsToAPicture(t *testing.T) {
+// Each cross of the table leads to a page with a picture, except two findings without a kept history.
+func TestLocksIn_EachCross_LeadsToAPicture(t *testing.T) {
 	all, err := LocksIn(os.DirFS("../.."))
 	require.NoError(t, err)
 	links := regexp.MustCompile(`<a href="([\w-]+\.html)">(\(?✗\)?|story)</a>`).FindAllStringSubmatch(

@@ -1,2 +1,2 @@
-// Package chapters makes pages of the guide's chapters: what they run leads to the lab.
+// Package chapters makes pages of the guide's chapters, with links from their commands to the lab.
 package chapters

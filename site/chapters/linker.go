@@ -14,16 +14,16 @@ import (
 
 var (
 	reference = regexp.MustCompile(`\[([^\]]*)\]\(([^)]+)\)`)
-	inCode    = regexp.MustCompile("`(?:/lab/)?([a-z0-9-]+)`(\\]?)")
+	codeSpan  = regexp.MustCompile("`(?:/lab/)?([a-z0-9-]+)`(\\]?)")
 )
 
-// linked leads from a chapter's text to where it can be tried: the name of a scenario to the lab,
-// and from a command that runs some to each of them.
+// linked adds links to the lab: from the names of scenarios, and below each block of commands to the scenarios that it
+// runs.
 func linked(text string, known map[string]bool) string {
 	parts := strings.Split(text, "```") // every second one is a block
 	for i, part := range parts {
 		if i%2 == 1 {
-			if all := tried(part, known); len(all) > 0 && i+1 < len(parts) {
+			if all := labLinks(part, known); len(all) > 0 && i+1 < len(parts) {
 				parts[i+1] = "\n\n" + tryIt + strings.Join(all, ", ") + "\n" + parts[i+1]
 			}
 			continue
@@ -32,9 +32,9 @@ func linked(text string, known map[string]bool) string {
 			m := reference.FindStringSubmatch(link)
 			return follow(m[1], m[2])
 		})
-		parts[i] = inCode.ReplaceAllStringFunc(part, func(span string) string {
-			m := inCode.FindStringSubmatch(span)
-			if !known[m[1]] || m[2] != "" { // what is a link already
+		parts[i] = codeSpan.ReplaceAllStringFunc(part, func(span string) string {
+			m := codeSpan.FindStringSubmatch(span)
+			if !known[m[1]] || m[2] != "" { // unknown, or already a link
 				return span
 			}
 			return fmt.Sprintf("[%s](../lab/%s.html)", span, m[1])
@@ -43,13 +43,12 @@ func linked(text string, known map[string]bool) string {
 	return strings.Join(parts, "```")
 }
 
-// tryIt begins the line under a block.
 const tryIt = "Try it in the lab: "
 
-// follow leads a link to another page of the guide; what the site does not have is text.
+// follow makes a link to another page of the guide; it reduces links to absent pages to their text.
 func follow(text, to string) string {
 	file, fragment, _ := strings.Cut(to, "#")
-	if strings.Contains(file, ":") || file == "" || strings.Contains(file, ".html") { // the lab, or a finding
+	if strings.Contains(file, ":") || file == "" || strings.Contains(file, ".html") { // to the lab or a finding
 		return fmt.Sprintf("[%s](%s)", text, to)
 	}
 	if file == "../serve.md" {
@@ -64,8 +63,8 @@ func follow(text, to string) string {
 	return text
 }
 
-// tried are links to the scenarios that a block of commands runs.
-func tried(block string, known map[string]bool) (all []string) {
+// labLinks returns links to the scenarios that a block of commands runs.
+func labLinks(block string, known map[string]bool) (all []string) {
 	for line := range strings.Lines(block) {
 		words := strings.Fields(line)
 		if len(words) < 3 || words[0] != "$" || words[2] != "run" {
@@ -80,7 +79,7 @@ func tried(block string, known map[string]bool) (all []string) {
 	return all
 }
 
-// queryOf is what a command's flags are in a link to the lab.
+// queryOf makes the query of a link to the lab from a command's flags.
 func queryOf(words []string) string {
 	q := url.Values{}
 	for i, w := range words {

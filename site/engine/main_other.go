@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// main says what the program is for, where it is not compiled for that.
+// main explains the program if it was not compiled for a browser.
 func main() {
 	fmt.Fprintln(os.Stderr, "the engine runs in a browser: make site compiles it for that")
 	os.Exit(64)

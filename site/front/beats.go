@@ -12,23 +12,22 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// store is the process that keeps what the lock guards.
+// store is the name of the guarded store.
 const store = "store"
 
-// teller makes a play of the events of one run.
-type teller struct {
+// playBuilder makes a play of the events of one run.
+type playBuilder struct {
 	*reports.History
 	story  reports.Story
 	leases []checker.Lease
 	beats  []Beat
-	last   history.Event // the write that the store accepted last
+	last   history.Event // the last write that the store accepted
 }
 
 func micro(ns int64) int64 { return ns / 1000 }
 
-// playOf tells a run.
 func playOf(h *reports.History) Play {
-	t := &teller{History: h, story: h.Tell(nil), leases: slices.Collect(h.Leases())}
+	t := &playBuilder{History: h, story: h.Tell(nil), leases: slices.Collect(h.Leases())}
 	intro := "c1 and c2 are two programs: each will read one account and book a payment. n1 to n5 are servers that keep " +
 		"a lock: it is for whoever has three of them."
 	if len(t.story.Settings) > 0 {
@@ -36,9 +35,9 @@ func playOf(h *reports.History) Play {
 	}
 	t.add(0, intro)
 	for i, e := range t.Events {
-		t.event(i, e)
+		t.addEvent(i, e)
 	}
-	t.expiries()
+	t.addExpiries()
 	last := micro(t.last.Time)
 	t.beats = slices.DeleteFunc(t.beats, func(b Beat) bool { return b.At > last })
 	slices.SortStableFunc(t.beats, func(a, b Beat) int { return cmp.Compare(a.At, b.At) })
@@ -46,68 +45,68 @@ func playOf(h *reports.History) Play {
 	return Play{Beats: t.beats, Lanes: t.lanes(end), End: end}
 }
 
-func (t *teller) add(ns int64, text string, messages ...Message) *Beat {
+func (t *playBuilder) add(ns int64, text string, messages ...Message) *Beat {
 	t.beats = append(t.beats, Beat{At: micro(ns), Text: text, Messages: messages})
 	return &t.beats[len(t.beats)-1]
 }
 
-func (t *teller) event(i int, e history.Event) {
+func (t *playBuilder) addEvent(i int, e history.Event) {
 	switch {
 	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Background:
-		t.fault(e)
+		t.addFault(e)
 	case e.Type == history.TypeInvoke && e.Op == history.OpAcquire:
-		t.attempt(i, e)
+		t.addFailedAttempt(i, e)
 	case e.Type != history.TypeOK || !slices.Contains(t.story.AllClients, e.Process):
 	case e.Op == history.OpAcquire:
-		t.granted(e)
+		t.addGrant(e)
 	case e.Op == history.OpRead:
 		t.add(e.Time, fmt.Sprintf("%s reads the account%s.", e.Process, t.accountText()),
 			Message{e.Process, store, "read"}, Message{store, e.Process, "read"})
 	case e.Op == history.OpWrite:
-		t.written(e)
+		t.addWrite(e)
 	}
 }
 
-// accountText says what stands in the account.
-func (t *teller) accountText() string {
+// accountText describes the account's content.
+func (t *playBuilder) accountText() string {
 	if t.last.Value == "" {
 		return ": no payment yet"
 	}
 	return ": " + t.last.Process + "’s payment is there"
 }
 
-func (t *teller) fault(e history.Event) {
-	who := strings.Join(e.Fault.Targets, ", ")
+func (t *playBuilder) addFault(e history.Event) {
+	targets := strings.Join(e.Fault.Targets, ", ")
 	switch {
 	case e.Fault.Phase == history.PhaseEnd && e.Fault.Class.Pauses() || e.Fault.Class == history.Resumed:
-		t.add(e.Time, who+" wakes up. For "+who+" no time has passed: it goes on where it was.")
+		t.add(e.Time, targets+" wakes up. For "+targets+" no time has passed: it goes on where it was.")
 	case e.Fault.Class == history.ClientPaused:
-		t.add(e.Time, who+" falls asleep before it can write: a garbage collection, say. It does not notice.")
+		t.add(e.Time, targets+" falls asleep before it can write: a garbage collection, say. It does not notice.")
 	case e.Fault.Class == history.NodeDown:
-		t.add(e.Time, who+" crashes. It kept its keys in memory alone.")
+		t.add(e.Time, targets+" crashes. It kept its keys in memory alone.")
 	case e.Fault.Class == history.NodeUp:
-		t.add(e.Time, who+" is back, and has forgotten all keys.")
+		t.add(e.Time, targets+" is back, and has forgotten all keys.")
 	case e.Fault.Class == history.NodeClock:
-		t.add(e.Time, fmt.Sprintf("The clock of %s jumps forward by %s: an administrator set it, say.", who,
+		t.add(e.Time, fmt.Sprintf("The clock of %s jumps forward by %s: an administrator set it, say.", targets,
 			e.Fault.Asked.Jump))
 	}
 }
 
-// replies are the servers' answers to the SETs of one attempt, and when the last came.
+// replies are the servers' replies to the SETs of one attempt; last is the time of the last one.
 type replies struct {
 	yes, no  []string
 	messages []Message
 	last     int64
 }
 
-// isReply says whether an event is a server's answer to a SET of a client.
+// isReply reports whether an event is a server's reply to a client's SET.
 func isReply(e history.Event, client string) (node string, is bool) {
 	link, _ := e.Link()
 	return link.To, link.From == client && e.Type == history.TypeReply && e.Command.Effect == history.EffectSet
 }
 
-// repliesTo gathers the answers to the attempt with a token, until a moment.
-func (t *teller) repliesTo(client, token string, until int64) (r replies) {
+// repliesTo returns the replies to the attempt with a token up to a time.
+func (t *playBuilder) repliesTo(client, token string, until int64) (r replies) {
 	for _, e := range t.Events {
 		node, is := isReply(e, client)
 		if !is || e.Command.Token != token || e.Time > until || slices.Contains(r.yes, node) {
@@ -124,8 +123,8 @@ func (t *teller) repliesTo(client, token string, until int64) (r replies) {
 	return r
 }
 
-// attempt tells of the first attempt of an acquire that asks in vain.
-func (t *teller) attempt(i int, invoke history.Event) {
+// addFailedAttempt adds the first attempt of an acquire if it fails.
+func (t *playBuilder) addFailedAttempt(i int, invoke history.Event) {
 	first := slices.IndexFunc(t.Events[i:], func(e history.Event) bool {
 		_, is := isReply(e, invoke.Process)
 		return is
@@ -133,14 +132,14 @@ func (t *teller) attempt(i int, invoke history.Event) {
 	if first < 0 {
 		return
 	}
-	asked := t.Events[i+first]
-	token := asked.Command.Token
+	reply := t.Events[i+first]
+	token := reply.Command.Token
 	if slices.ContainsFunc(t.Events, func(e history.Event) bool {
 		return e.Type == history.TypeOK && e.Op == history.OpAcquire && e.Token == token
 	}) {
 		return
 	}
-	r := t.repliesTo(invoke.Process, token, asked.Time+together)
+	r := t.repliesTo(invoke.Process, token, reply.Time+together)
 	text := fmt.Sprintf("%s asks for the lock, too. ", invoke.Process)
 	switch {
 	case len(r.no) > 0:
@@ -154,8 +153,8 @@ func (t *teller) attempt(i int, invoke history.Event) {
 	t.add(r.last, text+" It tries again and again.", r.messages...)
 }
 
-// granted tells who said yes, and who else believes to have the lock.
-func (t *teller) granted(e history.Event) {
+// addGrant adds a grant with the servers that agreed and with other clients that rely on their leases.
+func (t *playBuilder) addGrant(e history.Event) {
 	r := t.repliesTo(e.Process, e.Token, e.Time)
 	text := fmt.Sprintf("%s say yes: %s has the lock for %s.", names(r.yes), e.Process, reports.Duration(1e9))
 	if t.leases[0].From == e.Time {
@@ -169,9 +168,8 @@ func (t *teller) granted(e history.Event) {
 	t.add(e.Time, text, r.messages...)
 }
 
-// written tells of a write that the store accepted; one that was derived from another
-// version than it replaces wipes that version out.
-func (t *teller) written(e history.Event) {
+// addWrite adds an accepted write. A write derived from another version than it replaces overwrites that version.
+func (t *playBuilder) addWrite(e history.Event) {
 	before := t.last
 	t.last = e
 	out := Message{e.Process, store, "write"}
@@ -186,22 +184,22 @@ func (t *teller) written(e history.Event) {
 			why = ", long after its lease has ended"
 		}
 	}
-	told := fmt.Sprintf("%s writes what it worked out before%s. It never saw %s’s payment, and writes over it.",
+	text := fmt.Sprintf("%s writes what it worked out before%s. It never saw %s’s payment, and writes over it.",
 		e.Process, why, before.Process)
-	b := t.add(e.Time, told, out)
+	b := t.add(e.Time, text, out)
 	b.Bad = true
 }
 
-// together is how far apart answers may come, or keys expire, that are told of in one sentence.
+// together is the longest distance of replies or expiries that share a sentence.
 const together = int64(20e6)
 
-// expiries tells when the first client's keys run out at the servers.
-func (t *teller) expiries() {
+// addExpiries adds the expiries of c1's keys.
+func (t *playBuilder) addExpiries() {
 	var nodes []string
 	var last int64
-	tell := func() {
+	flush := func() {
 		if len(nodes) > 0 {
-			t.expired(last, names(nodes))
+			t.addExpiry(last, names(nodes))
 		}
 		nodes = nil
 	}
@@ -211,14 +209,14 @@ func (t *teller) expiries() {
 			continue
 		}
 		if held.Until > last+together {
-			tell()
+			flush()
 		}
 		nodes, last = append(nodes, held.Node), held.Until
 	}
-	tell()
+	flush()
 }
 
-func (t *teller) expired(at int64, nodes string) {
+func (t *playBuilder) addExpiry(at int64, nodes string) {
 	text := fmt.Sprintf("c1’s key expires on %s.", nodes)
 	for _, l := range t.leases {
 		switch {
@@ -232,8 +230,8 @@ func (t *teller) expired(at int64, nodes string) {
 	t.add(at, text)
 }
 
-// was says whether a client or a server was in a state.
-func (t *teller) was(name string, state reports.State, at int64) bool {
+// was reports whether a client or a server was in a state at a time.
+func (t *playBuilder) was(name string, state reports.State, at int64) bool {
 	for _, l := range slices.Concat(t.story.Clients, t.story.Nodes) {
 		if l.Name == name && slices.ContainsFunc(l.Stretches,
 			func(s reports.Stretch) bool { return s.State == state && s.From <= at && at < s.Until }) {
@@ -243,7 +241,7 @@ func (t *teller) was(name string, state reports.State, at int64) bool {
 	return false
 }
 
-func (t *teller) lanes(end int64) []Lane {
+func (t *playBuilder) lanes(end int64) []Lane {
 	var all []Lane
 	for _, l := range append(slices.Clone(t.story.Clients), t.story.Nodes...) {
 		lane := Lane{Name: l.Name}
@@ -252,7 +250,7 @@ func (t *teller) lanes(end int64) []Lane {
 				reports.HoldingPaused: "asleep", reports.Down: "down", reports.Owned: s.Owner}[s.State]
 			if from := micro(s.From); from < end {
 				until := min(micro(s.Until), end)
-				if s.Until >= t.last.Time { // it goes on behind the play
+				if s.Until >= t.last.Time { // it continues after the play
 					until = end
 				}
 				lane.Stretches = append(lane.Stretches, Stretch{from, until, state})
@@ -270,7 +268,7 @@ func have(all []string) string {
 	return "have"
 }
 
-// names joins names in a sentence, in their order.
+// names joins names in a sentence in alphabetical order.
 func names(all []string) string {
 	slices.Sort(all)
 	return wording.List(all)

@@ -17,33 +17,33 @@ import (
 //go:embed scenarios/*.yaml
 var files embed.FS
 
-// Tab is one way to fail, with what came of each value of its quantity.
+// Tab is one kind of failure with a play for each value of its quantity.
 type Tab struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
-	Quantity string `json:"quantity"` // what the reader sets, in TTLs
+	Quantity string `json:"quantity"` // the reader's setting, in TTLs
 	Lesson   string `json:"lesson"`
-	Lab      string `json:"lab"`   // the scenario of the lab that is nearest
-	Start    int    `json:"start"` // the play that is shown first
-	Least    int    `json:"-"`     // of the quantity, in tenths
+	Lab      string `json:"lab"`   // the most similar scenario of the lab
+	Start    int    `json:"start"` // index of the first play shown
+	Least    int    `json:"-"`     // least quantity, in tenths of a TTL
 	Plays    []Play `json:"plays"`
 }
 
-// Play is what happened at one value.
+// Play is the run with one value.
 type Play struct {
 	Value float64 `json:"value"`
 	Lost  bool    `json:"lost"` // a payment was overwritten
 	Beats []Beat  `json:"beats"`
 	Lanes []Lane  `json:"lanes"`
-	End   int64   `json:"end"` // in microseconds, as all times
+	End   int64   `json:"end"` // in microseconds, like all times
 }
 
-// Beat is a moment of a play, with one sentence.
+// Beat is a moment of a play with one sentence.
 type Beat struct {
 	At       int64     `json:"at"`
 	Text     string    `json:"text"`
 	Messages []Message `json:"messages,omitempty"`
-	Bad      bool      `json:"bad,omitempty"` // here a payment is lost
+	Bad      bool      `json:"bad,omitempty"` // a payment is lost here
 }
 
 // Message goes from one process to another.
@@ -53,23 +53,23 @@ type Message struct {
 	Kind string `json:"kind"` // ask, yes, no, read, write, lost
 }
 
-// Lane is what a client, a server or the store is doing.
+// Lane is the states of a client, a server or the store.
 type Lane struct {
 	Name      string    `json:"name"`
 	Stretches []Stretch `json:"stretches"`
 }
 
-// Stretch is one state for a time; later ones cover earlier ones.
+// Stretch is one state for an interval; later stretches cover earlier ones.
 type Stretch struct {
 	From  int64  `json:"from"`
 	Until int64  `json:"until"`
 	State string `json:"state"` // asking, holding, asleep, down, c1, c2
 }
 
-// most is the largest value of a quantity, in TTLs; tenths of a TTL are tried.
+// most is the largest value of a quantity, in tenths of a TTL.
 const most = 20
 
-// set puts a quantity into the script, in tenths of a TTL.
+// set changes a step's quantity, in tenths of a TTL.
 type set func(step *scenarios.Step, tenths int)
 
 func span(tenths int) scenarios.Span { return scenarios.Span{TTLs: float64(tenths) / 10} }
@@ -87,7 +87,7 @@ var tabs = []struct {
 		"clock", func(s *scenarios.Step, n int) { s.Jump = span(n) }},
 }
 
-// Tabs runs every play.
+// Tabs runs all plays.
 func Tabs(ctx context.Context, run suite.Runner) ([]Tab, error) {
 	var all []Tab
 	for _, of := range tabs {
@@ -118,7 +118,7 @@ func Tabs(ctx context.Context, run suite.Runner) ([]Tab, error) {
 	return all, nil
 }
 
-// read loads a play's scenario anew.
+// read parses a play's scenario; each caller modifies its own copy.
 func read(name string) (*scenarios.Scenario, error) {
 	name = "scenarios/" + name + ".yaml"
 	text, err := files.ReadFile(name)
@@ -138,7 +138,6 @@ func without(script []scenarios.Step, verb scenarios.Verb) []scenarios.Step {
 	return rest
 }
 
-// play runs a scenario once, with the first seed.
 func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, error) {
 	o := suite.Options{Trials: 1, Seed: 1, Events: true}
 	trials, err := lab.Run(ctx, run, o, suite.Job{Scenario: s, AllowBetter: true})
@@ -146,11 +145,11 @@ func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, e
 		return Play{}, err
 	}
 	trial := trials[0]
-	told, err := reports.NewHistory(trial.Events)
+	h, err := reports.NewHistory(trial.Events)
 	if err != nil {
 		return Play{}, err
 	}
-	p := playOf(told)
+	p := playOf(h)
 	for _, r := range trial.Results {
 		p.Lost = p.Lost || r.Property == checker.ProtectedData && r.Verdict == history.Violated
 	}

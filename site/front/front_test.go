@@ -10,12 +10,11 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// What a play says is what the checker found: a sentence tells of a lost payment exactly
-// where protected data is violated.
-func TestAPlayTellsOfALossWhereTheCheckerFindsOne(t *testing.T) {
+// A play has a sentence about a lost payment exactly if the checker found protected data violated.
+func TestTabs_LostPayment_MatchesTheChecker(t *testing.T) {
 	tabs, err := Tabs(context.Background(), suite.Run)
 	require.NoError(t, err)
-	want := map[string]string{ // from the least value on, in tenths of the TTL
+	want := map[string]string{ // by value, in tenths of the TTL
 		"pause":   "✓✓✓✓✓✓✓✓✓✓✓✗✗✗✗✗✗✗✗✗✗",
 		"restart": "✗✗✗✗✗✗✗✓✓✓✓✓✓✓✓✓✓✓✓✓",
 		"clock":   "✓✓✓✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗✗",
@@ -35,7 +34,7 @@ func TestAPlayTellsOfALossWhereTheCheckerFindsOne(t *testing.T) {
 	}
 }
 
-func TestThePlayOfAPauseIsKleppmannsExample(t *testing.T) {
+func TestPlay_Pause_IsKleppmannsExample(t *testing.T) {
 	s, err := read("pause")
 	require.NoError(t, err)
 	p, err := play(context.Background(), suite.Run, s)

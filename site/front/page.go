@@ -16,8 +16,7 @@ import (
 //go:embed front.gohtml front.css front.js card.png
 var parts embed.FS
 
-// Files makes the first page, and what it loads beside the files of every page, by their paths in
-// the site.
+// Files makes the first page and the files that only it loads, by their paths in the site.
 func Files(ctx context.Context, run suite.Runner) (map[string][]byte, error) {
 	tabs, err := Tabs(ctx, run)
 	if err != nil {
@@ -39,15 +38,14 @@ func Files(ctx context.Context, run suite.Runner) (map[string][]byte, error) {
 	return all, nil
 }
 
-// view is what the page shows before its script runs.
+// view is the page before its script runs.
 type view struct {
-	Tabs    []Tab // each with the play that is shown first
+	Tabs    []Tab // each with its first play
 	Caption string
 	Clients []actor
 	Nodes   []actor
 }
 
-// actor is a client or a server in the picture.
 type actor struct {
 	Name string
 	X, Y int
@@ -55,7 +53,6 @@ type actor struct {
 
 var pages = template.Must(site.Templates().ParseFS(parts, "front.gohtml"))
 
-// page makes the first page.
 func page(tabs []Tab) site.Page {
 	first := make([]Tab, len(tabs))
 	for i, t := range tabs {

@@ -17,7 +17,7 @@ import (
 
 const verdict = `(document.querySelector("#outcome [data-verdict]") || {dataset: {}}).dataset.verdict`
 
-// ways are how a reader may have come by the site: each gives the address of its root.
+// ways are the ways to open the site; each returns the address of its root.
 var ways = map[string]func(testing.TB, made) (root, folder string){
 	"folder": func(_ testing.TB, s made) (root, folder string) {
 		return "file://" + filepath.ToSlash(s.dir) + "/", filepath.ToSlash(s.dir)
@@ -29,18 +29,17 @@ var ways = map[string]func(testing.TB, made) (root, folder string){
 	},
 }
 
-// open opens a page of the site in one way.
+// open opens a page of the site.
 func open(t testing.TB, way func(testing.TB, made) (root, folder string), page string) *browser.Tab {
 	t.Helper()
 	root, folder := way(t, theSite(t))
-	b := browser.Open(t, root+"index.html") // a folder is listed by Chromium itself, with a warning
+	b := browser.Open(t, root+"index.html") // Chromium's own list of a folder causes a warning
 	b.Folder = folder
 	b.Visit(page)
 	return b
 }
 
-// Each kind of page, in both themes, on a screen and on a telephone.
-func TestBrowserFindsNoHindrance(t *testing.T) {
+func TestBrowser_PagesAreAccessible(t *testing.T) {
 	b := open(t, ways["folder"], "index.html")
 	for _, scheme := range []string{"light", "dark"} {
 		b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
@@ -60,9 +59,9 @@ func TestBrowserFindsNoHindrance(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// Predict, watch, be told, and turn a control: by keyboard alone, and with the network off
-// once the page and the engine are there.
-func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
+// Prediction, story and a changed control, by keyboard alone, with the network off after the page and the engine are
+// loaded.
+func TestBrowser_LabByKeyboard_WorksOffline(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, way, "lab/restart-delay-too-short.html")
@@ -93,7 +92,7 @@ func TestBrowserRunsTheLabByKeyboard(t *testing.T) {
 	}
 }
 
-// tabTo goes on with Tab until what has the focus has that name or text.
+// tabTo presses Tab until the focused element has this name or text.
 func tabTo(t *testing.T, b *browser.Tab, want string) {
 	t.Helper()
 	for range 80 {
@@ -105,8 +104,8 @@ func tabTo(t *testing.T, b *browser.Tab, want string) {
 	t.Fatalf("Tab does not lead to %s", want)
 }
 
-// A link holds an experiment: a scenario, its controls and its seed; another lock, too.
-func TestBrowserFollowsALink(t *testing.T) {
+// A link contains the scenario, its controls, its seed and the lock.
+func TestBrowser_LabLink_RestoresTheExperiment(t *testing.T) {
 	b := open(t, ways["folder"], "lab/late-release.html?lock=redsync&seed=7")
 	b.Eventually("redsync 7", `document.getElementById("lock").value + " " + document.getElementById("seed").value`)
 	b.Do(chromedp.Click(chromedp.CSS(`[value=unsure]`)), chromedp.Click(chromedp.CSS(`#experiment .first`)))
@@ -117,8 +116,8 @@ func TestBrowserFollowsALink(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// An exercise: what is wrong is broken, and what is right goes on to be searched.
-func TestBrowserExaminesALock(t *testing.T) {
+// A wrong lock breaks; a correct one is searched step by step.
+func TestBrowser_Exercise_BreaksOnlyAWrongLock(t *testing.T) {
 	b := open(t, ways["folder"], "exercises/majority.html")
 	decide := func(quorum string) {
 		b.Text(`(() => { document.getElementById("quorum").value = "` + quorum + `"; })()`)
@@ -141,8 +140,8 @@ func TestBrowserExaminesALock(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// What was passed is kept, with its decisions, and the lock at the end has the learner's own formula.
-func TestBrowserKeepsWhatWasPassed(t *testing.T) {
+// Passed levels and their decisions are stored; the final lock shows the learner's own formula.
+func TestBrowser_PassedLevels_AreStored(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, way, "exercises/validity.html")
@@ -163,9 +162,9 @@ func TestBrowserKeepsWhatWasPassed(t *testing.T) {
 	}
 }
 
-// The first page asks, plays step by step for who prefers that nothing moves, and says what
-// became of the payment; a link holds the tab and the value.
-func TestBrowserPlaysTheFirstPage(t *testing.T) {
+// The first page plays step by step with reduced motion, and shows the payment's fate after a prediction. A link
+// contains the tab and the value.
+func TestBrowser_FirstPage_PlaysAndReveals(t *testing.T) {
 	b := open(t, ways["folder"], "index.html")
 	const said, told = `document.getElementById("verdict").textContent`, `document.getElementById("caption").textContent`
 	require.Equal(t, "", b.Text(said), "nobody is told the answer first")
@@ -192,14 +191,14 @@ func TestBrowserPlaysTheFirstPage(t *testing.T) {
 	b.RequireNoErrors()
 }
 
-// A reader sees the first frame without the engine: what the page loads for it is small.
-func TestTheFirstFrameIsSmall(t *testing.T) {
+// The first frame needs no engine; the files that it loads are small.
+func TestFirstFrame_IsSmall(t *testing.T) {
 	s := theSite(t)
 	total := 0
 	page, err := os.ReadFile(filepath.Join(s.dir, "index.html"))
 	require.NoError(t, err)
 	total += len(page)
-	for _, m := range leads.FindAllStringSubmatch(string(page), -1) {
+	for _, m := range links.FindAllStringSubmatch(string(page), -1) {
 		if name, is := strings.CutPrefix(m[1], "assets/"); is {
 			data, err := os.ReadFile(filepath.Join(s.dir, "assets", name))
 			require.NoError(t, err)

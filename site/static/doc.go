@@ -1,3 +1,3 @@
-// Command static writes the site as files, to be put on any web server or opened from a
-// folder: make site. It compiles the engine to WebAssembly for it.
+// Command static writes the site as files for any web server or for opening from a folder: make site. It compiles the
+// engine to WebAssembly.
 package main

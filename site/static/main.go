@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	out := flag.String("out", filepath.Join("out", "site"), "the folder to make anew")
+	out := flag.String("out", filepath.Join("out", "site"), "the folder to replace")
 	url := flag.String("url", "", "where the site will be, for the pictures of shared links: https://example.org/locks/")
 	flag.Parse()
 	if err := run(*out, *url); err != nil {
@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// card is the picture of a shared link, whose address has to be whole.
+// card is the picture of a shared link; its address must be absolute.
 var card = regexp.MustCompile(`content="(\.\./)*assets/card\.png"`)
 
 func run(out, url string) error {
@@ -40,7 +40,7 @@ func run(out, url string) error {
 	if err != nil {
 		return err
 	}
-	all, err := everything(context.Background(), e)
+	all, err := makeAll(context.Background(), e)
 	if err != nil {
 		return err
 	}
@@ -57,14 +57,14 @@ func run(out, url string) error {
 	return nil
 }
 
-// everything makes all files of the site, by their paths in it.
-func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
+// makeAll makes all files of the site, by path.
+func makeAll(ctx context.Context, e *engine) (map[string][]byte, error) {
 	all := assets(e)
 	first, err := front.Files(ctx, suite.Run)
 	if err != nil {
 		return nil, err
 	}
-	mod, err := goSays("env", "GOMOD")
+	mod, err := goOutput("env", "GOMOD")
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func everything(ctx context.Context, e *engine) (map[string][]byte, error) {
 	return all, wrong
 }
 
-// assets are what the pages load. The engine is there twice: as it is, and in scripts, for
-// a page that was opened from a folder may load no other files.
+// assets are the files that pages load. The engine is there as a file and as scripts, since a page opened from a folder
+// may load only scripts.
 func assets(e *engine) map[string][]byte {
 	all := map[string][]byte{
 		"assets/engine.wasm.gz": e.module,
@@ -115,13 +115,13 @@ func assets(e *engine) map[string][]byte {
 	return all
 }
 
-// script is one that puts a text into a variable.
+// script assigns a text to a variable.
 func script(variable string, text []byte) []byte {
 	quoted, _ := json.Marshal(string(text)) // text always marshals
 	return fmt.Appendf(nil, "self.%s = %s;\n", variable, quoted)
 }
 
-// write makes the folder anew, with these files.
+// write replaces the folder by these files.
 func write(out string, all map[string][]byte) error {
 	if err := os.RemoveAll(out); err != nil {
 		return err

@@ -23,13 +23,13 @@ import (
 	"example.org/lockproof/site"
 )
 
-// built is the site, which all tests look at: to build it takes as long as they do.
+// built builds the site once for all tests: it takes as long as they do.
 var built = sync.OnceValues(func() (made, error) {
 	e, err := buildEngine()
 	if err != nil {
 		return made{}, err
 	}
-	all, err := everything(context.Background(), e)
+	all, err := makeAll(context.Background(), e)
 	if err != nil {
 		return made{}, err
 	}
@@ -41,8 +41,8 @@ var built = sync.OnceValues(func() (made, error) {
 	return made{dir, e}, write(dir, all)
 })
 
-// leads finds where a page leads to, and what it loads.
-var leads = regexp.MustCompile(`(?:href|src)="([^":]*)"`)
+// links matches addresses that a page links to or loads.
+var links = regexp.MustCompile(`(?:href|src)="([^":]*)"`)
 
 type made struct {
 	dir    string
@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// theSite gives the site; it takes a while to build.
+// theSite skips short tests: building the site takes a while.
 func theSite(t testing.TB) made {
 	t.Helper()
 	needs.Long(t, "it builds the engine as WebAssembly")
@@ -68,33 +68,33 @@ func theSite(t testing.TB) made {
 	return s
 }
 
-// mostBytes is how large the engine may be, gzipped: a telephone has to load it.
-const mostBytes = 7_000_000
+// maxBytes bounds the gzipped engine: telephones load it.
+const maxBytes = 7_000_000
 
-func TestTheEngineIsSmall(t *testing.T) {
-	require.LessOrEqual(t, len(theSite(t).engine.module), mostBytes)
+func TestEngine_SizeIsBounded(t *testing.T) {
+	require.LessOrEqual(t, len(theSite(t).engine.module), maxBytes)
 }
 
-type asked struct {
+type request struct {
 	Path   string `json:"path"`
 	Form   string `json:"form"`
 	Posted bool   `json:"posted"`
 }
 
-type answered struct {
+type response struct {
 	Status int    `json:"status"`
 	Text   string `json:"text"`
 }
 
-// askNode asks the engine in Node for pages.
-func askNode(t *testing.T, of *engine, all []asked) []answered {
+// runInNode sends requests to the engine in Node.
+func runInNode(t *testing.T, e *engine, all []request) []response {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	needs.Check(t, needs.Node, err)
 	dir := t.TempDir()
 	module, worker := filepath.Join(dir, "module"), filepath.Join(dir, "worker.js")
-	require.NoError(t, os.WriteFile(module, of.module, 0o644))
-	require.NoError(t, os.WriteFile(worker, of.worker, 0o644))
+	require.NoError(t, os.WriteFile(module, e.module, 0o644))
+	require.NoError(t, os.WriteFile(worker, e.worker, 0o644))
 	var in, out, trouble bytes.Buffer
 	for _, a := range all {
 		require.NoError(t, json.NewEncoder(&in).Encode(a))
@@ -102,9 +102,9 @@ func askNode(t *testing.T, of *engine, all []asked) []answered {
 	cmd := exec.Command(node, filepath.Join("testdata", "ask.mjs"), module, worker)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, &trouble
 	require.NoError(t, cmd.Run(), trouble.String())
-	var answers []answered
+	var answers []response
 	for decoder := json.NewDecoder(&out); decoder.More(); {
-		var a answered
+		var a response
 		require.NoError(t, decoder.Decode(&a))
 		answers = append(answers, a)
 	}
@@ -112,9 +112,8 @@ func askNode(t *testing.T, of *engine, all []asked) []answered {
 	return answers
 }
 
-// One seed gives the history of lockproof run, byte for byte: all of the catalogue is
-// compared.
-func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
+// The engine gives the same history as lockproof run, byte for byte, for the whole catalogue.
+func TestEngine_Histories_EqualThoseOfTheCommandLine(t *testing.T) {
 	s := theSite(t)
 	all, err := lab.Catalogue()
 	require.NoError(t, err)
@@ -122,18 +121,18 @@ func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
 	jobs, err := o.Jobs(all)
 	require.NoError(t, err)
 	require.Greater(t, len(jobs), 90)
-	var requests []asked
+	var requests []request
 	for _, j := range jobs {
 		form := url.Values{"variant": {j.Variant}}.Encode()
-		requests = append(requests, asked{Path: "lab/" + j.Scenario.Name + ".history.jsonl", Form: form})
+		requests = append(requests, request{Path: "lab/" + j.Scenario.Name + ".history.jsonl", Form: form})
 	}
-	answers := askNode(t, s.engine, requests)
+	answers := runInNode(t, s.engine, requests)
 	trials, err := suite.Run(context.Background(), jobs, o, func(suite.Result) {})
 	require.NoError(t, err)
 	compared := 0
 	for i, j := range jobs {
 		require.Equal(t, 200, answers[i].Status, "%s: %s", j.Name(), answers[i].Text)
-		if trials[i].History == "" { // it is as expected, and not kept
+		if trials[i].History == "" { // as expected, so not kept
 			continue
 		}
 		file, err := os.ReadFile(filepath.Join(o.Out, trials[i].History))
@@ -147,7 +146,7 @@ func TestTheEngineGivesTheHistoriesOfTheCommandLine(t *testing.T) {
 	require.Greater(t, compared, 90)
 }
 
-// difference is the first line in which two texts differ.
+// difference returns the first line in which two texts differ.
 func difference(a, b string) string {
 	theirs := strings.Split(b, "\n")
 	for i, line := range strings.Split(a, "\n") {
@@ -162,11 +161,10 @@ func difference(a, b string) string {
 	return "it is longer"
 }
 
-// The engine makes the pages that a server would: no template calls a method, which the
-// engine would not find.
-func TestTheEngineMakesThePages(t *testing.T) {
+// The engine makes the same pages as a server: no template calls a method, which the engine would not find.
+func TestEngine_Pages_EqualThoseOfAServer(t *testing.T) {
 	s := theSite(t)
-	requests := []asked{
+	requests := []request{
 		{"lab/late-release.html", "rule=FreshToken&seed=3", false},
 		{"lab/late-release.html", "rule=FreshToken&predict-mutual-exclusion=holds", true},
 		{"lab/late-release.html", "lock=redsync", true},
@@ -179,7 +177,7 @@ func TestTheEngineMakesThePages(t *testing.T) {
 		{"exercises/validity.html", "validity=ttl - elapsd&clock=wall", true},
 	}
 	native := site.New(suite.Run, false)
-	for i, got := range askNode(t, s.engine, requests) {
+	for i, got := range runInNode(t, s.engine, requests) {
 		form, err := url.ParseQuery(requests[i].Form)
 		require.NoError(t, err)
 		want := native.Answer(context.Background(), site.Request{Path: requests[i].Path, Form: form,
@@ -189,8 +187,8 @@ func TestTheEngineMakesThePages(t *testing.T) {
 	}
 }
 
-// Every page of the catalogue is there, and what pages lead to is.
-func TestNoLinkLeadsNowhere(t *testing.T) {
+// Every page of the catalogue exists, and every link has a target.
+func TestSite_EveryLink_HasATarget(t *testing.T) {
 	s := theSite(t)
 	all, err := scenarios.Catalogue()
 	require.NoError(t, err)
@@ -207,7 +205,7 @@ func TestNoLinkLeadsNowhere(t *testing.T) {
 			`<meta property="og:image" content="`} {
 			require.Contains(t, string(text), shared, "a link to %s is shared", file)
 		}
-		for _, m := range leads.FindAllStringSubmatch(string(text), -1) {
+		for _, m := range links.FindAllStringSubmatch(string(text), -1) {
 			to, _, _ := strings.Cut(m[1], "?")
 			to, _, _ = strings.Cut(to, "#")
 			if to == "" || strings.HasSuffix(to, ".history.jsonl") {
