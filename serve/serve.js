@@ -1,5 +1,5 @@
 "use strict";
-// The list of runs is whole without this script. With it it goes on by itself while a run does.
+// The list of runs is complete without this script, which updates it while a run is active.
 setInterval(async () => {
   const list = document.getElementById("runs");
   if (document.hidden || list.contains(document.activeElement)) return;

@@ -1,9 +1,9 @@
 "use strict";
-// Where pages are files there is no server to ask: the engine answers, which is Lockproof
-// itself, compiled to WebAssembly, in a worker of the page. It is loaded once it is needed.
+// Pages from files have no server. Requests go to the engine instead: Lockproof itself, compiled to WebAssembly, in a
+// worker of the page. It is loaded on demand.
 window.engine = (() => {
   const root = new URL(document.body.dataset.root || "./", location.href);
-  const waiting = new Map(); // what has been asked, by number
+  const waiting = new Map(); // requests by number
   let started = null, worker = null, number = 0;
 
   const load = (name) => new Promise((resolve, reject) => {
@@ -14,7 +14,7 @@ window.engine = (() => {
     document.head.append(script);
   });
 
-  // A page that was opened as a file may fetch nothing; a script it may load.
+  // A page from a file may load scripts, but not fetch.
   const module = async () => {
     if (location.protocol === "file:") {
       await load("module.js");
@@ -56,9 +56,9 @@ window.engine = (() => {
   return {
     start,
     stop: () => end("stopped"),
-    // The path of an address from the site's root.
+    // The path of an address, relative to the site's root.
     path: (address) => new URL(address, location.href).pathname.slice(root.pathname.length),
-    // Asks for a page: its status and its text.
+    // Requests a page: its status and its text.
     ask: async (path, form, posted) => {
       await start();
       return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
 "use strict";
-// An examination is asked for a step at a time, so that it can be seen how far it is and be
-// stopped. Where a server answers it works without this script: each step is a page.
+// An examination runs in steps, so that it shows its progress and can be stopped. With a server it works without this
+// script: each step is a page.
 (() => {
-  // What was passed, and how it was decided, is kept in this browser, if it lets us.
+  // This browser stores passed levels and their decisions, if it allows storage.
   const storage = (() => { try { return localStorage; } catch { return {}; } })();
   const kept = (name) => new URLSearchParams(storage[`passed-${name}`] || "");
   for (const li of document.querySelectorAll("[data-level]"))
@@ -14,7 +14,7 @@
     const field = form.elements[name];
     if (field && !field.value) field.value = value;
   }
-  // The lock at the end has the learner's own formulas.
+  // The final lock has the learner's own formulas.
   const fillIn = (code) => {
     for (const part of code.querySelectorAll("[data-own]")) {
       const said = kept(part.dataset.own).get(part.dataset.name);
@@ -22,16 +22,16 @@
     }
   };
   const byId = (id) => document.getElementById(id);
-  const { engine } = window; // where pages are files
+  const { engine } = window; // only for pages from files
   const stop = byId("stop");
-  if (engine) engine.start().catch(() => {}); // what is wrong is said when it is needed
+  if (engine) engine.start().catch(() => {}); // errors show when a run needs it
 
   const ask = async (data) => {
     if (!engine) return (await fetch(form.action, { method: "POST", body: data })).text();
     return (await engine.ask(engine.path(form.action), data, true)).text;
   };
 
-  let latest = 0; // the number of the examination that is wanted
+  let latest = 0; // number of the current examination
   const examine = async () => {
     const own = ++latest;
     const data = new URLSearchParams(new FormData(form));
@@ -80,14 +80,14 @@
     e.preventDefault();
     examine();
   });
-  // What was decided otherwise is another lock.
+  // A changed decision makes another lock.
   form.addEventListener("input", () => {
     if (stop.hidden) return;
     stop.click();
   });
   stop.addEventListener("click", () => {
     end();
-    if (engine) engine.stop(); // it would go on to the end of its step
+    if (engine) engine.stop(); // it would finish its step
     byId("busy").textContent = "Stopped.";
   });
 })();

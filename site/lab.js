@@ -1,7 +1,6 @@
 "use strict";
-// Where a server answers, the lab works without this script: each run is a page. With it
-// a run takes its place on the page that is open, controls can be dragged, and the story
-// unfolds on the timeline.
+// With a server, the lab works without this script: each run is a page. The script shows a run on the open page, makes
+// controls draggable and unfolds the story on the timeline.
 (async () => {
   if (!document.getElementById("experiment")) return;
   const byId = (id) => document.getElementById(id);
@@ -15,10 +14,10 @@
       this.timeline = window.timelineOf(outcome.querySelector(".timeline"));
       this.tools = outcome.querySelector(".player");
       this.tools.hidden = false;
-      const { figure } = this.timeline; // one toolbar: the picture's own steps are the player's
+      const { figure } = this.timeline; // the player's buttons replace the picture's own
       for (const b of figure.querySelectorAll("[data-do=back], [data-do=on]")) b.remove();
       figure.querySelector(".tools").prepend(this.tools);
-      // What came of it stands below the picture, which must not move when it is told.
+      // The result is below the picture, which must not move when the result appears.
       figure.querySelector(".picture").after(outcome.querySelector(".told"), ...[outcome.querySelector(".account > .what")].filter(Boolean));
       this.speed = this.tools.querySelector("select");
       this.button = this.tools.querySelector("[data-play=play]");
@@ -30,11 +29,11 @@
         e.preventDefault();
         this.toggle();
       });
-      // The timeline's own keys and buttons step, too: the curtain follows.
+      // The curtain follows the timeline's own keys and buttons.
       this.timeline.figure.addEventListener("step", (e) => { if (this.folded && !this.timer) this.draw(e.detail.a); });
       if (!outcome.classList.contains("guessed")) return;
       this.begin();
-      if (still.matches) this.step(1); // who wants nothing to move steps by hand, from the first turn on
+      if (still.matches) this.step(1); // with reduced motion the reader steps by hand from the first turn
       else this.toggle();
     }
 
@@ -53,8 +52,7 @@
       this.timeline.unfold(time);
     }
 
-    // To the next turn of the story, or the one before; after the last one, to
-    // the end.
+    // Moves to the next or previous turn of the story, and to the end after the last one.
     step(by) {
       this.pause();
       if (!this.folded) return this.begin();
@@ -69,12 +67,11 @@
       if (this.timer) return this.pause();
       if (!this.folded || this.timeline.step >= this.last) this.begin();
       this.button.textContent = "Pause";
-      this.timeline.readout.setAttribute("aria-live", "off"); // each turn, as it plays, is too much to hear
+      this.timeline.readout.setAttribute("aria-live", "off"); // a screen reader need not announce each turn
       this.tick(performance.now());
     }
 
-    // Between two frames the curtain moves by an equal part of the picture;
-    // where the reader wants nothing to move, it goes from turn to turn.
+    // The curtain moves at constant speed; with reduced motion it moves from turn to turn.
     tick(before) {
       const next = still.matches ? () => setTimeout(() => frame(performance.now()), 900 / this.speed.value) : () => requestAnimationFrame(frame);
       const frame = (time) => {
@@ -106,7 +103,7 @@
       this.folded = false;
       this.outcome.classList.remove("unfolding");
       this.timeline.unfold();
-      this.timeline.go(this.last); // the caption is that of the end
+      this.timeline.go(this.last); // the last caption
       if (this.outcome.contains(document.activeElement)) this.outcome.querySelector(".told").focus({ preventScroll: true });
     }
   }
@@ -122,7 +119,7 @@
     else outcome.classList.remove("unfolding");
   };
 
-  // The parts of the page that a run changes.
+  // The parts of the page that depend on a run.
   const swap = (page, ids) => {
     for (const id of ids) {
       const fresh = page.getElementById(id);
@@ -130,10 +127,10 @@
     }
   };
 
-  const { engine } = window; // where pages are files
+  const { engine } = window; // only for pages from files
   const busy = (text) => { byId("busy").textContent = text; };
 
-  // Asks whoever answers for a page.
+  // Requests a page from the server or the engine.
   let loaded = !engine;
   const ask = async (action, data, posted = true) => {
     const doing = action.endsWith("/boundary") ? "Running it at some forty values …" : "Running it …";
@@ -141,7 +138,7 @@
     if (engine) engine.start().then(() => {
       loaded = true;
       if (byId("busy").textContent) busy(doing);
-    }, () => {}); // what is wrong is said below
+    }, () => {}); // errors show below
     try {
       if (engine) {
         const { status, text } = await engine.ask(engine.path(action), data, posted);
@@ -158,9 +155,9 @@
     : `The server cannot be reached (${e.message}). Is lockproof serve still running?`);
   const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
 
-  // A file's page has the catalogue's controls; its address may say others.
+  // A page from a file has the catalogue's controls; its address may contain others.
   if (engine) {
-    engine.start().catch(() => {}); // what is wrong is said when it is needed
+    engine.start().catch(() => {}); // errors show when a run needs it
     if (location.search) {
       try {
         swap(parsed((await ask(location.href.split(/[?#]/)[0], location.search, false)).text), ["schedule", "experiment"]);
@@ -171,14 +168,14 @@
   }
   const form = byId("experiment");
 
-  const asked = {}; // the number of the latest request for each part
+  const asked = {}; // number of the latest request for each part
   const run = async (action, data, parts, predicted) => {
     const own = (asked[parts[0]] = (asked[parts[0]] || 0) + 1);
     form.setAttribute("aria-busy", "true");
     try {
       const answer = await ask(action, data);
       const page = parsed(answer.text);
-      if (own !== asked[parts[0]]) return; // a later run has been asked for
+      if (own !== asked[parts[0]]) return; // there is a later request
       if (!page.getElementById("experiment")) throw new Error("the answer is no page of the lab");
       swap(page, answer.ok ? ["problem", ...parts] : ["problem"]);
       for (const radio of form.querySelectorAll("[type=radio]")) radio.required = false;
@@ -192,7 +189,7 @@
     form.removeAttribute("aria-busy");
   };
 
-  // Without a server the history is no file yet.
+  // Without a server there is no file of the history yet.
   addEventListener("click", async (e) => {
     const link = e.target.closest("a.record");
     if (!link || !engine) return;
@@ -214,8 +211,7 @@
     run(form.action, data, ["schedule", "outcome"], true);
   });
 
-  // A control that is turned runs the experiment again, without a prediction:
-  // the verdict is set beside what it was before.
+  // A changed control runs the experiment again without a prediction, and compares the verdict with the previous one.
   let soon = 0;
   const turned = (e) => {
     if (e.target.id === "variant") {
@@ -234,7 +230,7 @@
   form.addEventListener("input", turned);
   document.querySelector(".at-once").hidden = false;
 
-  // Who is clicked in the picture is broken: the step that is added stands in the address, a link.
+  // A click on a client or node in the picture adds a fault to it. The new step is part of the address, a link.
   const breaking = byId("break");
   if (breaking) {
     breaking.hidden = false;
@@ -260,7 +256,7 @@
     addEventListener("keydown", chosen);
   }
 
-  // A slider beside each number that is turned.
+  // Each number gets a slider.
   for (const number of form.querySelectorAll("[type=number]:not(#seed)")) {
     const slider = Object.assign(document.createElement("input"), { type: "range", min: number.min, max: number.max, step: number.step, value: number.value });
     slider.setAttribute("aria-label", form.querySelector(`label[for="${number.id}"]`).textContent + ", slider");

@@ -49,7 +49,7 @@
 
   // WCAG 2, 1.4.3: text against what is painted behind it.
   const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
-  const colours = {}; // the canvas takes most of the time
+  const colours = {}; // the canvas needs most of the time
   const colour = (css) => {
     if (!colours[css]) {
       context.clearRect(0, 0, 1, 1);

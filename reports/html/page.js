@@ -1,12 +1,12 @@
 "use strict";
-// The page is whole without this script. With it: a switch for the theme, a
-// filter for the table, and pictures that zoom, pan and step through the story.
+// The page is complete without this script, which adds a theme switch, a filter for the table, and pictures that zoom,
+// pan and step through the story.
 (() => {
   const root = document.documentElement;
   const all = (selector, within) => [...(within || document).querySelectorAll(selector)];
   const byId = (id) => document.getElementById(id);
 
-  // A file's page may be denied storage: then the choice lasts until it closes.
+  // A page from a file may have no storage: then the choice lasts until it closes.
   const remember = { get() { try { return localStorage.getItem("theme"); } catch { return null; } },
     set(v) { try { localStorage.setItem("theme", v); } catch { /* not kept */ } } };
   const themes = ["system", "light", "dark"];
@@ -88,7 +88,7 @@
       figure.querySelector(".tools").hidden = false;
     }
 
-    // A tip that comes at once takes the place of the browser's own.
+    // An immediate tip replaces the browser's own.
     titles() {
       for (const title of all("title", this.chart)) {
         title.parentNode.dataset.tip = title.textContent;
@@ -101,12 +101,12 @@
       return this.margin + this.part(t) * (this.width - 2 * this.margin);
     }
 
-    // Where a time stands between both ends, from 0 to 1.
+    // The position of a time between both ends, from 0 to 1.
     part(t) {
       return Math.min(Math.max(this.even ? t / this.length : this.share(t), 0), 1);
     }
 
-    // The time that stands there.
+    // The time at a position.
     time(part) {
       if (part >= 1) return this.length;
       if (this.even) return part * this.length;
@@ -116,7 +116,7 @@
       return a.t + ((x - a.x) * (b.t - a.t)) / (b.x - a.x);
     }
 
-    // Where a time stands between both ends when quiet stretches are shortened.
+    // The position of a time when quiet stretches are shortened.
     share(t) {
       let low = 0, high = this.knots.length - 1;
       while (high - low > 1) {
@@ -139,8 +139,7 @@
       this.ticks();
     }
 
-    // The label of a fault without duration stands behind it, unless the next
-    // fault of its row is in the way.
+    // The label of a fault without a duration follows it unless it would overlap the next fault of its row.
     instants() {
       const faults = all(".bar.fault", this.chart).map((bar) => {
         const rect = bar.querySelector("rect");
@@ -168,11 +167,11 @@
       let room = Number(el.dataset.room);
       const goes = () => w >= room || x >= room || x + w + 6 + room <= this.width; // in the band, before it or behind it
       if (el.dataset.keep) {
-        const whole = (el.whole ||= el.textContent), brief = whole.replace(/: [^:]*$/, ""); // how long may be left out
+        const whole = (el.whole ||= el.textContent), brief = whole.replace(/: [^:]*$/, ""); // the duration may be omitted
         el.textContent = whole;
         if (!goes()) [el.textContent, room] = [brief, room - 6.4 * (whole.length - brief.length)];
       }
-      const tight = w < room, behind = tight && el.dataset.keep && x < room, fits = !behind || goes(); // else it lies over the band
+      const tight = w < room, behind = tight && el.dataset.keep && x < room, fits = !behind || goes(); // otherwise over the band
       el.setAttribute("x", behind ? (fits ? x + w + 6 : this.width - 4) : x + 6);
       el.classList.toggle("tight", tight && !el.dataset.keep);
       el.classList.toggle("behind", Boolean(behind));
@@ -180,8 +179,7 @@
       el.classList.toggle("outside", Boolean(tight && el.dataset.keep && !behind));
     }
 
-    // Marks stand in two rows; one that would cover another moves aside, and a
-    // stem leads from it to its moment.
+    // Marks are in two rows; an overlapping mark moves aside, and a stem connects it with its time.
     dodge() {
       const room = 22, last = [-room, -room], next = [this.width + room / 2, this.width + room / 2];
       const places = this.marks.map((mark) => {
@@ -244,7 +242,7 @@
       this.cursor.classList.add("off");
     }
 
-    // Goes to a turn of the story.
+    // Shows a turn of the story.
     go(index) {
       if (!this.turns.length) return;
       this.step = Math.min(Math.max(index, 0), this.turns.length - 1);
@@ -259,8 +257,7 @@
         this.plot.scrollLeft = x - this.plot.clientWidth / 2;
     }
 
-    // Hides all that comes after a time, or nothing without one: a page that
-    // lets the story unfold draws the curtain aside bit by bit.
+    // Hides everything after a time, or nothing: a page that unfolds the story moves the curtain step by step.
     unfold(until) {
       this.until = until;
       const later = (el) => until !== undefined && Number(el.dataset.a) > until;
@@ -347,8 +344,8 @@
     }
   }
 
-  // A picture is laid out when it first comes near the screen, so that a page
-  // with a hundred of them opens at once; and again when its width changes.
+  // A picture is laid out when it first comes near the screen, so that a page with a hundred pictures opens at once,
+  // and again when its width changes.
   const of = (figure) => figure.timeline || (figure.timeline = new Timeline(figure));
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) {
@@ -359,7 +356,7 @@
   }, { rootMargin: "600px" });
   const widths = new ResizeObserver((entries) => {
     for (const entry of entries) {
-      if (!entry.target.isConnected) { // another has taken its place
+      if (!entry.target.isConnected) { // another picture replaced it
         widths.unobserve(entry.target);
         continue;
       }
@@ -370,7 +367,7 @@
   });
   for (const figure of all(".timeline")) near.observe(figure);
 
-  // A page that puts a picture in place later asks for its timeline here.
+  // A page that inserts a picture later gets its timeline here.
   window.timelineOf = (figure) => {
     const timeline = of(figure);
     timeline.layout();
@@ -394,7 +391,7 @@
     }
     target.scrollIntoView({ block: "center" });
   };
-  // What is not as expected: n and p lead from one to the next, and its command can be copied.
+  // The keys n and p move between unexpected results; their commands can be copied.
   const findings = all("article.finding");
   addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea")) return;
@@ -407,7 +404,7 @@
   for (const code of all(".repeat code")) {
     const copy = Object.assign(document.createElement("button"), { type: "button", textContent: "Copy" });
     copy.addEventListener("click", async () => {
-      getSelection().selectAllChildren(code); // where nothing may be copied, it is marked
+      getSelection().selectAllChildren(code); // selected in case copying is forbidden
       try { await navigator.clipboard.writeText(code.textContent); copy.textContent = "Copied"; } catch { copy.textContent = "Marked"; }
     });
     code.after(" ", copy);

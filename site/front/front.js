@@ -1,6 +1,6 @@
 "use strict";
-// The plays were computed beforehand: the three that are shown first are in the page, the
-// others come with a script. A play goes from beat to beat; p is how many beats have passed.
+// All plays were computed in advance: the page contains the first of each tab, a script the others. A play moves from
+// beat to beat; p is the number of past beats.
 (() => {
   const byId = (id) => document.getElementById(id);
   const root = byId("front"), lanes = root.querySelector(".lanes"), messages = root.querySelector(".messages");
@@ -8,7 +8,7 @@
   const tell = byId("caption"), moment = byId("moment"), quantity = byId("quantity"), strip = byId("strip"), verdict = byId("verdict"), moral = byId("moral");
   const button = root.querySelector("[data-do=play]");
   const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const beat = 2600, travel = 0.4; // milliseconds; the part before a beat in which its messages travel
+  const beat = 2600, travel = 0.4; // milliseconds; fraction of a beat in which messages travel
   let tabs = JSON.parse(byId("plays").textContent), tab = tabs[0], play = tab.plays[0], p = 0, playing = false, said = "", ended = false;
 
   const make = (name, attributes, text) => {
@@ -20,7 +20,7 @@
   const last = () => play.beats.length - 1;
   const seconds = (x) => `${Math.round(x * 10) / 10} s`;
 
-  // Where a time stands among the beats; of several beats at one time the last, or the first.
+  // The index of a time among the beats; for several beats at one time the last, or the first.
   const placed = (t, first) => {
     const at = [...play.beats.map((b) => b.at), play.end];
     const i = first ? at.findIndex((a) => a >= t) - 1 : at.findLastIndex((a) => a <= t);
@@ -54,7 +54,7 @@
     lanes.append(make("rect", { class: "veil", y: -1, height: 162 }), make("line", { class: "cursor", y1: 0, y2: 160 }));
   };
 
-  // What a process was doing at a beat.
+  // The state of a process at a beat.
   const states = (name, at) => {
     const lane = play.lanes.find((l) => l.name === name);
     return ((lane && lane.stretches) || []).filter((s) => s.from <= at && at < s.until).map((s) => s.state);
@@ -86,7 +86,7 @@
     const m = /translate\(([\d.]+) ([\d.]+)\)/.exec(find(name).getAttribute("transform"));
     return [Number(m[1]), Number(m[2])];
   };
-  // From one to the other; to the store and back over or under the servers, or only up to its edge.
+  // The path of a message. To and from the store it passes over or under the servers; with edge it ends at the store's edge.
   const route = (from, to, edge) => {
     const stops = [place(from), place(to)];
     if (from === "store" || to === "store") {
@@ -104,7 +104,7 @@
     for (const m of sent) {
       const back = m.kind === "yes" || m.kind === "no" || m.from === "store";
       const f = answered ? part * 2 - (back ? 1 : 0) : part;
-      if (f >= 1 && m.kind === "lost") // the late write stays in sight
+      if (f >= 1 && m.kind === "lost") // the late write stays visible
         messages.append(make("path", { class: "late", d: `${route(m.from, m.to, 554)}m-10 -7 10 7-10 7` }));
       if (f <= 0 || f >= 1) continue;
       const way = make("path", { class: "way", d: route(m.from, m.to) });
@@ -119,7 +119,7 @@
   let shown = -1;
   const draw = () => {
     const k = Math.min(Math.floor(p), last()), f = p - k;
-    const coming = playing && k < last() && f > 1 - travel; // messages arrive with the beat that tells of them
+    const coming = playing && k < last() && f > 1 - travel; // messages arrive with the beat that describes them
     drawScene(k);
     drawMessages(coming ? k + 1 : k, coming ? 1 - (1 - f) / travel : 1);
     if (shown !== k) {
@@ -159,7 +159,7 @@
     if (p >= last()) p = 0;
     playing = true;
     button.textContent = "Pause";
-    tell.setAttribute("aria-live", "off"); // a sentence every other second is too much to hear
+    tell.setAttribute("aria-live", "off"); // a screen reader need not announce each sentence
     let before = performance.now();
     const frame = (now) => {
       if (!playing) return;
@@ -247,7 +247,7 @@
   quantity.addEventListener("input", () => {
     pause();
     show(Number(quantity.value));
-    if (ended) { p = last(); draw(); } // where the end is known, it is compared
+    if (ended) { p = last(); draw(); } // compare with the known end
   });
   const scrub = (e) => {
     const box = lanes.getBoundingClientRect(), at = ((e.clientX - box.x) / box.width) * 720;
@@ -261,7 +261,7 @@
   const linked = /^#(\w+)=([\d.]+)$/.exec(location.hash);
   choose(linked ? linked[1] : tabs[0].id);
   if (!still.matches && !linked) start();
-  // The other values, when the first frame is there.
+  // The other values are loaded after the first frame.
   const script = Object.assign(document.createElement("script"), { src: "assets/plays.js" });
   script.onload = () => {
     const [was, at, run, answer, done] = [tab.id, p, playing, said, ended];

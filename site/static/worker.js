@@ -1,10 +1,10 @@
 "use strict";
-// The worker of the engine: it gets the module first, and then requests.
+// The worker of the engine receives the module first, and then requests.
 (() => {
-  let answer = null; // the Go program's, once it runs
+  let answer = null; // set by the Go program when it runs
   const early = [];
 
-  // Go's support warns of a timer that came while it was busy, and sees to it by itself.
+  // Go's support code warns of timers that fired while it was busy, and handles them.
   const { warn } = console;
   console.warn = (...said) => { if (!String(said[0]).includes("missed timeout event")) warn(...said); };
 

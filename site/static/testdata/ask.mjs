@@ -1,5 +1,5 @@
-// Runs the engine as the page's worker does, and asks it for what stands on stdin, a JSON
-// object a line: {path, form, posted}. It writes what is answered, likewise.
+// Runs the engine as the page's worker does. Reads requests from stdin, a JSON object a line: {path, form, posted}, and
+// writes the responses in the same way.
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
