@@ -71,10 +71,10 @@ func (t *storyBuilder) overlappingHolder(l checker.Lease) (other string, until i
 // acquiredNodes names the nodes that granted an acquire their keys before its outcome.
 func (t *storyBuilder) acquiredNodes(e, invoke history.Event) string {
 	var nodes []string
-	for _, held := range t.tenures {
-		if held.Key == e.Key && held.Owner == e.Process && held.From >= invoke.Time && held.From <= e.Time &&
-			(e.Token == "" || held.Token == e.Token) && !slices.Contains(nodes, held.Node) {
-			nodes = append(nodes, held.Node)
+	for _, owned := range t.tenures {
+		if owned.Key == e.Key && owned.Owner == e.Process && owned.From >= invoke.Time && owned.From <= e.Time &&
+			(e.Token == "" || owned.Token == e.Token) && !slices.Contains(nodes, owned.Node) {
+			nodes = append(nodes, owned.Node)
 		}
 	}
 	slices.Sort(nodes)

@@ -255,10 +255,10 @@ func (t *storyBuilder) drawLeases() {
 			lane.Points = append(lane.Points, leaseEnd(l))
 		}
 	}
-	for _, held := range t.tenures {
-		if held.Key == t.Key {
-			lane := t.lane(held.Node)
-			lane.Stretches = append(lane.Stretches, Stretch{From: held.From, Until: held.Until, State: Owned, Owner: held.Owner})
+	for _, owned := range t.tenures {
+		if owned.Key == t.Key {
+			lane := t.lane(owned.Node)
+			lane.Stretches = append(lane.Stretches, Stretch{owned.From, owned.Until, Owned, owned.Owner})
 		}
 	}
 	for _, l := range t.lanes {

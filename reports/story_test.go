@@ -71,9 +71,9 @@ func TestTell_Violation_ShowsItsWindow(t *testing.T) {
 	story := h.Tell(v)
 	require.Equal(t, 875*ms, story.From, "from the asking of the lease, less an eighth of the TTL")
 	require.Equal(t, 2000*ms, story.Until, "no further than the end of the history")
-	var told []string
+	var texts []string
 	for _, m := range story.Marks {
-		told = append(told, Moment(m.Time)+" "+m.Text)
+		texts = append(texts, Moment(m.Time)+" "+m.Text)
 	}
 	require.Equal(t, []string{
 		`1.000000 s c2 asks for "k1"`,
@@ -81,7 +81,7 @@ func TestTell_Violation_ShowsItsWindow(t *testing.T) {
 		"1.090000 s c1's lease expires (its own view)",
 		"1.250000 s c2 is granted the lock by n1; lease valid for 990 ms (by its own clock)",
 		"1.600000 s c1 resumes",
-	}, told)
+	}, texts)
 }
 
 func TestTell_DrawsParticipantsFirst(t *testing.T) {

@@ -113,8 +113,8 @@ func requireMatch(t *testing.T, s catalogueStory, m Mark) {
 		for l := range s.Leases() {
 			ends = append(ends, fmt.Sprint(l.Client, l.Until))
 		}
-		for held := range s.Tenures() {
-			ends = append(ends, fmt.Sprint(held.Node, held.Until))
+		for owned := range s.Tenures() {
+			ends = append(ends, fmt.Sprint(owned.Node, owned.Until))
 		}
 		require.Contains(t, ends, fmt.Sprint(m.Process, m.Time), "%q", m.Text)
 		return

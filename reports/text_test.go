@@ -102,11 +102,11 @@ func TestSkips_ListEachReasonOnce(t *testing.T) {
 	require.NotContains(t, brief.String(), "failover-wait")
 	require.NotContains(t, brief.String(), "flushall", "as expected, and not named")
 	require.NoError(t, r.WriteSummary(&summary))
-	for _, said := range []string{text.String(), summary.String()} {
-		said = strings.Join(strings.Fields(said), " ")
-		require.Equal(t, 1, strings.Count(said, none), said)
+	for _, output := range []string{text.String(), summary.String()} {
+		output = strings.Join(strings.Fields(output), " ")
+		require.Equal(t, 1, strings.Count(output, none), output)
 		for _, name := range []string{"failover-lock", "failover-wait (two replicas)", "disk-full"} {
-			require.Contains(t, said, name)
+			require.Contains(t, output, name)
 		}
 	}
 }
@@ -148,9 +148,9 @@ func TestPreconditionSkips_ListEachReasonOnce(t *testing.T) {
 	var text, summary strings.Builder
 	require.NoError(t, r.Print(&text, terminal.Screen{Width: 60, Verbose: true}))
 	require.NoError(t, r.WriteSummary(&summary))
-	for _, said := range []string{text.String(), summary.String()} {
-		require.Equal(t, 1, strings.Count(said, why), said)
-		require.Contains(t, said, "not applicable")
+	for _, output := range []string{text.String(), summary.String()} {
+		require.Equal(t, 1, strings.Count(output, why), output)
+		require.Contains(t, output, "not applicable")
 	}
 	require.Contains(t, text.String(), "lost-reply, late-set")
 	require.Contains(t, text.String(), "INCONCLUSIVE: flushall")

@@ -123,10 +123,10 @@ func (t *storyBuilder) lostOwners(e history.Event) string {
 	}
 	before := t.started[list(e.Fault.Targets)]
 	var owners []string
-	for _, held := range t.tenures {
-		if held.Key == t.Key && held.Ended == checker.TenureForgotten && held.Until >= before && held.Until <= e.Time &&
-			slices.Contains(e.Fault.Targets, held.Node) && !slices.Contains(owners, held.Owner) && held.Owner != "" {
-			owners = append(owners, held.Owner)
+	for _, owned := range t.tenures {
+		if owned.Key == t.Key && owned.Ended == checker.TenureForgotten && owned.Until >= before && owned.Until <= e.Time &&
+			slices.Contains(e.Fault.Targets, owned.Node) && !slices.Contains(owners, owned.Owner) && owned.Owner != "" {
+			owners = append(owners, owned.Owner)
 		}
 	}
 	if len(owners) == 0 {
@@ -139,19 +139,19 @@ func (t *storyBuilder) lostOwners(e history.Event) string {
 func (t *storyBuilder) addExpiries() {
 	var expired []string // owners with tokens, in order of the first key
 	keys := map[string][]checker.Tenure{}
-	for _, held := range t.tenures {
-		if held.Key == t.Key && held.Ended == checker.TenureExpired && held.Owner != "" && t.within(held.Until) {
-			id := held.Owner + held.Token
+	for _, owned := range t.tenures {
+		if owned.Key == t.Key && owned.Ended == checker.TenureExpired && owned.Owner != "" && t.within(owned.Until) {
+			id := owned.Owner + owned.Token
 			if keys[id] == nil {
 				expired = append(expired, id)
 			}
-			keys[id] = append(keys[id], held)
+			keys[id] = append(keys[id], owned)
 		}
 	}
 	for _, id := range expired {
 		first, nodes := keys[id][0], []string{}
-		for _, held := range keys[id] {
-			nodes = append(nodes, held.Node)
+		for _, owned := range keys[id] {
+			nodes = append(nodes, owned.Node)
 		}
 		slices.Sort(nodes)
 		text := fmt.Sprintf("%s's key expires on %s", first.Owner, list(nodes))
@@ -226,10 +226,10 @@ func (t *storyBuilder) eventText(e history.Event) string {
 
 // otherOwner names the owner of a node's key at a time, if it is another client.
 func (t *storyBuilder) otherOwner(node string, now int64, client string) string {
-	for _, held := range t.tenures {
-		if held.Node == node && held.Key == t.Key && held.From <= now && now <= held.Until && held.Owner != client &&
-			held.Owner != "" {
-			return ", which is " + held.Owner + "'s"
+	for _, owned := range t.tenures {
+		if owned.Node == node && owned.Key == t.Key && owned.From <= now && now <= owned.Until && owned.Owner != client &&
+			owned.Owner != "" {
+			return ", which is " + owned.Owner + "'s"
 		}
 	}
 	return ""

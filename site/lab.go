@@ -87,9 +87,9 @@ const (
 // search, or a file.
 func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	name, file, _ := strings.Cut(name, ".")
-	v, wrong := s.experiment(name, r.Form)
-	if wrong != nil {
-		return *wrong
+	v, problem := s.experiment(name, r.Form)
+	if problem != nil {
+		return *problem
 	}
 	control := v.Number(r.Form.Get("control"))
 	var text bytes.Buffer
@@ -124,7 +124,7 @@ func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 }
 
 // experiment makes an experiment with the form's controls, or a page that explains a mistake.
-func (s *Site) experiment(name string, form url.Values) (v *labView, wrong *Page) {
+func (s *Site) experiment(name string, form url.Values) (v *labView, problem *Page) {
 	refuse := func(p Page) (*labView, *Page) { return nil, &p }
 	known, err := lab.Find(name)
 	if err != nil {

@@ -84,8 +84,8 @@ func (b *Tab) listen() {
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
 				text := "the console has a call of " + string(e.Type)
-				for _, said := range e.Args {
-					text += " " + string(said.Value) + said.Description
+				for _, argument := range e.Args {
+					text += " " + string(argument.Value) + argument.Description
 				}
 				b.errors = append(b.errors, text)
 			}
@@ -201,10 +201,10 @@ func (b *Tab) RequireNoErrors() {
 	defer b.mu.Unlock()
 	require.Empty(b.t, b.errors)
 	for _, request := range b.requests {
-		asked, err := url.Parse(request)
+		other, err := url.Parse(request)
 		require.NoError(b.t, err)
-		same := asked.Scheme == own.Scheme && asked.Host == own.Host && (own.Scheme != "file" || asked.Path == own.Path ||
-			b.Folder != "" && strings.HasPrefix(asked.Path, b.Folder+"/"))
+		same := other.Scheme == own.Scheme && other.Host == own.Host && (own.Scheme != "file" || other.Path == own.Path ||
+			b.Folder != "" && strings.HasPrefix(other.Path, b.Folder+"/"))
 		require.True(b.t, same || request == "about:blank" || strings.HasPrefix(request, "data:") ||
 			strings.HasPrefix(request, "blob:"),
 			"the page requests %s", request)

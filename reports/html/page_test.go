@@ -187,7 +187,7 @@ func TestVerdict_Tone_OneMeaningEach(t *testing.T) {
 }
 
 // texts parses an SVG file strictly, as XML, and returns its element counts and its text.
-func texts(t *testing.T, svg []byte) (names map[string]int, said string) {
+func texts(t *testing.T, svg []byte) (names map[string]int, content string) {
 	t.Helper()
 	names = map[string]int{}
 	var text strings.Builder
@@ -215,12 +215,12 @@ func TestTimelineFile_StandsAlone(t *testing.T) {
 		require.NoError(t, Write(io.Discard, report, catalogue))
 		svg, err := os.ReadFile(filepath.Join(report.Options.Out, "trials", "it", "000", reports.TimelineFile))
 		require.NoError(t, err)
-		names, said := texts(t, svg)
+		names, content := texts(t, svg)
 		require.Zero(t, names["script"])
 		require.Positive(t, names["pattern"])
-		require.Contains(t, said, w.word("what"))
-		require.Contains(t, said, w.word("client")+" asks for")
-		require.Contains(t, said, "10.000 ms")
+		require.Contains(t, content, w.word("what"))
+		require.Contains(t, content, w.word("client")+" asks for")
+		require.Contains(t, content, "10.000 ms")
 		require.NotRegexp(t, `@import|url\([^#]|(?:href|src)="[^#]`, string(svg))
 	}
 }

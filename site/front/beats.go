@@ -204,14 +204,14 @@ func (t *playBuilder) addExpiries() {
 		nodes = nil
 	}
 	ends := slices.SortedFunc(t.Tenures(), func(a, b checker.Tenure) int { return cmp.Compare(a.Until, b.Until) })
-	for _, held := range ends {
-		if held.Owner != "c1" || held.Ended != checker.TenureExpired || t.was(held.Node, reports.Down, held.Until) {
+	for _, owned := range ends {
+		if owned.Owner != "c1" || owned.Ended != checker.TenureExpired || t.was(owned.Node, reports.Down, owned.Until) {
 			continue
 		}
-		if held.Until > last+together {
+		if owned.Until > last+together {
 			flush()
 		}
-		nodes, last = append(nodes, held.Node), held.Until
+		nodes, last = append(nodes, owned.Node), owned.Until
 	}
 	flush()
 }

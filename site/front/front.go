@@ -90,25 +90,25 @@ var tabs = []struct {
 // Tabs runs all plays.
 func Tabs(ctx context.Context, run suite.Runner) ([]Tab, error) {
 	var all []Tab
-	for _, of := range tabs {
-		tab := of.Tab
+	for _, definition := range tabs {
+		tab := definition.Tab
 		for tenths := tab.Least; tenths <= most; tenths++ {
-			s, err := read(of.ID)
+			s, err := read(definition.ID)
 			if err != nil {
 				return nil, err
 			}
 			tab.Lesson = strings.TrimSpace(s.Lesson)
 			if tenths == 0 {
-				s.Script = without(s.Script, of.verb)
+				s.Script = without(s.Script, definition.verb)
 			}
 			for i := range s.Script {
-				if s.Script[i].Verb == of.verb {
-					of.set(&s.Script[i], tenths)
+				if s.Script[i].Verb == definition.verb {
+					definition.set(&s.Script[i], tenths)
 				}
 			}
 			p, err := play(ctx, run, s)
 			if err != nil {
-				return nil, fmt.Errorf("%s of %d tenths of a TTL: %w", of.ID, tenths, err)
+				return nil, fmt.Errorf("%s of %d tenths of a TTL: %w", definition.ID, tenths, err)
 			}
 			p.Value = float64(tenths) / 10
 			tab.Plays = append(tab.Plays, p)

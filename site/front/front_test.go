@@ -22,11 +22,11 @@ func TestTabs_LostPayment_MatchesTheChecker(t *testing.T) {
 	for _, tab := range tabs {
 		got := ""
 		for _, p := range tab.Plays {
-			told := false
+			bad := false
 			for _, b := range p.Beats {
-				told = told || b.Bad
+				bad = bad || b.Bad
 			}
-			require.Equal(t, p.Lost, told, "%s at %v TTL", tab.ID, p.Value)
+			require.Equal(t, p.Lost, bad, "%s at %v TTL", tab.ID, p.Value)
 			got += map[bool]string{true: "✗", false: "✓"}[p.Lost]
 		}
 		require.Equal(t, want[tab.ID], got, tab.ID)
@@ -39,9 +39,9 @@ func TestPlay_Pause_IsKleppmannsExample(t *testing.T) {
 	require.NoError(t, err)
 	p, err := play(context.Background(), suite.Run, s)
 	require.NoError(t, err)
-	var said []string
+	var texts []string
 	for _, b := range p.Beats[1:] {
-		said = append(said, b.Text)
+		texts = append(texts, b.Text)
 	}
 	require.Equal(t, strings.TrimSpace(`
 c1 asks for the lock. n1, n2, n3, n4 and n5 say yes: c1 has the lock for 1 s.
@@ -54,5 +54,5 @@ c2 reads the account: no payment yet.
 c2 books its payment.
 c1 wakes up. For c1 no time has passed: it goes on where it was.
 c1 writes what it worked out before, long after its lease has ended. It never saw c2’s payment, and writes over it.`),
-		strings.Join(said, "\n"))
+		strings.Join(texts, "\n"))
 }

@@ -125,7 +125,7 @@ func TestBrowser_Exercise_BreaksOnlyAWrongLock(t *testing.T) {
 	}
 	decide("N/2")
 	b.Eventually("It breaks", `document.querySelector("#outcome h2").textContent`)
-	// what came of it has the focus, and is not read out whole
+	// the result has the focus, and is not announced as a whole
 	b.Eventually("It breaks", `document.activeElement.textContent`)
 	require.Equal(t, "0", b.Text(`document.querySelectorAll("#outcome[aria-live]").length`))
 	require.Contains(t, b.Text(`document.querySelector("#outcome").textContent`), "half-is-not-majority")
@@ -166,16 +166,16 @@ func TestBrowser_PassedLevels_AreStored(t *testing.T) {
 // contains the tab and the value.
 func TestBrowser_FirstPage_PlaysAndReveals(t *testing.T) {
 	b := open(t, ways["folder"], "index.html")
-	const said, told = `document.getElementById("verdict").textContent`, `document.getElementById("caption").textContent`
-	require.Equal(t, "", b.Text(said), "nobody is told the answer first")
+	const shown, story = `document.getElementById("verdict").textContent`, `document.getElementById("caption").textContent`
+	require.Equal(t, "", b.Text(shown), "nobody is told the answer first")
 	require.Equal(t, "true", b.Text(`document.getElementById("strip").hidden`))
-	before := b.Text(told)
+	before := b.Text(story)
 	b.Do(chromedp.Click(chromedp.CSS(`[data-answer=yes]`)), chromedp.Click(chromedp.CSS(`[data-do=on]`)))
-	require.NotEqual(t, before, b.Text(told))
+	require.NotEqual(t, before, b.Text(story))
 	for range 12 {
 		b.Do(chromedp.Click(chromedp.CSS(`[data-do=on]`)))
 	}
-	require.Equal(t, "✗ c2’s payment is lost. You said otherwise.", b.Text(said))
+	require.Equal(t, "✗ c2’s payment is lost. You said otherwise.", b.Text(shown))
 	require.Equal(t, "1", b.Text(`document.querySelectorAll(".messages .late").length`), "an arrow shows the late write")
 	require.Equal(t, "asleep (a GC pause)", b.Text(`document.querySelector(".lanes .sleeps").textContent`))
 	b.Eventually("21", `document.querySelectorAll("#strip span").length`)
@@ -183,7 +183,7 @@ func TestBrowser_FirstPage_PlaysAndReveals(t *testing.T) {
 	b.RequireAccessible()
 	b.Text(
 		`(() => { const q = document.getElementById("quantity"); q.value = 5; q.dispatchEvent(new Event("input")); })()`)
-	require.Contains(t, b.Text(said), "✓ It survives.")
+	require.Contains(t, b.Text(shown), "✓ It survives.")
 	b.Visit("index.html#restart=0.7")
 	b.Text(`location.reload()`)
 	b.Eventually("0.7 s", `document.getElementById("value").textContent`)
