@@ -45,7 +45,7 @@ func (c Config) Check() error {
 	}
 	for replica, master := range c.Replicas {
 		if !slices.Contains(c.Nodes, master) || c.Aliases[master] != "" {
-			return fmt.Errorf("the master of %s is to be %q, which is no node with a server of its own: there are %v",
+			return fmt.Errorf("invalid master %[2]q of %[1]s: want a node with a server of its own, one of %[3]v",
 				replica, master, c.Nodes)
 		}
 	}

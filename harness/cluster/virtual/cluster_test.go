@@ -195,10 +195,10 @@ func TestNewAndSpawn_InvalidConfig_Fails(t *testing.T) {
 		"the alias n1 does not lead to":      {Nodes: one, Aliases: map[string]string{"n1": "n1"}, Record: record},
 		`no persistence setting "sometimes"`: {Nodes: one, Persistence: "sometimes", Record: record},
 		"Config.Record is nil":               {Nodes: one},
-		`the master of r1 is to be "n9"`:     {Nodes: one, Replicas: map[string]string{"r1": "n9"}, Record: record},
-		`min-replicas-to-write is to be "x"`: {Nodes: one, Settings: map[string]string{"min-replicas-to-write": "x"},
+		`invalid master "n9" of r1`:          {Nodes: one, Replicas: map[string]string{"r1": "n9"}, Record: record},
+		`invalid min-replicas-to-write "x"`: {Nodes: one, Settings: map[string]string{"min-replicas-to-write": "x"},
 			Record: record},
-		`min-replicas-max-lag is to be "-1"`: {Nodes: one, Settings: map[string]string{"min-replicas-max-lag": "-1"},
+		`invalid min-replicas-max-lag "-1"`: {Nodes: one, Settings: map[string]string{"min-replicas-max-lag": "-1"},
 			Record: record},
 	} {
 		inBubble(t, func() {

@@ -96,7 +96,7 @@ func replicaLimits(cfg cluster.Config) (replicas, lag int, err error) {
 func count(name, value string) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("virtual cluster: %s is to be %q, which is no count", name, value)
+		return 0, fmt.Errorf("virtual cluster: invalid %s %q: want a whole number, 0 or more", name, value)
 	}
 	return n, nil
 }
