@@ -16,8 +16,7 @@ import (
 // New makes the lock of one client.
 type New func(Env) (Lock, error)
 
-// kind puts the lock among those under test.
-func kind(name string, build New, declared Belief, allowed []string) locks.Kind {
+func newKind(name string, build New, declared Belief, allowed []string) locks.Kind {
 	renews := role != nil && role.Abilities != nil && role.Abilities.Renews
 	return locks.Kind{
 		Name: name, Doc: "the lock of a Go test", External: true, LeavesBehind: allowed,
@@ -25,8 +24,8 @@ func kind(name string, build New, declared Belief, allowed []string) locks.Kind 
 			if len(env.Servers) == 0 {
 				return nil, errors.New("it connects to servers that it is given, and there are none")
 			}
-			given := newEnv(env)
-			lock, err := build(given)
+			own := newEnv(env)
+			lock, err := build(own)
 			if errors.Is(err, ErrRefused) {
 				return nil, &locks.Error{Reason: history.ReasonRefused, Err: err}
 			}
@@ -36,13 +35,13 @@ func kind(name string, build New, declared Belief, allowed []string) locks.Kind 
 			if lock == nil {
 				return nil, errors.New("the test's function gave neither a lock nor an error")
 			}
-			return &adapter{lock: lock, env: given, declaredBelief: declared, renews: renews}, nil
+			return &adapter{lock: lock, env: own, declaredBelief: declared, renews: renews}, nil
 		},
 	}
 }
 
-// strangers says which hosts a lock has dialled that virtual time does not have.
-func strangers() []string {
+// unknownHosts reports the dialled hosts that virtual time does not have.
+func unknownHosts() []string {
 	var all []string
 	for _, address := range overlay.Unknown() {
 		all = append(all,
@@ -52,18 +51,18 @@ func strangers() []string {
 	return all
 }
 
-// adapter is a lock of a test's as the harness has it.
+// adapter makes a test's lock a harness lock.
 type adapter struct {
 	lock           Lock
 	env            Env
 	declaredBelief Belief
-	renews         bool // it keeps its leases extended by itself
+	renews         bool // it extends its leases by itself
 
-	asked      atomic.Bool // Acquire was called
-	mu         sync.Mutex
-	refusal    error // of its latest attempt
-	firstLease Lease // that was granted
-	adapterErr error // in what the test gave, not in what the lock does
+	acquireCalled atomic.Bool
+	mu            sync.Mutex
+	refusal       error // of its latest attempt
+	firstLease    Lease
+	adapterErr    error // a mistake in the test's code, not in the lock
 }
 
 var _ locks.Described = (*adapter)(nil)
@@ -72,7 +71,7 @@ func (a *adapter) Acquire(ctx context.Context, key string) (locks.Lease, error) 
 	lease, err := locks.Retry(ctx, a.env.env, func() (locks.Lease, error) { return a.attempt(ctx, key) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.adapterErr != nil { // whatever the tries after it came to
+	if a.adapterErr != nil { // even if a later attempt succeeded
 		return nil, a.adapterErr
 	}
 	return lease, err
@@ -81,9 +80,9 @@ func (a *adapter) Acquire(ctx context.Context, key string) (locks.Lease, error) 
 func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) {
 	called := a.now()
 	if ctx.Err() == nil {
-		a.asked.Store(true)
+		a.acquireCalled.Store(true)
 	}
-	a.lastSent(key, called) // looks out for it
+	a.lastSent(key, called) // the first call for a key starts the recording
 	granted, err := a.lock.Acquire(ctx, key)
 	returned := a.now()
 	a.mu.Lock()
@@ -104,16 +103,16 @@ func (a *adapter) attempt(ctx context.Context, key string) (locks.Lease, error) 
 				"Validity nor Until"))
 	}
 	l := &lease{Lease: granted, by: a, belief: a.belief(granted)}
-	asked, several := a.requestTime(key, called)
+	requested, several := a.requestTime(key, called)
 	if l.belief == FromCall && len(several) > 0 {
 		return nil, a.adapterError(fmt.Errorf("the belief is counted from when the lock asked for its key, and it sent "+
 			"commands about several that end in %q: %q. Say which it is by Keys, or declare another belief", key, several))
 	}
-	l.until = l.belief.end(asked, returned, a.env.TTL)
+	l.until = l.belief.end(requested, returned, a.env.TTL)
 	return l, nil
 }
 
-// adapterError is of what the test gave. The lock was not asked then, so that no wait for it is in vain.
+// adapterError records a mistake in the test's code. As a refusal, it does not count as a request for the lock.
 func (a *adapter) adapterError(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,8 +122,9 @@ func (a *adapter) adapterError(err error) error {
 
 func (a *adapter) now() time.Duration { return a.env.env.Clock.Now() }
 
-// requestTime is when the lock asked for the key that it has now, in a call that began then.
-func (a *adapter) requestTime(key string, called time.Duration) (asked time.Duration, several []string) {
+// requestTime is the send time of the command that acquired the key. For a lock on several servers it is the time of
+// the call.
+func (a *adapter) requestTime(key string, called time.Duration) (requested time.Duration, several []string) {
 	if a.env.used.servers() != 1 {
 		return called, nil
 	}
@@ -132,7 +132,7 @@ func (a *adapter) requestTime(key string, called time.Duration) (asked time.Dura
 	return max(called, sent), several
 }
 
-// lastSent is [locks.Network.LastSent] of whichever of the key's names was sent last.
+// lastSent is the latest [locks.Network.LastSent] of the key's names.
 func (a *adapter) lastSent(key string, since time.Duration) (latest time.Duration, several []string) {
 	for _, name := range a.names(key) {
 		at, more := a.env.env.LastSent(name, since)
@@ -141,7 +141,7 @@ func (a *adapter) lastSent(key string, since time.Duration) (latest time.Duratio
 	return latest, several
 }
 
-// names are those that a key has on the servers.
+// names lists the key's names on the servers.
 func (a *adapter) names(key string) []string {
 	if k, ok := a.lock.(Keyed); ok {
 		if names := k.Keys(key); len(names) > 0 {
@@ -151,7 +151,7 @@ func (a *adapter) names(key string) []string {
 	return []string{key}
 }
 
-// belief is what was declared; or else what the lease shows; or else what callers of a lock with a TTL count.
+// belief is the declared belief, or else the lease's, or else the usual one of a lock with a TTL.
 func (a *adapter) belief(l Lease) Belief {
 	switch {
 	case a.declaredBelief != "":
@@ -164,7 +164,7 @@ func (a *adapter) belief(l Lease) Belief {
 	return FromReturn
 }
 
-// beliefText says how long clients believe in a lease, and why.
+// beliefText describes the belief and its reason.
 func (a *adapter) beliefText(l Lease) string {
 	text := a.belief(l).description()
 	switch {
@@ -184,13 +184,12 @@ func (a *adapter) beliefText(l Lease) string {
 	return text
 }
 
-// endsContext says whether a lease has a context that ends with it.
 func endsContext(l Lease) bool {
 	c, ok := l.(Contextual)
 	return ok && c.Context() != nil
 }
 
-// declaresEnd says whether a lease says how long it is valid.
+// declaresEnd reports whether a lease states its validity.
 func declaresEnd(l Lease) bool {
 	switch l.(type) {
 	case Valid, Expiring:
@@ -199,7 +198,7 @@ func declaresEnd(l Lease) bool {
 	return false
 }
 
-// Describe tells what the first lease shows.
+// Describe derives the abilities from the first lease.
 func (a *adapter) Describe() *locks.Abilities {
 	a.mu.Lock()
 	first := a.firstLease
@@ -208,19 +207,19 @@ func (a *adapter) Describe() *locks.Abilities {
 	_, extends := first.(Extender)
 	_, watches := first.(Contextual)
 	_, fencing := first.(Fenced)
-	some := used.servers()
-	if some == used.given {
-		some = 0 // it uses all
+	subset := used.servers()
+	if subset == used.available {
+		subset = 0 // it uses all
 	}
 	return &locks.Abilities{
 		Fencing: fencing, OwnClock: used.ownClock.Load(), Extends: extends, Watches: watches, SingleNode: used.servers() == 1,
-		Servers: some,
+		Servers: subset,
 		Belief:  a.beliefText(first), Keys: a.names(locks.KeyPlaceholder),
-		Notices: append(used.notices(), strangers()...),
+		Notices: append(used.notices(), unknownHosts()...),
 	}
 }
 
-// errShared: each client stands for a process, and reaches the servers over links of its own.
+// errShared: each client stands for a process and has its own links to the servers.
 var errShared = errors.New("the lock was asked, and has never connected over its client's own links: make its " +
 	"connections for each Env, by env.Client or env.Dial, and share no pool among clients")
 
@@ -231,7 +230,7 @@ func (a *adapter) Close() error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.asked.Load() || a.env.env.Dialled() {
+	if !a.acquireCalled.Load() || a.env.env.Dialled() {
 		return err
 	}
 	if a.refusal != nil {
@@ -240,7 +239,7 @@ func (a *adapter) Close() error {
 	return errors.Join(errShared, err)
 }
 
-// lease is one of a test's as the harness has it.
+// lease makes a test's lease a harness lease.
 type lease struct {
 	Lease
 	by     *adapter
@@ -291,7 +290,7 @@ func (l *lease) Extend(ctx context.Context) error {
 	return nil
 }
 
-// Context is the lease's own, nil if it has none.
+// Context returns the lease's own context, nil if it has none.
 func (l *lease) Context() context.Context {
 	if c, ok := l.Lease.(Contextual); ok {
 		return c.Context()
@@ -299,7 +298,7 @@ func (l *lease) Context() context.Context {
 	return nil
 }
 
-// Watch gives nothing: what watches by itself does so from the grant on.
+// Watch returns nil: a lease that extends itself does so from the grant on.
 func (l *lease) Watch(context.Context, func(context.Context) error) context.Context { return nil }
 
 func (l *lease) Release(ctx context.Context) error {
@@ -309,7 +308,7 @@ func (l *lease) Release(ctx context.Context) error {
 	return nil
 }
 
-// withReason gives an error of a test's lock its reason, as far as it says one.
+// withReason adds the reason of an error that the test's lock returned.
 func withReason(ctx context.Context, err error) error {
 	reason := history.ReasonOther
 	switch {

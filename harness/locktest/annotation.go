@@ -11,19 +11,19 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// place is the line of a test that called Run.
-type place struct {
+// callSite is the test's line that called Run.
+type callSite struct {
 	file string
 	line int
 }
 
-// callerOfRun is where the caller of its caller called that.
-func callerOfRun() place {
+// callerOfRun must be called by Run itself.
+func callerOfRun() callSite {
 	_, file, line, _ := runtime.Caller(2)
-	return place{filepath.Base(file), line} // a test is run in its folder
+	return callSite{filepath.Base(file), line} // a test runs in its own folder
 }
 
-// callersPackages are the package whose function called the caller, and that of its tests from outside.
+// callersPackages returns the package that called Run, and its external test package. Run itself must call it.
 func callersPackages() [2]string {
 	pc, _, _, _ := runtime.Caller(2)
 	name := runtime.FuncForPC(pc).Name()
@@ -33,9 +33,9 @@ func callersPackages() [2]string {
 	return [2]string{path, path + "_test"}
 }
 
-// annotate has GitHub show a failure beside the line of the test, on whose machines workspace is the repository's
-// folder.
-func (p place) annotate(w io.Writer, workspace, row, why string) {
+// annotate makes GitHub show a failure beside the test's line. workspace is the repository's folder on GitHub's
+// runner.
+func (p callSite) annotate(w io.Writer, workspace, row, why string) {
 	if workspace == "" {
 		return
 	}

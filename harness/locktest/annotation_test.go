@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func called() place { return callerOfRun() }
+func called() callSite { return callerOfRun() }
 
-func TestAnAnnotationIsOnTheLineOfTheTest(t *testing.T) {
+func TestAnnotate_NamesTheLineOfTheTest(t *testing.T) {
 	at := called()
 	require.Equal(t, "annotation_test.go", at.file)
 	folder, err := os.Getwd()
 	require.NoError(t, err)
 	var b strings.Builder
-	at = place{"lock_test.go", 38}
+	at = callSite{"lock_test.go", 38}
 	at.annotate(&b, filepath.Dir(filepath.Dir(folder)), "late-set", "100 %\nof it: a, b")
 	require.Equal(t, "::error file=harness/locktest/lock_test.go,line=38,title=late-set::100 %25%0Aof it: a, b\n",
 		b.String())

@@ -20,8 +20,8 @@ type Verdict string
 // Violated: the scenario is known to break the lock.
 const Violated Verdict = "violated"
 
-// show gives a trial's answer as go test has it: a bug fails, a limit and what is undecided are skipped, with the
-// reason.
+// show reports a trial's answer to go test: a bug fails the subtest; a limit, an undecided or an inapplicable trial
+// skips it, with the reason.
 func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, record bool) {
 	t.Helper()
 	answer, why := done.Answer()
@@ -36,7 +36,7 @@ func (r *run) show(t *testing.T, job suite.Job, done suite.Result, out string, r
 		t.Errorf("%s is expected to be violated, and is not any more (%s): take Expect(%q, locktest.Violated) out",
 			job.Scenario.Name, why, job.Scenario.Name)
 	case answer == suite.Bug, answer == suite.Failed:
-		r.place.annotate(os.Stdout, os.Getenv("GITHUB_WORKSPACE"), r.name+": "+job.Scenario.Name, why)
+		r.callSite.annotate(os.Stdout, os.Getenv("GITHUB_WORKSPACE"), r.name+": "+job.Scenario.Name, why)
 		t.Error(r.failureOf(t, job, done, why, out, record))
 	case answer == suite.Limit && r.strict:
 		t.Error(limitText(done, why))
@@ -57,16 +57,16 @@ func limitText(done suite.Result, why string) string {
 	return text
 }
 
-// failureOf tells of a failure; of a second one of the same cause, in one line.
+// failureOf describes a failure, in one line if an earlier failure had the same cause.
 func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out string, record bool) string {
 	cause, ok := done.Cause()
 	if !ok {
 		cause = suite.Cause{Key: done.Failure, Sentence: done.Failure}
 	}
 	name := strings.TrimPrefix(t.Name(), r.call.Test+"/")
-	if earlier, again := r.causes[cause.Key]; again && done.Failure != "" {
+	if earlier, known := r.causes[cause.Key]; known && done.Failure != "" {
 		return fmt.Sprintf("FAILED: as in %s: %s", earlier, why)
-	} else if again {
+	} else if known {
 		return fmt.Sprintf("BUG: %s (%s: %s)", why, cause.As(earlier), cause.Sentence)
 	}
 	r.causes[cause.Key] = name
@@ -77,14 +77,14 @@ func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out
 	return r.failureText(done, why, out, recorded)
 }
 
-// screen is for a test's output.
+// screen is the width of a test's output.
 var screen = terminal.Screen{Width: 110}
 
-// failureLines is how many lines a failure has at most.
+// failureLines bounds the lines of one failure.
 const failureLines = 25
 
-// failureText tells of a trial that failed: what was violated, with its story and picture, where its history is, and
-// how to see it again.
+// failureText describes a failed trial: the violation with its story and drawing, the paths of its history and of the
+// recorded schedule.
 func (r *run) failureText(done suite.Result, why, out, recorded string) string {
 	lines := []string{"BUG: " + why}
 	if done.Failure != "" {
@@ -106,7 +106,7 @@ func (r *run) failureText(done suite.Result, why, out, recorded string) string {
 	return strings.Join(append(lines, where...), "\n")
 }
 
-// cutLines leaves the first lines of a text, so many at the most.
+// cutLines returns at most the given number of lines.
 func cutLines(text string, most int) []string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) <= most {
@@ -115,7 +115,7 @@ func cutLines(text string, most int) []string {
 	return append(lines[:most-1:most-1], "… (all of it is on the page)")
 }
 
-// story tells of the violation that decides a trial, with its cause and its drawing.
+// story describes a trial's decisive violation, with its cause and drawing.
 func story(path string, done suite.Result) (string, error) {
 	r := done.Decisive()
 	if r == nil {
@@ -128,10 +128,10 @@ func story(path string, done suite.Result) (string, error) {
 	return reports.ViolationText(h, &r.Violations[0], done.CauseOf(r.Property), screen), nil
 }
 
-// maxCauses is of how many bugs the causes are sought.
+// maxCauses bounds the bugs whose cause is searched for.
 const maxCauses = 8
 
-// findCause finds by experiment, in virtual time, what causes a bug.
+// findCause finds a bug's cause by experiments in virtual time.
 func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) error {
 	decisive := done.Decisive()
 	if answer, _ := done.Answer(); answer != suite.Bug || decisive == nil || done.CauseOf(decisive.Property) != nil ||
@@ -153,21 +153,21 @@ func (r *run) findCause(ctx context.Context, job suite.Job, done *suite.Result) 
 	return err
 }
 
-// summarize ends a test with what all of its rows came to.
+// summarize logs the answers of all rows.
 func (r *run) summarize(t *testing.T) {
 	t.Helper()
 	if len(r.results.trials) == 0 {
 		return
 	}
-	for name, met := range r.expected {
-		if !met {
+	for name, ran := range r.expected {
+		if !ran {
 			t.Errorf("locktest.Expect: no scenario %q was run", name)
 		}
 	}
 	t.Log("\n" + r.report().AnswersText(screen) + r.directions(t))
 }
 
-// directions say where the details are, and how to repeat one row.
+// directions name the report's path and the command that repeats one row.
 func (r *run) directions(t *testing.T) string {
 	example := "late-release"
 	for _, row := range r.report().Rows {

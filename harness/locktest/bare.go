@@ -14,9 +14,8 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// Bare gives the world of one client on servers that run already, which ask for no
-// password: no harness watches and no fault befalls it. It is for measuring what a lock
-// costs that is put to the test with the same New. end closes the clients that it has made.
+// Bare returns an Env for one client on running servers without a password, with neither harness nor faults. It
+// serves to measure the latency of a lock with the same New as in its test. end closes the clients that the Env made.
 func Bare(ttl time.Duration, addrs ...string) (env Env, end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var clients []*redis.Client

@@ -11,8 +11,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// Bare's clients reach the servers that it was given, in their order, with the options that
-// the lock asks for, and end with it.
+// Bare's clients use the given servers in order, with the lock's options, and are closed by end.
 func TestBare(t *testing.T) {
 	first, second := miniredis.RunT(t), miniredis.RunT(t)
 	env, end := locktest.Bare(10*time.Second, first.Addr(), second.Addr())

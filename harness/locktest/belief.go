@@ -2,30 +2,28 @@ package locktest
 
 import "time"
 
-// Belief is how long a client believes in a lease. Whoever wrote the lock, or
-// whoever uses it, decides that: it is declared, and stands in the report.
+// Belief is how long a client relies on a lease. The lock's author or its user decides that; the report shows it.
 type Belief string
 
 // The beliefs.
 const (
-	// ByLease: for as long as the lease says, by Valid or Expiring. The default for
-	// leases that say.
+	// ByLease: until the end that the lease reports by Valid or Expiring; the default for such leases.
 	ByLease Belief = "as told"
-	// FromCall: for a TTL from before the lock asked for the key. Of a lock on one
-	// server that is when it last sent a command with the key before Acquire returned,
-	// for its own tries are its own affair; of others, when Acquire was called.
+	// FromCall: for a TTL from the request. A lock on several servers requests when Acquire is called. A lock on one
+	// server requests when it sends the last command with the key before Acquire returns, since it may retry inside
+	// Acquire.
 	FromCall Belief = "from the call"
-	// FromReturn: for a TTL from the return of Acquire, or of Extend.
+	// FromReturn: for a TTL from the return of Acquire or Extend; the default for leases that report no end.
 	FromReturn Belief = "from the return"
-	// UntilReleased: until Release, or until the lease's own context ends: for
-	// locks that keep themselves extended.
+	// UntilReleased: until Release, or until the lease's own context ends; the default for locks that extend their
+	// leases themselves and for a Contextual lease.
 	UntilReleased Belief = "until released"
 )
 
-// unlimited is a belief without an end, in a history's nanoseconds.
+// unlimited stands for no end, and fits a history's nanoseconds.
 const unlimited = 1000 * time.Hour
 
-// description is for reports; "" for what the lock itself says.
+// description is for reports; "" for ByLease.
 func (b Belief) description() string {
 	switch b {
 	case FromCall:
@@ -38,7 +36,7 @@ func (b Belief) description() string {
 	return ""
 }
 
-// What the belief rests on.
+// The reasons of a belief.
 const (
 	declaredSuffix = " (declared)"
 	defaultSuffix  = " (nothing else is declared)"
@@ -46,7 +44,7 @@ const (
 	contextSuffix  = " or until the lease's context ends"
 )
 
-// end is when the belief ends, on the client's clock; not for ByLease.
+// end is on the client's clock; not for ByLease.
 func (b Belief) end(called, returned, ttl time.Duration) time.Duration {
 	switch b {
 	case FromReturn:

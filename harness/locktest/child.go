@@ -16,31 +16,29 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// childRole is what a test binary that was started by another is to do, and for which
-// Run.
+// childRole is the task of a test binary that another one started, and the call of Run that it is for.
 type childRole struct {
 	Test string `json:"test"`
 	// Call counts the calls of Run in one test, from 1.
 	Call int `json:"call"`
 	// Worker: it is one client, in real time; otherwise it serves trials.
 	Worker bool `json:"worker,omitempty"`
-	// Abilities is what has been found out about the lock; nil: nothing yet.
+	// Abilities of the lock; nil before its first lease.
 	Abilities *locks.Abilities `json:"found,omitempty"`
 }
 
-// roleFlag comes before a part among a child's arguments, where nobody else sees it.
+// roleFlag precedes the role among a child's arguments. init removes it before the test parses its flags.
 const roleFlag = "-lockproof.part="
 
-// role is this process's part, nil if it has none, and out its stdout.
+// role is nil in the process that the user started. out is the real stdout.
 var (
 	role *childRole
 	out  = os.Stdout
 )
 
-// A child's stdout is for its orders' answers, from before anybody else's code can
-// print; and its part is no flag of the test's.
+// init reserves a child's stdout for its replies before other code can print to it.
 func init() {
-	process.EndWith(os.Getenv(process.RecordVariable)) // here go does not note it for its cache of results
+	process.EndWith(os.Getenv(process.RecordVariable)) // in init, go's test cache does not record the variable
 	for i, arg := range os.Args {
 		text, found := strings.CutPrefix(arg, roleFlag)
 		if !found {
@@ -57,29 +55,28 @@ func init() {
 	}
 }
 
-// calls counts the calls of Run in each test that is under way.
+// calls counts the calls of Run in each running test.
 var calls = struct {
 	sync.Mutex
-	of map[string]int
-}{of: map[string]int{}}
+	byTest map[string]int
+}{byTest: map[string]int{}}
 
-// nextCall names a call of Run as its children do.
+// nextCall identifies a call of Run in the same way in the parent and its children.
 func nextCall(t *testing.T) childRole {
 	calls.Lock()
 	defer calls.Unlock()
 	name := t.Name()
-	if calls.of[name]++; calls.of[name] == 1 {
-		t.Cleanup(func() { // the test may be run again in this process
+	if calls.byTest[name]++; calls.byTest[name] == 1 {
+		t.Cleanup(func() { // the test may run again in this process
 			calls.Lock()
 			defer calls.Unlock()
-			delete(calls.of, name)
+			delete(calls.byTest, name)
 		})
 	}
-	return childRole{Test: name, Call: calls.of[name]}
+	return childRole{Test: name, Call: calls.byTest[name]}
 }
 
-// command is the command line of a child with that part: it comes to the same call
-// of Run, with the flags that were given to the test.
+// command is the command line of a child with that role. The child runs the same test with the same flags.
 func (p childRole) command() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -102,11 +99,10 @@ func (p childRole) command() ([]string, error) {
 	return append(command, flag.Args()...), nil
 }
 
-// matches says whether a process with this part has come to the call of Run that it was
-// started for.
+// matches reports whether a child with this role was started for that call of Run.
 func (p childRole) matches(call childRole) bool { return p.Test == call.Test && p.Call == call.Call }
 
-// serve does a child's work, and ends the process.
+// serve does a child's work and ends the process.
 func (p childRole) serve() {
 	var err error
 	if p.Worker {

@@ -1,4 +1,4 @@
-// Package locktest puts a lock of yours through what can go wrong, in a Go test:
+// Package locktest tests your lock under faults, in a Go test:
 //
 //	func TestLock(t *testing.T) {
 //		locktest.Run(t, func(env locktest.Env) (locktest.Lock, error) {
@@ -6,16 +6,15 @@
 //		})
 //	}
 //
-// Each scenario of the catalogue that makes sense for the lock is a subtest, and
-// each of its trials one below it: TestLock/late-release/seed=7. Trials are in
-// virtual time, and take milliseconds, unless On or RealTime say otherwise. Explore
-// goes on with schedules that nobody scripted.
+// Each scenario of the catalogue is a subtest, skipped with the reason if it does not fit the lock. With several
+// trials, each trial is a subtest of that: TestLock/late-release/seed=7. Trials run in virtual time and take
+// milliseconds, unless On or RealTime choose real servers. Explore then searches random schedules of operations and
+// faults.
 //
-// A lock is an Acquire, and a lease a Release. All else that a lease may have is
-// found by interface: Extender, Valid, Expiring, Tokened, Fenced, Contextual.
+// A lock needs Acquire, and a lease Release. Optional methods of a lease are detected by interface: Extender, Valid,
+// Expiring, Tokened, Fenced, Contextual.
 //
-// Trials run in processes of their own: the test binary starts itself, once more
-// comes to Run, and there serves trials. So a lock may panic, spin or block without
-// taking the other tests with it. What stands before Run in a test, and TestMain,
-// is run by these processes too.
+// Trials run in child processes: the test binary starts itself, and the child serves trials when it reaches the same
+// call of Run. So a lock may panic, spin or block without stopping the other tests. The children also execute
+// TestMain and the test's code before Run.
 package locktest

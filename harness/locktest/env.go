@@ -15,20 +15,18 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// Env is the world of one client of the lock: its servers, and what it may take
-// from outside.
+// Env is the environment of one client of the lock: servers, settings, clock and randomness.
 type Env struct {
-	// TTL is for how long the lock is to be taken.
+	// TTL is the time to live of a lease.
 	TTL time.Duration
-	// RetryMin and RetryMax are between which delays between two tries are to be,
-	// and NodeTimeout bounds a command to one server, for locks that take them.
+	// RetryMin and RetryMax bound the delay between two attempts, and NodeTimeout bounds a command to one server, for
+	// locks with such options.
 	RetryMin, RetryMax, NodeTimeout time.Duration
-	// Tries is how often one Acquire is to try, 0 for until its context ends.
+	// Tries is the number of attempts of one Acquire, 0 for until its context ends.
 	Tries int
-	// Drift is the part of the TTL to be set aside for clocks that run apart.
+	// Drift is the part of the TTL reserved for clocks that run at different rates.
 	Drift float64
-	// Rand is where tokens and jitter may come from: one seed then gives one
-	// history. It may be used by several goroutines.
+	// Rand is a source for tokens and jitter: with it, one seed gives one history. It is safe for concurrent use.
 	Rand io.Reader
 
 	env  locks.Env
@@ -41,29 +39,26 @@ type Server = locks.Server
 // Clock is the client's own clock, which faults set and skew.
 type Clock = redlock.Clock
 
-// Server gives the address of a server, from 0, for a client of any library that
-// connects by Env.Dial.
+// Server returns a server, counted from 0, for a client library that connects by Env.Dial.
 func (e Env) Server(i int) Server {
 	e.used.server(i)
 	return e.env.Servers[i]
 }
 
-// Servers gives all of them: as many as Nodes says, or else five, unless a scenario says otherwise.
+// Servers returns all servers: the number set by Nodes, or else five, unless a scenario sets another.
 func (e Env) Servers() []Server {
 	e.used.server(len(e.env.Servers) - 1)
 	return e.env.Servers
 }
 
-// Dial connects to a server over the client's own link, on which faults befall it.
-// No other way leads there in virtual time, and no fault meets who goes another
-// way in real time. network is ignored.
+// Dial connects to a server over the client's own link, where faults act. In virtual time no other connection reaches
+// the server; in real time faults do not affect other connections. network is ignored.
 func (e Env) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return e.env.Dial(ctx, network, addr)
 }
 
-// Client makes a go-redis client of a server. It has go-redis's defaults but for
-// what the options set: the retries, the timeouts and the pool are yours. The
-// harness closes it.
+// Client makes a go-redis client of a server, with go-redis's defaults where options set nothing else: you choose the
+// retries, the timeouts and the pool. The harness closes it.
 func (e Env) Client(i int, options ...func(*redis.Options)) *redis.Client {
 	e.used.server(i)
 	client := e.env.Redis(i, options...)
@@ -73,7 +68,7 @@ func (e Env) Client(i int, options ...func(*redis.Options)) *redis.Client {
 	return client
 }
 
-// Clients makes one of each server.
+// Clients makes one client of each server.
 func (e Env) Clients(options ...func(*redis.Options)) []*redis.Client {
 	all := make([]*redis.Client, len(e.Servers()))
 	for i := range all {
@@ -82,47 +77,45 @@ func (e Env) Clients(options ...func(*redis.Options)) []*redis.Client {
 	return all
 }
 
-// Clock gives the client's own clock, for a lock that takes one. Scenarios that set
-// the clock of one client are only for locks that have asked for it.
+// Clock returns the client's own clock, for a lock that can use one. Scenarios that change the clock of one client
+// need a lock that calls Clock.
 func (e Env) Clock() Clock {
 	e.used.ownClock.Store(true)
 	return e.env.Clock
 }
 
-// Context ends with the client: for what a lock does in the background.
+// Context ends with the client: for a lock's background work.
 func (e Env) Context() context.Context { return e.env.Context }
 
-// usage is what a lock has asked for when it was made; several goroutines note it.
+// usage records the lock's calls of Env, from several goroutines.
 type usage struct {
-	given    int // servers
-	ownClock atomic.Bool
-	// noDeadlines: a client of go-redis waits for longer than its caller's context lasts.
+	available int // servers
+	ownClock  atomic.Bool
+	// noDeadlines: a go-redis client ignores the deadline of its caller's context.
 	noDeadlines atomic.Bool
 
 	mu   sync.Mutex
-	uses int // of the servers, the first so many
+	uses int // the lock uses this many servers, the first ones
 }
 
-// server notes that a server was asked for.
 func (u *usage) server(i int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.uses = max(u.uses, i+1)
 }
 
-// servers is how many of them the lock uses: one at least, whatever it asks for.
+// servers is the number of servers that the lock uses, at least one.
 func (u *usage) servers() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return max(1, u.uses)
 }
 
-// notices are for the lock's user.
 func (u *usage) notices() []string {
 	var all []string
-	if uses := u.servers(); uses > 1 && uses < u.given {
+	if uses := u.servers(); uses > 1 && uses < u.available {
 		all = append(all, fmt.Sprintf("it uses %d of the %d servers that it is given: "+
-			"the situations are those of %[1]d servers", uses, u.given))
+			"the situations are those of %[1]d servers", uses, u.available))
 	}
 	if u.noDeadlines.Load() {
 		all = append(all, "go-redis ignores the deadline of its caller's context: set ContextTimeoutEnabled")
@@ -133,6 +126,6 @@ func (u *usage) notices() []string {
 func newEnv(env locks.Env) Env {
 	return Env{
 		TTL: env.TTL, RetryMin: env.RetryMin, RetryMax: env.RetryMax, NodeTimeout: env.NodeTimeout, Tries: env.Tries,
-		Drift: env.Drift, Rand: env.Rand, env: env, used: &usage{given: len(env.Servers)},
+		Drift: env.Drift, Rand: env.Rand, env: env, used: &usage{available: len(env.Servers)},
 	}
 }

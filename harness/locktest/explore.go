@@ -15,10 +15,10 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// exploredTTL is the lock's in schedules that are drawn, unless TTL says.
+// exploredTTL is the TTL in drawn schedules, unless the option TTL sets another.
 const exploredTTL = time.Second
 
-// runExplore draws schedules until the time is over or one breaks the lock, as a subtest.
+// runExplore draws schedules in a subtest, until the time is over or one breaks the lock.
 func (r *run) runExplore(t *testing.T) {
 	if r.explore == 0 {
 		return
@@ -31,7 +31,7 @@ func (r *run) runExplore(t *testing.T) {
 	})
 }
 
-// search is one search, and what comes of it.
+// search runs one search and reports its result.
 func (r *run) search(t *testing.T) {
 	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name, VerdictsOnly: true})
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *run) search(t *testing.T) {
 		s.Space.TTL = exploredTTL
 	}
 	tally, err := s.Run(ctx)
-	r.children.Close() // those that were called off serve nobody any more
+	r.children.Close() // children of cancelled trials are not usable
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}
@@ -71,8 +71,8 @@ func (r *run) search(t *testing.T) {
 	}
 }
 
-// firstFailure notes the first trial of a search in which the lock's process failed, and
-// ends the search with it: one that hangs would take all of its time.
+// firstFailure ends a search at the first trial whose process failed, and records it: trials that hang would use up
+// the search's time.
 type firstFailure struct {
 	pool *suite.Pool
 	stop func()
@@ -96,10 +96,10 @@ func (f *firstFailure) run(ctx context.Context, job suite.Job, seed uint64) suit
 	return done
 }
 
-// rerun runs a schedule that was found once more, which tells of it and records it.
+// rerun runs a found schedule once more, which reports and records it.
 func (r *run) rerun(t *testing.T, text []byte, seed uint64, what string) {
 	path := filepath.Join(r.folder, "found.yaml")
-	s, err := written(path, text)
+	s, err := writeScenario(path, text)
 	if err != nil {
 		t.Fatalf("locktest.Explore: a schedule %s, and cannot be written down: %v", what, err)
 	}
@@ -112,8 +112,8 @@ func (r *run) rerun(t *testing.T, text []byte, seed uint64, what string) {
 	}
 }
 
-// written writes a scenario's file, and reads it back.
-func written(path string, text []byte) (*scenarios.Scenario, error) {
+// writeScenario writes a scenario's file and loads it.
+func writeScenario(path string, text []byte) (*scenarios.Scenario, error) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return nil, err
 	}

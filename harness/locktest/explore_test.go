@@ -16,8 +16,7 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// deletingAll is the reference, but that who gives the lock back deletes whatever is
-// there: what was planted for Explore to find.
+// deletingAll is the reference with a planted mistake: Release deletes the key without a look at its token.
 func deletingAll(env locktest.Env) (locktest.Lock, error) {
 	lock, err := good(env)
 	return &deleting{lock.(*goodLock), env}, err
@@ -55,7 +54,7 @@ func (l *deletingLease) Release(ctx context.Context) error {
 	return err
 }
 
-// panicking is the reference, which panics once no majority is there.
+// panicking is the reference, but panics without a majority.
 func panicking(env locktest.Env) (locktest.Lock, error) {
 	lock, err := good(env)
 	return &panicked{lock.(*goodLock)}, err
@@ -71,9 +70,8 @@ func (l *panicked) Acquire(ctx context.Context, key string) (locktest.Lease, err
 	return lease, err
 }
 
-// What is found is told, recorded, and replayed first from then on: it fails as long as
-// the lock is as it is, and passes once it is mended.
-func TestExploreFindsWhatWasPlanted(t *testing.T) {
+// The found schedule is printed, recorded and replayed first: it fails until the lock is fixed.
+func TestExplore_PlantedMistake_RecordsAndReplaysSchedule(t *testing.T) {
 	needs.Long(t, "it searches once for each planted mistake")
 	r := victim(t, "explored")
 	r.failed(t, "TestVictims/explored", "explore")
@@ -100,7 +98,7 @@ func TestExploreFindsWhatWasPlanted(t *testing.T) {
 		"mutual-exclusion   violated in 0 of ")
 }
 
-func TestExploreTellsOfALockThatDies(t *testing.T) {
+func TestExplore_LockPanics_ReportsFailure(t *testing.T) {
 	r := victim(t, "explored-panics")
 	r.failed(t, "TestVictims/explored-panics", "explore")
 	r.says(t, "panic: nobody thought of this", "(replayed first from now on)")
@@ -108,15 +106,15 @@ func TestExploreTellsOfALockThatDies(t *testing.T) {
 	again.failed(t, "TestVictims/explored-panics", "replay")
 }
 
-// A lock on one server is given one: what it is not on would only be broken in vain.
-func TestExploreOnOneServer(t *testing.T) {
+// Faults on servers that the lock does not use would have no effect.
+func TestExplore_LockOnOneServer_GetsOneServer(t *testing.T) {
 	needs.Long(t, "it searches")
 	r := victim(t, "explored-on-one")
 	require.True(t, r.passed, r.output)
 	r.says(t, "--- PASS: TestVictims/explored-on-one/explore", "mutual-exclusion   violated in 0 of ")
 }
 
-func TestExploreIsInVirtualTime(t *testing.T) {
+func TestExplore_RealTimeCluster_Fails(t *testing.T) {
 	r := victim(t, "explored-in-real-time")
 	require.False(t, r.passed)
 	r.says(t, "locktest.Explore: schedules are run in virtual time, and the local cluster is in real time")

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// extension gives a key another TTL; false: the key is not the lease's.
+// extension sets a key's TTL; false: the key is not the lease's.
 type extension func(ctx context.Context, c *redis.Client, key, token string, ttl time.Duration) (bool, error)
 
 var expireIfOwned = redis.NewScript(`
@@ -25,7 +25,7 @@ func extendBySetXX(ctx context.Context, c *redis.Client, key, token string, ttl 
 	return c.SetXX(ctx, key, token, ttl).Result()
 }
 
-// extending is a lock on one server that asks its own clock before it extends a lease.
+// extending is a lock on one server that checks its own clock before it extends a lease.
 func extending(by extension) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		client := env.Client(0, noRetries, func(o *redis.Options) { o.ReadTimeout = env.NodeTimeout })

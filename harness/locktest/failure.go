@@ -13,25 +13,25 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// schedulesFolder has the schedules that have broken a lock.
+// schedulesFolder has the schedules that broke a lock.
 var schedulesFolder = filepath.Join("testdata", "lockproof")
 
-// replay is what a recorded schedule says beside the scenario.
+// replay is the part of a recorded schedule that its scenario does not contain.
 type replay struct {
 	Seed    uint64        `json:"seed"`
 	Variant string        `json:"variant,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
 }
 
-// replayMark begins the line of a schedule's file that has the replay.
+// replayMark begins the replay's line in a schedule's file.
 const replayMark = "# replay: "
 
-// schedules is the folder for this test's.
+// schedules is the folder of this test's recorded schedules.
 func (r *run) schedules() string {
 	return filepath.Join(schedulesFolder, filepath.FromSlash(r.call.Test))
 }
 
-// record writes the schedule that broke the lock, to be replayed first from now on, and says where it is.
+// record writes the schedule that broke the lock, for runReplays, and returns a line with its path.
 func (r *run) record(job suite.Job, seed uint64, why string) string {
 	text, err := scenarios.Text(job.Scenario)
 	if err != nil {
@@ -49,13 +49,12 @@ func (r *run) record(job suite.Job, seed uint64, why string) string {
 	if err == nil {
 		err = os.WriteFile(path, append([]byte(head), text...), 0o644)
 	}
-	if err != nil { // a test may be run where nothing can be written
+	if err != nil { // a test may run in a read-only folder
 		return fmt.Sprintf("the schedule was not recorded: %v", err)
 	}
 	return "schedule: " + path + " (replayed first from now on)"
 }
 
-// runReplays runs the schedules that were recorded.
 func (r *run) runReplays(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(r.schedules(), "*.yaml"))
 	if err != nil || len(paths) == 0 {

@@ -9,10 +9,9 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// introduce has the lock granted with nothing in its way, and then extended, if its first lease shows that it can
-// be; it lets the processes that are started from now on know what the lock can do. An error says what failed: then
-// there is no use in anything else.
-func (r *run) introduce(ctx context.Context, k locks.Kind, build New) error {
+// detectAbilities acquires the lock without faults, and once more with an extension if the first lease has Extend.
+// Child processes started afterwards know the abilities. After an error no scenario can run.
+func (r *run) detectAbilities(ctx context.Context, k locks.Kind, build New) error {
 	found, err := r.preflight(ctx)
 	if err != nil {
 		return err
@@ -24,7 +23,7 @@ func (r *run) introduce(ctx context.Context, k locks.Kind, build New) error {
 			"the lock renews its key by itself, but declares no belief: add Believes(locktest.UntilReleased), or give "+
 				"the lease a Context()")
 	}
-	k.Abilities, r.about = *found, found
+	k.Abilities, r.abilities = *found, found
 	register(k, build, r.settings)
 	if err = r.restartChildren(found); err == nil && found.Extends {
 		_, err = r.preflight(ctx)

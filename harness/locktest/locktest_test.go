@@ -16,16 +16,16 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// victimsVariable lets TestVictims run: its subtests are of bad locks, and fail.
+// victimsVariable enables TestVictims: its locks are bad, so its subtests fail.
 const victimsVariable = "LOCKPROOF_TEST_VICTIMS"
 
-// run is what came of one test in a process and a folder of its own.
+// run is the result of one test in its own process and folder.
 type run struct {
 	output, folder string
 	passed         bool
 }
 
-// inProcess runs tests of this binary that may fail.
+// inProcess runs tests of this binary in a child process, where they may fail.
 func inProcess(t *testing.T, folder, pattern string, flags ...string) run {
 	t.Helper()
 	needs.Long(t, "it runs go test in another process")
@@ -73,21 +73,18 @@ func (r run) says(t *testing.T, texts ...string) {
 	}
 }
 
-// The catalogue in virtual time, with a lock that does what can be done.
-func TestAGoodLockPasses(t *testing.T) {
+func TestRun_GoodLock_PassesTheCatalogue(t *testing.T) {
 	locktest.Run(t, good)
 }
 
-// A lock on three servers is put to the situations on three, whether it is told how many there are or picks three.
-func TestAGoodLockOnThreeServersPasses(t *testing.T) {
+func TestRun_GoodLockOnThreeServers_Passes(t *testing.T) {
 	t.Run("told", func(t *testing.T) { locktest.Run(t, good, locktest.Nodes(3)) })
 	t.Run("picked", func(t *testing.T) {
 		locktest.Run(t, onThree, locktest.Scenarios("minority-down", "late-release", "half-is-not-majority"))
 	})
 }
 
-// A situation that three servers cannot show is not taken for one that they can.
-func TestNodes_LeaveOutWhatIsAnotherSituationOnThree(t *testing.T) {
+func TestNodes_Three_SkipsScenariosThatNeedFive(t *testing.T) {
 	r := victim(t, "on-three")
 	require.True(t, r.passed, r.output)
 	r.says(t, "TestVictims/on-three, three servers", "--- PASS: TestVictims/on-three/late-release",
@@ -95,26 +92,22 @@ func TestNodes_LeaveOutWhatIsAnotherSituationOnThree(t *testing.T) {
 		"NOT APPLICABLE: the situation needs one server alone, and has no form on 3")
 }
 
-// What a wrong lock gets wrong on five servers it gets wrong on three.
-func TestAWrongLockOnThreeServersIsFound(t *testing.T) {
+func TestNodes_Three_BadLockIsStillViolated(t *testing.T) {
 	locktest.Run(t, majority, locktest.Nodes(3), locktest.Scenarios("slow-acquire"), locktest.Expect("slow-acquire",
 		locktest.Violated))
 }
 
-// A lease that shows nothing is believed for a TTL from the return of Acquire: who counts so is told what it comes to.
-func TestABeliefThatNobodyDeclaredIsFromTheReturn(t *testing.T) {
+func TestBelief_NoneDeclared_IsFromReturn(t *testing.T) {
 	locktest.Run(t, majority, locktest.Scenarios("slow-acquire", "pause-in-acquire"),
 		locktest.Expect("slow-acquire", locktest.Violated), locktest.Expect("pause-in-acquire", locktest.Violated))
 }
 
-// A known bug that is gone fails the test: the exception has to go, too.
-func TestExpect_FailsOnceTheBugIsGone(t *testing.T) {
+func TestExpect_BugFixed_Fails(t *testing.T) {
 	r := victim(t, "expected-in-vain")
 	r.failed(t, "TestVictims/expected-in-vain", "healthy-contention")
 	r.says(t, "healthy-contention is expected to be violated, and is not any more")
 }
 
-// What no lock of the class survives is skipped, and fails where that is asked for.
 func TestLimit_IsSkippedUnlessStrict(t *testing.T) {
 	r := victim(t, "limit")
 	require.True(t, r.passed, r.output)
@@ -123,7 +116,6 @@ func TestLimit_IsSkippedUnlessStrict(t *testing.T) {
 	victim(t, "strict").failed(t, "TestVictims/strict", "flushall")
 }
 
-// Goroutines that a lock leaves behind are named by their place, before any row.
 func TestPreflight_NamesLeakedGoroutines(t *testing.T) {
 	r := victim(t, "leaks")
 	require.False(t, r.passed)
@@ -131,20 +123,18 @@ func TestPreflight_NamesLeakedGoroutines(t *testing.T) {
 	require.NotContains(t, r.output, "TestVictims/leaks/", "no row is run")
 }
 
-// A lock may have no release: it is tried all the same.
-func TestPreflight_ALockWithoutARelease(t *testing.T) {
+func TestPreflight_LockWithoutRelease_Passes(t *testing.T) {
 	r := victim(t, "no-release")
 	r.says(t, "TestVictims/no-release/healthy-contention", "TestVictims/no-release/restart-without-persistence")
 }
 
-// A lock that cannot be set up as a scenario asks is skipped there.
 func TestErrRefused_SkipsTheRow(t *testing.T) {
 	r := victim(t, "refuses")
 	require.True(t, r.passed, r.output)
 	r.says(t, "--- SKIP: TestVictims/refuses/half-is-not-majority", "--- PASS: TestVictims/refuses/healthy-contention")
 }
 
-// A library without a Close leaves goroutines behind: that is allowed by name, and the summary says where they are.
+// The summary names the code that started the allowed goroutines.
 func TestLeavesBehind_AllowsALibrarysGoroutines(t *testing.T) {
 	r := victim(t, "leaves-behind")
 	require.True(t, r.passed, r.output)
@@ -161,23 +151,21 @@ func TestLeavesBehind_AllowsALibrarysGoroutines(t *testing.T) {
 	r.says(t, "locktest.LeavesBehind: example.org/lockproof/harness/locktest_test is the test's own package")
 }
 
-// A lease that cannot be extended, though the lock says so, is told of before any row.
-func TestPreflight_TriesToExtend(t *testing.T) {
+func TestPreflight_ExtendFails_FailsBeforeAnyRow(t *testing.T) {
 	r := victim(t, "extends-in-vain")
 	require.False(t, r.passed)
 	r.says(t, "the lock was not extended, with nothing in its way and nobody else: ", "no such script")
 	require.NotContains(t, r.output, "TestVictims/extends-in-vain/", "no row is run")
 }
 
-// A lock that renews its key by itself is believed until it is released.
-func TestPreflight_NoticesRenewal(t *testing.T) {
+func TestPreflight_LockRenewsItself_BeliefIsUntilReleased(t *testing.T) {
 	r := victim(t, "renews")
 	r.says(t, "believed until released (it renews itself)", "note: the lock renews its key by itself, but declares no "+
 		"belief",
 		"note: go-redis ignores the deadline of its caller's context")
 }
 
-func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
+func TestRun_BelievesFromReturn_FailsWithStoryAndReplay(t *testing.T) {
 	r := victim(t, "from-return")
 	r.failed(t, "TestVictims/from-return", "slow-acquire", "pause-in-acquire")
 	r.says(t, "--- FAIL: TestVictims/from-return/slow-acquire/seed=7",
@@ -195,7 +183,7 @@ func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, schedules, 2, "one for each cause: what holds the replies, and the pause")
 
-	// What was found is tried first from now on, also where it is not asked for.
+	// Recorded schedules are replayed first, even if not selected.
 	again := inProcess(t, r.folder, "TestVictims/from-return/replay")
 	require.False(t, again.passed)
 	again.says(t, "--- FAIL: TestVictims/from-return/replay/slow-acquire-seed-7")
@@ -204,9 +192,9 @@ func TestWithoutAnElapsedCheckTheStoryIsTold(t *testing.T) {
 	require.Equal(t, 1, strings.Count(one.output, "/seed="+"7 ("), one.output)
 }
 
-func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
+func TestRun_LockOnOneServer_RunsOneServerScenarios(t *testing.T) {
 	locktest.Run(t, onOne(rand.Text, owned), safety, locktest.Believes(locktest.FromCall),
-		locktest.Expect("drift-within-margin", locktest.Violated)) // it sets nothing aside for clocks that run apart
+		locktest.Expect("drift-within-margin", locktest.Violated)) // it has no drift margin
 	for name, failing := range map[string][]string{
 		"plain-del": {"release-by-plain-del", "late-release", "release-by-get-then-del", "partition-during-contention",
 			"shared-lock-object", "slow-acquire", "pause-in-acquire", "drift-within-margin", "short-ttl"},
@@ -216,8 +204,7 @@ func TestALockOnOneServerRunsWhatMakesSenseOnOne(t *testing.T) {
 	}
 }
 
-// A lock that takes its key by a script meets the same faults as one that does by SET.
-func TestALockThatTakesByAScript(t *testing.T) {
+func TestRun_LockAcquiresByScript_FaultsAffectItLikeSet(t *testing.T) {
 	victim(t, "by-script-one-token").failed(t, "TestVictims/by-script-one-token", "late-release")
 	r := victim(t, "by-script-fresh-tokens")
 	require.True(t, r.passed, r.output)
@@ -225,9 +212,7 @@ func TestALockThatTakesByAScript(t *testing.T) {
 		"--- PASS: TestVictims/by-script-fresh-tokens/slow-acquire")
 }
 
-// A lock that goes on when its caller has given up is told so, whether it comes to an end
-// or not.
-func TestALockThatIgnoresItsContext(t *testing.T) {
+func TestRun_LockIgnoresItsContext_ReportsLateOrMissingReturn(t *testing.T) {
 	for bad, ends := range map[string]string{"deaf": "it returned at", "stuck": "it was still waiting"} {
 		r := victim(t, bad)
 		r.failed(t, "TestVictims/"+bad, "cancelled-wait")
@@ -235,23 +220,21 @@ func TestALockThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// A lock that waits for all of its nodes fails where it waits for longer than the bound, though a majority answers. A
-// row that such a lock never gets to is undecided.
-func TestALockThatWaitsForAllNodesIsToldOfOnce(t *testing.T) {
+// Such a lock exceeds the bound although a majority answers. A row whose steps it never reaches is undecided.
+func TestRun_LockWaitsForAllNodes_ReportsOneCause(t *testing.T) {
 	r := victim(t, "patient")
 	r.failed(t, "TestVictims/patient", "hung-node")
 	require.Equal(t, 1, strings.Count(r.output, "░ asking"), r.output)
 	const why = "UNDECIDED: unstaged: the lock was not granted: it waited for a node that is out of reach"
 	require.Equal(t, 3, strings.Count(r.output, why), r.output)
 
-	// One that asks them in turn has asked nobody else then.
+	// A sequential lock has sent nothing to the later nodes by then.
 	r = victim(t, "in-turn")
 	r.failed(t, "TestVictims/in-turn")
 	require.Equal(t, 4, strings.Count(r.output, why), r.output)
 }
 
-// Fencing tokens are checked by the store, and judged.
-func TestALockWithFencingTokens(t *testing.T) {
+func TestRun_FencingTokens_AreJudged(t *testing.T) {
 	r := victim(t, "fence-grows")
 	require.True(t, r.passed, r.output)
 	r.says(t, "--- PASS: TestVictims/fence-grows/client-pause-fenced")
@@ -263,30 +246,28 @@ func TestALockWithFencingTokens(t *testing.T) {
 	victim(t, "no-fence").says(t, "issues no fencing tokens, which this scenario's store checks")
 }
 
-// Keys that have another name on the servers are known by the adapter's word.
-func TestKeysOfOtherNames(t *testing.T) {
+func TestKeyed_KeysHaveOtherNamesOnServers(t *testing.T) {
 	r := victim(t, "prefixed")
 	r.failed(t, "TestVictims/prefixed", "release-by-plain-del")
 	r.says(t, "c1's key expires on n1")
 }
 
-// A lock that asks its own clock first extends another's key all the same, where the extension is held up.
-func TestAnExtensionThatTakesAnothersKeyIsABug(t *testing.T) {
+// The lock checks its clock before it extends, but the network can delay the extension.
+func TestRun_ExtensionOfAnotherClientsKey_IsABug(t *testing.T) {
 	require.True(t, victim(t, "extends-if-owned").passed)
 	r := victim(t, "extends-by-set-xx")
 	r.failed(t, "TestVictims/extends-by-set-xx", "extend-without-owner")
 	r.says(t, "mutual-exclusion: violated, and kept by the reference of its class")
 }
 
-// Each client stands for a process: one that has another's connections meets none of its own faults.
-func TestClientsThatShareAPoolAreTold(t *testing.T) {
+// A client on another client's connections is not affected by its own faults.
+func TestRun_ClientsShareAPool_Fails(t *testing.T) {
 	r := victim(t, "shares-a-pool")
 	r.failed(t, "TestVictims/shares-a-pool", "holder-crashes")
 	r.says(t, "FAILED: the lock was asked, and has never connected over its client's own links")
 }
 
-// A lease whose context ends is watched from the grant on.
-func TestAContextThatEndsWithTheLeaseEndsTheBelief(t *testing.T) {
+func TestContextual_ContextEnds_EndsTheBelief(t *testing.T) {
 	r := victim(t, "told-in-time")
 	require.True(t, r.passed, r.output)
 	r.says(t, "--- PASS: TestVictims/told-in-time/watchdog-cut-off")
@@ -295,7 +276,6 @@ func TestAContextThatEndsWithTheLeaseEndsTheBelief(t *testing.T) {
 	r.says(t, "believed until released or until the lease's context ends (declared)")
 }
 
-// In real time each client is a process of its own: the test binary as a worker.
 func TestOnRealRedis(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	few := locktest.Scenarios("client-pause", "release-by-plain-del")
@@ -305,20 +285,20 @@ func TestOnRealRedis(t *testing.T) {
 	r.says(t, "--- PASS: TestVictims/real-time/client-pause")
 }
 
-func TestALockThatPanicsFailsItsSubtest(t *testing.T) {
+func TestRun_LockPanics_FailsItsSubtest(t *testing.T) {
 	r := victim(t, "panics")
 	r.failed(t, "TestVictims/panics", "restart-without-persistence")
 	r.says(t, "panic: nobody thought of this", "in example.org/lockproof/harness/locktest_test.TestVictims",
 		"--- PASS: TestVictims/panics/healthy-contention")
 }
 
-func TestALockThatSpinsFailsItsSubtest(t *testing.T) {
+func TestRun_LockSpins_FailsItsSubtest(t *testing.T) {
 	r := victim(t, "spins")
 	r.failed(t, "TestVictims/spins", "restart-without-persistence")
 	r.says(t, "no progress in 1s of real time", "--- PASS: TestVictims/spins/healthy-contention")
 }
 
-func TestALockThatNeverWorksIsToldOnce(t *testing.T) {
+func TestRun_LockNeverWorks_FailsBeforeAnyRow(t *testing.T) {
 	for name, text := range map[string]string{
 		"never-granted": "the last attempt: out of order",
 		"not-made":      "no licence",
@@ -335,7 +315,7 @@ func TestALockThatNeverWorksIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestMistakesAreRefused(t *testing.T) {
+func TestRun_BadOptions_Fails(t *testing.T) {
 	for name, text := range map[string]string{
 		"no-such-scenario": `unknown scenario "late-relase"; did you mean "late-release"?`,
 		"no-such-property": `there is no "exclusion": there are mutual-exclusion`,

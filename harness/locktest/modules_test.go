@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// inModule runs go in another module of this repository, and gives what it has printed.
+// inModule returns a function that runs go in another module of this repository and returns its output.
 func inModule(t *testing.T, folder string) func(args ...string) string {
 	needs.Long(t, "it builds and tests another module")
 	run := func(args ...string) ([]byte, error) {
@@ -33,8 +33,8 @@ func inModule(t *testing.T, folder string) func(args ...string) string {
 	}
 }
 
-// A module outside tests locks on go-redis, also an old one, rueidis and redigo, and two libraries; and five locks as
-// services have them, of which each summary is written down. The sixth is in another language: TestAPythonLock.
+// The module tests locks on go-redis 9 and 8, rueidis and redigo, two libraries, and five locks typical of services,
+// whose summaries are golden files. The sixth is in another language: TestAPythonLock.
 func TestTheExampleModule(t *testing.T) {
 	out := inModule(t, "examples/locktest")("test", "-v", "-count=1", "./...")
 	for _, passed := range []string{
@@ -48,8 +48,8 @@ func TestTheExampleModule(t *testing.T) {
 	}
 }
 
-// The league's adapters compile, its page is made as its tests say, and its tests find the reference right in a
-// scenario. The libraries take minutes to build the first time; `make league` runs them all.
+// The league's adapters compile, the tests of its page pass, and the reference passes a scenario. The libraries take
+// minutes to build the first time; `make league` runs them all.
 func TestTheLeagueBuilds(t *testing.T) {
 	run := inModule(t, "league")
 	run("vet", "./...")
@@ -58,8 +58,7 @@ func TestTheLeagueBuilds(t *testing.T) {
 	require.Contains(t, out, "--- PASS: TestLeague/reference/late-release (")
 }
 
-// Whoever tests a lock gets no client of a Docker engine into their build.
-func TestItBringsNoDockerClient(t *testing.T) {
+func TestDependencies_ContainNoDockerClient(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "example.org/lockproof/harness/locktest").Output()
 	require.NoError(t, err)
 	packages := strings.Fields(string(out))

@@ -17,12 +17,12 @@ import (
 	"example.org/lockproof/redlock/server"
 )
 
-// good is the reference lock, as a stranger would have it tested.
+// good is the reference lock behind the public API.
 func good(env locktest.Env) (locktest.Lock, error) {
 	return goodOn(env, env.Clients(noRetries)...)
 }
 
-// sharing is the same lock, of which all clients have the connections of the first.
+// sharing is the same lock, but all clients use the first one's connections.
 func sharing(once *sync.Once) locktest.New {
 	var pool []*redis.Client
 	return func(env locktest.Env) (locktest.Lock, error) {
@@ -31,7 +31,7 @@ func sharing(once *sync.Once) locktest.New {
 	}
 }
 
-// onThree is the same lock on three servers, however many there are.
+// onThree is the same lock on the first three servers.
 func onThree(env locktest.Env) (locktest.Lock, error) {
 	return goodOn(env, env.Client(0, noRetries), env.Client(1, noRetries), env.Client(2, noRetries))
 }
@@ -67,7 +67,7 @@ func (l *goodLock) Acquire(ctx context.Context, key string) (locktest.Lease, err
 	return lease, nil
 }
 
-// majority asks all servers one after another and counts, and looks at no clock.
+// majority sends to one server after another and counts, without a check of the elapsed time.
 func majority(env locktest.Env) (locktest.Lock, error) {
 	return &counting{env.Clients(noRetries), env}, nil
 }
@@ -128,7 +128,7 @@ var compareAndDelete = redis.NewScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`)
 
-// extendsInVain can never extend a lease, and says that it can.
+// extendsInVain has an Extend that always fails.
 func extendsInVain(env locktest.Env) (locktest.Lock, error) {
 	lock, err := good(env)
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {

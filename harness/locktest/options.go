@@ -13,10 +13,9 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// Option is one of Run's.
+// Option is an option of Run.
 type Option func(*settings)
 
-// settings are what options have set.
 type settings struct {
 	name            string
 	scenarios       []string
@@ -33,69 +32,67 @@ type settings struct {
 	strict          bool
 	nodes           int             // 0: as many as the lock uses
 	mistake         error           // in an option
-	expected        map[string]bool // scenarios that are known to be violated: whether they were run
+	expected        map[string]bool // scenarios known to be violated: whether they ran
 }
 
-// Named gives the lock a name for reports; it is the test's otherwise.
+// Named sets the lock's name in reports; the default is the test's name.
 func Named(name string) Option { return func(s *settings) { s.name = name } }
 
-// Scenarios chooses scenarios by name, by glob ("aof-*"), or by the path of a file.
-// All of the catalogue's are run otherwise.
+// Scenarios chooses scenarios by name, by glob ("aof-*"), or by the path of a file. The default is the whole
+// catalogue.
 func Scenarios(names ...string) Option {
 	return func(s *settings) { s.scenarios = append(s.scenarios, names...) }
 }
 
-// Properties chooses what is judged: mutual-exclusion, protected-data, fencing,
-// deadlock-freedom, fault-tolerance, cancellation. All of them are otherwise. Scenarios that
-// expect nothing of these are skipped.
+// Properties chooses the properties to check: mutual-exclusion, protected-data, fencing, deadlock-freedom,
+// fault-tolerance, cancellation. The default is all. Scenarios without an expectation for a chosen one are skipped.
 func Properties(names ...string) Option {
 	return func(s *settings) { s.properties = append(s.properties, names...) }
 }
 
-// Trials is how many of each scenario there are; 1 otherwise.
+// Trials sets the number of trials of each scenario; the default is 1.
 func Trials(n int) Option { return func(s *settings) { s.trials = n } }
 
-// Seed is that of the first trial, 1 otherwise; each further one adds 1.
+// Seed sets the seed of the first trial; the default is 1. Each further trial adds 1.
 func Seed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
 
-// TTL is the lock's time to live; each scenario's own otherwise.
+// TTL sets the lock's time to live; the default is each scenario's own.
 func TTL(d time.Duration) Option { return func(s *settings) { s.ttl = d } }
 
-// On chooses the cluster: virtual otherwise; or local, on real redis-servers, with
-// clients that are processes of their own. The docker cluster is lockproof's alone: its
-// containers run that program.
+// On chooses the cluster: virtual, the default, or local, with real redis-servers and one process for each client.
+// The docker cluster needs the lockproof command, because its containers run that program.
 func On(cluster string) Option { return func(s *settings) { s.on = cluster } }
 
-// RealTime says that the lock works in real time only: it needs a socket, say, or
-// waits for something outside. It is run on the local cluster.
+// RealTime declares that the lock works in real time only, because it needs a socket, for example, or waits for an
+// external event. It runs on the local cluster.
 func RealTime() Option { return On(suite.Local) }
 
-// DialsItself says that the lock makes its connections by net.Dial and not by Env.Dial. With lockproof test it is in
-// virtual time all the same; with go test it is run on the local cluster.
+// DialsItself declares that the lock connects by net.Dial and not by Env.Dial. With lockproof test it runs in virtual
+// time all the same; with go test it runs on the local cluster.
 func DialsItself() Option { return func(s *settings) { s.dialsItself = true } }
 
-// Overlaid reports whether lockproof test has built this program: locks that dial by themselves are in virtual time.
+// Overlaid reports whether lockproof test built this program, so that locks that dial by themselves run in virtual
+// time.
 func Overlaid() bool { return overlay.BuiltIn() }
 
-// LeavesBehind allows goroutines that are still there when the lock's client has ended, if functions of these packages,
-// or of packages below, have started them, or they wait in one: LeavesBehind("github.com/go-redis/redis/v8"). It is for
-// libraries without a Close.
-// What the test's own package starts must end.
+// LeavesBehind allows goroutines that outlive the lock's client if a function of these packages, or of packages
+// below, started them or they wait in one: LeavesBehind("github.com/go-redis/redis/v8"). It is for libraries without
+// a Close. Goroutines of the test's own package must end.
 func LeavesBehind(packages ...string) Option {
 	return func(s *settings) { s.leavesBehind = append(s.leavesBehind, packages...) }
 }
 
-// Believes declares how long a client believes in a lease.
+// Believes declares how long a client relies on a lease.
 func Believes(b Belief) Option { return func(s *settings) { s.belief = b } }
 
-// Nodes is on how many servers the lock is, of which majorities are counted: 1, 3 or 5, say. Otherwise it is
-// as many as it asks Env for. Scenarios are put to so many servers, where they have a form for them.
+// Nodes sets the number of servers that the lock uses and counts majorities of, for example 1, 3 or 5. The default is
+// the number that it requests from Env. Each scenario runs in its form for that number, if it has one.
 func Nodes(n int) Option { return func(s *settings) { s.nodes = n } }
 
-// Strict makes what no lock of the class can do fail as well.
+// Strict makes limits fail too: situations that no lock of the class survives.
 func Strict() Option { return func(s *settings) { s.strict = true } }
 
-// Expect accepts that a scenario breaks the lock, and fails once it does not any more.
+// Expect accepts that a scenario breaks the lock, and fails once the lock survives it.
 func Expect(scenario string, verdict Verdict) Option {
 	return func(s *settings) {
 		if s.expected == nil {
@@ -109,21 +106,17 @@ func Expect(scenario string, verdict Verdict) Option {
 	}
 }
 
-// ProgressTimeout is for how long a trial in virtual time may make no progress, in
-// real time, before it has failed: 10 seconds otherwise.
+// ProgressTimeout sets the real time without progress after which a trial in virtual time fails; the default is 10 s.
 func ProgressTimeout(d time.Duration) Option { return func(s *settings) { s.progressTimeout = d } }
 
-// Explore looks for so long, in real time and after the scenarios, for schedules of
-// operations and faults that nobody scripted, as lockproof explore does; docs/explore.md
-// says what is drawn. The first that breaks a property is made smaller, for as long again
-// at most, fails the subtest "explore", and is replayed first from then on. Clusters in real
-// time are left out.
+// Explore searches random schedules of operations and faults after the scenarios, for d of real time, as lockproof
+// explore does (docs/explore.md). The first schedule that breaks a property is shrunk, for at most d, fails the
+// subtest "explore", and is replayed first from then on. It works in virtual time only.
 func Explore(d time.Duration) Option { return func(s *settings) { s.explore = d } }
 
 const defaultProgressTimeout = 10 * time.Second
 
-// settle applies options, and refuses what does not exist.
-func settle(name string, options []Option) (settings, error) {
+func applyOptions(name string, options []Option) (settings, error) {
 	s := settings{name: name, trials: 1, seed: 1, progressTimeout: defaultProgressTimeout}
 	for _, set := range options {
 		set(&s)

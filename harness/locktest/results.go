@@ -18,16 +18,16 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// ResultsVariable is the environment variable that names a folder, in place of "lockproof" beside the test, in which
-// each Run leaves results.json, junit.xml, summary.md and report.html, as lockproof run does
-// (docs/results.md), in a folder of its test's name: for programs that gather what
-// several locks came to. Histories are kept below it, too.
+// ResultsVariable is the environment variable that replaces the results' folder, "lockproof" beside the test. There
+// each Run writes results.json, junit.xml, summary.md and report.html as lockproof run does (docs/results.md), into a
+// subfolder with its test's name: for programs that collect the results of several locks. Histories are below it,
+// too.
 const ResultsVariable = "LOCKPROOF_RESULTS"
 
-// resultFiles is what one call of Run leaves.
+// resultFiles are the results of one call of Run.
 type resultFiles struct {
 	folder       string
-	shown        string // the folder as messages name it
+	shown        string // the folder's path in messages
 	started      time.Time
 	trials       []suite.Result
 	scenarios    []*scenarios.Scenario
@@ -35,24 +35,22 @@ type resultFiles struct {
 }
 
 const (
-	// histories has the trials' folders in that of the results.
-	histories = "histories"
-	// answersFile has the summary that ends the test.
-	answersFile = "summary.txt"
+	histories   = "histories"   // the subfolder for histories
+	answersFile = "summary.txt" // the summary at the test's end
 )
 
-// resultsRoot is the folder, beside the test, that results go into unless ResultsVariable names another.
+// resultsRoot is the results' folder unless ResultsVariable names another.
 const resultsRoot = "lockproof"
 
-// openResults takes the folder for a call of Run, and removes what an earlier one has left in it. Where nothing can be
-// written beside the test, it is one for temporary files.
+// openResults locks the folder for a call of Run and removes earlier results. If the test's folder is read-only, it
+// uses a temporary folder.
 func openResults(call childRole) (*resultFiles, error) {
 	k := &resultFiles{started: time.Now()}
 	root := os.Getenv(ResultsVariable)
 	if root == "" {
 		root = resultsRoot
 		err := os.MkdirAll(root, 0o755)
-		if err == nil { // what is in it is nobody's source
+		if err == nil { // results do not belong in the repository
 			err = os.WriteFile(filepath.Join(root, ".gitignore"), []byte("*\n"), 0o644)
 		}
 		if err != nil {
@@ -80,7 +78,7 @@ func openResults(call childRole) (*resultFiles, error) {
 	return k, nil
 }
 
-// add adds a trial whose history, if any, is in a folder below.
+// add adds a trial. Its history, if any, is in the folder out.
 func (k *resultFiles) add(job suite.Job, done suite.Result, out string) {
 	if done.History != "" {
 		below := strings.TrimPrefix(filepath.ToSlash(out), filepath.ToSlash(k.folder)+"/")
@@ -98,7 +96,7 @@ func (k *resultFiles) add(job suite.Job, done suite.Result, out string) {
 	}
 }
 
-// report is what the trials so far came to.
+// report covers the trials so far.
 func (k *resultFiles) report(o suite.Options) *reports.Report {
 	o.Out, o.Worker = k.folder, nil
 	return reports.New(k.trials, reports.Run{
@@ -107,7 +105,7 @@ func (k *resultFiles) report(o suite.Options) *reports.Report {
 	})
 }
 
-// write leaves the files, and gives the folder back.
+// write writes the files and unlocks the folder.
 func (k *resultFiles) write(report *reports.Report) error {
 	page := func(w io.Writer) error { return html.Write(w, report, k.scenarios) }
 	answers := func(w io.Writer) error {

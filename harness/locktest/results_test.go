@@ -13,9 +13,8 @@ import (
 	"example.org/lockproof/reports"
 )
 
-// What a run comes to is there for programs, where that is asked for: every row, and the
-// histories by their paths. A second run replaces it.
-func TestResultsAreKeptWhereAFolderIsNamed(t *testing.T) {
+// results.json has every row and the histories' paths. A second run replaces it.
+func TestResultsVariable_FolderNamed_GetsResults(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv(locktest.ResultsVariable, folder)
 	for range 2 {
@@ -42,7 +41,7 @@ func TestResultsAreKeptWhereAFolderIsNamed(t *testing.T) {
 	}
 }
 
-func TestNoResultsAreLeftInAFolderOfSomebodyElses(t *testing.T) {
+func TestResultsVariable_FolderOfAnotherProgram_Fails(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv(locktest.ResultsVariable, folder)
 	theirs := filepath.Join(folder, "TestVictims", "patient", "results.json")

@@ -19,16 +19,14 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Run puts a lock through the scenarios, each a subtest. build makes the lock of one
-// client: it is called for each client of each trial, in processes of their own, so
-// that it must not depend on what the test does elsewhere.
+// Run runs the scenarios, each as a subtest. build makes the lock of one client. It is called for each client of each
+// trial, in child processes, so it must not depend on what the test does elsewhere.
 //
-// A subtest fails if a property is violated that the reference lock keeps, or if
-// its process dies or hangs. It is skipped if the lock lacks what the scenario
-// needs, or the trial was inconclusive: then it has shown nothing.
+// A subtest fails if the lock violates a property that the reference lock keeps, or if its process dies or hangs. It
+// is skipped if the scenario does not fit the lock, if the reference fails too, or if the trial decided nothing.
 func Run(t *testing.T, build New, options ...Option) {
 	t.Helper()
-	s, err := settle(t.Name(), options)
+	s, err := applyOptions(t.Name(), options)
 	if err != nil {
 		t.Fatalf("locktest.%v", err)
 	}
@@ -48,7 +46,7 @@ func Run(t *testing.T, build New, options ...Option) {
 			t.Fatalf("locktest.LeavesBehind: %s is the test's own package: stop its goroutines in Release, or in a Close()", own)
 		}
 	}
-	k := kind(s.name, build, s.belief, s.leavesBehind)
+	k := newKind(s.name, build, s.belief, s.leavesBehind)
 	k.Servers = s.nodes
 	if role != nil && role.Abilities != nil {
 		k.Abilities = *role.Abilities
@@ -61,13 +59,13 @@ func Run(t *testing.T, build New, options ...Option) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	r.place = callerOfRun()
+	r.callSite = callerOfRun()
 	t.Cleanup(func() {
 		if err := r.close(); err != nil {
 			t.Errorf("locktest: %v", err)
 		}
 	})
-	if err := r.introduce(t.Context(), k, build); err != nil {
+	if err := r.detectAbilities(t.Context(), k, build); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	r.runReplays(t)
@@ -76,20 +74,19 @@ func Run(t *testing.T, build New, options ...Option) {
 	r.summarize(t)
 }
 
-// run is one call of Run.
 type run struct {
 	settings
 	call         childRole
-	place        place // of the call in the test's file
+	callSite     callSite
 	children     *suite.Children
-	worker       []string     // the command line of a client in real time
-	folder       string       // takes histories
-	results      *resultFiles // for others
-	about        *locks.Abilities
-	causes       map[string]string // of what has failed so far, with the subtest that failed first
-	hung         int               // trials so far
+	worker       []string // the command line of a client in real time
+	folder       string   // for histories
+	results      *resultFiles
+	abilities    *locks.Abilities
+	causes       map[string]string // of the failures so far: the first subtest that failed by each
+	hung         int               // hung trials so far
 	causesSought int
-	differs      map[Belief][]string // the rows whose answer is another under another belief
+	differs      map[Belief][]string // the rows with another answer under that belief
 }
 
 func newRun(s settings, call childRole) (*run, error) {
@@ -101,13 +98,13 @@ func newRun(s settings, call childRole) (*run, error) {
 	r := &run{settings: s, call: call, causes: map[string]string{}, differs: map[Belief][]string{}, folder: folder,
 		results: kept}
 	r.children = &suite.Children{ProgressTimeout: s.progressTimeout, Stderr: os.Stderr}
-	if overlay.BuiltIn() { // goroutines of a library's own race: on one processor their order is more often the same
+	if overlay.BuiltIn() { // a library's own goroutines race: on one processor their order differs less often
 		r.children.Processors = 1
 	}
 	return r, r.restartChildren(nil)
 }
 
-// restartChildren lets the children that are started from now on know what was found out.
+// restartChildren makes later child processes know the lock's abilities.
 func (r *run) restartChildren(found *locks.Abilities) (err error) {
 	r.children.Close()
 	r.call.Abilities = found
@@ -120,13 +117,13 @@ func (r *run) restartChildren(found *locks.Abilities) (err error) {
 	return err
 }
 
-// close leaves what others are to have, and ends the rest.
+// close writes the results and stops the children.
 func (r *run) close() error {
 	r.children.Close()
 	return r.results.write(r.report())
 }
 
-// report is what all trials so far came to.
+// report covers the trials so far.
 func (r *run) report() *reports.Report {
 	o := r.options(r.seed, "")
 	o.Trials = r.trials
@@ -135,7 +132,7 @@ func (r *run) report() *reports.Report {
 	return report
 }
 
-// options are those of one trial that keeps its history in a folder.
+// options are for one trial; out is the folder for its history.
 func (r *run) options(seed uint64, out string) suite.Options {
 	return suite.Options{
 		Cluster: r.on, Trials: 1, Seed: seed, TTL: r.ttl, Lock: r.name, Out: out, Parallel: 1,
@@ -143,7 +140,6 @@ func (r *run) options(seed uint64, out string) suite.Options {
 	}
 }
 
-// runTrial runs one trial.
 func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (suite.Result, error) {
 	done, err := suite.Runner(r.children.Run).One(ctx, job, o)
 	if err != nil {
@@ -152,8 +148,8 @@ func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (sui
 	return r.settle(ctx, job, o, done)
 }
 
-// settle finds out what a trial with waits has shown. Where another trial is the answer, that is run once more, to
-// leave its history in place of the first one's.
+// settle decides a trial with waits by experiments. If another trial gives the answer, it runs that one once more, so
+// that its history replaces the first one's.
 func (r *run) settle(ctx context.Context, job suite.Job, o suite.Options, done suite.Result) (suite.Result, error) {
 	if len(done.Waits) == 0 || job.Changes.Waits != nil {
 		return done, nil
@@ -169,12 +165,11 @@ func (r *run) settle(ctx context.Context, job suite.Job, o suite.Options, done s
 		return answer, nil
 	}
 	job.Changes.Waits = waits
-	told, err := r.runTrial(ctx, job, o)
-	told.Causes = answer.Causes
-	return told, err
+	repeated, err := r.runTrial(ctx, job, o)
+	repeated.Causes = answer.Causes
+	return repeated, err
 }
 
-// runScenarios runs all that were chosen.
 func (r *run) runScenarios(t *testing.T) {
 	chosen, err := scenarios.Select(r.settings.scenarios)
 	if err != nil {
@@ -225,8 +220,7 @@ func (r *run) runScenarios(t *testing.T) {
 	}
 }
 
-// skipReason says why a scenario is not run, "" if it is.
-// hint says what the user can do about it.
+// skipReason returns why a scenario does not run, "" if it runs. hint names the user's remedy.
 func (r *run) skipReason(t *testing.T, job suite.Job) (why, hint string) {
 	t.Helper()
 	plan, err := suite.Options{Cluster: r.on, TTL: r.ttl}.Plan(job)
@@ -241,12 +235,10 @@ func (r *run) skipReason(t *testing.T, job suite.Job) (why, hint string) {
 	return why, plan.Hint()
 }
 
-// maxHung is how many trials may hang before no other is run: each takes as long
-// as the progress timeout.
+// maxHung bounds the hung trials of a test: each takes as long as the progress timeout.
 const maxHung = 3
 
-// trial runs one trial as a subtest; a failure is recorded for replays if it is
-// new.
+// trial runs one trial as a subtest. With record, it records the first failure of each cause for replays.
 func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 	t.Helper()
 	if r.hung >= maxHung {
@@ -273,7 +265,7 @@ func (r *run) trial(t *testing.T, job suite.Job, seed uint64, record bool) {
 	r.show(t, job, done, out, record)
 }
 
-// filterProperties leaves the properties that were chosen.
+// filterProperties removes the results of properties that were not chosen.
 func (r *run) filterProperties(done *suite.Result) {
 	if len(r.properties) == 0 {
 		return

@@ -16,9 +16,8 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// misbehaving does something bad when the lock is refused for the first time by a
-// client that is alone with it: in restart-without-persistence, not where clients
-// contend.
+// misbehaving calls bad when an acquire by the only client fails for the first time: in restart-without-persistence,
+// not under contention.
 func misbehaving(bad func()) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		return &panics{&counting{env.Clients(noRetries), env}, bad}, nil
@@ -39,7 +38,7 @@ func (l *panics) Acquire(ctx context.Context, key string) (locktest.Lease, error
 	return l.counting.Acquire(ctx, key)
 }
 
-// unreleased is a lock that time alone ends.
+// unreleased is a lock whose leases end by expiry only.
 func unreleased(env locktest.Env) (locktest.Lock, error) {
 	client := env.Client(0, noRetries)
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
@@ -51,7 +50,7 @@ func unreleased(env locktest.Env) (locktest.Lock, error) {
 	}), nil
 }
 
-// leaving is a lock on a library without a Close; and with a goroutine of its own that it leaves behind, too.
+// leaving is a lock on a library without a Close. With own, it also leaks a goroutine of its own.
 func leaving(own bool) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		never := make(chan struct{})
@@ -66,7 +65,7 @@ func leaving(own bool) locktest.New {
 	}
 }
 
-// onOne is a lock on one server, in the few lines that services have.
+// onOne is a lock on one server in a few lines, as in many services.
 func onOne(token func() string, release string) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		client := env.Client(0, noRetries, func(o *redis.Options) { o.ReadTimeout = env.NodeTimeout })
@@ -75,7 +74,7 @@ func onOne(token func() string, release string) locktest.New {
 			giveBack := func(ctx context.Context) error { return client.Eval(ctx, release, []string{key}, mine).Err() }
 			taken, err := client.SetNX(ctx, key, mine, env.TTL).Result()
 			switch {
-			case err != nil: // it may have been taken
+			case err != nil: // the SET may have taken effect
 				_ = giveBack(context.WithoutCancel(ctx))
 				return nil, err
 			case !taken:
@@ -86,8 +85,8 @@ func onOne(token func() string, release string) locktest.New {
 	}
 }
 
-// byScript is a lock on one server that takes its key by a script, tries again by
-// itself, and gives back what a try may have taken; token draws one for a try.
+// byScript is a lock on one server that acquires by a script, retries inside Acquire, and releases after a failed
+// attempt. token draws an attempt's token.
 func byScript(token func() func() string) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		client := env.Client(0, noRetries, func(o *redis.Options) { o.ReadTimeout = env.NodeTimeout })
@@ -99,7 +98,7 @@ func byScript(token func() func() string) locktest.New {
 				if err == nil {
 					return locktest.ReleaseFunc(giveBack), nil
 				}
-				if !errors.Is(err, redis.Nil) { // it may have been taken
+				if !errors.Is(err, redis.Nil) { // the script may have taken effect
 					go func() { _ = giveBack(env.Context()) }()
 				}
 				if ctx.Err() != nil {
@@ -111,7 +110,7 @@ func byScript(token func() func() string) locktest.New {
 	}
 }
 
-// oneToken has all tries of an acquire have one token.
+// oneToken draws one token for all attempts of an acquire.
 func oneToken() func() string {
 	mine := rand.Text()
 	return func() string { return mine }
@@ -124,8 +123,7 @@ if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) or redis.call('GET',
 end
 return false`)
 
-// fenced is onOne with a fencing token for each lease, which token makes of a counter
-// beside the key.
+// fenced is onOne with fencing tokens, which token derives from a counter on the server.
 func fenced(token func(count int64) int64) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		lock, err := onOne(rand.Text, owned)(env)
@@ -152,7 +150,7 @@ type fencedLease struct {
 
 func (l fencedLease) Fence() int64 { return l.fence }
 
-// prefixed is onOne with keys that have another name on the server.
+// prefixed is onOne with a prefix to the keys.
 type prefixed struct{ locktest.Lock }
 
 func (l prefixed) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
@@ -171,8 +169,7 @@ const (
 	plain = `return redis.call('DEL', KEYS[1])`
 )
 
-// watching is onOne with leases that keep themselves extended, and have a context that
-// ends when that fails, if they tell.
+// watching is onOne with leases that extend themselves. With tells, their context ends when an extension fails.
 func watching(tells bool) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		lock, err := onOne(rand.Text, owned)(env)
@@ -212,8 +209,8 @@ func (l *watchedLease) Release(ctx context.Context) error {
 	return l.Lease.Release(ctx)
 }
 
-// renewing is SETNX with a goroutine that prolongs the key, until the lease is released or its client ends; or for
-// ever.
+// renewing is SETNX with a goroutine that prolongs the key: until the lease is released or its client ends, or
+// forever.
 func renewing(ends bool) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		client := env.Client(0)
@@ -246,10 +243,10 @@ var safety = locktest.Properties("mutual-exclusion")
 
 var few = locktest.Scenarios("healthy-contention", "restart-without-persistence")
 
-// TestVictims is run by other tests, in a process of its own.
+// TestVictims runs in child processes of other tests.
 func TestVictims(t *testing.T) {
 	if os.Getenv(victimsVariable) == "" {
-		return // its locks are bad: other tests run it
+		return // its locks are bad
 	}
 	on := locktest.Scenarios
 	oneServer, expiring := onOne(rand.Text, owned), locktest.Believes(locktest.FromCall)
@@ -319,7 +316,6 @@ func TestVictims(t *testing.T) {
 	}
 }
 
-// with is a test of a lock.
 func with(lock locktest.New, options ...locktest.Option) func(*testing.T) {
 	return func(t *testing.T) { locktest.Run(t, lock, options...) }
 }
@@ -332,14 +328,13 @@ func refusing(env locktest.Env) (locktest.Lock, error) {
 	return good(env)
 }
 
-// acquiring is a lock of which every acquire does the same.
+// acquiring is a lock whose every acquire calls do.
 func acquiring(do func() error) locktest.New {
 	return func(locktest.Env) (locktest.Lock, error) {
 		return locktest.LockFunc(func(context.Context, string) (locktest.Lease, error) { return nil, do() }), nil
 	}
 }
 
-// spin never ends.
 func spin() {
 	for turns := new(atomic.Int64); ; {
 		turns.Add(1)

@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/harness/locktest"
 )
 
-// patient counts, but waits for the answers of all servers first, however long they take.
+// patient waits for the replies of all servers before it counts.
 func patient(env locktest.Env) (locktest.Lock, error) {
 	lock := &counting{env.Clients(), env}
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
@@ -35,7 +35,7 @@ func patient(env locktest.Env) (locktest.Lock, error) {
 	}), nil
 }
 
-// deaf is onOne that waits until it has the lock, whatever becomes of its caller.
+// deaf is onOne that retries until it has the lock, even after its context ended.
 func deaf(env locktest.Env) (locktest.Lock, error) {
 	lock, err := onOne(rand.Text, owned)(env)
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
@@ -49,7 +49,7 @@ func deaf(env locktest.Env) (locktest.Lock, error) {
 	}), err
 }
 
-// stuck is onOne that never comes back from an acquire that was refused.
+// stuck is onOne whose acquire never returns after a refusal.
 func stuck(env locktest.Env) (locktest.Lock, error) {
 	lock, err := onOne(rand.Text, owned)(env)
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
@@ -61,7 +61,7 @@ func stuck(env locktest.Env) (locktest.Lock, error) {
 	}), err
 }
 
-// inTurn counts, but asks one server after the other, and waits for each.
+// inTurn sends to one server after the other and waits for each reply.
 func inTurn(env locktest.Env) (locktest.Lock, error) {
 	lock := &counting{env.Clients(noRetries, func(o *redis.Options) {
 		o.ReadTimeout, o.WriteTimeout, o.DialTimeout = -1,
