@@ -9,10 +9,10 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// provesNothing reports whether a trial has to be run again with no other beside it: the harness or the engine was held
-// up, or a bound on real time was broken once. A process that gets little of a busy machine is late although it never
-// stalls for long: so a bound counts as broken when a second run breaks it too.
-func (t Result) provesNothing(o Options) bool {
+// needsRetry reports whether a trial must run again alone: the harness stalled, the engine timed out, or a bound on
+// real time was broken once. On a busy machine a process may be late without a stall, so a bound counts as broken
+// only if a second run breaks it too.
+func (t Result) needsRetry(o Options) bool {
 	switch {
 	case t.Attempts > o.Retries:
 		return false
@@ -22,31 +22,30 @@ func (t Result) provesNothing(o Options) bool {
 	return t.Attempts == 1 && cluster.RealTime(o.Cluster) && slices.ContainsFunc(t.Results, t.brokenBound)
 }
 
-// retryAlone runs a trial that proved nothing again, as often as the options say.
-func retryAlone(ctx context.Context, o Options, run runTask, first attempted) (result Result, provesNothing bool) {
+// retryAlone repeats a trial until it proves something or the retries are used up.
+func retryAlone(ctx context.Context, o Options, run runTask, first attempted) (result Result, needsRetry bool) {
 	result = first.result
-	for provesNothing = true; provesNothing && ctx.Err() == nil; provesNothing = result.provesNothing(o) {
+	for needsRetry = true; needsRetry && ctx.Err() == nil; needsRetry = result.needsRetry(o) {
 		first.task.Result.Attempts = result.Attempts
-		again := run(ctx, first.task)
-		again.Elapsed += result.Elapsed
-		result = again
+		next := run(ctx, first.task)
+		next.Elapsed += result.Elapsed
+		result = next
 	}
-	if !provesNothing {
-		result.doubt(first.result)
+	if !needsRetry {
+		result.undecideHolds(first.result)
 	}
-	return result, provesNothing
+	return result, needsRetry
 }
 
-// brokenBound reports whether a result is of a bound on time that was broken, and was not
-// expected to be.
+// brokenBound reports an unexpected violation of a bound on time.
 func (t Result) brokenBound(r checker.Result) bool {
 	property, _ := checker.Find(r.Property)
 	return property.Timed && r.Verdict == history.Violated && t.Expect[r.Property] != history.Violated
 }
 
-// doubt takes back each "holds" of a trial where its first run broke the bound: whether the machine or the lock was too
-// slow then, neither run tells.
-func (t *Result) doubt(first Result) {
+// undecideHolds makes each "holds" inconclusive whose bound the first run broke: neither run shows whether the machine
+// or the lock was too slow then.
+func (t *Result) undecideHolds(first Result) {
 	for _, broken := range first.Results {
 		i := slices.IndexFunc(t.Results, func(r checker.Result) bool { return r.Property == broken.Property })
 		if i < 0 || !first.brokenBound(broken) || t.Results[i].Verdict != history.Holds {
@@ -57,8 +56,8 @@ func (t *Result) doubt(first Result) {
 	}
 }
 
-// withdraw takes back that a bound was broken, where the run ended before a second one could break it, too.
-func (t *Result) withdraw() {
+// undecideViolations makes a broken bound inconclusive if the run ended before a second trial could confirm it.
+func (t *Result) undecideViolations() {
 	for i, r := range t.Results {
 		if t.brokenBound(r) {
 			t.Results[i].Undecide(checker.Stalled, "violated in a run that was not repeated alone (%s): "+

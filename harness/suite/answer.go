@@ -7,29 +7,29 @@ import (
 	"example.org/lockproof/checker"
 )
 
-// Answer says how a lock under test fared in one situation: a row of the suite has exactly one.
+// Answer is a lock's result in one situation: a row of the suite has exactly one.
 type Answer string
 
 // The answers.
 const (
 	// Bug: a property is violated that the reference of the lock's class keeps.
 	Bug Answer = "bug"
-	// Failed: there is no answer, for the lock's process or the harness failed.
+	// Failed: the lock's process or the harness failed, so there is no answer.
 	Failed Answer = "failed"
-	// Limit: what is violated, the reference of the lock's class violates as well.
+	// Limit: the reference of the lock's class violates the same properties.
 	Limit Answer = "limit"
-	// Undecided: the situation did not come about, or proved nothing.
+	// Undecided: the situation did not occur, or proved nothing.
 	Undecided Answer = "undecided"
-	// Holds: every property was kept, and put to the test.
+	// Holds: every property was tested and kept.
 	Holds Answer = "holds"
-	// NotApplicable: the lock has no part in the situation.
+	// NotApplicable: the situation does not concern the lock.
 	NotApplicable Answer = "not applicable"
 )
 
-// Answers lists all of them, the gravest first.
+// Answers lists all of them, the most severe first.
 var Answers = []Answer{Bug, Failed, Limit, Undecided, Holds, NotApplicable}
 
-// Answer gives the trial's answer, and why in words.
+// Answer returns the trial's answer and its reason.
 func (t Result) Answer() (Answer, string) {
 	outcome, why := t.Outcome()
 	if outcome == Skipped && t.Hint != "" {
@@ -38,20 +38,20 @@ func (t Result) Answer() (Answer, string) {
 	return outcome.Answer(), why
 }
 
-// Answer is what an outcome says of a lock under test.
+// Answer maps an outcome to the answer for a lock under test.
 func (o Outcome) Answer() Answer { return cmp.Or(answers[o], Failed) }
 
 var answers = map[Outcome]Answer{Differs: Bug, LimitOfClass: Limit, Inconclusive: Undecided,
 	AsExpected: Holds, Skipped: NotApplicable}
 
-// Cause is why a property was violated: one sentence, and a key that is the same for violations of one cause. Where no
-// experiment has shown a cause, the key is the property's.
+// Cause is why a property was violated: a sentence, and a key that violations with the same cause share. If no
+// experiment has shown a cause, the key is the property.
 type Cause struct {
 	Sentence, Key string
 	Shown         bool
 }
 
-// As says what a violation has in common with an earlier one of the same key.
+// As relates a violation to an earlier one with the same key.
 func (c Cause) As(earlier string) string {
 	if c.Shown {
 		return "the same cause as in " + earlier
@@ -59,7 +59,7 @@ func (c Cause) As(earlier string) string {
 	return "cause not shown; another violation of the property is drawn in " + earlier
 }
 
-// Cause gives the cause of the violation that decides the trial's answer; false where nothing is violated.
+// Cause returns the cause of the decisive violation; false without a violation.
 func (t Result) Cause() (Cause, bool) {
 	r := t.Decisive()
 	if r == nil {
@@ -71,8 +71,8 @@ func (t Result) Cause() (Cause, bool) {
 	return Cause{r.Violations[0].What, r.Property, false}, true
 }
 
-// Decisive is the result whose violation decides the trial's answer: the first that is a bug, or else the first that
-// is a limit; nil where nothing is violated.
+// Decisive is the result whose violation decides the trial's answer: the first bug, or else the first limit; nil
+// without a violation.
 func (t Result) Decisive() *checker.Result {
 	for _, outcome := range []Outcome{Differs, LimitOfClass} {
 		for _, j := range t.Judgements() {

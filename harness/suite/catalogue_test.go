@@ -23,7 +23,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// catalogue is every row of the catalogue on a kind of cluster.
+// catalogue lists every row of the catalogue on a kind of cluster.
 func catalogue(t *testing.T, kind string) []Job {
 	t.Helper()
 	list, err := scenarios.Catalogue()
@@ -33,7 +33,6 @@ func catalogue(t *testing.T, kind string) []Job {
 	return jobs
 }
 
-// A rule that no scenario needs is a rule that nobody has shown to matter.
 func TestEveryRuleHasAScenario(t *testing.T) {
 	list, err := scenarios.Catalogue()
 	require.NoError(t, err)
@@ -46,10 +45,8 @@ func TestEveryRuleHasAScenario(t *testing.T) {
 	}
 }
 
-// showing lists the scenarios that show a rule: a property that they expect to
-// hold is expected to be violated when that rule alone is off, and nothing else
-// is changed. What has the rule on is the scenario as it stands, or its variant with the
-// same lock.
+// showing lists the scenarios that show a rule: with the rule alone off, a property that holds with it is expected to
+// be violated. The comparison is with the scenario itself or its variant with the same lock.
 func showing(list []*scenarios.Scenario, rule string) []string {
 	var names []string
 	for _, s := range list {
@@ -85,12 +82,12 @@ func onlyLock(v scenarios.Variant) bool {
 func TestCatalogueInVirtualTime(t *testing.T) {
 	trials := 3
 	if testing.Short() {
-		trials = 1 // the other two are left to make test-all
+		trials = 1 // make test-all runs the other two
 	}
 	runAsExpected(t, Options{Cluster: Virtual, Trials: trials, Seed: 1})
 }
 
-// What a row shows does not depend on how long leases last, but where it says so.
+// A row's verdicts depend on the TTL only where the scenario says so.
 func TestCatalogueAtOtherTTLs(t *testing.T) {
 	needs.Long(t, "it runs the catalogue at three TTLs")
 	for _, ttl := range []time.Duration{300 * time.Millisecond, 30 * time.Second, 10 * time.Minute} {
@@ -100,22 +97,19 @@ func TestCatalogueAtOtherTTLs(t *testing.T) {
 	}
 }
 
-// TestCatalogueOnRealRedis takes minutes, for the waiting is real, and its rows run one by one: with several at once on
-// two processors, a client took 80 ms to reach its nodes, and was refused for longer than its bound.
+// TestCatalogueOnRealRedis takes minutes of real waiting. Only two rows run at a time: with more on two processors, a
+// client took 80 ms to reach its nodes, and was refused for longer than its bound.
 func TestCatalogueOnRealRedis(t *testing.T) {
 	needRedis(t)
 	needs.Long(t, "it runs the catalogue in real time")
 	runAsExpected(t, Options{Cluster: Local, Trials: 1, Seed: 1, Parallel: 2, Retries: DefaultRetries})
 }
 
-// alone is how often a row that a busy machine has left undecided is run again, by
-// itself.
+// alone bounds the retries of a row that a busy machine made undecided.
 const alone = 3
 
-// runAsExpected runs the whole catalogue and fails with the reason of every
-// trial that did not go as its scenario says. In real time what else a machine does
-// may leave a row undecided: it is run again, and of those that are held up each
-// time there may be a few.
+// runAsExpected runs the whole catalogue and fails with the reason of every unexpected trial. In real time other load
+// may make a row undecided: it runs again, and a few rows may stall each time.
 func runAsExpected(t *testing.T, o Options) {
 	t.Helper()
 	jobs := catalogue(t, o.Cluster)
@@ -133,8 +127,7 @@ func runAsExpected(t *testing.T, o Options) {
 		"run `go test -run %s ./harness/suite` when it has ended: %v", alone, t.Name(), names(undecided))
 }
 
-// countSkip counts a row that was skipped with the other skips where the machine lacks
-// what the preload shim needs.
+// countSkip reports a skipped row as a skipped test if the machine lacks the preload shim's requirements.
 func countSkip(t *testing.T, row, on string) {
 	t.Helper()
 	if lack := local.Kind.Can(cluster.AbilityPowerLoss); on == Local && lack != nil {
@@ -145,8 +138,7 @@ func countSkip(t *testing.T, row, on string) {
 	}
 }
 
-// againstExpected runs jobs, and gives those that are undecided, with how many of
-// them were held up.
+// againstExpected runs jobs and returns the undecided ones, and how many of them stalled.
 func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, heldUp int) {
 	t.Helper()
 	trials, err := Run(context.Background(), jobs, o, func(Result) {})
@@ -173,8 +165,7 @@ func againstExpected(t *testing.T, jobs []Job, o Options) (undecided []Job, held
 	return undecided, heldUp
 }
 
-// The forms for locks on one node are no rows of the catalogue, which is for the
-// reference. It stands up to them as well.
+// The forms for locks on one node are not rows of the catalogue, which is for the reference.
 func TestFormsForOneNode(t *testing.T) {
 	needs.Long(t, "it runs the catalogue with a lock on one node")
 	list, err := scenarios.Catalogue()
@@ -196,12 +187,12 @@ func TestFormsForOneNode(t *testing.T) {
 	}
 }
 
-// In virtual time one seed gives one history, byte for byte, and one result: in this process or in children, however
-// many processors there are and whatever else runs.
+// In virtual time one seed gives the same bytes and result, in this process or in children, on any number of
+// processors.
 func TestSameSeedSameHistory(t *testing.T) {
 	jobs := catalogue(t, Virtual)
 	if testing.Short() {
-		jobs = jobs[:len(jobs)/8] // all of them twice take a minute
+		jobs = jobs[:len(jobs)/8] // all of them, twice, take a minute
 	}
 	was := runtime.GOMAXPROCS(1)
 	t.Cleanup(func() { runtime.GOMAXPROCS(was) })
@@ -217,7 +208,7 @@ func TestSameSeedSameHistory(t *testing.T) {
 	}
 }
 
-// histories runs each job once, so many at a time, and gives the results without what they took, and the files.
+// histories runs each job once, and returns the results without their real time, and the files.
 func histories(t *testing.T, jobs []Job, run Runner, parallel int) ([]Result, map[string][]byte) {
 	t.Helper()
 	out := t.TempDir()
@@ -237,8 +228,7 @@ func histories(t *testing.T, jobs []Job, run Runner, parallel int) ([]Result, ma
 	return trials, files
 }
 
-// firstDifference is the first line in which two histories differ, "" if there
-// is none.
+// firstDifference is the first line in which two histories differ, "" if they are equal.
 func firstDifference(a, b []byte) string {
 	if bytes.Equal(a, b) {
 		return ""

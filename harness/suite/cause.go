@@ -9,16 +9,15 @@ import (
 	"example.org/lockproof/harness/trial"
 )
 
-// causeTrials bounds the experiments about one violation that are not needed to name its
-// cause: some 5 ms of processor each. causeSeeds is with how many seeds they are made.
+// causeTrials bounds the optional experiments about one violation, some 5 ms of processor time each. causeSeeds is
+// the number of seeds of each experiment.
 const (
 	causeTrials = 60
 	causeTime   = 5 * time.Second
 	causeSeeds  = 5
 )
 
-// Cause finds by experiment, in virtual time, why a trial of a job with that seed violates
-// a property.
+// Cause finds by experiments in virtual time why a trial violates a property.
 func (p *Pool) Cause(ctx context.Context, job Job, seed uint64, property string) (cause.Cause, error) {
 	f, err := p.finder(job, seed, property)
 	if err != nil {
@@ -28,7 +27,7 @@ func (p *Pool) Cause(ctx context.Context, job Job, seed uint64, property string)
 	return f.Find(ctx), nil
 }
 
-// FaultKinds gives the kinds of the faults that a violation needs.
+// FaultKinds returns the kinds of the faults that a violation needs.
 func (p *Pool) FaultKinds(ctx context.Context, job Job, seed uint64, property string) ([]string, error) {
 	f, err := p.finder(job, seed, property)
 	if err != nil {
@@ -54,7 +53,7 @@ func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, err
 	}, nil
 }
 
-// outcomeOf is what a trial came to for one property.
+// outcomeOf is a trial's outcome for one property.
 func outcomeOf(r Result, property string) cause.Outcome {
 	o := cause.Outcome{Verdict: r.verdict(property)}
 	for _, judged := range r.Results {

@@ -22,24 +22,22 @@ import (
 // request is one line to a child.
 type request struct {
 	Task *task `json:"task,omitempty"` // to run
-	// Cancel winds up the trial under way; it comes alone.
+	// Cancel stops the running trial; the request has no Task.
 	Cancel bool `json:"cancel,omitempty"`
 
-	ctx context.Context // in the child: ends when the trial is called off
+	ctx context.Context // in the child: ends when the trial is cancelled
 }
 
-// response is one line from a child: a trial that is done; or how far it has got; or,
-// as the child's last, why it ends itself.
+// response is one line from a child: a finished trial; or its progress; or, as the last line, why the child exits.
 type response struct {
 	Trial      *Result          `json:"done,omitempty"`
-	Events     []history.Event  `json:"events,omitempty"` // the trial's, if they were asked for
+	Events     []history.Event  `json:"events,omitempty"` // the trial's, if requested
 	Abilities  *locks.Abilities `json:"shown,omitempty"`  // by the lock, in this trial
 	Progress   *trial.Position  `json:"progress,omitempty"`
-	Stuck      string           `json:"stuck,omitempty"` // why it makes none, if that is known
+	Stuck      string           `json:"stuck,omitempty"` // why the trial makes no progress, if known
 	FinalError string           `json:"last,omitempty"`
 }
 
-// child is a process that runs trials.
 type child struct {
 	cmd       *exec.Cmd
 	in        io.WriteCloser
@@ -49,20 +47,19 @@ type child struct {
 	trials    int // so far
 }
 
-// collector is how Go's collector is set in a child, unless the user has set it. A trial leaves a
-// megabyte of garbage and keeps hardly anything: it would run after every few trials.
+// collector sets Go's garbage collector in a child, unless the user has set it. A trial makes a megabyte of garbage
+// and keeps hardly anything, so the collector would run after every few trials.
 var collector = []string{"GOGC=1600", "GOMEMLIMIT=256MiB"}
 
-// childEnd is how long a child may take to end once its input has ended.
+// childEnd bounds the time from the end of a child's input to its exit.
 const childEnd = 2 * time.Second
 
-// startChild starts a child on so many processors.
-func startChild(command []string, processors int, said io.Writer) (*child, error) {
+func startChild(command []string, processors int, stderr io.Writer) (*child, error) {
 	c := &child{cmd: exec.Command(command[0], command[1:]...), responses: make(chan response),
-		crash: &crashLog{passThrough: said}}
+		crash: &crashLog{passThrough: stderr}}
 	c.cmd.Env = slices.Concat(collector, os.Environ(), []string{"GOMAXPROCS=" + strconv.Itoa(processors), childGODEBUG()})
 	c.cmd.Stderr = c.crash
-	c.cmd.WaitDelay = childEnd // a process that a lock has started may keep stderr open
+	c.cmd.WaitDelay = childEnd // a process that a lock started may keep stderr open
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -79,7 +76,7 @@ func startChild(command []string, processors int, said io.Writer) (*child, error
 	return c, nil
 }
 
-// listen passes on what the child says until it says no more.
+// listen forwards the child's responses until its output ends.
 func (c *child) listen(out io.Reader) {
 	defer close(c.responses)
 	decoder := json.NewDecoder(bufio.NewReaderSize(out, 1<<16))
@@ -92,12 +89,12 @@ func (c *child) listen(out io.Reader) {
 	}
 }
 
-// childExit is how a child came to its end in the middle of a trial.
+// childExit describes a child's exit in the middle of a trial.
 type childExit struct {
-	message string // its last
+	message string // its last output
 	status  string
-	hung    bool   // it was ended, for it made no progress
-	why     string // it made none, if it could say so
+	hung    bool   // it was killed because it made no progress
+	why     string // the reason for that, if known
 }
 
 func (d *childExit) String() string {
@@ -110,7 +107,7 @@ func (d *childExit) String() string {
 	return fmt.Sprintf("its process ended in the middle of the trial: %s (%s)", d.message, d.status)
 }
 
-// run has the child run one trial. When ctx ends, the trial is wound up.
+// run runs one trial in the child. When ctx ends, the child stops the trial early.
 func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) (Result, *childExit) {
 	c.trials++
 	if err := c.requests.Encode(request{Task: &t}); err != nil {
@@ -140,35 +137,35 @@ func (c *child) run(ctx context.Context, t task, progressTimeout time.Duration) 
 				seen = r
 			}
 		case <-watchdog.C:
-			death := c.waitExit(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
+			exit := c.waitExit(fmt.Sprintf("no progress in %s of real time, after %d events and %s of virtual time",
 				progressTimeout, seen.Progress.Events, time.Duration(seen.Progress.Time)))
-			death.hung, death.why = true, seen.Stuck
-			return Result{}, death
+			exit.hung, exit.why = true, seen.Stuck
+			return Result{}, exit
 		case <-cancelled:
 			cancelled = nil
-			_ = c.requests.Encode(request{Cancel: true}) // one that has died says so itself
+			_ = c.requests.Encode(request{Cancel: true}) // a dead child ends its responses
 		}
 	}
 }
 
-// waitExit sees to a child's end and gives its last words: those given, or what it
-// wrote as it died.
-func (c *child) waitExit(words string) *childExit {
-	if words != "" {
+// waitExit waits for a child's exit, and kills it if there is a message. Without a message, it uses the child's last
+// output.
+func (c *child) waitExit(message string) *childExit {
+	if message != "" {
 		_ = c.cmd.Process.Kill()
 	}
 	status, last := c.end()
-	return &childExit{message: cmp.Or(words, last), status: status}
+	return &childExit{message: cmp.Or(message, last), status: status}
 }
 
-// end closes the child's input, of which it ends, and waits for it; one that does
-// not end is killed. It returns how it ended, and what it wrote last.
+// end closes the child's input, which makes it exit, and kills it after childEnd. It returns the exit status and the
+// last output.
 func (c *child) end() (status, last string) {
 	c.in.Close()
 	late := time.AfterFunc(childEnd, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
 	for range c.responses {
-		// nobody waits for it any more
+		// listen must not block
 	}
 	err := c.cmd.Wait()
 	last = c.crash.end()

@@ -14,24 +14,21 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// defaultProgressTimeout is for how long, in real time, a trial may make no progress
-// before its process is ended.
+// defaultProgressTimeout is the real time without progress after which a trial's process is killed.
 const defaultProgressTimeout = time.Minute
 
-// Children runs trials in virtual time in processes of their own, one trial after
-// another in each: nothing that a lock does there, short of breaking the machine,
-// can take more with it than the trial that it does it in. A process that dies
-// costs that trial, and a new one goes on with the rest. Its zero value is
-// ready; Close ends the processes. Its methods may be called from any goroutine.
+// Children runs trials in virtual time in child processes, one trial after another in each. So a lock that panics,
+// hangs or exits fails only its trial, and a new process runs the rest. The zero value is ready; Close ends the
+// processes. It is safe for concurrent use.
 type Children struct {
-	// Command is the command line of a child, which is to call ServeTrials; empty:
-	// this program with the argument "trials".
+	// Command is the command line of a child, which must call ServeTrials; empty: this program with the argument
+	// "trials".
 	Command []string
-	// ProgressTimeout bounds how long a trial may make no progress; 0: defaultProgressTimeout.
+	// ProgressTimeout bounds the real time of a trial without progress; 0: defaultProgressTimeout.
 	ProgressTimeout time.Duration
-	// Processors is how many each child may use; 0: its share.
+	// Processors bounds the processors of each child; 0: its share.
 	Processors int
-	// Stderr takes what the children's locks write to stdout and stderr; nil: nobody.
+	// Stderr receives the output of the children's locks to stdout and stderr; nil: it is discarded.
 	Stderr io.Writer
 
 	mu   sync.Mutex
@@ -50,7 +47,7 @@ func (c *Children) Run(ctx context.Context, jobs []Job, o Options, observe func(
 	return runAll(ctx, jobs, o, c.runTask(o.parallel()), observe)
 }
 
-// Close ends the children that are idle. No suite may be under way.
+// Close ends the idle children. No suite may be running.
 func (c *Children) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,15 +57,15 @@ func (c *Children) Close() {
 	c.idle = nil
 }
 
-// runTask has trials run in children, so many side by side. A trial that finds in a child what an earlier one
-// has left there, and dies of it, is run again in a new one.
+// runTask runs trials in children, parallel at a time. A trial that fails because of an earlier trial's leftovers in
+// its child runs again in a new one.
 func (c *Children) runTask(parallel int) runTask {
 	return func(ctx context.Context, t task) Result {
 		began := time.Now()
 		failed := t.Result
 		failed.Attempts++
 		for {
-			child, err := c.take(parallel)
+			child, err := c.getChild(parallel)
 			if err != nil {
 				failed.Failure = err.Error()
 				return failed
@@ -87,8 +84,8 @@ func (c *Children) runTask(parallel int) runTask {
 	}
 }
 
-// take gives a child that is idle, or a new one.
-func (c *Children) take(parallel int) (*child, error) {
+// getChild returns an idle child or a new one.
+func (c *Children) getChild(parallel int) (*child, error) {
 	c.mu.Lock()
 	if n := len(c.idle); n > 0 {
 		defer c.mu.Unlock()
@@ -109,22 +106,20 @@ func (c *Children) take(parallel int) (*child, error) {
 	if stderr == nil {
 		stderr = io.Discard
 	}
-	// A trial is one thing after another: it gains nothing from processors that
-	// others could use.
+	// A trial is sequential, so more processors would not make it faster.
 	return startChild(command, cmp.Or(c.Processors, max(1, runtime.GOMAXPROCS(0)/parallel)), stderr)
 }
 
-// maxTrialsPerChild is for how many trials a child is kept. Go 1.26 keeps some 350 bytes of each
-// for ever (testing/synctest forgets which bubble a WaitGroup was of, and not the record of
-// that), and next to the limit of a child's memory its collector never rests: after 200,000
+// maxTrialsPerChild bounds the trials of a child. Go 1.26 leaks some 350 bytes in each (testing/synctest keeps the
+// record of a WaitGroup's bubble), and near a child's memory limit the collector runs all the time: after 200,000
 // trials each took twice as long.
 const maxTrialsPerChild = 50_000
 
-// maxLeakyTrials is the same for a lock that leaves goroutines behind, which keep much of each trial in memory.
+// maxLeakyTrials is the same for a lock that leaks goroutines, which keep much of each trial in memory.
 const maxLeakyTrials = 50
 
-// release takes a child back after a trial. It ends one that has run as many as it may, or whose trial has failed: that
-// may have left something behind.
+// release makes a child idle after a trial. It ends one that has run its maximum of trials, or whose trial failed,
+// since a failed trial may leave goroutines behind.
 func (c *Children) release(free *child, lock locks.Kind, after Result) {
 	most := maxTrialsPerChild
 	if len(lock.LeavesBehind) > 0 {
@@ -139,16 +134,15 @@ func (c *Children) release(free *child, lock locks.Kind, after Result) {
 	c.idle = append(c.idle, free)
 }
 
-// Pool runs trials in virtual time that are thought of one by one, in children.
+// Pool runs single trials in virtual time, in children.
 type Pool struct {
 	options Options
 	run     runTask
-	slots   chan struct{} // one for each trial under way
+	slots   chan struct{} // one for each running trial
 }
 
-// Pool gives a pool of as many children as run side by side with these options, of
-// which the seed and the number of trials are not used. Nothing that killed runs have
-// left is removed: the trials leave nothing.
+// Pool returns a pool with these options' parallelism; their seed and number of trials are ignored. It does not
+// remove leftovers of killed runs.
 func (c *Children) Pool(o Options) (*Pool, error) {
 	if _, err := o.validate(); err != nil {
 		return nil, err
@@ -156,10 +150,10 @@ func (c *Children) Pool(o Options) (*Pool, error) {
 	return &Pool{o, c.runTask(o.parallel()), make(chan struct{}, o.parallel())}, nil
 }
 
-// Size is how many trials run side by side.
+// Size is the number of trials that run at a time.
 func (p *Pool) Size() int { return cap(p.slots) }
 
-// Try runs one trial of a job with that seed, as soon as a child is free.
+// Try runs one trial of a job as soon as a child is free.
 func (p *Pool) Try(ctx context.Context, job Job, seed uint64) Result {
 	p.slots <- struct{}{}
 	defer func() { <-p.slots }()

@@ -16,7 +16,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// runInChildren runs jobs in children that have so long to make progress.
+// runInChildren runs jobs in children with that progress timeout.
 func runInChildren(t *testing.T, timeout time.Duration, jobs []Job, o Options) []Result {
 	t.Helper()
 	c := &Children{ProgressTimeout: timeout}
@@ -35,8 +35,8 @@ func jobsOf(t *testing.T, o Options, names ...string) []Job {
 	return jobs
 }
 
-// Whoever has no folder gets the events with the trial, also out of a child.
-func TestEventsComeWithTheTrial(t *testing.T) {
+// Also from a child, and without a folder for histories.
+func TestOptionsEvents_ReturnsEventsWithTheTrial(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 3}
 	jobs := jobsOf(t, o, "flushall", "clock-jump-forward")
 	for _, trial := range runInChildren(t, 0, jobs, o) {
@@ -58,8 +58,7 @@ func TestEventsComeWithTheTrial(t *testing.T) {
 	}
 }
 
-// A lock may do what it likes: it costs the trial that it does it in, and the rows
-// before and after it are judged.
+// The rows before and after it are judged.
 func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
 	needs.Long(t, "its locks hang, spin and eat memory in real time")
 	for name, words := range map[string]string{
@@ -100,8 +99,8 @@ func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
 	}
 }
 
-// What one bubble leaves in the process ends the next one that finds it. That trial
-// is run again where nothing is left, and is the same as if it had been run alone.
+// A bubble's leftovers crash the process in a later trial. That trial runs again in a new child, with the same result
+// as alone.
 func TestCrash_DoesNotFailTheNextTrial(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 3, Seed: 5, Parallel: 1}
 	jobs := jobsOf(t, o, "flushall")
@@ -112,8 +111,7 @@ func TestCrash_DoesNotFailTheNextTrial(t *testing.T) {
 	}
 }
 
-// A run that is called off winds up the trials under way, and judges what it saw.
-func TestCancelReachesTheChildren(t *testing.T) {
+func TestChildrenRun_Cancelled_JudgesRunningTrialSoFar(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir(), Parallel: 1}
 	jobs := jobsOf(t, o, "healthy-contention")
 	day := *jobs[0].Scenario
@@ -131,7 +129,7 @@ func TestCancelReachesTheChildren(t *testing.T) {
 	require.Less(t, trials[0].Simulated, 24*time.Hour)
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
 
-	// The next run is not called off, although its child may be the same.
+	// The next run, perhaps in the same child, is not cancelled.
 	trials, err = c.Run(context.Background(), jobsOf(t, o, "flushall"), o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
@@ -139,7 +137,6 @@ func TestCancelReachesTheChildren(t *testing.T) {
 	require.Equal(t, AsExpected, standing, why)
 }
 
-// What a lock prints goes to whoever is to take it, and is no word of its child's.
 func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
 	var said strings.Builder
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 5, Parallel: 1}
@@ -155,9 +152,8 @@ func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
 	require.Contains(t, said.String(), "hello\n")
 }
 
-// Trials that are not kept remove their folders, also those that trials of other
-// processes are about to write to.
-func TestChildrenDoNotRemoveEachOthersFolders(t *testing.T) {
+// A trial whose history is not kept removes its folder, which another process may be about to write to.
+func TestChildren_DoNotRemoveEachOthersFolders(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 100, Seed: 1, Out: t.TempDir(), Parallel: 4}
 	jobs := jobsOf(t, o, "late-extension")
 	for _, trial := range runInChildren(t, 0, jobs, o) {
@@ -187,7 +183,7 @@ func TestCrashLog(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var said strings.Builder
 			w := &crashLog{passThrough: &said}
-			for _, b := range []byte(c.written) { // however it is cut
+			for _, b := range []byte(c.written) { // the result does not depend on the sizes of the writes
 				n, err := w.Write([]byte{b})
 				require.NoError(t, err)
 				require.Equal(t, 1, n)

@@ -11,9 +11,8 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// Clean removes what harnesses left that died before they could do so
-// themselves, on every kind of cluster, and writes to w what it did. An engine
-// that cannot be used is no error: most machines have none.
+// Clean removes the leftovers of killed harnesses on every kind of cluster, and writes a report to w. An unusable
+// engine is not an error: most machines have none.
 func Clean(ctx context.Context, w io.Writer) error {
 	var done, unseen []string
 	var err error
@@ -41,11 +40,11 @@ func Clean(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// sweepTimeout bounds what a run does about what others have left.
+// sweepTimeout bounds a run's removal of leftovers.
 const sweepTimeout = time.Minute
 
-// sweep does in passing, when a run begins, what Clean does, but for images. That
-// it cannot be done is no reason not to run: `lockproof clean` tells the reason.
+// sweep removes leftovers when a run begins, as Clean does, except images. It ignores errors, which do not affect the
+// run: `lockproof clean` reports them.
 func sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
@@ -59,5 +58,4 @@ func sweep(ctx context.Context) {
 	}
 }
 
-// capital begins a sentence with a name.
 func capital(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -15,29 +15,28 @@ import (
 	"example.org/lockproof/harness/cluster/process"
 )
 
-// engineThatIsSilent listens as a Docker engine does, and answers nothing. It says
-// how often it was asked.
-func engineThatIsSilent(t *testing.T) (address string, asked *atomic.Int64) {
+// silentEngine listens like a Docker engine but never replies. It counts its connections.
+func silentEngine(t *testing.T) (address string, connections *atomic.Int64) {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "engine.sock")
 	l, err := net.Listen("unix", socket)
 	require.NoError(t, err)
-	asked = &atomic.Int64{}
+	connections = &atomic.Int64{}
 	go func() {
 		for {
 			if _, err := l.Accept(); err != nil {
 				return
 			}
-			asked.Add(1)
+			connections.Add(1)
 		}
 	}()
 	t.Cleanup(func() { l.Close() })
-	return "unix://" + socket, asked
+	return "unix://" + socket, connections
 }
 
-// leave makes what a harness leaves that was killed: its record, which names an
-// engine unless that is "", and its folder.
-func leave(t *testing.T, engine string) (record, folder string) {
+// makeLeftovers makes the leftovers of a killed harness: its folder, and its record, which names an engine unless
+// that is "".
+func makeLeftovers(t *testing.T, engine string) (record, folder string) {
 	t.Helper()
 	folder = filepath.Join(t.TempDir(), process.FolderPrefix+process.RandomName())
 	require.NoError(t, os.Mkdir(folder, 0o700))
@@ -45,7 +44,7 @@ func leave(t *testing.T, engine string) (record, folder string) {
 	if engine != "" {
 		entries = append(entries, process.Entry{Engine: engine})
 	}
-	own, err := process.NewRecord() // it makes the state folder
+	own, err := process.NewRecord() // makes the state folder
 	require.NoError(t, err)
 	require.NoError(t, own.Remove())
 	record = filepath.Join(own.Owner(), "run-"+process.RandomName()+".jsonl")
@@ -58,13 +57,11 @@ func leave(t *testing.T, engine string) (record, folder string) {
 	return record, folder
 }
 
-// A run in virtual time removes what a killed run of any other kind has left, and
-// asks no engine where nothing was left on it; it does not wait for one that does
-// not answer.
-func TestAVirtualRunSweepsForAll(t *testing.T) {
+// It connects only to engines with leftovers, and does not wait for a silent one.
+func TestSweep_VirtualRun_RemovesLeftoversOfAllKinds(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("HOME", t.TempDir())
-	engine, asked := engineThatIsSilent(t)
+	engine, connections := silentEngine(t)
 	t.Setenv("DOCKER_HOST", engine)
 	run := func() time.Duration {
 		began := time.Now()
@@ -74,15 +71,15 @@ func TestAVirtualRunSweepsForAll(t *testing.T) {
 		return time.Since(began)
 	}
 
-	record, folder := leave(t, "")
+	record, folder := makeLeftovers(t, "")
 	run()
 	require.NoFileExists(t, record)
 	require.NoDirExists(t, folder)
-	require.Zero(t, asked.Load(), "nothing was left on an engine")
+	require.Zero(t, connections.Load(), "nothing was left on an engine")
 
-	record, folder = leave(t, engine)
+	record, folder = makeLeftovers(t, engine)
 	require.Less(t, run(), sweepTimeout/2)
 	require.FileExists(t, record, "it is still to be done")
 	require.NoDirExists(t, folder)
-	require.NotZero(t, asked.Load())
+	require.NotZero(t, connections.Load())
 }

@@ -14,7 +14,7 @@ import (
 	"example.org/lockproof/harness/cluster/virtual"
 )
 
-// toyMaker counts what becomes of the clusters of a kind that is declared below.
+// toyMaker counts the clusters of a kind declared below.
 type toyMaker struct {
 	cluster.Maker
 	choice       cluster.Choice
@@ -31,14 +31,14 @@ func (m *toyMaker) Close() error {
 	return m.Maker.Close()
 }
 
-// declareToy adds a kind of cluster, in virtual time, that has no abilities.
+// declareToy adds a kind of cluster in virtual time without abilities.
 func declareToy(t *testing.T) *toyMaker {
 	m := &toyMaker{}
 	toy := virtual.Kind
 	toy.Name = "toy"
 	toy.Node = struct{ cluster.Node }{}
 	toy.Open = func(ctx context.Context, choice cluster.Choice, notices io.Writer) (_ cluster.Maker, err error) {
-		m.choice = choice // what servers there are is the kind's own affair
+		m.choice = choice // each kind chooses its own servers
 		m.Maker, err = virtual.Kind.Open(ctx, cluster.Choice{}, notices)
 		return m, err
 	}
@@ -48,9 +48,8 @@ func declareToy(t *testing.T) *toyMaker {
 	return m
 }
 
-// What a kind of cluster declares is all that there is to it: the loader, the
-// suite and the histories know it from there.
-func TestAKindOfClusterIsDeclaredOnce(t *testing.T) {
+// The loader, the suite and the histories know a kind by its declaration alone.
+func TestClusterKind_DeclaredOnce_WorksEverywhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "toys.yaml")
 	scenario := func(script string) string {
 		return "name: toys\ntitle: A toy\nsource: a test\nlesson: None.\non: [toy]\nclients: {c1: {}}\nscript:\n" + script +

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// crashLog takes what a child writes to stderr during a trial, and passes it on when that has ended. Go's own account
-// of a death is kept.
+// crashLog buffers a child's stderr during a trial and forwards it when the trial ends. It keeps Go's crash report.
 type crashLog struct {
 	passThrough io.Writer
 
@@ -17,19 +16,19 @@ type crashLog struct {
 }
 
 const (
-	crashLogSize = 64 << 10 // of what is kept: the goroutine that died comes first
-	lineLength   = 1000     // of a line that is told
+	crashLogSize = 64 << 10 // enough for the crashed goroutine, which comes first
+	lineLength   = 1000     // of the last line in a report
 )
 
-// account is how Go's account of a death begins; a lock's own line may begin so too, but has no goroutine behind it.
-var account = regexp.MustCompile(`(?m)^(?:panic: |fatal error: |runtime: |SIG[A-Z]+: )(?:.*\n){1,8}?goroutine `)
+// crashReport is the start of Go's crash report. A lock's own line may begin alike, but no goroutine follows.
+var crashReport = regexp.MustCompile(`(?m)^(?:panic: |fatal error: |runtime: |SIG[A-Z]+: )(?:.*\n){1,8}?goroutine `)
 
-// Write takes a piece of what is written.
+// Write implements io.Writer.
 func (w *crashLog) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.text) > crashLogSize {
-		if account.Match(w.text) {
+		if crashReport.Match(w.text) {
 			return len(b), nil
 		}
 		w.flush()
@@ -38,9 +37,9 @@ func (w *crashLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// flush passes on what is no account of a death. w.mu is held.
+// flush forwards all but a crash report. w.mu is held.
 func (w *crashLog) flush() {
-	if at := account.FindIndex(w.text); at != nil {
+	if at := crashReport.FindIndex(w.text); at != nil {
 		_, _ = w.passThrough.Write(w.text[:at[0]])
 		w.text = w.text[at[0]:]
 		return
@@ -49,7 +48,7 @@ func (w *crashLog) flush() {
 	w.text = nil
 }
 
-// endTrial passes on what is left of a trial.
+// endTrial forwards the rest of a trial's output.
 func (w *crashLog) endTrial() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,14 +58,14 @@ func (w *crashLog) endTrial() {
 // frame is a function in a stack trace, without its arguments.
 var frame = regexp.MustCompile(`^((?:[\w.~-]+/)*[\w.~-]+\.[\w.()*\[\]]+)\(`)
 
-// end passes on what is left of a child that has ended, and gives in one line what it wrote last: what went wrong, and
-// in which function, if Go says so.
+// end forwards the rest of an exited child's output, and returns its last message in one line, with the function that
+// crashed, if any.
 func (w *crashLog) end() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.flush()
 	text := strings.TrimRight(string(w.text), "\n")
-	at := account.FindStringIndex(text)
+	at := crashReport.FindStringIndex(text)
 	if at == nil {
 		last := text[strings.LastIndex(text, "\n")+1:]
 		return last[:min(len(last), lineLength)]
@@ -79,9 +78,8 @@ func (w *crashLog) end() string {
 	return words
 }
 
-// topFrame finds in a stack trace the function that a goroutine died in: the first
-// of the first goroutine that is not Go's own. One that has panicked has what was
-// deferred on top of it, above the panic.
+// topFrame returns the function that crashed: the first function of the first goroutine that is not Go's own. In a
+// panicked goroutine, deferred functions come first, above the panic.
 func topFrame(trace []string) string {
 	found := ""
 	for _, line := range trace {
@@ -97,11 +95,11 @@ func topFrame(trace []string) string {
 	return found
 }
 
-// runtimeFrame are Go's own functions that a goroutine may die in on behalf of others.
+// runtimeFrame matches Go's own functions that may crash because of their caller.
 var runtimeFrame = regexp.MustCompile(`^(runtime|sync|internal/)\b`)
 
-// causedByEarlierTrial reports whether a child died of what an earlier trial has left in the
-// process: Go ends a process in which one bubble uses what was made in another.
+// causedByEarlierTrial reports whether leftovers of an earlier trial crashed the child: Go ends a process in which
+// one bubble uses another's channel.
 func (d *childExit) causedByEarlierTrial() bool {
 	return strings.Contains(d.message, "synctest channel from outside bubble")
 }

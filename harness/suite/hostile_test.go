@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// misdeeds are what hostile locks do when they are asked for the first time.
-var misdeeds = map[string]func(){
+// hostileActs are what hostile locks do in their first acquire.
+var hostileActs = map[string]func(){
 	"panics":        func() { panic("the lock is broken") },
 	"panics-aside":  func() { go panic("broken in the background"); time.Sleep(time.Second) },
 	"exits-as-fine": func() { os.Exit(0) },
@@ -26,12 +26,12 @@ var misdeeds = map[string]func(){
 	"blocks-in-mutex": func() { var mu sync.Mutex; mu.Lock(); mu.Lock() },
 	"blocks-all":      func() { select {} },
 	"eats-memory":     eat,
-	"breaks-a-mutex":  func() { new(sync.Mutex).Unlock() }, // a fatal error, which nothing recovers
+	"breaks-a-mutex":  func() { new(sync.Mutex).Unlock() }, // a fatal error, which recover cannot stop
 	"prints":          func() { fmt.Println("hello"); fmt.Fprintln(os.Stderr, "panic: just talking") },
 	"leaks":           leak,
 }
 
-// eaten keeps what was eaten alive.
+// eaten keeps the memory reachable.
 var eaten [][]byte
 
 func eat() {
@@ -44,10 +44,10 @@ func eat() {
 	}
 }
 
-// leaked is a channel of the bubble that made it.
+// leaked is a channel of an earlier bubble.
 var leaked chan int
 
-// leak uses the channel that an earlier bubble of this process has left.
+// leak uses the channel of an earlier bubble in this process.
 func leak() {
 	if leaked == nil {
 		leaked = make(chan int, 1)
@@ -61,7 +61,7 @@ func init() {
 	if err != nil {
 		panic(err)
 	}
-	for name, deed := range misdeeds {
+	for name, deed := range hostileActs {
 		k := reference
 		k.Name, k.Doc = name, "a lock that takes the process down"
 		k.New = func(env locks.Env) (locks.Lock, error) {
@@ -78,7 +78,7 @@ func init() {
 	locks.Register(refusing)
 }
 
-// hostile does its deed before it is the reference.
+// hostile does its act once and then behaves as the reference.
 type hostile struct {
 	locks.Lock
 	deed func()

@@ -12,9 +12,9 @@ import (
 // Job is one row of a suite.
 type Job = trial.Job
 
-// Jobs lists the rows that are to be run: every scenario with all its variants;
-// or, when another lock, fewer rules or a number of servers are asked for, every scenario as it
-// stands with these, in its form for so many servers. It fails on a lock or a rule that does not exist.
+// Jobs lists the rows to run: every scenario with all its variants. If the options name a lock, rules to switch off
+// or a number of servers, it lists every scenario without variants, with these, in its form for that number of
+// servers. It fails on an unknown lock or rule.
 func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	if _, err := o.validate(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 		jobs = append(jobs, Job{Scenario: s})
 		for _, v := range s.Variants {
 			if v.Name == s.OneNode() {
-				continue // it is for other locks
+				continue // for locks on one node
 			}
 			jobs = append(jobs, Job{Scenario: s, Variant: v.Name})
 		}
@@ -42,7 +42,7 @@ func (o Options) Jobs(list []*scenarios.Scenario) ([]Job, error) {
 	return jobs, nil
 }
 
-// onNodes is the row on as many servers as are asked for, or as the lock has.
+// onNodes is the row on the requested number of servers, or else on the lock's.
 func (o Options) onNodes(j Job) Job {
 	number := o.Nodes
 	if kind, err := locks.Find(o.Lock); number == 0 && err == nil {
@@ -71,8 +71,7 @@ func servers(n int) string {
 	return fmt.Sprintf("%d servers", n)
 }
 
-// singleNodeVariant is the variant in which the lock is to run a scenario: as it stands, but for
-// locks on one node, where it has a form for these.
+// singleNodeVariant names the scenario's form for one node if the lock needs it.
 func (o Options) singleNodeVariant(s *scenarios.Scenario) string {
 	k, err := locks.Find(o.Lock)
 	if one := err == nil && k.SingleNode || o.Nodes == 1; !one || len(s.Nodes) == 1 {
@@ -81,10 +80,8 @@ func (o Options) singleNodeVariant(s *scenarios.Scenario) string {
 	return s.OneNode()
 }
 
-// folderOf is the name of the folder that has a row's trials, which no other row
-// of a suite has. It follows from the scenario alone, so that it is the same in
-// every run and slice: of variants whose slugs are alike, the second in the file
-// ends in ~2, which no slug does.
+// folderOf is the folder of a row's trials, unique in a suite. It depends on the scenario alone, so that it is the
+// same in every run and slice: the second variant with the same slug gets the suffix ~2, which no slug has.
 func folderOf(j Job) string {
 	if j.Variant == "" {
 		return j.Scenario.Name
@@ -104,8 +101,7 @@ func folderOf(j Job) string {
 	return j.Scenario.Name + "--" + slug
 }
 
-// Slug makes of a name what can be a part of a path or of a link: letters and
-// digits in lower case, and hyphens.
+// Slug turns a name into a part of a path or link: lower-case letters, digits and hyphens.
 func Slug(name string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {

@@ -15,7 +15,6 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// load gives one scenario of the catalogue.
 func load(t *testing.T, name string) *scenarios.Scenario {
 	t.Helper()
 	list, err := scenarios.Select([]string{name})
@@ -24,7 +23,7 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 	return list[0]
 }
 
-// skips says why a job would be skipped, "" if it would not.
+// skips returns why a job would be skipped, "" if it would not.
 func skips(t *testing.T, o Options, j Job) string {
 	t.Helper()
 	p, err := o.Plan(j)
@@ -32,7 +31,7 @@ func skips(t *testing.T, o Options, j Job) string {
 	return p.Skip()
 }
 
-func TestJobsAreEveryScenarioWithItsVariants(t *testing.T) {
+func TestJobs_Default_ListsScenariosWithVariants(t *testing.T) {
 	jobs, err := Options{Cluster: Virtual}.Jobs([]*scenarios.Scenario{load(t, "healthy-contention"),
 		load(t, "late-release")})
 	require.NoError(t, err)
@@ -46,7 +45,7 @@ func TestJobsAreEveryScenarioWithItsVariants(t *testing.T) {
 		"late-release", "late-release, without FreshToken"}, names)
 }
 
-func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) {
+func TestJobs_AnotherLockOrWithoutRules_ListsScenariosOnly(t *testing.T) {
 	list := []*scenarios.Scenario{load(t, "late-release"), load(t, "half-is-not-majority")}
 	for _, o := range []Options{{Cluster: Virtual, Lock: "redsync"},
 		{Cluster: Virtual, Without: []string{"Majority", "FreshToken"}}} {
@@ -67,7 +66,7 @@ func TestJobsWithAnotherLockOrWithoutRulesAreScenariosAsTheyStand(t *testing.T) 
 	}
 }
 
-func TestJobsOnANumberOfServers(t *testing.T) {
+func TestJobs_NumberOfServers_UsesForms(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		nodes    int
@@ -97,8 +96,7 @@ func TestJobsOnANumberOfServers(t *testing.T) {
 	}
 }
 
-// What --lock and --without are for: the trials differ where the lock is worse.
-func TestAWorseLockDiffers(t *testing.T) {
+func TestRun_WorseLock_Differs(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
 		o        Options
@@ -121,9 +119,8 @@ func TestAWorseLockDiffers(t *testing.T) {
 	}
 }
 
-// Asked to do without a rule of the reference, the whole catalogue runs where
-// the lock has rules, and skips the rest.
-func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
+// The rest of the catalogue, whose locks have rules, runs.
+func TestJobs_RuleOff_SkipsLocksWithoutRules(t *testing.T) {
 	list, err := scenarios.Catalogue()
 	require.NoError(t, err)
 	o := Options{Cluster: Virtual, Without: []string{"Majority"}}
@@ -143,8 +140,8 @@ func TestALockWithoutRulesIsSkippedWhereOneIsToBeOff(t *testing.T) {
 	require.Equal(t, 8, skipped)
 }
 
-// A rule that no scenario's own lock has would change nothing, and say nothing of it.
-func TestARuleThatNoLockHasIsRefused(t *testing.T) {
+// Such a run would be an unchanged one without a warning.
+func TestJobs_RuleOfNoLock_Fails(t *testing.T) {
 	list, err := scenarios.Catalogue()
 	require.NoError(t, err)
 	o := Options{Cluster: Virtual, Without: []string{"RestartGuard"}}
@@ -166,9 +163,8 @@ func TestARuleThatNoLockHasIsRefused(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Variants whose slugs are alike do not write over each other's histories, and
-// have the same folders whatever else is run.
-func TestRowsWithLikeSlugsHaveFoldersOfTheirOwn(t *testing.T) {
+// The folders do not depend on the other rows of the run.
+func TestFolderOf_EqualSlugs_DistinctFolders(t *testing.T) {
 	s := plain("a").Scenario
 	folders := func() (names []string) {
 		for _, v := range s.Variants {
@@ -204,7 +200,6 @@ func names(jobs []Job) []string {
 	return list
 }
 
-// paths are those of trials' histories, each its own.
 func paths(tasks []task) (all []string) {
 	for _, t := range tasks {
 		all = append(all, t.Path)
@@ -212,7 +207,7 @@ func paths(tasks []task) (all []string) {
 	return all
 }
 
-// Every trial is in exactly one slice, in the suite's order, and each slice has something to run.
+// Every trial is in exactly one slice, in the suite's order, and each slice has a trial to run.
 func TestSlices_ShareOutTheWhole(t *testing.T) {
 	all := map[string][]Job{}
 	for _, kind := range cluster.Names() {
@@ -244,7 +239,7 @@ func TestSlices_ShareOutTheWhole(t *testing.T) {
 	})
 }
 
-func TestMoreSlicesThanTrialsAreRefused(t *testing.T) {
+func TestSlices_MoreThanTrials_Fails(t *testing.T) {
 	list, err := scenarios.Select([]string{"flushall"})
 	require.NoError(t, err)
 	o := Options{Cluster: Virtual, Trials: 1}
@@ -282,7 +277,7 @@ func TestParseSlice(t *testing.T) {
 	}
 }
 
-func TestAFingerprintIsOfWhatRuns(t *testing.T) {
+func TestFingerprint_CoversRowsAndContents(t *testing.T) {
 	list, err := scenarios.Select([]string{"flushall", "late-release"})
 	require.NoError(t, err)
 	of := func(change func([]Job) []Job) string {

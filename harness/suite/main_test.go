@@ -10,12 +10,11 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// Tests start the binary as a client of a cluster, and as a child that runs trials.
+// Tests start the binary as a cluster's client and as a child that runs trials.
 func TestMain(m *testing.M) {
 	clustertest.Main(m, map[string]func(io.Reader, io.Writer) error{"worker": client.ServeWorker, "trials": ServeTrials})
 }
 
-// needRedis skips a test where no server can be run.
 func needRedis(t *testing.T) {
 	t.Helper()
 	needs.Check(t, needs.Redis, local.Available(""))

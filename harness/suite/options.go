@@ -15,17 +15,16 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Names of kinds of clusters that programs choose.
+// Names of kinds of clusters.
 const (
 	Virtual = cluster.Virtual
 	Local   = cluster.Local
 )
 
-// DefaultRetries is how often a stalled trial is tried again unless Options say
-// otherwise.
+// DefaultRetries is the usual value of Options.Retries.
 const DefaultRetries = 5
 
-// Options say how scenarios are to be run. Their JSON, in results.json, has what the verdicts depend on.
+// Options configure a run. Their JSON, in results.json, has everything that the verdicts depend on.
 type Options struct {
 	Cluster string `json:"cluster"` // the name of its kind
 	cluster.Choice
@@ -33,27 +32,26 @@ type Options struct {
 	Seed    uint64        `json:"seed"`
 	TTL     time.Duration `json:"ttl,omitempty"`     // 0: each scenario's own
 	Lock    string        `json:"lock,omitempty"`    // "": each scenario's own
-	Nodes   int           `json:"nodes,omitempty"`   // on how many servers; 0: each scenario's own, or the lock's
+	Nodes   int           `json:"nodes,omitempty"`   // number of servers; 0: each scenario's own, or the lock's
 	Without []string      `json:"without,omitempty"` // rules to switch off in every scenario
-	// Parallel is how many trials run at a time; 0: what suits the cluster.
+	// Parallel is the number of trials at a time; 0: the cluster's default.
 	Parallel int `json:"parallel,omitempty"`
-	// Retries is how often a stalled trial is tried again.
+	// Retries bounds the retries of a stalled trial.
 	Retries int    `json:"retries,omitempty"`
 	Out     string `json:"-"` // folder for results and histories
-	// Slice is the part of the trials that is run; zero: all of them.
+	// Slice is the part of the trials to run; zero: all of them.
 	Slice Slice `json:"-"`
-	// Events asks for each trial's events with the trial, up to 50,000 of them: for who
-	// has no folder. Who runs many trials has no memory for that.
+	// Events returns each trial's events in its Result, up to 50,000 of them, for callers without a folder. Many trials
+	// would need too much memory.
 	Events bool `json:"-"`
-	// VerdictsOnly: of a property that is not violated nothing is told but the verdict. Who
-	// searches asks for trials by the thousand, and reads no more.
+	// VerdictsOnly drops the details of properties that are not violated: a search runs thousands of trials and reads
+	// only verdicts.
 	VerdictsOnly bool `json:"-"`
-	// Notices takes what is to be said before the first trial begins, where that
-	// takes long; nil: nobody.
+	// Notices receives messages about a slow start of the first trial; nil: they are discarded.
 	Notices io.Writer `json:"-"`
 }
 
-// validate refuses what does not exist, and gives the kind of cluster.
+// validate checks the names in the options and returns the kind of cluster.
 func (o Options) validate() (kind cluster.Kind, err error) {
 	for _, name := range o.Without {
 		if _, err := redlock.ParseRule(name); err != nil {
@@ -71,10 +69,10 @@ func (o Options) validate() (kind cluster.Kind, err error) {
 	return cluster.Find(o.Cluster)
 }
 
-// serverNumbers are those of servers that a lock may be asked for.
+// serverNumbers are the accepted values of Nodes.
 var serverNumbers = []int{1, 3, 5}
 
-// checkNodes refuses a number of servers that the lock cannot be on.
+// checkNodes refuses a number of servers that the lock does not support.
 func (o Options) checkNodes() error {
 	if o.Nodes == 0 {
 		return nil
@@ -93,7 +91,7 @@ func (o Options) checkNodes() error {
 	return nil
 }
 
-// checkRules says why one of the rules that are to be off would change nothing of a lock.
+// checkRules returns an error if the lock does not have one of the rules to switch off.
 func (o Options) checkRules(lock string) error {
 	k, err := locks.Find(cmp.Or(lock, locks.Reference))
 	if err != nil {
@@ -107,8 +105,7 @@ func (o Options) checkRules(lock string) error {
 	return nil
 }
 
-// checkRulesOfAny says why the rules that are to be off would change nothing of any
-// scenario's own lock, where no other is asked for.
+// checkRulesOfAny returns an error if no scenario's own lock has the rules to switch off.
 func (o Options) checkRulesOfAny(list []*scenarios.Scenario) (err error) {
 	for _, s := range list {
 		if err = o.checkRules(s.Lock.Name); err == nil {
@@ -118,7 +115,7 @@ func (o Options) checkRulesOfAny(list []*scenarios.Scenario) (err error) {
 	return err
 }
 
-// Plan makes the plan of a row's trials, which says why they would be skipped.
+// Plan makes the plan of a row's trials. Its Skip says why they would be skipped.
 func (o Options) Plan(j Job) (*trial.Plan, error) {
 	kind, err := cluster.Find(o.Cluster)
 	if err != nil {
@@ -127,14 +124,14 @@ func (o Options) Plan(j Job) (*trial.Plan, error) {
 	return trial.NewPlan(j, trial.Settings{On: kind, Choice: o.choice(), TTL: o.TTL})
 }
 
-// choice is which servers the clusters have.
+// choice selects the clusters' servers.
 func (o Options) choice() cluster.Choice {
 	lock, err := locks.Find(o.Lock)
 	o.External = err == nil && lock.Program
 	return o.Choice
 }
 
-// parallel is how many trials run side by side.
+// parallel is the number of trials at a time.
 func (o Options) parallel() int {
 	if o.Parallel > 0 {
 		return o.Parallel

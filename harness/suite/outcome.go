@@ -10,22 +10,20 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Judgement is how the verdict on one property compares with what was expected.
+// Judgement compares the verdict on one property with its expectation.
 type Judgement struct {
 	Property string `json:"property"`
-	// Expected is a verdict, or "" for a property that the scenario does not
-	// name: that one must not be violated, and nothing more is asked of it.
+	// Expected is a verdict, or "" for a property that the scenario does not name: it must only not be violated.
 	Expected string `json:"expected,omitempty"`
 	Got      string `json:"got"`
-	// Outcome is AsExpected, Differs or Undecided.
+	// Outcome is AsExpected, Differs, LimitOfClass or Inconclusive.
 	Outcome Outcome `json:"standing"`
-	// Why says in words what the standing rests on.
+	// Why is the reason of the outcome.
 	Why string `json:"why"`
 }
 
-// Judgements compares each property that the scenario names or that was judged
-// with what was expected, in the order of checker.Names(). A trial that was
-// skipped or failed has none.
+// Judgements compares each property that the scenario names or that was judged with its expectation, in the order of
+// checker.Names(). It is empty for a trial that was skipped or failed.
 func (t Result) Judgements() []Judgement {
 	if t.Skipped != "" || t.Failure != "" {
 		return nil
@@ -49,8 +47,8 @@ func (t Result) Judgements() []Judgement {
 	return all
 }
 
-// judgedProperties lists every property in either map: the known ones in their
-// usual order, then any others by name.
+// judgedProperties lists every property in either map: the known ones in the order of checker.Names(), then the
+// others by name.
 func judgedProperties(expect map[string]string, results map[string]checker.Result) []string {
 	names := slices.Concat(checker.Names(), slices.Sorted(maps.Keys(expect)), slices.Sorted(maps.Keys(results)))
 	slices.Sort(names[len(checker.Names()):])
@@ -88,8 +86,8 @@ func judge(property, expected string, result checker.Result, lenient bool) Judge
 	return j
 }
 
-// againstReference compares a verdict on a lock under test with that of the reference of its class: expectations of the
-// scenario decide nothing, but which properties it puts to the test.
+// againstReference compares a verdict with that of the reference of the lock's class. The scenario's expectations
+// only decide which properties it tests.
 func (t Result) againstReference(result checker.Result) Judgement {
 	j := Judgement{Property: result.Property, Expected: t.Expect[result.Property], Got: result.Verdict,
 		Outcome: AsExpected}
@@ -113,9 +111,8 @@ func (t Result) againstReference(result checker.Result) Judgement {
 	return j
 }
 
-// Compare says how a verdict on one property stands to what was expected of it, ""
-// where the scenario does not name it: then it must not be violated. Lenient
-// expectations may be surpassed.
+// Compare compares a verdict with its expectation, "" for a property that the scenario does not name: that one must
+// not be violated. With lenient, "holds" is always as expected.
 func Compare(expected, got string, lenient bool) Outcome {
 	switch {
 	case expected == "" && got != history.Violated, expected == got, expected != "" && lenient && got == history.Holds:
@@ -126,14 +123,12 @@ func Compare(expected, got string, lenient bool) Outcome {
 	return Differs
 }
 
-// Outcome says how the trial's verdicts compare with what was expected, and
-// why in words: every property that differs, or else every one that is
-// undecided, or else what became of the properties that the scenario names.
+// Outcome compares the trial's verdicts with the expectations. Its reason lists every property that differs, or else
+// every inconclusive one, or else those that the scenario names.
 //
-// A property that is named must have the verdict that is named; one that is not
-// named must not be violated. A lenient trial may also do better than expected.
-// An inconclusive verdict on a named property leaves the trial undecided unless
-// another property differs. A trial that judged nothing is undecided as well.
+// A property that the scenario names must have the expected verdict, and any other must not be violated. With
+// AllowBetter, a named one may also hold. An inconclusive verdict on a named property makes the trial inconclusive
+// unless another property differs. So does a trial without a judged property.
 func (t Result) Outcome() (Outcome, string) {
 	switch {
 	case t.Failure != "":
@@ -157,8 +152,7 @@ func (t Result) Outcome() (Outcome, string) {
 	return AsExpected, asExpected(judgements)
 }
 
-// PreconditionFailed says why the scenario's setting did not come about with this lock, "" if it
-// did. It is the same in every scenario.
+// PreconditionFailed returns why the scenario's situation did not occur with this lock, "" if it did.
 func (t Result) PreconditionFailed() string {
 	for _, r := range t.Results {
 		if r.Cause == checker.Unstaged {
@@ -178,8 +172,7 @@ func reasons(judgements []Judgement, s Outcome) string {
 	return strings.Join(why, "; ")
 }
 
-// asExpected tells of the named properties only: that the others are not
-// violated goes without saying.
+// asExpected lists only the properties that the scenario names.
 func asExpected(judgements []Judgement) string {
 	var why []string
 	for _, j := range judgements {

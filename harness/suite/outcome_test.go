@@ -15,12 +15,12 @@ func result(property, verdict, reason string) checker.Result {
 	return checker.Result{Property: property, Verdict: verdict, Reason: reason}
 }
 
-// judging is a trial of a scenario that names one verdict on mutual exclusion, with its results.
+// judging is a trial of a scenario that expects one verdict on mutual exclusion.
 func judging(expected string, results ...checker.Result) Result {
 	return Result{Expect: map[string]string{checker.MutualExclusion: expected}, Results: results}
 }
 
-// lenient is judged against the reference's expectations.
+// lenient sets AllowBetter.
 func lenient(r Result) Result {
 	r.AllowBetter = true
 	return r
@@ -88,7 +88,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {
+func TestJudgements_KeepTheOrderOfProperties(t *testing.T) {
 	trial := Result{
 		Expect: map[string]string{"zeal": history.Holds, checker.FaultTolerance: history.Holds},
 		Results: []checker.Result{
@@ -104,14 +104,13 @@ func TestJudgementsKeepTheOrderOfProperties(t *testing.T) {
 	require.Equal(t, []string{checker.MutualExclusion, checker.FaultTolerance, "ardour", "zeal"}, names)
 }
 
-func TestJudgementsOfTrialsThatDidNotRun(t *testing.T) {
+func TestJudgements_TrialDidNotRun_AreEmpty(t *testing.T) {
 	expect := map[string]string{checker.MutualExclusion: history.Holds}
 	require.Empty(t, Result{Skipped: "why", Expect: expect}.Judgements())
 	require.Empty(t, Result{Failure: "why", Expect: expect}.Judgements())
 }
 
-// A search asks for verdicts only, and says why one is unknown.
-func TestDropDetails_KeepsWhyAVerdictIsUnknown(t *testing.T) {
+func TestDropDetails_KeepsReasonOfUnknownVerdict(t *testing.T) {
 	unknown := checker.Result{Property: checker.MutualExclusion, Measured: map[string]int64{"grants": 1}}
 	unknown.Undecide(checker.Unknown, "c1 sent n1 ZADD")
 	trial := Result{Results: []checker.Result{unknown, checker.NotJudged(checker.Fencing)}}
@@ -121,8 +120,8 @@ func TestDropDetails_KeepsWhyAVerdictIsUnknown(t *testing.T) {
 	require.Empty(t, trial.Results[1].Reason)
 }
 
-// The reference is run in virtual time. Where that lacks what the row needs, the row says what the reference comes to.
-func TestReference_OfARowThatVirtualTimeCannotRun(t *testing.T) {
+// The reference runs in virtual time only. For other rows, the expectation is its verdict.
+func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 	chosen, err := scenarios.Select([]string{"aof-always-rewrite"})
 	require.NoError(t, err)
 	never := func(context.Context, task) Result {
@@ -139,8 +138,8 @@ func TestReference_OfARowThatVirtualTimeCannotRun(t *testing.T) {
 	}
 }
 
-// What fails with nothing in its way is told of with the lock's own words; a lost lease after its TTL is no failure.
-func TestUncontended(t *testing.T) {
+// A failure has the lock's own error text. A lease lost after its TTL is not a failure.
+func TestCheckPreflight(t *testing.T) {
 	at := func(op history.Op, end history.Type, why string) history.Event {
 		return history.Event{Op: op, Type: end, Error: why}
 	}
@@ -172,7 +171,7 @@ func TestUncontended(t *testing.T) {
 		{"nothing at all", nil, false, "was not granted"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			renews, err := uncontended(c.events)
+			renews, err := checkPreflight(c.events)
 			require.Equal(t, c.renews, renews)
 			if c.err == "" {
 				require.NoError(t, err)

@@ -11,9 +11,9 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// preflight is one client that takes the lock and gives it back, twice, with nothing in its way and nobody else. The
-// second lease lasts for longer than a TTL: a lock that renews its key by itself shows it. The third is not given back:
-// what a lease has started has to end with its client, too.
+// preflight acquires and releases the lock with one client and no faults. The second lease lasts longer than a TTL,
+// to detect a lock that renews its key by itself. The third is not released: a lease's goroutines must end with its
+// client, too.
 const preflight = `
 name: preflight
 title: One client gets the lock and gives it back
@@ -33,14 +33,13 @@ script:
 expect: {mutual-exclusion: holds}
 `
 
-// preflightNodes is how many servers there are where nothing else is known.
+// preflightNodes is the number of servers if the lock does not name one.
 const preflightNodes = 5
 
 const preflightExtend = "  - extend: c1\n"
 
-// Preflight has the lock of the options taken and given back, and extended if it is known to be extended, and says
-// what it can do as far as its leases show it. An error says what failed: then no row can tell anything. run runs
-// the trial.
+// Preflight acquires, releases and, if the lock is known to extend, extends the lock of the options. It returns the
+// abilities that the leases show. After an error no row is worth a run. run runs the trial.
 func Preflight(ctx context.Context, o Options,
 	run func(context.Context, Job, Options) (Result, error)) (*locks.Abilities, error) {
 	kind, err := locks.Find(o.Lock)
@@ -72,7 +71,7 @@ func Preflight(ctx context.Context, o Options,
 	if done.Abilities != nil {
 		*found = *done.Abilities
 	}
-	found.Renews, err = uncontended(done.Events)
+	found.Renews, err = checkPreflight(done.Events)
 	return found, err
 }
 
@@ -82,16 +81,16 @@ type sentKey struct {
 	key string
 }
 
-// uncontended goes through the events of a preflight. An error says which call failed that nothing was in the way of;
-// renews says whether the lock extended its key without being asked.
-func uncontended(events []history.Event) (renews bool, err error) {
+// checkPreflight returns the call that failed in a preflight as an error. renews reports whether the lock extended
+// its key by itself.
+func checkPreflight(events []history.Event) (renews bool, err error) {
 	calls := map[history.Op]string{history.OpAcquire: "was not granted", history.OpExtend: "was not extended",
 		history.OpRelease: "was not released"}
 	leases, alone := 0, false // with the second lease
 	set := map[sentKey]bool{} // since the latest acquire began
 	for _, e := range events {
 		switch {
-		case e.Op == history.OpRelease && e.Reason == history.ReasonRefused: // time alone ends its leases
+		case e.Op == history.OpRelease && e.Reason == history.ReasonRefused: // its leases end by expiry only
 			alone = false
 		case failed(e) && calls[e.Op] != "" && (e.Op != history.OpRelease || leases < 2):
 			text := fmt.Sprintf("the lock %s, with nothing in its way and nobody else", calls[e.Op])
@@ -109,9 +108,9 @@ func uncontended(events []history.Event) (renews bool, err error) {
 		case e.Type == history.TypeReply && e.Command != nil:
 			link, _ := e.Link()
 			key := sentKey{link, e.Command.Key}
-			// What tells others that its client lives; what the store is sent is no part of the lock.
-			again := e.Command.Effect == history.EffectSet && set[key] && link.To != history.StoreName
-			renews = renews || alone && (again || e.Command.Effect == history.EffectExtend)
+			// A repeated SET may be a heartbeat. Commands to the store are not the lock's.
+			repeatedSet := e.Command.Effect == history.EffectSet && set[key] && link.To != history.StoreName
+			renews = renews || alone && (repeatedSet || e.Command.Effect == history.EffectExtend)
 			set[key] = set[key] || e.Command.Effect == history.EffectSet
 		}
 	}
@@ -121,5 +120,5 @@ func uncontended(events []history.Event) (renews bool, err error) {
 	return renews, nil
 }
 
-// failed says whether an event is the end of a call that did not do what it was called for, or may not have done it.
+// failed reports whether an event ends a call that failed or may have failed.
 func failed(e history.Event) bool { return e.Type == history.TypeFail || e.Type == history.TypeInfo }

@@ -14,11 +14,11 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// A lock under test is compared with the reference of its class: redlock on as many servers, with the abilities
-// that the lock has. It is run in the same row from the same seed, in virtual time. What it violates there,
-// no lock of the class is convicted of.
+// A lock under test is compared with the reference of its class: redlock on the same number of servers, with the same
+// abilities. It runs in the same row with the same seed, in virtual time. A property that it violates there is a
+// limit of the class, not a bug of the lock.
 
-// measureClass runs the reference in the row in which a lock under test violated something, and notes what it keeps.
+// measureClass runs the reference in a row in which a lock under test violated a property, and records its verdicts.
 func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result) {
 	violated := t.violated()
 	if !j.AllowBetter || t.Failure != "" || t.Skipped != "" || len(violated) == 0 {
@@ -27,7 +27,7 @@ func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result)
 	t.Reference = map[string]string{}
 	kind, err := locks.Find(t.Lock)
 	if err != nil {
-		return // a lock that nobody knows is held to everything
+		return // an unknown lock has no reference, so each violation is a bug
 	}
 	o = Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
 	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: referenceOf(kind)}
@@ -35,7 +35,7 @@ func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result)
 	limit := true
 	for _, property := range violated {
 		verdict := done.verdict(property)
-		if done.Skipped != "" { // virtual time lacks what the row needs: it expects what the reference comes to elsewhere
+		if done.Skipped != "" { // virtual time cannot run the row, whose expectation is the reference's verdict elsewhere
 			verdict = cmp.Or(t.Expect[property], history.Holds)
 		}
 		t.Reference[property] = verdict
@@ -46,8 +46,8 @@ func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result)
 	}
 }
 
-// checkMapped skips a row that was made for more servers, where the reference shows that it is another situation on
-// fewer: that it does not come to what it comes to on those that the scenario names.
+// checkMapped skips a row in its form for fewer servers if the reference's verdicts there differ from those on the
+// scenario's own number: then it is another situation.
 func checkMapped(ctx context.Context, run runTask, j Job, o Options, t *Result) {
 	if j.Mapped == nil || t.Failure != "" || t.Skipped != "" {
 		return
@@ -73,7 +73,7 @@ func checkMapped(ctx context.Context, run runTask, j Job, o Options, t *Result) 
 	}
 }
 
-// referenceOf names the reference of a lock's class: on one server, it is given one.
+// referenceOf names the reference of a lock's class.
 func referenceOf(k locks.Kind) string {
 	switch {
 	case k.Renews:
@@ -84,7 +84,7 @@ func referenceOf(k locks.Kind) string {
 	return locks.Reference
 }
 
-// violated lists the properties that the trial violated, as far as it was decided.
+// violated lists the properties that the trial violated.
 func (t Result) violated() []string {
 	var names []string
 	for _, r := range t.Results {
@@ -95,7 +95,7 @@ func (t Result) violated() []string {
 	return names
 }
 
-// remedies runs the reference again with one thing changed, and names the changes with which nothing is violated.
+// remedies runs the reference again with one change at a time, and returns the changes without a violation.
 func remedies(ctx context.Context, run runTask, j Job, o Options, violated []string) (found []string) {
 	try := func(remedy string, changed Job, kept ...string) {
 		done := o.runFirst(ctx, changed, run)
@@ -118,7 +118,7 @@ func remedies(ctx context.Context, run runTask, j Job, o Options, violated []str
 		s.Store = scenarios.CheckFence
 		changed := j
 		changed.Scenario, changed.Lock = &s, locks.Fenced
-		// Leases still overlap: the data are safe all the same.
+		// Leases still overlap, but the data are safe.
 		try("a fencing token that the store checks", changed, checker.ProtectedData)
 	}
 	return found

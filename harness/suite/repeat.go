@@ -9,9 +9,7 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// repeat is the command that runs one trial again, "" where there is none: the
-// scenario was made for a question, and is in no file; or nothing on the command line
-// names the lock.
+// repeat is the command that runs one trial again; "" if the scenario is in no file, or if no flag can name the lock.
 func (o Options) repeat(j Job, seed uint64) string {
 	what := j.Scenario.File
 	if j.Scenario.InCatalogue() {
@@ -51,7 +49,7 @@ func (o Options) repeat(j Job, seed uint64) string {
 	return fmt.Sprintf("%s --seed %d", command, seed)
 }
 
-// shellSafe is what a shell takes as it stands.
+// shellSafe matches a word that needs no quotes in a shell.
 var shellSafe = regexp.MustCompile(`^[\w./@%+=:,-]+$`)
 
 func quoted(word string) string {
@@ -64,7 +62,7 @@ func quoted(word string) string {
 	return strconv.Quote(word)
 }
 
-// commandLine is what external.Split parts into these words.
+// commandLine is the inverse of external.Split.
 func commandLine(words []string) string {
 	parts := make([]string, len(words))
 	for i, word := range words {

@@ -12,62 +12,59 @@ import (
 	"example.org/lockproof/harness/trial"
 )
 
-// Result is one run of one scenario and what came of it.
+// Result is the result of one trial.
 type Result struct {
 	Scenario string           `json:"scenario"`
 	Variant  string           `json:"variant,omitempty"`
 	Cluster  string           `json:"cluster"`
-	Server   string           `json:"server,omitempty"` // the servers' name and version, as they told it: redis 7.0.15
+	Server   string           `json:"server,omitempty"` // the servers' reported name and version: redis 7.0.15
 	Trial    int              `json:"trial"`
 	Seed     uint64           `json:"seed"`
 	Lock     string           `json:"lock"`
 	Without  []string         `json:"without,omitempty"`
 	Results  []checker.Result `json:"results,omitempty"`
-	// Expect is the verdict that was expected for each property that the
-	// scenario names.
+	// Expect is the expected verdict of each property that the scenario names.
 	Expect map[string]string `json:"expect,omitempty"`
-	// Lenient: the expectations are the reference's, and this is another lock
-	// or a rule is off; a better verdict than expected is as expected.
+	// AllowBetter: the expectations are the reference's, and this is another lock or a rule is off, so "holds" is
+	// always as expected.
 	AllowBetter bool `json:"lenient,omitempty"`
-	// Skipped says why it was not run.
+	// Skipped says why it did not run.
 	Skipped string `json:"skipped,omitempty"`
-	// Hint says what the user can do so that a row that was skipped is run; "" where nothing helps.
+	// Hint names the user's remedy for a skipped row; "" if there is none.
 	Hint string `json:"hint,omitempty"`
 	// Reference has the verdict of the reference of the lock's class, from the same seed in virtual time, on each
 	// property that a lock under test violated; nil: it was not measured.
 	Reference map[string]string `json:"reference,omitempty"`
-	// Remedies are the changes with which that reference keeps what is violated otherwise.
+	// Remedies are the changes with which that reference keeps the violated properties.
 	Remedies []string `json:"remedies,omitempty"`
-	// Failure says how the harness itself failed.
+	// Failure says how the lock's process or the harness failed.
 	Failure string `json:"failure,omitempty"`
-	// Repeat is the command that runs the trial again, of one that is not as expected;
-	// "" where there is none.
+	// Repeat is the command that runs an unexpected trial again; "" if there is none.
 	Repeat string `json:"repeat,omitempty"`
-	// Hung: it failed because it made no progress any more.
+	// Hung: it failed because it made no progress.
 	Hung bool `json:"-"`
-	// clusterLost: the cluster can run no other.
+	// clusterLost: the cluster cannot run further trials.
 	clusterLost bool
 	// timedOut: it failed because the engine or a server took too long.
 	timedOut bool
-	// Abilities is what the lock can do, where it was for a lease to show.
+	// Abilities are those that the lock's leases showed; nil if it declares them.
 	Abilities *locks.Abilities `json:"-"`
-	// Attempts is how many runs it took, more than one where the harness was held up, or the engine took too long.
+	// Attempts counts its runs: more than one if the harness stalled, the engine timed out or a bound was broken.
 	Attempts int `json:"attempts,omitempty"`
-	// History is the file, relative to the output folder, if it was kept.
+	// History is its file, relative to the output folder, if it was kept.
 	History string `json:"history,omitempty"`
-	// Waits are those of goroutines at points of a library's source, of a trial that violates something.
+	// Waits are the injected waits of goroutines in a library's source, of a trial with a violation.
 	Waits []interleave.Wait `json:"waits,omitempty"`
-	// Causes are what experiments have shown of its violations, where they were asked for.
+	// Causes are the causes of its violations that experiments have shown.
 	Causes []cause.Cause `json:"causes,omitempty"`
-	// Events are those of the history, in its order, where Options ask for them; nil if
-	// there are too many.
+	// Events is the history, if Options.Events is set; nil if it is too long.
 	Events []history.Event `json:"-"`
 	// Elapsed is real time; Simulated is the length of the run's own clock.
 	Elapsed   time.Duration `json:"elapsed"`
 	Simulated time.Duration `json:"simulated"`
 }
 
-// dropDetails leaves of what is not violated the verdict and its cause, and why it is unknown.
+// dropDetails keeps of a property that is not violated only the verdict, its cause and why it is unknown.
 func (t *Result) dropDetails() {
 	for i, r := range t.Results {
 		if r.Verdict == history.Violated {
@@ -80,25 +77,25 @@ func (t *Result) dropDetails() {
 	}
 }
 
-// Name is that of the trial's row, as Job.Name gives it.
+// Name is the name of the trial's row, as Job.Name returns it.
 func (t Result) Name() string { return trial.RowName(t.Scenario, t.Variant) }
 
-// Outcome is how a trial's verdicts compare with what was expected.
+// Outcome compares a trial's verdicts with the expectations.
 type Outcome string
 
-// The standings, as they decide the exit code.
+// The outcomes, which decide the exit code.
 const (
 	AsExpected Outcome = "as expected"
 	Differs    Outcome = "differs"
-	// LimitOfClass: violated, and so it is for the reference of the lock's class.
+	// LimitOfClass: the reference of the lock's class violates it, too.
 	LimitOfClass Outcome = "limit"
 	Inconclusive Outcome = "inconclusive"
 	Skipped      Outcome = "skipped"
 	HarnessError Outcome = "failed"
 )
 
-// worthKeeping: everything but a trial whose properties all hold, as they
-// should, and of those the first, to look at.
+// worthKeeping reports whether a history is kept: those of all trials but the later ones whose properties hold as
+// expected.
 func worthKeeping(t Result) bool {
 	if standing, _ := t.Outcome(); t.Trial == 0 || standing != AsExpected {
 		return true
@@ -121,7 +118,7 @@ func (t Result) verdict(property string) string {
 	return ""
 }
 
-// CauseOf is what experiments have shown of the violation of a property, nil where none were made.
+// CauseOf is the cause of a property's violation, nil without experiments.
 func (t Result) CauseOf(property string) *cause.Cause {
 	i := slices.IndexFunc(t.Causes, func(c cause.Cause) bool { return c.Property == property })
 	if i < 0 {

@@ -16,14 +16,14 @@ import (
 	"example.org/lockproof/harness/trial"
 )
 
-// beside tells of each attempt how many others were under way at any moment of it.
-type beside struct {
+// concurrency records for each attempt the maximum number of others at the same time.
+type concurrency struct {
 	mu      sync.Mutex
 	running map[*int]bool
 	most    map[string][]*int // by scenario, for each attempt
 }
 
-func (b *beside) begin(name string) (attempt int, end func()) {
+func (b *concurrency) begin(name string) (attempt int, end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	others := new(int)
@@ -39,12 +39,12 @@ func (b *beside) begin(name string) (attempt int, end func()) {
 	}
 }
 
-// What is held up beside others is tried again when all the rest is done, one at a time.
+// Retries run after all other trials, one at a time.
 func TestStalledTrial_IsRetriedAlone(t *testing.T) {
 	o := onFake(1)
 	o.Parallel = 3
-	b := &beside{running: map[*int]bool{}, most: map[string][]*int{}}
-	all := make(chan struct{}) // closed when as many are under way as may be
+	b := &concurrency{running: map[*int]bool{}, most: map[string][]*int{}}
+	all := make(chan struct{}) // closed when the maximum of trials runs
 	var begun sync.WaitGroup
 	begun.Add(3)
 	go func() { begun.Wait(); close(all) }()
@@ -85,7 +85,7 @@ func TestStalledTrial_IsRetriedAlone(t *testing.T) {
 	}
 }
 
-// Where there is no time to try again, what was seen is told.
+// Without time for a retry, the first result counts.
 func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
 	o := onFake(2)
 	o.Parallel = 1
@@ -106,7 +106,6 @@ func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
 	require.Equal(t, 1, trials[0].Attempts)
 }
 
-// A run that is interrupted before a broken bound was tried again convicts no lock.
 func TestBrokenBound_IsUndecidedWhenTheRunEnds(t *testing.T) {
 	for _, parallel := range []int{1, 2} {
 		o := onFake(1)
@@ -125,9 +124,8 @@ func TestBrokenBound_IsUndecidedWhenTheRunEnds(t *testing.T) {
 	}
 }
 
-// A bound on real time that is broken is tried again alone: the lock is convicted if it is
-// broken then too, and nothing is said of it if it is not.
-func TestBrokenBound_IsTriedAgainAlone(t *testing.T) {
+// It is violated if the retry breaks it too, and inconclusive otherwise.
+func TestBrokenBound_IsRetriedAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		parallel, broken int // trials at a time; attempts that break the bound
 		expect           string
@@ -162,7 +160,7 @@ func TestBrokenBound_IsTriedAgainAlone(t *testing.T) {
 	}
 }
 
-// waited is the history of an acquire on healthy nodes that is granted at once, or too late.
+// waited is the history of an acquire on healthy nodes, granted at once or too late.
 func waited(p *trial.Plan, t *Result, late bool) []history.Event {
 	granted := int64(2)
 	if late {

@@ -18,21 +18,17 @@ import (
 )
 
 const (
-	// progressInterval is how often a child says how far it has got.
 	progressInterval = 250 * time.Millisecond
-	// memoryInterval is how often it looks how much memory it has.
-	memoryInterval = 25 * time.Millisecond
-	// childMemory is how much memory a child may have. A trial that makes as many
-	// events as it may, and is judged, needs half of it.
+	memoryInterval   = 25 * time.Millisecond
+	// childMemory bounds a child's memory. A trial with the maximum of events needs half of it to be judged.
 	childMemory = 1 << 30
 )
 
-// ServeTrials is a child of Children: it reads from in which trials to run, runs
-// them one after another in virtual time, and writes to out what came of them. It
-// ends the process when in ends, for then whoever started it is gone; and before
-// its memory is more than a machine can be asked for.
+// ServeTrials is the main function of a child: it reads trials from in, runs them one after another in virtual time,
+// and writes their results to out. It ends the process when in ends, since then the parent has ended, and when the
+// process uses too much memory.
 func ServeTrials(in io.Reader, out io.Writer) error {
-	os.Stdout, os.Stdin = os.Stderr, nil // a lock that prints must not talk to whoever reads out
+	os.Stdout, os.Stdin = os.Stderr, nil // a lock's output must not mix with the responses
 	s := &server{out: json.NewEncoder(out), requests: make(chan request)}
 	go s.read(nonBlocking(in))
 	go s.reportProgress()
@@ -53,14 +49,14 @@ func ServeTrials(in io.Reader, out io.Writer) error {
 }
 
 type server struct {
-	trial    atomic.Pointer[trial.Journal] // of the trial under way; nil: there is none
+	trial    atomic.Pointer[trial.Journal] // of the running trial; nil: none runs
 	requests chan request
 
 	mu  sync.Mutex
 	out *json.Encoder
 }
 
-// runner is what runs a task, whose plan comes from another process.
+// runner makes a runner for a task, whose plan comes from another process.
 func (s *server) runner(ctx context.Context, t *task) (*runner, error) {
 	kind, err := cluster.Find(t.Result.Cluster)
 	if err != nil {
@@ -83,8 +79,7 @@ func (s *server) send(r response) error {
 	return s.out.Encode(r)
 }
 
-// read passes on orders. A trial under way cannot be stopped from outside, so the
-// end of the input ends the process.
+// read forwards requests. A running trial cannot be stopped from outside, so the end of the input ends the process.
 func (s *server) read(in io.Reader) {
 	decoder := json.NewDecoder(bufio.NewReader(in))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,12 +90,12 @@ func (s *server) read(in io.Reader) {
 		case err == io.EOF:
 			os.Exit(0)
 		case err != nil:
-			_ = s.send(response{FinalError: fmt.Sprintf("it was told what it cannot read: %v", err)})
+			_ = s.send(response{FinalError: fmt.Sprintf("invalid request: %v", err)})
 			os.Exit(1)
 		case o.Cancel:
 			cancel()
 		default:
-			if ctx.Err() != nil { // what was called off is over; this is of another run
+			if ctx.Err() != nil { // the cancelled run is over; this task belongs to another
 				ctx, cancel = context.WithCancel(context.Background())
 			}
 			o.ctx = ctx
@@ -109,8 +104,8 @@ func (s *server) read(in io.Reader) {
 	}
 }
 
-// stuck says why the trial under way may make no progress.
-func stuck() string {
+// stuckReason returns why the running trial makes no progress, "" if unknown.
+func stuckReason() string {
 	place := bubble.MutexWait()
 	if place == "" {
 		return ""
@@ -120,7 +115,7 @@ func stuck() string {
 		"use a channel in its place, or real servers", place)
 }
 
-// reportProgress says how far the trial under way has got, and why it gets no further.
+// reportProgress sends the running trial's progress, or why it makes none.
 func (s *server) reportProgress() {
 	var before trial.Position
 	for range time.Tick(progressInterval) {
@@ -131,15 +126,15 @@ func (s *server) reportProgress() {
 		now := journal.Position()
 		r := response{Progress: &now}
 		if now == before && !now.Judging {
-			r.Stuck = stuck()
+			r.Stuck = stuckReason()
 		}
 		before = now
-		_ = s.send(r) // if nobody listens, the input ends as well
+		_ = s.send(r) // if the parent has ended, so does the input
 	}
 }
 
-// watchMemory ends the process when it has too much. No limit of the system's
-// does: Go reserves far more than it uses, on every system in another way.
+// watchMemory ends the process when it uses too much memory. A limit of the system would not do: Go reserves far more
+// than it uses, in a different way on each system.
 func (s *server) watchMemory() {
 	for range time.Tick(memoryInterval) {
 		if has := memoryInUse(); has > childMemory {
@@ -150,8 +145,7 @@ func (s *server) watchMemory() {
 	}
 }
 
-// memoryInUse is what the process has of the machine's, in bytes, as far as Go
-// knows.
+// memoryInUse is the process's memory in bytes, as Go reports it.
 func memoryInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

@@ -14,22 +14,20 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Slice is one part of what is spread over several machines: the Index-th, from 1,
-// of Count. The zero value is the whole.
+// Slice is one part of a run that is split over several machines: the Index-th, from 1, of Count. The zero value is
+// the whole run.
 type Slice struct {
 	Index int `json:"index"`
 	Count int `json:"count"`
 }
 
-// maxSlices is into how many parts anything is split at most: as many as an array
-// job of AWS Batch has.
+// maxSlices is the maximum size of an array job of AWS Batch.
 const maxSlices = 10_000
 
 var sliceForm = regexp.MustCompile(`^([0-9]{1,5})/([0-9]{1,5})$`)
 
-// ParseSlice reads "17/100", the 17th of a hundred slices. Engines count their jobs
-// from 0 or from 1: 0/100 is another name of 100/100, so that either has each slice.
-// $NAME is the environment's, since a container may have no shell to put it there.
+// ParseSlice parses "17/100", the 17th of a hundred slices. Some CI systems count jobs from 0, so 0/100 means
+// 100/100. It expands $NAME from the environment, since a container may have no shell.
 func ParseSlice(text string) (Slice, error) {
 	var unset []string
 	expanded := os.Expand(text, func(name string) string {
@@ -46,7 +44,7 @@ func ParseSlice(text string) (Slice, error) {
 	if m == nil {
 		return Slice{}, fmt.Errorf("invalid slice %q: want INDEX/COUNT, for example 17/100", expanded)
 	}
-	index, _ := strconv.Atoi(m[1]) // the form has digits only
+	index, _ := strconv.Atoi(m[1]) // sliceForm matches only digits
 	count, _ := strconv.Atoi(m[2])
 	switch {
 	case count < 1 || count > maxSlices:
@@ -61,15 +59,14 @@ func ParseSlice(text string) (Slice, error) {
 
 func (s Slice) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// ExpandPath puts the slice's number where a path has {slice}: a job that no shell starts cannot
-// do it by itself.
+// ExpandPath replaces {slice} in a path by the slice's number, for jobs without a shell.
 func (s Slice) ExpandPath(path string) string {
 	return strings.ReplaceAll(path, "{slice}", strconv.Itoa(s.Index))
 }
 
-// tasks lists the trials that are to be run, in the order of the rows: all, or those of one slice. Trials are dealt
-// out to the slices in turn, those that are skipped last: each is in exactly one slice, and each slice has something
-// to run. Fewer trials to run than slices are an error.
+// tasks lists the trials to run in the order of the rows: all, or those of one slice. Trials go to the slices in
+// turn, skipped ones last, so each is in exactly one slice and each slice has at least one to run. Fewer trials than
+// slices are an error.
 func (o Options) tasks(jobs []Job) ([]task, error) {
 	var all, skipped []task
 	for row, j := range jobs {
@@ -97,7 +94,7 @@ func (o Options) tasks(jobs []Job) ([]task, error) {
 	return mine, nil
 }
 
-// Planned gives how many trials of each row are to be run, by its name. It fails where the slice cannot be made.
+// Planned returns the number of trials of each row, by the row's name. It fails if the slice cannot be made.
 func (o Options) Planned(jobs []Job) (map[string]int, error) {
 	tasks, err := o.tasks(jobs)
 	planned := map[string]int{}
@@ -107,8 +104,7 @@ func (o Options) Planned(jobs []Job) (map[string]int, error) {
 	return planned, err
 }
 
-// Fingerprint tells suites apart: two have the same one if their rows are the
-// same, scenarios' contents included, wherever their files lie.
+// Fingerprint identifies a suite by its rows and the scenarios' contents, without the paths of their files.
 func Fingerprint(jobs []Job) (string, error) {
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)

@@ -5,7 +5,7 @@ package suite
 import (
 	"os/exec"
 
-	_ "example.org/lockproof/harness/cluster/local" // a kind that programs with processes have
+	_ "example.org/lockproof/harness/cluster/local" // a kind that needs processes
 	"example.org/lockproof/harness/cluster/process"
 )
 

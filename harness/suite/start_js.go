@@ -5,5 +5,5 @@ import (
 	"os/exec"
 )
 
-// start starts nothing: a browser runs all trials in the program itself, by Run.
+// start always fails: in a browser, Run runs all trials in the program itself.
 func start(*exec.Cmd) error { return errors.New("a browser has no processes") }

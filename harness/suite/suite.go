@@ -11,7 +11,7 @@ import (
 // Runner runs jobs: Run, Children.Run, or a test's stand-in.
 type Runner func(context.Context, []Job, Options, func(Result)) ([]Result, error)
 
-// One runs one trial of a job; an error means that it was not run.
+// One runs one trial of a job; an error means that it did not run.
 func (run Runner) One(ctx context.Context, j Job, o Options) (Result, error) {
 	o.Trials = 1
 	trials, err := run(ctx, []Job{j}, o, func(Result) {})
@@ -24,13 +24,10 @@ func (run Runner) One(ctx context.Context, j Job, o Options) (Result, error) {
 	return trials[0], nil
 }
 
-// Run runs every job for the number of trials that o asks for, some side
-// by side, and calls observe once for each trial as it finishes, one call at a
-// time. The trials come back in the order of the jobs. When ctx ends, trials
-// under way are wound up and judged by what they saw, and the rest is not run; nor
-// is it when the cluster is lost.
-// It begins by removing what killed runs have left, on every kind of cluster.
-// An error means that the harness could not work at all.
+// Run runs o.Trials trials of every job, several at a time, and calls observe once for each finished trial, one call
+// at a time. It returns the trials in the order of the jobs. When ctx ends, running trials stop early and are judged
+// by their events so far, and the rest does not run; nor does it when the cluster is lost. First, Run removes
+// leftovers of killed runs on every kind of cluster. An error means that the harness could not run at all.
 func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Result, error) {
 	kind, err := o.validate()
 	if err != nil {
@@ -44,45 +41,45 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 	trials, err := runAll(ctx, jobs, o, r.runTask, observe)
 	lost := slices.ContainsFunc(trials, func(t Result) bool { return t.clusterLost })
 	if closeErr := r.maker.Close(); closeErr != nil && len(trials) > 0 && !lost { // a lost cluster was reported
-		// The trials have been judged: what went wrong after them must not
-		// keep anybody from their report.
+		// The trials are judged: a later failure must not prevent their report.
 		last := &trials[len(trials)-1]
 		last.Failure = strings.TrimPrefix(last.Failure+"\n"+closeErr.Error(), "\n")
 	}
 	return trials, err
 }
 
-// attempted is a trial that was run, and what came of it.
+// attempted is a task with its result.
 type attempted struct {
 	task   task
 	result Result
 }
 
-// settle adds to a trial what is known of its lock's class, unless it proves nothing, and how it is repeated.
-func (a *attempted) settle(ctx context.Context, o Options, j Job, run runTask, provesNothing bool) {
-	if !provesNothing {
+// finish adds the comparison with the lock's reference, if the trial proves something, and the command that repeats
+// it.
+func (a *attempted) finish(ctx context.Context, o Options, j Job, run runTask, needsRetry bool) {
+	if !needsRetry {
 		checkMapped(ctx, run, j, o, &a.result)
 		measureClass(ctx, run, j, o, &a.result)
 	} else {
-		a.result.withdraw()
+		a.result.undecideViolations()
 	}
 	if outcome, _ := a.result.Outcome(); outcome != AsExpected && outcome != Skipped {
 		a.result.Repeat = o.repeat(j, a.result.Seed)
 	}
 }
 
-// runAll spreads the trials over as many goroutines as are to run side by side. A trial that proves nothing beside
-// others is run again when those are done, alone.
+// runAll distributes the trials over o.parallel() goroutines. Trials that need a retry run again alone, after all
+// others.
 func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe func(Result)) ([]Result, error) {
 	pending, err := o.tasks(jobs)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		wg         sync.WaitGroup
-		mu         sync.Mutex
-		done, held []attempted
-		lost       bool // the cluster: all that are still to come would fail alike
+		wg            sync.WaitGroup
+		mu            sync.Mutex
+		done, stalled []attempted
+		lost          bool // the cluster: all further trials would fail, too
 	)
 	next := func() (t task, more bool) {
 		mu.Lock()
@@ -93,8 +90,8 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 		t, pending = pending[0], pending[1:]
 		return t, true
 	}
-	end := func(a attempted, provesNothing bool) {
-		a.settle(ctx, o, jobs[a.task.row], run, provesNothing)
+	end := func(a attempted, needsRetry bool) {
+		a.finish(ctx, o, jobs[a.task.row], run, needsRetry)
 		mu.Lock()
 		defer mu.Unlock()
 		done, lost = append(done, a), lost || a.result.clusterLost
@@ -104,23 +101,23 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 		wg.Go(func() {
 			for t, more := next(); more; t, more = next() {
 				a := attempted{t, t.run(ctx, run)}
-				if again := a.result.provesNothing(o); !again || ctx.Err() != nil {
-					end(a, again)
+				if retry := a.result.needsRetry(o); !retry || ctx.Err() != nil {
+					end(a, retry)
 					continue
 				}
 				mu.Lock()
-				held = append(held, a)
+				stalled = append(stalled, a)
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	for _, a := range held {
-		again := true
+	for _, a := range stalled {
+		retry := true
 		if !lost {
-			a.result, again = retryAlone(ctx, o, run, a)
+			a.result, retry = retryAlone(ctx, o, run, a)
 		}
-		end(a, again)
+		end(a, retry)
 	}
 	slices.SortFunc(done, func(a, b attempted) int { return a.task.compare(b.task) })
 	trials := make([]Result, len(done))

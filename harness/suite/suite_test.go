@@ -22,7 +22,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// plain is a scenario whose trials the fake performers below make up.
+// plain is a scenario for the fake performers below.
 func plain(name string) Job {
 	return Job{Scenario: &scenarios.Scenario{
 		Name: name, On: []string{Virtual, Local}, TTL: time.Second, Nodes: []string{"n1"},
@@ -43,13 +43,13 @@ func granted(p *trial.Plan, t *Result) []history.Event {
 	}
 }
 
-// stall is a harness held up in the middle of granted's lease.
+// stall is a stall of the harness in the middle of granted's lease.
 var stall = history.Event{Time: 15, Process: "harness", Type: history.TypeStall, Late: int64(time.Second)}
 
-// performer makes a trial up, of which t knows the number, the seed and which attempt it is.
+// performer fakes a trial. t has its number, seed and attempt.
 type performer func(ctx context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error)
 
-// fakePerformer records what history says of each trial.
+// fakePerformer records the events that history returns for each trial.
 func fakePerformer(history func(p *trial.Plan, t *Result) []history.Event) performer {
 	return func(_ context.Context, p *trial.Plan, t *Result, j *trial.Journal) (trial.Observed, error) {
 		for _, e := range history(p, t) {
@@ -59,7 +59,6 @@ func fakePerformer(history func(p *trial.Plan, t *Result) []history.Event) perfo
 	}
 }
 
-// runFake runs jobs with a performer of the test's.
 func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe func(Result)) []Result {
 	var mu sync.Mutex
 	attempts := map[string]int{} // at each trial
@@ -83,16 +82,16 @@ func runFake(ctx context.Context, o Options, jobs []Job, p performer, observe fu
 	return trials
 }
 
-// onFake runs on a fake cluster of real time.
+// onFake are options for a fake cluster in real time.
 func onFake(trials int) Options { return Options{Cluster: Local, Trials: trials, Seed: 40, Retries: 3} }
 
-func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
+func TestRun_ReturnsTrialsInTheOrderOfTheJobs(t *testing.T) {
 	o := onFake(3)
 	o.Parallel = 4
 	var mu sync.Mutex
 	var seen []string
 	performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-		time.Sleep(time.Duration(10-3*result.Trial) * time.Millisecond) // the later, the quicker
+		time.Sleep(time.Duration(10-3*result.Trial) * time.Millisecond) // later trials are quicker
 		return granted(p, result)
 	})
 	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, performer, func(result Result) {
@@ -115,8 +114,8 @@ func TestTrialsComeBackInTheOrderOfTheJobs(t *testing.T) {
 	require.NotEqual(t, names, seen, "they did not finish in that order")
 }
 
-// A trial that stalls each time is undecided in the end, and its last attempt's history is kept.
-func TestStalledTrial_IsUndecidedInTheEnd(t *testing.T) {
+// The last attempt's history is kept.
+func TestStalledTrial_RetriesUsedUp_IsInconclusive(t *testing.T) {
 	o := onFake(1)
 	o.Out = t.TempDir()
 	performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
@@ -144,7 +143,7 @@ func readHistory(t *testing.T, name string) []history.Event {
 	return events
 }
 
-func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
+func TestRun_ClusterFails_TrialFails(t *testing.T) {
 	performer := func(_ context.Context, p *trial.Plan, _ *Result, _ *trial.Journal) (trial.Observed, error) {
 		if p.Name == "a" {
 			return trial.Observed{}, errors.New("n3 did not start")
@@ -161,9 +160,8 @@ func TestAClusterThatFailsIsAFailureOfTheHarness(t *testing.T) {
 	require.Equal(t, 1, trials[1].Attempts)
 }
 
-// A cluster that is lost fails the trials under way, and no other is run; nor are these run again, though it was
-// noticed by its silence.
-func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
+// The running trials fail without a retry, although a timeout detected the loss.
+func TestRun_ClusterLost_EndsTheRun(t *testing.T) {
 	o := onFake(5)
 	o.Parallel = 1
 	performer := func(_ context.Context, p *trial.Plan, result *Result, j *trial.Journal) (trial.Observed, error) {
@@ -185,8 +183,8 @@ func TestAClusterThatIsLostEndsTheRun(t *testing.T) {
 	require.Equal(t, 1, trials[1].Attempts)
 }
 
-// What was under way is judged by what it saw; what had not begun is not run.
-func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
+// Running trials are judged by their events so far; the others do not run.
+func TestRun_CancelledDuringTrials_JudgesRunningTrials(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -209,7 +207,7 @@ func TestCancelInMidRunGivesWhatWasSeen(t *testing.T) {
 	require.Equal(t, 1, trials[1].Attempts, "and not tried again")
 }
 
-func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
+func TestRun_CancelledBeforeClusterStarts_JudgesNothing(t *testing.T) {
 	o := onFake(5)
 	o.Parallel, o.Out = 1, t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -225,7 +223,7 @@ func TestCancelBeforeThereIsAClusterJudgesNothing(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(o.Out, "trials", "a"))
 }
 
-func TestCancelOfARealRunIsWoundUp(t *testing.T) {
+func TestRun_CancelledOnRealRedis_JudgesRunningTrial(t *testing.T) {
 	needRedis(t)
 	list, err := scenarios.Select([]string{"healthy-contention"})
 	require.NoError(t, err)
@@ -249,7 +247,7 @@ func TestHistories_KeepsFirstAndViolated(t *testing.T) {
 	trials := runFake(context.Background(), o, []Job{plain("a")},
 		fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
 			events := granted(p, result)
-			if result.Trial == 2 { // another client's lease overlaps the first one's
+			if result.Trial == 2 { // another client's lease overlaps the first one
 				events = append(events,
 					history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
 					history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1,
@@ -265,7 +263,7 @@ func TestHistories_KeepsFirstAndViolated(t *testing.T) {
 	require.Equal(t, history.Violated, trials[2].verdict(checker.MutualExclusion))
 }
 
-// An alarm that did not ring is what a reader wants to look into most.
+// A missing violation is what a reader most wants to examine.
 func TestHistories_KeepsMissingViolation(t *testing.T) {
 	o := onFake(2)
 	o.Out = t.TempDir()
@@ -286,7 +284,7 @@ func TestUnwritableOutputFolder_IsAFailure(t *testing.T) {
 	require.Empty(t, trials[0].History)
 }
 
-func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
+func TestRun_UnknownNames_Fails(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
 		want string
@@ -306,7 +304,6 @@ func TestRunSuiteRefusesWhatDoesNotExist(t *testing.T) {
 	}
 }
 
-// A lock that does not want to be set up so shows nothing, and breaks nothing.
 func TestRefusedSetup_IsSkippedWithTheLocksReason(t *testing.T) {
 	o := Options{Cluster: Virtual, Trials: 1, Seed: 1, Out: t.TempDir()}
 	jobs := jobsOf(t, o, "flushall")

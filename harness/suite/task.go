@@ -16,14 +16,14 @@ import (
 	"example.org/lockproof/harness/trial"
 )
 
-// NewSuffix is at the end of a history's name while its header is being written.
+// NewSuffix ends a history's name until its header is written.
 const NewSuffix = trial.NewSuffix
 
-// task is one trial, and all that a process needs to run it: this one, or a child.
+// task is all that this process or a child needs to run one trial.
 type task struct {
 	row  int         // of the suite
-	Plan *trial.Plan `json:"plan"` // that of all trials of the row
-	// Result is what is known of the trial's: some of it beforehand.
+	Plan *trial.Plan `json:"plan"` // shared by all trials of the row
+	// Result has the fields that are known before the trial.
 	Result Result `json:"result"`
 	// Root is the output folder, and Path the history's file below it.
 	Root string `json:"root"`
@@ -33,11 +33,10 @@ type task struct {
 	VerdictsOnly bool `json:"verdicts_only"`
 }
 
-// runTask runs a task in a process of its choice.
+// runTask runs a task in this process or in a child.
 type runTask func(context.Context, task) Result
 
-// rowTask plans the trials of a row, and gives the first. Its result may say already that they have failed or are
-// skipped.
+// rowTask plans the trials of a row. Its Result may already be failed or skipped.
 func (o Options) rowTask(j Job) task {
 	t := task{Root: o.Out, Path: filepath.Join("trials", folderOf(j)), Events: o.Events, VerdictsOnly: o.VerdictsOnly,
 		Result: Result{Scenario: j.Scenario.Name, Variant: j.Variant, Cluster: o.Cluster, Seed: o.Seed,
@@ -53,7 +52,7 @@ func (o Options) rowTask(j Job) task {
 	return t
 }
 
-// numbered is the task of another trial of the row.
+// numbered is the task of one trial of the row.
 func (t task) numbered(number int) task {
 	t.Result.Trial, t.Result.Seed = number, t.Result.Seed+uint64(number)
 	t.Path = filepath.Join(t.Path, fmt.Sprintf("%03d", number), "history.jsonl")
@@ -64,7 +63,7 @@ func (t task) compare(other task) int {
 	return cmp.Or(cmp.Compare(t.row, other.row), cmp.Compare(t.Result.Trial, other.Result.Trial))
 }
 
-// run runs a task, unless its result says all there is to say.
+// run runs a task unless its result is already failed or skipped.
 func (t task) run(ctx context.Context, run runTask) Result {
 	if t.Result.Failure != "" || t.Result.Skipped != "" {
 		return t.Result
@@ -83,18 +82,18 @@ type runner struct {
 	maker cluster.Maker
 	// run is trial.Run, or a test's stand-in.
 	run func(context.Context, *trial.Plan, cluster.Maker, int, uint64, *trial.Journal) (trial.Observed, error)
-	// watch is given the journal of each trial that begins, and nil when it has ended; nil: nobody looks.
+	// watch, if not nil, receives the journal of each trial when it begins, and nil when it ends.
 	watch func(*trial.Journal)
 }
 
-// newRunner gets ready what the clusters share; or it says what they lack.
+// newRunner opens the kind's maker of clusters.
 func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, notices io.Writer) (*runner, error) {
 	if notices == nil {
 		notices = io.Discard
 	}
 	maker, err := kind.Open(ctx, choice, notices)
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // whatever else it broke
+		err = fmt.Errorf("the run was interrupted before the cluster was ready: %w", ctx.Err()) // err is a consequence
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +101,7 @@ func newRunner(ctx context.Context, kind cluster.Kind, choice cluster.Choice, no
 	return &runner{kind: kind, maker: maker, run: trial.Run}, nil
 }
 
-// runTask runs a trial once, judges it, and keeps its history if that is worth it.
+// runTask runs a trial once, judges it, and keeps its history if worthKeeping.
 func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 	if on := t.Plan.Settings.On; on.Name != r.kind.Name { // the reference of a lock's class, in virtual time
 		other, err := newRunner(ctx, on, t.Plan.Settings.Choice, nil)
@@ -138,7 +137,7 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 		result.timedOut = r.kind.RealTime() &&
 			(errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded))
 	case err != nil && !journal.HasHeader():
-		// It was called off before it had a cluster: there is nothing to judge.
+		// Cancelled before it had a cluster: nothing to judge.
 	default:
 		if result.Results, err = trial.Judge(journal); err != nil {
 			result.Failure = err.Error()

@@ -4,5 +4,5 @@ package suite
 
 import "io"
 
-// nonBlocking gives an input as it is: see the other systems.
+// nonBlocking matters on unix only.
 func nonBlocking(in io.Reader) io.Reader { return in }

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// nonBlocking gives an input for which a goroutine can wait without a processor. For a
-// file that blocks it holds one until the runtime notices, some ten milliseconds:
-// as long as a trial takes, where there is one processor.
+// nonBlocking makes reads wait without a processor. A blocking read holds one until the runtime notices, some ten
+// milliseconds: as long as a whole trial on a machine with one processor.
 func nonBlocking(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
 	if !ok {

@@ -13,28 +13,28 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// allowForWaits takes back each "violated" of a bound on time where goroutines were made to wait as the seed drew it:
-// the bound leaves no room for that. Where the waits are given, it does.
+// allowForWaits makes each violated bound on time inconclusive if the seed drew waits of goroutines: the bound does
+// not allow for them. It does if the waits are given.
 func (t *Result) allowForWaits(drawn bool) {
-	told := false
+	violated := false
 	for i, r := range t.Results {
 		property, _ := checker.Find(r.Property)
 		if r.Verdict != history.Violated {
 			continue
 		}
-		told = true
+		violated = true
 		if drawn && property.Timed && len(t.Waits) > 0 {
 			t.Results[i].Undecide(checker.Unknown,
 				"goroutines of the library were made to wait, and a bound on time was broken (%s)",
 				r.Violations[0].What)
 		}
 	}
-	if !told {
+	if !violated {
 		t.Waits = nil
 	}
 }
 
-// suspects are the properties that are violated, or would be if nobody had been made to wait.
+// suspects are the violated properties, and those that allowForWaits made inconclusive.
 func (t *Result) suspects() (names []string) {
 	for _, r := range t.Results {
 		property, _ := checker.Find(r.Property)
@@ -49,7 +49,7 @@ func (t *Result) suspects() (names []string) {
 // raceTrials bounds the experiments about one race.
 const raceTrials = 100
 
-// Settle finds out by experiment what a trial with waits has shown: see settle.
+// Settle decides a trial with waits by experiments: see settle.
 func (p *Pool) Settle(ctx context.Context, job Job, seed uint64,
 	done Result) (answer Result, waits *[]interleave.Wait) {
 	if job.Changes.Waits != nil || len(done.Waits) == 0 {
@@ -62,10 +62,9 @@ func (p *Pool) Settle(ctx context.Context, job Job, seed uint64,
 	})
 }
 
-// settle tries a trial that was run with drawn waits again with others. What occurs without any wait is no race: then
-// the trial without them is the answer. What one wait alone brings about is one, and the trial with that wait, as
-// short as it may be, is the answer. Else the trial stands as it is. It gives the waits of the trial that is the
-// answer, nil for the first one's.
+// settle repeats a trial with drawn waits under other waits. A violation without any wait is not a race: the trial
+// without waits is the answer. A violation with one wait alone is a race: the trial with that wait, as short as
+// possible, is the answer. Otherwise done is the answer. waits are those of the answer, nil for done.
 func settle(done Result, try func([]interleave.Wait) Result) (answer Result, waits *[]interleave.Wait) {
 	control := try([]interleave.Wait{})
 	for _, property := range done.suspects() {
@@ -81,7 +80,7 @@ func settle(done Result, try func([]interleave.Wait) Result) (answer Result, wai
 	return done, nil
 }
 
-// race finds the one wait that a violation needs, as short as it may be.
+// race finds the one wait that a violation needs, as short as possible.
 func race(property string, waits []interleave.Wait, try func([]interleave.Wait) Result) (shown Result, found bool) {
 	with := func(w interleave.Wait) bool {
 		tried := try([]interleave.Wait{w})
@@ -110,7 +109,7 @@ func race(property string, waits []interleave.Wait, try func([]interleave.Wait) 
 	return shown, true
 }
 
-// causeOfRace says what a race needs: a wait at one place, while another goroutine comes by at others.
+// causeOfRace describes a race: a wait at one point while other goroutines pass others.
 func causeOfRace(property string, w interleave.Wait) cause.Cause {
 	what := fmt.Sprintf("a race: a goroutine waits for %s at %s", wording.Duration(w.For), w.Point)
 	if n := len(w.Meanwhile); n > 0 {

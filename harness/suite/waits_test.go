@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/interleave"
 )
 
-// with is a trial with these waits that came to a verdict on a property.
+// with is a trial with these waits and that verdict on a property.
 func with(property, verdict string, waits ...interleave.Wait) Result {
 	r := checker.Result{Property: property, Verdict: verdict}
 	if verdict == history.Violated {
@@ -58,7 +58,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// No lock is convicted of the time for which the harness had it wait.
+// The harness's own waits must not count against the lock.
 func TestDrawnWaits_LeaveABoundOnTimeUndecided(t *testing.T) {
 	wait := interleave.Wait{Point: "a.go:1", Nth: 1, For: time.Millisecond}
 	for _, tt := range []struct {
