@@ -16,8 +16,7 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// clientGroup is the clients of a run: it hands them commands, takes what they say,
-// and writes their events down.
+// clientGroup is the clients of a run: it sends them commands, receives their messages and records their events.
 type clientGroup struct {
 	cluster client.Host
 	record  func(history.Event)
@@ -26,21 +25,20 @@ type clientGroup struct {
 	members     map[string]*member
 	serial      int
 	replies     map[int]chan client.Message // by serial
-	writtenKeys map[string]bool             // the keys whose registers at the store were written to
+	writtenKeys map[string]bool             // keys with a write to their register at the store
 	failed      chan struct{}               // closed once a client itself has failed
-	lock        *locks.Abilities            // what a lock has shown that it can do, nil if none has
+	lock        *locks.Abilities            // abilities that a lease showed, nil if none did
 }
 
 var _ nemesis.ClientControl = (*clientGroup)(nil)
 
-// member is one client.
 type member struct {
 	worker        client.Worker
 	killed        bool
 	clock         map[bool]history.Event // its last clock events, by Wall
 	lastEventTime int64                  // the latest time of its events
 	failed        error                  // the client itself failed, not the lock
-	cancelled     bool                   // the caller of the operation that it has under way has given up
+	cancelled     bool                   // the caller of its pending operation has cancelled it
 }
 
 func newClientGroup(c client.Host, record func(history.Event)) *clientGroup {
@@ -50,7 +48,6 @@ func newClientGroup(c client.Host, record func(history.Event)) *clientGroup {
 	}
 }
 
-// start starts a client.
 func (c *clientGroup) start(ctx context.Context, setup client.Setup) error {
 	m := &member{clock: map[bool]history.Event{}}
 	c.mu.Lock()
@@ -64,7 +61,7 @@ func (c *clientGroup) start(ctx context.Context, setup client.Setup) error {
 	return nil
 }
 
-// receive takes one message of a client.
+// receive handles one message of a client.
 func (c *clientGroup) receive(m *member, msg client.Message) {
 	if msg.Event != nil {
 		c.mu.Lock()
@@ -96,14 +93,13 @@ func (c *clientGroup) receive(m *member, msg client.Message) {
 	}
 }
 
-// errClientFailed is why nobody waits for a client any more: one of them itself has
-// failed, and failure says how.
+// errClientFailed ends all waits for clients once one of them has failed; firstFailure returns the reason.
 var errClientFailed = errors.New("a client has failed")
 
-// fail notes how a client itself failed; c.mu is held.
+// fail records the failure of a client itself; c.mu is held.
 func (c *clientGroup) fail(m *member, err error) {
 	if m.failed != nil {
-		return // what follows is of that
+		return // a consequence of the first failure
 	}
 	m.failed = err
 	select {
@@ -113,7 +109,7 @@ func (c *clientGroup) fail(m *member, err error) {
 	}
 }
 
-// send hands a command to a client; what becomes of it arrives at the channel.
+// send sends a command to a client; the channel receives its result.
 func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Message, error) {
 	m, err := c.running(name)
 	if err != nil {
@@ -136,7 +132,7 @@ func (c *clientGroup) send(name string, cmd client.Command) (<-chan client.Messa
 	return done, nil
 }
 
-// cancel has the caller of a client's operation give up.
+// cancel cancels a client's pending operation.
 func (c *clientGroup) cancel(name string) error {
 	if _, err := c.send(name, client.Command{Do: client.DoCancel}); err != nil {
 		return err
@@ -147,9 +143,8 @@ func (c *clientGroup) cancel(name string) error {
 	return nil
 }
 
-// awaitReply waits for a command's end, for as long as limit; one that does not come
-// leaves nobody waiting for the next. If its caller had given up, that is the lock's
-// failure, which the history shows: its client is ended.
+// awaitReply waits for a command's result. A timeout fails the client and so ends all waits. If the operation was
+// cancelled, the lock is to blame, not the client: then it kills the client, and the history shows the rest.
 func (c *clientGroup) awaitReply(ctx context.Context, name, what string, done <-chan client.Message,
 	limit time.Duration) (client.Message, error) {
 	timer := time.NewTimer(limit)
@@ -172,7 +167,7 @@ func (c *clientGroup) awaitReply(ctx context.Context, name, what string, done <-
 	}
 }
 
-// handleTimeout deals with a client that has not answered for as long as one may take.
+// handleTimeout fails a client without a reply, or kills it if its operation was cancelled.
 func (c *clientGroup) handleTimeout(name, what string, limit time.Duration) error {
 	c.mu.Lock()
 	m := c.members[name]
@@ -188,7 +183,7 @@ func (c *clientGroup) handleTimeout(name, what string, limit time.Duration) erro
 	return preconditionErrorf("%s, whose caller had given up, had not returned after %v", name, limit)
 }
 
-// firstFailure gives the first error of a client that is none of its lock's.
+// firstFailure returns an error of a client itself, not of its lock.
 func (c *clientGroup) firstFailure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +195,7 @@ func (c *clientGroup) firstFailure() error {
 	return nil
 }
 
-// running finds a client that runs.
+// running returns a client that is not killed.
 func (c *clientGroup) running(name string) (*member, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +209,6 @@ func (c *clientGroup) running(name string) (*member, error) {
 	return m, nil
 }
 
-// act does something to a client that runs.
 func (c *clientGroup) act(name string, do func(client.Worker) error) error {
 	m, err := c.running(name)
 	if err != nil {
@@ -223,13 +217,13 @@ func (c *clientGroup) act(name string, do func(client.Worker) error) error {
 	return do(m.worker)
 }
 
-// Pause stops a client where it stands.
+// Pause suspends a client.
 func (c *clientGroup) Pause(name string) error { return c.act(name, client.Worker.Pause) }
 
-// Resume carries it on.
+// Resume continues a paused client.
 func (c *clientGroup) Resume(name string) error { return c.act(name, client.Worker.Resume) }
 
-// Kill ends it without a chance to clean up.
+// Kill ends a client without a chance to clean up.
 func (c *clientGroup) Kill(name string) error {
 	m, err := c.running(name)
 	if err != nil {
@@ -241,7 +235,7 @@ func (c *clientGroup) Kill(name string) error {
 	return m.worker.Kill()
 }
 
-// LastEventTime is the true time of the latest event that a client has told of.
+// LastEventTime is the true time of a client's latest event.
 func (c *clientGroup) LastEventTime(name string) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,10 +245,10 @@ func (c *clientGroup) LastEventTime(name string) int64 {
 	return 0
 }
 
-// commandTimeout is how long a client may take for a command that acts at once.
+// commandTimeout bounds a command that is not an operation of the lock.
 const commandTimeout = 5 * time.Second
 
-// command gives a client that runs a command that acts at once, and waits for its end.
+// command sends a command and waits for its result.
 func (c *clientGroup) command(ctx context.Context, name string, cmd client.Command) (client.Message, error) {
 	done, err := c.send(name, cmd)
 	if err != nil {
@@ -286,7 +280,7 @@ func (c *clientGroup) Starve(ctx context.Context, name string) error {
 	return err
 }
 
-// Feed lets them run, and gives what was late.
+// Feed runs the late timers and returns how late they were.
 func (c *clientGroup) Feed(ctx context.Context, name string) (cluster.Late, error) {
 	msg, err := c.command(ctx, name, client.Command{Do: client.DoFeed})
 	if err != nil {
@@ -298,8 +292,7 @@ func (c *clientGroup) Feed(ctx context.Context, name string) (cluster.Late, erro
 	return *msg.Starved, nil
 }
 
-// close ends every client in good order, but for those that have failed: their cluster
-// ends these.
+// close closes every client except killed and failed ones: the cluster ends these.
 func (c *clientGroup) close() error {
 	var closing errgroup.Group
 	c.mu.Lock()

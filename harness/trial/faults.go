@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// apply does a fault, and takes note of the time that it took.
+// apply applies a fault and charges a restart's time.
 func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, error) {
 	began := r.cluster.Now()
 	begun, err := r.nemesis.Apply(ctx, f)
@@ -17,8 +17,8 @@ func (r *run) apply(ctx context.Context, f nemesis.Fault) ([]*nemesis.Active, er
 	return begun, err
 }
 
-// endFaults ends all faults when the changes say so, and with ctx those that a schedule
-// would still begin. Its event is set before any other, and so is the first of its instant.
+// endFaults ends all faults at Changes.FaultsUntil and cancels ctx, so that a schedule starts no more. It sets its
+// timer before all others, so it is the first at its instant.
 func (r *run) endFaults(ctx context.Context, end context.CancelFunc) error {
 	until := r.plan.Job.Changes.FaultsUntil
 	if until <= 0 {
@@ -26,22 +26,21 @@ func (r *run) endFaults(ctx context.Context, end context.CancelFunc) error {
 	}
 	r.background.Go(func() {
 		if r.cluster.Sleep(ctx, max(0, until-time.Duration(r.cluster.Now()))) != nil {
-			return // the run was over before
+			return // the run ended first
 		}
 		r.faultsOver.Store(true)
 		end()
 		ctx := context.WithoutCancel(ctx)
-		err := r.rest(ctx) // the schedule ends its own, in its order
+		err := r.nextInstant(ctx) // the schedule ends its own faults first, in its order
 		if err = errors.Join(err, r.nemesis.EndAll(ctx)); err != nil {
 			r.fail(err)
 		}
 	})
-	return r.rest(ctx)
+	return r.nextInstant(ctx)
 }
 
-// chargeRestart adds up how long nodes take to go down and to come back. Where the TTL has
-// a part for that, and they take longer still, it is a stall: what the run was to
-// show may have come too late.
+// chargeRestart adds up the time for which nodes go down and come back. If it exceeds the TTL's share for restarts, it
+// records a stall: later steps may be too late to show anything.
 func (r *run) chargeRestart(f nemesis.Fault, began, ended int64) {
 	fault := nemesis.Find(string(f.Kind))
 	restarts := fault.HasClass(history.NodeDown) || fault.HasClass(history.NodeUp)

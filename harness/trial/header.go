@@ -8,8 +8,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Header is a run's first event: that of the trial of that number and seed, on
-// servers of that name.
+// Header is a trial's first event. server is the servers' name and version.
 func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 	h := history.Header{
 		Version: history.Version, Scenario: p.Name, Variant: p.Job.Variant, AllowBetter: p.Job.AllowBetter,
@@ -22,11 +21,10 @@ func (p *Plan) Header(server string, trial int, seed uint64) history.Event {
 	return history.Event{Process: "harness", Type: history.TypeHeader, Header: &h}
 }
 
-// quorum is on how many nodes the lock says that it has to take a key, 0 if it does
-// not say.
+// quorum is the number of nodes that the lock declares to need for an acquire, 0 if it declares none.
 func (p *Plan) quorum() int {
 	switch {
-	case p.Lock.External, p.RedisCluster != nil: // whose clients are no nodes
+	case p.Lock.External, p.RedisCluster != nil: // a Redis Cluster's clients are not nodes
 		return 0
 	case p.Lock.SingleNode:
 		return 1
@@ -36,8 +34,7 @@ func (p *Plan) quorum() int {
 	return 0
 }
 
-// configuredNodes gives the nodes that a client's lock is given, for the clients that the scenario
-// gives some only. Who has an alias has the server behind it.
+// configuredNodes maps clients whose lock uses only some nodes to these, with the servers behind their aliases.
 func (p *Plan) configuredNodes() map[string][]string {
 	lists := map[string][]string{}
 	for _, c := range p.Clients {
@@ -56,7 +53,7 @@ func (p *Plan) configuredNodes() map[string][]string {
 	return lists
 }
 
-// clientTTLs gives the TTLs of the clients that have one of their own.
+// clientTTLs lists the TTLs of the clients with their own.
 func (p *Plan) clientTTLs() map[string]int64 {
 	ttls := map[string]int64{}
 	for _, c := range p.Clients {
@@ -67,13 +64,11 @@ func (p *Plan) clientTTLs() map[string]int64 {
 	return ttls
 }
 
-// freeBoundMargin is what a waiting client may lose to round trips and scheduling,
-// in TTLs, on top of what the bound is made of.
+// freeBoundMargin is the part of the bound, in TTLs, for round trips and scheduling.
 const freeBoundMargin = 0.25
 
-// bounds are what the liveness properties promise: by default a lock is free
-// again one TTL after its holder has gone, plus one retry. The time for which nodes
-// are kept away is no part of it: while they are, the checker's clock stands still.
+// bounds are those of the liveness properties: by default a lock is free one TTL after its holder is gone, plus one
+// retry. The checker does not count the time in which faults keep nodes away.
 func (p *Plan) bounds() history.Bounds {
 	free := p.TTL + time.Duration(freeBoundMargin*float64(p.TTL)) + p.options().RetryMax
 	b := history.Bounds{Free: int64(free), Grant: int64(p.TTL / 2), Release: int64(p.TTL / 2),
@@ -84,14 +79,14 @@ func (p *Plan) bounds() history.Bounds {
 			*at = int64(own.In(p.TTL))
 		}
 		if *at > 0 {
-			*at += int64(p.waits())
+			*at += int64(p.totalWait())
 		}
 	}
 	return b
 }
 
-// waits is for how long an experiment has goroutines of the lock wait.
-func (p *Plan) waits() (all time.Duration) {
+// totalWait is the sum of the waits that an experiment injects into the lock's goroutines.
+func (p *Plan) totalWait() (all time.Duration) {
 	if p.Job.Changes.Waits != nil {
 		for _, w := range *p.Job.Changes.Waits {
 			all += w.For
@@ -100,16 +95,14 @@ func (p *Plan) waits() (all time.Duration) {
 	return all
 }
 
-// cancelBound is how long an acquire may go on once its caller has given up: it may end the
-// round that is under way, and give back what it has, on one node after the other, each
-// for as long as a node is waited for. A lock that waits for all of them at once needs
-// two node timeouts.
+// cancelBound bounds an acquire after its cancellation: it may finish the current round and then release, one node
+// after the other, with a node timeout each. A lock that waits for all nodes at once needs two node timeouts.
 func (p *Plan) cancelBound() time.Duration {
 	return p.TTL/2 + 2*time.Duration(len(p.Nodes))*p.options().NodeTimeout
 }
 
-// maxExtensions is how often a lease may be extended for its client to keep the lock within the tenure
-// that the scenario allows: each extension is for a TTL at most. 0: it allows any.
+// maxExtensions is the number of extensions, each for a TTL at most, that fit into the scenario's bound "tenure"; 0:
+// no bound.
 func (p *Plan) maxExtensions() int {
 	tenure, bounded := p.Bounds["tenure"]
 	if !bounded {
@@ -118,9 +111,8 @@ func (p *Plan) maxExtensions() int {
 	return max(1, int(tenure.In(p.TTL)/p.TTL)-1)
 }
 
-// earned is what must have happened for a "holds" to mean anything: somebody
-// got the lock, somebody else wanted it at the same time, and the faults that
-// the scenario speaks of met it.
+// earned is the minimum of events without which a "holds" is vacuous: a client acquired the lock, another tried to at
+// the same time, and the scenario's faults affected it.
 func (p *Plan) earned() history.Earned {
 	e := history.Earned{Grants: 1}
 	if len(p.clientNames()) > 1 {

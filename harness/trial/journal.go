@@ -17,53 +17,52 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Journal takes a run's events, for the checker and for the file that others read. In real time they go to the file
-// line by line, so that a killed run leaves what it saw, and are judged from there. In virtual time, where a trial
-// takes milliseconds, and without an output folder they are kept in memory; those that are worth it are written in
-// the end. A file has its name once it has its first line, which is the header: whenever the harness is killed,
-// there is no file of that name, or one that can be judged.
+// Journal records a trial's events for the checker and for the history's file. In real time each event goes to the
+// file at once, so that a killed run leaves its history, and the checker reads the file. In virtual time, where a
+// trial takes milliseconds, and without an output folder events stay in memory; KeepOrRemove may write them at the
+// end. A file gets its name once it has its header: if the harness is killed, a file with that name can be judged.
 type Journal struct {
 	folder *os.Root // the output folder; nil: there is no file
 	path   string   // of the file below it
-	live   bool     // events go to the file as they come
+	live   bool     // each event goes to the file at once
 
 	mu        sync.Mutex
 	hasHeader bool
-	recorded  []history.Event // in order but for those of the latest instant; until the file takes them
-	settled   int             // how many of them are in order
+	recorded  []history.Event // in order except the latest instant's; nil once they are in the file
+	sorted    int             // the first ones, which are in order
 	instant   int64           // the latest
-	file      *os.File        // takes the events that come; nil: memory does
+	file      *os.File        // receives events; nil: they stay in memory
 	writer    *history.Writer // on file
 	err       error           // why there is no file
 	at        Position
-	limit     int // how many events there may be; 0: any number
+	limit     int // of events; 0: none
 }
 
-// Position is how far a trial has got.
+// Position is a trial's progress.
 type Position struct {
 	Events  int   `json:"events"`
 	Time    int64 `json:"time"`    // of the latest event, in nanoseconds
-	Judging bool  `json:"judging"` // the trial is over, and the checker at work
+	Judging bool  `json:"judging"` // the trial is over, and the checker runs
 }
 
-// Position says how far the trial has got. It may be asked from any goroutine.
+// Position returns the trial's progress. It is safe for concurrent use.
 func (j *Journal) Position() Position {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.at
 }
 
-// maxShortHistory is how many events are handed on with a trial: some 20 MB.
+// maxShortHistory bounds the events that a Result carries: some 20 MB.
 const maxShortHistory = 50_000
 
-// initialEvents is how many events there is room for from the beginning: a short trial has fewer.
+// initialEvents is the initial capacity, enough for a short trial.
 const initialEvents = 256
 
-// maxVirtualEvents is how many events a trial in virtual time may make. It does not take
-// the time that bounds others, and a history that is longer can hardly be judged.
+// maxVirtualEvents bounds the events of a trial in virtual time, which real time does not bound. The checker would
+// take too long for a longer history.
 const maxVirtualEvents = 1_000_000
 
-// checkEventLimit says that there are more events than there may be, nil if not.
+// checkEventLimit returns an error if there are too many events.
 func (j *Journal) checkEventLimit() error {
 	at := j.Position()
 	if j.limit == 0 || at.Events <= j.limit {
@@ -74,18 +73,16 @@ func (j *Journal) checkEventLimit() error {
 		j.limit, time.Duration(at.Time).Round(time.Second))
 }
 
-// JournalOptions is where a journal writes, and what it is about.
+// JournalOptions configure a journal.
 type JournalOptions struct {
-	// Root is the output folder, and Path the file below it; without a root there
-	// is no file.
+	// Root is the output folder, and Path the file below it; without a Root there is no file.
 	Root, Path string
-	// Virtual: the trial is in virtual time, where events come in order, and too
-	// many of them end it.
+	// Virtual: the trial runs in virtual time, where events arrive in order, and too many of them end it.
 	Virtual bool
 }
 
-// NewJournal makes the journal of one attempt at a trial. The file of an earlier
-// one goes: it must not stand for this one, however it ends.
+// NewJournal makes the journal of one attempt at a trial. It removes an earlier attempt's file, which must not be
+// taken for this one's.
 func NewJournal(to JournalOptions) (*Journal, error) {
 	j := &Journal{path: to.Path, live: to.Root != "" && !to.Virtual,
 		recorded: make([]history.Event, 0, initialEvents)}
@@ -108,27 +105,26 @@ func NewJournal(to JournalOptions) (*Journal, error) {
 	return j, nil
 }
 
-// foldersMu keeps a trial that removes its folders, now empty, from removing one
-// that another trial of this process is about to use.
+// foldersMu prevents a trial that removes its empty folders from removing one that another trial of this process is
+// about to use.
 var foldersMu sync.Mutex
 
-// NewSuffix is added to the name of a file whose header is being written.
+// NewSuffix ends a file's name until its header is written.
 const NewSuffix = ".new"
 
-// writeFile makes the file with these events. What is there under its first name, a link
-// perhaps, is not written to.
+// writeFile creates the file with these events. It never writes to an existing file or link.
 func (j *Journal) writeFile(events []history.Event) error {
 	foldersMu.Lock()
 	defer foldersMu.Unlock()
 	if err := j.folder.MkdirAll(filepath.Dir(j.path), 0o755); err != nil {
 		return err
 	}
-	unnamed := j.path + NewSuffix
-	// It may be there of a run that was killed, or be no file of ours at all.
-	if err := j.folder.Remove(unnamed); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	newPath := j.path + NewSuffix
+	// A leftover of a killed run, or another program's file.
+	if err := j.folder.Remove(newPath); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	file, err := j.folder.OpenFile(unnamed, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	file, err := j.folder.OpenFile(newPath, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -139,15 +135,15 @@ func (j *Journal) writeFile(events []history.Event) error {
 	}
 	err = cmp.Or(lines.Close(), buffer.Flush(), file.Close())
 	if err == nil {
-		err = j.folder.Rename(unnamed, j.path)
+		err = j.folder.Rename(newPath, j.path)
 	}
 	if err != nil {
-		return errors.Join(err, j.folder.Remove(unnamed))
+		return errors.Join(err, j.folder.Remove(newPath))
 	}
 	return nil
 }
 
-// goLive lets the file take what has come so far, the header first, and all that is still to come.
+// goLive writes the events so far to the file, the header first. Later events go there directly.
 func (j *Journal) goLive() error {
 	last := len(j.recorded) - 1
 	if err := j.writeFile(slices.Concat(j.recorded[last:], j.recorded[:last])); err != nil {
@@ -163,13 +159,13 @@ func (j *Journal) goLive() error {
 
 func (j *Journal) name() string { return filepath.Join(j.folder.Name(), j.path) }
 
-// Record adds an event. What a cluster says while it comes up may come before the header.
+// Record adds an event. A starting cluster's events may precede the header.
 func (j *Journal) Record(e history.Event) {
 	e.MakeText()
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.at.Events++; j.limit > 0 && j.at.Events > 2*j.limit {
-		return // the run has been called off, or does not even notice that
+		return // the run is being cancelled, or is stuck
 	}
 	j.at.Time = max(j.at.Time, e.Time)
 	if j.writer != nil {
@@ -177,7 +173,7 @@ func (j *Journal) Record(e history.Event) {
 		return
 	}
 	if e.Time > j.instant {
-		j.settle()
+		j.sortInstant()
 		j.instant = e.Time
 	}
 	j.recorded = append(j.recorded, e)
@@ -189,14 +185,14 @@ func (j *Journal) Record(e history.Event) {
 	}
 }
 
-// HasHeader says whether the header has come.
+// HasHeader reports whether the header is recorded.
 func (j *Journal) HasHeader() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.hasHeader
 }
 
-// End closes a file that has taken the events; what is recorded from now on is lost there.
+// End closes the file, so later events are lost there.
 func (j *Journal) End() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -206,14 +202,14 @@ func (j *Journal) End() error {
 	return cmp.Or(j.writer.Close(), j.file.Close())
 }
 
-// setJudging says that the trial is over, and whether it is being judged.
+// setJudging records whether the checker runs.
 func (j *Journal) setJudging(judging bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.at.Judging = judging
 }
 
-// source gives what was recorded, once the journal has ended.
+// source reads the events. Call it after End.
 func (j *Journal) source() (checker.Source, error) {
 	if j.file == nil {
 		return checker.InMemory(j.orderedEvents()), nil
@@ -222,34 +218,32 @@ func (j *Journal) source() (checker.Source, error) {
 	return f.Each, err
 }
 
-// orderedEvents gives what was recorded, in the order in which a reader of the file
-// would see it.
+// orderedEvents returns the events in the order of a file.
 func (j *Journal) orderedEvents() []history.Event {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.settle()
+	j.sortInstant()
 	return j.recorded
 }
 
-// settle puts the events of the latest instant in order: the header first, then by process, and the end last. In a
-// bubble many goroutines run at one instant in an order of the scheduler's choosing, and this takes its choice out: one
-// seed gives one history, byte for byte. What is told later than it was, as what a clock was set to is once it has been
-// measured, goes behind what was told at its instant. j.mu is held.
-func (j *Journal) settle() {
-	slices.SortStableFunc(j.recorded[j.settled:], func(a, b history.Event) int {
+// sortInstant sorts the events of the latest instant: the header first, then by process, and the end last. In a bubble
+// the scheduler orders the goroutines of an instant arbitrarily; this makes the same seed give the same bytes. An
+// event reported late, such as a clock's measured change, goes behind those of its own instant. j.mu is held.
+func (j *Journal) sortInstant() {
+	slices.SortStableFunc(j.recorded[j.sorted:], func(a, b history.Event) int {
 		return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(rank(a.Type), rank(b.Type)),
 			cmp.Compare(a.Process, b.Process))
 	})
-	for i := j.settled; i < len(j.recorded) && j.recorded[i].Time < j.instant; i++ {
+	for i := j.sorted; i < len(j.recorded) && j.recorded[i].Time < j.instant; i++ {
 		late := j.recorded[i]
 		at := sort.Search(i, func(k int) bool { return j.recorded[k].Time > late.Time })
 		copy(j.recorded[at+1:i+1], j.recorded[at:i])
 		j.recorded[at] = late
 	}
-	j.settled = len(j.recorded)
+	j.sorted = len(j.recorded)
 }
 
-// ShortHistory gives all events, nil if they are more than are handed on.
+// ShortHistory returns all events, nil if there are too many.
 func (j *Journal) ShortHistory() ([]history.Event, error) {
 	if j.Position().Events > maxShortHistory {
 		return nil, nil
@@ -269,7 +263,7 @@ func (j *Journal) ShortHistory() ([]history.Event, error) {
 	return events, err
 }
 
-// rank puts the header before everything at its instant, and the end after it.
+// rank puts the header before all other events of its instant, and the end after them.
 func rank(t history.Type) int {
 	switch t {
 	case history.TypeHeader:
@@ -280,8 +274,7 @@ func rank(t history.Type) int {
 	return 1
 }
 
-// KeepOrRemove sees to it that there is a file if the history is to be kept, and none otherwise. It returns the file's
-// path below the output folder, "" if there is none.
+// KeepOrRemove writes the file or removes it. It returns the file's path below the output folder, "" if there is none.
 func (j *Journal) KeepOrRemove(keep bool) (string, error) {
 	if j.folder == nil {
 		return "", nil
@@ -303,7 +296,7 @@ func (j *Journal) KeepOrRemove(keep bool) (string, error) {
 	}
 	foldersMu.Lock()
 	defer foldersMu.Unlock()
-	// The folders go with it when they are empty.
+	// Empty folders are removed, too.
 	for name := j.path; name != "trials"; name = filepath.Dir(name) {
 		if j.folder.Remove(name) != nil {
 			break

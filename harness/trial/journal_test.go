@@ -19,10 +19,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// path is the file of a trial below the output folder.
 var path = filepath.Join("trials", "late-set", "000", "history.jsonl")
 
-// runVirtual runs a plan in virtual time.
 func runVirtual(t *testing.T, p *Plan, j *Journal) {
 	t.Helper()
 	maker, err := virtual.Kind.Open(t.Context(), cluster.Choice{}, io.Discard)
@@ -32,8 +30,8 @@ func runVirtual(t *testing.T, p *Plan, j *Journal) {
 	require.NoError(t, j.End())
 }
 
-// In real time a history is judged from its file: it gets the verdicts, figures, violations and blames of one in
-// memory, which is in the order in which its own file is read, also where something is told late (fast-servers).
+// In real time a history is judged from its file. Verdicts, figures, violations and blames are those of the same
+// history in memory, also with events that are reported late (fast-servers).
 func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 	for _, name := range []string{"healthy-contention", "clock-jump-forward", "late-set", "client-pause", "flushall",
 		"fast-servers"} {
@@ -66,7 +64,7 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 			long, err := Judge(j)
 			require.NoError(t, err)
 			require.Equal(t, results, long)
-			require.Equal(t, handedOn(t, short), handedOn(t, j))
+			require.Equal(t, shortHistoryLines(t, short), shortHistoryLines(t, j))
 			kept, err := j.KeepOrRemove(false)
 			require.NoError(t, err)
 			require.Empty(t, kept)
@@ -76,8 +74,7 @@ func TestJournal_JudgedFromFileAsFromMemory(t *testing.T) {
 	}
 }
 
-// handedOn are the lines of the events that a journal hands on.
-func handedOn(t *testing.T, j *Journal) string {
+func shortHistoryLines(t *testing.T, j *Journal) string {
 	t.Helper()
 	events, err := j.ShortHistory()
 	require.NoError(t, err)
@@ -90,8 +87,7 @@ func handedOn(t *testing.T, j *Journal) string {
 	return lines.String()
 }
 
-// Whenever the harness is killed, a history that has its name has its header:
-// here the header cannot be written.
+// Here the header cannot be written.
 func TestJournal_FileNamedOnceHeaderIsWritten(t *testing.T) {
 	to := JournalOptions{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)
@@ -106,7 +102,6 @@ func TestJournal_FileNamedOnceHeaderIsWritten(t *testing.T) {
 	require.Len(t, left, 1)
 }
 
-// A history is written to no file that a link names, nor into a folder elsewhere.
 func TestJournal_RefusesSymlinks(t *testing.T) {
 	header := history.Event{Process: "harness", Type: history.TypeHeader,
 		Header: &history.Header{Version: history.Version}}
@@ -146,8 +141,8 @@ func note(time int64, process, text string) history.Event {
 	return history.Event{Time: time, Process: process, Type: history.TypeNote, Text: text}
 }
 
-// inOrder is what a journal makes of events that come to it.
-func inOrder(events []history.Event) []history.Event {
+// sorted is a journal's order of these events.
+func sorted(events []history.Event) []history.Event {
 	j := &Journal{}
 	for _, e := range events {
 		j.Record(e)
@@ -155,9 +150,9 @@ func inOrder(events []history.Event) []history.Event {
 	return j.orderedEvents()
 }
 
-func TestHeaderOpensAndEndClosesTheirInstant(t *testing.T) {
+func TestJournal_SameInstant_HeaderFirstEndLast(t *testing.T) {
 	var got []string
-	for _, e := range inOrder([]history.Event{
+	for _, e := range sorted([]history.Event{
 		note(0, "c1", "first command"),
 		{Process: "harness", Type: history.TypeHeader, Text: "header"},
 		{Process: "a", Type: history.TypeEnd, Text: "end"},
@@ -168,18 +163,16 @@ func TestHeaderOpensAndEndClosesTheirInstant(t *testing.T) {
 	require.Equal(t, []string{"header", "first command", "last", "end"}, got)
 }
 
-// What is told later than it was goes behind what was told at its instant.
-func TestLateEventGoesToItsInstant(t *testing.T) {
+func TestJournal_LateEvent_GoesBehindItsInstant(t *testing.T) {
 	var got []string
-	for _, e := range inOrder([]history.Event{note(1, "n2", "first"), note(2, "c1", "second"), note(1, "c9", "late"),
+	for _, e := range sorted([]history.Event{note(1, "n2", "first"), note(2, "c1", "second"), note(1, "c9", "late"),
 		note(1, "c8", "late, too"), note(3, "c1", "third")}) {
 		got = append(got, e.Text)
 	}
 	require.Equal(t, []string{"first", "late, too", "late", "second", "third"}, got)
 }
 
-// The order in which goroutines run at one instant must not show in a history.
-func TestHistoryDoesNotDependOnTheScheduler(t *testing.T) {
+func TestJournal_OrderOfGoroutines_DoesNotChangeHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		processes := []string{"c1", "c2", "n1", "c1>n1", "harness"}
 		instants := rapid.SliceOfN(rapid.IntRange(0, 4), 1, 8).Draw(rt, "events per process and instant")
@@ -195,13 +188,13 @@ func TestHistoryDoesNotDependOnTheScheduler(t *testing.T) {
 					events = append(events, note(int64(instant), p, strconv.Itoa(count[p])))
 				}
 			}
-			return inOrder(events)
+			return sorted(events)
 		}
 		require.Equal(rt, render(rand.New(rand.NewPCG(seed, 1))), render(rand.New(rand.NewPCG(seed, 2))))
 	})
 }
 
-// Its first lines reach a file that has not got its name yet; they begin with the header, whatever came before it.
+// The first lines reach a file with NewSuffix. The header comes first, even if events precede it.
 func TestJournal_FileNamedWithFirstLines(t *testing.T) {
 	to := JournalOptions{Root: t.TempDir(), Path: path}
 	j, err := NewJournal(to)

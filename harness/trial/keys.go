@@ -8,15 +8,14 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// withCallerKeys gives what is recorded of the servers the keys' names that the lock's callers
-// have for them, as far as the lock says how it names them. Where it has several names
-// for one key, they stay as they are on the servers: each may be another client's.
+// withCallerKeys replaces the servers' names of keys in events by the callers' names, if the lock declares its naming.
+// A lock with several names for one key keeps them: each may be another client's.
 func (p *Plan) withCallerKeys(record func(history.Event)) func(history.Event) {
 	if len(p.Lock.Keys) != 1 || strings.Count(p.Lock.Keys[0], locks.KeyPlaceholder) != 1 {
 		return record
 	}
 	before, after, _ := strings.Cut(p.Lock.Keys[0], locks.KeyPlaceholder)
-	called := func(key string) string {
+	callerKey := func(key string) string {
 		inner, begins := strings.CutPrefix(key, before)
 		if inner, ends := strings.CutSuffix(inner, after); begins && ends && inner != "" {
 			return inner
@@ -27,17 +26,17 @@ func (p *Plan) withCallerKeys(record func(history.Event)) func(history.Event) {
 		switch {
 		case e.Command != nil:
 			c := *e.Command
-			c.Key = called(c.Key)
+			c.Key = callerKey(c.Key)
 			c.Others = slices.Clone(c.Others)
 			for i, word := range c.Others {
-				c.Others[i] = called(word)
+				c.Others[i] = callerKey(word)
 			}
 			e.Key, e.Command = c.Key, &c
 		case e.Node != nil && len(e.Node.Keys) > 0:
 			n := *e.Node
 			n.Keys = make(map[string]history.KeyState, len(e.Node.Keys))
 			for key, state := range e.Node.Keys {
-				n.Keys[called(key)] = state
+				n.Keys[callerKey(key)] = state
 			}
 			e.Node = &n
 		}

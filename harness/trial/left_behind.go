@@ -10,31 +10,31 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/bubble"
 )
 
-// isHarness reports whether the harness has started a goroutine.
+// isHarness reports whether the harness started a goroutine.
 func isHarness(g bubble.Goroutine) bool {
 	return strings.HasPrefix(g.Owner, harnessPackages) && !strings.Contains(g.Owner, "_test.")
 }
 
-// harnessPackages begins the names of the harness's functions.
+// harnessPackages is the prefix of the harness's function names.
 var harnessPackages = strings.TrimSuffix(reflect.TypeFor[Plan]().PkgPath(), "trial")
 
-// letEnd waits, in virtual time, until what a lock of somebody else has started has ended, if it ends by itself.
-func (p *Plan) letEnd() {
+// awaitGoroutines waits, in virtual time, for an external lock's goroutines that end by themselves.
+func (p *Plan) awaitGoroutines() {
 	if p.Lock.External && !p.Settings.On.RealTime() {
 		time.Sleep(2 * p.TTL)
 	}
 }
 
-// allowedToStay takes from a trial's error the goroutines that the lock is known to leave behind, and names them.
-func (p *Plan) allowedToStay(err error) (left []string, rest error) {
-	remain, only := err.(*bubble.LeftError) // and nothing else went wrong
-	if !only || len(remain.Goroutines) == 0 {
+// allowLeaks removes the goroutines that the lock may leave behind from a trial's error, and returns their names.
+func (p *Plan) allowLeaks(err error) (left []string, rest error) {
+	leaks, only := err.(*bubble.LeftError) // not errors.As: no other error must be lost
+	if !only || len(leaks.Goroutines) == 0 {
 		return nil, err
 	}
 	var places []string
-	for _, g := range remain.Goroutines {
+	for _, g := range leaks.Goroutines {
 		if isHarness(g) {
-			return nil, err // a call that does not end
+			return nil, err // a call of the lock that does not return
 		}
 		if !g.BelongsTo(p.Lock.LeavesBehind) {
 			places = append(places, g.Place)

@@ -12,27 +12,27 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Job is one row of a suite: a scenario as it stands or one of its variants, and with which lock.
+// Job is one row of a suite: a scenario or one of its variants, with a lock.
 type Job struct {
 	Scenario *scenarios.Scenario
 	Variant  string
-	// AllowBetter: the row is judged against the reference's expectations although
-	// it runs another lock or does without a rule.
+	// AllowBetter: the row is judged by the reference's expectations although it runs another lock or switches a rule
+	// off.
 	AllowBetter bool
 	Lock        string   // "": the scenario's own
-	Without     []string // rules to do without, beside the variant's
-	// Mapped is the scenario on more servers that Scenario was made of; nil: Scenario is as it stands.
+	Without     []string // rules to switch off, beside the variant's
+	// Mapped is the scenario on more servers that Scenario was derived from; nil: Scenario is the original.
 	Mapped *scenarios.Scenario `json:"-"`
-	// Unfit says why the row has no form on as many servers as were asked for, "" if it has.
+	// Unfit says why the row has no form for the requested number of servers, "" if it has.
 	Unfit string
-	// Changes are an experiment's.
+	// Changes are those of an experiment.
 	Changes Changes
 }
 
-// Name is how tables call the row.
+// Name is the row's name in tables.
 func (j Job) Name() string { return RowName(j.Scenario.Name, j.Variant) }
 
-// RowName is that of the row of a scenario and its variant, "" of the scenario as it stands.
+// RowName is the name of the row of a scenario and its variant, "" for the scenario itself.
 func RowName(scenario, variant string) string {
 	if variant == "" {
 		return scenario
@@ -40,26 +40,25 @@ func RowName(scenario, variant string) string {
 	return scenario + ", " + variant
 }
 
-// Settings are on what a trial runs.
+// Settings are a trial's cluster and TTL.
 type Settings struct {
 	On     cluster.Kind   `json:"-"`
 	Choice cluster.Choice // of its servers
 	TTL    time.Duration  // 0: the scenario's own
 }
 
-// Changes are what an experiment changes that no scenario says.
+// Changes are an experiment's changes that a scenario cannot express.
 type Changes struct {
-	// FaultsUntil is when all faults end, and from when on none begins; 0: never.
+	// FaultsUntil is the time at which all faults end; none begins later. 0: never.
 	FaultsUntil time.Duration `json:"faults_until,omitempty"`
-	// ContextTimeouts and NoRetries are settings of the clients that a lock makes.
+	// ContextTimeouts and NoRetries configure the go-redis clients that a lock makes.
 	ContextTimeouts bool `json:"context_timeouts,omitempty"`
 	NoRetries       bool `json:"no_retries,omitempty"`
-	// Waits are those of goroutines at points of a library's source; nil: as the seed draws them.
+	// Waits are injected into goroutines at points of a library's source; nil: the seed draws them.
 	Waits *[]interleave.Wait `json:"waits,omitempty"`
 }
 
-// Plan is a job with everything settled: its variant and the settings are applied to its scenario. Its JSON is for
-// another process, which Resolves it.
+// Plan is a scenario or variant with a run's settings applied. Its JSON is for another process, which calls Resolve.
 type Plan struct {
 	*scenarios.Scenario `json:"-"` // the job's
 
@@ -67,11 +66,10 @@ type Plan struct {
 	Settings      Settings
 	Lock          locks.Kind    `json:"-"`
 	Without       []string      // all rules that are off
-	restartBudget time.Duration // how much of the TTL is for restarts; 0: there is no such part
+	restartBudget time.Duration // the TTL's share for restarts; 0: none
 }
 
-// NewPlan applies settings to a job, whose scenario stays as it is. It fails on a
-// variant or a lock that does not exist.
+// NewPlan applies settings to a copy of the job's scenario. It fails on an unknown variant or lock.
 func NewPlan(job Job, settings Settings) (*Plan, error) {
 	v, err := job.Scenario.Find(job.Variant)
 	if err != nil {
@@ -98,7 +96,7 @@ func NewPlan(job Job, settings Settings) (*Plan, error) {
 	return p, p.Resolve(settings.On)
 }
 
-// Resolve finds in this process what the plan names: its lock; and its kind of cluster is given.
+// Resolve finds the plan's lock in this process and sets its kind of cluster.
 func (p *Plan) Resolve(on cluster.Kind) (err error) {
 	p.Scenario, p.Settings.On = p.Job.Scenario, on
 	if p.Lock, err = locks.Find(p.Scenario.Lock.Name); err != nil {
@@ -107,16 +105,15 @@ func (p *Plan) Resolve(on cluster.Kind) (err error) {
 	return p.Lock.Err
 }
 
-// stallLimit is how late a process may be before the run proves nothing. It is
-// the lock's timeout for one node: whoever is held up for longer takes nodes for
-// fail that are well. A scenario that gives its lock more time makes it no longer
-// than the limit at a TTL of a second.
+// stallLimit bounds the lateness of a process in a run that proves something. It is the lock's node timeout: a client
+// that is later takes healthy nodes for failed. A scenario with a longer node timeout raises it at most to the limit
+// at a TTL of a second.
 func (p *Plan) stallLimit() time.Duration {
 	usual := func(ttl time.Duration) time.Duration { return locks.Options{TTL: ttl}.WithDefaults().NodeTimeout }
 	return max(usual(p.TTL), min(p.Scenario.Lock.NodeTimeout.In(p.TTL), usual(time.Second)))
 }
 
-// options are the lock's, of a client that has none of its own.
+// options are the lock's for a client without its own.
 func (p *Plan) options() locks.Options {
 	o := p.Scenario.Lock.Options(p.TTL)
 	o.Without, o.MaxExtensions = p.Without, cmp.Or(o.MaxExtensions, p.maxExtensions())
@@ -132,7 +129,7 @@ func (p *Plan) options() locks.Options {
 	return o.WithDefaults()
 }
 
-// clusterConfig is what the plan asks of a cluster.
+// clusterConfig is the cluster that the plan needs.
 func (p *Plan) clusterConfig(seed uint64, record func(history.Event)) cluster.Config {
 	return cluster.Config{
 		Nodes: p.Nodes, Clients: p.clientNames(), Aliases: p.Aliases, Replicas: p.Replicas,
@@ -154,7 +151,6 @@ func (p *Plan) clientNames() []string {
 	return names
 }
 
-// workloadClients names the clients of a workload.
 func workloadClients(w *scenarios.Workload) []string {
 	names := make([]string, w.Clients)
 	for i := range names {

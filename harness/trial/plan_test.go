@@ -20,7 +20,6 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// load gives one scenario of the catalogue.
 func load(t *testing.T, name string) *scenarios.Scenario {
 	t.Helper()
 	list, err := scenarios.Select([]string{name})
@@ -29,7 +28,6 @@ func load(t *testing.T, name string) *scenarios.Scenario {
 	return list[0]
 }
 
-// planned is a job's plan with these settings.
 func planned(t *testing.T, job Job, settings Settings) *Plan {
 	t.Helper()
 	p, err := NewPlan(job, settings)
@@ -37,7 +35,7 @@ func planned(t *testing.T, job Job, settings Settings) *Plan {
 	return p
 }
 
-// parsed is a scenario of which a text says what matters.
+// parsed is a scenario with these fields.
 func parsed(t *testing.T, text string) *scenarios.Scenario {
 	t.Helper()
 	all := "name: a\ntitle: A\nsource: a test\nlesson: None.\n" + text + "\n"
@@ -78,7 +76,7 @@ func TestSkip_Reasons(t *testing.T) {
 		name     string
 		kind     cluster.Kind
 		lock     string
-		scenario string // on three nodes, unless it says more of them
+		scenario string // on three nodes by default
 		want     string
 	}{
 		{"nothing in the way", virtual.Kind, "", "", ""},
@@ -134,7 +132,7 @@ func TestSkip_Reasons(t *testing.T) {
 	}
 }
 
-// lacking is what a cluster says of an ability that it has not; "" if it has.
+// lacking is the reason why a cluster lacks an ability, "" if it has it.
 func lacking(kind cluster.Kind, a *cluster.Ability) string {
 	if err := kind.Can(a); err != nil {
 		return err.Error()
@@ -142,7 +140,6 @@ func lacking(kind cluster.Kind, a *cluster.Ability) string {
 	return ""
 }
 
-// headerOf is that of a scenario.
 func headerOf(t *testing.T, text string) history.Header {
 	t.Helper()
 	return *planned(t, Job{Scenario: parsed(t, text)}, Settings{On: local.Kind}).Header("redis 7.0.15", 3, 9).Header
@@ -150,7 +147,7 @@ func headerOf(t *testing.T, text string) history.Header {
 
 func TestBounds(t *testing.T) {
 	const second, half = int64(time.Second), int64(500 * time.Millisecond)
-	const free = int64(1400 * time.Millisecond) // a quarter of the TTL more, and 15 % for a retry
+	const free = int64(1400 * time.Millisecond) // the TTL, a quarter more, and 15 % for a retry
 	for name, c := range map[string]struct {
 		scenario string
 		want     history.Bounds
@@ -166,7 +163,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// An experiment that has goroutines wait prolongs each bound by that, and makes none.
+// An experiment's waits prolong each existing bound and create none.
 func TestBounds_AllowForWaits(t *testing.T) {
 	s := parsed(t, "")
 	without := planned(t, Job{Scenario: s}, Settings{On: virtual.Kind}).bounds()
@@ -215,7 +212,7 @@ func TestHeader_Contents(t *testing.T) {
 	}, h)
 }
 
-// The header says which nodes a client's lock is given, if not all; an alias stands for its server.
+// Only clients without all nodes are listed; an alias stands for its server.
 func TestHeader_ConfiguredNodes(t *testing.T) {
 	h := headerOf(t, "nodes: 4\naliases: {n4: n1}\nclients: {c1: {}, c2: {nodes: [n3, n4]}}")
 	require.Equal(t, map[string][]string{"c2": {"n1", "n3", "n4"}}, h.ConfiguredNodes)

@@ -13,12 +13,11 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// awaitSync waits until a replica has every write of its master, and records
-// both as they were then.
+// awaitSync waits until a replica has every write of its master, and records the state of both.
 func (r *run) awaitSync(ctx context.Context, replica string, within time.Duration) error {
 	master := r.plan.Replicas[replica]
 	return r.poll(ctx, within, 10*pollInterval, func() (bool, error) {
-		// The replica is looked into last: what it has then, the master had.
+		// The replica is read last, so its writes are all in the master's reply.
 		ahead, err := r.cluster.Node(master).Look(ctx)
 		if err != nil {
 			return false, err
@@ -35,11 +34,10 @@ func (r *run) awaitSync(ctx context.Context, replica string, within time.Duratio
 	})
 }
 
-// awaitPromotion waits until Sentinel, or its Redis Cluster, has made a replica the
-// master, and all who tell clients name it as such, and records it as it was then.
+// awaitPromotion waits until Sentinel or the Redis Cluster has promoted a replica and all of them report it as the
+// master to clients. It records the replica's state.
 func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Duration) error {
-	// Sentinel ends all connections of a server that it promotes, and so may
-	// end a look.
+	// Sentinel closes all connections of a server that it promotes, so a read may fail.
 	var lookErr error
 	return r.poll(ctx, within, 10*pollInterval, func() (bool, error) {
 		var seen history.Node
@@ -61,8 +59,8 @@ func (r *run) awaitPromotion(ctx context.Context, replica string, within time.Du
 	})
 }
 
-// knownAsMaster says whether all who tell clients where the master is name the replica:
-// every Sentinel, or every member of the Redis Cluster.
+// knownAsMaster reports whether every Sentinel, or every member of the Redis Cluster, reports the replica as the
+// master.
 func (r *run) knownAsMaster(ctx context.Context, replica string) (bool, error) {
 	real, ok := r.cluster.(cluster.Real)
 	if !ok {
@@ -79,7 +77,7 @@ func (r *run) knownAsMaster(ctx context.Context, replica string) (bool, error) {
 		len(masters) == r.plan.Sentinels, nil
 }
 
-// inSync says whether a replica has every write that its master has.
+// inSync reports whether a replica has every write of its master.
 func inSync(master, replica *history.Replication) bool {
 	return master != nil && replica != nil && master.Role == history.RoleMaster && replica.Role == history.RoleReplica &&
 		replica.Linked && replica.History == master.History && replica.Offset >= master.Offset
@@ -89,9 +87,8 @@ func (r *run) recordNode(name string, seen history.Node) {
 	r.record(history.Event{Time: r.cluster.Now(), Process: name, Type: history.TypeNode, Node: &seen})
 }
 
-// readRegisters reads each register that was written to one last time, past every
-// link. A write whose reply was lost, and which overwrote another's, may have been
-// seen by nobody before.
+// readRegisters reads each written register at the end, directly from the store. No client may have read a write whose
+// reply was lost.
 func (r *run) readRegisters(ctx context.Context) error {
 	r.clients.mu.Lock()
 	keys := slices.Sorted(maps.Keys(r.clients.writtenKeys))
@@ -99,7 +96,7 @@ func (r *run) readRegisters(ctx context.Context) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	asked := r.cluster.Now()
+	began := r.cluster.Now()
 	store, err := r.cluster.Node(history.StoreName).Look(ctx)
 	if err == nil && !store.Up {
 		err = errors.New("it is down")
@@ -108,7 +105,7 @@ func (r *run) readRegisters(ctx context.Context) error {
 		return fmt.Errorf("reading the registers at the store at the end: %w", err)
 	}
 	for i, key := range keys {
-		read := history.Event{Time: asked, Process: "harness", Type: history.TypeInvoke, Op: history.OpRead, ID: i + 1,
+		read := history.Event{Time: began, Process: "harness", Type: history.TypeInvoke, Op: history.OpRead, ID: i + 1,
 			Key: key}
 		r.record(read)
 		read.Time, read.Type, read.Value = r.cluster.Now(), history.TypeOK, store.Keys[client.Register(key)].Token

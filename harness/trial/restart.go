@@ -8,15 +8,14 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// restartTTL is how much longer a scenario's TTL is, if the user sets none, where a
-// server takes time to restart, and how much of that is for restarts: each node that
-// the script restarts within a lease has so much, and where the script lets a part
-// of a TTL pass before it comes back, that part grows as well.
+// restartTTL is the extra TTL, unless the user sets one, on a cluster whose servers take time to restart, and the
+// share of it for restarts: one restart for each node that the script restarts within a lease. If the script waits a
+// part of a TTL before the node comes back, that part grows as well.
 func restartTTL(s *scenarios.Scenario, restart time.Duration) (longer, restarting time.Duration) {
 	if restart == 0 {
 		return 0, 0
 	}
-	lasts := s.TTL // the longest of any client
+	lasts := s.TTL // the longest TTL of any client
 	for _, c := range s.Clients {
 		lasts = max(lasts, c.TTL.In(s.TTL))
 	}
@@ -27,7 +26,7 @@ func restartTTL(s *scenarios.Scenario, restart time.Duration) (longer, restartin
 		for _, t := range step.Targets {
 			if slices.Contains(s.Nodes, t) && s.Workload == nil &&
 				(restartedBySupervisor(s, step) || restartsWithinLease(step, s.Script[i+1:], t, s.TTL, lasts)) {
-				share := 1.0 // of the TTL that a restart can have
+				share := 1.0 // of the TTL that is left for a restart
 				if after := step.After.In(s.TTL); after < lasts {
 					share = float64(lasts-after) / float64(s.TTL)
 				}
@@ -39,14 +38,12 @@ func restartTTL(s *scenarios.Scenario, restart time.Duration) (longer, restartin
 	return longer, restarting
 }
 
-// restartedBySupervisor says whether a supervisor brings back at once what goes down in a
-// step.
+// restartedBySupervisor reports whether a supervisor restarts the step's nodes at once.
 func restartedBySupervisor(s *scenarios.Scenario, down scenarios.Step) bool {
 	return s.Restart == scenarios.RestartAlways && !down.Fault().Machine
 }
 
-// restartsWithinLease says whether a node that goes down in a step is to be back within a
-// lease.
+// restartsWithinLease reports whether the script restarts the step's node within a lease.
 func restartsWithinLease(down scenarios.Step, after []scenarios.Step, node string, ttl, lease time.Duration) bool {
 	if !down.After.IsZero() {
 		return down.After.In(ttl) < lease

@@ -14,13 +14,12 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// TestRestartTTL_Docker: the TTL is longer where the script has to bring a
-// container back within it, and nowhere else.
+// TestRestartTTL_Docker: the TTL is longer only if the script must restart a container within it.
 func TestRestartTTL_Docker(t *testing.T) {
 	for name, restarts := range map[string]time.Duration{
 		"restart-without-persistence": 1,
 		"clean-shutdown-aof":          1,
-		"restart-delay-too-short":     2, // half of a TTL passes before it
+		"restart-delay-too-short":     2, // after half a TTL
 		"rolling-restart":             3,
 		"supervisor-restarts-at-once": 1,
 		"maintenance-restart":         3,
@@ -40,8 +39,7 @@ func TestRestartTTL_Docker(t *testing.T) {
 	}
 }
 
-// TestRestartTTL_LongerClientLease: of three TTLs, 1.1 pass before the node
-// comes back.
+// TestRestartTTL_LongerClientLease: the node comes back after 1.1 of three TTLs.
 func TestRestartTTL_LongerClientLease(t *testing.T) {
 	p := planned(t, Job{Scenario: load(t, "restart-delay-mixed-ttls")}, Settings{On: docker.Kind})
 	require.InEpsilon(t, float64(time.Second)+float64(docker.Kind.Restart)/1.9, float64(p.TTL), 1e-6)
@@ -50,8 +48,8 @@ func TestRestartTTL_LongerClientLease(t *testing.T) {
 	require.Equal(t, time.Second, p.TTL)
 }
 
-// TestRestartTTL_RefusalWithinLease: restarts may take all of their part of
-// the TTL; whoever is to be refused after them has to ask within the rest.
+// TestRestartTTL_RefusalWithinLease: restarts may use up their share of the TTL, so a later acquire that must fail has
+// to fit into the rest.
 func TestRestartTTL_RefusalWithinLease(t *testing.T) {
 	list, err := scenarios.Select(nil)
 	require.NoError(t, err)
@@ -71,9 +69,8 @@ func TestRestartTTL_RefusalWithinLease(t *testing.T) {
 	require.Greater(t, asked, 5)
 }
 
-// TestChargeRestart_OverBudgetIsStall: together they may take what the TTL is
-// longer for, and no more; other faults do not count, nor does a run whose TTL is
-// the scenario's own.
+// TestChargeRestart_OverBudgetIsStall: all restarts share the extra TTL. Other faults do not count, nor does a run
+// with the scenario's own TTL.
 func TestChargeRestart_OverBudgetIsStall(t *testing.T) {
 	var seen []history.Event
 	r := &run{plan: &Plan{restartBudget: 2500 * time.Millisecond},

@@ -15,7 +15,6 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// run is one run of a plan on a cluster.
 type run struct {
 	plan    *Plan
 	cluster cluster.Cluster
@@ -27,15 +26,15 @@ type run struct {
 	pending    map[string][]pending
 	cuts       map[string]*nemesis.Active
 	linkCounts map[string][2]int
-	faultsOver atomic.Bool // no more are begun
+	faultsOver atomic.Bool // none may begin
 	background sync.WaitGroup
 
 	mu         sync.Mutex
-	failure    error         // of what went on in the background
-	restarting time.Duration // how long nodes have taken to go down and come back
+	failure    error         // of a background goroutine
+	restarting time.Duration // total time of nodes' stops and restarts
 }
 
-// duration gives a span's duration at the run's TTL.
+// duration is a span's duration at the run's TTL.
 func (r *run) duration(s scenarios.Span) time.Duration { return s.In(r.plan.TTL) }
 
 func (r *run) fail(err error) {
@@ -55,9 +54,8 @@ func newRun(p *Plan, c client.Host, seed uint64, record func(history.Event)) *ru
 	return r
 }
 
-// notePrecondition notes that a step did not come out as the scenario needs it, and gives any
-// other error back, but for that of waiting for a client that has failed: finish says
-// how it did.
+// notePrecondition records a failed precondition and returns any other error, except errClientFailed: finish returns
+// the client's own.
 func (r *run) notePrecondition(err error) error {
 	if errors.Is(err, errClientFailed) {
 		return nil
@@ -71,7 +69,7 @@ func (r *run) notePrecondition(err error) error {
 	return nil
 }
 
-// setUp starts the clients and lays out who reaches whom.
+// setUp starts the clients and sets up their links.
 func (r *run) setUp(ctx context.Context) error {
 	for i, name := range r.plan.clientNames() {
 		if err := r.clients.start(ctx, r.clientSetup(i, name)); err != nil {
@@ -96,7 +94,6 @@ func (r *run) setUp(ctx context.Context) error {
 	return nil
 }
 
-// setup is what a client is told at its start.
 func (r *run) clientSetup(index int, name string) client.Setup {
 	s := client.Setup{
 		Name: name, Index: index, Lock: r.plan.Lock.Name, Options: r.plan.options(),
@@ -126,7 +123,7 @@ func (r *run) clientSetup(index int, name string) client.Setup {
 	return s
 }
 
-// warmUp waits until the lock works as it does every day.
+// warmUp waits for the lock's warm-up.
 func (r *run) warmUp(ctx context.Context) error {
 	if r.plan.Lock.WarmUp == nil {
 		return nil
@@ -134,7 +131,7 @@ func (r *run) warmUp(ctx context.Context) error {
 	return r.cluster.Sleep(ctx, r.plan.Lock.WarmUp(r.plan.options()))
 }
 
-// perform plays the script beside the workload and the schedule of faults.
+// perform runs the script beside the workload and the schedule of faults.
 func (r *run) perform(ctx context.Context) error {
 	faulty, end := context.WithCancel(ctx)
 	defer end()
@@ -151,8 +148,8 @@ func (r *run) perform(ctx context.Context) error {
 	}
 	began := r.cluster.Now()
 	for thread := range w.Threads {
-		if thread > 0 { // those of one client draw from its lock's source in turn
-			if err := r.rest(ctx); err != nil {
+		if thread > 0 { // the threads of a client share its lock's random source: start them in a fixed order
+			if err := r.nextInstant(ctx); err != nil {
 				return err
 			}
 		}
@@ -179,7 +176,7 @@ func (r *run) perform(ctx context.Context) error {
 	return r.cluster.Sleep(ctx, until-time.Duration(r.cluster.Now()-began))
 }
 
-// threadName names the threads of a workload's client: the first has no name.
+// threadName is "" for a client's first thread.
 func threadName(i int) string {
 	if i == 0 {
 		return ""
@@ -200,8 +197,8 @@ func (r *run) randoms() []nemesis.Random {
 	return list
 }
 
-// finish lets what is under way come to its end: loops stop, faults are undone,
-// operations return, and the store and the nodes are looked into one last time.
+// finish ends the run: faults end, loops stop, operations return, and the harness reads the store and the nodes one
+// last time.
 func (r *run) finish(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	r.background.Wait()
@@ -224,7 +221,6 @@ func (r *run) finish(ctx context.Context) error {
 	return errors.Join(err, r.clients.firstFailure(), r.clients.close())
 }
 
-// inspectNodes records the state of every node.
 func (r *run) inspectNodes(ctx context.Context) {
 	for _, name := range r.plan.Servers() {
 		if seen, err := r.cluster.Node(name).Look(ctx); err == nil {

@@ -14,8 +14,8 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// preconditionError says what of a step did not come out as the scenario needs it: the run
-// shows nothing, but nothing is broken. The same in another step is the same.
+// preconditionError says how a step's outcome differs from the one that the scenario needs: the run shows nothing, but
+// is not a failure. It does not name the step, so that equal errors compare equal.
 type preconditionError string
 
 func (e preconditionError) Error() string { return string(e) }
@@ -24,17 +24,16 @@ func preconditionErrorf(format string, args ...any) error {
 	return preconditionError(fmt.Sprintf(format, args...))
 }
 
-// pending is a client operation that the script has not waited for.
+// pending is a client operation that the script does not wait for at once.
 type pending struct {
 	done <-chan client.Message
 	must string
 	step scenarios.Step
 }
 
-// runScript carries out the script, step by step.
 func (r *run) runScript(ctx context.Context) error {
 	for i, s := range r.plan.Script {
-		if err := r.rest(ctx); err != nil {
+		if err := r.nextInstant(ctx); err != nil {
 			return err
 		}
 		r.note(s)
@@ -45,10 +44,10 @@ func (r *run) runScript(ctx context.Context) error {
 	return nil
 }
 
-// rest waits until what the step before set off has come to rest in virtual time. It is the
-// last offset that orders events: the judges take a lease that is released at the instant of
-// its grant for none, and a fault at the instant at which an acquire ends for one that met it.
-func (r *run) rest(ctx context.Context) error { return r.cluster.Sleep(ctx, 1) }
+// nextInstant waits for the effects of the step before, in virtual time. No other offset orders events: the checker
+// ignores a lease that ends at the instant of its grant, and counts a fault at an acquire's last instant as affecting
+// it.
+func (r *run) nextInstant(ctx context.Context) error { return r.cluster.Sleep(ctx, 1) }
 
 func (r *run) note(s scenarios.Step) {
 	r.record(history.Event{Time: r.cluster.Now(), Process: "harness", Type: history.TypeNote,
@@ -71,7 +70,7 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 		return r.each(s.Targets, r.cancel)
 	}
 	if s.Verb == scenarios.VerbWatch && r.plan.Lock.Renews && !r.plan.Lock.Watches {
-		return nil // it has kept the lease extended since the grant
+		return nil // it extends the lease by itself
 	}
 	if do, ok := clientWork[s.Verb]; ok {
 		return r.each(s.Targets, func(name string) error { return r.operate(ctx, name, do, s) })
@@ -79,7 +78,7 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 	return r.applyStep(ctx, s)
 }
 
-// clientWork gives the command for each verb that a client carries out.
+// clientWork maps verbs to clients' commands.
 var clientWork = map[scenarios.Verb]client.Do{
 	scenarios.VerbAcquire: client.DoAcquire,
 	scenarios.VerbExtend:  client.DoExtend,
@@ -99,21 +98,19 @@ func (r *run) each(names []string, f func(string) error) error {
 	return nil
 }
 
-// answerLimit is how long the harness waits for a client before it calls it hung:
-// longer than any operation with a deadline of its own.
+// answerLimit is the time after which a client without a reply counts as hung: longer than any operation's own
+// deadline.
 func (r *run) answerLimit(within scenarios.Span) time.Duration {
 	return r.duration(within) + 60*r.plan.TTL + 10*time.Second
 }
 
-// defaultTimeouts gives the deadline of an operation whose step sets none: no caller
-// waits for ever, and a library that does would stop the script.
+// defaultTimeouts are for steps without a timeout: a library that waits forever would stop the script.
 var defaultTimeouts = map[client.Do]scenarios.Span{
 	client.DoAcquire: {TTLs: 4},
 	client.DoRelease: {TTLs: 0.5},
 }
 
-// operate lets a client do one operation, and waits for it unless the step is
-// asynchronous.
+// operate runs one operation of a client, and waits for it unless the step is asynchronous.
 func (r *run) operate(ctx context.Context, name string, do client.Do, s scenarios.Step) error {
 	if len(s.Reaching) > 0 {
 		if err := r.reach(ctx, name, s.Reaching); err != nil {
@@ -136,22 +133,20 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 	return r.await(ctx, name, "")
 }
 
-// cancel has the caller of a client's operation give up. The history says when it did,
-// whatever the client makes of it.
+// cancel cancels a client's operation. The history has the time of the cancellation even if the client ignores it.
 func (r *run) cancel(name string) error {
 	r.record(history.Event{Time: r.cluster.Now(), Process: name, Type: history.TypeCancel})
 	return r.clients.cancel(name)
 }
 
-// outcomes are words for how an operation had to end, and did.
+// outcomes are words for an operation's required and actual outcome.
 var outcomes = map[history.Type]struct{ had, did string }{
 	history.TypeOK:   {"succeed", "succeeded"},
 	history.TypeFail: {"fail", "failed"},
 	history.TypeInfo: {"come to an unknown end", "came to an unknown end"},
 }
 
-// await waits for everything that a client has under way; the last of it must
-// come out as said.
+// await waits for all pending operations of a client; must is the last one's required outcome.
 func (r *run) await(ctx context.Context, name, must string) error {
 	waiting := r.pending[name]
 	r.pending[name] = nil
@@ -176,7 +171,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 	return nil
 }
 
-// reach lets a client reach these nodes only, from now on.
+// reach cuts a client's links to all nodes but these.
 func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 	for _, node := range r.plan.Servers() {
 		target := history.Link{From: name, To: node}.Target()
@@ -199,12 +194,10 @@ func (r *run) reach(ctx context.Context, name string, nodes []string) error {
 	return nil
 }
 
-// pollInterval is how often the harness looks whether something has happened.
 const pollInterval = 500 * time.Microsecond
 
-// recordLinkCounts remembers what a client's links had carried before its operation, as
-// far as a step of the script waits for what they carry: where the links are in
-// another process, each question costs time in which others get ahead.
+// recordLinkCounts records the messages on a client's links before its operation, if a step of the script waits for
+// them. With links in another process, each request takes time in which others get ahead.
 func (r *run) recordLinkCounts(name string) {
 	for _, s := range r.plan.Script {
 		for _, target := range s.Targets {
@@ -218,7 +211,7 @@ func (r *run) recordLinkCounts(name string) {
 	}
 }
 
-// poll waits until something has happened, by looking now and then. late says that it has not within a time.
+// poll calls happened until it returns true, and returns late's error after the timeout.
 func (r *run) poll(ctx context.Context, within, interval time.Duration, happened func() (bool, error),
 	late func() error) error {
 	done, err := cluster.Poll(ctx, r.cluster, within, interval, happened)
@@ -228,7 +221,6 @@ func (r *run) poll(ctx context.Context, within, interval time.Duration, happened
 	return err
 }
 
-// stepTimeout is how long a step waits for something to happen.
 func (r *run) stepTimeout(s scenarios.Step) time.Duration {
 	if s.Within.IsZero() {
 		return 5 * r.plan.TTL
@@ -236,8 +228,7 @@ func (r *run) stepTimeout(s scenarios.Step) time.Duration {
 	return r.duration(s.Within)
 }
 
-// awaitMessage waits for a command of the client's present operation to reach the node
-// or to be answered by it.
+// awaitMessage waits until the node has received or answered a command of the client's current operation.
 func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
 	within, command := r.stepTimeout(s), s.Of
 	for _, target := range s.Targets {
@@ -256,7 +247,7 @@ func (r *run) awaitMessage(ctx context.Context, s scenarios.Step) error {
 	return nil
 }
 
-// applyStep hands a step to the nemesis, and sees to its end.
+// applyStep applies a step's fault and schedules its end.
 func (r *run) applyStep(ctx context.Context, s scenarios.Step) error {
 	if d := s.Fault(); r.faultsOver.Load() && d.Breaks() {
 		return nil
@@ -285,7 +276,7 @@ func (r *run) applyStep(ctx context.Context, s scenarios.Step) error {
 	return nil
 }
 
-// afterDelay does something after a while, in the background; the run waits for it.
+// afterDelay calls f later, in the background; the run waits for it.
 func (r *run) afterDelay(ctx context.Context, after scenarios.Span, f func() error) {
 	r.background.Go(func() {
 		err := r.cluster.Sleep(ctx, r.duration(after))
@@ -298,7 +289,7 @@ func (r *run) afterDelay(ctx context.Context, after scenarios.Span, f func() err
 	})
 }
 
-// faultOf turns a step into a fault, with durations by in.
+// faultOf converts a step to a fault; in converts its spans.
 func faultOf(s scenarios.Step, in func(scenarios.Span) time.Duration) nemesis.Fault {
 	return nemesis.Fault{
 		Kind: nemesis.Kind(s.Verb), Targets: s.Targets, Direction: s.Direction, Delay: in(s.By), Jump: in(s.Jump),

@@ -17,8 +17,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// told runs a scenario in virtual time, and gives its history and its verdicts.
-func told(t *testing.T, text string) ([]history.Event, []checker.Result) {
+// judged runs a scenario in virtual time and returns its history and verdicts.
+func judged(t *testing.T, text string) ([]history.Event, []checker.Result) {
 	t.Helper()
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
@@ -28,13 +28,12 @@ func told(t *testing.T, text string) ([]history.Event, []checker.Result) {
 	return j.orderedEvents(), results
 }
 
-// played is the text of a scenario of so many clients.
-func played(clients int, steps string) string {
+// script is the text of a scenario.
+func script(clients int, steps string) string {
 	return fmt.Sprintf("clients: %d\nscript: [%s]", clients, steps)
 }
 
-// only gives the events that are wanted.
-func only(events []history.Event, wanted func(history.Event) bool) (found []history.Event) {
+func filter(events []history.Event, wanted func(history.Event) bool) (found []history.Event) {
 	for _, e := range events {
 		if wanted(e) {
 			found = append(found, e)
@@ -43,13 +42,13 @@ func only(events []history.Event, wanted func(history.Event) bool) (found []hist
 	return found
 }
 
-// Who reaches whom is the scenario's setting and no fault that it has earned its verdict by.
+// A scenario's initial links do not count as faults that earn its verdict.
 func TestReach_IsBackground(t *testing.T) {
-	events, _ := told(t, `nodes: 3
+	events, _ := judged(t, `nodes: 3
 clients: {c1: {reach: [n1, n2]}, c2: {far: n1, far-delay: 0.01 ttl}}
 script: [{acquire: c1, reaching: [n1, n3]}]`)
 	begun := map[string]int{}
-	for _, e := range only(events, func(e history.Event) bool { return e.Type == history.TypeFault }) {
+	for _, e := range filter(events, func(e history.Event) bool { return e.Type == history.TypeFault }) {
 		require.True(t, e.Fault.Background, "%s of %s", e.Fault.Kind, e.Fault.Targets)
 		if e.Fault.Phase == history.PhaseBegin {
 			begun[e.Fault.Kind+" "+e.Fault.Targets[0]]++
@@ -58,8 +57,7 @@ script: [{acquire: c1, reaching: [n1, n3]}]`)
 	require.Equal(t, map[string]int{"cut c1-n3": 1, "cut c1-n2": 1, "delay c2-n1": 1}, begun)
 }
 
-// Of a step that does not come out as it must, the history says so, the steps that follow do
-// not come, and nothing is said to hold.
+// The history has the failed precondition, later steps do not run, and no property holds.
 func TestStep_PreconditionFailed(t *testing.T) {
 	for name, steps := range map[string]string{
 		"an operation":        "{acquire: c1, must: fail}",
@@ -71,10 +69,10 @@ func TestStep_PreconditionFailed(t *testing.T) {
 		"what is never answered": "{acquire: c1}, {until: c1-n1, of: DEL, has: answered, within: 0.1 ttl}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			events, results := told(t, played(1, steps+", {check: c1}"))
-			unmet := only(events, func(e history.Event) bool { return e.Reason == history.ReasonPreconditionFailed })
+			events, results := judged(t, script(1, steps+", {check: c1}"))
+			unmet := filter(events, func(e history.Event) bool { return e.Reason == history.ReasonPreconditionFailed })
 			require.Len(t, unmet, 1)
-			require.Empty(t, only(events, func(e history.Event) bool { return e.Op == history.OpCheck }),
+			require.Empty(t, filter(events, func(e history.Event) bool { return e.Op == history.OpCheck }),
 				"the run shows nothing more")
 			for _, r := range results {
 				require.NotEqual(t, history.Holds, r.Verdict, r.Property)
@@ -83,35 +81,34 @@ func TestStep_PreconditionFailed(t *testing.T) {
 	}
 }
 
-// An operation goes on for as long as its step says, and without that no caller waits for ever.
+// Without a timeout in the step, the default applies.
 func TestOperation_Timeout(t *testing.T) {
 	for within, lasts := range map[string]time.Duration{", within: 0.4 ttl": 400 * time.Millisecond, "": 4 * time.Second} {
 		t.Run("acquire"+within, func(t *testing.T) {
-			events, _ := told(t, "clients: {c1: {}, c2: {ttl: 10 ttl}}\nscript: [{acquire: c2, must: ok}, "+
+			events, _ := judged(t, "clients: {c1: {}, c2: {ttl: 10 ttl}}\nscript: [{acquire: c2, must: ok}, "+
 				"{acquire: c1, must: fail"+within+"}]")
-			asked := only(events, func(e history.Event) bool { return e.Process == "c1" && e.Op == history.OpAcquire })
+			asked := filter(events, func(e history.Event) bool { return e.Process == "c1" && e.Op == history.OpAcquire })
 			require.Len(t, asked, 2)
 			require.InDelta(t, lasts, asked[1].Time-asked[0].Time, float64(time.Millisecond))
 		})
 	}
 }
 
-// The nodes are looked into first and last: what a fault held up until the end has come in by then.
+// The second inspection sees a command that a fault held until the end.
 func TestFinish_InspectsNodesAtTheEnd(t *testing.T) {
-	events, _ := told(t, played(1, "{acquire: c1, must: ok}, {hold: c1-n1, of: release, part: command}, "+
+	events, _ := judged(t, script(1, "{acquire: c1, must: ok}, {hold: c1-n1, of: release, part: command}, "+
 		"{release: c1, async: true}"))
-	looks := only(events, func(e history.Event) bool { return e.Type == history.TypeNode })
+	looks := filter(events, func(e history.Event) bool { return e.Type == history.TypeNode })
 	require.Len(t, looks, 2)
 	require.Empty(t, looks[0].Node.Keys)
-	released := only(events, func(e history.Event) bool { return e.Type == history.TypeReply && e.Command.Done })
+	released := filter(events, func(e history.Event) bool { return e.Type == history.TypeReply && e.Command.Done })
 	require.Len(t, released, 2, "the key was taken and given back")
 	require.Greater(t, looks[1].Time, released[1].Time)
 	require.Empty(t, looks[1].Node.Keys)
 	require.Equal(t, history.TypeEnd, events[len(events)-1].Type)
 }
 
-// A run that is cut short does not say that it has come to its end: what it has recorded shows
-// nothing to whoever judges it later.
+// Without an end event, a later judgement of the history is inconclusive.
 func TestRun_CancelledHasNoEndEvent(t *testing.T) {
 	j, err := NewJournal(JournalOptions{Virtual: true})
 	require.NoError(t, err)
@@ -123,22 +120,22 @@ func TestRun_CancelledHasNoEndEvent(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, j.End())
 	require.Equal(t, history.TypeHeader, j.orderedEvents()[0].Type)
-	require.Empty(t, only(j.orderedEvents(), func(e history.Event) bool { return e.Type == history.TypeEnd }))
+	require.Empty(t, filter(j.orderedEvents(), func(e history.Event) bool { return e.Type == history.TypeEnd }))
 }
 
-// A step comes later than what the one before it waited for: c2 still has the lock when c3 is granted it.
+// A step starts after the event that the step before waited for: c2 still has the lock when c3 acquires it.
 func TestScript_CauseBeforeEffect(t *testing.T) {
-	_, results := told(t, "lock: {name: plain-del}\n"+played(3, "{acquire: c1}, {wait: 1.2 ttl}, {acquire: c2}, "+
+	_, results := judged(t, "lock: {name: plain-del}\n"+script(3, "{acquire: c1}, {wait: 1.2 ttl}, {acquire: c2}, "+
 		"{release: c1}, {acquire: c3}, {release: c2}"))
 	require.Equal(t, history.Violated, results[0].Verdict, "%s: %s", results[0].Property, results[0].Reason)
 }
 
-// A write whose reply is lost overwrites another's. Whether somebody writes over it or nobody reads after it: the order
-// of the commands at the store tells.
-func TestWrite_OfUnknownFate_IsJudgedByTheStore(t *testing.T) {
+// A write with a lost reply overwrites another client's. Even if it is overwritten or never read, the store's order of
+// commands shows it.
+func TestWrite_LostReply_IsJudgedByTheStore(t *testing.T) {
 	for name, more := range map[string]string{"as the last": "", "overwritten": ", {write: c2}"} {
 		t.Run(name, func(t *testing.T) {
-			_, results := told(t, played(2, "{acquire: c1}, {read: c1}, {wait: 1.1 ttl}, {acquire: c2}, {read: c2}, "+
+			_, results := judged(t, script(2, "{acquire: c1}, {read: c1}, {wait: 1.1 ttl}, {acquire: c2}, {read: c2}, "+
 				"{write: c2}, "+losesReply+", {write: c1}"+more))
 			i := slices.IndexFunc(results, func(r checker.Result) bool { return r.Property == checker.ProtectedData })
 			require.Equal(t, history.Violated, results[i].Verdict, results[i].Reason)
@@ -146,15 +143,15 @@ func TestWrite_OfUnknownFate_IsJudgedByTheStore(t *testing.T) {
 	}
 }
 
-// losesReply is a step after which c1 does not learn what becomes of its write.
+// losesReply drops the reply to c1's write.
 const losesReply = "{drop: c1-store, of: SET, part: reply}"
 
-// Each register that somebody wrote to is read at the end, also if no write to it was acknowledged.
+// Even a register without an acknowledged write is read at the end.
 func TestFinish_ReadsEachRegister(t *testing.T) {
-	events, _ := told(t, played(1, "{acquire: c1}, {write: c1}, {acquire: c1, key: k2}, "+losesReply+
+	events, _ := judged(t, script(1, "{acquire: c1}, {write: c1}, {acquire: c1, key: k2}, "+losesReply+
 		", {write: c1, key: k2}"))
 	read := map[string]string{}
-	for _, e := range only(events, func(e history.Event) bool {
+	for _, e := range filter(events, func(e history.Event) bool {
 		return e.Process == "harness" && e.Op == history.OpRead && e.Type == history.TypeOK
 	}) {
 		read[e.Key] = e.Value
@@ -162,8 +159,7 @@ func TestFinish_ReadsEachRegister(t *testing.T) {
 	require.Equal(t, map[string]string{"k1": "c1.1", "k2": "c1.2"}, read)
 }
 
-// puppet is a worker that does what its test says, and a cluster that starts
-// only it.
+// puppet is a worker that its test controls, and a cluster that starts only it.
 type puppet struct {
 	cluster.Cluster
 	say    func(client.Message)
@@ -240,8 +236,7 @@ func TestClientExit_IsFailure(t *testing.T) {
 	require.EqualError(t, c.firstFailure(), "client c1: exit status 3")
 }
 
-// A worker may say that it is done, and not say what it was asked for.
-func TestAReplyWithoutWhatWasAskedForIsAnError(t *testing.T) {
+func TestCommand_ReplyWithoutReading_Fails(t *testing.T) {
 	c, p := started(t)
 	p.obey = func(cmd client.Command) { p.say(client.Message{Done: cmd.Serial}) }
 	_, err := c.SetClock(context.Background(), "c1", 0, 2)

@@ -11,15 +11,15 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Hint says what the user can do so that a plan that is skipped is run, "" where nothing helps.
+// Hint returns the user's remedy for a skipped plan, "" if there is none.
 func (p *Plan) Hint() string {
-	if p.Lock.External && p.Skip() == p.systemClock() {
+	if p.Lock.External && p.Skip() == p.systemClockReason() {
 		return "needs a lock that reads env.Clock()"
 	}
 	return ""
 }
 
-// Skip says why a plan cannot be run on its cluster: the first obstacle there is; or "".
+// Skip returns the first reason why a plan cannot run on its cluster, or "".
 func (p *Plan) Skip() string {
 	if p.Job.Unfit != "" {
 		return p.Job.Unfit
@@ -50,13 +50,13 @@ func (p *Plan) Skip() string {
 	return p.lockUnsuitable()
 }
 
-// lockUnsuitable says what the lock lacks for this scenario, or "".
+// lockUnsuitable returns what the lock lacks for this scenario, or "".
 func (p *Plan) lockUnsuitable() string {
 	k := p.Lock
 	uses := func(v scenarios.Verb) bool {
 		return slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Verb == v })
 	}
-	// lacks prefers the lock's own words to ours.
+	// lacks prefers the lock's own reason.
 	lacks := func(what locks.Feature, ours string) string {
 		if own := k.Unsupported[what]; own != "" {
 			return fmt.Sprintf("%s: %s", k.Name, own)
@@ -94,7 +94,7 @@ func (p *Plan) lockUnsuitable() string {
 	case p.HasClass(history.ClientClock) && !k.OwnClock && k.Program:
 		return lacks(locks.FeatureClock, "reads a clock that cannot be set for one client")
 	case p.asksSystemClock():
-		return p.systemClock()
+		return p.systemClockReason()
 	case p.HasClass(history.ClientStarved) && k.Program:
 		return fmt.Sprintf("%s sets timers of its own, which cannot be made late for one client", k.Name)
 	case p.needsThreads() && k.Program && !k.Threads:
@@ -112,26 +112,26 @@ func (p *Plan) lockUnsuitable() string {
 	return ""
 }
 
-// needsThreads says whether a client does two things at once.
+// needsThreads reports whether a client runs two operations at once.
 func (p *Plan) needsThreads() bool {
 	return p.Workload != nil && p.Workload.Threads > 1 ||
 		slices.ContainsFunc(p.Script, func(s scenarios.Step) bool { return s.Thread != "" })
 }
 
-// needsWait says whether the lock is to wait for replicas.
+// needsWait reports whether the lock must wait for replicas.
 func (p *Plan) needsWait() bool {
 	return p.Scenario.Lock.WaitsForReplicas() ||
 		slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool { return c.Wait != nil && *c.Wait > 0 })
 }
 
-// givesReplicas says whether a client's lock is given a master and a replica of its.
+// givesReplicas reports whether a client's nodes include a master and its replica.
 func (p *Plan) givesReplicas() bool {
 	return slices.ContainsFunc(p.Clients, func(c scenarios.Client) bool {
 		return slices.ContainsFunc(c.Nodes, func(name string) bool { return slices.Contains(c.Nodes, p.Replicas[name]) })
 	})
 }
 
-// commands lists those that the servers have to know and Redis 7.0 does not.
+// commands lists the required commands that Redis 7.0 does not have.
 func (p *Plan) commands() []string {
 	if p.Scenario.Lock.WaitAOF {
 		return []string{"WAITAOF"}
@@ -139,19 +139,19 @@ func (p *Plan) commands() []string {
 	return nil
 }
 
-// expectsTokens says whether the scenario expects something of fencing tokens.
+// expectsTokens reports whether the scenario has an expectation about fencing tokens.
 func (p *Plan) expectsTokens() bool {
 	return slices.ContainsFunc(checker.Properties(), func(property checker.Property) bool {
 		return property.Tokens && p.Expect[property.Name] != ""
 	})
 }
 
-// asksSystemClock says whether the lock's clients would read a clock that has to be set for one of them alone.
+// asksSystemClock reports whether the scenario changes one client's clock but the lock reads Go's own.
 func (p *Plan) asksSystemClock() bool {
 	return !p.Lock.Program && !p.Lock.OwnClock && (p.HasClass(history.ClientClock) || p.HasClass(history.ClientStarved))
 }
 
-// systemClock keeps a lock of Go's from a scenario that sets the clock or the timers of one client.
-func (p *Plan) systemClock() string {
+// systemClockReason is for a Go lock in a scenario that changes one client's clock or timers.
+func (p *Plan) systemClockReason() string {
 	return fmt.Sprintf("%s reads Go's own clock, which cannot be set for one client", p.Lock.Name)
 }

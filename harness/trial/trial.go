@@ -14,20 +14,19 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// Observed is what a trial has shown beside its history.
+// Observed is a trial's result beside its history.
 type Observed struct {
-	Server string            // what its servers are, with version
-	Lock   *locks.Abilities  // what the lock can do, where it was for a lease to show; else nil
-	Waits  []interleave.Wait // of goroutines at points of a library's source
+	Server string            // the servers' name and version
+	Lock   *locks.Abilities  // those that a lease showed; nil if none did
+	Waits  []interleave.Wait // injected at points of a library's source
 }
 
-// longestWait: at a point of a library's source a goroutine waits for at most this part of the TTL. Waits of a third
-// of it break locks that have no race.
+// longestWait is the divisor of the TTL that bounds a wait at a point of a library's source. Waits of a third of the
+// TTL break locks without a race.
 const longestWait = 16
 
-// Run runs one trial of a plan, on a cluster of its own. The journal has the history when it returns, whole and with
-// its last line unless an error is returned too. When ctx ends, what is under way
-// is wound up, and the error is that of ctx.
+// Run runs one trial of a plan on its own cluster. Then the journal has the history, complete with its last line
+// unless Run returns an error. When ctx ends, the trial stops early with ctx's error.
 func Run(
 	ctx context.Context, p *Plan, maker cluster.Maker, number int, seed uint64, j *Journal,
 ) (observed Observed, err error) {
@@ -47,13 +46,13 @@ func Run(
 		if interleave.BuiltIn() {
 			interleave.Begin(seed, p.TTL/longestWait, p.Job.Changes.Waits)
 		}
-		r.inspectNodes(ctx) // into every node
+		r.inspectNodes(ctx)
 		err = runSteps(ctx,
-			r.warmUp,  // until the lock works as it does every day
-			r.setUp,   // the clients, and whom they reach
+			r.warmUp,  // of the lock
+			r.setUp,   // clients and links
 			r.perform, // the script, beside the workload and the schedule of faults
 		)
-		err = errors.Join(r.notePrecondition(err), r.finish(ctx)) // faults end, clients too, and the nodes are looked into
+		err = errors.Join(r.notePrecondition(err), r.finish(ctx)) // ends faults and clients, and reads the nodes
 		observed.Lock, observed.Waits = r.clients.lock, interleave.End()
 		if err == nil {
 			j.Record(history.Event{Time: c.Now(), Process: "harness", Type: history.TypeEnd})
@@ -64,10 +63,10 @@ func Run(
 			return nil
 		}
 		err := c.Close()
-		p.letEnd()
+		p.awaitGoroutines()
 		return err
 	})
-	left, err := p.allowedToStay(err)
+	left, err := p.allowLeaks(err)
 	if observed.Lock != nil && len(left) > 0 {
 		observed.Lock.Notices = append(observed.Lock.Notices,
 			"it leaves goroutines behind, which LeavesBehind allows: "+strings.Join(left, ", "))
@@ -75,7 +74,7 @@ func Run(
 	return observed, maker.Explain(err)
 }
 
-// runSteps takes steps until one fails.
+// runSteps runs steps until one fails.
 func runSteps(ctx context.Context, steps ...func(context.Context) error) error {
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -85,7 +84,7 @@ func runSteps(ctx context.Context, steps ...func(context.Context) error) error {
 	return nil
 }
 
-// Judge judges what a journal has recorded, once it has ended.
+// Judge judges a journal's events, after its End.
 func Judge(j *Journal) ([]checker.Result, error) {
 	j.setJudging(true)
 	defer j.setJudging(false)

@@ -8,9 +8,8 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// runInTime does something in the time of a kind of cluster: in virtual time in a
-// bubble, until the journal has too many events at the most. Then it is ended, for
-// which nobody looks at the world outside: much virtual time may pass by that.
+// runInTime runs do and then end, in virtual time if the kind has it, where too many events stop do. end runs without
+// polls of the outside, since much virtual time may pass in it.
 func runInTime(ctx context.Context, kind cluster.Kind, j *Journal, do func(context.Context) error,
 	end func() error) error {
 	if kind.RealTime() {
@@ -22,11 +21,11 @@ func runInTime(ctx context.Context, kind cluster.Kind, j *Journal, do func(conte
 	return cmp.Or(j.checkEventLimit(), err, bubbleErr)
 }
 
-// outsidePollInterval is how often, in virtual time, a bubble looks at the world outside.
+// outsidePollInterval is in virtual time.
 const outsidePollInterval = time.Second
 
-// runUntil does something in a bubble on a context that ends when it is over for the
-// world outside: nothing in the bubble may wait for that, but it can be asked.
+// runUntil runs do with a context that ends once over returns true. A bubble cannot wait for a channel from outside,
+// so it polls.
 func runUntil(over func() bool, do func(inside context.Context) error) error {
 	inside, done := context.WithCancel(context.Background())
 	defer done()
