@@ -16,34 +16,33 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
-	_ "example.org/lockproof/harness/locks/builtin" // whoever has clients has these
+	_ "example.org/lockproof/harness/locks/builtin" // registers the built-in locks
 	"example.org/lockproof/harness/overlay"
 	"example.org/lockproof/redlock"
 )
 
-// Env is the world around a client.
+// Env is a client's environment.
 type Env struct {
 	// Dial makes its connections; nil: a net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Now is the true clock: nanoseconds since the run began.
 	Now func() int64
-	// Scheduler is virtual time's, in which a client has no process of its own; nil: real time.
+	// Scheduler is that of virtual time, where a client has no own process; nil: real time.
 	Scheduler *scheduler.Scheduler
 }
 
-// queueLength is how many commands may wait.
+// queueLength bounds the waiting commands of a thread.
 const queueLength = 256
 
-// errClosing is why operations end when the client does.
 var errClosing = errors.New("the client is closing")
 
-// Client is one client of the lock under test. Its methods may be called from
-// any goroutine.
+// Client is one client of the lock under test. It is safe for concurrent use.
 type Client struct {
 	setup Setup
 	clock *clock
 	late  *hold // makes the lock's timers late
-	// probe was due when they began to be late, at starved; nil: they are not. They are control's.
+	// probe is a timer that was due at starved, when the lock's timers became late; nil: they are not. The control
+	// thread owns both.
 	probe   *timer
 	starved time.Time
 	net     *network
@@ -51,33 +50,33 @@ type Client struct {
 	hosts   *overlay.Client         // nil in real time
 	redis   []redis.UniversalClient // the nodes' and the store's
 	store   *store
-	wall    bool // leases are believed on the wall clock
+	wall    bool // the lock counts validity on the wall clock
 	*recorder
 
 	scheduler *scheduler.Scheduler
-	virtual   bool // it is that of virtual time, and not the client's own
+	virtual   bool // the scheduler is that of virtual time, not the client's own
 
 	ctx     context.Context // ends when the client does
 	cancel  context.CancelCauseFunc
-	control *thread // carries out commands that act at once
+	control *thread // executes immediate commands
 	running sync.WaitGroup
 	ending  sync.Once
 	ended   chan struct{}
 	err     error // of closing; read after ended
 
-	describing sync.Once // says what the lock can do
+	describing sync.Once // sends the lock's abilities
 
 	mu      sync.Mutex
-	threads map[string]*thread // by the names that commands give
-	made    []*redis.Client    // by the lock, with options of its own
-	stop    chan struct{}      // ends the loops that were commanded so far
+	threads map[string]*thread // by name
+	made    []*redis.Client    // by the lock, with its own options
+	stop    chan struct{}      // ends the loops commanded so far
 	written int                // writes so far
 }
 
 var _ Worker = (*Client)(nil)
 
-// New makes a client and its lock. emit takes what it says, one call at a
-// time. An error says what in the setup is not right.
+// New makes a client and its lock. emit receives its messages, one call at a time. An error names the mistake in the
+// setup.
 func New(setup Setup, env Env, emit func(Message)) (*Client, error) {
 	setup.Options = setup.Options.WithDefaults()
 	kind, err := setup.check()
@@ -151,8 +150,7 @@ func (c *Client) connect(kind locks.Kind) error {
 	return nil
 }
 
-// Send hands over a command: it queues up or acts at once, as protocol.go
-// says. An error means that it was not taken.
+// Send queues a command or executes it at once (Do.immediate). An error means that it was rejected.
 func (c *Client) Send(cmd Command) error {
 	if err := cmd.check(); err != nil {
 		return err
@@ -177,8 +175,8 @@ func (c *Client) Send(cmd Command) error {
 	}
 }
 
-// stopFor gives a loop what DoStop closes. It is made when the loop is
-// commanded, so that a stop finds a loop that has not begun. c.mu is held.
+// stopFor returns the channel that DoStop closes for a loop. It exists from the command on, so that a stop also ends a
+// loop that has not begun. c.mu is held.
 func (c *Client) stopFor(cmd Command) <-chan struct{} {
 	if cmd.Do != DoLoop {
 		return nil
@@ -189,19 +187,16 @@ func (c *Client) stopFor(cmd Command) <-chan struct{} {
 	return c.stop
 }
 
-// Close ends the client in good order: the operation under way is cancelled,
-// waiting commands are dropped and say so, and the lock ends what it still does
-// in the background. A lease that is held is not released: that is the
-// script's to say. A paused client is carried on.
+// Close ends the client in good order: it resumes a paused client, cancels pending operations, answers waiting
+// commands with an error, and closes the lock. It does not release a held lease: only the script does.
 func (c *Client) Close() error {
 	c.close(0)
 	<-c.ended
 	return c.err
 }
 
-// Kill ends the client without a chance to clean up, as SIGKILL does a
-// process: from now on it says nothing and nothing of it reaches a server.
-// Close then waits for the remains.
+// Kill ends the client without a chance to clean up, as SIGKILL does: from now on it sends neither messages nor
+// commands. Close then waits for its goroutines.
 func (c *Client) Kill() error {
 	c.silence()
 	c.net.end()
@@ -209,7 +204,7 @@ func (c *Client) Kill() error {
 	return nil
 }
 
-// Pause stops a client in virtual time where it stands, Resume carries it on.
+// Pause suspends a client in virtual time until Resume.
 func (c *Client) Pause() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,12 +221,11 @@ func (c *Client) Resume() error {
 	return nil
 }
 
-// close begins the client's end, for an exit command if serial is not 0, and
-// reports whether it had not begun before.
+// close begins the client's end, for an exit command if serial is not 0. It reports whether this is the first call.
 func (c *Client) close(serial int) (first bool) {
 	c.ending.Do(func() {
 		first = true
-		c.mu.Lock() // no command is taken from here on
+		c.mu.Lock() // Send accepts no command from here on
 		c.cancel(errClosing)
 		c.mu.Unlock()
 		c.pause.end()
@@ -253,14 +247,14 @@ func (c *Client) finish(serial int) {
 	}
 }
 
-// endScheduler ends one of the client's own.
+// endScheduler ends the client's own scheduler.
 func (c *Client) endScheduler() {
 	if !c.virtual {
 		c.scheduler.End()
 	}
 }
 
-// drop tells the commands that were still waiting that nothing comes of them.
+// drop answers waiting commands with an error.
 func (c *Client) drop() {
 	var waiting []chan *task
 	for _, name := range slices.Sorted(maps.Keys(c.threads)) {
@@ -274,8 +268,7 @@ func (c *Client) drop() {
 	}
 }
 
-// disconnect closes every client and connection, and waits for those that are
-// still being dialled.
+// disconnect closes every Redis client and connection, and waits for pending dials.
 func (c *Client) disconnect() error {
 	var errs []error
 	for _, r := range c.redis {
@@ -285,7 +278,7 @@ func (c *Client) disconnect() error {
 	made := c.made
 	c.mu.Unlock()
 	for _, r := range made {
-		if err := r.Close(); !errors.Is(err, redis.ErrClosed) { // the lock may have done it
+		if err := r.Close(); !errors.Is(err, redis.ErrClosed) { // the lock may have closed it
 			errs = append(errs, err)
 		}
 	}
@@ -294,7 +287,7 @@ func (c *Client) disconnect() error {
 	return errors.Join(errs...)
 }
 
-// execute carries out a command that acts at once. What was late comes with the end of that.
+// execute executes an immediate command. DoFeed returns the timers' lateness.
 func (c *Client) execute(cmd Command) (*cluster.Late, error) {
 	switch cmd.Do {
 	case DoClock:
@@ -326,8 +319,8 @@ func (c *Client) cancelOperation() error {
 	defer c.mu.Unlock()
 	found := false
 	for _, t := range c.threads {
-		if t.under != nil {
-			t.under(errors.New("the caller cancelled"))
+		if t.cancelOp != nil {
+			t.cancelOp(errors.New("the caller cancelled"))
 			found = true
 		}
 	}

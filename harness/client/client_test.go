@@ -10,10 +10,10 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// ordering is how many nanoseconds the order of commands may cost an operation.
+// ordering bounds the nanoseconds that the order of commands adds to an operation.
 const ordering = 100
 
-func TestARoundAsEvents(t *testing.T) {
+func TestClient_OneRound_RecordsEvents(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire, DoRead, DoCheck, DoWrite, DoRead, DoExtend, DoRelease)
@@ -44,7 +44,7 @@ func TestARoundAsEvents(t *testing.T) {
 	})
 }
 
-func TestWritesInOneLeaseBuildOnOneAnother(t *testing.T) {
+func TestWrite_SameLease_BaseIsPreviousWrite(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire, DoRead, DoWrite, DoWrite)
@@ -55,7 +55,7 @@ func TestWritesInOneLeaseBuildOnOneAnother(t *testing.T) {
 	})
 }
 
-func TestCommandsThatNeedALease(t *testing.T) {
+func TestCommand_NoLease_Fails(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		for _, do := range []Do{DoExtend, DoRelease, DoCheck, DoWrite, DoWatch} {
@@ -72,11 +72,11 @@ func TestCommandsThatNeedALease(t *testing.T) {
 
 		c.must(history.TypeOK, DoAcquire)
 		require.Contains(t, c.do(Command{Do: DoExtend, Key: "k2"}).Error, "no lease on k2")
-		c.must(history.TypeOK, DoRelease, DoWrite) // a write after the release is the latest lease's
+		c.must(history.TypeOK, DoRelease, DoWrite) // a write after the release belongs to the latest lease
 	})
 }
 
-func TestCommandsIfTheLeaseIsHeld(t *testing.T) {
+func TestCommand_IfHeld_NoLease_IsSkipped(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		nothing := func(why string) {
@@ -96,7 +96,7 @@ func TestCommandsIfTheLeaseIsHeld(t *testing.T) {
 	})
 }
 
-func TestReasonsOfFailures(t *testing.T) {
+func TestOperation_Fails_RecordsReason(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a := w.client(func(s *Setup) { s.Options.MaxExtensions = 1 })
 		b := w.client(func(s *Setup) { s.Options.Tries = 1 })
@@ -116,12 +116,12 @@ func TestReasonsOfFailures(t *testing.T) {
 		w.set(func(s *site) { s.hook = closing }, "n1", "n2")
 		b.must(history.TypeFail, DoAcquire)
 		require.Equal(t, history.ReasonNoMajority, b.last().Reason)
-		a.must(history.TypeInfo, DoRelease) // without answers it is unknown
+		a.must(history.TypeInfo, DoRelease) // unknown without replies
 		require.Equal(t, history.ReasonNoMajority, a.last().Reason)
 	})
 }
 
-func TestWithinAndCancelBoundAnOperation(t *testing.T) {
+func TestOperation_WithinOrCancel_EndsIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, b := w.client(nil), w.client(nil)
 		a.must(history.TypeOK, DoAcquire)
@@ -140,7 +140,7 @@ func TestWithinAndCancelBoundAnOperation(t *testing.T) {
 	})
 }
 
-func TestCommandsQueueUpAndCloseDropsThem(t *testing.T) {
+func TestClose_QueuedCommands_AreDropped(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, b := w.client(nil), w.client(nil)
 		a.must(history.TypeOK, DoAcquire)
@@ -159,7 +159,7 @@ func TestCommandsQueueUpAndCloseDropsThem(t *testing.T) {
 	})
 }
 
-func TestAKilledClientSaysAndDoesNothingMore(t *testing.T) {
+func TestKill_SendsNoMoreMessagesOrCommands(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
@@ -176,7 +176,7 @@ func TestAKilledClientSaysAndDoesNothingMore(t *testing.T) {
 	})
 }
 
-func TestNewRefusesASetupThatIsWrong(t *testing.T) {
+func TestNew_BadSetup_Fails(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*Setup)
 		says   string
@@ -198,7 +198,7 @@ func TestNewRefusesASetupThatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatTheServerClosedIsReplaced(t *testing.T) {
+func TestConnection_ClosedByServer_IsReplaced(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(func(s *Setup) { s.Options.Tries = 1 })
 		c.must(history.TypeOK, DoAcquire, DoWrite, DoRelease)
@@ -212,7 +212,7 @@ func TestAConnectionThatTheServerClosedIsReplaced(t *testing.T) {
 	})
 }
 
-func TestBeliefOnTheWallClockIsMarked(t *testing.T) {
+func TestAcquire_WallClockLock_MarksValidity(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(func(s *Setup) { s.Options.Without = []string{"MonotonicClock"} })
 		c.must(history.TypeOK, DoAcquire)
@@ -225,8 +225,8 @@ func TestBeliefOnTheWallClockIsMarked(t *testing.T) {
 	})
 }
 
-// Threads share the client and its lock, and nothing else: each has leases of its own.
-func TestThreadsHaveLeasesOfTheirOwn(t *testing.T) {
+// Threads share only the client and its lock.
+func TestThreads_HaveSeparateLeases(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
@@ -243,8 +243,7 @@ func TestThreadsHaveLeasesOfTheirOwn(t *testing.T) {
 	})
 }
 
-// What one thread waits for holds up no other.
-func TestThreadsGoOnBesideOneAnother(t *testing.T) {
+func TestThreads_OneWaits_OthersContinue(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c, other := w.client(nil), w.client(nil)
 		other.must(history.TypeOK, DoAcquire)

@@ -9,10 +9,8 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// clock is a client's own idea of time: a monotonic and a wall clock, both
-// derived from the true one, that can be made to run wrong. It is what the
-// lock under test reads (redlock.Clock). Readings are nanoseconds since the
-// run began, as the clock counts them.
+// clock is a client's monotonic and wall clock, derived from the true clock, which faults can change. The lock under
+// test reads it (redlock.Clock). Readings are nanoseconds since the run began, as this clock counts them.
 type clock struct {
 	now       func() int64 // the true clock
 	scheduler *scheduler.Scheduler
@@ -20,9 +18,8 @@ type clock struct {
 	key       func(kind, number int) scheduler.Key
 
 	mu   sync.Mutex
-	rate float64 // own nanoseconds in a true one
-	// since is the true time at which the present rate began; mono and wall
-	// are the readings then.
+	rate float64 // own nanoseconds per true one
+	// since is the true time of the last change; mono and wall are the readings then.
 	since, mono, wall int64
 	timers            map[*timer]struct{}
 	made              int // timers so far
@@ -44,14 +41,14 @@ func (c *clock) Now() time.Duration {
 	return time.Duration(c.mono + c.passed())
 }
 
-// Wall is the wall clock: a run begins at the Unix epoch.
+// Wall is the wall clock's reading: a run begins at the Unix epoch.
 func (c *clock) Wall() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Unix(0, c.wall+c.passed())
 }
 
-// passed is how much has passed on this clock since the rate was last set.
+// passed is this clock's time since the last change.
 func (c *clock) passed() int64 {
 	true := c.now() - c.since
 	if c.rate == 1 {
@@ -60,7 +57,7 @@ func (c *clock) passed() int64 {
 	return int64(float64(true) * c.rate)
 }
 
-// set lets the wall clock jump and both clocks run at another rate.
+// set makes the wall clock jump and changes the rate of both clocks.
 func (c *clock) set(s SetClock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +81,7 @@ func (c *clock) close() {
 	clear(c.timers)
 }
 
-// reading gives one of the two clocks with its rate.
+// reading returns one clock's reading and rate.
 func (c *clock) reading(wall bool) (int64, float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,11 +91,10 @@ func (c *clock) reading(wall bool) (int64, float64) {
 	return c.mono + c.passed(), c.rate
 }
 
-// NewTimer fires when d has passed on this clock, whatever becomes of its rate
-// in the meantime: at a rate r that is after d/r of true time.
+// NewTimer fires after d on this clock, even if its rate changes: at a rate r that is d/r of true time.
 func (c *clock) NewTimer(d time.Duration) redlock.Timer { return c.newTimer(d, nil) }
 
-// newTimer makes a timer that late may hold, nil if nothing may but a pause.
+// newTimer makes a timer that a pause holds, and late, if not nil.
 func (c *clock) newTimer(d time.Duration, late *hold) *timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +115,7 @@ type timer struct {
 	inner *scheduler.Timer
 }
 
-// arm sets the true timer; the clock is locked.
+// arm sets the inner timer; the clock is locked.
 func (t *timer) arm() {
 	c := t.clock
 	left := float64(t.due-c.mono-c.passed()) / c.rate
@@ -143,7 +139,7 @@ func (t *timer) fire() {
 
 func (t *timer) C() <-chan time.Time { return t.fired }
 
-// Stop reports whether it kept the timer from firing.
+// Stop reports whether it prevented the timer from firing.
 func (t *timer) Stop() bool {
 	c := t.clock
 	c.mu.Lock()

@@ -18,7 +18,7 @@ func newTestClock(t *testing.T) *clock {
 	return newClock(func() int64 { return int64(time.Since(start)) }, s, nil, Setup{}.key)
 }
 
-// A clock that is not set is true, a jump moves the wall clock alone, and a rate both.
+// An unchanged clock shows true time, a jump moves only the wall clock, and a rate changes both.
 func TestClock_JumpAndRate(t *testing.T) {
 	for name, c := range map[string]struct {
 		sets            []SetClock // each after a second
@@ -44,7 +44,7 @@ func TestClock_JumpAndRate(t *testing.T) {
 	}
 }
 
-func TestATimerFollowsTheRateEvenIfItChanges(t *testing.T) {
+func TestTimer_RateChanges_FollowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTestClock(t)
 		c.set(SetClock{Rate: 2})
@@ -53,17 +53,16 @@ func TestATimerFollowsTheRateEvenIfItChanges(t *testing.T) {
 		require.Equal(t, time.Second/2, time.Since(start))
 
 		timer := c.NewTimer(time.Second)
-		time.Sleep(time.Second / 4) // half of it has passed
+		time.Sleep(time.Second / 4) // half of the timer's duration
 		c.set(SetClock{Rate: 0.1})
 		<-timer.C()
 		require.Equal(t, time.Second/2+time.Second/4+5*time.Second, time.Since(start))
 	})
 }
 
-// TestTheMonotonicClockIsMonotonic sets a clock at random and requires that it
-// never steps, that a timer never fires early, and that it fires within a
-// nanosecond of its time as the clock counts.
-func TestTheMonotonicClockIsMonotonic(t *testing.T) {
+// TestClock_RandomChanges_MonotonicNeverSteps also requires that a timer never fires early, and fires within a
+// nanosecond of its time on that clock.
+func TestClock_RandomChanges_MonotonicNeverSteps(t *testing.T) {
 	type step struct {
 		Set  SetClock
 		Wait time.Duration
@@ -91,7 +90,7 @@ func TestTheMonotonicClockIsMonotonic(t *testing.T) {
 	})
 }
 
-func TestSettingTheClockIsRecordedWithItsReadings(t *testing.T) {
+func TestSetClock_RecordsReadings(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		time.Sleep(time.Second)

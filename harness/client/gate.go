@@ -20,33 +20,31 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// gate is a go-redis hook for virtual time. Commands that a client sends to one server
-// enter the library one at a time, in the order of their words, and those that nobody
-// answered leave it so; each has a context that the scheduler ends for it alone. Without it
-// the runtime would decide which of two commands takes the pool's idle connection, and whose
-// timeout is noticed first.
+// gate is a go-redis hook for virtual time. A client's commands to one server enter the library one at a time, sorted
+// by their words; unanswered ones leave it in the same order. The scheduler ends each command's context separately.
+// Without a gate the runtime would decide which command gets the pool's idle connection, and which timeout fires
+// first.
 //
-// It does what the library would do with time and order of its own: commands wait for a
-// connection here, and are sent again from here.
+// The gate replaces the library's own timers: commands wait for a connection here, and are resent from here.
 type gate struct {
 	scheduler   *scheduler.Scheduler
-	client      int // its place among the run's clients
-	server      int // its place among the client's servers
+	client      int // index among the run's clients
+	server      int // index among the client's servers
 	resends     int
 	backoff     func(attempt int) time.Duration
 	poolTimeout time.Duration
-	connections int // commands that may be under way at once; 0: any number
+	connections int // bounds the active commands
 
-	mu       sync.Mutex
-	underway int
-	waiting  []chan struct{}
+	mu      sync.Mutex
+	active  int
+	waiting []chan struct{}
 }
 
 var _ redis.Hook = (*gate)(nil)
 
-// What commands do at a gate at one instant, in this order.
+// Steps of commands at a gate at one instant, in this order.
 const (
-	gateLeave = iota // without an answer
+	gateLeave = iota // without a reply
 	gateTimeout
 	gateEnd // of a context
 	gateFree
@@ -57,10 +55,10 @@ func (g *gate) key(what int, words fmt.Stringer) scheduler.Key {
 	return scheduler.Key{Class: scheduler.Turn, A: g.client, B: g.server, C: what, Words: words}
 }
 
-// DialHook leaves dialling as it is.
+// DialHook changes nothing.
 func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook lets a command pass in its turn.
+// ProcessHook sends a command in its turn.
 func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if ctx.Value(passing{}) != nil {
@@ -72,7 +70,7 @@ func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook lets a pipeline pass in its turn.
+// ProcessPipelineHook sends a pipeline in its turn.
 func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if ctx.Value(passing{}) != nil {
@@ -92,7 +90,7 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// words are those of commands, without their replies.
+// words are the words of commands, without their replies.
 type words []redis.Cmder
 
 func (w words) String() string {
@@ -103,8 +101,8 @@ func (w words) String() string {
 	return text.String()
 }
 
-// passing is the key of a context whose command has entered: what go-redis says on a new
-// connection before that command (HELLO, AUTH) is part of it.
+// passing marks the context of a command that has entered, so that go-redis's HELLO and AUTH on a new connection pass
+// with it.
 type passing struct{}
 
 func (g *gate) process(ctx context.Context, words fmt.Stringer, send func(context.Context) error) error {
@@ -122,7 +120,6 @@ func (g *gate) process(ctx context.Context, words fmt.Stringer, send func(contex
 	}
 }
 
-// attempt sends a command once.
 func (g *gate) attempt(ctx context.Context, words fmt.Stringer, send func(context.Context) error) error {
 	if err := g.enter(ctx, words); err != nil {
 		return err
@@ -131,7 +128,7 @@ func (g *gate) attempt(ctx context.Context, words fmt.Stringer, send func(contex
 	err := send(own)
 	end()
 	g.exit()
-	if err == nil || err == redis.Nil { // what most commands come to
+	if err == nil || err == redis.Nil { // the common case
 		return err
 	}
 	if answer := redis.Error(nil); !errors.As(err, &answer) {
@@ -140,22 +137,22 @@ func (g *gate) attempt(ctx context.Context, words fmt.Stringer, send func(contex
 	return err
 }
 
-// turn waits for an event of the command's own.
+// turn waits for a scheduler event of the command.
 func (g *gate) turn(what int, words fmt.Stringer) {
 	come := make(chan struct{})
 	g.scheduler.After(0, g.key(what, words), func() { close(come) })
 	<-come
 }
 
-// enter waits for the command's turn, and for a connection if all are in use.
+// enter waits for the command's turn and for a free connection.
 func (g *gate) enter(ctx context.Context, words fmt.Stringer) error {
 	var free chan struct{}
 	turn := make(chan struct{})
 	g.scheduler.After(0, g.key(gateEnter, words), func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if g.underway < g.connections {
-			g.underway++
+		if g.active < g.connections {
+			g.active++
 		} else {
 			free = make(chan struct{})
 			g.waiting = append(g.waiting, free)
@@ -189,31 +186,31 @@ func (g *gate) awaitConnection(ctx context.Context, words fmt.Stringer, free cha
 	return err
 }
 
-// exit gives a connection to the command that has waited longest.
+// exit passes the connection to the command that has waited longest.
 func (g *gate) exit() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) == 0 {
-		g.underway--
+		g.active--
 		return
 	}
 	g.scheduler.After(0, g.key(gateFree, nil), g.free)
 }
 
-// free hands on the connection of a command that has left.
+// free passes a free connection to the next waiting command.
 func (g *gate) free() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.waiting) == 0 { // it waits no longer
-		g.underway--
+	if len(g.waiting) == 0 { // the waiting command has timed out
+		g.active--
 		return
 	}
 	close(g.waiting[0])
 	g.waiting = g.waiting[1:]
 }
 
-// resendable reports whether go-redis would send a command again that ended so: the
-// connection ended or timed out, or the server said that it cannot serve yet.
+// resendable reports whether go-redis would resend a command after this error: the connection ended or timed out, or
+// the server is not ready.
 func resendable(err error) bool {
 	dial := (*net.OpError)(nil)
 	timeout := net.Error(nil)
@@ -230,14 +227,14 @@ func resendable(err error) bool {
 	return slices.ContainsFunc(serverNotReady, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
-// serverNotReady begins the errors of a server after which go-redis sends a command again.
+// serverNotReady lists the prefixes of server errors after which go-redis resends a command.
 var serverNotReady = []string{
 	"max number of clients reached", "LOADING ", "READONLY ", "CLUSTERDOWN ", "TRYAGAIN ", "MASTERDOWN ", "NOREPLICAS ",
 }
 
-// node makes a Redis client of the harness's options to one server. An abandoned dial keeps
-// its connection of go-redis's pool, whose timers are shared with other bubbles: it has
-// more connections than the gate lets commands in.
+// node makes a Redis client to one server with the harness's options. An abandoned dial occupies a connection of
+// go-redis's pool, and a full pool uses timers that bubbles must not share: so the pool has more connections than the
+// gate admits commands.
 func (c *Client) node(addr string, server int, options locks.Options) *redis.Client {
 	o := c.net.options(options.TTL, server, nil, addr).Simple()
 	o.MaxRetries, o.PoolSize = cmp.Or(options.Resends, -1), cmp.Or(options.Pool, o.PoolSize)
@@ -246,8 +243,7 @@ func (c *Client) node(addr string, server int, options locks.Options) *redis.Cli
 	return c.open(o, server, poolSize(options.TTL))
 }
 
-// open makes a Redis client. In virtual time it has a gate, which does in its place what it
-// would do by timers of its own, as its options have it.
+// open makes a Redis client. In virtual time it has a gate, which replaces its timers according to its options.
 func (c *Client) open(options *redis.Options, server, spare int) *redis.Client {
 	if !c.virtual {
 		return redis.NewClient(options)
@@ -272,7 +268,7 @@ func (c *Client) open(options *redis.Options, server, spare int) *redis.Client {
 	return made
 }
 
-// orDefault is how go-redis reads most of its options: 0 is the default, and -1 nothing.
+// orDefault interprets an option as go-redis does: 0 is the default, and -1 means 0.
 func orDefault[T int | time.Duration](value, standard T) T {
 	if value == 0 {
 		return standard
@@ -280,8 +276,7 @@ func orDefault[T int | time.Duration](value, standard T) T {
 	return max(value, 0)
 }
 
-// retryBackoff is go-redis's, which grows with each attempt and draws from a source without
-// a seed.
+// retryBackoff is go-redis's backoff, with a seeded source.
 func retryBackoff(draw *rand.Rand, attempt int, least, most time.Duration) time.Duration {
 	if least == 0 {
 		return 0
@@ -290,5 +285,5 @@ func retryBackoff(draw *rand.Rand, attempt int, least, most time.Duration) time.
 	return min(least+time.Duration(draw.Int64N(int64(longest))), most)
 }
 
-// poolTimeout is for how long a command waits for a connection: go-redis's own.
+// poolTimeout bounds the wait for a connection, as go-redis does.
 func poolTimeout(readTimeout time.Duration) time.Duration { return readTimeout + time.Second }

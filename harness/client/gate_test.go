@@ -16,7 +16,7 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// atGate lets a test use gates in virtual time, over and over: each time it notes the same.
+// atGate runs a test of gates in virtual time many times: the notes must be the same each time.
 func atGate(t *testing.T, want []string, test func(s *scheduler.Scheduler, note func(...any))) {
 	t.Helper()
 	for range 50 {
@@ -40,8 +40,7 @@ func get(ctx context.Context, g *gate, word string, send func(context.Context, r
 	return g.ProcessHook(send)(ctx, redis.NewStringCmd(ctx, "get", word))
 }
 
-// One deadline that ends what several servers were asked ends it server by server.
-func TestWhatNobodyAnsweredLeavesInTheOrderOfTheServers(t *testing.T) {
+func TestGate_SharedDeadline_CommandsLeaveInServerOrder(t *testing.T) {
 	atGate(t, []string{"0 at 1s", "1 at 1s", "2 at 1s"}, func(s *scheduler.Scheduler, note func(...any)) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -57,7 +56,7 @@ func TestWhatNobodyAnsweredLeavesInTheOrderOfTheServers(t *testing.T) {
 	})
 }
 
-func TestCommandsWaitForAConnection(t *testing.T) {
+func TestGate_PoolFull_CommandsWaitForConnection(t *testing.T) {
 	want := []string{"sent a at 0s", "d timed out at 2s", "sent b at 10s", "c gave up at 15s", "sent z at 20s"}
 	atGate(t, want, func(s *scheduler.Scheduler, note func(...any)) {
 		g := &gate{scheduler: s, connections: 1, poolTimeout: time.Minute}
@@ -87,9 +86,8 @@ func TestCommandsWaitForAConnection(t *testing.T) {
 	})
 }
 
-// A command is sent again as often as the client library's user wants, and not once its
-// caller has given up.
-func TestCommandsAreSentAgain(t *testing.T) {
+// Up to the library's option, and not after the context has ended.
+func TestGate_ConnectionLost_ResendsCommand(t *testing.T) {
 	for name, test := range map[string]struct {
 		err   error
 		limit time.Duration
@@ -121,7 +119,7 @@ func TestCommandsAreSentAgain(t *testing.T) {
 	}
 }
 
-// loading is an error that a server answered.
+// loading is an error reply.
 type loading string
 
 func (l loading) Error() string { return string(l) }

@@ -7,12 +7,11 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// hold keeps what is due from being done while it is on. One pauses a client that has no process to stop: events, the
-// beginnings of commands, the returns of its connections' reads and writes, and the firing of its timers all wait. The
-// clock and the network go on, as they do around a process that was sent SIGSTOP. Another makes the timers of a
-// client's lock late, as work does that blocks the loop on which they run.
+// hold delays due steps while it is on. One hold pauses a client in virtual time: events, commands, returns of its
+// connections' reads and writes, and timers wait. The clock and the network continue, as around a process after
+// SIGSTOP. Another makes the timers of a client's lock late, as work that blocks an event loop does.
 //
-// A nil one is off: a client with a process of its own needs none.
+// A nil hold is always off, for a client with its own process.
 type hold struct {
 	scheduler *scheduler.Scheduler
 
@@ -21,24 +20,23 @@ type hold struct {
 	waiting []step
 }
 
-// step is what waits for the end of a hold.
+// step is delayed until the end of a hold.
 type step struct {
 	key scheduler.Key
 	do  func()
 	due time.Time
 }
 
-// newHold makes one that is off.
 func newHold(s *scheduler.Scheduler) *hold { return &hold{scheduler: s} }
 
-// begin begins a hold. What was between two steps stops at the next one.
+// begin starts the hold: running goroutines stop at their next step.
 func (h *hold) begin() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.on = true
 }
 
-// end ends it for all that wait, which it gives: each goes on by an event of its own.
+// end ends the hold and returns the held steps. Each resumes by its own event.
 func (h *hold) end() (held []step) {
 	if h == nil {
 		return nil
@@ -52,14 +50,14 @@ func (h *hold) end() (held []step) {
 	return held
 }
 
-// do does something now, or once no hold is on. It does not wait.
+// do calls do now, or when the hold ends. It does not wait.
 func (h *hold) do(key scheduler.Key, do func()) {
 	if h == nil || !h.keep(key, do) {
 		do()
 	}
 }
 
-// wait returns once no hold is on.
+// wait returns once the hold is off.
 func (h *hold) wait(key scheduler.Key) {
 	if h == nil {
 		return
@@ -70,7 +68,7 @@ func (h *hold) wait(key scheduler.Key) {
 	}
 }
 
-// keep keeps a step until the end of the hold, if one is on.
+// keep delays a step until the end of the hold, if it is on.
 func (h *hold) keep(key scheduler.Key, do func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,8 +78,8 @@ func (h *hold) keep(key scheduler.Key, do func()) bool {
 	return h.on
 }
 
-// What a client does at one instant it does in this order, also when it goes on after a
-// pause: a process that carries on reads what has come in for it before its timers run out.
+// The order of a client's steps at one instant, also when it resumes: a resumed process reads received data before its
+// timers fire.
 const (
 	orderThreads = iota
 	orderControl
@@ -89,8 +87,7 @@ const (
 	orderTimers
 )
 
-// key places what a client does among what else happens at the same instant; number tells
-// apart what is of one kind.
+// key orders a client's step among all events of an instant; number distinguishes steps of one kind.
 func (s Setup) key(kind, number int) scheduler.Key {
 	return scheduler.Key{Class: scheduler.Client, A: s.Index, B: kind, C: number}
 }

@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// What was held goes on in the order of its keys.
-func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
+// Held steps resume in key order.
+func TestPause_HeldSteps_ResumeInOrder(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {
 			events := scheduler.New()
@@ -33,7 +33,7 @@ func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 			time.Sleep(time.Second)
 			require.Empty(t, done)
 			p.end()
-			p.begin() // nobody goes on between the two
+			p.begin() // no step resumes between the two
 			time.Sleep(time.Second)
 			require.Empty(t, done)
 			p.end()
@@ -43,7 +43,7 @@ func TestWhatAPauseHeldGoesOnInOrder(t *testing.T) {
 	}
 }
 
-func TestAPausedClientTakesNoStep(t *testing.T) {
+func TestPause_ClientTakesNoStep(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: ttl / 10, Think: ttl / 50}})
@@ -60,7 +60,7 @@ func TestAPausedClientTakesNoStep(t *testing.T) {
 	})
 }
 
-func TestClosingAPausedClientCarriesItOn(t *testing.T) {
+func TestClose_PausedClient_Resumes(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
@@ -103,7 +103,7 @@ func TestStarve_FedClientStarvesAgain(t *testing.T) {
 	})
 }
 
-// A timer that fires all the same proves that timers are not late.
+// A probe that fires shows that timers are not late.
 func TestFeed_ProbeFired(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)

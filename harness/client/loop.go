@@ -9,10 +9,10 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// acquireTTLs is for how many TTLs one acquire of a loop may go on.
+// acquireTTLs bounds an acquire of a loop, in TTLs.
 const acquireTTLs = 10
 
-// loop does rounds of work until it is told to stop or the client ends.
+// loop repeats rounds of work until stop closes or the client ends.
 func (c *thread) loop(l Loop, stop <-chan struct{}) error {
 	for {
 		select {
@@ -28,17 +28,15 @@ func (c *thread) loop(l Loop, stop <-chan struct{}) error {
 			return err
 		}
 		if !granted {
-			// A lock that says no at once must not be asked without end in
-			// one instant.
+			// A lock that refuses at once would be called forever in one instant.
 			pause += c.setup.Options.RetryMin
 		}
 		c.sleep(pause, stop)
 	}
 }
 
-// round acquires a key, reads, holds, checks, writes and releases. It reports
-// whether the lock was granted; a lock that refuses its configuration ends the
-// loop.
+// round acquires a key, reads, holds, checks, writes and releases. It reports whether the lock was granted; a lock
+// that refuses its configuration ends the loop.
 func (c *thread) round(l Loop) (granted bool, err error) {
 	key := l.Keys[c.draw.IntN(len(l.Keys))]
 	hold := c.around(l.Hold)
@@ -53,8 +51,7 @@ func (c *thread) round(l Loop) (granted bool, err error) {
 	}
 	t := c.latest
 	c.within(limit, func(ctx context.Context) { outcome = c.read(ctx, key, t) })
-	// The belief may end before the work does: the client then wakes up to
-	// find that its lease is over, and does not write.
+	// If the validity ends before the work, the client checks its lease then and does not write.
 	c.sleep(min(hold, t.lease.Validity()), nil)
 	if c.ctx.Err() != nil {
 		return true, nil
@@ -66,7 +63,7 @@ func (c *thread) round(l Loop) (granted bool, err error) {
 	return true, nil
 }
 
-// around draws from half to one and a half of a mean.
+// around draws uniformly from half to one and a half of a mean.
 func (c *thread) around(mean time.Duration) time.Duration {
 	return time.Duration(float64(mean) * (0.5 + c.draw.Float64()))
 }

@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-func TestALoopWorksUntilItIsStopped(t *testing.T) {
+func TestLoop_RunsUntilStop(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		loop := &Loop{Keys: []string{"k1", "k2"}, Hold: ttl / 10, Think: ttl / 20}
 		a, b := w.client(nil), w.client(nil)
@@ -38,7 +38,7 @@ func TestALoopWorksUntilItIsStopped(t *testing.T) {
 	})
 }
 
-func TestAStopReachesALoopThatHasNotBegun(t *testing.T) {
+func TestLoop_StopBeforeBegin_EndsIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.pause.begin()
@@ -49,7 +49,7 @@ func TestAStopReachesALoopThatHasNotBegun(t *testing.T) {
 	})
 }
 
-func TestALoopThatHoldsTooLongDoesNotWrite(t *testing.T) {
+func TestLoop_HoldOutlastsLease_DoesNotWrite(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.send(Command{Do: DoLoop, Loop: &Loop{Keys: []string{"k1"}, Hold: 4 * ttl, Think: ttl}})
@@ -64,7 +64,7 @@ func TestALoopThatHoldsTooLongDoesNotWrite(t *testing.T) {
 	})
 }
 
-func TestALoopOutlivesALockThatIsUnavailable(t *testing.T) {
+func TestLoop_LockUnavailable_Continues(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.set(func(s *site) { s.down = true }, w.nodes...)
 		c := w.client(func(s *Setup) { s.Options.Tries = 1 })
@@ -79,7 +79,7 @@ func TestALoopOutlivesALockThatIsUnavailable(t *testing.T) {
 	})
 }
 
-func TestALoopEndsWhenTheLockRefuses(t *testing.T) {
+func TestLoop_LockRefuses_Ends(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.sites["n2"], w.sites["n3"] = w.sites["n1"], w.sites["n1"]
 		c := w.client(nil)
@@ -91,9 +91,8 @@ func TestALoopEndsWhenTheLockRefuses(t *testing.T) {
 	})
 }
 
-// TestWatchShowsItsExtensions requires that the leases in the history cover the
-// whole time for which the watchdog kept the lock, and no more.
-func TestWatchShowsItsExtensions(t *testing.T) {
+// The leases in the history cover exactly the time for which the watchdog kept the lock.
+func TestWatch_RecordsExtensions(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
@@ -118,13 +117,13 @@ func TestWatchShowsItsExtensions(t *testing.T) {
 	})
 }
 
-// The extension that fails is in the history, too, and then the client hears once that its lease is lost.
-func TestALostLeaseIsToldOnce(t *testing.T) {
+// The failed extension is in the history, too.
+func TestWatch_LeaseLost_IsRecordedOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
 		c.do(Command{Do: DoWatch})
-		time.Sleep(time.Nanosecond) // the third SET may still be under way
+		time.Sleep(time.Nanosecond) // the third SET may still be pending
 		w.sites["n1"].FlushAll()
 		w.sites["n2"].FlushAll()
 		time.Sleep(3 * ttl)
@@ -141,7 +140,7 @@ func TestALostLeaseIsToldOnce(t *testing.T) {
 	})
 }
 
-func TestALockWithoutAWatchdogSaysSo(t *testing.T) {
+func TestWatch_LockWithoutWatchdog_Fails(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(func(s *Setup) { s.Lock = "single" })
 		c.must(history.TypeOK, DoAcquire)
@@ -149,8 +148,7 @@ func TestALockWithoutAWatchdogSaysSo(t *testing.T) {
 	})
 }
 
-// TestTheClientEndsWithAWatchUnderWay must not hang.
-func TestTheClientEndsWithAWatchUnderWay(t *testing.T) {
+func TestClose_DuringWatch_DoesNotHang(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)

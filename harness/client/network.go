@@ -15,32 +15,29 @@ import (
 	"example.org/lockproof/harness/cluster/virtual/scheduler"
 )
 
-// quiet keeps go-redis from writing to stderr that a node cannot be reached:
-// here that is the experiment, and it is in the history.
+// quiet suppresses go-redis's log of unreachable nodes: here they are part of the experiment, and in the history.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
 
-// The logger is one for all of go-redis and is not guarded: it must be set
-// before any client exists.
+// go-redis has one global logger without a mutex: it must be set before any client exists.
 func init() { redis.SetLogger(quiet{}) }
 
-// poolSize is more connections than a client uses: each reply that is lost keeps one
-// for as long as a reply is waited for, some TTLs, and there are up to a hundred
-// attempts in ten seconds. go-redis shares timers between all its pools when a pool
-// runs out, which synctest bubbles may not share.
+// poolSize exceeds the connections that a client uses: each lost reply occupies one until the read timeout, some TTLs,
+// and there are up to a hundred attempts in ten seconds. When a pool runs out, go-redis uses timers shared by all its
+// pools, which synctest bubbles must not share.
 func poolSize(ttl time.Duration) int {
 	return int(min(max(minPoolSize, minPoolSize*ttl/(10*time.Second)), maxPoolSize))
 }
 
 const minPoolSize, maxPoolSize = 256, 8192
 
-// bufferSize is for commands and replies of a hundred bytes or so; go-redis's
-// own 32 KiB would be most of the memory of a run in virtual time.
+// bufferSize suits commands and replies of some hundred bytes; go-redis's 32 KiB would be most of the memory of a run
+// in virtual time.
 const bufferSize = 1024
 
-// dialError marks a connection that was never made: its command certainly did
-// not reach the server. It has no Unwrap, for go-redis would unwrap it.
+// dialError marks a failed dial: its command did not reach the server. It has no Unwrap, since go-redis would unwrap
+// it.
 type dialError struct{ err error }
 
 func (e *dialError) Error() string { return e.err.Error() }
@@ -71,13 +68,12 @@ func newNetwork(dialer func(context.Context, string, string) (net.Conn, error), 
 	return n
 }
 
-// options are those of a Redis client to one server, to Sentinels or to a Redis Cluster at
-// these addresses; server tells the servers apart. Sentinels and clusters give addresses as
-// they know them: routes gives where this client reaches what is there.
+// options are for a Redis client to one server, to Sentinels or to a Redis Cluster at these addresses; server is the
+// server's index. routes maps the addresses that Sentinels and clusters report to this client's own.
 func (n *network) options(ttl time.Duration, server int, routes map[string]string,
 	addresses ...string) *redis.UniversalOptions {
-	// A reply that the network holds back is waited for in the background, so
-	// that its fate is known: the lock's own node timeout is what must be short.
+	// Long, so that the client learns the outcome of delayed replies in the background: the lock's own node timeout is
+	// the short one.
 	timeout := max(5*time.Second, 3*ttl)
 	return &redis.UniversalOptions{
 		Addrs:            addresses,
@@ -90,12 +86,11 @@ func (n *network) options(ttl time.Duration, server int, routes map[string]strin
 			}
 			return withFailedConn(n.dial(ctx, network, addr, server))
 		},
-		// A SET NX that is sent again after its reply was lost finds its own
-		// key and takes it for another's: a scenario that is about this asks for it.
+		// A SET NX that is resent after a lost reply finds its own key and fails: scenarios about this set Resends.
 		MaxRetries:    -1,
 		DialerRetries: 1,
 		DialTimeout:   dialTimeout(ttl),
-		// Without this, reads ignore their context's deadline.
+		// Otherwise reads ignore their context's deadline.
 		ContextTimeoutEnabled: true,
 		ReadTimeout:           timeout,
 		WriteTimeout:          timeout,
@@ -104,22 +99,20 @@ func (n *network) options(ttl time.Duration, server int, routes map[string]strin
 		PipelinePoolSize:      -1, // pipelines use the same connections
 		ReadBufferSize:        bufferSize,
 		WriteBufferSize:       bufferSize,
-		// What is not about the lock is not sent: CLIENT SETINFO, RESP3's
-		// pushes, and the handshake for maintenance, which also dials extra.
+		// Disable commands unrelated to the lock: CLIENT SETINFO, RESP3's pushes, and the maintenance handshake, which
+		// also opens a connection.
 		Protocol:                 2,
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 }
 
-// MasterName is what Sentinels call the master that they watch.
+// MasterName is the Sentinels' name for their master.
 const MasterName = "lock"
 
-// dialTimeout is longer than any timeout that a lock has for one node, which is to
-// decide how long a node is waited for.
+// dialTimeout is longer than any node timeout, so that the lock's own timeout decides.
 func dialTimeout(ttl time.Duration) time.Duration { return max(time.Second, ttl/10) }
 
-// dial connects to a server.
 func (n *network) dial(ctx context.Context, network, addr string, server int) (net.Conn, error) {
 	n.mu.Lock()
 	if n.ended {
@@ -141,8 +134,7 @@ func (n *network) dial(ctx context.Context, network, addr string, server int) (n
 		return nil, &dialError{fmt.Errorf("dial %s: %w", addr, err)}
 	}
 	if n.pause == nil {
-		// A process is paused as a whole; go-redis gets the socket itself,
-		// which it can look into.
+		// SIGSTOP pauses a whole process; go-redis needs the socket itself, to check its state.
 		return conn, nil
 	}
 	n.pause.wait(key)
@@ -159,19 +151,19 @@ func (n *network) keep(c *pausedConn) (net.Conn, error) {
 	return c, nil
 }
 
-// end closes every connection and refuses new ones: the client is gone.
+// end closes every connection and refuses new ones.
 func (n *network) end() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ended = true
 	n.cancel()
 	for c := range n.conns {
-		_ = c.Conn.Close() // whoever uses it hears of it there
+		_ = c.Conn.Close() // its user gets the error
 	}
 	clear(n.conns)
 }
 
-// pausedConn is a connection whose calls return only while no pause is on.
+// pausedConn is a connection whose calls do not return during a pause.
 type pausedConn struct {
 	net.Conn
 	network *network
@@ -200,7 +192,7 @@ func (c *pausedConn) Close() error {
 
 func (c *pausedConn) SyscallConn() (syscall.RawConn, error) { return syscallConn(c.Conn) }
 
-// syscallConn is for go-redis, which asks a pooled connection, before it uses it, whether the server has closed it.
+// syscallConn lets go-redis check, before it uses a pooled connection, whether the server has closed it.
 func syscallConn(conn net.Conn) (syscall.RawConn, error) {
 	if under, ok := conn.(syscall.Conn); ok {
 		return under.SyscallConn()
@@ -210,15 +202,13 @@ func syscallConn(conn net.Conn) (syscall.RawConn, error) {
 
 var errNoDescriptor = errors.New("an in-memory connection has no file descriptor")
 
-// failedConn stands for a connection that could not be made: whoever uses it
-// hears why.
+// failedConn replaces a failed dial: each call returns the dial's error.
 //
-// go-redis counts the dials that fail. After as many as its pool is large it
-// dials but once a second, and until then tells every caller of the last
-// failure: a node that came back would be noticed late. So no dial fails.
+// After as many failed dials as its pool size, go-redis dials only once a second and returns the last failure to every
+// caller until then, so it would use a recovered node late. With a failedConn, no dial fails.
 type failedConn struct{ why error }
 
-// withFailedConn gives the connection, or a failedConn instead of an error.
+// withFailedConn returns the connection, or a failedConn instead of an error.
 func withFailedConn(conn net.Conn, err error) (net.Conn, error) {
 	if err != nil {
 		return failedConn{err}, nil
@@ -235,6 +225,6 @@ func (c failedConn) SetDeadline(time.Time) error      { return nil }
 func (c failedConn) SetReadDeadline(time.Time) error  { return nil }
 func (c failedConn) SetWriteDeadline(time.Time) error { return nil }
 
-// SyscallConn is where go-redis asks a pooled connection whether it is alive,
-// before it uses it: one that nobody waited for any more has come into the pool.
+// SyscallConn fails, so that go-redis discards a pooled failedConn, which an abandoned dial may have put into the
+// pool.
 func (c failedConn) SyscallConn() (syscall.RawConn, error) { return nil, c.why }

@@ -12,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A node that was away for long is noticed as soon as it is back, and until then
-// every command is known not to have reached it.
-func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
+// Until the node is back, every command is known not to have reached it.
+func TestNode_ComesBack_IsUsedAtOnce(t *testing.T) {
 	server := miniredis.RunT(t)
 	away := true
 	n := newNetwork(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -35,7 +34,7 @@ func TestANodeThatComesBackIsNoticedAtOnce(t *testing.T) {
 	require.NoError(t, c.Ping(t.Context()).Err())
 }
 
-func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
+func TestOwnClients_HaveTheLocksOptions(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		network := c.network(c.setup.Nodes)
@@ -98,8 +97,7 @@ func TestALocksOwnClientsHaveItsOwnOptions(t *testing.T) {
 	})
 }
 
-// A lock's commands, one by one and in a pipeline, are about the key with its tag, and the
-// lock is answered as if they were about the one that it named.
+// Commands, alone and in a pipeline, use the tagged key, and the lock gets the replies as for its own key.
 func TestTaggedKeys(t *testing.T) {
 	server := miniredis.RunT(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})

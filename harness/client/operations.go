@@ -13,22 +13,22 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// heldLease is one lease and what the client knows in it.
+// heldLease is one lease and its client's state.
 type heldLease struct {
-	lease locks.Lease
-	id    int // of the acquire
-	key   string
-	token string
-	fence int64
-	seen  string // the version that was last read or written at the store
-	over  string // why the client gave the lease up, "" if it did not
-	// released and lost are also for the watcher.
+	lease     locks.Lease
+	id        int // of the acquire
+	key       string
+	token     string
+	fence     int64
+	seen      string // the version last read or written at the store
+	endReason string // why a check failed, "" if none did
+	// released and lost are shared with the watcher.
 	released, lost atomic.Bool
-	watched        bool // the client hears of its end
-	past           bool // it was released, or the client has asked for the key again
+	watched        bool // its end is recorded
+	superseded     bool // it was released, or the client has called acquire for the key again
 }
 
-// event begins an event about the lease.
+// event is the beginning of an event about the lease.
 func (t *heldLease) event(op history.Op, id int) history.Event {
 	return history.Event{Op: op, ID: id, Lease: t.id, Key: t.key, Token: t.token, Fence: t.fence}
 }
@@ -44,7 +44,7 @@ func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error)
 		return outcome, nil
 	}
 	held := c.leaseOn(cmd.Key)
-	if cmd.IfHeld && (held == nil || held.past) {
+	if cmd.IfHeld && (held == nil || held.superseded) {
 		return "", nil
 	}
 	if cmd.Do == DoRead {
@@ -71,7 +71,7 @@ func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error)
 	}
 }
 
-// leaseOn gives the latest lease on a key, or of all if the key is "".
+// leaseOn returns the latest lease on a key, or on any key if it is "".
 func (c *thread) leaseOn(key string) *heldLease {
 	if key == "" {
 		return c.latest
@@ -102,22 +102,21 @@ func (c *Client) end(e history.Event, outcome history.Type, reason string, err e
 	return outcome
 }
 
-// text is an error's, as each run with this seed has it.
+// text is an error's text, the same in each run with this seed.
 func (c *Client) text(err error) string { return c.hosts.Plain(err.Error(), c.setup.Nodes) }
 
-// believe records a success with the belief that follows from it.
+// believe records a success with the lease's validity.
 func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
 	e.Type, e.Wall = history.TypeOK, c.wall
 	c.measure(e, func(e *history.Event) { e.Validity = max(0, int64(lease.Validity())) })
 	return history.TypeOK
 }
 
-// acquire that does not succeed is a fail, even where a node may have kept the
-// key: what counts is that the client knows that it holds no lease. The error
-// is the lock's.
+// acquire records a failure as fail, even if a node may still have the key: the client knows that it holds no lease.
+// It returns the lock's error.
 func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) {
 	if earlier := c.leases[key]; earlier != nil {
-		earlier.past = true
+		earlier.superseded = true
 	}
 	e := history.Event{Op: history.OpAcquire, ID: c.next(), Key: key}
 	c.invoke(e)
@@ -137,7 +136,6 @@ func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) 
 	return outcome, nil
 }
 
-// version names the next write.
 func (c *Client) version() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,9 +143,8 @@ func (c *Client) version() string {
 	return fmt.Sprintf("%s.%d", c.setup.Name, c.written)
 }
 
-// extend that does not succeed is a fail for the same reason: the client goes
-// on with the belief that it had, unless it is told that the lease is lost. The
-// error is the lock's.
+// extend records a failure as fail: the client still relies on its earlier validity, unless the error is that the
+// lease is lost. It returns the lock's error.
 func (c *Client) extend(ctx context.Context, t *heldLease) (history.Type, error) {
 	e := t.event(history.OpExtend, c.next())
 	c.invoke(e)
@@ -157,12 +154,11 @@ func (c *Client) extend(ctx context.Context, t *heldLease) (history.Type, error)
 	return c.believe(e, t.lease), nil
 }
 
-// release ends the belief when it is called. It fails if the lock says that
-// there was nothing of ours to release, and is unknown otherwise: a node may
-// have deleted the key though its answer never came.
+// release ends the belief when it is called. An error is a fail if the lock reports that the lease was lost, and info
+// otherwise: a node may have deleted the key although its reply was lost.
 func (c *Client) release(ctx context.Context, t *heldLease) history.Type {
 	e := t.event(history.OpRelease, c.next())
-	t.past = true
+	t.superseded = true
 	t.released.Store(true)
 	c.invoke(e)
 	err := t.lease.Release(ctx)
@@ -176,30 +172,29 @@ func (c *Client) release(ctx context.Context, t *heldLease) history.Type {
 	return c.end(e, outcome, reason, err)
 }
 
-// check is where a careful client stops: after it failed, the lease's writes
-// fail without touching the store.
+// check checks the lease. After a failed check, the lease's writes fail without a command to the store.
 func (c *Client) check(t *heldLease) history.Type {
 	e := t.event(history.OpCheck, c.next())
 	c.invoke(e)
 	switch {
 	case t.lost.Load():
-		t.over = history.ReasonLost
+		t.endReason = history.ReasonLost
 	case t.lease.Validity() <= 0:
-		t.over = history.ReasonExpired
+		t.endReason = history.ReasonExpired
 	default:
 		return c.end(e, history.TypeOK, "", nil)
 	}
-	return c.end(e, history.TypeFail, t.over, nil)
+	return c.end(e, history.TypeFail, t.endReason, nil)
 }
 
-// read is within the key's latest lease, if there was one.
+// read reads within the key's latest lease, if any.
 func (c *Client) read(ctx context.Context, key string, t *heldLease) history.Type {
 	e := history.Event{Op: history.OpRead, ID: c.next(), Key: key}
 	if t != nil {
 		e = t.event(history.OpRead, e.ID)
 	}
 	if !c.store.readsClaim() {
-		e.Fence = 0 // the store never learns of it
+		e.Fence = 0 // the read does not send it to the store
 	}
 	c.invoke(e)
 	value, err := c.store.read(ctx, e.Key, t)
@@ -214,13 +209,12 @@ func (c *Client) read(ctx context.Context, key string, t *heldLease) history.Typ
 	return c.end(e, history.TypeOK, "", nil)
 }
 
-// write does not look at the lease: a client that does not check first is
-// Kleppmann's.
+// write does not check the lease, like the client in Kleppmann's example.
 func (c *Client) write(ctx context.Context, t *heldLease) history.Type {
 	e := t.event(history.OpWrite, c.next())
 	e.Value, e.Base = c.version(), t.seen
 	c.invoke(e)
-	if t.over != "" {
+	if t.endReason != "" {
 		return c.end(e, history.TypeFail, history.ReasonExpired, errors.New("the client saw that its lease was over"))
 	}
 	if err := c.store.write(ctx, t.key, e.Value, e.Base, t.fence); err != nil {
@@ -231,10 +225,9 @@ func (c *Client) write(ctx context.Context, t *heldLease) history.Type {
 	return c.end(e, history.TypeOK, "", nil)
 }
 
-// watch lets the lock keep the lease extended, by extensions that are operations
-// as any other, and records when it is told that the lease is over.
+// watch starts the lock's watchdog, whose extensions are recorded as operations, and records the loss of the lease.
 func (c *Client) watch(t *heldLease) error {
-	if t.watched { // from its grant on
+	if t.watched { // since its grant
 		return nil
 	}
 	kept := t.lease.Watch(c.ctx, func(ctx context.Context) error {
@@ -268,8 +261,7 @@ func (c *Client) recordLoss(t *heldLease, cause error) {
 		return
 	}
 	t.lost.Store(true)
-	// An extension that it cuts short ends first, and so does a client that is closed at
-	// the same instant.
+	// A cancelled extension ends before the loss, and so does a client that is closed at the same instant.
 	if c.scheduler.Sleep(c.ctx, scheduler.Key{Class: scheduler.Loss, A: c.setup.Index, B: t.id}, 0) != nil {
 		return
 	}

@@ -21,7 +21,7 @@ import (
 	"example.org/lockproof/harness/overlay"
 )
 
-// ownClients are what a lock makes its own clients of.
+// ownClients lets a lock make its own Redis clients.
 type ownClients struct {
 	client    *Client
 	addresses []string        // of the lock's servers
@@ -29,10 +29,10 @@ type ownClients struct {
 	dialled   atomic.Bool     // the lock has tried to connect
 
 	mu   sync.Mutex
-	sent map[string]map[string]sentAt // by key, of those asked for, and by word that ends in it
+	sent map[string]map[string]sentAt // by key of a LastSent call, and by word that ends in it
 }
 
-// open gives a lock its servers at these addresses.
+// network is a lock's network of the servers at these addresses.
 func (c *Client) network(addresses []string) locks.Network {
 	o := &ownClients{client: c, addresses: addresses, sent: map[string]map[string]sentAt{}}
 	if c.virtual && len(addresses) > 0 {
@@ -46,7 +46,7 @@ func (c *Client) network(addresses []string) locks.Network {
 	return network
 }
 
-// address is a server's for the lock.
+// address is a server's address for the lock.
 func (o *ownClients) address(server int) string {
 	if o.hosts != nil {
 		return o.hosts.Address(server)
@@ -54,8 +54,7 @@ func (o *ownClients) address(server int) string {
 	return o.addresses[server]
 }
 
-// dial connects to a server of the lock's, and to no other: what does not pass the
-// client's links gets no faults.
+// dial connects only to the lock's servers, over the client's links, where faults act.
 func (o *ownClients) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	for server := range o.addresses {
 		if o.address(server) == addr {
@@ -70,16 +69,15 @@ func (o *ownClients) connect(ctx context.Context, network string, server int) (n
 	conn, err := o.client.net.dial(ctx, network, o.addresses[server], server)
 	if err != nil {
 		if failed, ok := errors.AsType[*dialError](err); ok {
-			err = failed.err // its own libraries tell a refused dial from others
+			err = failed.err // the lock's library may distinguish dial errors
 		}
 		return nil, err
 	}
 	return &sentConn{conn, o}, nil
 }
 
-// redis makes a go-redis client with the lock's own options. What is not about the
-// lock and would dial besides, the handshake for maintenance, is off unless asked
-// for.
+// redis makes a go-redis client with the lock's own options. The maintenance handshake, which opens a connection, is
+// off unless an option enables it.
 func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.Client {
 	settings := &redis.Options{
 		Addr: o.address(server), Password: o.client.setup.Password, Dialer: o.dial,
@@ -101,13 +99,13 @@ func (o *ownClients) redis(server int, options ...func(*redis.Options)) *redis.C
 	return made
 }
 
-// sentAt is when commands about a key were last sent, those that may take it and those that change it: who has
-// a lock may go on to count its holders, or to write down who it is.
+// sentAt are the last send times of commands that may acquire a key, and of others that change it: a holder may then
+// count holders or store its name.
 type sentAt struct{ take, change time.Duration }
 
-// lastSent gives when a command that may take a key was last sent, or else, if none was since a time, one that changes
-// it, and looks out for such from its first call on. A word that is the key counts before those that end in it
-// (lock:k1); of several such that were last sent at different times, it is not known which is the key: it names them.
+// lastSent is the last send time of a command that may acquire the key, or else, without one after since, of one that
+// changes it. Recording starts with the first call for a key. A word equal to the key counts before words that end in
+// it (lock:k1). If several such words have different times, the key is ambiguous, and it returns them.
 func (o *ownClients) lastSent(key string, since time.Duration) (latest time.Duration, several []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -140,28 +138,27 @@ func (o *ownClients) lastSent(key string, since time.Duration) (latest time.Dura
 	return latest, several
 }
 
-// noteSent notes when commands are sent. The key ends an argument, whatever a lock puts
-// before it: lock:k1.
-func (o *ownClients) noteSent(b []byte) {
+// recordSent records the send time of commands. An argument may have a prefix before the key: lock:k1.
+func (o *ownClients) recordSent(b []byte) {
 	now := o.client.clock.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(b) > 0 {
 		words, size, err := link.ReadCommand(b)
-		if err != nil || size == 0 { // a part of one
+		if err != nil || size == 0 { // a part of a command
 			words, size = append([]string{""}, strings.Split(string(b), "\r\n")...), len(b)
 		}
 		if name := strings.ToUpper(words[0]); !cluster.ChangesNoKey(name) {
 			for key := range o.sent {
-				o.noteKey(key, words[1:], cluster.MayTake(name), now)
+				o.recordKey(key, words[1:], cluster.MayTake(name), now)
 			}
 		}
 		b = b[size:]
 	}
 }
 
-// noteKey notes when words that end in a key are sent.
-func (o *ownClients) noteKey(key string, words []string, takes bool, now time.Duration) {
+// recordKey records the send time of words that end in a key.
+func (o *ownClients) recordKey(key string, words []string, takes bool, now time.Duration) {
 	for _, word := range words {
 		if !strings.HasSuffix(word, key) {
 			continue
@@ -176,14 +173,14 @@ func (o *ownClients) noteKey(key string, words []string, takes bool, now time.Du
 	}
 }
 
-// sentConn notes when what is sent.
+// sentConn records send times.
 type sentConn struct {
 	net.Conn
 	by *ownClients
 }
 
 func (c *sentConn) Write(b []byte) (int, error) {
-	c.by.noteSent(b)
+	c.by.recordSent(b)
 	return c.Conn.Write(b)
 }
 

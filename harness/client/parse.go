@@ -9,11 +9,11 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// commands is every Do, in the order in which the documentation has them.
+// commands lists every Do in the documentation's order.
 var commands = []Do{DoAcquire, DoExtend, DoRelease, DoCheck, DoRead, DoWrite, DoWatch,
 	DoLoop, DoStop, DoCancel, DoClock, DoStarve, DoFeed, DoExit}
 
-// check finds the lock and says what is missing.
+// check validates the setup and finds its lock.
 func (s Setup) check() (locks.Kind, error) {
 	var missing []string
 	if s.Name == "" {
@@ -44,7 +44,7 @@ func (s Setup) check() (locks.Kind, error) {
 	return kind, nil
 }
 
-// check says what is wrong with a command in itself.
+// check validates a command by itself.
 func (cmd Command) check() error {
 	if err := cmd.checkFields(); err != nil {
 		return fmt.Errorf("command %d, %s: %w", cmd.Serial, cmd.Do, err)

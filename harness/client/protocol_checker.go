@@ -17,15 +17,14 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// maxMessages is how many messages one client may send in a trial.
+// maxMessages bounds one client's messages in a trial.
 const maxMessages = 500_000
 
-// maxNameLength is how long the name of a lock of another program may be, in bytes.
+// maxNameLength bounds the name of another program's lock, in bytes.
 const maxNameLength = 60
 
-// ProtocolChecker follows a worker that is not ours: it hears both what the worker is told
-// and what it says, and finds what breaks the protocol. Its methods may be called
-// from any goroutine.
+// ProtocolChecker checks an external worker's messages against its commands and the protocol. It is safe for
+// concurrent use.
 type ProtocolChecker struct {
 	name string
 	now  func() int64 // the true clock
@@ -34,31 +33,31 @@ type ProtocolChecker struct {
 	messages int
 	hello    *locks.Abilities
 	commands map[int]*sentCommand // by serial
-	queue    []*sentCommand       // of what queues up, that has not ended
+	queue    []*sentCommand       // queued commands that have not ended
 	ops      map[int]*operation
-	leases   map[int]string // the key of each, by the ID of its acquire
-	lost     map[int]bool   // of these it has said that they are
-	watches  bool           // a lease was to be kept extended
+	leases   map[int]string // keys by the ID of the acquire
+	lost     map[int]bool   // leases with a lost event
+	watches  bool           // a watch command was sent
 	latest   int64          // the time of its latest event of an operation
 	stalled  int64          // the end of its latest stall
 }
 
-// sentCommand is a command that the worker was given.
+// sentCommand is a command to the worker.
 type sentCommand struct {
 	Command
 	at     int64
 	ended  bool
-	did    *operation // the operation that it was, once that has begun
-	clocks int        // readings since, for a clock command
+	op     *operation // of the command, once it has begun
+	clocks int        // readings so far, for a clock command
 }
 
-// operation is one that the worker told of.
+// operation is an operation that the worker reported.
 type operation struct {
 	history.Event              // its invoke
-	outcome       history.Type // "" while it is under way
+	outcome       history.Type // "" while it is pending
 }
 
-// NewProtocolChecker follows the client of that setup. now is the true clock.
+// NewProtocolChecker checks the client of that setup. now is the true clock.
 func NewProtocolChecker(setup Setup, now func() int64) *ProtocolChecker {
 	return &ProtocolChecker{
 		name: setup.Name, now: now, commands: map[int]*sentCommand{}, ops: map[int]*operation{}, leases: map[int]string{},
@@ -66,7 +65,7 @@ func NewProtocolChecker(setup Setup, now func() int64) *ProtocolChecker {
 	}
 }
 
-// OnCommand notes a command that is about to be given.
+// OnCommand records a command before it is sent.
 func (c *ProtocolChecker) OnCommand(cmd Command) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,9 +77,9 @@ func (c *ProtocolChecker) OnCommand(cmd Command) {
 	c.watches = c.watches || cmd.Do == DoWatch
 }
 
-// Parse reads one line of the worker's. Its error says what is wrong with it.
+// Parse parses and checks one line from the worker.
 func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
-	heard := c.now()
+	received := c.now()
 	var m Message
 	if !utf8.Valid(line) {
 		return m, errors.New("which is not a message: it is not UTF-8")
@@ -108,21 +107,20 @@ func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
 	case m.Lock != nil:
 		return m, errors.New("though its hello comes once, as its first message")
 	case m.Event != nil:
-		return m, c.checkEvent(line, *m.Event, heard)
+		return m, c.checkEvent(line, *m.Event, received)
 	}
 	return m, c.done(m)
 }
 
-// checkSingleField: a message says one thing.
 func checkSingleField(m Message) error {
-	things := 0
-	for _, said := range []bool{m.Event != nil, m.Lock != nil, m.Done != 0 || m.Error != "",
+	fields := 0
+	for _, set := range []bool{m.Event != nil, m.Lock != nil, m.Done != 0 || m.Error != "",
 		m.Starved != nil} {
-		if said {
-			things++
+		if set {
+			fields++
 		}
 	}
-	if things != 1 {
+	if fields != 1 {
 		return errors.New(`though a message is one of {"event":...}, {"done":...}, {"lock":...} and {"error":...}`)
 	}
 	if m.Outcome != "" && m.Done == 0 {
@@ -162,7 +160,7 @@ func (c *ProtocolChecker) checkHello(lock *locks.Abilities) error {
 	return nil
 }
 
-// Hello is what the worker said of its lock, nil before it has.
+// Hello is the worker's description of its lock, nil before it arrives.
 func (c *ProtocolChecker) Hello() *locks.Abilities {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +172,7 @@ func (c *ProtocolChecker) done(m Message) error {
 	order := c.commands[m.Done]
 	switch {
 	case order == nil:
-		return fmt.Errorf("though no command has the serial %d: %s", m.Done, c.underWay())
+		return fmt.Errorf("though no command has the serial %d: %s", m.Done, c.pendingText())
 	case order.ended:
 		return fmt.Errorf("though it has said so of command %d, %s, before", m.Done, order.Do)
 	}
@@ -187,39 +185,37 @@ func (c *ProtocolChecker) done(m Message) error {
 		c.queue = slices.DeleteFunc(c.queue, func(o *sentCommand) bool { return o == order })
 	}
 	if m.Error != "" {
-		return nil // it was impossible
+		return nil // the command was impossible
 	}
-	return order.endedWith(m.Outcome)
+	return order.checkEnd(m.Outcome)
 }
 
-// endedWith checks that a command did what it was.
-func (t *sentCommand) endedWith(outcome history.Type) error {
+// checkEnd checks a command's outcome against its operation.
+func (t *sentCommand) checkEnd(outcome history.Type) error {
 	op, is := operationOf[t.Do]
 	switch {
-	case t.IfHeld && t.did == nil && outcome == "":
-		return nil // nothing was held
+	case t.IfHeld && t.op == nil && outcome == "":
+		return nil // no lease was held
 	case !is && outcome != "":
 		return fmt.Errorf("though %s is no operation and has no outcome", t.Do)
-	case is && t.did == nil:
+	case is && t.op == nil:
 		return fmt.Errorf("though no %s has begun: its invoke and its outcome come before", op)
-	case is && t.did.outcome == "":
-		return fmt.Errorf("though its %s, %d, has no outcome yet", op, t.did.ID)
-	case is && t.did.outcome != outcome:
-		return fmt.Errorf("though its %s, %d, was %s", op, t.did.ID, t.did.outcome)
+	case is && t.op.outcome == "":
+		return fmt.Errorf("though its %s, %d, has no outcome yet", op, t.op.ID)
+	case is && t.op.outcome != outcome:
+		return fmt.Errorf("though its %s, %d, was %s", op, t.op.ID, t.op.outcome)
 	case t.Do == DoClock && t.clocks < 2:
 		return errors.New("though a clock event for each of its two clocks comes before")
 	}
 	return nil
 }
 
-// operationOf gives the operation that a command is, if it is one.
 var operationOf = map[Do]history.Op{
 	DoAcquire: history.OpAcquire, DoExtend: history.OpExtend, DoRelease: history.OpRelease,
 	DoCheck: history.OpCheck, DoRead: history.OpRead, DoWrite: history.OpWrite,
 }
 
-// underWay says in words which commands have not ended.
-func (c *ProtocolChecker) underWay() string {
+func (c *ProtocolChecker) pendingText() string {
 	var all []string
 	for serial, order := range c.commands {
 		if !order.ended {
@@ -233,15 +229,14 @@ func (c *ProtocolChecker) underWay() string {
 	return "under way: " + strings.Join(all, ", ")
 }
 
-// checkEvent checks an event.
-func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, heard int64) error {
+func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, received int64) error {
 	switch {
 	case e.Process != c.name:
 		return fmt.Errorf("though its process is %q", c.name)
-	case e.Time > heard:
+	case e.Time > received:
 		return fmt.Errorf("whose time is %s ahead of the true clock: times are nanoseconds of CLOCK_MONOTONIC since "+
 			"the epoch",
-			time.Duration(e.Time-heard))
+			time.Duration(e.Time-received))
 	case e.Header != nil || e.Command != nil || e.Fault != nil || e.Node != nil || e.Text != "":
 		return errors.New("with what is not a client's to tell")
 	}
@@ -259,7 +254,7 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, heard int64) 
 		c.stalled = e.Time
 		return nil
 	case history.TypeClock:
-		return c.read()
+		return c.countClockReading()
 	case history.TypeLost:
 		if c.lost[e.Lease] {
 			return fmt.Errorf("though it has said before that lease %d is lost", e.Lease)
@@ -275,7 +270,7 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, heard int64) 
 	}
 	c.latest = e.Time
 	if e.Type == history.TypeInvoke {
-		return c.invoked(e)
+		return c.checkInvoke(e)
 	}
 	return c.checkOutcome(line, e)
 }
@@ -287,8 +282,8 @@ func (c *ProtocolChecker) checkLease(lease int) error {
 	return nil
 }
 
-// read notes a clock event.
-func (c *ProtocolChecker) read() error {
+// countClockReading counts a clock event for its command.
+func (c *ProtocolChecker) countClockReading() error {
 	for _, order := range c.commands {
 		if order.Do == DoClock && !order.ended && order.clocks < 2 {
 			order.clocks++
@@ -298,8 +293,8 @@ func (c *ProtocolChecker) read() error {
 	return errors.New("though no clock command is under way")
 }
 
-// invoked checks the beginning of an operation, and finds whose it is.
-func (c *ProtocolChecker) invoked(e history.Event) error {
+// checkInvoke checks the beginning of an operation and finds its command.
+func (c *ProtocolChecker) checkInvoke(e history.Event) error {
 	if c.ops[e.ID] != nil {
 		return fmt.Errorf("though operation %d has begun before", e.ID)
 	}
@@ -310,28 +305,28 @@ func (c *ProtocolChecker) invoked(e history.Event) error {
 	}
 	op := &operation{Event: e}
 	c.ops[e.ID] = op
-	var fits *sentCommand // of several threads' the one for this key
+	var fits *sentCommand // prefers the thread's command for this key
 	for _, order := range c.queue {
 		switch {
 		case c.first(order.Thread) != order:
 		case order.Do == DoLoop && fits == nil:
 			return nil
-		case operationOf[order.Do] == e.Op && order.did == nil &&
+		case operationOf[order.Do] == e.Op && order.op == nil &&
 			(fits == nil || fits.Key != e.Key && order.Key == e.Key):
 			fits = order
 		}
 	}
 	if fits != nil {
-		fits.did = op
-		return fits.began(e)
+		fits.op = op
+		return fits.checkBegin(e)
 	}
 	if e.Op == history.OpExtend && (c.watches || c.hello.Watches) {
 		return nil
 	}
-	return fmt.Errorf("though no command for %s waits for its turn: %s", e.Op, c.underWay())
+	return fmt.Errorf("though no command for %s waits for its turn: %s", e.Op, c.pendingText())
 }
 
-// first is the command that a thread is to carry out now, nil if none waits.
+// first is a thread's current command, nil if it has none.
 func (c *ProtocolChecker) first(thread string) *sentCommand {
 	if i := slices.IndexFunc(c.queue, func(o *sentCommand) bool { return o.Thread == thread }); i >= 0 {
 		return c.queue[i]
@@ -339,8 +334,8 @@ func (c *ProtocolChecker) first(thread string) *sentCommand {
 	return nil
 }
 
-// began checks an operation against its command.
-func (t *sentCommand) began(e history.Event) error {
+// checkBegin checks an operation against its command.
+func (t *sentCommand) checkBegin(e history.Event) error {
 	switch {
 	case e.Time < t.at:
 		return fmt.Errorf("whose time is %s before its command was given", time.Duration(t.at-e.Time))
@@ -350,12 +345,11 @@ func (t *sentCommand) began(e history.Event) error {
 	return nil
 }
 
-// reasons are those that an operation may have.
+// reasons are the valid reasons of an operation.
 var reasons = []string{"", history.ReasonHeld, history.ReasonNoMajority, history.ReasonTooLate, history.ReasonLost,
 	history.ReasonExtensionLimit, history.ReasonCancelled, history.ReasonRefused, history.ReasonStale,
 	history.ReasonExpired, history.ReasonOther}
 
-// checkOutcome checks the outcome of an operation.
 func (c *ProtocolChecker) checkOutcome(line []byte, e history.Event) error {
 	op := c.ops[e.ID]
 	switch {

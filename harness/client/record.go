@@ -8,13 +8,12 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// recorder sends what happens to the client, one message at a time and in the
-// order of the true clock.
+// recorder sends the client's messages, one at a time and in the order of the true clock.
 type recorder struct {
 	process string
 	now     func() int64
 	pause   *hold
-	key     scheduler.Key // with which it goes on after a pause
+	key     scheduler.Key // its order when it resumes after a pause
 	emit    func(Message)
 
 	mu       sync.Mutex
@@ -30,14 +29,14 @@ func (r *recorder) next() int {
 	return r.ids
 }
 
-// silence ends it: a killed client says nothing more.
+// silence is for a killed client, which sends no more messages.
 func (r *recorder) silence() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.silenced = true
 }
 
-// send sends a message that is no event.
+// send sends a message without an event.
 func (r *recorder) send(m Message) {
 	r.pause.wait(r.key)
 	r.mu.Lock()
@@ -52,14 +51,12 @@ func (r *recorder) record(e history.Event) {
 	r.measure(e, func(*history.Event) {})
 }
 
-// maxReadingGap is how far apart two readings of the true clock may be for what was
-// read between them to count as read at one time.
+// maxReadingGap bounds the time between two readings of the true clock, so that a value read between them counts as
+// read at the second one.
 const maxReadingGap = 100 * time.Microsecond
 
-// measure sends an event with something that is read as it happens: read fills
-// it in, and Time is when. A process that is stopped between the two would
-// report what was true at another time, so it reads again until nothing came
-// between; a machine too busy for that gives up after a hundred readings.
+// measure sends an event with a value that read fills in at Time. A process that is suspended between the two would
+// report an old value, so it repeats until the gap is short, at most a hundred times.
 func (r *recorder) measure(e history.Event, read func(*history.Event)) {
 	r.pause.wait(r.key)
 	r.mu.Lock()

@@ -9,17 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// tagged is a go-redis hook that puts a hash tag before the key of every command: a
-// lock that has a key of another name on each of its nodes, so that they hash to slots
-// of their own.
+// tagged is a go-redis hook that puts a hash tag before the key of every command, so that a lock's keys on its nodes
+// hash to different slots.
 type tagged string
 
 var _ redis.Hook = tagged("")
 
-// DialHook leaves dialling as it is.
+// DialHook changes nothing.
 func (t tagged) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook has the command sent with the other key.
+// ProcessHook sends the command with the tagged key.
 func (t tagged) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		sent := t.with(cmd)
@@ -28,7 +27,7 @@ func (t tagged) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook has all commands of a pipeline sent with the other key.
+// ProcessPipelineHook sends a pipeline with tagged keys.
 func (t tagged) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		sent := make([]redis.Cmder, len(cmds))
@@ -45,8 +44,8 @@ func (t tagged) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// with is the command with the other key: a copy, for a lock may send the same words
-// to its other nodes. One without a key stays what it is.
+// with is a copy of the command with the tagged key, since a lock may send the same command to other nodes. A command
+// without a key is returned unchanged.
 func (t tagged) with(cmd redis.Cmder) redis.Cmder {
 	place := keyPlace(cmd)
 	if place >= len(cmd.Args()) {
@@ -61,8 +60,7 @@ func (t tagged) with(cmd redis.Cmder) redis.Cmder {
 	return sent
 }
 
-// keyPlace is where the commands of locks have their key. INFO, SCRIPT and the like
-// have none: they are behind the end.
+// keyPlace is the index of a command's key, or the number of arguments if it has none (INFO, SCRIPT).
 func keyPlace(cmd redis.Cmder) int {
 	switch strings.ToLower(cmd.Name()) {
 	case "eval", "evalsha":
@@ -73,7 +71,7 @@ func keyPlace(cmd redis.Cmder) int {
 	return len(cmd.Args())
 }
 
-// copyReply gives the command what the one that was sent in its place was answered.
+// copyReply copies the reply of the sent copy to the command.
 func copyReply(cmd, sent redis.Cmder, err error) error {
 	if cmd == sent {
 		return err
@@ -99,11 +97,11 @@ func copyReply(cmd, sent redis.Cmder, err error) error {
 	return err
 }
 
-// clusterClients are the clients of one Redis Cluster that a lock is given as its nodes.
+// clusterClients are a lock's nodes: clients of one Redis Cluster.
 func (c *Client) clusterClients(servers []string) []redis.UniversalClient {
 	var nodes []redis.UniversalClient
 	for i := range c.setup.ClusterClients {
-		// Redirections are its own, and stay as users have them.
+		// Redirections keep go-redis's defaults.
 		made := redis.NewClusterClient(c.net.options(c.setup.Options.TTL, 0, c.setup.Routes, servers...).Cluster())
 		if c.setup.TaggedKeys {
 			made.AddHook(tagged("{" + strconv.Itoa(i+1) + "}:"))

@@ -7,9 +7,8 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// refused stands in for a lock that could not be made because the lock does not
-// accept its list of nodes. That is an outcome for the history, not a failure of
-// the harness: the client asks for the lock, and is told no.
+// refused replaces a lock that rejects its list of nodes. That is an outcome for the history, not a failure of the
+// harness: each acquire fails.
 type refused struct{ why error }
 
 func (r refused) Acquire(context.Context, string) (locks.Lease, error) {

@@ -8,8 +8,7 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// lockClock is the client's clock as its lock has it: these timers can be late, and those
-// of the client's work cannot.
+// lockClock is the lock's view of the client's clock: its timers can be late, those of the client's work cannot.
 type lockClock struct {
 	*clock
 	late *hold
@@ -17,7 +16,7 @@ type lockClock struct {
 
 func (c *lockClock) NewTimer(d time.Duration) redlock.Timer { return c.newTimer(d, c.late) }
 
-// starve makes the lock's timers late, and sets one that shows it.
+// starve makes the lock's timers late, and sets a probe that proves it.
 func (c *Client) starve() error {
 	if c.probe != nil {
 		return errors.New("starve: its timers are late already")
@@ -27,7 +26,7 @@ func (c *Client) starve() error {
 	return nil
 }
 
-// feed lets them run, and tells what was late.
+// feed runs the late timers and reports their lateness.
 func (c *Client) feed() (*cluster.Late, error) {
 	if c.probe == nil {
 		return nil, errors.New("feed: its timers are not late")

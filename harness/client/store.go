@@ -10,28 +10,25 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// store is the data that the lock guards: one register for each key, on a
-// Redis server of its own. value:<key> holds its version; fence:<key> the
-// highest fencing token that a fenced store has seen.
+// store is the data that the lock guards: one register for each key, on a separate Redis server. value:<key> has its
+// version; fence:<key> the highest fencing token that a fenced store has seen.
 type store struct {
 	client                         *redis.Client
 	fenced, readsUnfenced, compare bool
 }
 
-// readsClaim reports whether a read within a lease brings the store its token.
+// readsClaim reports whether a read within a lease sends its token to the store.
 func (s *store) readsClaim() bool { return s.fenced && !s.readsUnfenced }
 
-// fencedRead claims: from now on the store takes nothing from an older token.
-// A store that learned of tokens by writes alone would still accept the write
-// of an older holder before the newer one's first (redis.io, "fencing").
+// fencedRead claims: from now on the store rejects older tokens. If only writes sent tokens, the store would accept an
+// older holder's write before the newer holder's first one (redis.io, "fencing").
 // KEYS: the register, the highest token. ARGV: the token.
 var fencedRead = redis.NewScript(`
 if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return false end
 redis.call('SET', KEYS[2], ARGV[1])
 return redis.call('GET', KEYS[1]) or ''`)
 
-// fencedWrite is Kleppmann's check: a write with a token older than one that
-// was seen before is rejected.
+// fencedWrite is Kleppmann's check: it rejects a write with a token older than the highest one.
 // KEYS: the register, the highest token. ARGV: the token, the new version.
 var fencedWrite = redis.NewScript(`
 if tonumber(ARGV[1]) < tonumber(redis.call('GET', KEYS[2]) or '0') then return 0 end
@@ -39,24 +36,22 @@ redis.call('SET', KEYS[2], ARGV[1])
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
 
-// compareWrite is antirez's answer: no order of tokens is needed if a write
-// names the version that it was derived from.
+// compareWrite is antirez's answer: without an order of tokens, a write names the version that it was derived from.
 // KEYS: the register. ARGV: the base, the new version.
 var compareWrite = redis.NewScript(`
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`)
 
-// errStale is the store's rejection.
 var errStale = errors.New("the store rejected it")
 
-// Register is the name at the store of a key's register.
+// Register is the name of a key's register at the store.
 func Register(key string) string { return history.RegisterPrefix + key }
 
 func fenceKey(key string) string { return history.FencePrefix + key }
 
-// read gives the present version, "" for the initial one. Where reads claim, one
-// within a lease carries the lease's token; one without a lease is a plain look.
+// read returns the current version, "" for the initial one. If reads claim, a read within a lease sends the lease's
+// token; one without a lease is a plain GET.
 func (s *store) read(ctx context.Context, key string, t *heldLease) (string, error) {
 	if s.readsClaim() && t != nil {
 		value, err := fencedRead.Run(ctx, s.client, []string{Register(key), fenceKey(key)}, t.fence).Text()
@@ -72,7 +67,7 @@ func (s *store) read(ctx context.Context, key string, t *heldLease) (string, err
 	return value, err
 }
 
-// write stores a version if the store's check lets it pass.
+// write stores a version if the store's check accepts it.
 func (s *store) write(ctx context.Context, key, value, base string, fence int64) error {
 	var accepted bool
 	var err error
@@ -92,8 +87,7 @@ func (s *store) write(ctx context.Context, key, value, base string, fence int64)
 	return err
 }
 
-// outcomeOf says what an error means for a write: it did not happen if the store
-// said so or was never reached; otherwise nobody knows.
+// outcomeOf is a write's outcome after an error: fail if the store rejected it or never received it, otherwise info.
 func outcomeOf(err error) (outcome history.Type, reason string) {
 	if errors.Is(err, errStale) {
 		return history.TypeFail, history.ReasonStale

@@ -10,8 +10,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// late lets a hold the lock, sleep past its deadline, and b acquire, read and
-// write; then a may do what it does.
+// late makes a hold the lock past its deadline, while b acquires, reads and writes; then a continues.
 func late(w *world, change func(*Setup)) (a, b *subject) {
 	a, b = w.client(change), w.client(change)
 	a.must(history.TypeOK, DoAcquire, DoRead)
@@ -20,9 +19,9 @@ func late(w *world, change func(*Setup)) (a, b *subject) {
 	return a, b
 }
 
-// A read with a token claims it: an older one's write is rejected from then on. Where reads tell no token, it is
-// accepted until a newer one has written.
-func TestReadsClaimTheTokenAtAFencedStore(t *testing.T) {
+// After a read with a token, writes with older tokens are rejected. If reads send no token, they are accepted until a
+// newer one has written.
+func TestFencedStore_ReadClaimsItsToken(t *testing.T) {
 	for _, unfenced := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, w *world) {
 			fenced := func(s *Setup) { s.Lock, s.FencedStore, s.ReadsUnfenced = "redlock-fenced", true, unfenced }
@@ -30,7 +29,7 @@ func TestReadsClaimTheTokenAtAFencedStore(t *testing.T) {
 			a.must(history.TypeOK, DoAcquire)
 			time.Sleep(2 * ttl)
 			b.must(history.TypeOK, DoAcquire)
-			a.must(history.TypeOK, DoWrite) // the store has not heard of b's token
+			a.must(history.TypeOK, DoWrite) // the store has not received b's token
 			b.must(history.TypeOK, DoRead)
 			require.Equal(t, unfenced, b.last().Fence == 0)
 			if unfenced {
@@ -39,13 +38,13 @@ func TestReadsClaimTheTokenAtAFencedStore(t *testing.T) {
 			}
 			a.must(history.TypeFail, DoWrite)
 			require.Equal(t, history.ReasonStale, a.last().Reason)
-			onlooker.must(history.TypeOK, DoRead) // a look without a lease claims nothing
+			onlooker.must(history.TypeOK, DoRead) // a read without a lease claims nothing
 			b.must(history.TypeOK, DoWrite)
 		})
 	}
 }
 
-func TestACheckThatFailsKeepsTheClientFromWriting(t *testing.T) {
+func TestCheck_Fails_WritesFailWithoutTheStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, _ := late(w, nil)
 		a.must(history.TypeFail, DoCheck)
@@ -56,11 +55,11 @@ func TestACheckThatFailsKeepsTheClientFromWriting(t *testing.T) {
 		require.Equal(t, sets, w.sites["store"].count("SET"), "the store was not touched")
 
 		time.Sleep(2 * ttl)
-		a.must(history.TypeOK, DoAcquire, DoWrite) // a new lease, a new chance
+		a.must(history.TypeOK, DoAcquire, DoWrite) // a new lease may write
 	})
 }
 
-func TestTheFateOfAWrite(t *testing.T) {
+func TestWrite_Outcomes(t *testing.T) {
 	answering := func(answer func(s *site, p *server.Peer, args []string)) func(*site) {
 		return func(s *site) {
 			s.hook = func(p *server.Peer, cmd string, args ...string) bool {
@@ -103,7 +102,7 @@ func TestTheFateOfAWrite(t *testing.T) {
 	}
 }
 
-func TestAWriteThatOutlastsItsBoundIsUnknown(t *testing.T) {
+func TestWrite_TimesOut_IsUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.client(nil)
 		c.must(history.TypeOK, DoAcquire)
@@ -112,6 +111,6 @@ func TestAWriteThatOutlastsItsBoundIsUnknown(t *testing.T) {
 		})
 		m := c.do(Command{Do: DoWrite, Within: ttl / 4})
 		require.Equal(t, history.TypeInfo, m.Outcome)
-		c.must(history.TypeOK, DoWrite) // without a bound it is waited for
+		c.must(history.TypeOK, DoWrite) // without a timeout it waits
 	})
 }

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// thread is one of those that share a client and its lock: its commands wait for one
-// another, and those of other threads go on beside them.
+// thread executes its commands one after another, concurrently with the client's other threads. All share the client
+// and its lock.
 type thread struct {
 	*Client
-	work  chan *task
-	order int                     // in which it goes on after a pause
-	under context.CancelCauseFunc // of the operation under way; Client.mu guards it
+	work     chan *task
+	order    int                     // in which it resumes after a pause
+	cancelOp context.CancelCauseFunc // of the pending operation; guarded by Client.mu
 
-	// What follows belongs to the goroutine that works off the commands.
+	// The rest belongs to the goroutine of run.
 	draw   *rand.Rand
 	latest *heldLease
 	leases map[string]*heldLease // the latest of each key
 }
 
-// task is a command in the queue; stop is set for a loop.
+// task is a queued command; stop is set for a loop.
 type task struct {
 	Command
 	stop <-chan struct{}
 }
 
-// thread finds the thread of that name, which begins with its first command; c.mu is
-// held.
+// thread returns the thread of that name, and starts it at its first command; c.mu is held.
 func (c *Client) thread(name string) *thread {
 	if t := c.threads[name]; t != nil {
 		return t
@@ -36,7 +35,7 @@ func (c *Client) thread(name string) *thread {
 	seed := uint64(c.setup.Index)
 	if name != "" {
 		sum := fnv.New64a()
-		sum.Write([]byte(name)) // it never fails
+		sum.Write([]byte(name)) // never fails
 		seed ^= sum.Sum64()
 	}
 	t := c.newThread(seed, orderThreads)
@@ -44,7 +43,6 @@ func (c *Client) thread(name string) *thread {
 	return t
 }
 
-// newThread begins one.
 func (c *Client) newThread(seed uint64, order int) *thread {
 	t := &thread{
 		Client: c, work: make(chan *task, queueLength), order: order, draw: rand.New(rand.NewPCG(c.setup.Seed, seed)),
@@ -54,7 +52,6 @@ func (c *Client) newThread(seed uint64, order int) *thread {
 	return t
 }
 
-// run does the commands that queue up, one after another.
 func (t *thread) run() {
 	for t.ctx.Err() == nil {
 		select {
@@ -66,8 +63,7 @@ func (t *thread) run() {
 	}
 }
 
-// do carries out one command. An error is what made it impossible; a
-// failed operation is an outcome.
+// do executes one command. An error in the message means that it was impossible; a failed operation is an outcome.
 func (t *thread) do(task task) Message {
 	var m Message
 	var err error
@@ -86,13 +82,13 @@ func (t *thread) do(task task) Message {
 	return m
 }
 
-// within runs an operation under a context of its own, which ends after limit
-// (0: no limit), with DoCancel, or with the client.
+// within runs an operation under its own context, which ends after limit (0: no limit), with DoCancel, or with the
+// client.
 func (t *thread) within(limit time.Duration, operation func(context.Context)) {
 	ctx, cancel := context.WithCancelCause(t.ctx)
 	defer cancel(nil)
-	t.underWay(cancel)
-	defer t.underWay(nil)
+	t.setCancel(cancel)
+	defer t.setCancel(nil)
 	if limit == 0 {
 		operation(ctx)
 		return
@@ -102,8 +98,8 @@ func (t *thread) within(limit time.Duration, operation func(context.Context)) {
 	operation(bounded)
 }
 
-func (t *thread) underWay(cancel context.CancelCauseFunc) {
+func (t *thread) setCancel(cancel context.CancelCauseFunc) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.under = cancel
+	t.cancelOp = cancel
 }

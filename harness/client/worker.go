@@ -15,14 +15,12 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// longestLine is how long a line to a worker may be, in bytes.
+// longestLine bounds a line to a worker, in bytes.
 const longestLine = 1 << 20
 
-// ServeWorker is a client in a process of its own. It reads a Setup and then
-// Commands from in, one JSON object a line, and writes Messages to out, each
-// in one write. It ends with DoExit or at the end of in: a harness that dies
-// takes its workers with it. A line that it does not understand ends it with
-// an error, which it also says in a Message.
+// ServeWorker is the main function of a client's process. It reads a Setup and then Commands from in, one JSON object
+// a line, and writes Messages to out, each in one write. It ends with DoExit or at the end of in, so with its harness.
+// An invalid line ends it with an error, which it also sends as a Message.
 func ServeWorker(in io.Reader, out io.Writer) error {
 	w := &workerProcess{lines: bufio.NewScanner(in), out: out}
 	w.lines.Buffer(make([]byte, 4096), longestLine)
@@ -35,7 +33,7 @@ func ServeWorker(in io.Reader, out io.Writer) error {
 
 type workerProcess struct {
 	lines  *bufio.Scanner
-	number int // of the line read last
+	number int // of the latest line
 
 	mu     sync.Mutex
 	out    io.Writer
@@ -54,7 +52,7 @@ func (w *workerProcess) serve() error {
 	if err := input.JSONLine(line, &setup, "setup"); err != nil {
 		return w.wrong(line, err)
 	}
-	if runtime.GOOS != "linux" { // only its CLOCK_MONOTONIC has been tried
+	if runtime.GOOS != "linux" { // only its CLOCK_MONOTONIC is tested
 		return fmt.Errorf("workers need Linux, and this is %s: run the scenario --on virtual", runtime.GOOS)
 	}
 	clock := realtime.Since(setup.Epoch)
@@ -68,7 +66,7 @@ func (w *workerProcess) serve() error {
 	return errors.Join(w.readCommands(c), c.Close())
 }
 
-// readCommands hands on commands until exit or the end of the input.
+// readCommands forwards commands until exit or the end of the input.
 func (w *workerProcess) readCommands(c *Client) error {
 	for {
 		line, err := w.next()
@@ -88,7 +86,7 @@ func (w *workerProcess) readCommands(c *Client) error {
 	}
 }
 
-// next gives the next line, nil at the end of the input.
+// next returns the next line, nil at the end of the input.
 func (w *workerProcess) next() ([]byte, error) {
 	w.number++
 	if w.lines.Scan() {
@@ -100,7 +98,7 @@ func (w *workerProcess) next() ([]byte, error) {
 	return nil, nil
 }
 
-// wrong names the line, shortened, and what would be right.
+// wrong adds the line, shortened, to an error.
 func (w *workerProcess) wrong(line []byte, err error) error {
 	const shown = 200
 	if len(line) > shown {
@@ -133,9 +131,8 @@ func (w *workerProcess) broken() error {
 	return w.failed
 }
 
-// watchStalls reports how late the process itself is. It cannot tell a stall from
-// a SIGSTOP that was meant: the checker leaves out those that overlap a pause of
-// this client. The function that it returns ends it.
+// watchStalls reports the lateness of the process itself until end is called. It cannot distinguish a stall from an
+// injected SIGSTOP: the checker ignores stalls that overlap a pause of this client.
 func (w *workerProcess) watchStalls(setup Setup, clock realtime.Clock) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup

@@ -47,7 +47,6 @@ func setupLine(t *testing.T, change func(*Setup)) string {
 	return string(line) + "\n"
 }
 
-// serve runs a worker on some lines.
 func serve(lines ...string) ([]Message, error) {
 	var out bytes.Buffer
 	err := ServeWorker(strings.NewReader(strings.Join(lines, "")), &out)
@@ -62,7 +61,7 @@ func serve(lines ...string) ([]Message, error) {
 	return messages, err
 }
 
-// session is a worker with a pipe either way.
+// session is a worker with pipes to and from it.
 type session struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -88,14 +87,14 @@ func (s *session) write(lines string) {
 	require.NoError(s.t, err)
 }
 
-// end closes the input, at which the worker ends.
+// end closes the input, which ends the worker.
 func (s *session) end() {
 	go func() { _ = s.in.Close() }()
 	s.until(0)
 	require.NoError(s.t, <-s.ended)
 }
 
-// until reads messages up to the end of a command, or of all.
+// until reads messages up to the end of a command, or all.
 func (s *session) until(serial int) (messages []Message) {
 	for s.out.Scan() {
 		var m Message
@@ -108,7 +107,7 @@ func (s *session) until(serial int) (messages []Message) {
 	return messages
 }
 
-func TestAWorkerWorks(t *testing.T) {
+func TestWorker_RunsCommands(t *testing.T) {
 	epoch := realtime.Monotonic() - int64(time.Hour)
 	s := begin(t, setupLine(t, func(s *Setup) { s.Epoch = epoch }))
 	s.write(`{"do":"acquire","serial":1,"key":"k1"}` + "\n")
@@ -129,8 +128,8 @@ func TestAWorkerWorks(t *testing.T) {
 	require.NoError(t, <-s.ended)
 }
 
-func TestAWorkerReportsThatItWasHeldUp(t *testing.T) {
-	s := begin(t, setupLine(t, func(s *Setup) { s.StallLimit = 1 })) // nobody is that punctual
+func TestWorker_Stalls_ReportsIt(t *testing.T) {
+	s := begin(t, setupLine(t, func(s *Setup) { s.StallLimit = 1 })) // every process is later than 1 ns
 	require.True(t, s.out.Scan())
 	var m Message
 	require.NoError(t, json.Unmarshal(s.out.Bytes(), &m))
@@ -140,7 +139,7 @@ func TestAWorkerReportsThatItWasHeldUp(t *testing.T) {
 	s.end()
 }
 
-func TestAWorkerSaysWhatIsWrongWithALine(t *testing.T) {
+func TestWorker_BadLine_NamesTheMistake(t *testing.T) {
 	good := setupLine(t, nil)
 	for name, test := range map[string]struct {
 		lines []string
@@ -182,13 +181,13 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-func TestAWorkerThatIsNotHeardSaysSo(t *testing.T) {
+func TestWorker_OutputFails_ReturnsError(t *testing.T) {
 	err := ServeWorker(strings.NewReader(setupLine(t, nil)+`{"do":"check","serial":1}`+"\n"+`{"do":"exit","serial":2}`+
 		"\n"), brokenPipe{})
 	require.ErrorContains(t, err, "broken pipe")
 }
 
-// parse reads a command as a worker does.
+// parse parses a command as a worker does.
 func parse(line []byte) (cmd Command, err error) {
 	if err = input.JSONLine(line, &cmd, "command"); err == nil {
 		err = cmd.check()
@@ -196,8 +195,8 @@ func parse(line []byte) (cmd Command, err error) {
 	return cmd, err
 }
 
-// FuzzParseCommand requires that no line makes the parser panic, that what it
-// takes is a command that it knows, and that it reads again what it would write.
+// FuzzParseCommand requires that no line makes the parser panic, that an accepted command is known, and that its
+// encoding parses to the same command.
 func FuzzParseCommand(f *testing.F) {
 	for _, seed := range []string{
 		`{"do":"acquire","serial":1,"key":"k1","within":5}`,
@@ -235,8 +234,7 @@ func documentation(t *testing.T) string {
 	return string(data)
 }
 
-// TestExamplesOfTheDocument parses every line of JSON on the page, and requires
-// an example of each command.
+// TestExamplesOfTheDocument parses every line of JSON on the page, and requires an example of each command.
 func TestExamplesOfTheDocument(t *testing.T) {
 	seen := map[Do]bool{}
 	setups, messages := 0, 0

@@ -33,7 +33,7 @@ type world struct {
 	count     int // clients so far
 }
 
-// site is one server: how it can misbehave.
+// site is one server with its faults.
 type site struct {
 	*miniredis.Miniredis
 	mu    sync.Mutex
@@ -49,20 +49,20 @@ func (s *site) set(change func(*site)) {
 	change(s)
 }
 
-// closing answers nothing, and closes the connection.
+// closing closes the connection without a reply.
 func closing(p *server.Peer, _ string, _ ...string) bool {
 	p.Close()
 	return true
 }
 
-// set changes how servers behave.
+// set changes the servers' faults.
 func (w *world) set(change func(*site), names ...string) {
 	for _, name := range names {
 		w.sites[name].set(change)
 	}
 }
 
-// count is how often a command has reached the server.
+// count is the number of times that a command reached the server.
 func (s *site) count(command string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +120,7 @@ func (w *world) dial(_ context.Context, _, addr string) (net.Conn, error) {
 
 func (w *world) now() int64 { return int64(time.Since(w.start)) }
 
-// subject is a client under test with all that it said.
+// subject is a client under test with its messages.
 type subject struct {
 	*Client
 	t      *testing.T
@@ -160,7 +160,7 @@ func (s *subject) hear(m Message) {
 	}
 }
 
-// send hands over a command and returns where its end arrives.
+// send sends a command and returns the channel for its end.
 func (s *subject) send(cmd Command) <-chan Message {
 	s.t.Helper()
 	s.mu.Lock()
@@ -178,7 +178,7 @@ func (s *subject) do(cmd Command) Message {
 	return <-s.send(cmd)
 }
 
-// must does commands that have an outcome, and requires which.
+// must runs commands and requires their outcome.
 func (s *subject) must(outcome history.Type, dos ...Do) {
 	s.t.Helper()
 	for _, do := range dos {
@@ -198,7 +198,7 @@ func (s *subject) last() history.Event {
 	return events[len(events)-1]
 }
 
-// of counts the events of a type and an operation.
+// of returns the events of a type and an operation.
 func (s *subject) of(kind history.Type, op history.Op) (found []history.Event) {
 	for _, e := range s.heard() {
 		if e.Type == kind && e.Op == op {
