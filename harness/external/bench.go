@@ -15,8 +15,8 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// bench is servers of this process on loopback, and workers that use them: enough for
-// the protocol, and nothing that could be anybody's fault but the worker's.
+// bench is in-process servers on loopback with workers: enough for the protocol, so that every failure is the
+// worker's.
 type bench struct {
 	nodes   []*miniredis.Miniredis
 	store   *miniredis.Miniredis
@@ -24,20 +24,20 @@ type bench struct {
 	options locks.Options
 	record  *process.Record
 	workers process.Workers
-	renews  bool // the lock was seen to renew its key by itself
+	renews  bool // the lock renews its key by itself
 }
 
-// password is what the bench's servers ask for, as those of a run may.
+// password of the bench's servers, since a run's may have one.
 const password = "worker-check"
 
-// benchNodes is how many servers a lock has unless a scenario says otherwise.
+// benchNodes is the default number of nodes in scenarios.
 const benchNodes = 5
 
-// stallLimit is from when on workers of the bench are to tell of a stall.
+// stallLimit is the lateness from which workers of the bench must report a stall.
 const stallLimit = 100 * time.Millisecond
 
-// benchTTL is long, and with it the timeout for one node: no step waits for a key to
-// expire, and on a busy machine none may lose its lease to the machine.
+// benchTTL is long, like the node timeout: no step waits for an expiry, and a busy machine must not make a lease
+// expire.
 const benchTTL = 30 * time.Second
 
 func newBench(command []string) (b *bench, err error) {
@@ -65,7 +65,6 @@ func newBench(command []string) (b *bench, err error) {
 	return b, nil
 }
 
-// kill ends the workers at once.
 func (b *bench) kill() { _ = b.workers.Close() }
 
 func (b *bench) close() error {
@@ -81,7 +80,6 @@ func (b *bench) close() error {
 	return err
 }
 
-// setup is that of a client on the bench.
 func (b *bench) setup(index int) client.Setup {
 	s := client.Setup{
 		Name: fmt.Sprintf("c%d", index+1), Index: index, Lock: "under test", Options: b.options, Store: b.store.Addr(),
@@ -93,7 +91,7 @@ func (b *bench) setup(index int) client.Setup {
 	return s
 }
 
-// client starts a worker, and returns once it has said what its lock is.
+// client starts a worker and waits for its hello.
 func (b *bench) client(index int) (*testClient, error) {
 	m := &testClient{done: map[int]client.Message{}, changed: make(chan struct{})}
 	setup := b.setup(index)
@@ -103,7 +101,7 @@ func (b *bench) client(index int) (*testClient, error) {
 	return m, err
 }
 
-// testClient is one worker on the bench, with all that it has said.
+// testClient is one worker on the bench with its messages.
 type testClient struct {
 	name   string
 	worker *process.Worker
@@ -113,33 +111,31 @@ type testClient struct {
 	done    map[int]client.Message
 	events  []history.Event
 	failed  error
-	changed chan struct{} // closed, and made anew, when it has said something
+	changed chan struct{} // closed and replaced at each message
 }
 
-func (m *testClient) onMessage(said client.Message) {
+func (m *testClient) onMessage(msg client.Message) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case said.Event != nil:
-		m.events = append(m.events, *said.Event)
-	case said.Done != 0:
-		m.done[said.Done] = said
-	case said.Error != "" && m.failed == nil:
-		m.failed = errors.New(said.Error)
+	case msg.Event != nil:
+		m.events = append(m.events, *msg.Event)
+	case msg.Done != 0:
+		m.done[msg.Done] = msg
+	case msg.Error != "" && m.failed == nil:
+		m.failed = errors.New(msg.Error)
 	}
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// send gives a command.
 func (m *testClient) send(cmd client.Command) (serial int, err error) {
 	m.serial++
 	cmd.Serial = m.serial
 	return m.serial, m.worker.Send(cmd)
 }
 
-// until waits for what is looked for in all that it has said; m.mu is held while it
-// is looked for.
+// until calls found after each message until it returns true; m.mu is held during the call.
 func (m *testClient) until(within time.Duration, found func() bool) error {
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -163,7 +159,6 @@ func (m *testClient) until(within time.Duration, found func() bool) error {
 
 var errTimeout = errors.New("it did not come")
 
-// await waits for the end of a command.
 func (m *testClient) await(serial int, within time.Duration) (client.Message, error) {
 	var end client.Message
 	err := m.until(within, func() (ended bool) {

@@ -13,14 +13,14 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// ErrWrong is the error of Check where it has found something.
+// ErrWrong is Check's error for a worker that breaks the protocol.
 var ErrWrong = errors.New("the worker does not keep to the protocol")
 
-// replyTimeout is how long a worker may take beyond what an operation is given.
+// replyTimeout bounds a worker's time beyond an operation's own timeout.
 const replyTimeout = 3 * time.Second
 
-// Check tries a worker against the protocol alone, and writes a line for each thing
-// that it tries. Its servers do what they should: what is wrong is the worker's.
+// Check tests a worker's protocol without faults, and writes a line for each step. Its servers work correctly, so
+// every failure is the worker's.
 func Check(ctx context.Context, command []string, out io.Writer) (err error) {
 	if err := findProgram(command); err != nil {
 		return err
@@ -32,25 +32,25 @@ func Check(ctx context.Context, command []string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, b.close()) }()
 	defer context.AfterFunc(ctx, b.kill)()
 	c := &check{bench: b, out: out}
-	for _, tried := range c.all() {
-		what, skipped := tried.what, ""
+	for _, s := range c.all() {
+		what, skipped := s.what, ""
 		if c.hello != nil {
-			skipped = c.unsupported(tried.needs)
+			skipped = c.unsupported(s.needs)
 		}
 		if skipped != "" {
 			fmt.Fprintf(out, "skip  %s: %s\n", what, skipped)
 			continue
 		}
-		if err := tried.do(); err != nil {
+		if err := s.do(); err != nil {
 			fmt.Fprintf(out, "wrong %s: %v\n", what, err)
-			return ErrWrong // what follows would be of that
+			return ErrWrong // later failures would be consequences
 		}
 		fmt.Fprintf(out, "ok    %s\n", what)
 	}
 	return ctx.Err()
 }
 
-// check is one worker that is tried, and a second beside it.
+// check tests one worker, with a second one for contention.
 type check struct {
 	bench  *bench
 	out    io.Writer
@@ -96,7 +96,7 @@ func (c *check) all() []step {
 	}
 }
 
-// unsupported says why the lock cannot do something, "" if it can.
+// unsupported returns why the lock lacks a feature, "" if it has it.
 func (c *check) unsupported(what locks.Feature) string {
 	has := map[locks.Feature]bool{locks.FeatureExtend: c.hello.Extends, locks.FeatureClock: c.hello.OwnClock,
 		locks.FeatureCancel: true, "": true}[what]
@@ -115,7 +115,7 @@ func (c *check) start() (err error) {
 	return err
 }
 
-// operate has a worker do one operation, which is to come out as wanted.
+// operate runs one operation and checks its outcome.
 func (c *check) operate(m *testClient, cmd client.Command, want history.Type) error {
 	serial, err := m.send(cmd)
 	if err != nil {
@@ -137,7 +137,7 @@ func (m *testClient) checkOutcome(serial int, within time.Duration, want history
 	return nil
 }
 
-// lastReason is why the latest operation did not succeed, in the worker's words.
+// lastReason is the worker's reason for the failure of its latest operation.
 func (m *testClient) lastReason() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *check) clock() error {
 	return c.operate(c.c1, client.Command{Do: client.DoClock, Clock: &client.SetClock{Jump: time.Second, Rate: 1.1}}, "")
 }
 
-// stall stops a worker for a while, of which it is to tell.
+// stall pauses a worker, which must then report a stall.
 func (c *check) stall() error {
 	const lasts = 5 * stallLimit
 	if err := c.c1.worker.Pause(); err != nil {

@@ -10,9 +10,8 @@ import (
 	"unicode"
 )
 
-// Split parts a command line into its words as a shell does: by blanks that are not
-// in quotes or behind a backslash. Nothing is expanded: no shell is between us and
-// the program, which is to get our signals.
+// Split splits a command line into words as a shell does: at blanks that are not in quotes or after a backslash. It
+// expands nothing. Without a shell in between, the program receives our signals.
 func Split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -53,7 +52,7 @@ func Split(line string) ([]string, error) {
 	return words, nil
 }
 
-// findProgram says whether the program of a command is there.
+// findProgram returns an error if a command's program does not exist.
 func findProgram(command []string) error {
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return fmt.Errorf("there is no program %s: %w", command[0], err)
@@ -61,7 +60,7 @@ func findProgram(command []string) error {
 	return nil
 }
 
-// lockName is how a lock is called that does not say: by its program's file.
+// lockName is the default name of a lock: its program's file.
 func lockName(command []string) string {
 	for _, word := range command[1:] {
 		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {

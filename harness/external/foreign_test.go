@@ -18,8 +18,8 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// bad are workers that break the protocol: what they say at once, and at their first
-// command, and how the error on that ends.
+// bad are workers that break the protocol: their first messages, those after their first command, and the end of the
+// error's text.
 var bad = map[string]struct {
 	first, then func(setup client.Setup)
 	want        string

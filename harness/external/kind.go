@@ -8,9 +8,9 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// Kind makes of a worker's command line a lock under test, which is named as it says
-// itself. A program that cannot say it makes one of which every row fails for that
-// reason. renews: it was seen to renew its key by itself, which its workers are told. An error is in how it was called.
+// Kind turns a worker's command line into a lock under test, with the name in the worker's hello. If the program sends
+// no valid hello, every row fails with that error. renews: the lock renews its key by itself, and its workers learn
+// that in their setup. Kind's own error is for a reserved name or an ended ctx.
 func Kind(ctx context.Context, command []string, renews bool) (locks.Kind, error) {
 	k := locks.Kind{
 		Name: lockName(command), Doc: "a program that speaks the workers' protocol", External: true, Program: true,
@@ -37,8 +37,7 @@ func Kind(ctx context.Context, command []string, renews bool) (locks.Kind, error
 	return k, nil
 }
 
-// readHello starts a worker once, at servers that are there for that alone, and hears what
-// its lock is.
+// readHello starts a worker on a bench of its own and returns its hello.
 func readHello(ctx context.Context, command []string, renews bool) (*locks.Abilities, error) {
 	if err := findProgram(command); err != nil {
 		return nil, err

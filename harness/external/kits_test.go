@@ -25,8 +25,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// kit is a kit with an adapter: how it is started, what shows that it can be, and a part
-// of the name of its lock.
+// kit is a kit with an adapter: its command, the check of its requirements, and a part of its lock's name.
 type kit struct {
 	need          needs.Need
 	probe, worker []string
@@ -34,7 +33,7 @@ type kit struct {
 	extends, one  bool
 }
 
-// kits are those that Debian's packages suffice for.
+// kits need only Debian's packages.
 var kits = map[string]kit{
 	"redis-py": {needs.Python, []string{python, "-c", "import redis"},
 		[]string{python, "../../tools/kits/python/redis_py.py"}, "redis-py ", true, true},
@@ -50,17 +49,16 @@ var kits = map[string]kit{
 		[]string{"java", "-cp", classes, "DocumentedLock"}, "Java, documented", true, true},
 }
 
-// classes stands in a kit's command for the folder that Java's are compiled into.
+// classes is a placeholder for the folder of compiled Java classes.
 const classes = "{classes}"
 
-// python is Debian's, which sees Debian's redis-py.
+// python is Debian's, which finds Debian's redis-py.
 const python = "/usr/bin/python3"
 
-// debianNode is where Debian's libraries for Node are: a Node that is not Debian's does
-// not look there by itself.
+// debianNode is the path of Debian's libraries for Node, which another Node does not search.
 const debianNode = "/usr/share/nodejs"
 
-func TestTheKitsKeepToTheProtocol(t *testing.T) {
+func TestKits_KeepToTheProtocol(t *testing.T) {
 	t.Setenv("NODE_PATH", debianNode)
 	for name, kit := range kits {
 		t.Run(name, func(t *testing.T) {
@@ -80,13 +78,12 @@ func TestTheKitsKeepToTheProtocol(t *testing.T) {
 	}
 }
 
-// Real locks in real processes: a holder that dies, one that is stopped and writes too
-// late, and a store that compares versions.
-func TestTheLocksOfTheKits(t *testing.T) {
+// Real locks in real processes: a holder is killed, a paused one writes too late, and a store compares versions.
+func TestKits_LocksHaveExpectedVerdicts(t *testing.T) {
 	t.Setenv("NODE_PATH", debianNode)
 	needs.Check(t, needs.Redis, local.Available(""))
-	// A lease that is believed for a TTL from the return outlives its key by what the return took: on a busy
-	// machine somebody is granted the lock in that time. So client-pause is asked for its late write alone.
+	// A lease with a TTL from the return outlasts its key by the acquire's duration: on a busy machine another client
+	// may acquire the lock in that time. So only the late write of client-pause is checked.
 	want := map[string]map[string]string{
 		"holder-crashes":      {checker.DeadlockFreedom: history.Holds},
 		"client-pause":        {checker.ProtectedData: history.Violated},
@@ -107,7 +104,7 @@ func TestTheLocksOfTheKits(t *testing.T) {
 	}
 }
 
-// outcome is that of a trial, and whether a busy machine stalled it, which is nothing of the kit's.
+// outcome also reports whether a busy machine stalled the trial, for which the kit is not to blame.
 func outcome(t *testing.T, trial suite.Result) (standing suite.Outcome, why string, stalled bool) {
 	standing, why = trial.Outcome()
 	if stalled = standing == suite.Inconclusive && strings.Contains(why, "stalled: "); stalled {
@@ -116,7 +113,7 @@ func outcome(t *testing.T, trial suite.Result) (standing suite.Outcome, why stri
 	return standing, why, stalled
 }
 
-// verdictOf is a trial's verdict of a property, "" where it has none.
+// verdictOf is a trial's verdict on a property, "" if it was not judged.
 func verdictOf(trial suite.Result, property string) string {
 	for _, r := range trial.Results {
 		if r.Property == property {
@@ -126,8 +123,8 @@ func verdictOf(trial suite.Result, property string) string {
 	return ""
 }
 
-// Two operations of one client at once: threads, on Node promises; PHP has neither, and says so.
-func TestTheKitsCarryOutTwoOperationsAtOnce(t *testing.T) {
+// By threads, on Node by promises; PHP has neither and declares that.
+func TestKits_RunTwoOperationsAtOnce(t *testing.T) {
 	t.Setenv("NODE_PATH", debianNode)
 	needs.Check(t, needs.Redis, local.Available(""))
 	for _, name := range []string{"redis-py", "node-redis", "redis-rb", "Java's"} {
@@ -144,7 +141,7 @@ func TestTheKitsCarryOutTwoOperationsAtOnce(t *testing.T) {
 	})
 }
 
-// run runs scenarios of the catalogue with the kit's lock, one trial each.
+// run runs scenarios with the kit's lock, one trial each.
 func (k kit) run(t *testing.T, names ...string) []suite.Result {
 	t.Helper()
 	worker := k.ready(t)
@@ -153,7 +150,7 @@ func (k kit) run(t *testing.T, names ...string) []suite.Result {
 	return trialsOf(t, kind, worker, names...)
 }
 
-// trialsOf runs scenarios of the catalogue with a worker's lock, one trial each.
+// trialsOf runs scenarios with a worker's lock, one trial each.
 func trialsOf(t *testing.T, kind locks.Kind, worker []string, names ...string) []suite.Result {
 	t.Helper()
 	if _, err := locks.Find(kind.Name); err != nil {
@@ -172,8 +169,7 @@ func trialsOf(t *testing.T, kind locks.Kind, worker []string, names ...string) [
 	return trials
 }
 
-// ready is the command that starts the kit. It skips a test where the kit's language or
-// library is not there.
+// ready returns the command that starts the kit. It skips the test if the kit's language or library is missing.
 func (k kit) ready(t *testing.T) []string {
 	t.Helper()
 	said, err := exec.Command(k.probe[0], k.probe[1:]...).CombinedOutput()
@@ -194,7 +190,7 @@ func (k kit) ready(t *testing.T) []string {
 	return worker
 }
 
-// failing are adapters in testdata whose acquire fails two calls deep, each with its own line that the kit called.
+// failing are adapters in testdata whose acquire fails two calls deep, with the adapter's line that the kit called.
 var failing = map[string]struct{ file, at string }{
 	"redis-py":   {"failing.py", "ValueError: nothing (failing.py:7)"},
 	"node-redis": {"failing.js", "Error: nothing (failing.js:6)"},
@@ -203,7 +199,7 @@ var failing = map[string]struct{ file, at string }{
 	"Java's":     {"Failing.java", "IllegalStateException: nothing (Failing.java:4)"},
 }
 
-// besideTheKits copies an adapter of testdata to where the kits' sources are, and gives its path.
+// besideTheKits copies an adapter from testdata beside the kits' sources, and returns its path.
 func besideTheKits(t *testing.T, adapter string) (file string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -217,7 +213,7 @@ func besideTheKits(t *testing.T, adapter string) (file string) {
 	return filepath.Join(folder, adapter)
 }
 
-func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
+func TestKits_AdapterFails_ErrorNamesTheLine(t *testing.T) {
 	for name, adapter := range failing {
 		t.Run(name, func(t *testing.T) {
 			file := besideTheKits(t, adapter.file)
@@ -247,8 +243,8 @@ func TestTheKitsSayWhereAnAdapterFails(t *testing.T) {
 	}
 }
 
-// What an adapter raises outside an operation of the lock makes the command impossible: the error says where.
-func TestPythonKit_SaysWhereValidityFails(t *testing.T) {
+// An exception outside an operation of the lock makes the command impossible.
+func TestPythonKit_ValidityFails_ErrorNamesTheLine(t *testing.T) {
 	file := besideTheKits(t, "failing_validity.py")
 	command := []string{kits["redis-py"].probe[0], file}
 	if _, err := exec.LookPath(command[0]); err != nil {
@@ -259,8 +255,8 @@ func TestPythonKit_SaysWhereValidityFails(t *testing.T) {
 	require.Contains(t, out.String(), "KeyError: 'until' (failing_validity.py:4)")
 }
 
-// A run tells a bad worker what worker-check does, in a row that has failed, and shows nothing of any lock.
-func TestABadWorkerInARun(t *testing.T) {
+// The row fails with the error of worker-check, without a verdict on the lock.
+func TestRun_BadWorker_Fails(t *testing.T) {
 	needs.Check(t, needs.Redis, local.Available(""))
 	for _, name := range []string{"does nothing", "floods", "dies later"} {
 		t.Run(name, func(t *testing.T) {

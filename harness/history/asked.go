@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Asked is what was asked of a fault, as far as it takes it. JSON has every quantity as text.
+// Asked are a fault's requested parameters. JSON has every quantity as text.
 type Asked struct {
-	By        Duration  `json:"by,omitempty"`        // how much slower messages or fsyncs are
-	Command   string    `json:"command,omitempty"`   // which commands: SET, take, ...
+	By        Duration  `json:"by,omitempty"`        // delay of messages or fsyncs
+	Command   string    `json:"command,omitempty"`   // affected commands: SET, take, ...
 	Direction Direction `json:"direction,omitempty"` // of a link
-	Error     string    `json:"error,omitempty"`     // with which a disk fails
+	Error     string    `json:"error,omitempty"`     // of a disk
 	Jump      Duration  `json:"jump,omitempty"`      // of a clock
 	Key       string    `json:"key,omitempty"`
-	Lasts     Duration  `json:"lasts,omitempty"` // of what ends by itself
+	Lasts     Duration  `json:"lasts,omitempty"` // of a fault that ends by itself
 	MaxMemory int       `json:"maxmemory,omitempty,string"`
 	Mistake   string    `json:"mistake,omitempty"` // an operator's
 	Part      Part      `json:"part,omitempty"`    // of an exchange
@@ -22,16 +22,16 @@ type Asked struct {
 	To        string    `json:"to,omitempty"` // another node
 }
 
-// UnmarshalJSON passes over names that it does not know: a fault of somebody else's may have been asked for more.
+// UnmarshalJSON ignores unknown names: another harness's fault may have more parameters.
 func (a *Asked) UnmarshalJSON(text []byte) error {
 	type plain Asked
 	return json.Unmarshal(text, (*plain)(a))
 }
 
-// Direction is a way over a link.
+// Direction is a direction of a link.
 type Direction string
 
-// The directions: from the client to the node, and back.
+// The directions.
 const (
 	Both     Direction = "both"
 	ToNode   Direction = "to-node"
@@ -47,21 +47,20 @@ const (
 	PartReply   Part = "reply"
 )
 
-// What a command is to do to a lock's key. Take it if it is free, give it
-// another time to live, remove it. What a script is to do shows when it is rehearsed.
-// A command that is answered NOSCRIPT does nothing and is none of them.
+// Classes of commands by their intended effect on a lock's key: set it if it is free, change its expiry, delete it. A
+// script's class is found by a dry run. A command with the reply NOSCRIPT has no class.
 const (
 	Take    = "take"
 	Extend  = "extend"
 	Release = "release"
 )
 
-// Duration is a span of time, which JSON has as text: "1.5s".
+// Duration is a time.Duration with a JSON text: "1.5s".
 type Duration time.Duration
 
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// MarshalText writes it as [time.Duration] does.
+// MarshalText returns the text of a [time.Duration].
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads what [time.ParseDuration] accepts.

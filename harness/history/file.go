@@ -11,23 +11,17 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// File is a history in a file, for those who cannot hold it in memory: it hands
-// out the events that Read would return, one by one, as often as is asked.
+// File is a history in a file that need not fit into memory: Each visits the events that Read would return.
 type File struct {
 	name string
-	// late are the events that stand behind later ones, in the order of their
-	// times: in real time several processes report, and there are always some.
-	late []Event
-	// skip are the lines of the late events, in order.
-	skip []int
+	late []Event // the events behind later ones, sorted by time: in real time several processes report
+	skip []int   // the late events' line numbers, in order
 }
 
-// maxLateBytes is how many bytes of lines may stand too late in a file, since they
-// are kept: processes report late by moments only.
+// maxLateBytes bounds the lines of late events, which stay in memory: processes report only moments late.
 const maxLateBytes = 16 << 20
 
-// OpenFile looks through a file for the events that stand too late in it. It
-// does not keep the file open.
+// OpenFile scans a file for late events. It does not keep the file open.
 func OpenFile(name string) (*File, error) {
 	f := &File{name: name}
 	latest, held := int64(0), 0
@@ -38,7 +32,7 @@ func OpenFile(name string) (*File, error) {
 		t, ok := timeOf(line)
 		if !ok || t >= latest {
 			latest = max(latest, t)
-			return nil // what is wrong with a line, Each says
+			return nil // Each reports a bad line
 		}
 		e, err := parseAt(line, number)
 		if err != nil {
@@ -57,10 +51,10 @@ func OpenFile(name string) (*File, error) {
 	return f, err
 }
 
-// timeOf reads the time of a line as Writer writes it, without the rest.
+// timeOf parses only the time of a line.
 func timeOf(line []byte) (int64, bool) {
 	digits, ok := bytes.CutPrefix(line, []byte(`{"time":`))
-	if !ok { // it was written in some other way
+	if !ok { // not written by Writer
 		e, err := parseLine(line)
 		return e.Time, err == nil
 	}
@@ -72,9 +66,8 @@ func timeOf(line []byte) (int64, bool) {
 	return t, err == nil
 }
 
-// Each hands every event to visit: the header, then the others in the order of
-// their times, those of one instant in the order of their lines. Its errors are
-// visit's, and those of Read, with the line; a Truncated comes last.
+// Each calls visit with every event: the header, then the others sorted by time, those of one instant in the order of
+// their lines. It returns visit's errors and those of Read, with the line; a Truncated comes last.
 func (f *File) Each(visit func(*Event) error) error {
 	late, skip := f.late, f.skip
 	err := f.lines(func(number int, line []byte) error {
@@ -99,7 +92,7 @@ func (f *File) Each(visit func(*Event) error) error {
 	if err != nil && !errors.As(err, &cut) {
 		return err
 	}
-	for ; len(late) > 0; late = late[1:] { // the file ended with them
+	for ; len(late) > 0; late = late[1:] { // later than the last line
 		next := late[0]
 		if err := visit(&next); err != nil {
 			return err
@@ -108,7 +101,6 @@ func (f *File) Each(visit func(*Event) error) error {
 	return err
 }
 
-// lines hands every line to visit; see eachLine.
 func (f *File) lines(visit func(number int, line []byte) error) error {
 	file, err := input.Open(f.name)
 	if err != nil {

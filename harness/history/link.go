@@ -5,14 +5,14 @@ import "strings"
 // StoreName is the process name of the store that the lock guards.
 const StoreName = "store"
 
-// Link joins a client, a replica or the Sentinels to a server. It is written in two ways: c1-n2
-// where a fault or a step names it as its target, and c1>n2 as the process of what it carries.
+// Link connects a client, a replica or the Sentinels to a server. Its name is c1-n2 as a target of faults and steps,
+// and c1>n2 as the process of its messages.
 type Link struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// LinkOf reads the target of a fault or a step; false if that is a process.
+// LinkOf parses the target of a fault or a step; false if it is not a link.
 func LinkOf(target string) (l Link, ok bool) {
 	if l.From, l.To, ok = strings.Cut(target, "-"); !ok {
 		return Link{}, false
@@ -20,7 +20,7 @@ func LinkOf(target string) (l Link, ok bool) {
 	return l, true
 }
 
-// Link gives the one that carried the event's command or reply; false if none did.
+// Link is the link of the event's command or reply; false if it has none.
 func (e *Event) Link() (l Link, ok bool) {
 	if l.From, l.To, ok = strings.Cut(e.Process, ">"); !ok {
 		return Link{}, false

@@ -10,11 +10,10 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// Truncated says that the last line of a history is cut short, as a killed run
-// leaves it. The events returned with it are whole; callers who can do with
-// them look for it with errors.As and go on.
+// Truncated is the error of a history whose last line is incomplete, as after a killed run. The events returned with
+// it are complete; callers for which they suffice detect it with errors.As.
 type Truncated struct {
-	Line int // of the cut, from 1
+	Line int // the incomplete one, from 1
 }
 
 func (t *Truncated) Error() string {
@@ -22,14 +21,12 @@ func (t *Truncated) Error() string {
 		t.Line)
 }
 
-// Read reads a history and returns its events: the header, then the others
-// sorted by time, those of one instant in the order of their lines.
+// Read reads a history and returns its events: the header, then the others sorted by time, those of one instant in the
+// order of their lines.
 //
-// It is strict. Every line must be one event of a known type, with no field
-// that is not of this format and with the part that its type is about, so that
-// e.Command of a command, say, is never nil. The error names the line, what is
-// wrong with it and what would be right. Whether the events make sense together
-// (an ok without its invoke) is for the checker to say.
+// It is strict. Every line must be one event of a known type, without unknown fields and with its type's part:
+// e.Command of a command, for example, is never nil. The error names the line, the mistake and what is accepted. The
+// checker checks whether the events are consistent (an ok without its invoke).
 func Read(r io.Reader) ([]Event, error) {
 	var events []Event
 	err := eachLine(r, func(number int, line []byte) error {
@@ -55,8 +52,7 @@ func noHeader(cut *Truncated) error {
 	return errors.New("line 1: the history is empty; it must begin with a header line")
 }
 
-// eachLine hands every line of a history with its number, from 1, to visit. A last line without
-// its end is a Truncated, unless it is whole.
+// eachLine calls visit with every line and its number, from 1. An incomplete last line is a Truncated.
 func eachLine(r io.Reader, visit func(number int, line []byte) error) error {
 	in := input.NewLines(r)
 	for number := 1; ; number++ {
@@ -85,7 +81,7 @@ func eachLine(r io.Reader, visit func(number int, line []byte) error) error {
 	}
 }
 
-// parseAt decodes and checks the line of that number.
+// parseAt parses and checks the line of that number.
 func parseAt(line []byte, number int) (Event, error) {
 	e, err := parseLine(line)
 	if err == nil {
@@ -97,7 +93,7 @@ func parseAt(line []byte, number int) (Event, error) {
 	return e, nil
 }
 
-// checkHeaderPosition checks that a header is the first line, and nothing else is.
+// checkHeaderPosition checks that the first line is the only header.
 func checkHeaderPosition(e *Event, number int) error {
 	switch {
 	case number == 1 && e.Type != TypeHeader:
@@ -110,8 +106,7 @@ func checkHeaderPosition(e *Event, number int) error {
 	return nil
 }
 
-// parseLine decodes and checks one line. A line that ends too early gives an
-// error that is io.ErrUnexpectedEOF.
+// parseLine parses and checks one line. The error of an incomplete line is io.ErrUnexpectedEOF.
 func parseLine(line []byte) (Event, error) {
 	var e Event
 	if err := input.JSONLine(line, &e, "event"); err != nil {

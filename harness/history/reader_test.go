@@ -28,7 +28,7 @@ const headerLine = `{"time":0,"process":"harness","type":"header","header":{"ver
 	`"expect":{"mutual-exclusion":"holds"},"bounds":{"free":1,"grant":1},` +
 	`"earned":{"grants":1,"contended":0,"faults":0}}}` + "\n"
 
-func TestReadSortsByTimeBehindTheHeaderAndKeepsTheOrderOfAnInstant(t *testing.T) {
+func TestRead_SortsByTimeAndKeepsOrderOfAnInstant(t *testing.T) {
 	late := strings.Replace(headerLine, `"time":0`, `"time":50`, 1)
 	events, err := Read(strings.NewReader(late +
 		`{"time":9,"process":"c1","type":"note","text":"last"}` + "\n" +
@@ -62,7 +62,7 @@ func TestRead_TruncatedHistory(t *testing.T) {
 	require.Len(t, events, 3)
 }
 
-func TestReadBackWhatWasWritten(t *testing.T) {
+func TestRead_WrittenEvents_AreEqual(t *testing.T) {
 	events := append([]Event{{Process: "harness", Type: TypeHeader, Header: &Header{Version: Version,
 		Nodes: []string{"n1"}, Clients: []string{"c1"}, Expect: map[string]string{"mutual-exclusion": Holds}}}}, typical()...)
 	events = append(events, Event{Time: 2e9, Process: "n1", Type: TypeNode,
@@ -72,9 +72,9 @@ func TestReadBackWhatWasWritten(t *testing.T) {
 	require.Equal(t, events, got)
 }
 
-// Each testdata/bad/NAME.jsonl is broken in one way; NAME.err is what the
-// reader says to it, to be read by eye: it must help.
-func TestRead_BadHistories_SayWhatWouldBeRight(t *testing.T) {
+// Each testdata/bad/NAME.jsonl is broken in one way; NAME.err is the reader's error, for a human to check that it
+// helps.
+func TestRead_BadHistories_ErrorsSayWhatIsAccepted(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.jsonl")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 12)
@@ -142,7 +142,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// calls keeps each Write call apart, to see what one call handed over.
+// calls records the argument of each Write call.
 type calls struct{ lines []string }
 
 func (c *calls) Write(p []byte) (int, error) {
@@ -177,7 +177,7 @@ func TestWriter_WritesAtOnce(t *testing.T) {
 	}, out.lines)
 }
 
-func TestWriterIsSafeForConcurrentUse(t *testing.T) {
+func TestWriter_ConcurrentUse_KeepsLinesWhole(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out)
 	var wg sync.WaitGroup
@@ -221,7 +221,7 @@ func TestClose_ReturnsFirstFailure(t *testing.T) {
 	require.ErrorContains(t, w.Close(), "the event of n1 at 7 ns cannot be written")
 }
 
-func TestCloseTwiceAndWriteAfterClose(t *testing.T) {
+func TestClose_Twice_FailsAndLaterWritesAreDropped(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(&out)
 	require.NoError(t, w.Close())
@@ -230,7 +230,7 @@ func TestCloseTwiceAndWriteAfterClose(t *testing.T) {
 	require.Empty(t, out.String())
 }
 
-// typical is one successful acquire as a client and its links tell it.
+// typical are the events of one successful acquire, of its client and links.
 func typical() []Event {
 	token := "0123456789abcdef0123456789abcdef01234567"
 	return []Event{
@@ -243,7 +243,7 @@ func typical() []Event {
 	}
 }
 
-// each collects what a file hands out.
+// each collects the events that File.Each visits.
 func each(t require.TestingT, name string) ([]Event, error) {
 	f, err := OpenFile(name)
 	var cut *Truncated
@@ -258,9 +258,8 @@ func each(t require.TestingT, name string) ([]Event, error) {
 	return events, err
 }
 
-// A file hands out what Read returns, however late its lines stand, and as
-// often as it is asked.
-func TestFile_HandsOutWhatReadReturns(t *testing.T) {
+// However late its lines are, and repeatedly.
+func TestFile_Each_VisitsEventsOfRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	rapid.Check(t, func(t *rapid.T) {
 		var b bytes.Buffer
@@ -291,8 +290,8 @@ func TestFile_VisitorErrorStops(t *testing.T) {
 	require.ErrorIs(t, f.Each(func(*Event) error { return enough }), enough)
 }
 
-// A line has a bound, however the file is read; most of it need not be there.
-func TestLine_IsBoundedHoweverTheFileIsRead(t *testing.T) {
+// The file is sparse.
+func TestLine_TooLong_FailsInEveryReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	require.NoError(t, os.WriteFile(name, []byte(headerLine), 0o600))
 	require.NoError(t, os.Truncate(name, 1<<30))
@@ -306,8 +305,8 @@ func TestLine_IsBoundedHoweverTheFileIsRead(t *testing.T) {
 	require.EqualError(t, err, want)
 }
 
-// Events that stand too late are held in memory: not any number of them.
-func TestOpenFile_TooManyLateEventsAreRefused(t *testing.T) {
+// Late events stay in memory, so their number is bounded.
+func TestOpenFile_TooManyLateEvents_Fails(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "history.jsonl")
 	text := strings.Repeat("x", input.Line/2)
 	first := fmt.Sprintf(`{"time":9,"process":"c1","type":"note","text":%q}`+"\n", text)

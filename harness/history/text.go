@@ -6,12 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// bytesPrefix begins the text of a token, key or version that is not UTF-8: its bytes in
-// hexadecimal follow. JSON has no other way to write them, and U+FFFD would make two
-// different tokens one.
+// bytesPrefix begins the text of a token, key or version that is not UTF-8, before its bytes in hexadecimal. JSON
+// cannot contain such bytes, and U+FFFD would make different tokens equal.
 const bytesPrefix = "bytes:"
 
-// asText gives a string as a history holds it.
+// asText is a string's text in a history.
 func asText(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -19,12 +18,12 @@ func asText(s string) string {
 	return bytesPrefix + hex.EncodeToString([]byte(s))
 }
 
-// MakeText makes every string of an event one that a file holds as it is. What is judged
-// in memory is then what the file says.
+// MakeText replaces every string of an event by its text in a file, so that an event in memory equals the one in the
+// file.
 func (e *Event) MakeText() {
 	makeText(&e.Key, &e.Token, &e.Value, &e.Base, &e.Error, &e.Text)
 	if e.Command != nil {
-		text := *e.Command // others may hold the command
+		text := *e.Command // a copy: the command may be shared
 		makeText(&text.Name, &text.Key, &text.Token, &text.Base, &text.Reply)
 		text.Others = slices.Clone(text.Others)
 		for i := range text.Others {

@@ -18,8 +18,7 @@ func TestText_BytesThatAreNotUTF8StayDistinct(t *testing.T) {
 	require.Equal(t, asText("\xff"), asText(asText("\xff")), "a worker and the journal may both make it text")
 }
 
-// What is judged in memory is what the file says.
-func TestMakeText_EventEqualsWhatIsReadBack(t *testing.T) {
+func TestMakeText_EventEqualsTheOneReadBack(t *testing.T) {
 	shared := &Command{Serial: 1, Name: "SET", Key: "k1", Token: "\xff\x01", Effect: EffectSet, Reply: "\xfe"}
 	events := []Event{
 		{Process: "c1", Type: TypeOK, Op: OpAcquire, Key: "k\xff", Token: "\xff\x01"},
@@ -36,8 +35,8 @@ func TestMakeText_EventEqualsWhatIsReadBack(t *testing.T) {
 	require.Equal(t, "\xff\x01", shared.Token, "the link's own command stays as it was")
 }
 
-// A fault of another release, or of somebody else's harness, may have been asked for what we do not know.
-func TestAsked_ReadsWhatItKnows(t *testing.T) {
+// A fault of another release or harness may have unknown parameters.
+func TestAsked_UnknownNames_AreIgnored(t *testing.T) {
 	line := `{"time":2,"process":"nemesis","type":"fault","fault":{"id":1,"kind":"storm","class":"link-cut",` +
 		`"phase":"begin","targets":["c1-n1"],"asked":{"by":"40ms","rate":"0.8","times":"2","wind":"strong"},` +
 		`"effective":true}}`

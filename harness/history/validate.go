@@ -32,7 +32,7 @@ func Validate(e *Event) error {
 	return validateParts(e)
 }
 
-// validateParts checks that an event has what its type is about.
+// validateParts checks that an event has its type's part.
 func validateParts(e *Event) error {
 	switch e.Type {
 	case TypeHeader:

@@ -9,23 +9,20 @@ import (
 	"sync"
 )
 
-// Writer writes a history as it happens, one JSON line an event. Every line
-// reaches the underlying writer whole, in a single call, so that a killed run
-// leaves all that it saw. Events may come slightly out of time order: Read sorts
-// them. A Writer may be used from any goroutine.
+// Writer writes a history event by event, one JSON line each. Each line is one call of the underlying writer, so that
+// a killed run loses no event. Events may be slightly out of order: Read sorts them. It is safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
 	out    io.Writer
 	closed bool
-	err    error // the first failure; nothing is written after it
+	err    error // the first failure, which ends the writing
 }
 
 // NewWriter returns a Writer on w, which it does not close.
 func NewWriter(w io.Writer) *Writer { return &Writer{out: w} }
 
-// Write adds an event. It returns nothing, so that it can serve as a recorder
-// in the middle of a run; the first failure is kept for Close. Events that come
-// after Close are dropped: the run that they belong to is over.
+// Write adds an event. It returns no error, so that it can serve as a recorder; Close returns the first failure.
+// Events after Close are dropped: their run is over.
 func (w *Writer) Write(e Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +43,7 @@ func (w *Writer) Write(e Event) {
 	}
 }
 
-// lineOf gives an event as one line, newline included. Scripts and keys are easier to read without HTML escapes.
+// lineOf is an event's line, with its newline. Scripts and keys are easier to read without HTML escapes.
 func lineOf(e *Event) ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
@@ -55,11 +52,10 @@ func lineOf(e *Event) ([]byte, error) {
 	return line.Bytes(), err
 }
 
-// ErrClosed is what a second Close returns.
+// ErrClosed is the error of a second Close.
 var ErrClosed = errors.New("the history is closed already")
 
-// Close returns the first failure of the Writer's life. It does not add the end event and does not close the
-// underlying writer.
+// Close returns the first failure. It neither adds the end event nor closes the underlying writer.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

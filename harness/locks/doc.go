@@ -1,3 +1,3 @@
-// Package locks says what a lock under test is: anything that satisfies Lock. It keeps the
-// register of them; those that every program has are in builtin.
+// Package locks defines a lock under test: anything that satisfies Lock. It has their registry; package builtin has the
+// locks of every program.
 package locks

@@ -9,47 +9,42 @@ import (
 	"example.org/lockproof/redlock"
 )
 
-// Connection says on which connection a lock sends WAIT or WAITAOF.
+// Connection is the connection on which a lock sends WAIT or WAITAOF.
 type Connection string
 
-// The connections. WAIT counts the replicas that have the writes of its own
-// connection (source: redis.io, WAIT): on another one, which has written nothing,
-// every replica has. WAITAOF counts likewise whose disks have them (redis.io, WAITAOF).
+// The connections. WAIT counts the replicas that have the writes of its own connection (source: redis.io, WAIT). On
+// another connection, without writes, it counts every replica. WAITAOF counts disks in the same way (redis.io,
+// WAITAOF).
 const (
 	ConnectionOne  Connection = "one"  // the SET's
 	ConnectionPool Connection = "pool" // the next of the pool
 )
 
-// Settings are the options that do not depend on the TTL: scenarios set them as they are.
+// Settings are the options that do not depend on the TTL.
 type Settings struct {
-	// MaxExtensions bounds how often one lease is extended.
+	// MaxExtensions bounds the extensions of one lease.
 	MaxExtensions int `json:"max_extensions"`
-	// Wait is for how many replicas an acquire waits, by WAIT, before it counts;
-	// Connection says on which connection it does.
+	// Wait is the number of replicas that an acquire waits for, by WAIT on Connection.
 	Wait int `json:"wait,omitempty"`
-	// WaitAOF: it waits, by WAITAOF in place of WAIT, until its server has the key on its
-	// disk, and so many replicas on theirs.
+	// WaitAOF: an acquire uses WAITAOF instead, and waits until the disks of its server and of Wait replicas have the
+	// key.
 	WaitAOF    bool       `json:"wait_aof,omitempty"`
 	Connection Connection `json:"connection,omitempty"`
-	// Resends is how often the client library sends a command again that was not answered.
+	// Resends bounds the client library's resends of an unanswered command.
 	Resends int `json:"resends,omitempty"`
-	// Pool is how many connections the client library has to each server; 0: more than
-	// are needed.
+	// Pool is the number of the client library's connections to each server; 0: more than needed.
 	Pool int `json:"pool,omitempty"`
 }
 
-// WaitsForReplicas says whether an acquire waits for more than its server's answer.
+// WaitsForReplicas reports whether an acquire waits for more than its server's reply.
 func (s Settings) WaitsForReplicas() bool { return s.Wait > 0 || s.WaitAOF }
 
-// WithDefaults fills what is not set. The defaults suit TTLs from 20 ms to
-// minutes:
-//   - NodeTimeout is 5 % of the TTL, between 20 ms and 100 ms: redis.io's page
-//     wants it small against the TTL ("~5-50 milliseconds" for 10 s), and below
-//     20 ms a busy machine makes timeouts of its own; but half the TTL at most;
+// WithDefaults sets unset options. The defaults suit TTLs from 20 ms to minutes:
+//   - NodeTimeout is 5 % of the TTL, between 20 ms and 100 ms: redis.io's page wants it small compared with the TTL
+//     ("~5-50 milliseconds" for 10 s), and below 20 ms a busy machine causes timeouts; but half the TTL at most;
 //   - Drift is 0.01, the value of the page's reference implementation;
-//   - RetryMin and RetryMax are 5 % and 15 % of the TTL: a waiting client asks
-//     some ten times in each TTL, and the spread between the two is far wider than
-//     a round trip, so that clients that collided once part;
+//   - RetryMin and RetryMax are 5 % and 15 % of the TTL: a waiting client makes some ten attempts in each TTL, and the
+//     spread is far wider than a round trip, so that clients do not collide again;
 //   - MaxExtensions is 100.
 //
 // Tries stays 0: until the context ends.
@@ -72,8 +67,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// requireValidOptions makes of a lock's constructor one that fills in the defaults and
-// refuses what every lock must refuse.
+// requireValidOptions wraps a lock's constructor: it sets the defaults and rejects options that are invalid for every
+// lock.
 func requireValidOptions(k Kind) func(Env) (Lock, error) {
 	build := k.New
 	return func(env Env) (Lock, error) {
@@ -81,7 +76,7 @@ func requireValidOptions(k Kind) func(Env) (Lock, error) {
 		if env.TTL < time.Millisecond {
 			return nil, RefusalError("a TTL of %s: Redis counts expiry in milliseconds, so 1ms or more is right", env.TTL)
 		}
-		if env.RetryMax < env.RetryMin { // of spans that are not both in TTLs
+		if env.RetryMax < env.RetryMin { // possible if not both are in TTLs
 			return nil, RefusalError("a retry delay from %s to %s: the first must not be above the second",
 				env.RetryMin, env.RetryMax)
 		}
@@ -97,13 +92,12 @@ func requireValidOptions(k Kind) func(Env) (Lock, error) {
 	}
 }
 
-// RefusalError is why a lock does not take a setup.
+// RefusalError is a lock's reason to refuse a setup.
 func RefusalError(format string, args ...any) error {
 	return &Error{Reason: history.ReasonRefused, Err: fmt.Errorf(format, args...)}
 }
 
-// Reason gives the reason of a failed operation: other where the lock could
-// not tell.
+// Reason returns the reason of a failed operation, ReasonOther if the lock reports none.
 func Reason(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason

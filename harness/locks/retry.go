@@ -13,8 +13,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Retry makes attempts until one succeeds, the tries are used up or ctx ends,
-// with a random delay after each failure.
+// Retry makes attempts until one succeeds, the tries are used up or ctx ends, with a random delay after each failure.
 func Retry(ctx context.Context, env Env, attempt func() (Lease, error)) (Lease, error) {
 	for n := 1; ; n++ {
 		lease, err := attempt()
@@ -37,7 +36,7 @@ func Retry(ctx context.Context, env Env, attempt func() (Lease, error)) (Lease, 
 	}
 }
 
-// Sleep waits on the client's own clock and reports whether it ran its time.
+// Sleep waits on the client's own clock. It reports whether the time passed before ctx ended.
 func Sleep(ctx context.Context, env Env, d time.Duration) bool {
 	timer := env.Clock.NewTimer(d)
 	defer timer.Stop()
@@ -54,7 +53,7 @@ func cancelled(ctx context.Context, last error) error {
 		Err: fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)}
 }
 
-// Seeded gives the bytes that follow from two numbers, to several goroutines.
+// Seeded returns a source of bytes that two numbers determine. It is safe for concurrent use.
 func Seeded(seed, index uint64) io.Reader {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
@@ -73,7 +72,7 @@ func (r *seededReader) Read(b []byte) (int, error) {
 	return r.source.Read(b)
 }
 
-// RandomBetween draws uniformly from the durations low to high.
+// RandomBetween draws a duration uniformly from low to high.
 func RandomBetween(random io.Reader, low, high time.Duration) (time.Duration, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
@@ -82,7 +81,7 @@ func RandomBetween(random io.Reader, low, high time.Duration) (time.Duration, er
 	return low + time.Duration(binary.LittleEndian.Uint64(b[:])%uint64(high-low+1)), nil
 }
 
-// CallFailed gives the reason of a command that got no answer.
+// CallFailed is the error of a command without a reply.
 func CallFailed(ctx context.Context, what string, err error) error {
 	reason := history.ReasonNoMajority
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
