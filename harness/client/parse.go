@@ -66,7 +66,7 @@ func (cmd Command) checkFields() error {
 	case !slices.Contains(commands, cmd.Do):
 		return fmt.Errorf("do: there is no such command; there are %s", list(commands))
 	case cmd.Do == DoAcquire && cmd.Key == "":
-		return errors.New("key: which key is to be locked?")
+		return errors.New("key is missing: want the key to lock")
 	case cmd.Do == DoLoop:
 		return cmd.Loop.check()
 	case cmd.Do == DoClock:

@@ -131,7 +131,7 @@ func checkSingleField(m Message) error {
 
 func (c *ProtocolChecker) checkHello(lock *locks.Abilities) error {
 	if lock == nil {
-		return errors.New(`though its first message is to be its hello: {"lock":{...}}`)
+		return errors.New(`but its first message must be its hello: {"lock":{...}}`)
 	}
 	if i := strings.IndexFunc(lock.Name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 ||
 		len(lock.Name) > maxNameLength {

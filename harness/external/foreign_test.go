@@ -26,7 +26,7 @@ var bad = map[string]struct {
 }{
 	"babbles": {first: says("hello there"), want: `wrote "hello there", which is not a message: ` +
 		`standard output has JSON objects alone`},
-	"begins with events":      {first: says(`{"done":1}`), want: "though its first message is to be its hello"},
+	"begins with events":      {first: says(`{"done":1}`), want: "but its first message must be its hello"},
 	"a key's name without it": {first: says(`{"lock":{"keys":["lock"]}}`), want: `is named with {key} in the key's place`},
 	"lacks what nobody needs": {first: says(`{"lock":{"lacks":{"luck":"none"}}}`),
 		want: `though there is no "luck" to lack`},
@@ -35,7 +35,7 @@ var bad = map[string]struct {
 		os.Exit(3)
 	}, want: "ended with exit status 3; on stderr it said: no such module"},
 	"says nothing": {first: says(),
-		want: `has said nothing for 10s: its first message is to be its hello, {"lock":{...}}`},
+		want: `has said nothing for 10s: its first message must be its hello, {"lock":{...}}`},
 	"closes its output": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Stdout.Close() },
 		want: "has closed its standard output, and runs on"},
 	"dies later": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Exit(3) },

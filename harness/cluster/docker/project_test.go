@@ -190,7 +190,7 @@ func TestTheFileIsForEverybody(t *testing.T) {
 			"build", "cap_drop", "cgroup_parent", "command", "depends_on", "entrypoint", "environment", "healthcheck",
 			"image", "labels", "mem_limit", "networks",
 			"pids_limit", "profiles", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "volumes",
-		}, slices.Collect(maps.Keys(service)), "%s: what else it may do is to be judged first", name)
+		}, slices.Collect(maps.Keys(service)), "%s: judge first what else it may do", name)
 		require.Equal(t, []any{"ALL"}, service["cap_drop"], name)
 		require.Equal(t, []any{"no-new-privileges:true"}, service["security_opt"], name)
 		require.Equal(t, true, service["read_only"], name)

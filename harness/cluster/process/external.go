@@ -30,7 +30,7 @@ func (w *Worker) awaitHello() error {
 	select {
 	case <-w.greeted:
 	case <-late.C:
-		return fmt.Errorf("worker %s (pid %d) has said nothing for %s: its first message is to be its hello, "+
+		return fmt.Errorf("worker %s (pid %d) has said nothing for %s: its first message must be its hello, "+
 			"{\"lock\":{...}}; on stderr it said: %s",
 			w.name, w.proc.id.PID, helloWithin, w.stderr.end())
 	}
