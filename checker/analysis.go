@@ -7,25 +7,25 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// analysis is a record with what follows from it for several properties.
+// analysis is a record with the derived data that several properties need.
 type analysis struct {
 	*record
-	counts     counts
-	encounters *faultImpact
-	// doubt is why it is not known whose a key on a node was; "": it is known.
-	doubt string
+	counts counts
+	impact *faultImpact
+	// keysUnknown is why the owners of the lock's keys are unknown; "": they are known.
+	keysUnknown string
 }
 
-// analyse makes the analysis of a record, after its timeline.
+// analyse adds the timeline to a record and derives its analysis.
 func analyse(r *record) (*analysis, error) {
 	if err := readTimeline(r); err != nil {
 		return nil, err
 	}
 	for _, k := range r.keys {
-		k.tellTokens()
+		k.inferTokens()
 	}
-	a := &analysis{record: r, doubt: r.names.doubt(r.keys)}
-	a.encounters = newFaultImpact(r, a.doubt != "")
+	a := &analysis{record: r, keysUnknown: r.names.unknownReason(r.keys)}
+	a.impact = newFaultImpact(r, a.keysUnknown != "")
 	a.counts = countsOf(a)
 	for _, k := range r.keys {
 		k.held, k.waits = spansOf(k.leases), k.waitPeriods(cmp.Or(r.header.Bounds.Grant, r.header.Bounds.Free))
@@ -36,19 +36,18 @@ func analyse(r *record) (*analysis, error) {
 	return a, nil
 }
 
-// counts is what happened in a run, to tell an earned verdict from a vacuous one.
+// counts are the counts that distinguish an earned verdict from a vacuous one.
 type counts struct {
-	grants    int // acquires that were granted a lease: one that is over as it begins is none
-	contended int // acquires that met another client's acquire, lease or key on a node
-	faults    int // effective faults that met a lease or an acquire
+	grants    int // acquires with a usable lease (see leaseBuilder.end)
+	contended int // acquires that overlap another client's acquire, lease or key on a node
+	faults    int // effective faults that affected a lease or an acquire
 	writes    int // acknowledged writes at the store
 	refused   int // acquires and extends that failed
-	rejected  int // writes that the store rejected, or that a client gave up
+	rejected  int // failed writes: the store rejected them, or the client gave up
 }
 
-// countsOf counts what happened in a run.
 func countsOf(a *analysis) counts {
-	c := counts{faults: effectiveFaults(a.record, a.encounters)}
+	c := counts{faults: effectiveFaults(a.record, a.impact)}
 	for _, o := range a.operations.kept {
 		switch {
 		case o.leased:
@@ -62,13 +61,13 @@ func countsOf(a *analysis) counts {
 		}
 	}
 	for _, k := range a.keys {
-		c.contended += k.contended(a.doubt == "")
+		c.contended += k.contended(a.keysUnknown == "")
 	}
 	return c
 }
 
-// effectiveFaults is how many effective faults met a lease or an acquire. The
-// scenario's setting does not count: it is there from the start.
+// effectiveFaults counts the effective faults with an impact during a lease or an acquire. Background faults do not
+// count: they are there from the start.
 func effectiveFaults(r *record, e *faultImpact) int {
 	if len(r.faults) == 0 {
 		return 0
@@ -76,7 +75,7 @@ func effectiveFaults(r *record, e *faultImpact) int {
 	var work []span
 	for _, k := range r.keys {
 		for _, o := range k.acquires {
-			work = append(work, span{o.asked, o.done})
+			work = append(work, span{o.invoked, o.done})
 		}
 		for _, l := range k.leases {
 			work = append(work, span{l.from, l.until})
@@ -85,30 +84,30 @@ func effectiveFaults(r *record, e *faultImpact) int {
 	work = union(work)
 	met := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
-		if f.cause.Effective && !f.cause.Background && !e.hadNoEffect(f) && f.meets(work) {
+		if f.cause.Effective && !f.cause.Background && !e.hadNoEffect(f) && f.touches(work) {
 			met[f.event] = true
 		}
 	}
 	return len(met)
 }
 
-// tellTokens finds the tokens of leases. Where a lock does not show one, it is that of the
-// keys that its client has on most nodes as it is granted the lease.
-func (k *keyed) tellTokens() {
-	var taken map[string][]*keyOwnership // by client, where some lock shows no token
+// inferTokens finds the tokens of leases. If the lock does not show a token, it is the one that the client's keys have
+// on most nodes at the grant, of the keys that it set during the acquire.
+func (k *keyed) inferTokens() {
+	var taken map[string][]*keyOwnership // by client, only if a lease shows no token
 	for _, o := range k.acquires {
 		if o.keyToken = o.token; o.token != "" || !o.ok() {
 			continue
 		}
 		if taken == nil {
 			taken = map[string][]*keyOwnership{}
-			for _, h := range k.tenures {
+			for _, h := range k.ownerships {
 				taken[h.owner] = append(taken[h.owner], h)
 			}
 		}
 		nodes, most := map[string]int{}, 0
 		keys := taken[o.process]
-		first := sort.Search(len(keys), func(i int) bool { return keys[i].from >= o.asked })
+		first := sort.Search(len(keys), func(i int) bool { return keys[i].from >= o.invoked })
 		for _, h := range keys[first:] {
 			if h.from > o.done {
 				break
@@ -123,7 +122,7 @@ func (k *keyed) tellTokens() {
 	}
 }
 
-// bounded gives a bound for a client, by its own clocks where these run at a wrong rate.
-func (a *analysis) bounded(bound int64, client string, during span) int64 {
-	return int64(float64(bound) * a.clocks.stretched(client, during))
+// scaledBound scales a bound by a client's clocks if these run at a wrong rate.
+func (a *analysis) scaledBound(bound int64, client string, during span) int64 {
+	return int64(float64(bound) * a.clocks.timerFactor(client, during))
 }

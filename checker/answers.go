@@ -6,19 +6,18 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// answers are what nodes answered, where it says something about a fault: on links with
-// faults on single messages, and of nodes whose memory or disk was disturbed; and what clients and
-// nodes sent each other where the setting keeps clients from nodes.
+// answers are the nodes' replies that show a fault's effect: on links with faults on single messages, and of nodes with
+// memory or disk faults. For clients with links that are cut in the background they are all messages.
 type answers struct {
-	faulty map[string]bool // such links, as targets (c1-n1), and nodes
-	// by link: the SETs that were not answered by an error, from their arrival to the answer
-	taken    map[history.Link][]span
-	signs    map[string][]int64 // by node: when it answered anybody anything, or a look found it up
-	arrived  map[sentCommand]int64
-	messages map[string][]message // by such a client
+	faulty map[string]bool // these links, as targets (c1-n1), and these nodes
+	// by link: SETs with a reply that is not an error, from arrival to reply
+	setReplies  map[history.Link][]span
+	signsOfLife map[string][]int64 // by node: times of its replies, and of looks that found it up
+	arrived     map[sentCommand]int64
+	messages    map[string][]message // by client with a background cut
 }
 
-// message is a command or an answer on a link to a node.
+// message is a command or a reply on a link to a node.
 type message struct {
 	time    int64
 	node    string
@@ -41,16 +40,15 @@ func newAnswers(fs faults) answers {
 	return a
 }
 
-// follow takes the next event.
 func (a answers) follow(e *history.Event) {
 	if len(a.faulty)+len(a.messages) == 0 {
 		return
 	}
 	if e.Type == history.TypeNode && e.Node != nil && e.Node.Up {
-		a.signs[e.Process] = append(a.signs[e.Process], e.Time)
+		a.signsOfLife[e.Process] = append(a.signsOfLife[e.Process], e.Time)
 	}
 	link, isLink := e.Link()
-	if all, far := a.messages[link.From]; far && isLink {
+	if all, tracked := a.messages[link.From]; tracked && isLink {
 		a.messages[link.From] = append(all, message{e.Time, link.To, e.Type == history.TypeCommand})
 	}
 	if !isLink || e.Command == nil || !a.faulty[link.Target()] && !a.faulty[link.To] {
@@ -61,19 +59,22 @@ func (a answers) follow(e *history.Event) {
 		a.arrived[sent] = e.Time
 		return
 	}
-	a.signs[link.To] = append(a.signs[link.To], e.Time)
+	a.signsOfLife[link.To] = append(a.signsOfLife[link.To], e.Time)
 	if e.Command.Effect == history.EffectSet && !e.Command.Failed() {
-		a.taken[link] = append(a.taken[link], span{a.arrived[sent], e.Time})
+		a.setReplies[link] = append(a.setReplies[link], span{a.arrived[sent], e.Time})
 	}
 	delete(a.arrived, sent)
 }
 
-// of gives when a node answered a client's SETs, by yes or no, in the order of the answers.
-func (a answers) of(client, node string) []span { return a.taken[history.Link{From: client, To: node}] }
+// setSpans returns the spans of a client's SETs at a node, from arrival to reply, in reply order. Error replies do not
+// count.
+func (a answers) setSpans(client, node string) []span {
+	return a.setReplies[history.Link{From: client, To: node}]
+}
 
-// sign gives the first sign of life of a node after a time.
-func (a answers) sign(node string, after int64) (int64, bool) {
-	signs := a.signs[node]
+// signOfLife returns a node's first sign of life after a time.
+func (a answers) signOfLife(node string, after int64) (int64, bool) {
+	signs := a.signsOfLife[node]
 	i, _ := slices.BinarySearch(signs, after+1)
 	if i == len(signs) {
 		return 0, false

@@ -19,16 +19,15 @@ var _ = declare(Property{
 	judge:   func(a *analysis, _ oracles) (Result, error) { return (&cancellation{a}).judge(), nil },
 })
 
-// cancellation: an acquire whose caller has given up returns within Bounds.Cancel, with
-// the lock or without it. No node needs to answer for that, so no fault on a node or a link
-// excuses a later return; only a stop of the client itself does, from whose end on it has
-// the whole bound again.
+// cancellation: after its caller cancels, an acquire returns within Bounds.Cancel, with or without the lock. It needs
+// no node's reply for that, so no fault on a node or a link excuses a late return. Only a stop of the client does: the
+// whole bound begins again when it ends.
 //
-// A cancel that came when nothing or another operation was under way shows nothing, nor
-// does one so near to the end of the history that the bound had not passed.
+// A cancel counts only during an acquire. It shows nothing if the acquire has not returned by the end of the history
+// and the bound has not passed.
 type cancellation struct{ *analysis }
 
-// cancel is a caller's giving up whatever its client has under way.
+// cancel is a caller's cancellation of its client's current operation.
 type cancel struct {
 	client string
 	time   int64
@@ -39,13 +38,13 @@ func (c *cancellation) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{"cancelled": 0}
 	bound := c.header.Bounds.Cancel
-	given := map[string][]cancel{} // by client
+	byClient := map[string][]cancel{} // by client
 	for _, by := range c.cancels {
-		given[by.client] = append(given[by.client], by)
+		byClient[by.client] = append(byClient[by.client], by)
 	}
 	for _, k := range c.keys {
 		for _, o := range k.acquires {
-			by, cancelled := firstOf(given[o.process], o)
+			by, cancelled := firstOf(byClient[o.process], o)
 			if !cancelled {
 				continue
 			}
@@ -71,7 +70,7 @@ func (c *cancellation) judge() Result {
 	return result
 }
 
-// firstOf gives the first of its client's cancels that came while an acquire was under way.
+// firstOf returns the first of a client's cancels that came during one of its acquires.
 func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 	i := sort.Search(len(cancels), func(i int) bool { return cancels[i].event > o.call })
 	if i == len(cancels) {
@@ -89,7 +88,7 @@ func (c *cancellation) violation(o *operation, by cancel, after span) Violation 
 	return Violation{
 		Key: o.key, From: after.from, Until: after.until, Processes: []string{o.process},
 		What: fmt.Sprintf("%s asked for %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
-			o.process, o.key, formatTime(o.asked), formatTime(by.time), ending, formatDuration(after.length()),
+			o.process, o.key, formatTime(o.invoked), formatTime(by.time), ending, formatDuration(after.length()),
 			formatDuration(c.header.Bounds.Cancel)),
 		facts: func() []Fact { return c.waitFacts(o.process, o.key, after) },
 	}

@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// oracles are the second opinions, which tests replace to see the alarm ring.
+// oracles are the second oracles. Tests replace them to provoke a disagreement.
 type oracles struct {
 	mutex    func([]lease) porcupine.CheckResult
 	register func([]access) porcupine.CheckResult
@@ -19,7 +19,7 @@ type oracles struct {
 
 var secondOracles = oracles{mutex: ownedMutexOracle, register: derivedRegisterOracle}
 
-// Judge reads a history only to judge it, as [History.Verdict] does.
+// Judge reads and judges a history, as [History.Verdict] does.
 func Judge(source Source) (Verdict, error) {
 	h, err := Read(source)
 	if err != nil {
@@ -28,7 +28,7 @@ func Judge(source Source) (Verdict, error) {
 	return h.Verdict()
 }
 
-// verdict judges each property, side by side.
+// verdict judges all properties in parallel, and takes back what the run cannot prove.
 func (a *analysis) verdict(second oracles) (Verdict, error) {
 	results := make([]Result, len(properties))
 	errs := make([]error, len(properties))
@@ -48,13 +48,12 @@ func (a *analysis) verdict(second oracles) (Verdict, error) {
 	return Verdict{Header: a.header, Results: results, Traffic: a.traffic}, nil
 }
 
-// OracleDisagreement says that the two oracles for one property judged the
-// same key differently. One of them is wrong, so neither is believed.
+// OracleDisagreement reports that the two oracles of a property judge one key differently. One of them is wrong, so
+// neither counts.
 type OracleDisagreement struct {
 	Property string
 	Key      string
-	// First is whether our own oracle found a violation; Second is porcupine's
-	// answer.
+	// First is whether our own oracle found a violation; Second is porcupine's verdict.
 	First  bool
 	Second porcupine.CheckResult
 }
@@ -69,7 +68,7 @@ func (d *OracleDisagreement) Error() string {
 		d.Property, d.Key, own, d.Second)
 }
 
-// compareOracles compares the oracles' answers on one key. An unknown is no answer.
+// compareOracles compares the oracles' verdicts on one key. Unknown disagrees with nothing.
 func compareOracles(property, key string, violated bool, second porcupine.CheckResult) error {
 	if second == porcupine.Unknown || violated == (second == porcupine.Illegal) {
 		return nil
@@ -77,11 +76,10 @@ func compareOracles(property, key string, violated bool, second porcupine.CheckR
 	return &OracleDisagreement{Property: property, Key: key, First: violated, Second: second}
 }
 
-// maxViolations is how many violations of one property a result spells out;
-// Measured["violations"] counts all of them.
+// maxViolations limits a result's violations of one property; Measured["violations"] counts all of them.
 const maxViolations = 100
 
-// newResult gives a property's first verdict from its violations.
+// newResult returns a property's preliminary verdict: violated if there are violations, else holds.
 func newResult(property string, violations []Violation, measured map[string]int64) Result {
 	result := Result{Property: property, Verdict: history.Holds, Measured: measured}
 	if len(violations) == 0 {
@@ -98,8 +96,7 @@ func newResult(property string, violations []Violation, measured map[string]int6
 	return result
 }
 
-// Undecide turns a result into an inconclusive one. Its violations, if any,
-// stay for the reader.
+// Undecide makes a result inconclusive. Its violations, if any, stay for the reader.
 func (r *Result) Undecide(cause Cause, format string, args ...any) {
 	r.Verdict, r.Cause = history.Inconclusive, cause
 	r.Reason = string(cause) + ": " + fmt.Sprintf(format, args...)

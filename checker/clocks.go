@@ -9,20 +9,19 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// clock is a process's clock as a piecewise linear function of the true one:
-// its settings in the order of time. Before the first it is right.
+// clock is a process's clock as a piecewise linear function of the true one: its settings in time order. Before the
+// first setting it is right.
 type clock []setting
 
-// setting is how a clock runs from a true time on: what it reads then and how
-// many of its nanoseconds pass in a true one.
+// setting is a clock's reading at a true time and its rate from then on, in its nanoseconds per true nanosecond.
 type setting struct {
 	from    int64
 	reading int64
 	rate    float64
-	event   int // that set it; -1 for the right clock of the beginning
+	event   int // that set it; -1 for the initial, right clock
 }
 
-// read gives the clock's reading at a true time within this setting.
+// read returns the clock's reading at a true time within this setting.
 func (s setting) read(t int64) int64 {
 	if s.rate == 1 {
 		return s.reading + (t - s.from)
@@ -30,8 +29,7 @@ func (s setting) read(t int64) int64 {
 	return s.reading + int64(math.Round(float64(t-s.from)*s.rate))
 }
 
-// reaches gives the first true time at which this setting reads target or
-// more, had it always been in force and were to stay so.
+// reaches returns the first true time at which this setting reads target or more, as if it were always in force.
 func (s setting) reaches(target int64) int64 {
 	if s.rate == 1 {
 		return s.from + (target - s.reading)
@@ -40,9 +38,8 @@ func (s setting) reaches(target int64) int64 {
 	return int64(min(t, never))
 }
 
-// during gives the index of the setting in force at a true time, -1 for the
-// right clock of the beginning.
-func (c clock) during(t int64) int {
+// indexAt returns the index of the setting in force at a true time, -1 before the first.
+func (c clock) indexAt(t int64) int {
 	return sort.Search(len(c), func(i int) bool { return c[i].from > t }) - 1
 }
 
@@ -53,18 +50,17 @@ func (c clock) setting(i int) setting {
 	return c[i]
 }
 
-// at gives the clock's reading at a true time.
-func (c clock) at(t int64) int64 { return c.setting(c.during(t)).read(t) }
+// at returns the clock's reading at a true time.
+func (c clock) at(t int64) int64 { return c.setting(c.indexAt(t)).read(t) }
 
-// when gives the first true time from `from` on at which d nanoseconds have
-// passed on the clock since an event at that time: a forward jump brings it nearer,
-// a step back puts it off. A clock that was set at the same time but by a later
-// event was set afterwards.
-func (c clock) when(d, from int64, event int) int64 {
+// timeAfter returns the first true time, not before `from`, at which d nanoseconds have passed on the clock since an
+// event at `from`. A forward jump brings it nearer, a step back delays it. A setting at the same time but by a later
+// event is after the event.
+func (c clock) timeAfter(d, from int64, event int) int64 {
 	if d >= never {
 		return never
 	}
-	i := c.during(from)
+	i := c.indexAt(from)
 	for i >= 0 && c[i].from == from && c[i].event > event {
 		i--
 	}
@@ -77,7 +73,7 @@ func (c clock) when(d, from int64, event int) int64 {
 	}
 }
 
-// withoutJumps is the clock that its rates alone make.
+// withoutJumps returns a clock with the same rates and no jumps.
 func (c clock) withoutJumps() clock {
 	steady := slices.Clone(c)
 	for i := range steady {
@@ -86,8 +82,7 @@ func (c clock) withoutJumps() clock {
 	return steady
 }
 
-// clocks holds every process's clocks. A process that is not in it has right
-// clocks.
+// clocks holds the clocks of all processes. A process without an entry has right clocks.
 type clocks struct {
 	monotonic map[string]clock
 	wall      map[string]clock // a node has only this one
@@ -109,21 +104,19 @@ func (c clocks) read(h history.Header, process string, i int, e *history.Event) 
 	return nil
 }
 
-// of gives a process's clock of one kind.
-func (c clocks) of(process string, wall bool) clock {
+func (c clocks) clockOf(process string, wall bool) clock {
 	if wall {
 		return c.wall[process]
 	}
 	return c.monotonic[process]
 }
 
-// stretched gives how many times as long as by right clocks what a client times may take in a
-// stretch: by its clocks it waits for nodes, asks again and gives up. What a clock that is too
-// fast ends too early is tried again as often.
-func (c clocks) stretched(client string, during span) float64 {
+// timerFactor returns how many times longer than by right clocks a client's work may take during an interval: its
+// timeouts and retries go by its clocks. A fast clock ends attempts too early, and they are repeated as often.
+func (c clocks) timerFactor(client string, during span) float64 {
 	factor := 1.0
 	for _, set := range []clock{c.monotonic[client], c.wall[client]} {
-		for i := max(0, set.during(during.from)); i < len(set) && set[i].from < during.until; i++ {
+		for i := max(0, set.indexAt(during.from)); i < len(set) && set[i].from < during.until; i++ {
 			if rate := set[i].rate; rate > 0 {
 				factor = max(factor, rate, 1/rate)
 			}

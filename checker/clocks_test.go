@@ -10,8 +10,8 @@ import (
 func TestRightClock(t *testing.T) {
 	var c clock
 	require.EqualValues(t, 7, c.at(7))
-	require.EqualValues(t, 12, c.when(5, 7, 0))
-	require.EqualValues(t, never, c.when(never, 7, 0))
+	require.EqualValues(t, 12, c.timeAfter(5, 7, 0))
+	require.EqualValues(t, never, c.timeAfter(never, 7, 0))
 }
 
 // The time given by when is the first at which the clock has moved on by d.
@@ -25,10 +25,10 @@ func TestWhenIsTheFirstTime(t *testing.T) {
 				rate: rapid.SampledFrom([]float64{1, 0.5, 0.8, 1.25, 2}).Draw(t, "rate")})
 		}
 		from, d := rapid.Int64Range(0, 120).Draw(t, "from"), rapid.Int64Range(1, 60).Draw(t, "d")
-		when := c.when(d, from, 0)
+		when := c.timeAfter(d, from, 0)
 		target := float64(c.at(from) + d)
 		exact := func(t int64) float64 {
-			s := c.setting(c.during(t))
+			s := c.setting(c.indexAt(t))
 			return float64(s.reading) + float64(t-s.from)*s.rate
 		}
 		require.GreaterOrEqual(t, exact(when), target-1e-6)

@@ -1,21 +1,21 @@
 package checker
 
-// claims are the stretches, by client, in which it tried to acquire a key or held a lease on it.
+// claims are the times, by client, when it tried to acquire a key or held a lease on it.
 type claims map[string][]span
 
-// claims gives all claims on a key; with those of its keys on the nodes, if that is asked for.
+// claims returns all claims on a key, with the ownerships on the nodes if onNodes is set.
 func (k *keyed) claims(onNodes bool) claims {
 	all := claims{}
 	add := func(client string, s span) { all[client] = append(all[client], s) }
 	for _, o := range k.acquires {
-		if !o.refused { // else nobody was asked
-			add(o.process, span{o.asked, o.done})
+		if !o.refused { // the lock refused its settings and contacted no node
+			add(o.process, span{o.invoked, o.done})
 		}
 	}
 	for _, l := range k.leases {
 		add(l.client, span{l.from, l.until})
 	}
-	for _, h := range k.tenures {
+	for _, h := range k.ownerships {
 		if onNodes && h.owner != "" {
 			add(h.owner, span{h.from, h.until})
 		}
@@ -26,23 +26,23 @@ func (k *keyed) claims(onNodes bool) claims {
 	return all
 }
 
-// ofOthers reports whether a stretch, its ends included, meets a claim of another client.
+// ofOthers reports whether an interval, its ends included, touches a claim of another client.
 func (c claims) ofOthers(client string, during span) bool {
 	for other, spans := range c {
-		if other != client && during.meets(spans) {
+		if other != client && during.touches(spans) {
 			return true
 		}
 	}
 	return false
 }
 
-// contended counts the acquires that overlap another client's acquire, lease, or
-// key on a node, where it is known whose that is: a holder that is gone leaves keys that still contend.
+// contended counts the acquires that overlap another client's acquire, lease or, if the owners are known, key on a
+// node: a dead holder's keys still contend.
 func (k *keyed) contended(known bool) int {
 	claims := k.claims(known)
 	n := 0
 	for _, o := range k.acquires {
-		inside := span{o.asked + 1, o.done - 1} // what shares but an end with it is no contention
+		inside := span{o.invoked + 1, o.done - 1} // sharing only an end is not contention
 		if !o.refused && claims.ofOthers(o.process, inside) {
 			n++
 		}

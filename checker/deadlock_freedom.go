@@ -20,55 +20,54 @@ var _ = declare(Property{
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
 })
 
-// deadlockFreedom: once faults are healed and holders gone, a waiting client
-// gets the lock within Bounds.Free (redis.io, "Liveness property A"), and nobody
-// keeps it by extensions for longer than Bounds.Tenure while another waits.
+// deadlockFreedom: once faults are healed and holders gone, a waiting client gets the lock within Bounds.Free
+// (redis.io, "Liveness property A"). No client keeps the lock by extensions for longer than Bounds.Tenure while another
+// waits.
 //
-// A client waits while it asks, and asks again soon after it was refused. Its wait is
-// cut at every moment from which on the lock may need some time again: when another
-// lease ends, when a key comes to a node that a client has to wait for; and while the
-// client reaches no healthy majority the bound does not run.
-// What is left are the stretches in which the lock stood free while the client
-// waited. One that is longer than the bound is a violation. A wait that ended
-// before the bound shows nothing.
+// A client waits during its attempts, and in the pauses that [waitPeriod.within] counts. Its wait does not count while
+// any client has a lease on the key, and while it reaches no healthy majority, is stopped, or has late timers. The
+// bound begins again when the lock may need its time again: an obstacle is set, extended or outlasts the TTL, its
+// node's clock is set, or another client's key appears late ([keyed.setbacksOf], [keyed.lateTakeovers]).
+//
+// A remaining interval longer than the bound is a violation: the lock was free while the client waited. A shorter one
+// shows nothing.
 type deadlockFreedom struct{ *analysis }
 
 func (d *deadlockFreedom) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{"waited": 0, "handovers": 0, "longest_wait": 0, "longest_free": 0}
-	tested := make([]int64, len(d.keys)) // when the last grant of each key put the property to the test
-	inDoubt := false                     // somebody waited for too long, unless a key excuses it that is not known
+	tested := make([]int64, len(d.keys)) // by key: its last grant that tests the property
+	undecided := false                   // a client waited too long, unless an unknown key excuses it
 	for i, k := range d.keys {
-		inDoubt = inDoubt || d.doubt != "" && len(d.stoodFree(k, false, map[string]int64{})) > 0
-		violations = append(violations, d.stoodFree(k, true, measured)...)
+		undecided = undecided || d.keysUnknown != "" && len(d.lateWaits(k, false, map[string]int64{})) > 0
+		violations = append(violations, d.lateWaits(k, true, measured)...)
 		violations = append(violations, d.tooLongHeld(k)...)
 		tested[i] = d.earned(k, measured)
 	}
 	slices.SortStableFunc(violations, func(a, b Violation) int { return cmp.Compare(a.From, b.From) })
 	result := newResult(DeadlockFreedom, violations, measured)
-	kept := d.keptForEver()
+	unexpiring := d.keyWithoutExpiry()
 	switch {
 	case result.Verdict != history.Holds:
 	case d.header.Bounds.Free <= 0:
 		result.Undecide(Vacuous, "the run states no bound for a wait")
-	case inDoubt:
-		result.Undecide(Unknown, "%s", d.doubt)
-	case kept != "":
-		result.Undecide(Vacuous, "%s", kept)
+	case undecided:
+		result.Undecide(Unknown, "%s", d.keysUnknown)
+	case unexpiring != "":
+		result.Undecide(Vacuous, "%s", unexpiring)
 	case measured["waited"] == 0 && measured["handovers"] == 0:
 		result.Undecide(Vacuous, "nobody was granted a lock that had been in use")
 	default:
 		for i, k := range d.keys {
-			d.testedBefore(&result, k, d.header.Bounds.Free, tested[i])
+			d.requireLaterTest(&result, k, d.header.Bounds.Free, tested[i])
 		}
 	}
 	return result
 }
 
-// stoodFree finds the waits during which the lock stood free for longer than Bounds.Free: between the leases and
-// the stretches in which it may need its time again, of which some follow from keys on the nodes. It
-// measures for how long it stood free at most.
-func (d *deadlockFreedom) stoodFree(k *keyed, keys bool, measured map[string]int64) (late []Violation) {
+// lateWaits finds the waits during which the lock was free for longer than Bounds.Free, and measures the longest such
+// time. If keys is false, setbacks and late keys do not interrupt a wait.
+func (d *deadlockFreedom) lateWaits(k *keyed, keys bool, measured map[string]int64) (late []Violation) {
 	interrupted := k.excused
 	if keys {
 		interrupted = k.byClient(func(client string) []span { return union(k.setbacksOf(client), k.excused[client]) })
@@ -77,9 +76,9 @@ func (d *deadlockFreedom) stoodFree(k *keyed, keys bool, measured map[string]int
 		for _, gap := range wait.without(k.held) {
 			for _, clear := range gap.without(interrupted[wait.client]) {
 				free := longest(wait.within(clear))
-				limit := d.bounded(d.header.Bounds.Free, wait.client, free)
+				limit := d.scaledBound(d.header.Bounds.Free, wait.client, free)
 				if keys && limit > 0 && free.length() > limit {
-					free = longest(free.without(k.taken(free, wait.client)))
+					free = longest(free.without(k.lateTakeovers(free, wait.client)))
 				}
 				measured["longest_free"] = max(measured["longest_free"], free.length())
 				if limit > 0 && free.length() > limit {
@@ -91,7 +90,6 @@ func (d *deadlockFreedom) stoodFree(k *keyed, keys bool, measured map[string]int
 	return late
 }
 
-// waitViolation tells of a wait during which the lock stood free for too long.
 func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 	ending := "; it was still waiting"
 	if w.last().leased && w.until == free.until {
@@ -102,22 +100,22 @@ func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
 			"and a majority of its nodes was in reach from %s to %s%s",
-			client, formatDuration(free.length()), formatDuration(d.bounded(d.header.Bounds.Free, w.client, free)), key,
+			client, formatDuration(free.length()), formatDuration(d.scaledBound(d.header.Bounds.Free, w.client, free)), key,
 			formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
 		facts: func() []Fact { return d.waitFacts(client, key, free) },
 	}
 }
 
-// earned counts the grants that show something, and says when the last of them was. Those that waited had to wait
-// behind a lease, a majority out of reach, or another's key that lingered on the nodes; handovers are those of a
-// lock that another client had held, or tried for, at most Bounds.Free before.
+// earned counts the grants that test the property, and returns the time of the last. "waited" are grants after a wait
+// for a lease, for a majority or for other clients' keys on the nodes. "handovers" are grants of a lock that another
+// client held, or tried to acquire, at most Bounds.Free before the attempt.
 func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int64) {
-	inTheWay := k.byClient(func(client string) []span {
-		away := d.unreachable(client, k, true)
-		if d.doubt != "" {
-			return away
+	obstacles := k.byClient(func(client string) []span {
+		unreached := d.unreachable(client, k, true)
+		if d.keysUnknown != "" {
+			return unreached
 		}
-		return union(d.lingering(k, client), away)
+		return union(d.othersKeys(k, client), unreached)
 	})
 	claims := k.claims(false)
 	for _, waited := range k.waits {
@@ -125,14 +123,14 @@ func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int6
 		if !o.leased {
 			continue
 		}
-		measured["longest_wait"] = max(measured["longest_wait"], o.done-o.asked)
+		measured["longest_wait"] = max(measured["longest_wait"], o.done-o.invoked)
 		// The moment of the grant belongs to the lease that it begins.
 		wait := span{waited.from, o.done - 1}
-		if wait.meets(k.held) || wait.meets(inTheWay[o.process]) {
+		if wait.touches(k.held) || wait.touches(obstacles[o.process]) {
 			measured["waited"]++
 			last = max(last, o.done)
 		}
-		if claims.ofOthers(o.process, span{o.asked - d.header.Bounds.Free, o.done - 1}) {
+		if claims.ofOthers(o.process, span{o.invoked - d.header.Bounds.Free, o.done - 1}) {
 			measured["handovers"]++
 			last = max(last, o.done)
 		}
@@ -140,31 +138,29 @@ func (d *deadlockFreedom) earned(k *keyed, measured map[string]int64) (last int6
 	return last
 }
 
-// tenure is for how long one client kept a key from all others: from a grant on, by
-// extensions, also such as came when its lease had run out. Who is granted the lock anew has
-// got it among all who asked.
-type tenure struct {
+// holdPeriod is the time from one grant to the end of its last extension, late extensions included. A new grant begins
+// a new period: its client competed with all others for it.
+type holdPeriod struct {
 	span
 	first lease
 }
 
-// holders gives the tenures of a key.
-func (k *keyed) holders() []tenure {
-	var all []tenure
-	for _, l := range k.leases { // in the order of from
+func (k *keyed) holdPeriods() []holdPeriod {
+	var all []holdPeriod
+	for _, l := range k.leases { // ordered by from
 		if n := len(all) - 1; n >= 0 && all[n].first.grant == l.grant {
 			all[n].until = max(all[n].until, l.until)
 		} else {
-			all = append(all, tenure{span{l.from, l.until}, l})
+			all = append(all, holdPeriod{span{l.from, l.until}, l})
 		}
 	}
 	return all
 }
 
-// testedBefore takes a "holds" back, if a client waited in vain for longer than the bound, and no grant
-// after that put the property to the test: whatever excuses the wait, and whoever was granted the lock
-// meanwhile, nobody knows whether it would have been.
-func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
+// requireLaterTest makes a "holds" vacuous if a client waited longer than the bound without a grant, and no later grant
+// tests the property. Whatever excuses the wait, and whatever other clients were granted meanwhile, it is unknown
+// whether this client would ever get the lock.
+func (a *analysis) requireLaterTest(result *Result, k *keyed, bound, tested int64) {
 	for _, w := range k.waits {
 		if w.last().leased || w.until <= tested || result.Verdict != history.Holds {
 			continue
@@ -177,21 +173,21 @@ func (a *analysis) testedBefore(result *Result, k *keyed, bound, tested int64) {
 	}
 }
 
-// tenureBound is for how long a client may keep a lock: Bounds.Tenure is so many TTLs.
-func (d *deadlockFreedom) tenureBound(holder string) int64 {
+// holdBound is how long a client may keep a lock: Bounds.Tenure, scaled to the client's own TTL if that is longer.
+func (d *deadlockFreedom) holdBound(holder string) int64 {
 	bound, ttl := d.header.Bounds.Tenure, max(1, d.header.TTL)
 	return bound + int64(float64(bound)*float64(max(0, d.ownTTL(holder)-ttl))/float64(ttl))
 }
 
-// tooLongHeld finds the tenures that lasted longer than their bound while another client waited all
-// the time, but for when it reached no majority.
+// tooLongHeld finds the periods during which one other client waited for longer than the bound. Time without a healthy
+// majority in the waiter's reach, or with its timers late, does not count.
 func (d *deadlockFreedom) tooLongHeld(k *keyed) []Violation {
 	if d.header.Bounds.Tenure <= 0 {
 		return nil
 	}
 	var found []Violation
-	for _, t := range k.holders() {
-		bound := d.tenureBound(t.first.client)
+	for _, t := range k.holdPeriods() {
+		bound := d.holdBound(t.first.client)
 		if t.length() <= bound {
 			continue
 		}
@@ -200,30 +196,29 @@ func (d *deadlockFreedom) tooLongHeld(k *keyed) []Violation {
 				continue
 			}
 			if both := longest(w.within(t.span)); total(both.without(k.excused[w.client])) > bound {
-				found = append(found, d.tenureViolation(t, w.client, both))
+				found = append(found, d.holdViolation(t, w.client, both))
 			}
 		}
 	}
 	return found
 }
 
-func (d *deadlockFreedom) tenureViolation(t tenure, waiter string, both span) Violation {
-	l := t.first.told()
+func (d *deadlockFreedom) holdViolation(t holdPeriod, waiter string, both span) Violation {
+	l := t.first.result()
 	l.Until = t.until
 	return Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
-			waiter, formatDuration(both.length()), formatDuration(d.tenureBound(t.first.client)), l.Key, l.Client,
+			waiter, formatDuration(both.length()), formatDuration(d.holdBound(t.first.client)), l.Key, l.Client,
 			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
-		facts:  func() []Fact { return d.tenureFacts(t, both) },
+		facts:  func() []Fact { return d.holdFacts(t, both) },
 	}
 }
 
-// keptForEver names a key without an expiry in the last look into a node, "" if there is none. Whether it locks
-// everybody out, only somebody who asks for it can show: a lock may have another way to end it, and the run may have
-// shown that it does.
-func (d *deadlockFreedom) keptForEver() string {
+// keyWithoutExpiry describes a key without an expiry in the last look into a node; "": none. Only a later request can
+// show whether it blocks all clients: the lock may have another way to remove it, as the run may have shown.
+func (d *deadlockFreedom) keyWithoutExpiry() string {
 	for _, node := range keysOf(d.looks) {
 		for _, k := range d.keys {
 			state, present := d.looks[node][d.names.onServer(k.name)]
@@ -237,18 +232,17 @@ func (d *deadlockFreedom) keptForEver() string {
 	return ""
 }
 
-// takenOver reports whether a client was granted the lock by a command that showed the key of another, which had no
-// expiry, and took it.
+// takenOver reports whether a granted acquire replaced another client's key that had no expiry.
 func (k *keyed) takenOver() bool {
-	taken := map[int32]*keyOwnership{} // by the event that shows it
-	for _, h := range k.tenures {
+	taken := map[int32]*keyOwnership{} // by the event that showed it first
+	for _, h := range k.ownerships {
 		taken[h.set] = h
 	}
-	return slices.ContainsFunc(k.tenures, func(h *keyOwnership) bool {
+	return slices.ContainsFunc(k.ownerships, func(h *keyOwnership) bool {
 		next := taken[h.ender]
 		return h.expires == never && h.ended == TenureRemoved && next != nil && next.owner != h.owner &&
 			slices.ContainsFunc(k.acquires, func(o *operation) bool {
-				return o.leased && o.process == next.owner && o.asked <= next.from && next.from <= o.done
+				return o.leased && o.process == next.owner && o.invoked <= next.from && next.from <= o.done
 			})
 	})
 }

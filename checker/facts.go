@@ -9,42 +9,41 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Fact is something that the history shows of a violation, with its event. It says what
-// happened and blames nobody: what caused a violation, experiments show (checker/cause).
+// Fact is one observation about a violation, with its event. It states what happened, not why: experiments find the
+// cause (checker/cause).
 type Fact struct {
-	Event   int    `json:"event"` // its index in the history, from 0; -1: time alone did it
+	Event   int    `json:"event"` // its index in the history, from 0; -1: only time passed
 	Time    int64  `json:"time"`
 	Process string `json:"process"`
 	What    string `json:"what"` // one sentence
 }
 
-// maxFacts is how many facts a violation has; what is said of several nodes is one.
+// maxFacts limits the facts of a violation; one fact about several nodes counts once.
 const maxFacts = 6
 
-// seen is a fact about a node. Facts with the same words are told together.
-type seen struct {
+// nodeFact is a fact about one node or client. Facts with equal words are merged.
+type nodeFact struct {
 	event int32
 	time  int64
-	// what has %s where the nodes are named.
+	// what has %s in place of the nodes' names.
 	what, node string
 }
 
-// told is that a fault befell its target.
-func (f fault) told() seen {
-	return seen{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target}
+func (f fault) fact() nodeFact {
+	return nodeFact{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target}
 }
 
-// together makes facts of what was seen, in the order of time.
-func together(all []seen) []Fact {
-	slices.SortStableFunc(all, func(a, b seen) int { return cmp.Compare(a.time, b.time) })
+// mergeFacts merges equal facts about several nodes, in time order, and keeps the first maxFacts.
+func mergeFacts(all []nodeFact) []Fact {
+	slices.SortStableFunc(all, func(a, b nodeFact) int { return cmp.Compare(a.time, b.time) })
 	var facts []Fact
 	var nodes [][]string
-	place := map[string]int{}
+	index := map[string]int{}
 	for _, s := range all {
-		i, known := place[s.what]
+		i, known := index[s.what]
 		if !known {
 			i = len(facts)
-			place[s.what] = i
+			index[s.what] = i
 			facts = append(facts, Fact{Event: int(s.event), Time: s.time, Process: s.node, What: s.what})
 			nodes = append(nodes, nil)
 		}
@@ -59,24 +58,23 @@ func together(all []seen) []Fact {
 	return facts[:min(len(facts), maxFacts)]
 }
 
-// overlapFacts tell what had become of the first lease's key on the nodes that then gave
-// the key to the second: whose it was, which command deleted it, when it ran out; and what
-// took so long that the first lease rested on keys that were gone.
+// overlapFacts state, for each node that gave the key to the second lease, how the first lease's key ended there: by
+// which command, or by its expiry. They also state which slow replies made a lease rest on expired keys.
 func (r *record) overlapFacts(o overlap) []Fact {
 	first, second := r.owned(o.first, o.second.from), r.owned(o.second, o.second.from)
-	var all, besides []seen
+	var all, fallback []nodeFact
 	for _, node := range keysOf(second) {
 		got := second[node]
 		had := first[node]
 		switch {
 		case o.first.grant.token != "" && o.first.grant.token == o.second.grant.token:
-			all = append(all, seen{got.set, got.from,
+			all = append(all, nodeFact{got.set, got.from,
 				fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.client, o.second.client), node})
 		case had == nil || had.from > got.from:
-			besides = append(besides, seen{got.set, got.from,
+			fallback = append(fallback, nodeFact{got.set, got.from,
 				fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.client, o.first.client), node})
 		default:
-			all = append(all, r.gone(o, had, node))
+			all = append(all, r.endFact(o, had, node))
 			if s, late := r.landedAfterRelease(o.first, had, node); late {
 				all = append(all, s)
 			}
@@ -85,17 +83,17 @@ func (r *record) overlapFacts(o overlap) []Fact {
 	if s, slow := r.slowReply(o.first, o.first.until); slow {
 		all = append(all, s)
 	}
-	if s, slow := r.slowReply(o.second, o.second.from); slow { // of two that begin at one instant either may be the first
+	if s, slow := r.slowReply(o.second, o.second.from); slow { // leases that begin together have no order
 		all = append(all, s)
 	}
-	if len(all) == 0 { // what explains the overlap has to be that
-		all = besides
+	if len(all) == 0 { // the first lease's missing keys are the only explanation left
+		all = fallback
 	}
-	return together(all)
+	return mergeFacts(all)
 }
 
-// gone tells how a key of the first lease ended.
-func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
+// endFact states how a key of the first lease ended.
+func (r *record) endFact(o overlap, h *keyOwnership, node string) nodeFact {
 	owner := o.first.client
 	ended := map[string]string{
 		TenureForgotten: "was forgotten on %s, which had gone down",
@@ -117,22 +115,20 @@ func (r *record) gone(o overlap, h *keyOwnership, node string) seen {
 	if event < 0 {
 		event = h.set
 	}
-	return seen{event, h.until, owner + "'s key " + ended, node}
+	return nodeFact{event, h.until, owner + "'s key " + ended, node}
 }
 
-// landedAfterRelease tells of a SET that a node carried out after the client had sent it
-// the delete that takes the key back.
-func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (seen, bool) {
+// landedAfterRelease reports a SET that a node executed after its client had released the lease.
+func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (nodeFact, bool) {
 	if l.ended != EndedRelease || h.from <= l.until {
-		return seen{}, false
+		return nodeFact{}, false
 	}
-	return seen{h.set, h.from,
+	return nodeFact{h.set, h.from,
 		fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.client, formatTime(l.until)), node}, true
 }
 
-// slowReply tells how long the grant or extension took on which a belief rests, if a key
-// of it had run out by a time.
-func (r *record) slowReply(l lease, by int64) (seen, bool) {
+// slowReply states how long a lease's last grant or extension took, if one of the lease's keys had expired by a time.
+func (r *record) slowReply(l lease, by int64) (nodeFact, bool) {
 	grant, first := r.basis(l, by), by
 	for _, h := range r.owned(l, by) {
 		if h.ended == TenureExpired {
@@ -140,17 +136,17 @@ func (r *record) slowReply(l lease, by int64) (seen, bool) {
 		}
 	}
 	if first == by {
-		return seen{}, false
+		return nodeFact{}, false
 	}
-	return seen{grant.end, grant.done,
+	return nodeFact{grant.end, grant.done,
 		fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
-			l.client, formatTime(grant.asked), formatTime(grant.done), formatTime(first)), l.client}, true
+			l.client, formatTime(grant.invoked), formatTime(grant.done), formatTime(first)), l.client}, true
 }
 
-// writeFacts tell of two updates when their clients' leases began and ended, what stopped or delayed
-// the clients meanwhile, and when the store had the updates.
+// writeFacts state when the leases of two updates began and ended, what stopped or delayed their clients meanwhile, and
+// by when the store had the updates.
 func (r *record) writeFacts(c contradiction) []Fact {
-	var all []seen
+	var all []nodeFact
 	for _, a := range []access{c.early, c.late} {
 		if !a.write {
 			continue
@@ -161,42 +157,42 @@ func (r *record) writeFacts(c contradiction) []Fact {
 		}
 		if l, had := r.leaseOf(a.op); had {
 			what += fmt.Sprintf(", by the lease that ended at %s (%s)", formatTime(l.until), l.ended)
-			all = append(all, seen{l.grant.end, l.grant.done,
+			all = append(all, nodeFact{l.grant.end, l.grant.done,
 				fmt.Sprintf("%s was granted its lease at %s", a.client, formatTime(l.from)), a.client})
 			all = append(all, r.stops(a.client, span{l.from, a.ret})...)
 		}
 		what += fmt.Sprintf("; the store had it by %s", formatTime(min(a.ret, r.end)))
-		all = append(all, seen{a.op.end, min(a.ret, r.end), what, a.client})
+		all = append(all, nodeFact{a.op.end, min(a.ret, r.end), what, a.client})
 	}
-	return together(all)
+	return mergeFacts(all)
 }
 
-// stops tell what stopped or delayed a client.
-func (r *record) stops(client string, during span) []seen {
-	var all []seen
+// stops lists the faults that stopped or starved a client.
+func (r *record) stops(client string, during span) []nodeFact {
+	var all []nodeFact
 	for _, f := range r.faults {
 		if f.target == client && (f.class.StopsClient() || f.class == history.ClientStarved) && f.overlaps(during) {
-			all = append(all, f.told())
+			all = append(all, f.fact())
 		}
 	}
 	return all
 }
 
-// leaseOf gives the lease by which something was done at the store.
+// leaseOf returns the lease under which a client accessed the store.
 func (r *record) leaseOf(o *operation) (last lease, found bool) {
 	for _, l := range r.key(o.key).leases {
-		if l.client == o.process && l.grant.id == o.lease && l.from <= o.asked {
+		if l.client == o.process && l.grant.id == o.lease && l.from <= o.invoked {
 			last, found = l, true
 		}
 	}
 	return last, found
 }
 
-// waitFacts tell whose key was on which node while a client waited, and which nodes were
-// out of its reach or did not answer.
+// waitFacts state which clients' keys were on which nodes during a wait, and which faults disturbed the nodes and the
+// client's links.
 func (r *record) waitFacts(client, key string, free span) []Fact {
-	var all []seen
-	for _, h := range r.key(key).tenures {
+	var all []nodeFact
+	for _, h := range r.key(key).ownerships {
 		there := span{max(h.from, free.from), min(h.until, free.until)}
 		if h.owner == client || there.length() <= 0 {
 			continue
@@ -209,45 +205,44 @@ func (r *record) waitFacts(client, key string, free span) []Fact {
 		if there.until == free.until {
 			lasted = "to the end of the wait"
 		}
-		all = append(all, seen{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), h.node})
+		all = append(all, nodeFact{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), h.node})
 	}
 	for _, f := range r.faults {
 		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
 			f.class.DisturbsLink() && f.overlaps(free) && f.link.From == client {
-			all = append(all, f.told())
+			all = append(all, f.fact())
 		}
 	}
-	return together(all)
+	return mergeFacts(all)
 }
 
-// tenureFacts tell of the extension with which a lease was kept beyond its bound.
-func (r *record) tenureFacts(t tenure, both span) []Fact {
+// holdFacts name the extension that kept a lease beyond its bound.
+func (r *record) holdFacts(t holdPeriod, both span) []Fact {
 	by := r.basis(t.first, both.from+r.header.Bounds.Tenure)
-	return together([]seen{{by.end, by.done,
+	return mergeFacts([]nodeFact{{by.end, by.done,
 		fmt.Sprintf("%s extended its lease again at %s", by.process, formatTime(by.done)), by.process}})
 }
 
-// leftFacts tell of the keys that a release left.
+// leftFacts list the keys that a release left.
 func (r *record) leftFacts(left leftoverKeys) []Fact {
-	var all []seen
+	var all []nodeFact
 	for _, h := range left.left {
-		all = append(all, seen{h.set, h.from,
+		all = append(all, nodeFact{h.set, h.from,
 			fmt.Sprintf("the key of %s was on %%s until %s", h.owner, formatTime(h.until)), h.node})
 	}
-	return together(all)
+	return mergeFacts(all)
 }
 
-// tokenFacts tell of two grants whose tokens do not grow, and of the nodes that went down
-// or forgot their keys meanwhile.
+// tokenFacts state two grants whose tokens do not grow, and the nodes that went down or forgot their keys meanwhile.
 func (r *record) tokenFacts(before, o *operation) []Fact {
-	all := []seen{
+	all := []nodeFact{
 		{before.end, before.done, fmt.Sprintf("%%s was granted token %d", before.fence), before.process},
 		{o.end, o.done, fmt.Sprintf("%%s was granted token %d", o.fence), o.process},
 	}
 	for _, f := range r.faults {
-		if (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= before.asked && f.from <= o.done {
-			all = append(all, f.told())
+		if (f.class == history.NodeDown || f.class == history.NodeForgets) && f.from >= before.invoked && f.from <= o.done {
+			all = append(all, f.fact())
 		}
 	}
-	return together(all)
+	return mergeFacts(all)
 }

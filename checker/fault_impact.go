@@ -6,78 +6,76 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// faultImpact tells which faults met nothing. Where the nemesis counts it ([history.Fault],
-// Met), its count stands; what nobody can count shows in what the run did meanwhile:
-//   - a pause, a death or a wrong clock of a client meets an operation that is under way, or
-//     a lease that the client believes in;
-//   - a wrong clock of a node meets a key of a lock there, for it decides when that expires;
-//   - a clock that jumps and then runs on at its rate is wrong at that moment alone: what is
-//     timed from then on is timed right;
-//   - a node that is down, that nobody reaches, or whose memory or disk is disturbed meets such
-//     a key, or a client that asks, has the node or its replica in its list and is not cut
-//     off from it for all that time; one that is paused, such a client;
-//   - a replica that becomes a master meets whoever asks for a lock from then on.
+// faultImpact finds the faults without an impact. If the nemesis counted none ([history.Fault], Affected), there is
+// none. If it cannot count, other events of the run decide:
+//   - a pause, a kill or a wrong clock of a client affects its operations and its leases;
+//   - a wrong clock of a node affects a lock's keys there: it decides when they expire;
+//   - a clock that jumps and keeps its rate is wrong at that moment only: later timings are right;
+//   - a node that is down, unreachable, or has a memory or disk fault affects a lock's keys there, and each client
+//     with a request or a lease, if the client uses the node or its replica and the link is not cut all the time; a
+//     paused node affects only such a client;
+//   - the promotion of a replica affects every request and lease from then on.
 type faultImpact struct {
 	*record
-	busy map[string][]span // by client, while it did something or believed in a lease
-	asks map[string][]span // the same without what it did at the store
-	keys map[string][]span // by node, while a key of a lock was there, or, where that is not known, a lease
-	over int64             // when the last operation was: what comes then is cleared away
+	active   map[string][]span // by client: its operations and leases
+	requests map[string][]span // likewise without releases, checks and accesses to the store
+	keys     map[string][]span // by node: a lock's keys there or, if owners are unknown, leases
+	lastEnd  int64             // end of the last operation: later events are cleanup
 }
 
-func newFaultImpact(r *record, doubt bool) *faultImpact {
-	e := &faultImpact{record: r, busy: map[string][]span{}, asks: map[string][]span{}, keys: map[string][]span{}}
+func newFaultImpact(r *record, keysUnknown bool) *faultImpact {
+	e := &faultImpact{record: r, active: map[string][]span{}, requests: map[string][]span{}, keys: map[string][]span{}}
 	if !slices.ContainsFunc(r.faults, fault.impactUnknown) {
 		return e
 	}
 	for _, o := range r.operations.kept {
-		e.busy[o.process] = append(e.busy[o.process], span{o.asked, o.done})
-		if e.over = max(e.over, o.asked); o.outcome != underWay || !o.ends() {
-			e.over = max(e.over, o.done)
+		e.active[o.process] = append(e.active[o.process], span{o.invoked, o.done})
+		if e.lastEnd = max(e.lastEnd, o.invoked); o.outcome != underWay || !o.acquiresNothing() {
+			e.lastEnd = max(e.lastEnd, o.done)
 		}
-		if o.ends() {
+		if o.acquiresNothing() {
 			continue
 		}
-		if !o.stored() {
-			e.asks[o.process] = append(e.asks[o.process], span{o.asked, o.done})
+		if !o.accessesStore() {
+			e.requests[o.process] = append(e.requests[o.process], span{o.invoked, o.done})
 		}
 	}
 	for _, k := range r.keys {
 		for _, l := range k.leases {
-			e.busy[l.client] = append(e.busy[l.client], span{l.from, l.until})
-			e.asks[l.client] = append(e.asks[l.client], span{l.from, l.until})
-			if doubt {
+			e.active[l.client] = append(e.active[l.client], span{l.from, l.until})
+			e.requests[l.client] = append(e.requests[l.client], span{l.from, l.until})
+			if keysUnknown {
 				for _, node := range r.usedBy(l.client, k) {
 					e.keys[node] = append(e.keys[node], span{l.from, l.until})
 				}
 			}
 		}
 	}
-	for _, h := range r.held {
-		if !doubt && h.from <= e.over { // what waited on a cut link arrives when that is healed
+	for _, h := range r.ownerships {
+		if !keysUnknown && h.from <= e.lastEnd { // a later key waited on a cut link until that was healed
 			e.keys[h.node] = append(e.keys[h.node], span{h.from, h.until})
 		}
 	}
-	for _, all := range []map[string][]span{e.busy, e.asks, e.keys} {
-		for who, spans := range all {
-			all[who] = union(spans)
+	for _, all := range []map[string][]span{e.active, e.requests, e.keys} {
+		for name, spans := range all {
+			all[name] = union(spans)
 		}
 	}
 	return e
 }
 
-// hadNoEffect reports whether a fault met nothing.
+// hadNoEffect reports whether a fault affected nothing.
 func (e *faultImpact) hadNoEffect(f fault) bool {
 	if f.hitNothing() {
 		return true
 	}
 	switch f.class {
 	case history.ClientPaused, history.ClientKilled:
-		return !f.possible().meets(e.busy[f.target])
+		return !f.possible().touches(e.active[f.target])
 	case history.ClientClock:
-		return !intersectAny(e.clockErrorSpans(f), e.busy[f.target])
+		return !intersectAny(e.clockErrorSpans(f), e.active[f.target])
 	case history.ClientStarved:
-		return f.impact == nil // its client was killed before anybody could count
+		return f.impact == nil // its client was killed before the count
 	case history.NodeClock:
 		return !e.affectedKey(f, e.clockErrorSpans(f))
 	case history.NodeDown, history.NodeUnreachable, history.NodeMemory:
@@ -88,31 +86,30 @@ func (e *faultImpact) hadNoEffect(f fault) bool {
 		return !e.affectedClient(f)
 	case history.Failover:
 		return !slices.ContainsFunc(e.header.Clients,
-			func(c string) bool { return f.possible().meets(e.asks[c]) })
+			func(c string) bool { return f.possible().touches(e.requests[c]) })
 	}
 	return false
 }
 
-// intersectAny reports whether one of some spans meets one of the disjoint, ordered ones.
+// intersectAny reports whether one of some spans touches one of the disjoint, ordered ones.
 func intersectAny(some, spans []span) bool {
-	return slices.ContainsFunc(some, func(s span) bool { return s.meets(spans) })
+	return slices.ContainsFunc(some, func(s span) bool { return s.touches(spans) })
 }
 
-// clockErrorSpans gives when a clock that a fault set led astray what goes by it: at the moment of a
-// jump, and for as long as it runs at a wrong rate. Where the history does not tell how it was
-// set, that is as long as the fault lasted.
+// clockErrorSpans returns when a clock that a fault set gave wrong timings: at the moment of a jump, and while it ran
+// at a wrong rate. If the history does not show the setting, it is the whole time of the fault.
 func (e *faultImpact) clockErrorSpans(f fault) (spans []span) {
 	known := false
 	for _, c := range []clock{e.clocks.wall[f.target], e.clocks.monotonic[f.target]} {
 		for i, s := range c {
-			if s.from < f.since || s.from > f.from { // a clock is set, and read, before the fault is told of
+			if s.from < f.since || s.from > f.from { // a clock is set and read before the fault is recorded
 				continue
 			}
 			known = true
 			before := c.setting(i - 1)
 			jump := s.reading - before.read(s.from)
 			switch {
-			case s.rate != 1 || before.rate != 1: // it runs wrong, or is put right
+			case s.rate != 1 || before.rate != 1: // a wrong rate begins or ends
 				spans = append(spans, f.possible())
 			case jump > precision || jump < -precision:
 				spans = append(spans, span{f.since, s.from})
@@ -125,8 +122,8 @@ func (e *faultImpact) clockErrorSpans(f fault) (spans []span) {
 	return spans
 }
 
-// affectedKey reports whether a lock's key was on the node while the fault was in effect. A
-// history that tells of no keys cannot say, nor does it of replicas.
+// affectedKey reports whether a lock's key was on the node during the fault. It is true if the history shows no keys,
+// and for servers that are not nodes, such as replicas.
 func (e *faultImpact) affectedKey(f fault, during []span) bool {
 	if len(e.keys) == 0 || !slices.Contains(e.header.Nodes, f.target) {
 		return true
@@ -134,8 +131,8 @@ func (e *faultImpact) affectedKey(f fault, during []span) bool {
 	return intersectAny(during, e.keys[f.target])
 }
 
-// affectedClient reports whether a client asked for a lock, or believed in a lease that it would
-// have to release, while the fault lasted and the way to the node was open.
+// affectedClient reports whether a client had a request, or a lease that it would have to release, while the fault
+// lasted and its link to the node was open.
 func (e *faultImpact) affectedClient(f fault) bool {
 	if !slices.Contains(e.header.Nodes, f.target) {
 		return true
@@ -144,15 +141,15 @@ func (e *faultImpact) affectedClient(f fault) bool {
 		return false
 	}
 	during := f.possible()
-	for client, asks := range e.asks {
+	for client, requests := range e.requests {
 		if list, some := e.header.ConfiguredNodes[client]; some && !slices.ContainsFunc(list, e.serverOf(f.target)) {
 			continue
 		}
-		cut := e.faults.stretches(e.cut, func(c fault) bool {
+		cut := e.faults.spans(e.cutSpan, func(c fault) bool {
 			return c.class == history.LinkCut && c.link == history.Link{From: client, To: f.target}
 		})
 		for _, open := range during.without(cut) {
-			if open.meets(asks) {
+			if open.touches(requests) {
 				return true
 			}
 		}
@@ -160,28 +157,27 @@ func (e *faultImpact) affectedClient(f fault) bool {
 	return false
 }
 
-// unused reports whether a lock was granted to a client of a node that was well all the while, and nobody was ever seen
-// to send the node anything about it, though others were.
+// unused reports whether the lock does not use a node: other nodes received commands about it, this one never did, and
+// a client of the node was granted the lock while the node was healthy.
 func (e *faultImpact) unused(node string) bool {
 	if e.header.Quorum > 0 || len(e.names.nodes) == 0 || e.names.nodes[node] {
 		return false
 	}
 	return slices.ContainsFunc(e.operations.kept, func(o *operation) bool {
 		return o.leased && slices.Contains(e.nodesOf(o.process), node) &&
-			!(span{o.asked, o.done}).meets(e.unhealthy(o.process, node))
+			!(span{o.invoked, o.done}).touches(e.unhealthy(o.process, node))
 	})
 }
 
-// serverOf tells the servers that a client asks in a node's place: itself, and its replicas,
-// which are asked because it has gone.
+// serverOf matches the servers that a client contacts for a node: the node itself, and its replicas after a failover.
 func (e *faultImpact) serverOf(node string) func(server string) bool {
 	return func(server string) bool { return server == node || e.header.Replicas[server] == node }
 }
 
-// cut is for how long a link was cut: one of the setting is healed when all is over, and
-// nothing that passes then was part of the run.
-func (e *faultImpact) cut(f fault) span {
-	if f.cause.Background && f.until >= e.over {
+// cutSpan is how long a link was cut. A background cut that lasts beyond the last operation has no end: messages that
+// pass after it are not part of the run.
+func (e *faultImpact) cutSpan(f fault) span {
+	if f.cause.Background && f.until >= e.lastEnd {
 		return span{f.from, never}
 	}
 	return f.span

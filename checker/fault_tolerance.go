@@ -21,26 +21,24 @@ var _ = declare(Property{
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&faultTolerance{a}).judge(), nil },
 })
 
-// faultTolerance: while a client that asks can reach a healthy majority and nobody holds
-// the lock, somebody is granted it within a bound, rivals or not; and a release is done
-// within Bounds.Release (redis.io, "Liveness property B": as long as the majority of nodes
-// are up, clients are able to acquire and release locks).
+// faultTolerance: while the lock is free and a waiting client reaches a healthy majority, some client is granted the
+// lock within a bound. A release finishes within Bounds.Release (redis.io, "Liveness property B": as long as the
+// majority of nodes are up, clients are able to acquire and release locks).
 //
-// The asking of a client is cut by every lease on the key, and by the stretches for
-// which fewer than a majority of the nodes were healthy for it and free of a key that it
-// has to wait for (see [analysis.obstructed]). A remaining stretch longer than the bound is a
-// violation: the lock was there for the taking, and nobody was granted it.
+// A client's wait does not count while any client has a lease on the key, while the client is stopped or has late
+// timers, and while fewer than a majority of its nodes are healthy for it and free of a key that it must wait for (see
+// [analysis.obstructed]). A remaining interval longer than the bound is a violation: the lock was available, and no
+// client was granted it.
 //
-// The bound is Bounds.Grant for a client that asks alone. Among rivals it is Bounds.Grant
-// for each of them: clients that split the nodes between them fail together and try again
-// after a random time, and of n rounds, one by one, somebody wins one in all likelihood;
-// but no more than Bounds.Free, in which whatever a failed attempt has left expires.
+// The bound is Bounds.Grant for a client alone, and Bounds.Grant more for each rival: clients that split the nodes
+// between them fail together and retry after a random delay, and in n such rounds one of them very probably wins. It is
+// at most Bounds.Free (but not below Bounds.Grant): by then every key of a failed attempt has expired.
 type faultTolerance struct{ *analysis }
 
 func (f *faultTolerance) judge() Result {
 	var violations []Violation
 	var inTime int
-	tested := make([]int64, len(f.keys)) // when the last grant of each key put the property to the test
+	tested := make([]int64, len(f.keys)) // by key: its last grant that tests the property
 	for i, k := range f.keys {
 		violations = append(violations, f.ungranted(k)...)
 		n, last := f.grantedInTime(k)
@@ -51,11 +49,11 @@ func (f *faultTolerance) judge() Result {
 	measured := f.operations.latencies()
 	measured["granted_in_time"] = int64(inTime)
 	result := newResult(FaultTolerance, violations, measured)
-	doubt := cmp.Or(releases.doubt(), f.doubt)
+	unknown := cmp.Or(releases.unknownRelease(), f.keysUnknown)
 	switch {
 	case result.Verdict != history.Holds:
-	case doubt != "":
-		result.Undecide(Unknown, "%s", doubt)
+	case unknown != "":
+		result.Undecide(Unknown, "%s", unknown)
 	case f.header.Bounds.Grant <= 0:
 		result.Undecide(Vacuous, "the run states no bound for a grant")
 	case inTime == 0:
@@ -65,15 +63,15 @@ func (f *faultTolerance) judge() Result {
 			formatTime(f.firstFault()))
 	default:
 		for i, k := range f.keys {
-			f.testedBefore(&result, k, max(f.header.Bounds.Free, f.header.Bounds.Grant), tested[i])
+			f.requireLaterTest(&result, k, max(f.header.Bounds.Free, f.header.Bounds.Grant), tested[i])
 		}
 	}
 	return result
 }
 
-// firstFault is when the script did the first of its faults; 0: it has none.
+// firstFault is the time of the first fault that is not background; 0: none.
 func (f *faultTolerance) firstFault() int64 {
-	for _, fault := range f.faults { // in the order of their beginnings
+	for _, fault := range f.faults { // ordered by beginning
 		if !fault.cause.Background {
 			return fault.from
 		}
@@ -81,8 +79,8 @@ func (f *faultTolerance) firstFault() int64 {
 	return 0
 }
 
-// testedSince reports whether since a time somebody released the lock, or was granted it within the
-// bound after it was there for the taking.
+// testedSince reports whether, since a time, a release ended, or a client was granted the lock within Bounds.Grant of
+// its becoming available.
 func (f *faultTolerance) testedSince(t int64) bool {
 	if slices.ContainsFunc(f.operations.kept, func(o *operation) bool {
 		return o.op == history.OpRelease && o.outcome != underWay && o.done >= t
@@ -95,7 +93,7 @@ func (f *faultTolerance) testedSince(t int64) bool {
 			if !o.leased || o.done < t {
 				continue
 			}
-			clear := span{o.asked, o.done}.without(union(k.held, k.unreachable[o.process], f.obstructed(k, w)))
+			clear := span{o.invoked, o.done}.without(union(k.held, k.unreachable[o.process], f.obstructed(k, w)))
 			if n := len(clear); n == 0 || clear[n-1].until < o.done || clear[n-1].length() <= f.header.Bounds.Grant {
 				return true
 			}
@@ -104,38 +102,37 @@ func (f *faultTolerance) testedSince(t int64) bool {
 	return false
 }
 
-// ungranted finds the stretches for which a key was there for the taking for too long.
-// One that several clients saw is told of once, as the first of them saw it.
+// ungranted finds when a key was available for too long. If several clients saw one, it is reported once, as the first
+// of them saw it.
 func (f *faultTolerance) ungranted(k *keyed) []Violation {
 	bound := f.header.Bounds.Grant
 	if bound <= 0 {
 		return nil
 	}
-	all := askedSpans(k.waits)
+	all := requestSpans(k.waits)
 	var found []Violation
-	var told []span
+	var reported []span
 	taken := k.byClient(func(client string) []span { return union(k.held, k.excused[client]) })
 	for _, w := range k.waits {
-		// Nobody held the lock then, and the client reached a healthy majority, not starved.
+		// No client held the lock then, and this one reached a healthy majority, not starved.
 		for _, free := range w.without(taken[w.client]) {
 			if free.length() <= bound {
 				continue
 			}
 			for _, clear := range free.without(f.obstructed(k, w)) {
 				tooLong, rivals := f.waitedTooLong(w, clear, all)
-				if tooLong.length() == 0 || slices.ContainsFunc(told, tooLong.overlaps) {
+				if tooLong.length() == 0 || slices.ContainsFunc(reported, tooLong.overlaps) {
 					continue
 				}
-				found, told = append(found, f.violation(w, tooLong, rivals)), append(told, tooLong)
+				found, reported = append(found, f.violation(w, tooLong, rivals)), append(reported, tooLong)
 			}
 		}
 	}
 	return found
 }
 
-// waitedTooLong gives the longest part of a clear stretch in which a client waited for longer
-// than the bound.
-func (f *faultTolerance) waitedTooLong(w *waitPeriod, clear span, all []asked) (longest span, rivals int) {
+// waitedTooLong returns the longest part of a clear interval that a client waited through for longer than the bound.
+func (f *faultTolerance) waitedTooLong(w *waitPeriod, clear span, all []requestSpan) (longest span, rivals int) {
 	for _, waited := range w.within(clear) {
 		if part, n := f.tooLong(w, waited, all); part.length() > max(longest.length(), f.bound(w, part, n)) {
 			longest, rivals = part, n
@@ -144,26 +141,24 @@ func (f *faultTolerance) waitedTooLong(w *waitPeriod, clear span, all []asked) (
 	return longest, rivals
 }
 
-// bound is how long a lock may be there for the taking while a client asks for it in a stretch
-// beside so many rivals.
+// bound is how long a lock may be available without a grant while a client waits beside that many rivals.
 func (f *faultTolerance) bound(w *waitPeriod, during span, rivals int) int64 {
 	b := f.header.Bounds
 	all := b.Grant * int64(1+rivals)
 	if b.Free > 0 {
 		all = min(all, max(b.Grant, b.Free))
 	}
-	return f.bounded(all, w.client, during)
+	return f.scaledBound(all, w.client, during)
 }
 
-// tooLong gives the longest part of a clear stretch that is longer than the bound for as
-// many rivals as ask in it, with their number; an empty one if there is none. A rival
-// that had given up before, or asked only afterwards, delays nobody.
-func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []asked) (longest span, rivals int) {
+// tooLong returns the longest part of a clear interval that exceeds the bound for the rivals in that part, with their
+// number, or an empty span. A rival that gave up before the part, or began after it, delays no client.
+func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []requestSpan) (longest span, rivals int) {
 	if n := w.rivals(all, clear); clear.length() > f.bound(w, clear, n) {
 		return clear, n
 	}
 	begins, ends := []int64{clear.from}, []int64{clear.until}
-	var near []asked
+	var near []requestSpan
 	for _, other := range all {
 		if other.client == w.client || other.until <= clear.from || other.from >= clear.until {
 			continue
@@ -187,30 +182,30 @@ func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []asked) (longes
 
 func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violation {
 	client, key := w.client, w.attempts[0].key
-	nobody := "it was not granted it"
+	ending := "it was not granted it"
 	if rivals > 0 {
-		nobody = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
+		ending = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
 	}
 	return Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
 		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: "+
 			"it asked "+
 			"at %s; %s from %s to %s",
-			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), nobody,
+			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), ending,
 			formatTime(clear.from), formatTime(clear.until)),
 		facts: func() []Fact { return f.waitFacts(client, key, clear) },
 	}
 }
 
-// grantedInTime counts the grants of a key that came within the bound after the lock was free and
-// a healthy majority in reach, and says when the last of them was; competitors may have been there.
+// grantedInTime counts a key's grants within Bounds.Grant of the lock being free with a healthy majority in reach,
+// rivals or not, and returns the time of the last.
 func (f *faultTolerance) grantedInTime(k *keyed) (n int, latest int64) {
 	busy := k.byClient(func(client string) []span { return union(k.unreachable[client], k.held) })
 	for _, o := range k.acquires {
 		if !o.leased {
 			continue
 		}
-		clear := span{o.asked, o.done}.without(busy[o.process])
+		clear := span{o.invoked, o.done}.without(busy[o.process])
 		if len(clear) == 0 {
 			continue
 		}

@@ -7,32 +7,30 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// fault is one fault on one target, from its beginning to what ended it: its
-// own end, or a fault of a class that ends its own. A fault that nothing ended
-// lasts until the end of the history.
+// fault is one fault on one target. It lasts until its own end, until another fault or a look that finds the node up
+// ends its class, or until the end of the history.
 type fault struct {
 	class  history.Class
 	target string
-	link   history.Link // that the target is, if it is one
+	link   history.Link // if the target is one
 	span
-	since  int64 // from when on it may have been in effect: from, or before
-	open   bool  // nothing ended it
-	event  int   // its beginning, in the history
+	since  int64 // from then on it may have been in effect: from, or earlier
+	open   bool  // not ended yet
+	event  int   // index of its beginning
 	cause  *history.Fault
-	impact *int    // to how much it was done; nil: not counted
-	sent   []int64 // of a cut: when its client sent the node something, as far as is known
+	impact *int    // number of affected messages or keys; nil: not counted
+	sent   []int64 // when a cut's client sent something, or the affected messages set out, if known
 }
 
 // faultReader collects the faults of a history.
 type faultReader struct {
 	faults []fault
-	open   []int         // those that nothing has ended, in the order of their beginnings
-	byID   map[int][]int // all of them
+	open   []int         // indices of faults without an end, ordered by beginning
+	byID   map[int][]int // indices of all faults
 }
 
 func newFaultReader() faultReader { return faultReader{byID: map[int][]int{}} }
 
-// read takes the next event.
 func (r *faultReader) read(i int, e *history.Event) error {
 	switch {
 	case e.Type == history.TypeFault && e.Fault == nil:
@@ -56,8 +54,7 @@ func (r *faultReader) read(i int, e *history.Event) error {
 			r.faults = append(r.faults, f)
 		}
 	case e.Type == history.TypeNode && e.Node != nil && e.Node.Up:
-		// A supervisor may have brought it back without our doing. (A look
-		// at the instant of the crash was the one before it.)
+		// A supervisor may have restarted it. (A look at the instant of the crash was before the crash.)
 		r.end(e.Time, func(f fault) bool {
 			return f.target == e.Process && f.from < e.Time && history.NodeUp.Ends(f.class)
 		})
@@ -65,7 +62,6 @@ func (r *faultReader) read(i int, e *history.Event) error {
 	return nil
 }
 
-// end ends the open faults that match.
 func (r *faultReader) end(t int64, matches func(fault) bool) {
 	r.open = slices.DeleteFunc(r.open, func(i int) bool {
 		if !matches(r.faults[i]) {
@@ -76,7 +72,7 @@ func (r *faultReader) end(t int64, matches func(fault) bool) {
 	})
 }
 
-// until gives the faults of a history that ended at a time.
+// until ends the open faults at a time and returns all faults.
 func (r *faultReader) until(end int64) []fault {
 	for _, i := range r.open {
 		r.faults[i].until = end
@@ -84,8 +80,8 @@ func (r *faultReader) until(end int64) []fault {
 	return r.faults
 }
 
-// begin gives a fault event's faults, one for each target. What only ends others
-// is none; some are over at once.
+// begin returns the faults of a fault event, one for each target. An event that only ends other faults has none; some
+// faults end at once.
 func begin(e *history.Event, index int) []fault {
 	if !e.Fault.Class.IsFault() {
 		return nil
@@ -109,7 +105,7 @@ func begin(e *history.Event, index int) []fault {
 // kills are the times at which clients were killed.
 type kills map[string][]int64
 
-// first gives the first time from `from` on at which a client was killed.
+// first returns a client's first kill at or after `from`.
 func (ks kills) first(client string, from int64) (int64, bool) {
 	for _, t := range ks[client] {
 		if t >= from {
@@ -119,37 +115,35 @@ func (ks kills) first(client string, from int64) (int64, bool) {
 	return 0, false
 }
 
-// faults are all faults of a history, in the order of their beginnings.
+// faults are all faults of a history, ordered by beginning.
 type faults []fault
 
-// paused gives the stretches for which a process was seen to be paused.
+// paused returns when a process was observed paused.
 func (fs faults) paused(process string) []span {
-	return fs.stretches(fault.seen, func(f fault) bool { return f.class.Pauses() && f.target == process })
+	return fs.spans(fault.observed, func(f fault) bool { return f.class.Pauses() && f.target == process })
 }
 
-// stretches gives the merged stretches of the faults that match.
-func (fs faults) stretches(when func(fault) span, matches func(fault) bool) []span {
+// spans returns the merged intervals of the matching faults.
+func (fs faults) spans(interval func(fault) span, matches func(fault) bool) []span {
 	var spans []span
 	for _, f := range fs {
 		if matches(f) {
-			spans = append(spans, when(f))
+			spans = append(spans, interval(f))
 		}
 	}
 	return union(spans)
 }
 
-// seen is the stretch for which a fault was seen to be in effect.
-func (f fault) seen() span { return f.span }
+// observed is when a fault was observed in effect.
+func (f fault) observed() span { return f.span }
 
-// possible is the stretch for which a fault may have been in effect: an engine
-// can kill a server long before it tells, and what a client does not get from
-// that server in the meantime says nothing about the lock.
+// possible is when a fault may have been in effect. An engine may kill a server long before it reports that, and a
+// reply that the server misses meanwhile shows nothing about the lock.
 func (f fault) possible() span { return span{f.since, f.until} }
 
-// hitNothing reports whether it was counted what a fault was done to, and that was nothing:
-// a cut through which nothing tried to pass.
+// hitNothing reports whether the nemesis counted what the fault affected, and counted nothing: a cut that no message
+// tried to pass.
 func (f fault) hitNothing() bool { return f.impact != nil && *f.impact == 0 }
 
-// impactUnknown reports whether what it was done to, if to anything, is to be found elsewhere
-// in the history.
+// impactUnknown reports whether other events must show what the fault affected.
 func (f fault) impactUnknown() bool { return f.impact == nil || f.class == history.NodePaused }

@@ -19,25 +19,25 @@ var _ = declare(Property{
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&fencing{a}).judge(), nil },
 })
 
-// fencing: fencing tokens grow strictly in grant order (Kleppmann 2016,
-// "Making the lock safe with fencing"). A grant comes after its acquire was asked for, and
-// after a node received the first command that takes its key. Of two grants of which neither
-// had returned by then, no one can say which came first: their tokens need only differ.
+// fencing: each grant has a token, no token is issued twice, and tokens grow strictly in grant order (Kleppmann 2016,
+// "Making the lock safe with fencing"). A grant comes after the invocation of its acquire, and after a node received
+// the first command that sets its key. It comes before its acquire returns. If two grants may have come in either
+// order, their tokens need only differ.
 type fencing struct{ *analysis }
 
-// takingCommand is a command that takes a key, as a node received it.
+// takingCommand is a command that sets a key, as a node received it.
 type takingCommand struct {
 	client, token string
 	time          int64
 }
 
-// earliest is the time before which an acquire cannot have been granted. What took its key is
-// not known where some command may have changed it unseen.
+// earliest is the time before which an acquire cannot have been granted. If a command with an unknown effect may have
+// set its key, it is the invocation.
 func (f *fencing) earliest(k *keyed, o *operation) int64 {
-	if o.keyToken == "" || f.doubt != "" {
-		return o.asked
+	if o.keyToken == "" || f.keysUnknown != "" {
+		return o.invoked
 	}
-	i := sort.Search(len(k.taking), func(i int) bool { return k.taking[i].time >= o.asked })
+	i := sort.Search(len(k.taking), func(i int) bool { return k.taking[i].time >= o.invoked })
 	for _, c := range k.taking[i:] {
 		if c.time > o.done {
 			break
@@ -46,7 +46,7 @@ func (f *fencing) earliest(k *keyed, o *operation) int64 {
 			return c.time
 		}
 	}
-	return o.asked
+	return o.invoked
 }
 
 func (f *fencing) judge() Result {
@@ -57,23 +57,24 @@ func (f *fencing) judge() Result {
 	}
 	var violations []Violation
 	tokens := 0
-	inDoubt := false // tokens shrink, unless commands of which it is not known what they do took keys late
+	undecided := false // tokens shrink, unless unknown commands set keys late
 	for _, k := range f.keys {
 		grants := granted(k.acquires)
-		inDoubt = inDoubt || f.doubt != "" && len(f.shrinking(grants, func(o *operation) int64 { return o.done })) > 0
+		undecided = undecided || f.keysUnknown != "" &&
+			len(f.shrinking(grants, func(o *operation) int64 { return o.done })) > 0
 		tokens += len(grants)
 		violations = append(violations, f.missing(grants)...)
 		violations = append(violations, f.equal(grants)...)
 		violations = append(violations, f.shrinking(grants, func(o *operation) int64 { return f.earliest(k, o) })...)
 	}
 	result := newResult(Fencing, violations, map[string]int64{"tokens": int64(tokens)})
-	if result.Verdict == history.Holds && inDoubt {
-		result.Undecide(Unknown, "%s", f.doubt)
+	if result.Verdict == history.Holds && undecided {
+		result.Undecide(Unknown, "%s", f.keysUnknown)
 	}
 	return result
 }
 
-// granted gives the acquires that were granted, in the order of the grants.
+// granted returns the granted acquires, ordered by their returns.
 func granted(acquires []*operation) []*operation {
 	var oks []*operation
 	for _, o := range acquires {
@@ -91,7 +92,7 @@ func (f *fencing) missing(grants []*operation) []Violation {
 	for _, o := range grants {
 		if o.fence <= 0 {
 			found = append(found, Violation{
-				Key: o.key, From: o.asked, Until: o.done, Processes: []string{o.process},
+				Key: o.key, From: o.invoked, Until: o.done, Processes: []string{o.process},
 				What: fmt.Sprintf("%s was granted %q at %s without a fencing token", o.process, o.key,
 					formatTime(o.done)),
 			})
@@ -100,7 +101,7 @@ func (f *fencing) missing(grants []*operation) []Violation {
 	return found
 }
 
-// equal finds tokens that were handed out twice.
+// equal finds tokens that were issued twice.
 func (f *fencing) equal(grants []*operation) []Violation {
 	var found []Violation
 	first := map[int64]*operation{}
@@ -120,8 +121,8 @@ func (f *fencing) equal(grants []*operation) []Violation {
 	return found
 }
 
-// shrinking finds grants that came after a grant with a higher token had returned. For each it
-// is enough to look at the highest one. from gives when the grant of an acquire may have come.
+// shrinking finds grants that came after the return of a grant with a higher token, each with the highest such token.
+// from returns the earliest possible time of an acquire's grant.
 func (f *fencing) shrinking(grants []*operation, from func(*operation) int64) []Violation {
 	uses := make([]tokenUse[*operation], len(grants))
 	for i, o := range grants {
@@ -129,8 +130,8 @@ func (f *fencing) shrinking(grants []*operation, from func(*operation) int64) []
 	}
 	var found []Violation
 	for _, pair := range outdated(uses) {
-		highest, o, what := pair.newest.of, pair.old.of, "asked for"
-		if pair.old.from > o.asked {
+		highest, o, what := pair.newest.source, pair.old.source, "asked for"
+		if pair.old.from > o.invoked {
 			what = "began to take"
 		}
 		found = append(found, f.violation(highest, o,
@@ -141,18 +142,18 @@ func (f *fencing) shrinking(grants []*operation, from func(*operation) int64) []
 	return found
 }
 
-// tokenUse is the use of a fencing token at some time in [from, until]: a grant that issues it, or an access
-// at the store that shows it.
+// tokenUse is a use of a fencing token at some time in [from, until]: a grant that issues it, or an access at the store
+// that shows it.
 type tokenUse[T any] struct {
 	from, until int64
 	fence       int64 // 0: none
-	of          T
+	source      T
 }
 
-// newerToken is the use of a token after that of a newer one was over, the newest of all such.
+// newerToken is a token's use after the end of a newer token's use, with the newest of these.
 type newerToken[T any] struct{ newest, old tokenUse[T] }
 
-// outdated finds all uses of tokens after a newer one, in the order of their beginnings.
+// outdated finds all uses of tokens after a newer one, ordered by beginning.
 func outdated[T any](uses []tokenUse[T]) (found []newerToken[T]) {
 	ended := slices.Clone(uses)
 	slices.SortStableFunc(ended, func(a, b tokenUse[T]) int { return cmp.Compare(a.until, b.until) })

@@ -7,20 +7,19 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// History is a history that has been read. Whatever is asked of it is answered from
-// that one reading. It may be asked from several goroutines.
+// History is a history that has been read, once. It is safe for concurrent use.
 type History struct {
 	analysis *analysis
 	verdict  func() (Verdict, error)
 }
 
-// Read reads a history. It keeps some hundred bytes of each operation and of each
-// key that a node had, and nothing of what else was said on the links.
+// Read reads a history. It keeps some hundred bytes of each operation and of each key's ownership on a node, and little
+// else of the messages on the links.
 //
-// The error says that there is nothing to judge (no header, or events that
-// contradict one another), or it is the source's.
+// The error is the source's, or says that the history cannot be judged: it has no header, or its events contradict one
+// another.
 func Read(source Source) (*History, error) {
-	record, err := readBeliefs(source)
+	record, err := readRecord(source)
 	if err != nil {
 		return nil, err
 	}
@@ -33,25 +32,22 @@ func Read(source Source) (*History, error) {
 	return h, nil
 }
 
-// Header says what was run.
+// Header is the history's header: its scenario and settings.
 func (h *History) Header() history.Header { return h.analysis.header }
 
-// Verdict judges the history: one result for each property. It is judged once,
-// however often it is asked for.
+// Verdict judges the history, one result for each property. Further calls return the first verdict.
 //
-// The error says that events contradict one another, or it is an
-// *OracleDisagreement: the checker itself is wrong. A property that is violated
-// is no error.
+// The error says that events contradict one another, or it is an *OracleDisagreement: the checker itself is wrong. A
+// violated property is not an error.
 func (h *History) Verdict() (Verdict, error) { return h.verdict() }
 
-// Leases gives every lease, by key and in the order of From: one tenure as its
-// client believed it. A lease that was extended after it had run out is two, with
-// the same ID. Failed and unknown acquires are none.
+// Leases returns every lease, by key and ordered by From. A lease that was extended after its end is two, with the same
+// ID. Acquires that failed or have an unknown outcome have none.
 func (h *History) Leases() iter.Seq[Lease] {
 	return func(yield func(Lease) bool) {
 		for _, k := range h.analysis.keys {
 			for _, l := range k.leases {
-				if !yield(l.told()) {
+				if !yield(l.result()) {
 					return
 				}
 			}
@@ -59,12 +55,12 @@ func (h *History) Leases() iter.Seq[Lease] {
 	}
 }
 
-// Tenures gives every tenure of a key on a node, in the order in which the replies,
-// faults and looks of the history show them.
+// Tenures returns every tenure of a key on a node, in the order in which the history's replies, faults and looks show
+// them.
 func (h *History) Tenures() iter.Seq[Tenure] {
 	r := h.analysis
 	return func(yield func(Tenure) bool) {
-		for _, held := range r.held {
+		for _, held := range r.ownerships {
 			t := Tenure{
 				Node: held.node, Key: held.key, Token: held.token, Owner: held.owner,
 				From: held.from, Until: held.until, Ended: held.ended,
@@ -76,8 +72,8 @@ func (h *History) Tenures() iter.Seq[Tenure] {
 	}
 }
 
-// LostUpdates gives the acknowledged writes to a key's register that are lost, in
-// the order in which those that took their places were called.
+// LostUpdates returns the acknowledged writes to a key's register that are lost, ordered by the later invocation of the
+// two writes that conflict.
 func (h *History) LostUpdates(key string) []LostUpdate {
 	k := h.analysis.byName[key]
 	if k == nil {
@@ -93,13 +89,12 @@ func (h *History) LostUpdates(key string) []LostUpdate {
 	return lost
 }
 
-// Source is a history that is read twice and need not be in memory: it
-// hands each event, in the order of time and the header first, to visit, and
-// ends with visit's error or its own. The event is visit's until visit returns;
-// what its pointers lead to may be kept.
+// Source is a history that is read twice and need not be in memory. It passes each event to visit, the header first and
+// the rest in time order, and returns visit's error or its own. The event itself is valid only until visit returns;
+// visit may keep what its pointers refer to.
 type Source func(visit func(*history.Event) error) error
 
-// InMemory is a history that has been read.
+// InMemory is the source of events in memory.
 func InMemory(events []history.Event) Source {
 	return func(visit func(*history.Event) error) error {
 		for i := range events {

@@ -6,12 +6,12 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// latencies gives the number of grants and how long acquires took.
+// latencies returns the number of grants, how long acquires took, and the longest gap.
 func (os *operations) latencies() map[string]int64 {
 	var took []int64
 	for _, o := range os.kept {
 		if o.leased {
-			took = append(took, o.done-o.asked)
+			took = append(took, o.done-o.invoked)
 		}
 	}
 	measured := map[string]int64{"grants": int64(len(took)), "longest_gap": os.longestGap().length()}
@@ -23,13 +23,12 @@ func (os *operations) latencies() map[string]int64 {
 	return measured
 }
 
-// longestGap is the longest stretch without a grant of any key while somebody
-// was waiting for one.
+// longestGap is the longest interval without a grant of any key during some client's acquire.
 func (os *operations) longestGap() span {
 	var asked, grants, gaps []span
 	for _, o := range os.kept {
 		if o.op == history.OpAcquire {
-			asked = append(asked, span{o.asked, o.done})
+			asked = append(asked, span{o.invoked, o.done})
 		}
 		if o.leased {
 			grants = append(grants, span{o.done, o.done})

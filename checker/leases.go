@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// What ends a lease.
+// The ends of a lease.
 const (
 	EndedDeadline = "deadline"
 	EndedRelease  = "release"
@@ -16,7 +16,7 @@ const (
 	EndedKilled   = "killed"
 )
 
-// lease is a Lease as it is kept.
+// lease is a Lease with its acquire.
 type lease struct {
 	from, until int64
 	grant       *operation
@@ -24,16 +24,15 @@ type lease struct {
 	ended       string
 }
 
-// told is the lease as a result has it.
-func (l lease) told() Lease {
+func (l lease) result() Lease {
 	g := l.grant
 	return Lease{
 		Client: l.client, ID: g.id, Key: g.key, Token: g.token, Fence: g.fence,
-		Asked: g.asked, From: l.from, Until: l.until, Ended: l.ended,
+		Asked: g.invoked, From: l.from, Until: l.until, Ended: l.ended,
 	}
 }
 
-// lostLease is a client's being told that it lost a lease.
+// lostLease is a report to a client that it lost a lease.
 type lostLease struct {
 	process string
 	lease   int
@@ -41,42 +40,41 @@ type lostLease struct {
 	event   int
 }
 
-// leaseBuilder follows what clients believe of their leases, and makes leases of it.
+// leaseBuilder builds the leases from the operations, losses and kills.
 type leaseBuilder struct {
 	*record
 	lost    []lostLease
-	replied map[string]int64 // client to when a node answered it last
-	// way is the shortest time that an answer took to a client; 0 if none is known of a client that was granted the lock.
-	way     int64
-	granted bool // such a one is known
+	replied map[string]int64 // by client: when a node last answered it
+	// replyDelay is the shortest time from a node's reply to the end of its client's operation; 0 if it is not known of
+	// a granted acquire.
+	replyDelay      int64
+	replyDelayKnown bool // it is known of a granted acquire
 }
 
-// reply notes that a node answered a client.
 func (b *leaseBuilder) reply(e *history.Event) {
 	if link, isLink := e.Link(); isLink {
 		b.replied[link.From] = e.Time
 	}
 }
 
-// returned notes for how long the last answer before the end of an operation was on its way at most.
-func (b *leaseBuilder) returned(o *operation) {
-	if replied, some := b.replied[o.process]; some && replied >= o.asked {
-		b.way, b.granted = min(b.way, o.done-replied), b.granted || o.granted()
+// measureReply records how long the last reply before the end of an operation travelled at most.
+func (b *leaseBuilder) measureReply(o *operation) {
+	if replied, some := b.replied[o.process]; some && replied >= o.invoked {
+		b.replyDelay, b.replyDelayKnown = min(b.replyDelay, o.done-replied), b.replyDelayKnown || o.granted()
 	}
 }
 
-// lose notes that a client was told that it lost a lease.
-func (b *leaseBuilder) lose(i int, e *history.Event, lease int) {
+func (b *leaseBuilder) recordLoss(i int, e *history.Event, lease int) {
 	b.lost = append(b.lost, lostLease{e.Process, lease, e.Time, i})
 }
 
-// end turns the operations into leases. A lease that is offered for no longer than an answer
-// takes to its client is over before anybody could use it: no evidence of anything but an overlap.
+// end turns the operations into leases. A lease that is granted for no longer than a reply travels to its client ends
+// before the client can use it: it shows nothing but an overlap.
 func (b *leaseBuilder) end() error {
-	if !b.granted {
-		b.way = 0
+	if !b.replyDelayKnown {
+		b.replyDelay = 0
 	}
-	if err := b.prolong(); err != nil {
+	if err := b.applyOutcomes(); err != nil {
 		return err
 	}
 	for _, k := range b.keys {
@@ -85,8 +83,8 @@ func (b *leaseBuilder) end() error {
 			if !o.granted() {
 				continue
 			}
-			if t, killed := b.kills.first(o.process, o.asked); killed {
-				o.kill(t) // before its grant, if that was told when its client was gone: the dead do not come back
+			if t, killed := b.kills.first(o.process, o.invoked); killed {
+				o.kill(t) // before a grant that was recorded later: a killed client does not return
 			}
 			k.leases = b.appendLeases(k.leases, o)
 		}
@@ -97,24 +95,22 @@ func (b *leaseBuilder) end() error {
 
 func byFrom(a, b lease) int { return cmp.Compare(a.from, b.from) }
 
-// stop ends the belief in a granted acquire at a time, if it has not ended
-// earlier.
+// stop ends the lease of a granted acquire at a time, unless it ended earlier.
 func (o *operation) stop(t int64, why string) {
 	if t < o.stopped {
 		o.stopped, o.ended = t, why
 	}
 }
 
-// kill ends the belief with its client, which comes before what else happens at
-// that time.
+// kill ends the lease with its client. At the same time, a kill comes before any other end.
 func (o *operation) kill(t int64) {
 	if t <= o.stopped {
 		o.stopped, o.ended = t, EndedKilled
 	}
 }
 
-// prolong finds the extensions of each grant and takes releases and losses into account.
-func (b *leaseBuilder) prolong() error {
+// applyOutcomes finds the extensions of each grant, and ends leases at their releases and losses.
+func (b *leaseBuilder) applyOutcomes() error {
 	for _, o := range b.operations.kept {
 		if o.op != history.OpRelease && (o.op != history.OpExtend || !o.ok()) {
 			continue
@@ -128,7 +124,7 @@ func (b *leaseBuilder) prolong() error {
 			return fmt.Errorf("event %d: %s's extend is about lease %d, but that is no granted acquire of %s", o.end,
 				o.process, o.lease, o.process)
 		case o.op == history.OpRelease:
-			g.stop(o.asked, EndedRelease)
+			g.stop(o.invoked, EndedRelease)
 		default:
 			b.extensions[g] = append(b.extensions[g], o)
 		}
@@ -147,16 +143,15 @@ func (b *leaseBuilder) prolong() error {
 	return nil
 }
 
-// appendLeases adds the stretches of one belief. An extension that comes while the
-// client still believes moves the deadline; one that comes after it begins a
-// new stretch; one that comes after the end changes nothing.
+// appendLeases adds the intervals of one lease. An extension within the lease moves the deadline. One after the
+// deadline begins a new interval. One after a release, a loss or a kill changes nothing.
 func (b *leaseBuilder) appendLeases(all []lease, grant *operation) []lease {
-	current := b.open(grant, grant)
+	current := b.newLease(grant, grant)
 	for _, e := range b.extensions[grant] {
 		if e.done >= grant.stopped {
 			break
 		}
-		next := b.open(grant, e)
+		next := b.newLease(grant, e)
 		if e.done > current.until {
 			all = appendLease(all, current)
 			current = next
@@ -167,7 +162,7 @@ func (b *leaseBuilder) appendLeases(all []lease, grant *operation) []lease {
 	return appendLease(all, current)
 }
 
-// appendLease leaves out a lease that was over when it began.
+// appendLease skips a lease that was over when it began.
 func appendLease(all []lease, l lease) []lease {
 	if l.until <= l.from {
 		return all
@@ -175,15 +170,15 @@ func appendLease(all []lease, l lease) []lease {
 	return append(all, l)
 }
 
-// open gives the lease that begins with the ok of an acquire or extend.
-func (b *leaseBuilder) open(grant, o *operation) lease {
+// newLease returns the lease that begins with the ok of an acquire or extend.
+func (b *leaseBuilder) newLease(grant, o *operation) lease {
 	l := lease{from: o.done, until: o.done, grant: grant, client: grant.process, ended: EndedDeadline}
 	if o.validity > 0 {
-		l.until = b.clocks.of(grant.process, o.wall).when(o.validity, o.done, int(o.end))
+		l.until = b.clocks.clockOf(grant.process, o.wall).timeAfter(o.validity, o.done, int(o.end))
 	}
 	offered := l.until
 	if grant.ended == EndedKilled && grant.stopped <= l.from {
-		offered = l.from // nobody was there to use it
+		offered = l.from // the killed client cannot use it
 	}
 	if grant.stopped < l.until {
 		l.until, l.ended = grant.stopped, grant.ended
@@ -191,12 +186,11 @@ func (b *leaseBuilder) open(grant, o *operation) lease {
 			offered = l.until
 		}
 	}
-	grant.leased = grant.leased || offered-l.from > b.way
+	grant.leased = grant.leased || offered-l.from > b.replyDelay
 	return l
 }
 
-// basis gives the operation whose ok a client's belief rests on at a time: the
-// latest extension of the lease, or its acquire.
+// basis returns the operation whose ok a lease rests on at a time: its latest extension, or its acquire.
 func (r *record) basis(l lease, t int64) *operation {
 	basis := l.grant
 	for _, o := range r.extensions[l.grant] {
@@ -207,11 +201,10 @@ func (r *record) basis(l lease, t int64) *operation {
 	return basis
 }
 
-// owned gives, for each node, the last tenure of a lease's token that began by
-// a time.
+// owned returns, for each node, the last ownership with a lease's token that began by a time.
 func (r *record) owned(l lease, by int64) map[string]*keyOwnership {
 	nodes := map[string]*keyOwnership{}
-	for _, h := range r.key(l.grant.key).tenures {
+	for _, h := range r.key(l.grant.key).ownerships {
 		if h.token == l.grant.token && h.from <= by {
 			nodes[h.node] = h
 		}
@@ -219,7 +212,7 @@ func (r *record) owned(l lease, by int64) map[string]*keyOwnership {
 	return nodes
 }
 
-// spansOf gives the stretches for which a key was held by somebody who could use it.
+// spansOf returns the merged intervals of the leases that their clients could use.
 func spansOf(leases []lease) []span {
 	spans := make([]span, 0, len(leases))
 	for _, l := range leases { // in the order of from

@@ -28,9 +28,8 @@ var _ = declare(Property{
 	},
 })
 
-// mutualExclusion: no two leases on one key overlap on the true clock
-// (redis.io, "Safety property: mutual exclusion"). Two oracles judge it, key by
-// key: a sweep, and the second.
+// mutualExclusion: no two leases on one key overlap on the true clock (redis.io, "Safety property: mutual exclusion").
+// Two oracles judge each key: a sweep over the leases, and porcupine. If they disagree, there is no verdict at all.
 type mutualExclusion struct{ *analysis }
 
 func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Result, error) {
@@ -64,19 +63,18 @@ func (m *mutualExclusion) judge(second func([]lease) porcupine.CheckResult) (Res
 	return result, nil
 }
 
-// overlap is two leases that were held at once; first began first.
+// overlap is a pair of leases that were held at once; first began first.
 type overlap struct{ first, second lease }
 
-// shared is the stretch for which both were held.
+// shared is when both were held.
 func (o overlap) shared() span {
 	return span{o.second.from, min(o.first.until, o.second.until)}
 }
 
-// sweep finds the overlaps of one key's leases. It walks them in the order of
-// their beginnings and remembers the one that lasts longest so far: a lease
-// overlaps an earlier one if and only if it overlaps that. (The stretches of one
-// lease never overlap each other.) Each lease is named as the second of at most
-// one overlap. Ends are exclusive: leases that touch do not overlap.
+// sweep finds the overlaps of one key's leases. It walks them ordered by beginning and keeps the one with the latest
+// end so far: a lease overlaps an earlier one if and only if it overlaps that one. (The intervals of one lease never
+// overlap each other.) Each lease is the second of at most one overlap. Ends are exclusive: leases that touch do not
+// overlap.
 func sweep(leases []lease) []overlap {
 	byBeginning := func(a, b lease) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.until, b.until), cmp.Compare(a.client, b.client),
@@ -98,9 +96,8 @@ func sweep(leases []lease) []overlap {
 	return found
 }
 
-// violation tells an overlap.
 func (m *mutualExclusion) violation(o overlap) Violation {
-	shared, first, second := o.shared(), o.first.told(), o.second.told()
+	shared, first, second := o.shared(), o.first.result(), o.second.result()
 	return Violation{
 		Key: second.Key, From: shared.from, Until: shared.until,
 		Processes: []string{first.Client, second.Client},

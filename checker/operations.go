@@ -6,40 +6,39 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// operation is a client's operation with its outcome: of the invoke and the outcome only what the
-// verdicts need, since a history may have millions.
+// operation is a client's operation with its outcome. It keeps only what the verdicts need: a history may have
+// millions.
 type operation struct {
 	process, key string
 	op           history.Op
 	token        string
-	keyToken     string // of an acquire: that of its keys on the nodes, also where its lock does not show it
-	// value and base are what a read or write found and left at the store.
+	keyToken     string // of an acquire: that of its keys on the nodes, even if the lock does not show it
+	// value is what a read found or a write stored; base is what a write replaced.
 	value, base string
 	call        int32 // the index of the invoke
 	end         int32 // the index of the outcome, or of the invoke without one
 	id, lease   int
 	fence       int64
 	validity    int64
-	asked       int64 // when it was invoked
+	invoked     int64
 	done        int64 // when it ended, or when its client or the history did
-	stopped     int64 // of a granted acquire: when belief in it ended, if not at the deadline
+	stopped     int64 // of a granted acquire: when its lease ended, unless at the deadline
 	outcome     opOutcome
-	ended       string // why belief ended at stopped
+	ended       string // why the lease ended at stopped
 	wall        bool
-	refused     bool        // the lock refused its settings: nobody was asked
-	cancelled   bool        // the caller gave it up
-	leased      bool        // of an acquire: it was granted a lease that its client could use (see leaseBuilder.end)
-	atStore     *storeWrite // of a write; nil: no link tells of it
+	refused     bool        // the lock refused its settings and contacted no node
+	cancelled   bool        // its caller cancelled it
+	leased      bool        // of an acquire: it was granted a usable lease (see leaseBuilder.end)
+	atStore     *storeWrite // of a write; nil: no link shows it
 }
 
-// opOutcome is how an operation ended.
 type opOutcome uint8
 
 const (
 	underWay opOutcome = iota // when the history ended
 	succeeded
 	failed
-	indefinite // nobody knows
+	indefinite // unknown
 )
 
 var outcomeOf = map[history.Type]opOutcome{history.TypeOK: succeeded, history.TypeFail: failed,
@@ -47,16 +46,17 @@ var outcomeOf = map[history.Type]opOutcome{history.TypeOK: succeeded, history.Ty
 
 func (o *operation) ok() bool { return o.outcome == succeeded }
 
-// granted reports whether it began a lease.
+// granted reports whether it is an acquire that was granted.
 func (o *operation) granted() bool { return o.op == history.OpAcquire && o.ok() }
 
-// ends reports whether it gives back a lease or asks whether there is one: it takes nothing.
-func (o *operation) ends() bool { return o.op == history.OpRelease || o.op == history.OpCheck }
+// acquiresNothing reports whether it is a release or a check.
+func (o *operation) acquiresNothing() bool {
+	return o.op == history.OpRelease || o.op == history.OpCheck
+}
 
-// stored reports whether it was about the register at the store.
-func (o *operation) stored() bool { return o.op == history.OpRead || o.op == history.OpWrite }
+func (o *operation) accessesStore() bool { return o.op == history.OpRead || o.op == history.OpWrite }
 
-// finish records an operation's outcome; what only the invoke said stays.
+// finish records an operation's outcome. Values that only the invoke has stay.
 func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if e.Key != "" {
 		o.key = e.Key
@@ -73,7 +73,7 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 	if o.op == history.OpRead || o.op == history.OpWrite && e.Value != "" {
 		o.value = e.Value
 	}
-	if o.stored() && e.Base != "" {
+	if o.accessesStore() && e.Base != "" {
 		o.base = e.Base
 	}
 	o.validity, o.wall = e.Validity, e.Wall
@@ -81,8 +81,8 @@ func (os *operations) finish(o *operation, e *history.Event, index int) {
 	o.done, o.end, o.outcome = e.Time, int32(index), outcomeOf[e.Type]
 }
 
-// rewritten reports whether a write ends as another than it was invoked as. An invoke that
-// names a value names its base, too, which is "" for the initial version.
+// rewritten reports whether a write's outcome contradicts its invoke. An invoke that names a value names its base, too,
+// which is "" for the initial version.
 func (o *operation) rewritten(e *history.Event) bool {
 	return o.value != "" && (e.Value != "" && e.Value != o.value ||
 		e.Base != "" && e.Base != o.base)
@@ -100,12 +100,12 @@ type operationID struct {
 	id      int
 }
 
-// find gives the operation of that ID, nil if there is none.
+// find returns the operation with that ID, or nil.
 func (os *operations) find(process string, id int) *operation {
 	return os.byID[operationID{process, id}]
 }
 
-// grant gives the acquire that granted a client a lease, nil if none did.
+// grant returns the acquire that granted a client a lease, or nil.
 func (os *operations) grant(client string, lease int) *operation {
 	if o := os.find(client, lease); o != nil && o.granted() {
 		return o
@@ -113,7 +113,6 @@ func (os *operations) grant(client string, lease int) *operation {
 	return nil
 }
 
-// invoke adds an operation.
 func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	process := e.Process
 	if os.find(process, e.ID) != nil {
@@ -122,16 +121,15 @@ func (os *operations) invoke(i int, e *history.Event) (*operation, error) {
 	}
 	o := &operation{
 		process: process, op: e.Op, key: e.Key, token: e.Token, call: int32(i),
-		end: int32(i), id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, asked: e.Time, wall: e.Wall,
+		end: int32(i), id: e.ID, lease: e.Lease, fence: e.Fence, validity: e.Validity, invoked: e.Time, wall: e.Wall,
 	}
-	if o.stored() {
+	if o.accessesStore() {
 		o.value, o.base = e.Value, e.Base
 	}
 	os.kept, os.byID[operationID{process, e.ID}] = append(os.kept, o), o
 	return o, nil
 }
 
-// outcome ends an operation.
 func (os *operations) outcome(i int, e *history.Event) error {
 	process := e.Process
 	o := os.find(process, e.ID)

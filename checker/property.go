@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// Property declares one property. All that anybody asks about it stands in the file of
-// what judges it: the reports, the loader of scenarios and the trials know none by name.
+// Property declares one property, in the file of its judge. The reports, the loader of scenarios and the trials know
+// none by name.
 type Property struct {
-	Name    string // as scenario files and results have it
-	Meaning string // it holds when this is so
-	// Place is where it is shown: before those of higher places.
+	Name    string // as in scenario files and results
+	Meaning string // what it requires
+	// Place orders the properties in output, lowest first.
 	Place int
 
-	// Brief says in a few words what is wrong, where a picture has no room for more; a
-	// violation lasts for length. nil where no words are shorter than "violated".
+	// Brief describes a violation in a few words, for pictures; a violation lasts for length. nil: no words are shorter
+	// than "violated".
 	Brief func(v Violation, length string) string
 
-	// Timed: it bounds how long something takes. On real servers a machine that does too
-	// much at a time can break such a bound in the lock's place.
+	// Timed: it bounds how long something takes. On real servers an overloaded machine can break such a bound instead
+	// of the lock.
 	Timed bool
-	// Keys: who waits is excused by whose the keys on the nodes were.
+	// Keys: the owners of keys on the nodes may excuse a wait.
 	Keys bool
-	// Tokens: it is about fencing tokens, and a lock that issues none has no part in it.
+	// Tokens: it is about fencing tokens, and does not apply to a lock that issues none.
 	Tokens bool
-	// Writes is how many acknowledged writes at the store a run is to make that expects
-	// something of it, if the scenario does not say. Without any, it holds in vain.
+	// Writes is how many acknowledged writes at the store a scenario that expects this property must make, unless it
+	// says otherwise. Without any write, "holds" would mean nothing.
 	Writes int
 
 	judge func(a *analysis, second oracles) (Result, error)
@@ -34,7 +34,7 @@ type Property struct {
 
 var properties []Property
 
-// declare adds a property to those that there are.
+// declare registers a property.
 func declare(p Property) Property {
 	if _, known := Find(p.Name); known {
 		panic(fmt.Sprintf("the property %s is declared twice", p.Name))
@@ -46,10 +46,10 @@ func declare(p Property) Property {
 	return p
 }
 
-// Properties lists them in the order in which they are shown.
+// Properties returns all properties in display order.
 func Properties() []Property { return slices.Clone(properties) }
 
-// Names gives the properties' names, in the order in which they are shown.
+// Names returns the properties' names in display order.
 func Names() []string {
 	names := make([]string, len(properties))
 	for i, p := range properties {
@@ -58,7 +58,7 @@ func Names() []string {
 	return names
 }
 
-// Find gives the property of that name, false if there is none.
+// Find returns the property with that name; false: none.
 func Find(name string) (Property, bool) {
 	i := slices.IndexFunc(properties, func(p Property) bool { return p.Name == name })
 	if i < 0 {

@@ -23,12 +23,11 @@ var _ = declare(Property{
 	},
 })
 
-// protectedData: at the store that the lock guards, no acknowledged update is
-// lost and no stale write is accepted. An update is lost if another write that
-// was not derived from it takes its place (Kleppmann 2016, "Protecting a
-// resource with a lock"); a write is stale if a newer fencing token than its
-// own had been accepted before it reached the store, or was sent where no link tells
-// of that ("Making the lock safe with fencing").
+// protectedData: at the store that the lock guards, no acknowledged update is lost and no stale write is accepted. An
+// update is lost if another write that was not derived from it replaces it (Kleppmann 2016, "Protecting a resource with
+// a lock"). A write is stale if the store had accepted a newer fencing token before the write arrived, or before it was
+// invoked if no link shows the arrival ("Making the lock safe with fencing"). Two oracles judge each key's chain of
+// versions: a walk along it, and porcupine. If they disagree, there is no verdict at all.
 type protectedData struct{ *analysis }
 
 func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Result, error) {
@@ -68,8 +67,8 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 	return result, nil
 }
 
-// harms reports whether a write, were it accepted beside others, would be stale, which a fenced store rejects, or would
-// lose an update.
+// harms reports whether a write, if it was accepted, would lose an update, or would be stale at a store that does not
+// reject stale writes.
 func (p *protectedData) harms(w access, others []access) bool {
 	with := append(slices.Clip(others), w)
 	if len(stale(with)) > 0 {
@@ -78,17 +77,17 @@ func (p *protectedData) harms(w access, others []access) bool {
 	return len(chain(with)) > 0
 }
 
-// registers gives the keys whose register at the store was used, sorted. The
-// error names the first write that is of no new version.
+// registers returns the keys whose register at the store was used, sorted. The error names the first write that stores
+// no new version.
 func (p *protectedData) registers() ([]*keyed, error) {
 	var keys []*keyed
 	var wrong *operation
 	for _, k := range p.byName {
-		if len(k.stored) == 0 {
+		if len(k.storeOps) == 0 {
 			continue
 		}
 		keys = append(keys, k)
-		if o := k.unique(); o != nil && (wrong == nil || o.call < wrong.call) {
+		if o := k.duplicateVersion(); o != nil && (wrong == nil || o.call < wrong.call) {
 			wrong = o
 		}
 	}
@@ -104,22 +103,21 @@ func keysOf[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// stale finds the writes that were accepted although the store had accepted a newer token
-// than theirs before they reached it. The pairs are (newer, stale).
+// stale finds the writes that were accepted although the store had accepted a newer token before they arrived. The
+// pairs are (newer, stale).
 func stale(accesses []access) (found []contradiction) {
 	uses := make([]tokenUse[access], len(accesses))
 	for i, a := range accesses {
 		uses[i] = tokenUse[access]{a.call, a.accepted, a.op.fence, a}
 	}
 	for _, pair := range outdated(uses) {
-		if pair.old.of.write {
-			found = append(found, contradiction{early: pair.newest.of, late: pair.old.of})
+		if pair.old.source.write {
+			found = append(found, contradiction{early: pair.newest.source, late: pair.old.source})
 		}
 	}
 	return found
 }
 
-// clashViolation tells a clash.
 func (p *protectedData) clashViolation(key string, c contradiction) Violation {
 	return Violation{
 		Key: key, From: min(c.early.call, c.late.call), Until: max(c.early.ret, c.late.ret),
@@ -129,7 +127,6 @@ func (p *protectedData) clashViolation(key string, c contradiction) Violation {
 	}
 }
 
-// describe says what a clash is, with names and times.
 func (c contradiction) describe() string {
 	switch c.kind {
 	case lostUpdate:
@@ -152,7 +149,7 @@ func (c contradiction) describe() string {
 		formatTime(c.early.call))
 }
 
-// acknowledgedAt says when the client was told of a write, or else when it was done.
+// acknowledgedAt is when the client learned of its write's success, or else when the write ended.
 func (a access) acknowledgedAt() int64 {
 	if a.op.ok() {
 		return a.op.done
@@ -160,7 +157,6 @@ func (a access) acknowledgedAt() int64 {
 	return a.ret
 }
 
-// verb says what an access did.
 func (a access) verb() string {
 	if a.write {
 		return "write " + a.value

@@ -6,17 +6,16 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// What lay between the clients and the nodes: what the faults say, and what the nodes
-// answered to whom, and when.
+// This file decides from the faults and the nodes' replies when a client could reach a node.
 
-// promptReplyDivisor is the part of a bound (see prompt) within which a node answers that is
-// healthy: a round trip that a fault makes longer by less makes no node unhealthy. It was chosen:
-// from 5 to 50, no verdict of 185 published and 1,500 invented histories differs.
+// promptReplyDivisor is the part of a bound (see prompt) within which a healthy node replies: a fault that delays a
+// round trip by less makes no node unhealthy. It was chosen: from 5 to 50, no verdict of 185 published and 1,500
+// invented histories differs.
 const promptReplyDivisor = 10
 
-// prompt is how long the answer of a healthy node may take. A bound for a grant that leaves
-// room for long pauses between attempts does not make a slow node prompt, so that for a
-// release counts where it is shorter; histories of before have none.
+// prompt is how long a healthy node's reply may take. Bounds.Grant may have room for long pauses between attempts,
+// which do not make a slow node prompt, so Bounds.Release counts if it is shorter. Older histories have no
+// Bounds.Release.
 func (r *record) prompt() int64 {
 	bound := r.header.Bounds.Grant
 	if release := r.header.Bounds.Release; release > 0 {
@@ -25,45 +24,43 @@ func (r *record) prompt() int64 {
 	return bound / promptReplyDivisor
 }
 
-// brief reports whether a fault that held messages up was over as a stretch began: what it
-// held was delivered, and it stood between nobody any more. Its end is told after that.
-func (r *record) brief(f fault, of span) bool {
+// overlapsBriefly reports whether a cut or a hold overlaps an interval for no longer than a prompt reply: it ended as
+// the interval began, and blocks no message any more. The end of a fault is recorded after it delivers its messages.
+func (r *record) overlapsBriefly(f fault, of span) bool {
 	holds := f.class == history.LinkCut || f.class == history.MessageHeld
 	return holds && min(f.until, of.until)-max(f.since, of.from) <= r.prompt()
 }
 
-// unhealthy gives the stretches for which a client had no good way to a node: the node
-// was not healthy, or the link between them was hindered.
+// unhealthy returns when a node was unhealthy for a client, or a fault disturbed the link between them.
 func (r *record) unhealthy(client, node string) []span {
 	link := history.Link{From: client, To: node}
-	spans := r.slow(link)
+	spans := r.slowSpans(link)
 	for _, f := range r.faults {
 		switch {
 		case f.target == node && f.class.StopsNode():
-			spans = append(spans, r.sick(f, client)...)
+			spans = append(spans, r.nodeFaultSpans(f, client)...)
 		case f.link == link && f.class.DisturbsLink() && f.class != history.LinkSlow:
-			spans = append(spans, r.hindered(f, client))
+			spans = append(spans, r.linkFaultSpan(f, client))
 		}
 	}
 	return union(spans)
 }
 
-// sick gives the stretches for which a node's fault made it unhealthy for a client. A
-// node whose memory or disk is disturbed is healthy whenever it takes the client's keys
-// promptly all the same; and after the fault it is not healthy until it shows a sign of
-// life, for a server can hang in an fsync, or have ended by itself.
-func (r *record) sick(f fault, client string) []span {
+// nodeFaultSpans returns when a node's fault made it unhealthy for a client. A node with a memory or disk fault is
+// healthy while it answers the client's SETs promptly. After such a fault it stays unhealthy until a sign of life: a
+// server can hang in an fsync, or end by itself.
+func (r *record) nodeFaultSpans(f fault, client string) []span {
 	whole := f.possible()
 	if f.class != history.NodeDisk && f.class != history.NodeMemory {
 		return []span{whole}
 	}
-	if t, alive := r.answers.sign(f.target, f.until); alive {
+	if t, alive := r.answers.signOfLife(f.target, f.until); alive {
 		whole.until = max(whole.until, t)
 	} else {
 		whole.until = never
 	}
 	var healthy []span
-	for _, a := range r.answers.of(client, f.target) {
+	for _, a := range r.answers.setSpans(client, f.target) {
 		if a.length() <= r.prompt() {
 			healthy = append(healthy, span{a.from, a.until + r.prompt()})
 		}
@@ -71,20 +68,19 @@ func (r *record) sick(f fault, client string) []span {
 	return whole.without(union(healthy))
 }
 
-// hindered gives the stretch for which a fault hindered a link. One that is on single
-// messages is spent when the node has taken a key over the link beyond as many as it is on;
-// one that loses answers to SETs, as soon as the node has given the last of these: a client
-// that asks anew is answered.
-func (r *record) hindered(f fault, client string) span {
+// linkFaultSpan returns when a fault disturbed a link. A fault on Count messages ends at the arrival of the first SET
+// beyond Count that the node answered. A fault that loses the replies to SETs ends a prompt reply after the node gave
+// the last of them: a retry is answered.
+func (r *record) linkFaultSpan(f fault, client string) span {
 	whole := f.possible()
 	if f.class != history.MessageHeld && f.class != history.MessageLost {
 		return whole
 	}
-	if f.class == history.MessageLost && f.timed() {
-		return span{whole.from, min(whole.until, r.lastLost(f))}
+	if f.class == history.MessageLost && f.sendTimesKnown() {
+		return span{whole.from, min(whole.until, r.messageLossEnd(f))}
 	}
 	left := max(f.cause.Count, 1)
-	for _, a := range r.answers.of(client, f.link.To) {
+	for _, a := range r.answers.setSpans(client, f.link.To) {
 		if a.from < f.from || a.until >= f.until {
 			continue
 		}
@@ -101,11 +97,10 @@ func (r *record) hindered(f fault, client string) span {
 	return whole
 }
 
-// lastLost gives until when a fault that loses messages hindered its link, where it is known
-// which it lost: for as long after the last as an answer may take, and where more would have
-// been lost, for as long as whoever asks anew may take to be granted the lock. Whoever waits
-// for longer waits for what will not come.
-func (r *record) lastLost(f fault) int64 {
+// messageLossEnd returns when a fault with known lost messages ends for its link: a prompt reply after the last loss.
+// If it could have lost more, it ends Bounds.Grant after the last loss, the time that a retry may take. A client that
+// waits longer waits for a reply that never comes.
+func (r *record) messageLossEnd(f fault) int64 {
 	if len(f.sent) == 0 {
 		return f.since
 	}
@@ -116,56 +111,54 @@ func (r *record) lastLost(f fault) int64 {
 	return last + r.prompt()
 }
 
-// timed reports whether it is known when everything set out that a fault was done to.
-func (f fault) timed() bool { return f.impact != nil && *f.impact == len(f.sent) }
+// sendTimesKnown reports whether the send time of every affected message is known.
+func (f fault) sendTimesKnown() bool { return f.impact != nil && *f.impact == len(f.sent) }
 
-// dropsSetReply reports whether a fault loses the answers to SETs, or holds them back: whoever
-// does not know whether it has a key can release it all the same.
+// dropsSetReply reports whether a fault loses or holds the replies to SETs. A client that does not know whether it has
+// a key can still release it.
 func (f fault) dropsSetReply() bool {
 	return (f.class == history.MessageLost || f.class == history.MessageHeld) && f.cause.OnSetReplies()
 }
 
-// unreachable gives the stretches for which a client could not reach a healthy
-// majority, because too many nodes of its list were unhealthy, or because it was itself
-// stopped.
+// unreachable returns when a client could not reach a healthy majority: too many nodes of its list were unhealthy, or
+// the client was stopped.
 func (r *record) unreachable(client string, k *keyed, certainly bool) []span {
 	unhealthy := func(node string) []span { return r.unhealthy(client, node) }
 	return union(r.blocked(client, k, certainly, unhealthy), r.stopped(client))
 }
 
-// starved gives the stretches in which the timers were late by which a client tries again.
+// starved returns when a client's timers, and so its retries, were late.
 func (r *record) starved(client string) []span {
-	return r.faults.stretches(fault.possible,
+	return r.faults.spans(fault.possible,
 		func(f fault) bool { return f.target == client && f.class == history.ClientStarved })
 }
 
-// stopped gives the stretches for which a client could do nothing.
+// stopped returns when a client was stopped.
 func (r *record) stopped(client string) []span {
-	return r.faults.stretches(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
+	return r.faults.spans(fault.possible, func(f fault) bool { return f.target == client && f.class.StopsClient() })
 }
 
-// heldTooLong reports whether faults, one or several in turn, kept what a client sent from a
-// node for a TTL and longer, where it set out or arrived at a time: what reaches the node then
-// is of a call that was given up long ago, in whichever order its client had sent its release.
+// heldTooLong reports whether a link's faults, one or several in turn, held up a client's command for a TTL or longer,
+// if it was sent or arrived at a time. The client gave up that call long ago, in whatever order it sent its release.
 func (r *record) heldTooLong(client, node string, t int64) bool {
 	link := history.Link{From: client, To: node}
 	from := t
 	for again := true; again; {
 		again = false
 		for _, f := range r.faults {
-			// The last was over just before; those before it, as the next had begun.
+			// The last fault ended just before t; each earlier one ended when the next had begun.
 			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
 			if over && f.link == link && f.class.DisturbsLink() && f.from < from {
 				from, again = f.from, true
 			}
 		}
 	}
-	return from < t && r.through(client, node, t)-from >= r.header.TTL
+	return from < t && r.arrival(client, node, t)-from >= r.header.TTL
 }
 
-// through is when what a client sent gets to a node: a command is told as it sets out on its
-// link, and where that was cut it arrived when the link was healed.
-func (r *record) through(client, node string, t int64) int64 {
+// arrival is when a command that was recorded at a time reaches its node. A command is recorded when it enters its
+// link; if the link is cut, it arrives when that heals.
+func (r *record) arrival(client, node string, t int64) int64 {
 	link := history.Link{From: client, To: node}
 	for _, f := range r.faults {
 		if f.link == link && f.class == history.LinkCut && !f.cause.ToClient() && f.from <= t && t < f.until {
@@ -175,9 +168,8 @@ func (r *record) through(client, node string, t int64) int64 {
 	return t
 }
 
-// awake is when a node carries out what reaches it at a time: at once, or, if it was
-// paused, when it runs on.
-func (r *record) awake(node string, t int64) int64 {
+// executionTime is when a node executes a command that arrives at a time: at once, or at the end of its pause.
+func (r *record) executionTime(node string, t int64) int64 {
 	for _, f := range r.faults {
 		if f.target == node && f.class.Pauses() && f.from <= t && t < f.until {
 			return f.until
@@ -186,35 +178,33 @@ func (r *record) awake(node string, t int64) int64 {
 	return t
 }
 
-// far reports whether a fault is a distance that leaves a node healthy: it belongs to
-// the scenario's setting, or is small against the bounds, also with what else slows the
-// link at the time.
-func (r *record) far(f fault) bool {
+// harmlessDelay reports whether a fault is a delay that leaves its node healthy: it is background, or small against the
+// bounds together with the link's other delays.
+func (r *record) harmlessDelay(f fault) bool {
 	if f.class != history.LinkSlow {
 		return false
 	}
 	if f.cause.Background {
 		return true
 	}
-	return !slices.ContainsFunc(r.slow(f.link), f.possible().overlaps)
+	return !slices.ContainsFunc(r.slowSpans(f.link), f.possible().overlaps)
 }
 
-// slow gives the stretches for which faults delayed a link by so much that a node behind
-// it is not healthy: what is sent there and back is late by the sum of its delays, twice.
-// What belongs to the scenario's setting does not count.
-func (r *record) slow(link history.Link) []span {
+// slowSpans returns when faults delayed a link so much that its node is unhealthy: a round trip is late by the sum of
+// the delays, twice. Background delays do not count.
+func (r *record) slowSpans(link history.Link) []span {
 	var delays []weighted
 	for _, f := range r.faults {
 		if f.link != link || f.class != history.LinkSlow || f.cause.Background {
 			continue
 		}
 		by := f.cause.Delay
-		if by <= 0 { // it is not known by how much
+		if by <= 0 { // by an unknown delay
 			by = r.prompt()
 		}
 		if by > 0 {
 			delays = append(delays, weighted{f.possible(), by})
 		}
 	}
-	return weighing(max(1, (r.prompt()+1)/2), delays)
+	return spansWeighing(max(1, (r.prompt()+1)/2), delays)
 }

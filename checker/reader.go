@@ -11,23 +11,22 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// reader makes a record of all that a history says but for its timeline, which needs
-// to know the clocks first.
+// reader makes a record of a history without its timeline, which needs the clocks first.
 type reader struct {
 	*record
 	faulty  faultReader
-	writing map[version]*operation // that were invoked and whose clients have not heard of a success yet
-	beliefs leaseBuilder
+	writing map[version]*operation // invoked, and not yet reported as successful
+	builder leaseBuilder
 	index   int // of the next event
 	traffic *traffic.Reader
 }
 
-// readBeliefs goes through the history up to the leases.
-func readBeliefs(source Source) (*record, error) {
+// readRecord reads the history up to the leases.
+func readRecord(source Source) (*record, error) {
 	record := newRecord(source)
 	r := &reader{
 		record: record, faulty: newFaultReader(), writing: map[version]*operation{},
-		beliefs: leaseBuilder{record: record, replied: map[string]int64{}, way: never}, traffic: traffic.NewReader(),
+		builder: leaseBuilder{record: record, replied: map[string]int64{}, replyDelay: never}, traffic: traffic.NewReader(),
 	}
 	record.clocks = newClocks()
 	if err := record.source(r.event); err != nil {
@@ -45,10 +44,9 @@ func readBeliefs(source Source) (*record, error) {
 	}
 	r.names.end()
 	r.sortOperations()
-	return record, r.beliefs.end()
+	return record, r.builder.end()
 }
 
-// event takes the next event.
 func (r *reader) event(e *history.Event) error {
 	i := r.index
 	r.index++
@@ -61,7 +59,7 @@ func (r *reader) event(e *history.Event) error {
 	case history.TypeInvoke:
 		o, err := r.operations.invoke(i, e)
 		if err == nil {
-			r.writes(o)
+			r.trackWrite(o)
 			r.names.operation(o, true)
 		}
 		return err
@@ -71,34 +69,33 @@ func (r *reader) event(e *history.Event) error {
 		r.command(i, e)
 		return nil
 	case history.TypeReply:
-		r.beliefs.reply(e)
+		r.builder.reply(e)
 		r.command(i, e)
 		return nil
 	case history.TypeLost:
-		r.beliefs.lose(i, e, e.Lease)
+		r.builder.recordLoss(i, e, e.Lease)
 		return nil
 	case history.TypeCancel:
 		r.cancels = append(r.cancels, cancel{e.Process, e.Time, int32(i)})
 		return nil
-	case history.TypeEnd: // what a client still had to say may come after it
+	case history.TypeEnd: // late events of clients may follow
 		r.finished = true
 	case history.TypeClock:
 		if err := r.clocks.read(r.header, e.Process, i, e); err != nil {
 			return err
 		}
 	}
-	r.note(e)
+	r.recordEvidence(e)
 	return r.faulty.read(i, e)
 }
 
-// command takes a command on a link, or its answer.
 func (r *reader) command(i int, e *history.Event) {
-	r.atStore(e)
+	r.trackStoreWrite(e)
 	r.names.command(i, e)
 }
 
-// note keeps what tells later how much the run shows.
-func (r *reader) note(e *history.Event) {
+// recordEvidence keeps the events that limit what the run shows.
+func (r *reader) recordEvidence(e *history.Event) {
 	switch {
 	case e.Type == history.TypeFault && e.Fault != nil && !e.Fault.Effective:
 		r.ineffective = cmp.Or(r.ineffective, fmt.Sprintf("the fault %s on %s at %s did not take effect",
@@ -112,26 +109,25 @@ func (r *reader) note(e *history.Event) {
 	}
 }
 
-// outcome ends an operation. Who is told by an extension that the lease is lost
-// has been told.
+// outcome ends an operation. An extension that fails because the lease is lost reports the loss to its client.
 func (r *reader) outcome(i int, e *history.Event) error {
 	if err := r.operations.outcome(i, e); err != nil {
 		return err
 	}
 	o := r.operations.find(e.Process, e.ID)
-	r.beliefs.returned(o)
+	r.builder.measureReply(o)
 	r.names.operation(o, false)
-	r.writes(o)
+	r.trackWrite(o)
 	if e.Op == history.OpExtend && e.Type == history.TypeFail && e.Reason == history.ReasonLost {
-		r.beliefs.lose(i, e, o.lease)
+		r.builder.recordLoss(i, e, o.lease)
 	}
 	return nil
 }
 
 var errNoHeader = errors.New("the history has no header: its first event must be of type header and hold one")
 
-// inOrder requires that the header comes first and alone, and that no event is
-// earlier than the one before it.
+// inOrder requires that the header comes first, that there is only one, and that no event is earlier than the one
+// before.
 func (r *reader) inOrder(i int, e *history.Event) error {
 	switch {
 	case i == 0 && (e.Type != history.TypeHeader || e.Header == nil):
@@ -147,12 +143,12 @@ func (r *reader) inOrder(i int, e *history.Event) error {
 	return nil
 }
 
-// sortOperations ends those that have no outcome and groups them by key.
+// sortOperations ends the operations without an outcome, and groups acquires and store accesses by key.
 func (r *reader) sortOperations() {
 	for _, o := range r.operations.kept {
 		if o.outcome == underWay {
 			o.done = r.end
-			if t, killed := r.kills.first(o.process, o.asked); killed { // a killed client waits no longer
+			if t, killed := r.kills.first(o.process, o.invoked); killed { // a killed client waits no longer
 				o.done = t
 			}
 		}
@@ -162,8 +158,8 @@ func (r *reader) sortOperations() {
 				r.keys = append(r.keys, k)
 			}
 			k.acquires = append(k.acquires, o)
-		case o.stored():
-			k.stored = append(k.stored, o)
+		case o.accessesStore():
+			k.storeOps = append(k.storeOps, o)
 		}
 	}
 	slices.SortFunc(r.keys, byName)

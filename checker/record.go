@@ -8,13 +8,13 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// record is what a history says, taken apart once for all who judge, explain and draw
-// it. A [reader] and a [timeline] make it; nothing in it changes afterwards.
+// record is the content of a history, read once for judges, facts and drawings. A [reader], a [timeline] and [analyse]
+// make it; then nothing in it changes.
 type record struct {
 	header     history.Header
 	source     Source
-	byName     map[string]*keyed // whatever was done with a key
-	keys       []*keyed          // those that somebody tried to acquire, sorted
+	byName     map[string]*keyed
+	keys       []*keyed // those with acquires, sorted by name
 	operations operations
 	clocks     clocks
 	faults     faults
@@ -23,16 +23,16 @@ type record struct {
 	finished   bool            // the history was not cut short
 	traffic    *traffic.Report // what the raw events on the links show
 
-	extensions map[*operation][]*operation            // of each grant, those that succeeded, in the order of their ends
-	held       []*keyOwnership                        // who owned which key on which node
+	extensions map[*operation][]*operation            // of each grant, the successful ones, ordered by end
+	ownerships []*keyOwnership                        // of all keys on all nodes
 	prolonged  map[*keyOwnership][]extension          // those that took effect
 	cancels    []cancel                               // in the order of the history
 	stalls     []stall                                // in the same order
-	names      serverKeys                             // what the servers have of the callers' keys
-	answers    answers                                // where they say something of a fault
+	names      serverKeys                             // the servers' names of the callers' keys
+	answers    answers                                // that show a fault's effect
 	looks      map[string]map[string]history.KeyState // by node, the keys that the last look into it found
-	// unmet is the first step of the script that did not come out as it had to for the run to
-	// show anything; ineffective is the first fault that did not take effect. "": there is none.
+	// unmet is the script's first unmet precondition; ineffective is the first fault that did not take effect. "":
+	// none.
 	unmet, ineffective string
 }
 
@@ -46,7 +46,7 @@ func newRecord(source Source) *record {
 	}
 }
 
-// nodesOf gives the nodes of a client's own list, of which it needs a majority.
+// nodesOf returns the nodes of a client's own list, of which it needs a majority.
 func (r *record) nodesOf(client string) []string {
 	if list, some := r.header.ConfiguredNodes[client]; some {
 		return list
@@ -54,23 +54,22 @@ func (r *record) nodesOf(client string) []string {
 	return r.header.Nodes
 }
 
-// usedBy gives the nodes of a client's list that anybody was seen to ask for a key: the lock is on these, and nobody
-// knows whether it is on the others. It is on all where it says of how many it needs a key, and where the history tells
-// of no commands.
+// usedBy returns the nodes of a client's list that received a command about a key: the lock uses these, and perhaps
+// others. It is the whole list if the lock declares its quorum, or the history shows no such commands.
 func (r *record) usedBy(client string, k *keyed) []string {
 	list := r.nodesOf(client)
-	used := slices.DeleteFunc(slices.Clone(list), func(node string) bool { return !r.names.askedFor(k.name, node) })
+	used := slices.DeleteFunc(slices.Clone(list), func(node string) bool { return !r.names.contactedFor(k.name, node) })
 	if r.header.Quorum > 0 || len(used) == 0 {
 		return list
 	}
 	return used
 }
 
-// blocked gives the stretches for which so many nodes failed that a client is not granted a key, each of them for
-// the stretches that when gives. Whichever nodes of the list it is on, the lock has a majority as long as the healthy
-// ones that it uses outnumber all that fail: else it may be blocked. It is certainly blocked while those that it uses
-// and that fail are as many as all healthy ones.
-func (r *record) blocked(client string, k *keyed, certainly bool, when func(node string) []span) []span {
+// blocked returns when too many nodes are unavailable for a client to be granted a key. unavailable returns the
+// intervals of one node. Whichever nodes the lock is on, it has a majority as long as the available ones that it is
+// known to use outnumber all unavailable ones: else it may be blocked. It is certainly blocked while the unavailable
+// ones that it is known to use are at least as many as all available ones.
+func (r *record) blocked(client string, k *keyed, certainly bool, unavailable func(node string) []span) []span {
 	var all []weighted
 	used := r.usedBy(client, k)
 	least := len(used)
@@ -82,32 +81,32 @@ func (r *record) blocked(client string, k *keyed, certainly bool, when func(node
 		if slices.Contains(used, node) {
 			weight = 2
 		}
-		for _, s := range union(when(node)) {
+		for _, s := range union(unavailable(node)) {
 			all = append(all, weighted{s, weight})
 		}
 	}
-	return weighing(int64(least), all)
+	return spansWeighing(int64(least), all)
 }
 
-// keyed is what was done with one key.
+// keyed is the record of one key.
 type keyed struct {
-	name     string
-	acquires []*operation  // in the order of their invokes
-	stored   []*operation  // reads and writes, in the same order
-	leases   []lease       // in the order of from
-	held     []span        // while it was held by somebody who could use it
-	waits    []*waitPeriod // in the order of their beginnings
-	unseen   []unseenKey
-	setbacks []span          // moments, or stretches, from which on its obstacles may take their time again
-	tenures  []*keyOwnership // in the order of from, but for those that a look found late
-	taking   []takingCommand // of a lock with fencing tokens, in the order of their times
-	// unreachable are, for every client that tries to acquire it, the stretches for which the client could not reach a
-	// majority. excused are those in which its wait shows nothing against the lock: it was starved, too. What it was
-	// granted meanwhile is no better for that.
+	name       string
+	acquires   []*operation  // in the order of their invokes
+	storeOps   []*operation  // reads and writes, in the same order
+	leases     []lease       // ordered by from
+	held       []span        // merged intervals of usable leases
+	waits      []*waitPeriod // in the order of their beginnings
+	unseen     []unseenKey
+	setbacks   []span          // moments, or intervals, from which on its obstacles may last a TTL again
+	ownerships []*keyOwnership // ordered by from, except those that a look found late
+	taking     []takingCommand // only with fencing tokens, ordered by time
+	// By client with an acquire of the key: unreachable are the intervals without a healthy majority in reach. excused
+	// are these and the intervals with late timers: a wait in them is not held against the lock. Late timers do not
+	// make a late grant count as a timely one.
 	unreachable, excused map[string][]span
 }
 
-// byClient finds spans for every client that tries to acquire the key.
+// byClient finds spans for every client with an acquire of the key.
 func (k *keyed) byClient(find func(client string) []span) map[string][]span {
 	spans := map[string][]span{}
 	for _, o := range k.acquires {
@@ -118,7 +117,7 @@ func (k *keyed) byClient(find func(client string) []span) map[string][]span {
 	return spans
 }
 
-// key gives what was done with a key.
+// key returns the record of a key, a new one if there is none.
 func (r *record) key(key string) *keyed {
 	k := r.byName[key]
 	if k == nil {

@@ -15,30 +15,27 @@ type access struct {
 	base, value string
 	// It took effect in [call, ret], ends included.
 	call, ret int64
-	// unseen: a write that was never acknowledged, but the store let it pass, and
-	// nobody saw it. It found its base there, as a read does; who wrote over it
-	// without knowing of it has lost nothing that anybody was promised.
+	// unseen: a write that was never acknowledged and that no operation saw, but that the store accepted. It found its
+	// base there, as a read does. A write that replaces it without knowing it loses no promised update.
 	unseen bool
-	// accepted is when it was known that the store had let it pass: its client was told, or its
-	// link tells; never, if nobody does.
+	// accepted is when the store's acceptance was known, from the client's ok or from the link; never, if neither shows
+	// it.
 	accepted int64
-	// op is the operation behind it.
-	op *operation
+	op       *operation
 }
 
-// accesses collects what took effect at the store on one key, in the order of
-// the invokes. A failed operation did not. A write took effect while the store
-// had it, as its links tell. One of unknown fate did if the store answered that it
-// had let it pass, or if somebody saw its value, as read or as the base of a write,
-// and then at the latest when the first who saw it was done. Of one that reached the store nobody knows else: had it
-// taken effect, it could be the last of all. Those are open.
+// accesses returns the accesses to one key at the store that took effect, in invoke order. A failed operation had no
+// effect. A write took effect between its arrival and its reply on the store's link, if the link shows them. A write
+// with an unknown outcome took effect if the store's reply accepted it, or if an operation saw its value, and then
+// before the first such operation ended. Any other write that reached the store and was not rejected is open: it may
+// have taken effect, last of all.
 func (k *keyed) accesses() (accesses, open []access) {
 	seen := k.firstSeen()
-	accesses = make([]access, 0, len(k.stored))
-	for _, o := range k.stored {
+	accesses = make([]access, 0, len(k.storeOps))
+	for _, o := range k.storeOps {
 		a := access{
 			write: o.op == history.OpWrite, client: o.process, base: o.base, value: o.value,
-			call: o.asked, ret: o.done, accepted: never, op: o,
+			call: o.invoked, ret: o.done, accepted: never, op: o,
 		}
 		if o.ok() {
 			a.accepted = o.done
@@ -48,19 +45,19 @@ func (k *keyed) accesses() (accesses, open []access) {
 			a.call, a.accepted = p.arrived, min(a.accepted, p.answered)
 		}
 		if !o.ok() {
-			first, somebody := seen[o.value]
-			a.unseen = !somebody && p != nil && p.answered != never
+			first, isSeen := seen[o.value]
+			a.unseen = !isSeen && p != nil && p.answered != never
 			if !a.write || o.outcome == failed {
 				continue
 			}
 			a.ret = never
-			if !somebody && !a.unseen {
+			if !isSeen && !a.unseen {
 				if p != nil && !p.rejected {
 					open = append(open, a)
 				}
 				continue
 			}
-			if somebody {
+			if isSeen {
 				a.ret = max(first, a.call)
 			}
 		}
@@ -72,12 +69,11 @@ func (k *keyed) accesses() (accesses, open []access) {
 	return accesses, open
 }
 
-// firstSeen gives, for each version, when the first operation was over that knew it: a
-// version that was seen, and whose writer's fate is unknown otherwise, tells that the
-// one it was derived from had been there as well.
+// firstSeen returns, for each version, when the first operation that knew it ended. A seen version, if only its
+// writer's outcome is unknown, shows that its base existed as well.
 func (k *keyed) firstSeen() map[string]int64 {
 	seen, unknown := map[string]int64{}, map[string]*operation{}
-	for _, o := range k.stored {
+	for _, o := range k.storeOps {
 		done := o.done
 		if !o.ok() {
 			if o.op != history.OpWrite || o.outcome == failed {
@@ -109,11 +105,10 @@ func (k *keyed) firstSeen() map[string]int64 {
 	return seen
 }
 
-// unique requires that versions are written once each, and never from
-// themselves. It gives the first write that is none, nil if all are.
-func (k *keyed) unique() *operation {
+// duplicateVersion returns the first write that stores an existing version or its own base, or nil.
+func (k *keyed) duplicateVersion() *operation {
 	versions := map[string]bool{"": true}
-	for _, o := range k.stored {
+	for _, o := range k.storeOps {
 		if o.op != history.OpWrite {
 			continue
 		}
@@ -125,10 +120,8 @@ func (k *keyed) unique() *operation {
 	return nil
 }
 
-// contradiction is a contradiction between two accesses. The kinds: a lost update
-// (both writes were derived from one version), an unknown base (nobody wrote
-// it), and an order that contradicts the times (late came after early, but
-// saw what was before it).
+// contradiction is a contradiction between two accesses. The kinds: a lost update (both writes have one base), an
+// unknown version (no write stored it), and a wrong order (late came after early, but saw what was before it).
 type contradiction struct {
 	kind        contradictionKind
 	early, late access
@@ -142,10 +135,9 @@ const (
 	wrongOrder
 )
 
-// chain finds the clashes of one key's accesses, exactly and in linear time,
-// for versions are unique and each write names its base: there is only one
-// order in which the writes can have happened, and none if two have one base.
-// What remains is whether that order agrees with the times.
+// chain finds the contradictions of one key's accesses, exactly and in linear time. Versions are unique and each write
+// names its base, so the writes have only one possible order, or none if two have one base. It remains to compare that
+// order with the times.
 func chain(accesses []access) []contradiction {
 	writers, readers, clashes := index(accesses)
 	if len(clashes) > 0 {
@@ -154,9 +146,8 @@ func chain(accesses []access) []contradiction {
 	return walk(writers, readers, len(accesses))
 }
 
-// index finds the writer from each base and the readers of each version, and
-// the accesses that have no place in a chain. Of two writes from one base the
-// one that ended first is lost.
+// index finds the writer from each base, the readers of each version, and the accesses that fit no chain. Of two writes
+// from one base, the one that ended first is lost.
 func index(accesses []access) (writers map[string]access, readers map[string][]access, clashes []contradiction) {
 	writers, readers = map[string]access{}, map[string][]access{}
 	values := map[string]bool{"": true}
@@ -198,7 +189,7 @@ func (a access) from() string {
 // moments of those that precede it in the chain; the latest of their calls is
 // the earliest such moment.
 func walk(writers map[string]access, readers map[string][]access, total int) []contradiction {
-	var before access // of what precedes, the one that was called last
+	var before access // of the preceding accesses, the one that was called last
 	before.call = -1
 	seen := 0
 	for v := ""; ; {
@@ -236,7 +227,7 @@ func walk(writers map[string]access, readers map[string][]access, total int) []c
 	return nil
 }
 
-// ring names an access that the chain does not reach.
+// ring reports the first access that the chain does not reach.
 func ring(writers map[string]access, readers map[string][]access) []contradiction {
 	reached := map[string]bool{}
 	for v := ""; !reached[v]; v = writers[v].value {
@@ -252,22 +243,21 @@ func ring(writers map[string]access, readers map[string][]access) []contradictio
 	return found[:1]
 }
 
-// storeWrite is what the store's links tell of a write: it took effect in
-// [arrived, answered], whatever its client learned of it.
+// storeWrite is a write as the store's links show it: it took effect in [arrived, answered], if at all, whatever its
+// client learned.
 type storeWrite struct {
 	arrived  int64
-	answered int64 // never, if the store did not say that it let the write pass
-	rejected bool  // it said that it did not
+	answered int64 // never, if no reply accepted it
+	rejected bool  // a reply rejected it
 }
 
-// version is one that a write leaves at a key's register.
+// version is a version of a key's register, which a write stores.
 type version struct {
 	key   string
 	value string
 }
 
-// atStore follows a write on a link to the store.
-func (r *reader) atStore(e *history.Event) {
+func (r *reader) trackStoreWrite(e *history.Event) {
 	link, _ := e.Link()
 	if e.Command == nil || e.Command.Effect != history.EffectSet || link.To != history.StoreName {
 		return
@@ -286,8 +276,8 @@ func (r *reader) atStore(e *history.Event) {
 	}
 }
 
-// writes notes a write that was invoked, until its client hears of its success.
-func (r *reader) writes(o *operation) {
+// trackWrite keeps an invoked write until its client reports success.
+func (r *reader) trackWrite(o *operation) {
 	v := version{o.key, o.value}
 	switch {
 	case o.op != history.OpWrite:

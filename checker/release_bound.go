@@ -9,9 +9,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// releaseBound judges releases: while its client reaches a healthy majority, a release
-// returns within Bounds.Release, and by then the lease's key blocks in nobody's way any
-// more: not on enough nodes to block others of which one, at least, the client could reach.
+// releaseBound judges releases. While its client reaches a healthy majority, a release returns within Bounds.Release.
+// By then the lease's key is not left on enough nodes to keep another client from a majority, if one of these nodes, at
+// least, was healthy for the releasing client all the while.
 type releaseBound struct{ *analysis }
 
 func (b *releaseBound) violations() []Violation {
@@ -21,12 +21,12 @@ func (b *releaseBound) violations() []Violation {
 	}
 	var found []Violation
 	for _, o := range b.operations.kept {
-		if o.op != history.OpRelease || o.done-o.asked <= bound {
+		if o.op != history.OpRelease || o.done-o.invoked <= bound {
 			continue
 		}
-		for _, clear := range (span{o.asked, o.done}).without(b.keyOf(o).unreachable[o.process]) {
+		for _, clear := range (span{o.invoked, o.done}).without(b.keyOf(o).unreachable[o.process]) {
 			if clear.length() > bound {
-				found = append(found, b.late(o, clear))
+				found = append(found, b.lateReturn(o, clear))
 			}
 		}
 	}
@@ -34,8 +34,8 @@ func (b *releaseBound) violations() []Violation {
 		if b.names.released[k.name] != "" {
 			continue
 		}
-		for _, l := range b.undone(k, true) {
-			found = append(found, b.left(k, l))
+		for _, l := range b.findLeftovers(k, true) {
+			found = append(found, b.leftoverViolation(k, l))
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Violation) int {
@@ -44,13 +44,13 @@ func (b *releaseBound) violations() []Violation {
 	return found
 }
 
-// doubt tells of a release that may have left its key in the way of others; "": there is none.
-func (b *releaseBound) doubt() string {
+// unknownRelease describes a release that may have left its key on enough nodes to block another client; "": none.
+func (b *releaseBound) unknownRelease() string {
 	if b.header.Bounds.Release <= 0 {
 		return ""
 	}
 	for _, k := range b.keys {
-		left := b.undone(k, false)
+		left := b.findLeftovers(k, false)
 		switch what := b.names.released[k.name]; {
 		case len(left) == 0:
 		case what != "":
@@ -64,37 +64,37 @@ func (b *releaseBound) doubt() string {
 	return ""
 }
 
-// keyOf gives the key of the lease that a release is about.
+// keyOf returns the key of a release's lease.
 func (b *releaseBound) keyOf(o *operation) *keyed {
 	return b.key(b.operations.grant(o.process, o.lease).key)
 }
 
-func (b *releaseBound) late(o *operation, clear span) Violation {
+func (b *releaseBound) lateReturn(o *operation, clear span) Violation {
 	return Violation{
 		Key: o.key, From: clear.from, Until: clear.until, Processes: []string{o.process},
 		What: fmt.Sprintf("%s released %q at %s; from %s to %s it reached a healthy majority, "+
 			"but its release had not returned after %s (limit %s)",
-			o.process, o.key, formatTime(o.asked), formatTime(clear.from), formatTime(clear.until),
+			o.process, o.key, formatTime(o.invoked), formatTime(clear.from), formatTime(clear.until),
 			formatDuration(clear.length()), formatDuration(b.header.Bounds.Release)),
 		release: true,
 		facts:   func() []Fact { return b.waitFacts(o.process, o.key, clear) },
 	}
 }
 
-// leftoverKeys is what a release has left when it should have been done.
+// leftoverKeys are a lease's keys that its release has left when the bound has passed.
 type leftoverKeys struct {
 	lease lease
-	due   int64           // when it should have been done
-	left  []*keyOwnership // on nodes that its client could reach
-	all   []string        // on which nodes
+	due   int64           // when the bound has passed
+	left  []*keyOwnership // on nodes that were healthy for its client
+	all   []string        // all nodes with such a key
 }
 
-// undone finds the releases that left a key in the way of others, certainly or perhaps. A key that was taken back
-// within the bound lived no longer than its lease and the bound, so that few keys need to be looked at.
-func (b *releaseBound) undone(k *keyed, certainly bool) []leftoverKeys {
+// findLeftovers finds the releases that left keys on enough nodes to block another client, certainly or possibly. A key
+// that existed before the release and is left lived for longer than the bound, so shorter ones are skipped.
+func (b *releaseBound) findLeftovers(k *keyed, certainly bool) []leftoverKeys {
 	bound := b.header.Bounds.Release
 	lingering := map[string][]*keyOwnership{}
-	for _, h := range k.tenures {
+	for _, h := range k.ownerships {
 		if h.until-h.from > bound && h.token != "" {
 			lingering[h.token] = append(lingering[h.token], h)
 		}
@@ -109,7 +109,7 @@ func (b *releaseBound) undone(k *keyed, certainly bool) []leftoverKeys {
 		if l.ended != EndedRelease || due >= b.end || len(keys) == 0 {
 			continue
 		}
-		r := b.remains(l, due, keys, certainly)
+		r := b.leftoverAt(l, due, keys, certainly)
 		if b.blocksAnother(r, k, certainly) && len(r.left) > 0 {
 			found = append(found, r)
 		}
@@ -117,7 +117,8 @@ func (b *releaseBound) undone(k *keyed, certainly bool) []leftoverKeys {
 	return found
 }
 
-// blocksAnother reports whether what is left keeps a client from a majority of the nodes that its lock is on.
+// blocksAnother reports whether the leftover keys keep a client from a majority: of its whole list if certainly is set,
+// else of the nodes that its lock is known to use.
 func (b *releaseBound) blocksAnother(r leftoverKeys, k *keyed, certainly bool) bool {
 	return slices.ContainsFunc(b.header.Clients, func(client string) bool {
 		nodes, blocked := b.usedBy(client, k), 0
@@ -133,38 +134,38 @@ func (b *releaseBound) blocksAnother(r leftoverKeys, k *keyed, certainly bool) b
 	})
 }
 
-// remains gives what is left of a lease's keys when its release is due, certainly or perhaps.
-func (b *releaseBound) remains(l lease, due int64, keys []*keyOwnership, certainly bool) leftoverKeys {
+// leftoverAt returns what is left of a lease's keys when the bound has passed, certainly or possibly.
+func (b *releaseBound) leftoverAt(l lease, due int64, keys []*keyOwnership, certainly bool) leftoverKeys {
 	client, window := l.client, span{l.until, due}
 	r := leftoverKeys{lease: l, due: due}
-	if window.meets(b.key(l.grant.key).unreachable[client]) {
+	if window.touches(b.key(l.grant.key).unreachable[client]) {
 		return r
 	}
 	for _, h := range keys {
-		if h.from > due || h.until <= due || certainly && h.mayBeGone <= due || b.takenAnew(l, h) {
+		if h.from > due || h.until <= due || certainly && h.mayBeGone <= due || b.setByLaterAcquire(l, h) {
 			continue
 		}
 		r.all = append(r.all, h.node)
-		if !window.meets(b.unhealthy(client, h.node)) {
+		if !window.touches(b.unhealthy(client, h.node)) {
 			r.left = append(r.left, h)
 		}
 	}
 	return r
 }
 
-// takenAnew reports whether a key was set by a later acquire of the client, with the one token that
-// its lock has for all of them: it is none that the release left.
-func (b *releaseBound) takenAnew(l lease, h *keyOwnership) bool {
+// setByLaterAcquire reports whether a later acquire of the client set a key with a token that its lock uses for several
+// acquires: then the release did not leave it.
+func (b *releaseBound) setByLaterAcquire(l lease, h *keyOwnership) bool {
 	k := b.key(l.grant.key)
-	anew, repeated := false, false
+	later, repeated := false, false
 	for _, o := range k.acquires {
 		repeated = repeated || o.ok() && o != l.grant && o.keyToken == h.token
-		anew = anew || o.process == l.client && l.until <= o.asked && o.asked <= h.from
+		later = later || o.process == l.client && l.until <= o.invoked && o.invoked <= h.from
 	}
-	return anew && repeated
+	return later && repeated
 }
 
-func (b *releaseBound) left(k *keyed, r leftoverKeys) Violation {
+func (b *releaseBound) leftoverViolation(k *keyed, r leftoverKeys) Violation {
 	client := r.lease.client
 	var until int64
 	for _, h := range r.left {
@@ -176,7 +177,7 @@ func (b *releaseBound) left(k *keyed, r leftoverKeys) Violation {
 			"on %d of %d nodes, enough to keep others out, until %s",
 			client, k.name, formatTime(r.lease.until), formatDuration(b.header.Bounds.Release), len(r.all), len(b.header.Nodes),
 			formatTime(until)),
-		Leases: []Lease{r.lease.told()},
+		Leases: []Lease{r.lease.result()},
 		facts:  func() []Fact { return b.leftFacts(r) },
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// runHealth tells how far the times of a run, and its end, can be believed.
+// runHealth decides whether a run's times, its end and its nodes' replies can be trusted.
 type runHealth struct{ *analysis }
 
-// judge takes back what a run cannot show: every verdict if the harness was
-// held up, for its times are then not what they seem, and every "holds" if the
-// history was cut short, or a node was not what a Redis server is. A violation stands there, but for one that rests on
-// whose the keys were, if nobody can say that.
+// judge takes back what a run cannot show. If the harness was held up, its times prove nothing, and no verdict stands.
+// If the history was cut short, or a node did not behave as a Redis server, no "holds" stands, but a violation does. If
+// the owners of keys are unknown, a violation that rests on them does not stand either.
 func (t runHealth) judge(result *Result) {
 	if what := t.stalled(); what != "" && t.matters(*result) {
 		result.Undecide(Stalled, "%s", what)
@@ -26,27 +25,25 @@ func (t runHealth) judge(result *Result) {
 		result.Undecide(Contradicted, "%s", f)
 	}
 	p, _ := Find(result.Property)
-	if t.doubt != "" && p.Keys && result.Verdict == history.Violated {
-		result.Undecide(Unknown, "%s", t.doubt)
+	if t.keysUnknown != "" && p.Keys && result.Verdict == history.Violated {
+		result.Undecide(Unknown, "%s", t.keysUnknown)
 	}
 }
 
-// matters reports whether anybody looks at a result: it is a verdict, or the
-// scenario expects something of its property.
+// matters reports whether a result is a verdict, or the scenario expects one of its property.
 func (t runHealth) matters(result Result) bool {
 	_, expected := t.header.Expect[result.Property]
 	return expected || result.Verdict != history.Inconclusive
 }
 
-// stalled names the worst stall that spoils the run, if one does.
+// stalled describes the longest stall that spoils the run; "": none.
 func (t runHealth) stalled() string {
 	if !t.header.RealTime || t.header.StallLimit <= 0 {
 		return ""
 	}
 	var worst stall
 	for _, s := range t.stalls {
-		// A process that was paused cannot tell the pause from a stall when it wakes, but a pause
-		// excuses no more than it lasted.
+		// A process that was paused reports the pause as a stall when it wakes. A pause excuses only its own time.
 		unexplained := total(s.without(t.faults.paused(s.process)))
 		if s.length() > worst.length() && unexplained >= t.header.StallLimit {
 			worst = s
@@ -59,7 +56,7 @@ func (t runHealth) stalled() string {
 		formatTime(worst.until))
 }
 
-// stall is a stretch for which a process of the harness was held up.
+// stall is an interval in which a process of the harness was held up.
 type stall struct {
 	process string
 	span

@@ -9,20 +9,20 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// serverKeys learns from commands under which names the servers have the keys that callers acquire, on which nodes,
-// and of which it is not known what became of them. A lock may put a prefix before a key, or hash it, and need not say
-// so. What was sent while its client acquired one key only was sent for that key.
+// serverKeys learns from commands the servers' names of the keys that callers acquire, the nodes that have them, and
+// which keys have an unknown state. A lock may put a prefix before a key, or hash it, and need not declare that. A
+// command that a client sends while it acquires only one key belongs to that key.
 type serverKeys struct {
-	open     map[string][]*operation // by client, its acquires and releases that are under way
-	sent     map[sentCommand]sentFor // commands without an answer
-	asked    map[place]bool          // the servers' keys that somebody sent a command about, by node
-	nodes    map[string]bool         // those of asked
-	changed  map[string]doubt        // by each word that may be a key, the first command that may have changed it; "": any
-	taken    map[string][]string     // by caller's key, the servers' keys that were taken for it
-	touched  map[string][]string     // likewise those to which something unknown may have happened
-	stray    []string                // those that were taken while their client acquired no key, or several
-	released map[string]string       // by caller's key, what a release sent of which it is not known what it does
-	// The outcome: the names of keys that have another one on the servers, and one only.
+	open      map[string][]*operation   // by client: acquires and releases under way
+	sent      map[sentCommand]sentFor   // commands without a reply
+	contacted map[place]bool            // the servers' keys with a command about them, by node
+	nodes     map[string]bool           // the nodes of contacted
+	changed   map[string]unknownCommand // by word that may be a key: the first command that may have changed it; "": any
+	taken     map[string][]string       // by caller's key: the servers' keys that were set for it
+	touched   map[string][]string       // likewise those that an unknown command may have changed
+	stray     []string                  // those that were set while their client acquired no key, or several
+	released  map[string]string         // by caller's key: a release's command with an unknown effect
+	// The result: keys with exactly one name on the servers, which differs from the callers' name.
 	onServers, ofCallers map[string]string
 }
 
@@ -32,24 +32,24 @@ type sentCommand struct {
 	serial int64
 }
 
-// sentFor is a command that has no answer yet: the key that its client acquired, if it was one, and the words that it
-// may have changed, if nobody answers it.
+// sentFor is a command without a reply yet: the key that its client acquired, if it was only one, and the words that it
+// may have changed if no reply comes.
 type sentFor struct {
 	key string
-	doubt
+	unknownCommand
 }
 
-// doubt is a command of which it is not known what it did to some words, which may be keys.
-type doubt struct {
+// unknownCommand is a command with an unknown effect on some words, which may be keys.
+type unknownCommand struct {
 	event int
 	what  string
 	words []string
 }
 
 func newServerKeys() serverKeys {
-	return serverKeys{open: map[string][]*operation{}, sent: map[sentCommand]sentFor{}, asked: map[place]bool{},
-		nodes: map[string]bool{}, changed: map[string]doubt{}, taken: map[string][]string{}, touched: map[string][]string{},
-		released: map[string]string{}, onServers: map[string]string{}, ofCallers: map[string]string{}}
+	return serverKeys{open: map[string][]*operation{}, sent: map[sentCommand]sentFor{}, contacted: map[place]bool{},
+		nodes: map[string]bool{}, changed: map[string]unknownCommand{}, taken: map[string][]string{},
+		touched: map[string][]string{}, released: map[string]string{}, onServers: map[string]string{}, ofCallers: map[string]string{}}
 }
 
 // operation follows a client's acquires and releases.
@@ -63,7 +63,7 @@ func (n *serverKeys) operation(o *operation, begins bool) {
 	}
 }
 
-// keys gives those that a client acquires or releases now, each once.
+// keys returns the keys that a client is acquiring or releasing, each once.
 func (n *serverKeys) keys(client string, op history.Op) (keys []string) {
 	for _, o := range n.open[client] {
 		if o.op == op {
@@ -73,7 +73,7 @@ func (n *serverKeys) keys(client string, op history.Op) (keys []string) {
 	return keys
 }
 
-// command follows a command on a link, or its answer.
+// command follows a command or a reply on a link.
 func (n *serverKeys) command(i int, e *history.Event) {
 	c := e.Command
 	link, isLink := e.Link()
@@ -81,7 +81,7 @@ func (n *serverKeys) command(i int, e *history.Event) {
 		return
 	}
 	sent := sentCommand{link, c.Serial}
-	d := doubt{event: i, words: c.Others}
+	d := unknownCommand{event: i, words: c.Others}
 	if c.MayChange() {
 		d.words = append([]string{c.Key}, c.Others...)
 	}
@@ -92,26 +92,26 @@ func (n *serverKeys) command(i int, e *history.Event) {
 		key := n.sent[sent].key
 		delete(n.sent, sent)
 		if !c.Failed() {
-			n.doubted(d)
-			n.answered(link.From, key, c)
+			n.recordUnknown(d)
+			n.recordReply(link.From, key, c)
 		}
 		return
 	}
-	of := sentFor{doubt: d}
-	if c.Name == "EVALSHA" { // what a script does that nobody has shown comes out with its answer
-		of.words = nil
+	pending := sentFor{unknownCommand: d}
+	if c.Name == "EVALSHA" { // only the reply shows the effect of an unknown script
+		pending.words = nil
 	}
 	if c.Key != "" {
-		n.asked[place{link.To, c.Key}], n.nodes[link.To] = true, true
+		n.contacted[place{link.To, c.Key}], n.nodes[link.To] = true, true
 		if keys := n.keys(link.From, history.OpAcquire); len(keys) == 1 {
-			of.key = keys[0]
+			pending.key = keys[0]
 		}
 	}
-	n.sent[sent] = of
+	n.sent[sent] = pending
 }
 
-// doubted notes what a command may have changed that was carried out.
-func (n *serverKeys) doubted(d doubt) {
+// recordUnknown keeps the first command that may have changed each word.
+func (n *serverKeys) recordUnknown(d unknownCommand) {
 	for _, word := range d.words {
 		if first, known := n.changed[word]; !known || d.event < first.event {
 			n.changed[word] = d
@@ -119,8 +119,9 @@ func (n *serverKeys) doubted(d doubt) {
 	}
 }
 
-// answered follows a command that was carried out, of a client that acquired a key as it sent it; "": none, or several.
-func (n *serverKeys) answered(client, key string, c *history.Command) {
+// recordReply follows an executed command. key is the one key that its client acquired when it sent the command; "":
+// none, or several.
+func (n *serverKeys) recordReply(client, key string, c *history.Command) {
 	if c.Key == "" {
 		return
 	}
@@ -141,7 +142,7 @@ func (n *serverKeys) answered(client, key string, c *history.Command) {
 	}
 }
 
-// include adds a name that is not there yet.
+// include adds a name unless it is there.
 func include(names []string, name string) []string {
 	if slices.Contains(names, name) {
 		return names
@@ -149,11 +150,11 @@ func include(names []string, name string) []string {
 	return append(names, name)
 }
 
-// end takes commands without an answer for carried out, and settles which names are known: a key on the servers is a
-// caller's if it was taken for that one alone, and no other was.
+// end assumes that commands without a reply were executed, and decides which names are known: a key on the servers is a
+// caller's if it was set for that one only, and no other was.
 func (n *serverKeys) end() {
-	for _, of := range n.sent {
-		n.doubted(of.doubt)
+	for _, pending := range n.sent {
+		n.recordUnknown(pending.unknownCommand)
 	}
 	callers := map[string]int{}
 	for _, names := range n.taken {
@@ -168,13 +169,13 @@ func (n *serverKeys) end() {
 	}
 }
 
-// ofCaller gives the name that callers have for a key on a server.
+// ofCaller returns the callers' name of a key on the servers.
 func (n *serverKeys) ofCaller(name string) string { return cmp.Or(n.ofCallers[name], name) }
 
-// onServer gives the name that the servers have for a caller's key.
+// onServer returns the servers' name of a caller's key.
 func (n *serverKeys) onServer(key string) string { return cmp.Or(n.onServers[key], key) }
 
-// names gives those that a caller's key has on the servers, or may have; none: its own.
+// names returns the known or possible names of a caller's key on the servers; none: its own.
 func (n *serverKeys) names(key string) []string {
 	if names := n.taken[key]; len(names) > 0 {
 		return names
@@ -182,18 +183,18 @@ func (n *serverKeys) names(key string) []string {
 	return n.touched[key]
 }
 
-// askedFor reports whether somebody sent a node a command about a caller's key.
-func (n *serverKeys) askedFor(key, node string) bool {
+// contactedFor reports whether a node received a command about a caller's key.
+func (n *serverKeys) contactedFor(key, node string) bool {
 	names := n.names(key)
 	if len(names) == 0 {
 		names = []string{key}
 	}
-	return slices.ContainsFunc(names, func(name string) bool { return n.asked[place{node, name}] })
+	return slices.ContainsFunc(names, func(name string) bool { return n.contacted[place{node, name}] })
 }
 
-// doubt tells why it is not known whose a lock's key was: of the first command that may have changed it, and of which
-// it is not known how, or of the names that it may have; "": it is known.
-func (n *serverKeys) doubt(keys []*keyed) string {
+// unknownReason explains why the owner of a lock's key is unknown: a command with an unknown effect may have changed
+// it, or its name on the servers is unknown; "": owners are known.
+func (n *serverKeys) unknownReason(keys []*keyed) string {
 	for _, k := range keys {
 		for _, word := range []string{k.name, n.onServer(k.name), ""} {
 			if d, some := n.changed[word]; some {
@@ -201,11 +202,11 @@ func (n *serverKeys) doubt(keys []*keyed) string {
 			}
 		}
 	}
-	return n.unclear(keys)
+	return n.unknownName(keys)
 }
 
-// unclear tells of the first key of which it is not known what keeps it on the servers; "": of none.
-func (n *serverKeys) unclear(keys []*keyed) string {
+// unknownName describes the first key whose name on the servers is unknown; "": none.
+func (n *serverKeys) unknownName(keys []*keyed) string {
 	others := slices.DeleteFunc(slices.Clone(n.stray), func(name string) bool {
 		return n.ofCallers[name] != "" || slices.ContainsFunc(keys, func(k *keyed) bool { return k.name == name })
 	})
@@ -214,7 +215,7 @@ func (n *serverKeys) unclear(keys []*keyed) string {
 		if len(names) == 0 {
 			names = others
 		}
-		if len(k.tenures) > 0 || len(names) == 0 {
+		if len(k.ownerships) > 0 || len(names) == 0 {
 			continue
 		}
 		shown := make([]string, min(len(names), shownNames))
@@ -227,5 +228,5 @@ func (n *serverKeys) unclear(keys []*keyed) string {
 	return ""
 }
 
-// shownNames is how many names of a key a sentence has.
+// shownNames limits the names of a key in a sentence.
 const shownNames = 3

@@ -147,5 +147,5 @@ func TestKeyNames_ARefusedCommandNamesNothing(t *testing.T) {
 	c.Reply = "error: ERR Function not found"
 	n.command(0, &history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &c})
 	n.end()
-	require.Empty(t, n.unclear([]*keyed{{name: "k1"}}))
+	require.Empty(t, n.unknownName([]*keyed{{name: "k1"}}))
 }

@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// never is a time that no history reaches. It can be doubled and added to
-// without overflow.
+// never is a time that no history reaches. It can be doubled and added to without overflow.
 const never = math.MaxInt64 / 8
 
-// span is a stretch [from, until) of the true clock.
+// span is an interval [from, until) of the true clock.
 type span struct{ from, until int64 }
 
 func (s span) length() int64 { return s.until - s.from }
@@ -29,7 +28,7 @@ func union(sets ...[]span) []span {
 	return merged
 }
 
-// merge adds a span to disjoint ones of which none begins later.
+// merge adds a span to disjoint spans, none of which begins later.
 func merge(merged []span, s span) []span {
 	if n := len(merged); n > 0 && s.from <= merged[n-1].until {
 		merged[n-1].until = max(merged[n-1].until, s.until)
@@ -44,14 +43,14 @@ type weighted struct {
 	weight int64
 }
 
-// weighing gives the stretches in which the spans that are there weigh at least so much together, more than 0.
-func weighing(least int64, all []weighted) []span {
+// spansWeighing returns when the overlapping spans weigh at least minWeight together, which is above 0.
+func spansWeighing(minWeight int64, all []weighted) []span {
 	type step struct{ time, by int64 }
 	var steps []step
 	for _, s := range all {
 		steps = append(steps, step{s.from, s.weight}, step{s.until, -s.weight})
 	}
-	// What ends at a moment ends before what begins then: two that only touch are not there at once.
+	// Ends come before beginnings at the same moment: two spans that only touch do not overlap.
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by)) })
 	var out []span
 	var from, sum int64
@@ -59,19 +58,19 @@ func weighing(least int64, all []weighted) []span {
 		before := sum
 		sum += s.by
 		switch {
-		case before < least && sum >= least:
+		case before < minWeight && sum >= minWeight:
 			from = s.time
-		case before >= least && sum < least:
+		case before >= minWeight && sum < minWeight:
 			out = merge(out, span{from, s.time})
 		}
 	}
 	return out
 }
 
-// without gives what is left of a span between the interruptions, which are
-// disjoint and in order. A point cuts a span in two.
+// without returns what is left of a span between the interruptions, which are disjoint and ordered. A point cuts a span
+// in two.
 func (s span) without(interruptions []span) (left []span) {
-	first := reaching(interruptions, s.from)
+	first := firstReaching(interruptions, s.from)
 	from := s.from
 	for _, stop := range interruptions[first:] {
 		if stop.from >= s.until {
@@ -88,21 +87,19 @@ func (s span) without(interruptions []span) (left []span) {
 	return left
 }
 
-// meets reports whether a span shares a moment with one of the disjoint,
-// ordered spans; ends count, so that an instant can meet.
-func (s span) meets(spans []span) bool {
-	i := reaching(spans, s.from)
+// touches reports whether a span shares a moment with one of the disjoint, ordered spans. Ends count, so an instant can
+// touch.
+func (s span) touches(spans []span) bool {
+	i := firstReaching(spans, s.from)
 	return i < len(spans) && spans[i].from <= s.until
 }
 
-// reaching gives the index of the first of the disjoint, ordered spans that
-// lasts to a time.
-func reaching(spans []span, t int64) int {
+// firstReaching returns the index of the first of the disjoint, ordered spans that ends at a time or later.
+func firstReaching(spans []span, t int64) int {
 	i, _ := slices.BinarySearchFunc(spans, t, func(s span, t int64) int { return cmp.Compare(s.until, t) })
 	return i
 }
 
-// total adds up the lengths of spans.
 func total(spans []span) int64 {
 	var sum int64
 	for _, s := range spans {
@@ -111,7 +108,7 @@ func total(spans []span) int64 {
 	return sum
 }
 
-// longest gives the longest span, or an empty one.
+// longest returns the longest span, or an empty one.
 func longest(spans []span) span {
 	var best span
 	for _, s := range spans {

@@ -6,59 +6,57 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// staging tells whether a scenario's setting came about: clients that reach some of the
-// nodes only, by which it is settled who gets whose key. A lock that waits for all of its
-// nodes is granted by none then, and fails in each such scenario for that one cause.
+// staging detects locks that cannot work with a scenario's background cuts, which let clients reach some of the nodes
+// only and so decide which client gets which key. A lock that waits for all of its nodes is then never granted, and
+// would fail each such scenario for this one cause.
 type staging struct{ *analysis }
 
-// hangs is the reason of whatever such a trial cannot show: the same in every scenario.
-const hangs = "the lock was not granted: it waited for a node that is out of reach from the start " +
+// reasonCutNode is the reason for everything that such a trial cannot show: the same in every scenario.
+const reasonCutNode = "the lock was not granted: it waited for a node that is out of reach from the start " +
 	"(hung-node tests that a lock goes on without one)"
 
-// hangsAtRelease is the reason where the lock was granted all the same: the rest of such a
-// trial shows what it is about.
-const hangsAtRelease = "a release of the lock waited for a node that is out of reach from the start " +
+// reasonCutNodeAtRelease is the reason if the lock was granted nevertheless: the rest of such a trial counts.
+const reasonCutNodeAtRelease = "a release of the lock waited for a node that is out of reach from the start " +
 	"(hung-node tests that a lock goes on without one)"
 
-// judge takes back what a trial cannot show whose setting did not come about. A violation
-// that follows from that is none of what the scenario is about, unless it expects
-// something of fault tolerance, which is what the lock then lacks; any other blocks.
+// judge takes back the liveness violations that are only waits for a node that the background cuts off, unless the
+// scenario expects them. If anything but a release waited, or a required grant is missing for this reason, the trial
+// did not show what the scenario is about: no "holds" stands either.
 func (s *staging) judge(results []Result) {
 	failed := s.lacksGrants()
 	for i := range results {
 		r := &results[i]
 		switch {
-		case !s.about(r.Property) || r.Verdict != history.Violated || !every(r.Violations, s.hung):
+		case !s.mayBeUnstaged(r.Property) || r.Verdict != history.Violated || !every(r.Violations, s.waitedForCutNode):
 		case every(r.Violations, func(v Violation) bool { return v.release }):
-			r.Undecide(Vacuous, hangsAtRelease)
+			r.Undecide(Vacuous, reasonCutNodeAtRelease)
 		default:
-			r.Undecide(Unstaged, hangs)
+			r.Undecide(Unstaged, reasonCutNode)
 			failed = true
 		}
 	}
 	for i := range results {
 		_, expected := s.header.Expect[results[i].Property]
 		if failed && (results[i].Verdict == history.Holds || results[i].Verdict == history.Inconclusive && expected) {
-			results[i].Undecide(Unstaged, hangs)
+			results[i].Undecide(Unstaged, reasonCutNode)
 		}
 	}
 }
 
-// lacksGrants reports whether a grant that the scenario needs is missing because of that: nobody
-// held the lock, and for more than a TTL an attempt waited for a node that the setting keeps away,
-// where the bounds of a liveness property are wider than that.
+// lacksGrants reports whether a required grant is missing because of such a wait, which the liveness bounds may be too
+// wide to show: an attempt waited for longer than a TTL while no client held the lock and a majority was in reach.
 func (s *staging) lacksGrants() bool {
 	if s.counts.grants >= s.header.Earned.Grants {
 		return false
 	}
 	for _, k := range s.keys {
 		for _, o := range k.acquires {
-			wait := span{o.asked, o.done}
+			wait := span{o.invoked, o.done}
 			if o.outcome != failed || wait.length() <= s.header.TTL || cuts(k.held, wait) ||
 				cuts(k.unreachable[o.process], wait) {
 				continue
 			}
-			if s.waitsForSetting(o.process, wait) {
+			if s.waitsForCutNode(o.process, wait) {
 				return true
 			}
 		}
@@ -66,12 +64,12 @@ func (s *staging) lacksGrants() bool {
 	return false
 }
 
-// cuts reports whether disjoint, ordered spans take something of a wait.
+// cuts reports whether disjoint, ordered spans cover a part of a wait.
 func cuts(spans []span, wait span) bool { return total(wait.without(spans)) < wait.length() }
 
-// about reports whether a violation of a property may be that the setting did not come
-// about, and nothing else.
-func (s *staging) about(property string) bool {
+// mayBeUnstaged reports whether a violation of a property may be such a wait only: of deadlock freedom unless the
+// scenario expects it, of fault tolerance unless the scenario expects anything of it.
+func (s *staging) mayBeUnstaged(property string) bool {
 	expected := s.header.Expect[property]
 	return property == DeadlockFreedom && expected != history.Violated || property == FaultTolerance && expected == ""
 }
@@ -80,20 +78,18 @@ func every(violations []Violation, is func(Violation) bool) bool {
 	return !slices.ContainsFunc(violations, func(v Violation) bool { return !is(v) })
 }
 
-// hung reports whether a violation is that a client waited for a node that the setting keeps
-// from it.
-func (s *staging) hung(v Violation) bool {
-	return len(v.Processes) > 0 && s.waitsForSetting(v.Processes[0], span{v.From, v.Until})
+// waitedForCutNode reports whether a violation is a client's wait for a node that the background cuts off.
+func (s *staging) waitedForCutNode(v Violation) bool {
+	return len(v.Processes) > 0 && s.waitsForCutNode(v.Processes[0], span{v.From, v.Until})
 }
 
-// waitsForSetting reports whether a client, for more than half of a wait, sent nothing to anybody while a
-// link of its was cut by the setting: a majority had answered; or what it sent into that link came
-// when nothing else was under way, and nothing else followed. A history that does not say what was
-// sent there does not show otherwise.
-func (s *staging) waitsForSetting(client string, wait span) bool {
+// waitsForCutNode reports whether a client sent nothing for more than half of a wait while the background cut one of
+// its links. Either a majority had replied; or the client sent a command into the cut link in the first half of the
+// wait, and no message on its other links followed. A history without these send times does not show the contrary.
+func (s *staging) waitsForCutNode(client string, wait span) bool {
 	var cuts []fault
 	for _, f := range s.faults {
-		if f.link.From == client && f.cause.Background && f.class == history.LinkCut && wait.meets([]span{f.span}) {
+		if f.link.From == client && f.cause.Background && f.class == history.LinkCut && wait.touches([]span{f.span}) {
 			cuts = append(cuts, f)
 		}
 	}
@@ -108,7 +104,7 @@ func (s *staging) waitsForSetting(client string, wait span) bool {
 		return true
 	}
 	return slices.ContainsFunc(cuts, func(f fault) bool {
-		if len(f.sent) == 0 { // it is not known when, or whether
+		if len(f.sent) == 0 { // unknown times
 			return f.impact == nil || *f.impact > 0
 		}
 		return slices.ContainsFunc(f.sent,
@@ -116,9 +112,9 @@ func (s *staging) waitsForSetting(client string, wait span) bool {
 	})
 }
 
-// idle is how long a client waited for something, of the gaps between what it sent: the longest, or all that are longer
-// than who asks alone may need for a grant, tries and pauses included. A lock that waits for all of its nodes does so
-// when it takes its keys, and once more when it gives them back.
+// idle is how long a client waited, of the gaps between its commands: the longest gap, or the sum of those longer than
+// Bounds.Grant, which covers the attempts and pauses of a client alone. A lock that waits for all of its nodes does so
+// in an acquire, and again in its release.
 func (s *staging) idle(gaps []span) int64 {
 	var all int64
 	for _, gap := range gaps {
@@ -129,8 +125,8 @@ func (s *staging) idle(gaps []span) int64 {
 	return max(all, longest(gaps).length())
 }
 
-// traffic gives the moments at which a client's commands reached a node, how many nodes had
-// answered it something by the end of a wait, and when the last of all that was.
+// traffic returns the times of a client's commands, the number of nodes that replied within a wait, and the time of the
+// last message by its end.
 func (s *staging) traffic(client string, wait span) (sent []span, answered int, last int64) {
 	nodes := map[string]bool{}
 	last = -1

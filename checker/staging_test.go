@@ -89,11 +89,11 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 	const violated, inconclusive = history.Violated, history.Inconclusive
 	tests := []told{
-		{"the first node hangs", func(s *story) { s.farSent("c1-n1", 11) }, inconclusive, hangs},
+		{"the first node hangs", func(s *story) { s.farSent("c1-n1", 11) }, inconclusive, reasonCutNode},
 		{"the third does", func(s *story) {
 			s.refused(11, "c1", "x", "nil", "n1", "n2")
 			s.farSent("c1-n3", 12)
-		}, inconclusive, hangs},
+		}, inconclusive, reasonCutNode},
 		{"a majority had answered before", func(s *story) {
 			s.refused(5, "c1", "x", "nil", "n2", "n3", "n4")
 			s.farSent("c1-n1")
@@ -120,7 +120,7 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 			s.farSent("c1-n1", 11)
 			s.silent(10, "c1", "x", "n2")(12, "nil", false)
 		}, violated, ""},
-		{"it is not known when it was sent something", func(s *story) { s.far("c1-n1") }, inconclusive, hangs},
+		{"it is not known when it was sent something", func(s *story) { s.far("c1-n1") }, inconclusive, reasonCutNode},
 		{"nor that, but others are asked", func(s *story) {
 			s.far("c1-n1")
 			for t := int64(100); t < 4000; t += 100 {
@@ -155,7 +155,7 @@ func TestAReleaseThatWaitsForWhatTheSettingKeepsAway(t *testing.T) {
 	require.NoError(t, err)
 	r := verdict.Of(FaultTolerance)
 	require.Equal(t, history.Inconclusive, r.Verdict)
-	require.Contains(t, r.Reason, hangsAtRelease)
+	require.Contains(t, r.Reason, reasonCutNodeAtRelease)
 	require.Equal(t, history.Holds, verdict.Of(MutualExclusion).Verdict, verdict.Of(MutualExclusion).Reason)
 	require.Equal(t, history.Holds, verdict.Of(DeadlockFreedom).Verdict, verdict.Of(DeadlockFreedom).Reason)
 }
@@ -166,7 +166,7 @@ func TestAGrantThatTheSettingKeepsAwayIsMissing(t *testing.T) {
 		tell func(s *story)
 		want string
 	}{
-		"it waited for a node":      {func(*story) {}, hangs},
+		"it waited for a node":      {func(*story) {}, reasonCutNode},
 		"the grant is not missing":  {func(s *story) { s.header.Earned.Grants = 1 }, ""},
 		"another held the lock":     {func(s *story) { s.grant("c3", 100, 110, 900) }, "vacuous"},
 		"it waited for a TTL alone": {func(s *story) { s.header.TTL = 3990 * ms }, "vacuous"},

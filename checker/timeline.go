@@ -12,23 +12,21 @@ type timeline struct {
 	record *record
 	nodes  map[string]bool // the servers of this run
 	now    map[place]*keyOwnership
-	// By node, what last happened to it: it went down, until a look shows what it has kept; its
-	// memory was filled; a slot was moved from or to it.
+	// By node: its last crash, until a look shows what it has kept; its last memory fault; its last move of a slot.
 	down, full, moved map[string]moment
 	unanswered        unanswered
-	looks             []look                  // of the present instant
-	last              map[place]*keyOwnership // the latest at each place, alive or not
+	looks             []look                  // of the current instant
+	last              map[place]*keyOwnership // the latest at each place, ended or not
 }
 
-// moment is that of an event.
+// moment is an event's index and time.
 type moment struct {
 	event int
 	time  int64
 }
 
-// readTimeline follows the events. In virtual time a fault and the looks before
-// and after it may share an instant; the looks come last in it, so that what
-// they find gone has its cause.
+// readTimeline follows the events. In virtual time a fault and the looks before and after it may share an instant.
+// Looks are applied last, so that the fault explains a key that they miss.
 func readTimeline(r *record) error {
 	t := &timeline{
 		record: r, nodes: map[string]bool{}, now: map[place]*keyOwnership{}, last: map[place]*keyOwnership{},
@@ -42,7 +40,7 @@ func readTimeline(r *record) error {
 	i := 0
 	err := r.source(func(e *history.Event) error {
 		if len(t.looks) > 0 && e.Time > t.looks[0].time {
-			t.lookAround()
+			t.applyLooks()
 		}
 		t.follow(i, e)
 		r.answers.follow(e)
@@ -52,7 +50,7 @@ func readTimeline(r *record) error {
 	if err != nil {
 		return err
 	}
-	t.lookAround()
+	t.applyLooks()
 	for _, h := range t.now {
 		if h.expires <= r.end {
 			t.close(h, h.expires, TenureExpired, -1)
@@ -63,7 +61,6 @@ func readTimeline(r *record) error {
 	return nil
 }
 
-// follow takes the next event.
 func (t *timeline) follow(i int, e *history.Event) {
 	switch {
 	case e.Command != nil && (e.Type == history.TypeCommand || e.Type == history.TypeReply):
@@ -95,18 +92,18 @@ func (t *timeline) follow(i int, e *history.Event) {
 	}
 }
 
-// read follows the answer to a command that only reads: it may show a key.
+// read follows the reply to a command that only reads: it may show a key.
 func (t *timeline) read(c keyCommand, p place) {
 	if !c.Done || c.Name != "GET" || strings.HasSuffix(c.Reply, "...") {
 		return
 	}
-	if h := t.alive(p, c.time); h != nil {
+	if h := t.current(p, c.time); h != nil {
 		h.show(c.Reply, c.time)
 	}
 }
 
-// alive gives the key's present owner at a node, having let it expire first.
-func (t *timeline) alive(p place, now int64) *keyOwnership {
+// current returns the current ownership at a place, after it has ended an expired one.
+func (t *timeline) current(p place, now int64) *keyOwnership {
 	h := t.now[p]
 	if h != nil && h.expires <= now {
 		t.close(h, h.expires, TenureExpired, -1)
@@ -128,22 +125,22 @@ func (t *timeline) open(p place, now int64, token string, owner string, event in
 		from: now, expires: never, node: p.node, key: p.key, owner: owner, token: token,
 		set: int32(event), ender: -1,
 	}
-	t.record.held = append(t.record.held, h)
+	t.record.ownerships = append(t.record.ownerships, h)
 	t.now[p], t.last[p] = h, h
 	k := t.record.key(p.key)
-	k.tenures = append(k.tenures, h)
+	k.ownerships = append(k.ownerships, h)
 	return h
 }
 
-// ttl sets when a holding runs out on its node's clock, as event i has it.
-func (t *timeline) ttl(i int, h *keyOwnership, now, d int64) {
+// setExpiry sets when an ownership expires by its node's clock: d after event i, or never.
+func (t *timeline) setExpiry(i int, h *keyOwnership, now, d int64) {
 	h.expires = never
 	if d > 0 {
-		h.expires = t.record.clocks.wall[h.node].when(d, now, i)
+		h.expires = t.record.clocks.wall[h.node].timeAfter(d, now, i)
 	}
 }
 
-// reply follows a command that was answered, if it took effect.
+// reply follows the reply to a command that changes a key.
 func (t *timeline) reply(c keyCommand, p place) {
 	if !c.Done {
 		if c.Effect == history.EffectSet {
@@ -151,7 +148,7 @@ func (t *timeline) reply(c keyCommand, p place) {
 		}
 		return
 	}
-	h := t.alive(p, c.time)
+	h := t.current(p, c.time)
 	switch {
 	case c.Effect == history.EffectSet:
 		t.set(c, p, h)
@@ -163,11 +160,11 @@ func (t *timeline) reply(c keyCommand, p place) {
 	}
 }
 
-// set follows a SET that took the key. If we thought it taken, its owner is
-// gone in a way that no reply told.
+// set follows a SET that took the key. If the key has an owner in the timeline, it is the client's own, or the SET
+// replaced it, or it had ended without a reply.
 func (t *timeline) set(c keyCommand, p place, before *keyOwnership) {
 	if before != nil {
-		if before.isOwn(c) { // it was there already
+		if before.isOwn(c) { // the key was there already
 			if c.Name == "SET" && c.Reply == "OK" || c.Unconditional || c.Extends {
 				t.prolong(c, before)
 			}
@@ -176,19 +173,19 @@ func (t *timeline) set(c keyCommand, p place, before *keyOwnership) {
 		if c.Unconditional && before.show(c.Reply, c.time) {
 			t.remove(c, before, c.client == before.owner)
 		} else {
-			t.gone(c.event, c.time, before)
+			t.endMissing(c.event, c.time, before)
 		}
 	}
 	h := t.open(p, c.time, c.Token, c.client, c.event)
 	h.unnamed = c.unnamed()
-	t.expire(c, h)
+	t.applyExpiry(c, h)
 }
 
-// unnamed reports whether a script sets a value that is none of its arguments.
+// unnamed reports whether a script sets a value that is not one of its arguments.
 func (c keyCommand) unnamed() bool { return c.Token == "" && strings.HasPrefix(c.Name, "EVAL") }
 
-// isOwn reports whether a command that takes the key found it with its own token; of one that
-// nobody knows, whether it was its client's.
+// isOwn reports whether a command that sets the key found its own token; if a token is unknown, whether the owner is
+// its client.
 func (h *keyOwnership) isOwn(c keyCommand) bool {
 	if c.unnamed() || h.unnamed {
 		return h.owner == c.client
@@ -196,28 +193,28 @@ func (h *keyOwnership) isOwn(c keyCommand) bool {
 	return h.token == c.Token
 }
 
-// extension is one of a key, by its owner or by somebody else.
+// extension is an extension of a key, by its owner or by another client.
 type extension struct {
 	moment
 	own bool
 }
 
-// prolong follows what sets a new expiry.
+// prolong follows a command that sets a new expiry.
 func (t *timeline) prolong(c keyCommand, h *keyOwnership) {
-	t.expire(c, h)
+	t.applyExpiry(c, h)
 	t.record.prolonged[h] = append(t.record.prolonged[h], extension{moment{c.event, c.time}, c.client == h.owner})
 }
 
-// expire sets the time to live that a command gives a key on its node.
-func (t *timeline) expire(c keyCommand, h *keyOwnership) {
+// applyExpiry sets a key's expiry as a command does.
+func (t *timeline) applyExpiry(c keyCommand, h *keyOwnership) {
 	ttl := c.Expiry
 	if c.ExpiresAt != 0 {
 		ttl = max(c.ExpiresAt-t.record.clocks.wall[h.node].at(c.time), 1)
 	}
-	t.ttl(c.event, h, c.time, ttl)
+	t.setExpiry(c.event, h, c.time, ttl)
 }
 
-// remove ends a holding by a command, of its owner or of somebody else.
+// remove ends an ownership by a command, of its owner or of another client.
 func (t *timeline) remove(c keyCommand, h *keyOwnership, own bool) {
 	h.by = c.client
 	why := TenureRemoved
@@ -227,13 +224,13 @@ func (t *timeline) remove(c keyCommand, h *keyOwnership, own bool) {
 	t.close(h, c.time, why, c.event)
 }
 
-// ofOwner reports whether a delete is that of a holding by its owner.
+// ofOwner reports whether a delete is by the owner of the key, and names its token or none.
 func (c keyCommand) ofOwner(h *keyOwnership) bool {
 	return c.client == h.owner && (c.Token == "" || c.Token == h.token)
 }
 
-// gone ends a holding that turned out to be gone.
-func (t *timeline) gone(i int, now int64, h *keyOwnership) {
+// endMissing ends an ownership whose key turned out to be missing, with the first cause that fits.
+func (t *timeline) endMissing(i int, now int64, h *keyOwnership) {
 	down, fell := t.down[h.node]
 	full, filled := t.full[h.node]
 	moving, slot := t.moved[h.node]
@@ -256,20 +253,18 @@ func (t *timeline) gone(i int, now int64, h *keyOwnership) {
 	}
 }
 
-// master gives a replica's master.
 func (t *timeline) master(replica string) string {
 	return t.record.header.Replicas[replica]
 }
 
-// masterFell reports whether a replica's master went down while the key was on
-// the replica.
+// masterFell reports whether a replica's master went down while the key was on the replica.
 func (t *timeline) masterFell(h *keyOwnership) bool {
 	_, replica := t.record.header.Replicas[h.node]
 	down, fell := t.down[t.master(h.node)]
 	return replica && fell && down.time >= h.from
 }
 
-// fault follows crashes, flushes and full memories.
+// fault follows crashes, flushes, full memories and moves of slots.
 func (t *timeline) fault(i int, e *history.Event) {
 	if e.Fault.Class == history.SlotMoves { // its end moves keys too
 		for _, node := range append(slices.Clone(e.Fault.Targets), e.Fault.Asked.To) {
@@ -292,7 +287,7 @@ func (t *timeline) fault(i int, e *history.Event) {
 				if only != "" && k.name != only {
 					continue
 				}
-				if h := t.alive(place{node, k.name}, e.Time); h != nil {
+				if h := t.current(place{node, k.name}, e.Time); h != nil {
 					t.close(h, e.Time, TenureFlushed, i)
 				}
 			}
@@ -300,10 +295,10 @@ func (t *timeline) fault(i int, e *history.Event) {
 	}
 }
 
-// owner gives the client that used a token last, if any did.
+// owner returns the client that used a token last, "" if none did.
 func (t *timeline) owner(token string) string {
 	var owner string
-	for _, h := range t.record.held {
+	for _, h := range t.record.ownerships {
 		if h.token == token {
 			owner = h.owner
 		}
@@ -311,7 +306,6 @@ func (t *timeline) owner(token string) string {
 	return owner
 }
 
-// look is a look into a node.
 type look struct {
 	event int
 	time  int64
@@ -319,22 +313,22 @@ type look struct {
 	*history.Node
 }
 
-// lookAround takes the looks of the instant that is over.
-func (t *timeline) lookAround() {
+// applyLooks applies the looks of the instant that has passed.
+func (t *timeline) applyLooks() {
 	for _, l := range t.looks {
 		t.look(l)
 	}
 	t.looks = t.looks[:0]
 }
 
-// look compares what a look into a node showed with what we thought.
+// look compares a look into a node with the timeline.
 func (t *timeline) look(l look) {
 	for _, k := range t.record.keys {
 		p := place{l.node, k.name}
-		h := t.alive(p, l.time)
+		h := t.current(p, l.time)
 		seen, present := l.Keys[t.record.names.onServer(k.name)]
 		if h != nil && (!present || !h.show(seen.Token, l.time)) {
-			t.gone(l.event, l.time, h)
+			t.endMissing(l.event, l.time, h)
 			h = nil
 		}
 		if !present {
@@ -346,9 +340,9 @@ func (t *timeline) look(l look) {
 		if h == nil {
 			h = t.open(p, l.time, seen.Token, t.owner(seen.Token), l.event)
 		}
-		t.ttl(l.event, h, l.time, seen.TTL)
+		t.setExpiry(l.event, h, l.time, seen.TTL)
 	}
-	// What a restart left is there: if it goes later, something else takes it.
+	// The restart has kept the keys that this look shows: a later loss has another cause.
 	if down, fell := t.down[l.node]; fell && down.time < l.time {
 		delete(t.down, l.node)
 	}

@@ -8,11 +8,11 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// vacuity tells what a run lacks for a "holds" to mean anything.
+// vacuity finds what a run lacks for a "holds" to mean anything.
 type vacuity struct{ *analysis }
 
-// judge turns a "holds" that the run has not earned into "vacuous". What was
-// violated stays violated, with what makes it another thing than was to be shown.
+// judge turns an unearned "holds" into "vacuous". A violation stays, with the unmet precondition that makes it another
+// violation than the scenario means to show.
 func (v vacuity) judge(result *Result) {
 	if result.Verdict == history.Violated {
 		result.Unmet = v.unmet
@@ -20,7 +20,7 @@ func (v vacuity) judge(result *Result) {
 	if result.Verdict != history.Holds {
 		return
 	}
-	if what := cmp.Or(v.unmet, v.ineffective, v.inVain()); what != "" {
+	if what := cmp.Or(v.unmet, v.ineffective, v.faultWithoutEffect()); what != "" {
 		result.Undecide(Vacuous, "%s", what)
 		return
 	}
@@ -29,12 +29,11 @@ func (v vacuity) judge(result *Result) {
 	}
 }
 
-// inVain names the first fault of the script that met nothing, if any: the scenario
-// says what comes of it, and nothing did. Of what a schedule draws it is enough that
-// so many met something.
-func (v vacuity) inVain() string {
+// faultWithoutEffect names the script's first fault that affected nothing; "": none. The scenario is about its effect.
+// Of a schedule's random faults only a number must have an effect (see missing).
+func (v vacuity) faultWithoutEffect() string {
 	for _, f := range v.faults {
-		if v.encounters.hadNoEffect(f) && !f.cause.Background && !f.cause.Random {
+		if v.impact.hadNoEffect(f) && !f.cause.Background && !f.cause.Random {
 			return fmt.Sprintf("the fault %s on %s at %s met nothing", f.cause.Kind, f.target, formatTime(f.from))
 		}
 	}
@@ -51,7 +50,7 @@ func (v vacuity) missing(property string) []string {
 		}
 	}
 	grants := want.Grants
-	if want.Refused == 0 { // else that nobody gets the lock may be the point
+	if want.Refused == 0 { // else the scenario may be about refusals only
 		grants = max(grants, 1)
 	}
 	need("grants", have.grants, grants)

@@ -189,17 +189,17 @@ func TestContended_AgreesWithBruteForce(t *testing.T) {
 			if rapid.Bool().Draw(t, "lease") {
 				k.leases = append(k.leases, lease{client: client, from: from, until: until})
 			} else {
-				k.acquires = append(k.acquires, &operation{process: client, asked: from, done: until})
+				k.acquires = append(k.acquires, &operation{process: client, invoked: from, done: until})
 			}
 		}
 		want := 0
 		for i, a := range k.acquires {
 			met := false
 			for j, b := range k.acquires {
-				met = met || i != j && a.process != b.process && a.asked < b.done && b.asked < a.done
+				met = met || i != j && a.process != b.process && a.invoked < b.done && b.invoked < a.done
 			}
 			for _, l := range k.leases {
-				met = met || a.process != l.client && a.asked < l.until && l.from < a.done
+				met = met || a.process != l.client && a.invoked < l.until && l.from < a.done
 			}
 			if met {
 				want++
@@ -229,7 +229,7 @@ func TestSpans_AgreeWithBruteForce(t *testing.T) {
 				all = append(all, weighted{s, 1})
 			}
 		}
-		stops, whole := weighing(int64(k), all), draw("whole")
+		stops, whole := spansWeighing(int64(k), all), draw("whole")
 		left := whole.without(stops)
 		for i, s := range stops {
 			require.Positive(t, s.length())

@@ -2,24 +2,22 @@ package checker
 
 import "sort"
 
-// waitPeriod is a client's wait for a key: it asks until it is granted a lease, or asks no
-// more. However long it pauses between two attempts, and however many an attempt makes, a
-// wait is one. What a wait shows of a stretch of time is [waitPeriod.within].
+// waitPeriod is a client's wait for a key: from its first attempt to the end of its last, or of the first that is
+// granted a usable lease. Pauses between attempts do not end it. [waitPeriod.within] decides which times count.
 type waitPeriod struct {
 	span
 	client   string
-	attempts []*operation // in order; the last may have been granted
-	gap      int64        // two attempts that are no further apart are one asking
+	attempts []*operation // in order; only the last may have a usable lease
+	gap      int64        // attempts no further apart have a short pause
 }
 
-// retryGapDivisor divides a bound: pauses of up to that are no pauses, since a lock whose
-// attempts fail fast makes its client ask again and again. It was chosen: from 1 to 100, no verdict
-// of 185 published histories differs, and of 1,500 invented ones, which pause at random, 24 to 119.
+// retryGapDivisor divides a bound: pauses of up to that are short. A lock whose attempts fail fast makes its client
+// retry often. It was chosen: from 1 to 100, no verdict of 185 published histories differs, and of 1,500 invented ones,
+// which pause at random, 24 to 119 do.
 const retryGapDivisor = 4
 
-// waitPeriods gives the waits for a key in the order of their beginnings. A lock that refuses
-// its own settings was not asked, and a lease that is over as it begins is none: its client
-// goes on waiting.
+// waitPeriods returns the waits for a key, ordered by beginning. An acquire with refused settings does not count, and
+// an unusable lease does not end a wait.
 func (k *keyed) waitPeriods(bound int64) []*waitPeriod {
 	var all []*waitPeriod
 	open := map[string]*waitPeriod{}
@@ -29,7 +27,7 @@ func (k *keyed) waitPeriods(bound int64) []*waitPeriod {
 		}
 		w := open[o.process]
 		if w == nil || w.last().leased {
-			w = &waitPeriod{span: span{o.asked, o.done}, client: o.process, gap: bound / retryGapDivisor}
+			w = &waitPeriod{span: span{o.invoked, o.done}, client: o.process, gap: bound / retryGapDivisor}
 			open[o.process] = w
 			all = append(all, w)
 		}
@@ -40,30 +38,29 @@ func (k *keyed) waitPeriods(bound int64) []*waitPeriod {
 
 func (w *waitPeriod) last() *operation { return w.attempts[len(w.attempts)-1] }
 
-// within gives the parts of a stretch in which the client waited: each in which it asked
-// with no more than short pauses, and all from the first to the last of its attempts that
-// failed in the stretch, however long it paused between them: whether the lock could be had
-// in a pause, only the next attempt shows. A short pause in which the stretch begins or ends
-// is waited through like any other.
+// within returns the parts of an interval in which the client waited: its attempts with the short pauses between them,
+// and all time from the first to the last attempt that failed within the interval, however long the pauses: only the
+// next attempt shows whether the lock was available in a pause. A short pause in which the interval begins or ends
+// counts, too.
 func (w *waitPeriod) within(during span) []span {
 	var parts []span
 	refused := span{from: -1}
 	first := sort.Search(len(w.attempts), func(i int) bool { return w.attempts[i].done+w.gap > during.from })
 	for _, o := range w.attempts[first:] {
-		if o.asked >= during.until+w.gap {
+		if o.invoked >= during.until+w.gap {
 			break
 		}
-		part := span{o.asked, o.done}
+		part := span{o.invoked, o.done}
 		if n := len(parts) - 1; n >= 0 && part.from-parts[n].until <= w.gap {
 			parts[n].until = max(parts[n].until, part.until)
 		} else {
 			parts = append(parts, part)
 		}
-		if o.asked < during.from || o.done > during.until || !o.fruitless(w.gap) {
+		if o.invoked < during.from || o.done > during.until || !o.endedWithoutLease(w.gap) {
 			continue
 		}
 		if refused.from < 0 {
-			refused.from = o.asked
+			refused.from = o.invoked
 		}
 		refused.until = o.done
 	}
@@ -79,42 +76,41 @@ func (w *waitPeriod) within(during span) []span {
 	return waited
 }
 
-// fruitless reports whether an acquire ended without a lease. What its caller cancelled at
-// once has not failed.
-func (o *operation) fruitless(gap int64) bool {
+// endedWithoutLease reports whether an acquire ended without a usable lease. One that its caller cancelled in less than
+// gap does not count.
+func (o *operation) endedWithoutLease(gap int64) bool {
 	switch {
 	case o.outcome == succeeded:
 		return !o.leased
 	case o.outcome != failed:
 		return false
 	}
-	return !o.cancelled || o.done-o.asked >= gap
+	return !o.cancelled || o.done-o.invoked >= gap
 }
 
-// asked is a stretch in which a client asked for a key with no more than short pauses.
-type asked struct {
+// requestSpan is an interval of one client's attempts with only short pauses.
+type requestSpan struct {
 	span
 	client string
 }
 
-// askedSpans gives all such stretches of some waits.
-func askedSpans(waits []*waitPeriod) []asked {
-	var all []asked
+func requestSpans(waits []*waitPeriod) []requestSpan {
+	var all []requestSpan
 	for _, w := range waits {
 		from := len(all)
 		for _, o := range w.attempts {
-			if n := len(all) - 1; n >= from && o.asked-all[n].until <= w.gap {
+			if n := len(all) - 1; n >= from && o.invoked-all[n].until <= w.gap {
 				all[n].until = max(all[n].until, o.done)
 				continue
 			}
-			all = append(all, asked{span{o.asked, o.done}, w.client})
+			all = append(all, requestSpan{span{o.invoked, o.done}, w.client})
 		}
 	}
 	return all
 }
 
-// rivals counts the other clients that asked for a key at some time during a stretch.
-func (w *waitPeriod) rivals(all []asked, during span) int {
+// rivals counts the other clients with an attempt during an interval.
+func (w *waitPeriod) rivals(all []requestSpan, during span) int {
 	clients := map[string]bool{}
 	for _, other := range all {
 		if other.client != w.client && other.from < during.until && other.until > during.from {

@@ -2,9 +2,8 @@ package checker
 
 import "math"
 
-// Wilson gives the score interval at 95 % of the rate behind `violated` of
-// `trials` (Wilson 1927): of 0 in 300 one may say "at most 1.3 %", not "never".
-// Rates are between 0 and 1. Without trials nothing is known: 0 to 1.
+// Wilson returns the score interval at 95 % of the rate behind `violated` of `trials` (Wilson 1927): 0 of 300 means "at
+// most 1.3 %", not "never". Rates are between 0 and 1. Without trials it is 0 to 1.
 func Wilson(violated, trials int) (low, high float64) {
 	if trials <= 0 {
 		return 0, 1

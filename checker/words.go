@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// formatTime writes a point of the true clock as sentences do: "1.203 s".
+// formatTime formats a time of the true clock: "1.203 s".
 func formatTime(t int64) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }
 
-// formatDuration writes a duration: "131 ms" below a second, else "1.203 s".
+// formatDuration formats a duration: "131 ms" below a second, else "1.203 s".
 func formatDuration(d int64) string {
 	switch {
 	case d >= unlimited:
@@ -24,11 +24,10 @@ func formatDuration(d int64) string {
 	return fmt.Sprintf("%d ns", d)
 }
 
-// unlimited is a validity that no lock with a TTL has (ten minutes are the most): who keeps
-// extending a lock believes in it until it gives it back.
+// unlimited exceeds the validity of every lock with a TTL (ten minutes are the most): a lock that keeps extending
+// itself is held until its release.
 const unlimited = int64(24 * time.Hour)
 
-// untilEnd says until when a lease lasts.
 func untilEnd(t int64) string {
 	if t >= unlimited {
 		return "with no end"
@@ -36,8 +35,7 @@ func untilEnd(t int64) string {
 	return "until " + formatTime(t)
 }
 
-// VersionName names a version of the register at the store: it is what was
-// written there, "" for the initial one.
+// VersionName names a version of the register at the store: the value written there, "" for the initial one.
 func VersionName(value string) string {
 	if value == "" {
 		return "the initial version"
