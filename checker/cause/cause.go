@@ -6,41 +6,42 @@ import (
 	"time"
 )
 
-// Cause is what experiments have shown of one violation.
+// Cause is the result of the experiments on one violation.
 type Cause struct {
 	Property string `json:"property"`
-	// Necessary are the smallest set of faults that was found, or where no fault is needed
-	// of steps, without each of which the property is not violated: "the pause of c1".
+	// Necessary is the smallest set of faults that was found, or of steps if no fault is needed. Without any one of
+	// them the property is not violated: "the pause of c1".
 	Necessary []string `json:"necessary,omitempty"`
 	// Kinds are the kinds of those faults, each once and sorted: "pause".
 	Kinds []string `json:"kinds,omitempty"`
-	// Rules are those of the lock that were off, and with which it is not violated.
+	// Rules are the lock's rules that were off, and with any of which on the property is not violated.
 	Rules []string `json:"rules,omitempty"`
-	// PointOfNoReturn is the last time, in nanoseconds of the run, until which the faults
-	// may be ended for the violation not to occur; nil: not known.
+	// PointOfNoReturn is the last time, in nanoseconds of the run, at which ending the faults averts the violation;
+	// nil: not known.
 	PointOfNoReturn *int64 `json:"point_of_no_return,omitempty"`
 	// Experiments are the changes that were tried, each on all seeds.
 	Experiments []Experiment `json:"experiments,omitempty"`
 	// Violated of Seeds runs without any change violate the property.
 	Violated int `json:"violated"`
 	Seeds    int `json:"seeds"`
-	// NotFound says why no cause is named; "": one is.
+	// NotFound is why no cause is named; "": one is.
 	NotFound string `json:"not_found,omitempty"`
 	// Virtual: the run was on real servers, and the cause is that of the same schedule in
 	// virtual time.
 	Virtual bool `json:"virtual,omitempty"`
 }
 
-// Experiment is one change, and how often the property was not violated with it.
+// Experiment is one change, with the number of seeds without a violation.
 type Experiment struct {
 	Change string `json:"change"` // "without the pause of c1"
-	Averts int    `json:"averts"` // in how many of the seeds it is not violated
+	Averts int    `json:"averts"` // the number of seeds in which the property is not violated
 	Seeds  int    `json:"seeds"`
-	// Holds: wherever it is not violated, it was put to the test and holds.
+	// Holds: in each seed without a violation the property was tested, and holds.
 	Holds bool `json:"holds,omitempty"`
-	// Rest: all that is not necessary was left out; it is still violated in the others.
+	// Rest: all faults that are not necessary were left out, and the property is still violated in some seeds, at
+	// least.
 	Rest bool `json:"rest,omitempty"`
-	// Option: it is a setting of the client library.
+	// Option: the change is a setting of the client library.
 	Option bool `json:"option,omitempty"`
 }
 
@@ -65,8 +66,7 @@ func seeds(n int) string {
 // Found reports whether a cause is named.
 func (c *Cause) Found() bool { return c != nil && c.NotFound == "" }
 
-// ID tells causes apart: by the kinds of the faults that are necessary, or what is
-// necessary where no fault is.
+// ID identifies a cause by the kinds of the necessary faults; without any, by whether a cause was found.
 func (c *Cause) ID() string {
 	switch {
 	case len(c.Kinds) > 0:
@@ -80,7 +80,7 @@ func (c *Cause) ID() string {
 // Sentence is the cause in one sentence, with the experiments that show it.
 func (c *Cause) Sentence() string {
 	if c.NotFound != "" {
-		return "cause not found: " + c.NotFound + c.marked()
+		return "cause not found: " + c.NotFound + c.suffix()
 	}
 	var what []string
 	if len(c.Necessary) > 0 {
@@ -105,10 +105,10 @@ func (c *Cause) Sentence() string {
 			sentence += "; " + e.String()
 		}
 	}
-	return sentence + c.marked()
+	return sentence + c.suffix()
 }
 
-// shown are the experiments of a sentence, in brackets. Those that came out alike are one.
+// shown are the experiments that a sentence has in brackets. Experiments with equal results are merged.
 func (c *Cause) shown() []string {
 	var shown []string
 	var without []Experiment
@@ -148,14 +148,14 @@ func (c *Cause) shown() []string {
 	return shown
 }
 
-func (c *Cause) marked() string {
+func (c *Cause) suffix() string {
 	if c.Virtual {
 		return " [the same schedule in virtual time]"
 	}
 	return ""
 }
 
-// join joins words as a sentence does.
+// join lists words: "a, b and c".
 func join(words []string) string {
 	switch n := len(words); n {
 	case 0, 1:

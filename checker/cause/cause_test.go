@@ -115,7 +115,7 @@ func TestWithout_EndsGoWithTheirFaults(t *testing.T) {
 		{Verb: "resume", Targets: []string{"n1", "n2"}},
 	}}
 	parts := faults(s)
-	require.Equal(t, []string{"the pause of n1", "the pause of n2"}, wordsOf(parts))
+	require.Equal(t, []string{"the pause of n1", "the pause of n2"}, namesOf(parts))
 	left := without(s, parts[:1]).Script
 	require.Len(t, left, 2)
 	require.Equal(t, []string{"n2"}, left[1].Targets)

@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// change is an experiment that is under way: with what it is made, and what it leaves out or has on again.
+// change is an experiment under way: its variation, and the part that it leaves out or the rule that it has on.
 type change struct {
 	Experiment
 	variation Variation
@@ -17,8 +17,8 @@ type change struct {
 	rule      string
 }
 
-// changes are the experiments on a cause: without each needed part, with each rule, with other settings of the
-// client library, and without all that is not needed.
+// changes are the experiments on a cause: without each needed part, with each rule, with other settings of the client
+// library, and without the faults that are not needed.
 func (f *Finder) changes(whole Variation, needed []part, rules []string) (all []change) {
 	add := func(c change, vary func(*Variation)) {
 		c.variation, c.Holds = whole, true
@@ -26,7 +26,7 @@ func (f *Finder) changes(whole Variation, needed []part, rules []string) (all []
 		all = append(all, c)
 	}
 	for i, p := range needed {
-		add(change{Experiment: Experiment{Change: "without " + p.words}, part: &needed[i]},
+		add(change{Experiment: Experiment{Change: "without " + p.name}, part: &needed[i]},
 			func(v *Variation) { v.Scenario = without(v.Scenario, []part{p}) })
 	}
 	for _, rule := range rules {
@@ -47,14 +47,14 @@ func (f *Finder) changes(whole Variation, needed []part, rules []string) (all []
 			v.Scenario = &enough
 		})
 	}
-	if others := rest(faults(whole.Scenario), needed); len(others) > 0 && len(kinds(needed)) > 0 {
+	if others := others(faults(whole.Scenario), needed); len(others) > 0 && len(kinds(needed)) > 0 {
 		add(change{Experiment: Experiment{Change: "without the rest of the schedule", Rest: true}},
 			func(v *Variation) { v.Scenario = without(v.Scenario, others) })
 	}
 	return all
 }
 
-// confirm makes the experiments of a cause with all seeds, and says so if they show none.
+// confirm runs the experiments of a cause with all seeds, and concludes from their results.
 func (f *Finder) confirm(ctx context.Context, c *Cause, whole Variation, needed []part, rules []string) {
 	all := f.changes(whole, needed, rules)
 	c.Violated, c.Seeds = 0, 0
@@ -82,8 +82,8 @@ func (e *Experiment) add(verdict string) {
 	e.Holds = e.Holds && verdict != history.Inconclusive && verdict != ""
 }
 
-// conclude keeps the experiments that show something, and what they show is the cause: the parts without which,
-// and the rules with which, no seed is violated.
+// conclude keeps the experiments that show something. They show the cause: the parts without which, and the rules with
+// which, no seed is violated.
 func (c *Cause) conclude(all []change) {
 	shown, fails := 0, false
 	var always []part
@@ -102,7 +102,7 @@ func (c *Cause) conclude(all []change) {
 		}
 		c.Experiments = append(c.Experiments, e.Experiment)
 	}
-	c.Necessary, c.Kinds = wordsOf(always), kinds(always)
+	c.Necessary, c.Kinds = namesOf(always), kinds(always)
 	switch {
 	case len(always)+len(c.Rules) > 0:
 	case fails && c.Violated == c.Seeds:
@@ -118,22 +118,22 @@ func (c *Cause) conclude(all []change) {
 	}
 }
 
-// rest gives the parts that are not among those that are needed.
-func rest(parts, needed []part) []part {
+// others returns the parts that are not needed.
+func others(parts, needed []part) []part {
 	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool {
-		return slices.ContainsFunc(needed, func(n part) bool { return n.words == p.words })
+		return slices.ContainsFunc(needed, func(n part) bool { return n.name == p.name })
 	})
 }
 
-// precision is how exactly the point of no return is found.
+// precision is the error of the point of no return.
 const precision = int64(time.Millisecond)
 
-// bisect finds the last time at which it helps to end all faults.
+// bisect finds the last time at which ending all faults averts the violation.
 func (f *Finder) bisect(ctx context.Context, c *Cause, whole Variation, needed []part, violated int64) {
 	v := whole
-	v.Scenario = without(whole.Scenario, rest(faults(whole.Scenario), needed))
+	v.Scenario = without(whole.Scenario, others(faults(whole.Scenario), needed))
 	if f.try(ctx, v, f.Seed).Verdict != history.Violated {
-		v = whole // the others are needed by chance
+		v = whole // by chance it needs the others, too
 	}
 	averted := func(t int64) bool {
 		v.FaultsUntil = time.Duration(max(t, 1))
@@ -141,7 +141,7 @@ func (f *Finder) bisect(ctx context.Context, c *Cause, whole Variation, needed [
 	}
 	low, high := int64(0), violated
 	if !averted(low) || averted(high) {
-		return // what is part of the setting from the beginning, or what was under way, decides it
+		return // the background, or something under way, decides it
 	}
 	for high-low > precision {
 		if f.spent() {

@@ -9,18 +9,18 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Variation is a scenario with something changed.
+// Variation is a scenario with one or more changes.
 type Variation struct {
 	Scenario *scenarios.Scenario
 	Without  []string // the rules that are off
-	// FaultsUntil is when the faults end, and from when on none begins; 0: never.
+	// FaultsUntil is when the faults end, and no other begins; 0: never.
 	FaultsUntil time.Duration
-	// ContextTimeouts and NoRetries are settings of the client library: it keeps to the
-	// deadline of a context, and sends nothing again.
+	// ContextTimeouts and NoRetries are settings of the client library: it obeys the deadline of a context, and repeats
+	// no command.
 	ContextTimeouts, NoRetries bool
 }
 
-// Outcome is what a trial of a variation came to.
+// Outcome is the result of a variation's trial.
 type Outcome struct {
 	Verdict string // on the property; "" if the trial failed
 	At      int64  // when the first violation began
@@ -31,28 +31,28 @@ type Trial func(ctx context.Context, v Variation, seed uint64) Outcome
 
 // Finder finds the cause of one violation.
 type Finder struct {
-	// Scenario is what was run, its variant applied; Without are all rules that were off.
+	// Scenario is the scenario that was run, with its variant applied; Without are all rules that were off.
 	Scenario *scenarios.Scenario
 	Without  []string
 	Property string
 	Seed     uint64
 	Trial    Trial
-	// Seeds is how many seeds each experiment is made with, 1 or more.
+	// Seeds is the number of seeds for each experiment, 1 or more.
 	Seeds int
-	// MaxTrials and Time bound the confirmation on other seeds and the search for the point
-	// of no return, which are left out when one is spent; 0: nothing does. Time is a safety net.
+	// MaxTrials and Time limit the confirmation on other seeds and the search for the point of no return, which end
+	// when either is spent; 0: no limit. Time is a safety net.
 	MaxTrials int
 	Time      time.Duration
-	// Options: its lock is on a client library whose settings can be tried.
+	// Options: its lock uses a client library with settings that can be tried.
 	Options bool
 
 	began  time.Time
 	trials int
 }
 
-// all gives a scenario that demands nothing of its trial: what is left out must not make
-// the rest prove nothing.
-func all(s *scenarios.Scenario) *scenarios.Scenario {
+// withoutRequirements returns a copy of a scenario that requires nothing of its trial: leaving out a part must not make
+// the rest vacuous.
+func withoutRequirements(s *scenarios.Scenario) *scenarios.Scenario {
 	c, none := *s, 0
 	c.Earned = scenarios.Earned{Grants: &none, Contended: &none, Faults: &none, Writes: &none, Refused: &none}
 	c.Script = slices.Clone(s.Script)
@@ -63,11 +63,11 @@ func all(s *scenarios.Scenario) *scenarios.Scenario {
 	return &c
 }
 
-// Find makes the experiments.
+// Find runs the experiments.
 func (f *Finder) Find(ctx context.Context) Cause {
 	f.began = time.Now()
 	c := Cause{Property: f.Property, Seeds: 1, Violated: 1}
-	whole := Variation{Scenario: all(f.Scenario), Without: f.Without}
+	whole := Variation{Scenario: withoutRequirements(f.Scenario), Without: f.Without}
 	first := f.try(ctx, whole, f.Seed)
 	if first.Verdict != history.Violated {
 		c.Violated = 0
@@ -90,11 +90,11 @@ func (f *Finder) Find(ctx context.Context) Cause {
 	return c
 }
 
-// KindsOf gives the kinds of the faults that the violation needs: the fewest whose faults are enough, of one or two the
-// first in the alphabet; else those of the smallest set that is found. It depends on the schedule alone, so that
-// whoever searches in whatever order tells violations apart alike.
+// KindsOf returns the kinds of faults that the violation needs: none if it needs none, the alphabetically first one or
+// two that suffice, or those of the smallest set that is found. It depends on the schedule alone, so that searches in
+// any order identify violations alike.
 func (f *Finder) KindsOf(ctx context.Context) []string {
-	whole := Variation{Scenario: all(f.Scenario), Without: f.Without}
+	whole := Variation{Scenario: withoutRequirements(f.Scenario), Without: f.Without}
 	parts := faults(whole.Scenario)
 	enough := func(set ...string) bool {
 		return f.violated(ctx, whole,
@@ -125,13 +125,13 @@ func (f *Finder) violated(ctx context.Context, v Variation, parts []part) bool {
 	return f.try(ctx, v, f.Seed).Verdict == history.Violated
 }
 
-// smallest gives parts without any of which the property is not violated, all others left
-// out. It is the smallest in that no single part can be left out of it.
+// smallest returns parts that suffice for the violation, without all others, and none of which can be left out. nil:
+// the violation needs no part.
 func (f *Finder) smallest(ctx context.Context, v Variation, parts []part) []part {
 	if len(parts) == 0 || f.violated(ctx, v, parts) {
 		return nil
 	}
-	var left []part // out
+	var left []part // left out
 	needed := slices.Clone(parts)
 	for size := max(1, len(needed)/2); ; size /= 2 {
 		for from := len(needed) - size; from >= 0; from -= size {
@@ -147,7 +147,7 @@ func (f *Finder) smallest(ctx context.Context, v Variation, parts []part) []part
 	}
 }
 
-// necessary gives the parts without each of which alone the property is not violated.
+// necessary returns the parts without any one of which the property is not violated.
 func (f *Finder) necessary(ctx context.Context, v Variation, parts []part) []part {
 	var found []part
 	for _, p := range parts {
@@ -158,7 +158,7 @@ func (f *Finder) necessary(ctx context.Context, v Variation, parts []part) []par
 	return found
 }
 
-// rules gives the rules that are off and with which, on again, it is not violated.
+// rules returns the rules that are off, and with any one of which on the property is not violated.
 func (f *Finder) rules(ctx context.Context, v Variation) []string {
 	var found []string
 	for _, rule := range f.Without {
@@ -169,7 +169,7 @@ func (f *Finder) rules(ctx context.Context, v Variation) []string {
 	return found
 }
 
-// with has a rule on again.
+// with switches a rule on.
 func (f *Finder) with(v Variation, rule string) Variation {
 	v.Without = slices.DeleteFunc(slices.Clone(v.Without), func(r string) bool { return r == rule })
 	return v

@@ -7,77 +7,77 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// part is something that a scenario may do without.
+// part is a part of a scenario that can be left out.
 type part struct {
-	words string // "the pause of c1"
-	kind  string // of a fault; "" of a step that is none
-	step  int    // its place in the script; -1: it is elsewhere
-	// remove takes what is no step out of a copy of the scenario.
+	name string // "the pause of c1"
+	kind string // of a fault; "" for other steps
+	step int    // index in the script; -1: not in the script
+	// remove takes a part that is not a step out of a copy of the scenario.
 	remove func(*scenarios.Scenario)
 }
 
-// faults lists the faults of a scenario: those of its script and of its schedule, and
-// which nodes are out of a client's reach or far from it.
+// faults lists the faults of a scenario: those of its script and of its schedule, and the nodes that a client cannot
+// reach or that are far from it.
 func faults(s *scenarios.Scenario) []part {
 	var all []part
 	for i, step := range s.Script {
 		if fault := step.Fault(); fault != nil && fault.Breaks() {
-			all = append(all, part{words: words(string(step.Verb), step.Targets), kind: string(step.Verb), step: i})
+			all = append(all, part{name: partName(string(step.Verb), step.Targets), kind: string(step.Verb), step: i})
 		}
 		if len(step.Reaching) > 0 {
-			all = append(all, part{words: "the nodes out of reach of " + join(step.Targets), kind: "reach", step: -1,
+			all = append(all, part{name: "the nodes out of reach of " + join(step.Targets), kind: "reach", step: -1,
 				remove: func(s *scenarios.Scenario) { s.Script[i].Reaching = nil }})
 		}
 	}
 	for i, random := range s.Nemesis {
-		all = append(all, part{words: "the drawn faults: " + string(random.Verb) + " of " + join(random.Targets),
+		all = append(all, part{name: "the drawn faults: " + string(random.Verb) + " of " + join(random.Targets),
 			kind: string(random.Verb), step: -1,
 			remove: func(s *scenarios.Scenario) { s.Nemesis[i].Count = -1 }})
 	}
 	for i, c := range s.Clients {
 		if len(c.Reach) > 0 {
-			all = append(all, part{words: "the nodes out of reach of " + c.Name, kind: "reach", step: -1,
+			all = append(all, part{name: "the nodes out of reach of " + c.Name, kind: "reach", step: -1,
 				remove: func(s *scenarios.Scenario) { s.Clients[i].Reach = nil }})
 		}
 		if len(c.FarNodes) > 0 {
-			all = append(all, part{words: "the nodes far from " + c.Name, kind: "far", step: -1,
+			all = append(all, part{name: "the nodes far from " + c.Name, kind: "far", step: -1,
 				remove: func(s *scenarios.Scenario) { s.Clients[i].FarNodes = nil }})
 		}
 	}
 	return numbered(all)
 }
 
-// steps lists what clients do, but for acquires: without those nobody asks for the lock.
+// steps lists the clients' steps except acquires: without these no client requests the lock.
 func steps(s *scenarios.Scenario) []part {
 	var all []part
 	for i, step := range s.Script {
 		switch step.Verb {
 		case scenarios.VerbExtend, scenarios.VerbRelease, scenarios.VerbWatch, scenarios.VerbCancel, scenarios.VerbWrite:
-			all = append(all, part{words: words(string(step.Verb), step.Targets), step: i})
+			all = append(all, part{name: partName(string(step.Verb), step.Targets), step: i})
 		}
 	}
 	return numbered(all)
 }
 
-func words(verb string, targets []string) string { return "the " + verb + " of " + join(targets) }
+func partName(verb string, targets []string) string { return "the " + verb + " of " + join(targets) }
 
-// numbered tells parts apart that read alike.
+// numbered numbers the parts that have one name.
 func numbered(parts []part) []part {
 	times, seen := map[string]int{}, map[string]int{}
 	for _, p := range parts {
-		times[p.words]++
+		times[p.name]++
 	}
 	for i := range parts {
-		w := parts[i].words
+		w := parts[i].name
 		if times[w] > 1 {
 			seen[w]++
-			parts[i].words = fmt.Sprintf("%s (%d. of %d)", w, seen[w], times[w])
+			parts[i].name = fmt.Sprintf("%s (%d. of %d)", w, seen[w], times[w])
 		}
 	}
 	return parts
 }
 
-// without gives a copy of a scenario that lacks some parts.
+// without returns a copy of a scenario without some parts.
 func without(s *scenarios.Scenario, parts []part) *scenarios.Scenario {
 	c := *s
 	c.Script, c.Nemesis, c.Clients = slices.Clone(s.Script), slices.Clone(s.Nemesis), slices.Clone(s.Clients)
@@ -94,10 +94,10 @@ func without(s *scenarios.Scenario, parts []part) *scenarios.Scenario {
 	return &c
 }
 
-// withoutSteps leaves steps out, and with a fault the later steps that only end it.
+// withoutSteps leaves out steps, and with a fault the later steps that only end it.
 func withoutSteps(script []scenarios.Step, gone map[int]bool) []scenarios.Step {
 	var kept []scenarios.Step
-	ended := map[string]int{} // by kind that ends and target: how many such faults are left out and not ended
+	ended := map[string]int{} // by ending kind and target: how many faults are left out and not ended
 	for i, step := range script {
 		fault := step.Fault()
 		switch {
@@ -126,7 +126,7 @@ func withoutSteps(script []scenarios.Step, gone map[int]bool) []scenarios.Step {
 	return kept
 }
 
-// kinds gives the kinds of some parts, each once.
+// kinds returns the kinds of some parts, each once and sorted.
 func kinds(parts []part) []string {
 	var all []string
 	for _, p := range parts {
@@ -138,10 +138,10 @@ func kinds(parts []part) []string {
 	return all
 }
 
-func wordsOf(parts []part) []string {
+func namesOf(parts []part) []string {
 	var all []string
 	for _, p := range parts {
-		all = append(all, p.words)
+		all = append(all, p.name)
 	}
 	return all
 }

@@ -8,8 +8,7 @@ import (
 
 const never = math.MaxInt64
 
-// clock is a node's clock, as the history has told it so far: its settings in the
-// order of time.
+// clock is a node's clock as recorded so far: its settings in time order.
 type clock []setting
 
 type setting struct {
@@ -25,9 +24,8 @@ func (c *clock) set(e *history.Event) {
 	*c = append(*c, setting{e.Time, e.Clock.Reading, e.Clock.Rate})
 }
 
-// readings gives the least and the greatest reading within [from, until] of the true
-// clock. At the instant of a setting the clock shows what it did before it, and then
-// the setting's.
+// readings returns the least and the greatest reading within [from, until] of the true clock. At the instant of a
+// setting the clock shows its old reading, and then the new one.
 func (c clock) readings(from, until int64) (least, most int64) {
 	least, most = never, math.MinInt64
 	current := setting{rate: 1}

@@ -2,7 +2,7 @@ package traffic
 
 import "fmt"
 
-// Finding is something that the raw events of a history do not bear out.
+// Finding is a contradiction in the raw events of a history.
 type Finding struct {
 	About   About  `json:"about"`
 	Time    int64  `json:"time"`    // on the true clock, in nanoseconds
@@ -12,33 +12,32 @@ type Finding struct {
 	What    string `json:"what"`  // one sentence
 }
 
-// About says whose fault a finding is.
+// About says which part a finding is about.
 type About string
 
 const (
-	// Cluster: the node, or our recording of it, is not what a Redis server is.
+	// Cluster: the node, or our recording of it, does not behave as a Redis server.
 	Cluster About = "cluster"
-	// Lock: the lock under test does what it does not say.
+	// Lock: the lock under test does not behave as it declares, or has a script that compares nothing.
 	Lock About = "lock"
 )
 
-// maxFindings is how many findings are told; all are counted.
+// maxFindings limits the findings in a report; all are counted.
 const maxFindings = 20
 
-// Report is what the traffic of a history shows.
+// Report is the verdict on the traffic of a history.
 type Report struct {
 	// Findings are the first twenty, Count is how many there are.
 	Findings []Finding `json:"findings,omitempty"`
 	Count    int       `json:"count,omitempty"`
-	// Judged are the commands that were judged; Unjudged are those that were not,
-	// since the search for an order of them was given up.
+	// Judged are the operations with a verdict. Unjudged have none: the search for an order of them was given up.
 	Judged   int `json:"judged"`
 	Unjudged int `json:"unjudged,omitempty"`
-	// Believed are the grants and extensions that were held against the replies.
+	// Believed are the grants and extensions that were compared with the replies.
 	Believed int `json:"believed"`
 }
 
-// About gives the first finding about something, nil if there is none.
+// About returns the first finding about a part, or nil.
 func (r *Report) About(what About) *Finding {
 	for i := range r.Findings {
 		if r.Findings[i].About == what {

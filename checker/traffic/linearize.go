@@ -10,33 +10,31 @@ import (
 )
 
 const (
-	// pieceSize is from how many operations on a register's history is cut.
+	// pieceSize is the number of operations after which a register's history is cut.
 	pieceSize = 64
-	// mostOperations is how many are kept where nothing allows a cut, as commands that
-	// were never answered may be carried out at any time.
+	// mostOperations limits the operations that are kept if no cut is possible: commands without a reply may be
+	// executed at any time.
 	mostOperations = 2048
-	// searchLimit is how many steps porcupine may try for one piece, and all of its
-	// searches in one history together: pieces have an order as a rule, and it is found at
-	// once. Steps are counted, not time, so that every machine judges alike.
+	// searchLimit limits porcupine's steps for one piece, searchesLimit those of all its searches in one history. Most
+	// pieces have an order, which is found at once. Steps are counted, not time, so that every machine gives the same
+	// verdict.
 	searchLimit, searchesLimit = 50_000, 500_000
-	// maxEventDelay is after how long no event comes any more that says something of now, in
-	// real time: an engine tells late of a server that died.
+	// maxEventDelay is how late an event may be recorded in real time: an engine reports the death of a server late.
 	maxEventDelay = int64(5 * time.Second)
 )
 
-// register is one key on one node, with the operations on it that have not been
-// judged, in the order of their calls.
+// register is one key on one node, with the operations on it that are not judged yet, ordered by call.
 type register struct {
 	node *node
 	key  string
 	ops  []*op
-	// next is at how many operations to look for a cut again.
+	// next is the number of operations at which a cut is tried again.
 	next int
 }
 
 func (g *register) add(r *Reader, o *op) {
 	after := len(g.ops)
-	for after > 0 && g.ops[after-1].call > o.call { // what takes a while is recorded late
+	for after > 0 && g.ops[after-1].call > o.call { // operations with a duration are recorded late
 		after--
 	}
 	g.ops = slices.Insert(g.ops, after, o)
@@ -46,13 +44,13 @@ func (g *register) add(r *Reader, o *op) {
 	}
 }
 
-// end says when an operation was over at the latest.
+// end sets the latest end of an operation.
 func (g *register) end(o *op, t int64) {
 	o.ret = t
 	o.from, o.until = g.node.clock.readings(o.call, t)
 }
 
-// abandon ends the commands that a server took with it as it died.
+// abandon ends the commands under way at a server that died.
 func (g *register) abandon(t int64) {
 	for _, o := range g.ops {
 		if o.ret == never {
@@ -61,8 +59,8 @@ func (g *register) abandon(t int64) {
 	}
 }
 
-// cut judges the operations up to the last one that settles what the register holds
-// while no other is under way: it ends a piece and begins the next.
+// cut judges the operations up to the last one that settles the register's state while no other is under way. That one
+// ends a piece and begins the next.
 func (g *register) cut(r *Reader) {
 	g.next = len(g.ops) + pieceSize/2
 	if last := g.lastCut(r); last > 0 {
@@ -72,7 +70,7 @@ func (g *register) cut(r *Reader) {
 	}
 	if len(g.ops) > mostOperations {
 		r.report.Unjudged += len(g.ops)
-		g.ops = nil // what comes next meets a register of which nothing is known
+		g.ops = nil // the next operation meets an unknown register
 	}
 }
 
@@ -97,13 +95,14 @@ func (g *register) finish(r *Reader) {
 	g.ops = nil
 }
 
-// judge looks for an order of a piece that a register allows.
+// judge looks for an order of a piece that a register allows. Without one, a finding is about the cluster. If there is
+// one only if scripts compare nothing first, the finding is about the lock.
 func (g *register) judge(r *Reader, piece []*op) {
 	if len(piece) == 0 {
 		return
 	}
 	r.report.Judged += len(piece)
-	strict := registerModel{clock: &g.node.clock, slack: r.slack, left: &r.searching}
+	strict := registerModel{clock: &g.node.clock, slack: r.slack, left: &r.searchSteps}
 	switch strict.linearizable(piece) {
 	case porcupine.Ok:
 		return
@@ -123,7 +122,7 @@ func (g *register) judge(r *Reader, piece []*op) {
 		What: g.describe(about, piece, at) + r.scriptCaveat(about, g)})
 }
 
-// linearizable asks porcupine whether a piece is linearizable.
+// linearizable decides whether a piece is linearizable, with porcupine if more than one order is possible.
 func (j registerModel) linearizable(piece []*op) porcupine.CheckResult {
 	if sequential(piece) {
 		return j.replay(piece)
@@ -136,7 +135,7 @@ func (j registerModel) linearizable(piece []*op) porcupine.CheckResult {
 		Init: func() []any { return []any{state{}} },
 		Step: func(s, o, _ any) []any {
 			if steps, *j.left = steps-1, *j.left-1; steps < 0 {
-				return nil // nothing leads on: the search comes to its end
+				return nil // no successor: the search ends
 			}
 			var next []any
 			for _, n := range j.successors(s.(state), o.(*op)) {
@@ -156,7 +155,7 @@ func (j registerModel) linearizable(piece []*op) porcupine.CheckResult {
 	return found
 }
 
-// sequential: each operation was over before the next was called, so there is one order.
+// sequential reports whether each operation ended before the next was called, so that there is only one order.
 func sequential(piece []*op) bool {
 	for i, o := range piece[1:] {
 		if o.call <= piece[i].ret {
@@ -166,7 +165,7 @@ func sequential(piece []*op) bool {
 	return true
 }
 
-// replay steps through the only order that there is.
+// replay steps through the only possible order.
 func (j registerModel) replay(piece []*op) porcupine.CheckResult {
 	states := []state{{}}
 	for _, o := range piece {
@@ -185,7 +184,7 @@ func (j registerModel) replay(piece []*op) porcupine.CheckResult {
 	return porcupine.Ok
 }
 
-// firstImpossible gives the operation by which a piece has no order any more.
+// firstImpossible returns the operation with which a piece first has no order.
 func (j registerModel) firstImpossible(piece []*op) *op {
 	n := sort.Search(len(piece), func(n int) bool { return j.linearizable(piece[:n]) == porcupine.Illegal })
 	return piece[min(max(n, 1), len(piece))-1]
@@ -194,19 +193,19 @@ func (j registerModel) firstImpossible(piece []*op) *op {
 func (g *register) describe(about About, piece []*op, at *op) string {
 	before := "nothing"
 	if i := slices.Index(piece, at); i > 0 {
-		before = fmt.Sprintf("%s (%s, at %s)", piece[i-1], piece[i-1].process, when(piece[i-1].call))
+		before = fmt.Sprintf("%s (%s, at %s)", piece[i-1], piece[i-1].process, formatTime(piece[i-1].call))
 	}
-	told := fmt.Sprintf("at %s, %s (%s) on %q at %s fits no order of what reached the node; before it: %s", when(at.call),
-		at, at.process, g.key, g.node.name, before)
+	sentence := fmt.Sprintf("at %s, %s (%s) on %q at %s fits no order of what reached the node; before it: %s",
+		formatTime(at.call), at, at.process, g.key, g.node.name, before)
 	if about == Lock {
-		return told + "; a script of the lock does not ask first whose the key is"
+		return sentence + "; a script of the lock does not ask first whose the key is"
 	}
-	return told
+	return sentence
 }
 
-// scriptCaveat is what else may be behind a finding about the cluster. A lock that says nothing
-// of itself may have scripts that we do not see through: faults that are to meet its
-// releases may then have met something else, so what holds is in doubt all the same.
+// scriptCaveat is another possible explanation of a finding about the cluster. A lock that does not declare its quorum
+// may have scripts that we misread. Faults meant for its releases may then have affected other commands, so a "holds"
+// is in doubt all the same.
 func (r *Reader) scriptCaveat(about About, g *register) string {
 	if about == Cluster && r.header.Quorum == 0 && g.node != r.store {
 		return "; or the lock has a script that does more than its calls and arguments tell"
@@ -214,5 +213,5 @@ func (r *Reader) scriptCaveat(about About, g *register) string {
 	return ""
 }
 
-// when writes a point of the true clock: "1.203 s".
-func when(t int64) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }
+// formatTime formats a time of the true clock: "1.203 s".
+func formatTime(t int64) string { return fmt.Sprintf("%.3f s", float64(t)/1e9) }

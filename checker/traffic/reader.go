@@ -8,29 +8,29 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// precision is how exactly a server keeps time, in nanoseconds: it counts milliseconds, and
-// samples its clock up to one before it carries a command out, once for each.
+// precision is a server's error of timing, in nanoseconds: it counts milliseconds, and samples its clock up to one
+// before it executes a command, once for each.
 const precision = 2_000_000
 
-// lookDuration is how long a look into a node may take in real time, in nanoseconds: it is recorded
-// when it is over, and not when it began. Chosen, and generous: what comes within it is not judged.
+// lookDuration is how long a look into a node may take in real time, in nanoseconds: its end is recorded, not its
+// beginning. It was chosen to be generous: the order of a look and a command within this time is not judged.
 const lookDuration = 1_000_000_000
 
-// Reader takes the events of a history, in their order, and judges as it goes: it
-// keeps what is under way, and no more.
+// Reader reads the events of a history in order, and judges as it reads. It keeps only the operations that are not
+// judged.
 type Reader struct {
-	report    Report
-	header    history.Header
-	nodes     map[string]*node
-	links     map[string]*channel
-	locks     map[string]bool // the keys that clients asked for
-	beliefs   quorumCheck
-	slack     int64
-	now       int64
-	searching int // how many steps it still may search
-	store     *node
-	toStore   bool                // the links to the store tell what they carried
-	writes    map[acceptance]bool // that the store has let pass, and of which no client has told yet
+	report      Report
+	header      history.Header
+	nodes       map[string]*node
+	links       map[string]*channel
+	locks       map[string]bool // the keys of clients' operations on the lock
+	quorum      quorumCheck
+	slack       int64
+	now         int64
+	searchSteps int // remaining search steps
+	store       *node
+	toStore     bool                // the history shows the store's links
+	writes      map[acceptance]bool // that the store accepted, and that no client has reported
 }
 
 // node is a server of the run.
@@ -41,33 +41,32 @@ type node struct {
 	keys     map[string]*register
 	others   map[string]bool // keys that a look has shown before any command named them
 	evicting bool            // its memory is full
-	looked   bool            // into it, since it came up
-	lookedAt op              // what that look shows of a key that it does not show
+	looked   bool            // a look has shown its keys since it came up
+	lookedAt op              // that look, for a key that it does not show
 }
 
-// channel is a link: what a client sent a node on it.
+// channel is a link from a client to a node.
 type channel struct {
 	name   string
 	client string
-	node   *node          // nil if it leads to no node
+	node   *node          // nil: a server that is not judged
 	open   map[int64]sent // the commands that have no reply yet, by serial
 }
 
-// sent is where a command's operations are to be found: on its key, and on others that it may
-// have changed.
+// sent is where a command's operations are: on its key, and on others that it may have changed.
 type sent struct {
 	register *register
 	op       *op
 	others   []sent
 }
 
-// NewReader gives a reader that has seen nothing.
+// NewReader returns a reader of a new history.
 func NewReader() *Reader {
 	return &Reader{nodes: map[string]*node{}, links: map[string]*channel{}, locks: map[string]bool{},
-		searching: searchesLimit, store: newStore(), writes: map[acceptance]bool{}}
+		searchSteps: searchesLimit, store: newStore(), writes: map[acceptance]bool{}}
 }
 
-// Add takes the next event, which has that index in the history.
+// Add reads the next event, which has that index in the history.
 func (r *Reader) Add(i int, e *history.Event) {
 	r.now = e.Time
 	switch {
@@ -86,16 +85,16 @@ func (r *Reader) Add(i int, e *history.Event) {
 	case e.Type == history.TypeFault && e.Fault != nil:
 		r.fault(i, e)
 	case e.Op == history.OpRead || e.Op == history.OpWrite:
-		r.stored(i, e)
+		r.checkWrite(i, e)
 	default:
 		if e.Type == history.TypeInvoke {
 			r.locks[e.Key] = true
 		}
-		r.beliefs.operation(r, i, e)
+		r.quorum.operation(r, i, e)
 	}
 }
 
-// Report judges what is left, and tells all.
+// Report judges the remaining operations, and returns the whole report.
 func (r *Reader) Report() *Report {
 	for _, n := range r.nodes {
 		n.finish(r)
@@ -117,16 +116,15 @@ func (r *Reader) begin(h *history.Header) {
 	if h.RealTime {
 		r.slack += h.StallLimit
 	}
-	if len(h.Replicas) > 0 { // which take over for their masters: of the nodes there is nothing to judge
+	if len(h.Replicas) > 0 { // which may replace their masters: the nodes are not judged
 		return
 	}
 	for _, name := range h.Nodes {
 		r.nodes[name] = &node{name: name, keys: map[string]*register{}, others: map[string]bool{}}
 	}
-	r.beliefs = quorumCheck{h.Quorum, map[clientKey]*votes{}}
+	r.quorum = quorumCheck{h.Quorum, map[clientKey]*votes{}}
 }
 
-// channel gives the link of that name.
 func (r *Reader) channel(process string) *channel {
 	c := r.links[process]
 	if c == nil {
@@ -142,20 +140,20 @@ func (r *Reader) channel(process string) *channel {
 
 func (r *Reader) command(i int, e *history.Event) {
 	c, cmd := r.channel(e.Process), e.Command
-	deeds := actionOf
+	actions := actionOf
 	if c.node == r.store {
-		deeds = storeActionOf
+		actions = storeActionOf
 	}
-	deed, known := deeds[cmd.Effect]
-	// a script that nobody has seen yet, or a command that we do not know
+	act, known := actions[cmd.Effect]
+	// a script with an unknown effect, or an unknown command
 	if !known && c.node != r.store && cmd.MayChange() {
-		deed, known = unseen, true
+		act, known = unseen, true
 	}
 	if c.node == nil || !known {
 		return
 	}
 	o := &op{
-		action: deed, unconditional: cmd.Unconditional, script: strings.HasPrefix(cmd.Name, "EVAL"),
+		action: act, unconditional: cmd.Unconditional, script: strings.HasPrefix(cmd.Name, "EVAL"),
 		evicting: c.node.evicting,
 		token:    cmd.Token, expiry: cmd.Expiry, expiresAt: cmd.ExpiresAt, call: e.Time, ret: never, event: i,
 		process: c.name,
@@ -168,7 +166,7 @@ func (r *Reader) command(i int, e *history.Event) {
 		s.register = c.node.register(r, cmd.Key)
 		s.register.add(r, o)
 	}
-	for _, g := range c.node.besides(r, cmd) {
+	for _, g := range c.node.otherKeys(r, cmd) {
 		touched := *o
 		touched.action = unseen
 		g.add(r, &touched)
@@ -177,9 +175,9 @@ func (r *Reader) command(i int, e *history.Event) {
 	c.open[cmd.Serial] = s
 }
 
-// besides gives the registers that a command may have changed beside its key's. One without a
-// key may have changed any, and of those that come up later nothing is known.
-func (n *node) besides(r *Reader, c *history.Command) []*register {
+// otherKeys returns the registers that a command may have changed besides its key's. A command without a key may have
+// changed any, and keys that appear later are unknown.
+func (n *node) otherKeys(r *Reader, c *history.Command) []*register {
 	if c.Key == "" {
 		n.looked = false
 		return slices.Collect(maps.Values(n.keys))
@@ -207,22 +205,22 @@ func (r *Reader) reply(e *history.Event) {
 		return
 	}
 	if does, known := actionOf[e.Command.Effect]; known && s.op.action == unseen {
-		s = s.shownAs(r, does, e)
-	} else if !known && c.node != r.store && e.Command.MayChange() { // by the answer it is not known what it did
+		s = s.identified(r, does, e)
+	} else if !known && c.node != r.store && e.Command.MayChange() { // the reply does not show its effect either
 		s.op.action = unseen
 	}
 	s.op.answered(e.Command)
-	if s.op.answer == silent { // it says nothing of what was done
+	if s.op.answer == silent { // the reply shows no effect
 		return
 	}
 	s.register.end(s.op, e.Time)
-	r.beliefs.answered(c.client, c.node.name, s.op, e)
-	r.accepted(s.op, e)
+	r.quorum.addVote(c.client, c.node.name, s.op, e)
+	r.recordAcceptance(s.op, e)
 }
 
-// shownAs is the operation of a script that was unseen as it was called: it may be about
-// another of its keys than the first.
-func (s sent) shownAs(r *Reader, does action, e *history.Event) sent {
+// identified returns the operation of a script whose effect was unknown when it was called. It may be about another of
+// its keys than the first.
+func (s sent) identified(r *Reader, does action, e *history.Event) sent {
 	if s.register.key == e.Command.Key {
 		s.op.action = does
 		return s
@@ -236,7 +234,7 @@ func (s sent) shownAs(r *Reader, does action, e *history.Event) sent {
 	return sent{register: g, op: &o}
 }
 
-// answered tells what a reply says.
+// answered sets an operation's answer from its reply.
 func (o *op) answered(c *history.Command) {
 	switch {
 	case c.Reply == "QUEUED":
@@ -253,7 +251,7 @@ func (o *op) answered(c *history.Command) {
 	} else if shows && o.answer != refused && c.Reply != "nil" && !strings.HasSuffix(c.Reply, "...") {
 		o.seen = c.Reply
 	}
-	if o.script { // it may have been unknown as it was sent
+	if o.script { // it may have been unknown when it was sent
 		o.expiry, o.token, o.unconditional = c.Expiry, c.Token, c.Unconditional
 	}
 }
@@ -269,7 +267,7 @@ func (r *Reader) look(i int, e *history.Event) {
 		}
 		if state.Token != "" && r.locks[key] {
 			n.register(r, key)
-		} else { // a list of what the lock guards, or what one of its scripts counts: no command has named it
+		} else { // data that the lock guards, or a script's counter: no command named it
 			n.others[key] = true
 		}
 	}
@@ -293,8 +291,7 @@ func (r *Reader) look(i int, e *history.Event) {
 	}
 }
 
-// server gives the server that was looked into. Two nodes may be one, by mistake: they
-// have one run id.
+// server returns the server of a look. Two nodes may be one server, by mistake: they have one run id.
 func (r *Reader) server(e *history.Event) *node {
 	n := r.nodes[e.Process]
 	if n == nil || e.Node.RunID == "" {
@@ -310,7 +307,7 @@ func (r *Reader) server(e *history.Event) *node {
 	return n
 }
 
-// fault follows what takes keys away.
+// fault handles the faults that remove keys.
 func (r *Reader) fault(i int, e *history.Event) {
 	targets := e.Fault.Targets
 	if e.Fault.Class == history.SlotMoves {
@@ -323,8 +320,8 @@ func (r *Reader) fault(i int, e *history.Event) {
 		}
 		switch e.Fault.Class {
 		case history.NodeMemory:
-			n.evicting = true // for good: what was under way goes on a while
-		case history.SlotMoves: // keys come and go as it begins, and as it ends
+			n.evicting = true // for good: evictions under way continue for a while
+		case history.SlotMoves: // keys move at its beginning and at its end
 			n.restart(r, i, e)
 		case history.NodeDown, history.NodeForgets, history.Failover:
 			if e.Fault.Phase != history.PhaseEnd {
@@ -334,8 +331,7 @@ func (r *Reader) fault(i int, e *history.Event) {
 	}
 }
 
-// restart: nothing is known of the keys from here on, and what was under way at a
-// server that died is not carried out any more.
+// restart makes the state of all keys unknown. A server that died executes none of the commands under way.
 func (n *node) restart(r *Reader, i int, e *history.Event) {
 	since := e.Time
 	if e.Fault.Since > 0 {
@@ -352,8 +348,7 @@ func (n *node) restart(r *Reader, i int, e *history.Event) {
 	}
 }
 
-// register gives a key's. Nothing is known of it unless the node was looked into: the
-// look did not show it.
+// register returns a key's register. A new one is unknown, unless a look into the node did not show the key.
 func (n *node) register(r *Reader, key string) *register {
 	g := n.keys[key]
 	if g == nil {

@@ -7,15 +7,15 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// state is what a key on a node may be: the state of the register's model.
+// state is the state of the register's model.
 type state struct {
 	is    presence
 	token string
-	// unnamed: it is held, and with which token is not known.
+	// unnamed: it is held, with an unknown token.
 	unnamed bool
-	fence   int64 // at the store: the highest fencing token that it has seen of the key
-	since   int64 // when the command was called that set its expiry
-	// The key runs out when the node's clock reads something from first to last.
+	fence   int64 // at the store: the highest fencing token that it has seen for the key
+	since   int64 // call of the command that set its expiry
+	// The key expires when the node's clock reads a value from first to last.
 	first, last int64
 }
 
@@ -27,7 +27,7 @@ const (
 	held
 )
 
-// action is what a command does, or what else happens to a key on a node.
+// action is a command's effect, or another event at a key on a node.
 type action uint8
 
 const (
@@ -36,24 +36,24 @@ const (
 	remove               // delete it, if it is the token's
 	read
 	look   // into the node, past its links
-	reset  // a crash or a flush: what is left of it, the next look shows
+	reset  // a crash or a flush: the next look shows what is left
 	put    // write a version at the store
 	get    // read it there
-	unseen // a script that nobody has shown: it may do any of these
+	unseen // an unknown command or script: it may do any of these
 )
 
 var actionOf = map[history.Effect]action{
 	history.EffectSet: take, history.EffectExtend: extend, history.EffectDelete: remove, history.EffectRead: read,
 }
 
-// answer is what became of a command.
+// answer is the result of a command.
 type answer uint8
 
 const (
-	silent  answer = iota // no reply: it may have been carried out, at any time or never
+	silent  answer = iota // no reply: it may be executed, at any time or never
 	yes                   // its effect took place
-	no                    // it did not, as the key is another's or is there or is not
-	refused               // by an error: nothing was looked at or changed
+	no                    // no effect: the key is another's, or exists, or does not
+	refused               // an error: nothing was read or changed
 )
 
 // op is an operation on the register: a command with its reply. It took place at one
@@ -61,34 +61,33 @@ const (
 type op struct {
 	action action
 	answer answer
-	// unconditional: it asks for nothing first, as a SET without NX. script: it is a script, of
-	// which we know what it does, and guess what it asks for first.
+	// unconditional: it compares nothing first, as a SET without NX. script: it is a script. Its effect is known, and
+	// what it compares first is a guess.
 	unconditional, script bool
-	evicting              bool // the node's memory was full: the key may go at any time
+	evicting              bool // the node's memory was full: it may evict the key at any time
 	token                 string
-	seen                  string // the token that the answer shows, "" where it shows none
+	seen                  string // the token that the reply shows, "" if it shows none
 	check                 check  // what a script at the store compares: its fence or its base
 	fence                 int64
 	base                  string
 	expiry                int64 // what it sets, in nanoseconds; 0: none
-	expiresAt             int64 // when it lets the key expire, by the node's clock; 0: as expiry says
+	expiresAt             int64 // the key's expiry by the node's clock; 0: see expiry
 	call, ret             int64
 	from, until           int64 // the least and greatest reading of the node's clock in [call, ret]
 	event                 int   // the command's index in the history
 	process               string
 }
 
-// registerModel steps the register's model.
+// registerModel is the model of a register with expiry.
 type registerModel struct {
 	clock *clock
-	slack int64 // how exactly the node's clock is known, in nanoseconds
-	// lenient lets a script do what it does whatever it meets.
+	slack int64 // error of the node's clock, in nanoseconds
+	// lenient: a script takes effect whatever the state.
 	lenient bool
-	left    *int // steps of searches
+	left    *int // remaining search steps
 }
 
-// successors gives the states that a state may have become by an operation; none if it
-// cannot have been answered so.
+// successors returns the possible states after an operation; none if its answer is impossible.
 func (j registerModel) successors(s state, o *op) []state {
 	if o.answer == refused {
 		return []state{s}
@@ -119,31 +118,31 @@ func (j registerModel) step(s state, o *op) []state {
 	return j.changed(s, o)
 }
 
-// maybeExpired: it may have run out by the time that the operation met it.
+// maybeExpired reports whether the key may be absent or expired when the operation takes place.
 func (j registerModel) maybeExpired(s state, o *op) bool {
 	switch {
 	case s.is != held:
 		return true
 	case s.first == never:
 		return false
-	case o.ret == never: // it may be carried out ever so late
+	case o.ret == never: // it may be executed arbitrarily late
 		return true
 	}
 	_, latest := j.clock.readings(s.since, max(o.ret, s.since))
 	return latest+j.slack >= s.first
 }
 
-// maybePresent: it may not have run out yet.
+// maybePresent reports whether the key may exist when the operation takes place.
 func (j registerModel) maybePresent(s state, o *op) bool {
 	return s.is != absent && (s.is == unknown || s.last == never || o.from-j.slack <= s.last)
 }
 
-// maybeOwned: it may be there with that token; "" is any.
+// maybeOwned reports whether the key may exist with that token; "" is any.
 func (j registerModel) maybeOwned(s state, o *op, token string) bool {
 	return j.maybePresent(s, o) && (s.is == unknown || s.unnamed || token == "" || s.token == token)
 }
 
-// set gives the key as the operation leaves it.
+// set returns the state that the operation leaves.
 func (j registerModel) set(token string, o *op) state {
 	s := state{is: held, token: token, since: o.call, first: never, last: never}
 	switch {
@@ -158,7 +157,7 @@ func (j registerModel) set(token string, o *op) state {
 	return s
 }
 
-// refined gives what is known of a key that an operation met: it is held.
+// refined returns the state after an operation that found the key held.
 func refined(s state, token string, o *op) state {
 	if s.is == unknown {
 		return state{is: held, token: token, unnamed: token == "", since: o.call, first: o.from, last: never}
@@ -170,30 +169,30 @@ func refined(s state, token string, o *op) state {
 }
 
 func (j registerModel) taken(s state, o *op) []state {
-	unasked := o.unconditional || o.script && j.lenient
-	nameless := o.script && o.token == "" // it sets a value that is none of its arguments
-	own := s.is == held && (s.unnamed || nameless || s.token == o.token)
-	open := j.maybeExpired(s, o) || unasked
+	unconditional := o.unconditional || o.script && j.lenient
+	unnamed := o.script && o.token == "" // it sets a value that is not one of its arguments
+	own := s.is == held && (s.unnamed || unnamed || s.token == o.token)
+	open := j.maybeExpired(s, o) || unconditional
 	next := j.set(o.token, o)
-	next.unnamed = nameless
+	next.unnamed = unnamed
 	switch {
-	case o.answer == yes && o.seen != "" && o.unconditional && !o.script: // a SET GET that replaced what it met
+	case o.answer == yes && o.seen != "" && o.unconditional && !o.script: // a SET GET that replaced the key
 		if j.maybeOwned(s, o, o.seen) {
 			return []state{next}
 		}
 		return nil
-	case o.answer == yes && o.seen != "": // a SET NX GET that met its own token
+	case o.answer == yes && o.seen != "": // a SET NX GET that found its own token
 		if j.maybeOwned(s, o, o.token) {
 			return []state{refined(s, o.token, o)}
 		}
 		return nil
 	case o.answer == yes && (open || own && o.script):
 		return []state{next}
-	case o.answer == no && (j.lenient && o.script || o.unconditional && !o.script): // it was for a key that is there: XX
+	case o.answer == no && (j.lenient && o.script || o.unconditional && !o.script): // such as a SET XX of an absent key
 		return []state{s}
 	case o.answer == no && j.maybeOwned(s, o, o.seen):
 		if s.is == unknown && o.seen == "" {
-			return []state{s} // it is somebody's
+			return []state{s} // its owner is unknown
 		}
 		return []state{refined(s, o.seen, o)}
 	case o.answer == silent && (open || own):
@@ -204,8 +203,7 @@ func (j registerModel) taken(s state, o *op) []state {
 	return nil
 }
 
-// changed follows what extends and removes: they ask for the token, unless they have
-// none.
+// changed applies extensions and deletes: they compare the token, if they have one.
 func (j registerModel) changed(s state, o *op) []state {
 	match := j.maybeOwned(s, o, o.token)
 	if o.script && j.lenient {
@@ -250,7 +248,7 @@ func (j registerModel) found(s state, o *op) []state {
 	return nil
 }
 
-// looked follows a look: it shows the key with its token and its time to live.
+// looked applies a look, which shows the key with its token and its time to live.
 func (j registerModel) looked(s state, o *op) []state {
 	if o.answer == no {
 		if s.is == unknown || j.maybeExpired(s, o) {
@@ -262,16 +260,16 @@ func (j registerModel) looked(s state, o *op) []state {
 		return nil
 	}
 	next := j.set(o.seen, o)
-	if s.is == held && (before(next.last, s.first, j.slack) || before(s.last, next.first, j.slack)) {
-		return nil // another expiry than it was given
+	if s.is == held && (surelyBefore(next.last, s.first, j.slack) || surelyBefore(s.last, next.first, j.slack)) {
+		return nil // another expiry than was set
 	}
 	return []state{next}
 }
 
-// before: one reading comes before another, however inexact both are.
-func before(a, b, slack int64) bool { return a != never && (b == never || a+slack < b) }
+// surelyBefore reports whether one reading comes before another, despite the error of both.
+func surelyBefore(a, b, slack int64) bool { return a != never && (b == never || a+slack < b) }
 
-// settles: whatever the register was before, it is known afterwards.
+// settles reports whether the register's state is known after the operation, whatever it was before.
 func (o *op) settles() bool {
 	switch {
 	case o.answer == yes && o.action == take:

@@ -142,5 +142,5 @@ func asOne(events []history.Event) porcupine.CheckResult {
 		}
 	}
 	g := r.nodes["n1"].keys["k"]
-	return registerModel{clock: &g.node.clock, slack: r.slack, left: &r.searching}.linearizable(g.ops)
+	return registerModel{clock: &g.node.clock, slack: r.slack, left: &r.searchSteps}.linearizable(g.ops)
 }

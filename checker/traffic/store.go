@@ -7,15 +7,13 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// The store that the lock guards is a server as the nodes are, whose registers hold a
-// version each: nothing expires there, and it is never without them. What a fenced
-// store has seen of fencing tokens, and what one that compares lets pass, is as
-// docs/client-protocol.md says ("The store").
+// The store that the lock guards is a server like the nodes. Its registers always hold a version, and nothing expires
+// there. docs/client-protocol.md ("The store") says which tokens a fenced store accepts, and which versions a store
+// that compares.
 
-// storeActionOf are what commands do there.
 var storeActionOf = map[history.Effect]action{history.EffectSet: put, history.EffectRead: get}
 
-// check is what a script at the store compares before it does anything.
+// check is what a script at the store compares first.
 type check uint8
 
 const (
@@ -30,7 +28,6 @@ func newStore() *node {
 	return n
 }
 
-// checks tells what a command's script compares.
 func (r *Reader) checks(c *history.Command) check {
 	switch {
 	case !strings.HasPrefix(c.Name, "EVAL"):
@@ -41,8 +38,8 @@ func (r *Reader) checks(c *history.Command) check {
 	return compared
 }
 
-// accepted: the store lets an operation pass.
-func (o *op) accepted(s state) bool {
+// passesCheck reports whether the store accepts an operation.
+func (o *op) passesCheck(s state) bool {
 	switch o.check {
 	case fenced:
 		return o.fence >= s.fence
@@ -52,14 +49,13 @@ func (o *op) accepted(s state) bool {
 	return true
 }
 
-// put follows a write at the store.
 func (j registerModel) put(s state, o *op) []state {
 	next := state{is: held, token: o.token, fence: s.fence, first: never, last: never}
 	if o.check == fenced {
 		next.fence = o.fence
 	}
-	passes := s.is == unknown || o.accepted(s)
-	fails := o.check != unchecked && (s.is == unknown || !o.accepted(s))
+	passes := s.is == unknown || o.passesCheck(s)
+	fails := o.check != unchecked && (s.is == unknown || !o.passesCheck(s))
 	switch {
 	case o.answer == yes && passes:
 		return []state{next}
@@ -71,13 +67,13 @@ func (j registerModel) put(s state, o *op) []state {
 	return nil
 }
 
-// got follows a read at the store. One that claims shows its token and leaves it there.
+// got applies a read at the store. At a fenced store a read leaves its token.
 func (j registerModel) got(s state, o *op) []state {
 	next := s
 	if o.check == fenced {
 		next.fence = o.fence
 	}
-	switch passes := s.is == unknown || o.accepted(s); {
+	switch passes := s.is == unknown || o.passesCheck(s); {
 	case o.answer == silent && passes:
 		return []state{s, next}
 	case o.answer == silent, o.answer == no && o.check == fenced && !(s.is == held && passes):
@@ -92,43 +88,42 @@ func (j registerModel) got(s state, o *op) []state {
 	return nil
 }
 
-const ellipsis = "..." // ends what a history has shortened
+const ellipsis = "..." // ends a value that the history shortens
 
 func (o *op) shortened() bool { return strings.HasSuffix(o.seen, ellipsis) }
 
-// shows: a read's answer is that version.
+// shows reports whether a read's reply is that version, as far as the history has it.
 func (o *op) shows(version string) bool {
 	return o.seen == version || o.shortened() && strings.HasPrefix(version, strings.TrimSuffix(o.seen, ellipsis))
 }
 
-// acceptance is of a version, by the store.
+// acceptance is a version that the store accepted for a key.
 type acceptance struct{ key, version string }
 
-// accepted notes that the store let a write pass.
-func (r *Reader) accepted(o *op, e *history.Event) {
+func (r *Reader) recordAcceptance(o *op, e *history.Event) {
 	if o.action == put && o.answer == yes {
 		r.writes[acceptance{strings.TrimPrefix(e.Command.Key, history.RegisterPrefix),
 			o.token}] = true
 	}
 }
 
-// stored holds what a client says of its write against the store's answer.
-func (r *Reader) stored(i int, e *history.Event) {
+// checkWrite compares the outcome that a client reports for its write with the store's reply.
+func (r *Reader) checkWrite(i int, e *history.Event) {
 	if e.Op != history.OpWrite || e.Type == history.TypeInvoke || !r.toStore {
 		return
 	}
 	w := acceptance{e.Key, e.Value}
 	passed := r.writes[w]
 	delete(r.writes, w)
-	said := ""
+	what := ""
 	switch {
 	case e.Type == history.TypeOK && !passed:
-		said = "was acknowledged, and no link to the store saw it accepted"
+		what = "was acknowledged, and no link to the store saw it accepted"
 	case e.Type == history.TypeFail && passed:
-		said = "failed, and the store had accepted it"
+		what = "failed, and the store had accepted it"
 	default:
 		return
 	}
 	r.report.add(Finding{About: Cluster, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
-		What: fmt.Sprintf("at %s, its write %s of %q %s", when(e.Time), e.Value, e.Key, said)})
+		What: fmt.Sprintf("at %s, its write %s of %q %s", formatTime(e.Time), e.Value, e.Key, what)})
 }
