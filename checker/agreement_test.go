@@ -16,8 +16,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// The safety verdicts, and that on cancelled acquires, on made-up histories, most of which make little sense as runs
-// of a lock, are those of the second checker.
+// On made-up histories, most of which make little sense as runs of a lock, both checkers agree on the safety properties
+// and on cancellation.
 func TestGeneratedHistories_OraclesAgree(t *testing.T) {
 	histories := 100_000
 	if testing.Short() {
@@ -48,7 +48,6 @@ func TestGeneratedHistories_OraclesAgree(t *testing.T) {
 	}
 }
 
-// written is the text of a history.
 func written(events []history.Event) []byte {
 	var text bytes.Buffer
 	w := history.NewWriter(&text)
@@ -58,7 +57,6 @@ func written(events []history.Event) []byte {
 	return text.Bytes()
 }
 
-// The published histories are judged as by the second checker.
 func TestPublishedHistories_OraclesAgree(t *testing.T) {
 	files, err := filepath.Glob("../reports/published/virtual/trials/*/*/history.jsonl")
 	require.NoError(t, err)
@@ -83,7 +81,7 @@ func TestPublishedHistories_OraclesAgree(t *testing.T) {
 	require.Greater(t, violated, 20)
 }
 
-// compare has both checkers judge a history, the second one by its text. It gives the properties that are broken.
+// compare lets both checkers judge a history, the second by its text. It returns the violated properties.
 func compare(t *testing.T, name string, events []history.Event, text []byte) (found string, ok bool) {
 	verdict, err := checker.Judge(checker.InMemory(events))
 	if err != nil {

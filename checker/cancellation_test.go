@@ -9,7 +9,6 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// cancel is a caller's giving up.
 func (s *story) cancel(t int64, client string) {
 	s.add(t, history.Event{Process: client, Type: history.TypeCancel})
 }
@@ -60,7 +59,7 @@ func TestCancellation(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.Bounds.Cancel = 500 * ms
 			s.grant("c1", 0, 10, 80)
 			test.tell(s)
@@ -76,12 +75,12 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// Whoever returns within the bound of its running time holds, whatever befell the nodes;
-// whoever does not, is violated. Faults on nodes and links change nothing.
-func TestOnlyAStopOfTheClientExcusesALateReturn(t *testing.T) {
+// A return within the bound of the client's running time holds, a later one is violated. Faults on nodes and links
+// change nothing.
+func TestCancellation_OnlyAClientStopExcusesALateReturn(t *testing.T) {
 	outcomes := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawShift(t)
+		s := drawLockRun(t)
 		s.header.Bounds.Cancel = 500 * ms
 		client := s.clients[0]
 		asked := s.now + 10

@@ -14,8 +14,8 @@ func TestRightClock(t *testing.T) {
 	require.EqualValues(t, never, c.timeAfter(never, 7, 0))
 }
 
-// The time given by when is the first at which the clock has moved on by d.
-func TestWhenIsTheFirstTime(t *testing.T) {
+// timeAfter is the first time at which the clock has advanced by d.
+func TestTimeAfter_IsTheFirstTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c clock
 		at := int64(0)

@@ -15,7 +15,7 @@ func TestDeadlockFreedom(t *testing.T) {
 		s.command(950, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "c2.1", Effect: history.EffectSet,
 			Unconditional: true})(950, "c1.1", true)
 	}
-	requireVerdicts(t, DeadlockFreedom, []told{
+	requireVerdicts(t, DeadlockFreedom, []storyCase{
 		{"granted too late after a crashed holder", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.instant(100, "kill", "c1")
@@ -98,8 +98,8 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c2", 200, 5000, 900)
 		}, history.Violated, ""},
 		{"nodes out of reach by the setting are no fault", func(s *story) {
-			s.farSent("c2-n1")
-			s.farSent("c2-n2")
+			s.cutInSetupSent("c2-n1")
+			s.cutInSetupSent("c2-n2")
 			s.grant("c2", 200, 5000, 900)
 		}, history.Violated, ""},
 		{"a majority cut off for ever shows nothing", func(s *story) {
@@ -191,19 +191,19 @@ func TestDeadlockFreedom(t *testing.T) {
 	})
 }
 
-// killedHolder: c1 is killed while it holds the lock, and its keys stay.
+// killedHolder kills c1 while it holds the lock; its keys stay.
 func (s *story) killedHolder() {
 	s.sets(5, "c1", "c1.1", 100000, "n1", "n2", "n3")
 	s.grant("c1", 0, 10, 900)
 	s.instant(100, "kill", "c1")
 }
 
-// A node's clock that is set during a wait gives its keys another time to live: from then on the
-// lock may need its time again. Nothing is said of faults that were in nobody's way.
-func TestAClockThatIsSetDuringAWaitBeginsItAnew(t *testing.T) {
+// A node's clock that is set during a wait gives its keys another time to live: the lock may need its time again.
+// Faults that affected no wait are not reported.
+func TestWait_NodeClockSetMeanwhile_RestartsTheBound(t *testing.T) {
 	nodes := []string{"n1", "n2", "n3"}
 	late := func(granted int64, set func(*story, string)) *story {
-		s := tale()
+		s := newStory()
 		s.sets(5, "c1", "c1.1", 1000, nodes...)
 		s.grant("c1", 0, 10, 900)
 		s.instant(100, "kill", "c1")

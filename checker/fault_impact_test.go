@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// A verdict is earned where the fault meets a key that is there, or somebody who asks or believes.
+// A verdict is earned if the fault affects an existing key, or a client with a request or a lease.
 func TestFaultImpact(t *testing.T) {
 	holds := func(s *story, nodes ...string) {
 		s.sets(5, "c1", "c1.1", 1000, append(nodes, "n1", "n2", "n3")...)
@@ -26,7 +26,7 @@ func TestFaultImpact(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		tell func(s *story, at int64)
-		at   map[int64]bool // whether a fault at that time has met something
+		at   map[int64]bool // whether a fault at that time has an impact
 	}{
 		"a node is paused, whatever messages were counted": {func(s *story, at int64) {
 			released(s)
@@ -94,7 +94,7 @@ func TestFaultImpact(t *testing.T) {
 	} {
 		for at, met := range c.at {
 			t.Run(fmt.Sprintf("%s: at %d", name, at), func(t *testing.T) {
-				s := tale()
+				s := newStory()
 				c.tell(s, at)
 				require.Equal(t, met, s.judged(t, MutualExclusion).Verdict == history.Holds)
 			})
@@ -102,9 +102,8 @@ func TestFaultImpact(t *testing.T) {
 	}
 }
 
-// What a fault on several targets met, told with its end, is told of each of them.
-func TestTheEndOfAFaultTellsOfAllItsTargets(t *testing.T) {
-	s := tale()
+func TestFaultEnd_Impact_AppliesToAllTargets(t *testing.T) {
+	s := newStory()
 	s.counted(1000, 1200, 3, history.Fault{Kind: "cut", Targets: []string{"c1-n1", "c1-n2"}})
 	for _, f := range s.history(t, 0).analysis.faults {
 		require.NotNil(t, f.impact, f.target)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestFaultTolerance(t *testing.T) {
-	requireVerdicts(t, FaultTolerance, []told{
+	requireVerdicts(t, FaultTolerance, []storyCase{
 		{"granted within the bound", func(s *story) { s.grant("c1", 0, 500, 900) }, history.Holds, ""},
 		{"granted after the bound", func(s *story) { s.grant("c1", 0, 501, 900) }, history.Violated, ""},
 		{"who is killed asks no more", func(s *story) {
@@ -157,10 +157,10 @@ func TestFaultTolerance(t *testing.T) {
 	})
 }
 
-// Who waits in vain after another is told of as well; what two saw at once is told of once.
-func TestWaitsInVainOneAfterTheOther(t *testing.T) {
+// A wait after another client's is reported, too. Waits at the same time are reported once.
+func TestFaultTolerance_SuccessiveWaits_AreAllReported(t *testing.T) {
 	for from, told := range map[int64]int{1100: 2, 0: 1} {
-		s := tale()
+		s := newStory()
 		s.attempt("c1", 0, 1100, history.TypeFail)
 		s.attempt("c2", from, from+1100, history.TypeFail)
 		require.Len(t, s.judged(t, FaultTolerance).Violations, told, from)
@@ -168,7 +168,7 @@ func TestWaitsInVainOneAfterTheOther(t *testing.T) {
 }
 
 func TestMeasuredLatencies(t *testing.T) {
-	s := tale()
+	s := newStory()
 	for i := range int64(100) {
 		s.grant("c1", 1000*i, 1000*i+i+1, 100)
 	}
@@ -179,10 +179,10 @@ func TestMeasuredLatencies(t *testing.T) {
 	require.EqualValues(t, 100*ms, m["longest_gap"])
 }
 
-// A link with a long delay leaves a node that is not healthy; what is late by less than a tenth of the bound is prompt.
+// A long delay makes a node unhealthy. A reply that is late by less than a tenth of the bound is prompt.
 func TestSlowLinks(t *testing.T) {
 	for name, c := range map[string]struct {
-		delays  [][3]int64 // from, until, by
+		delays  [][3]int64 // from, until, delay
 		excused bool
 	}{
 		"a little slower":                 {[][3]int64{{0, 9000, 20}}, false},
@@ -192,9 +192,9 @@ func TestSlowLinks(t *testing.T) {
 		"two, for no longer than both do": {[][3]int64{{0, 1000, 20}, {0, 9000, 20}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// Pauses between attempts may be long: a node is none the more prompt.
+			// Pauses between attempts may be long: that makes no node prompt.
 			for _, grant := range []int64{500, 1500} {
-				s := tale()
+				s := newStory()
 				s.header.Bounds.Grant, s.header.Bounds.Release = grant*ms, 500*ms
 				for _, d := range c.delays {
 					s.slow(d[0], d[1], d[2], "c1-n1", "c1-n2", "c1-n3")
@@ -206,14 +206,14 @@ func TestSlowLinks(t *testing.T) {
 	}
 }
 
-// Messages that were lost hinder a link until the last of them could have been answered; where more
-// would have been lost, for as long as whoever asks anew may take.
+// Lost messages disturb a link until the last could have been answered. If more could have been lost, they do so for
+// the time of a retry.
 func TestLostMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		until int64
 		times int
 		lost  []int64
-		clear int64 // when the link is clear again
+		clear int64 // when the disturbance ends
 	}{
 		"the one is lost at 100":        {9000, 1, []int64{100}, 150},
 		"the first of two is":           {9000, 2, []int64{100}, 600},
@@ -222,23 +222,22 @@ func TestLostMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for waited, violated := range map[int64]bool{500: false, 501: true} {
-				s := tale()
+				s := newStory()
 				s.losing(0, c.until, c.times, c.lost, "c1-n1", "c1-n2", "c1-n3")
 				s.attempt("c1", 100, c.clear+waited, history.TypeFail)
 				require.Equal(t, violated, s.violated(t, FaultTolerance))
 			}
 		})
 	}
-	s := tale() // of what lost more than is told, nothing is known
+	s := newStory() // more was lost than the history shows
 	s.losing(0, 9000, 1, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
 	*s.events[len(s.events)-1].Fault.Affected = 2
 	s.attempt("c1", 100, 5000, history.TypeFail)
 	s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked")
 }
 
-// The keys of an attempt that failed are no excuse, unless a fault kept their owner from taking
-// them back, as long as it did.
-func TestKeysOfAFailedAttempt(t *testing.T) {
+// The keys of a failed attempt excuse a wait only while a fault keeps their owner from deleting them.
+func TestFailedAttempt_LeftoverKeys_ExcuseOnlyDuringFaults(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind        string
 		from, until int64
@@ -249,7 +248,7 @@ func TestKeysOfAFailedAttempt(t *testing.T) {
 		"a message that was held all the while": {"hold", 0, 1005, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
 			s.lasting(c.from, c.until, c.kind, "c1-n1", "c1-n2", "c1-n3")

@@ -33,7 +33,7 @@ func TestFencing(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.Fencing = true
 			for _, g := range test.grants {
 				s.op(g.asked, g.done, history.TypeOK,
@@ -46,18 +46,18 @@ func TestFencing(t *testing.T) {
 			}
 		})
 	}
-	s := tale()
+	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.requireVerdict(t, Fencing, history.Inconclusive, "vacuous: the lock issues no fencing tokens")
 }
 
-// c1 asks first, and its commands are under way for long.
-func TestAGrantComesAfterTheCommandsThatTakeItsKey(t *testing.T) {
+// c1 requests first, but its commands arrive late.
+func TestFencing_GrantFollowsTheFirstSetOfItsKey(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		set     int64 // when n1 receives c1's SET
 		token   string
-		other   string // the key of a command that is not known, which n1 received earlier
+		other   string // the key of an unknown command, which n1 received earlier
 		verdict string
 	}{
 		{"after c2's lease", 50, "t1", "", history.Violated},
@@ -67,7 +67,7 @@ func TestAGrantComesAfterTheCommandsThatTakeItsKey(t *testing.T) {
 		{"and that is of another key", 50, "t1", "k2", history.Violated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.Fencing = true
 			grant := func(client, token string, asked, done, fence int64) {
 				s.op(asked, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: token,
@@ -92,8 +92,8 @@ func TestAGrantComesAfterTheCommandsThatTakeItsKey(t *testing.T) {
 	}
 }
 
-func TestWhichGrantATokenIsLowerThan(t *testing.T) {
-	s := tale()
+func TestFencing_LowerToken_IsReportedOnce(t *testing.T) {
+	s := newStory()
 	s.header.Fencing = true
 	for i, token := range []int64{7, 7, 1, 0} {
 		at := int64(100 * i)
@@ -108,10 +108,10 @@ func TestWhichGrantATokenIsLowerThan(t *testing.T) {
 	require.Equal(t, []int64{10, 10, 300}, froms, "token 1 is lower than the first 7, and 0 is missing, and nothing else")
 }
 
-// Whatever commands did that we do not know, a grant came before it returned.
-func TestTokensThatGrowAsGrantsReturnNeedNoKeys(t *testing.T) {
+// Whatever unknown commands did, a grant came before it returned.
+func TestFencing_UnknownCommand_TokensGrowByReturns(t *testing.T) {
 	for fence, verdict := range map[int64]string{2: history.Holds, 4: history.Inconclusive} {
-		s := tale()
+		s := newStory()
 		s.header.Fencing = true
 		s.command(10, "c1>n1", history.Command{Name: "ZADD", Key: "k1"})(11, "1", true)
 		for i, f := range []int64{fence, 3} {

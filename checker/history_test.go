@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// counted counts how often a source is gone through.
+// counted counts the readings of a source.
 func counted(source Source, times *int) Source {
 	return func(visit func(*history.Event) error) error {
 		*times++
@@ -19,7 +19,7 @@ func counted(source Source, times *int) Source {
 }
 
 func TestHistory_IsReadOnce(t *testing.T) {
-	s := tale()
+	s := newStory()
 	id := s.grant("c1", 0, 10, 900)
 	s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 	s.write("c1", id, 20, 30, history.TypeOK, "", "v1", 0)
@@ -75,7 +75,7 @@ func TestLostUpdates(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			for _, client := range []string{"c1", "c2", "c3"} {
 				s.grant(client, 0, 5, 900)
 			}
@@ -86,10 +86,10 @@ func TestLostUpdates(t *testing.T) {
 	}
 }
 
-// An outcome need not repeat what its invoke has said, and an ID may be far ahead of the count.
+// An outcome need not repeat its invoke, and IDs may have gaps.
 func TestOutcome_MayOmitInvokeFields(t *testing.T) {
 	tell := func(repeated bool, first int) Verdict {
-		s := tale()
+		s := newStory()
 		s.ids["c1"] = first - 1
 		id := s.grant("c1", 0, 10, 900)
 		s.extend("c1", id, 500, 510, 900)
@@ -117,9 +117,9 @@ func TestOutcome_MayOmitInvokeFields(t *testing.T) {
 	require.Equal(t, want.Of(MutualExclusion).Measured, tell(true, 5000).Of(MutualExclusion).Measured)
 }
 
-// An outcome may say what its invoke has not, and leaves what only the invoke has said.
-func TestAnOutcomeMaySayWhatItsInvokeDidNot(t *testing.T) {
-	s := tale()
+// An outcome may have fields that its invoke lacks. Fields that only the invoke has stay.
+func TestOutcome_MayAddFields(t *testing.T) {
+	s := newStory()
 	for _, w := range [][3]string{{"c1", "", "v1"}, {"c2", "v1", "v2"}, {"c1", "v2", "v3"}} {
 		s.write(w[0], 0, 10, 20, history.TypeOK, w[1], w[2], 0)
 	}
@@ -135,9 +135,9 @@ func TestAnOutcomeMaySayWhatItsInvokeDidNot(t *testing.T) {
 	require.EqualValues(t, 3, verdict.Of(ProtectedData).Measured["writes"])
 }
 
-// Whichever reading of the history fails, its error is told: nothing is judged by half of it.
-func TestAnErrorOfAnyReadingIsTold(t *testing.T) {
-	s := tale()
+// If any reading of the history fails, no verdict comes from a part of it.
+func TestRead_AnyPassFails_ReturnsTheError(t *testing.T) {
+	s := newStory()
 	s.sets(5, "c1", "c1.1", 2500, "n1", "n2", "n3")
 	s.grant("c1", 0, 10, 900)
 	broken := errors.New("the disk is gone")

@@ -8,8 +8,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// invented is a run that is made up: clients in loops, nodes that keep keys, and faults, which mostly have their
-// effect.
+// invented is a made-up run: clients in loops, nodes that keep keys, and faults, most of which take effect.
 type invented struct {
 	*story
 	*rand.Rand
@@ -18,8 +17,8 @@ type invented struct {
 	latest string          // version at the store
 	fence  int64
 	next   map[string]turn // by client
-	away   []absence
-	lost   []absence // when a node forgets what it knew
+	away   []outage
+	lost   []outage // when a node loses its keys
 }
 
 // kept is the key on a node.
@@ -28,22 +27,22 @@ type kept struct {
 	set, until int64
 }
 
-// turn is what a client does next.
+// turn is a client's next action.
 type turn struct {
 	at int64
 	do func(at int64)
 }
 
-// absence is a stretch in which a node is out of reach, for one client or, "", for all.
-type absence struct {
+// outage is an interval in which a node is unreachable, for one client or, "", for all.
+type outage struct {
 	node, client string
 	from, until  int64
 }
 
-const step = 50 // ms, of which all times are multiples
+const step = 50 // ms: all times are multiples
 
 func invent(seed uint64) *invented {
-	m := &invented{story: tale(), Rand: rand.New(rand.NewPCG(seed, 1)), keys: map[string]kept{}, quota: 2,
+	m := &invented{story: newStory(), Rand: rand.New(rand.NewPCG(seed, 1)), keys: map[string]kept{}, quota: 2,
 		next: map[string]turn{}}
 	m.drawn = true
 	h := &m.header
@@ -60,9 +59,9 @@ func invent(seed uint64) *invented {
 		m.quota = 1 + m.IntN(3)
 		h.Without = []string{[]string{"Majority", "NodeTimeout", "ReleaseEverywhere", "ElapsedCheck"}[m.IntN(4)]}
 	}
-	m.misfortunes()
+	m.addFaults()
 	for i, client := range h.Clients {
-		m.then(client, int64(i)*step, func(at int64) { m.asks(client, at) })
+		m.then(client, int64(i)*step, func(at int64) { m.tryAcquire(client, at) })
 	}
 	for range 20 + m.IntN(40) {
 		first := h.Clients[0]
@@ -80,16 +79,16 @@ func (m *invented) then(client string, at int64, do func(at int64)) { m.next[cli
 
 func (m *invented) often(in int) bool { return m.IntN(in) == 0 }
 
-// soon is a time up to so many steps later.
+// soon is a random time, at most so many steps later.
 func (m *invented) soon(steps int) int64 { return int64(m.IntN(steps+1)) * step }
 
-// misfortunes are faults and clocks.
-func (m *invented) misfortunes() {
+// addFaults adds faults and clocks.
+func (m *invented) addFaults() {
 	for range m.IntN(5) {
 		from, node, client := m.soon(60), m.header.Nodes[m.IntN(3)], m.header.Clients[m.IntN(3)]
 		until := from + step + m.soon(40)
 		link := client + "-" + node
-		away := absence{node, client, from, until}
+		away := outage{node, client, from, until}
 		switch m.IntN(20) {
 		case 0, 1:
 			m.lasting(from, until, "cut", link)
@@ -100,7 +99,7 @@ func (m *invented) misfortunes() {
 			away.client = ""
 		case 5:
 			m.lasting(from, until, "pause", client)
-			away = absence{}
+			away = outage{}
 		case 6, 7:
 			m.instant(from, "kill", node)
 			if away.client = ""; m.often(2) {
@@ -112,42 +111,41 @@ func (m *invented) misfortunes() {
 			}
 		case 8:
 			m.instant(from, "kill", client)
-			away = absence{}
+			away = outage{}
 		case 9:
 			m.instant(from, "flush", node)
-			m.lost, away = append(m.lost, away), absence{}
+			m.lost, away = append(m.lost, away), outage{}
 		case 10, 11:
 			m.lasting(from, until, []string{"lose", "hold"}[m.IntN(2)], link)
 		case 12, 13:
 			m.clock(from, node, from+int64(m.IntN(9)-4)*5*step, []float64{1, 0.5, 2, 1.005, 0.995}[m.IntN(5)], true)
-			away = absence{}
+			away = outage{}
 		case 14:
 			m.clock(from, client, from+m.soon(4), []float64{1, 0.5, 2, 0.995}[m.IntN(4)], m.often(3))
-			away = absence{}
+			away = outage{}
 		case 16:
 			m.lasting(from, until, []string{"fill", "slow-fsync", "fail-fsync"}[m.IntN(3)], node)
 			away.client = ""
 		case 17:
 			m.counted(from, until, m.IntN(2), history.Fault{Kind: []string{"lose", "hold", "drop"}[m.IntN(3)], Count: m.IntN(3)})
-			away = absence{"n1", "c1", from, until}
+			away = outage{"n1", "c1", from, until}
 		case 18:
 			m.seen(from, until, "kill", node)
-			away = absence{node, "", until, never}
+			away = outage{node, "", until, never}
 		case 19:
 			m.lasting(from, from+1000+m.soon(10), "hold", link)
 			away.until = from + 1000
 		case 15:
 			m.add(from, history.Event{Process: client, Type: history.TypeCancel})
-			away = absence{}
+			away = outage{}
 		}
 		m.away = append(m.away, away)
 	}
 }
 
-// reached are the nodes that a client reaches at a time.
 func (m *invented) reached(client string, t int64) (nodes []string) {
 	for _, node := range m.header.Nodes {
-		away := slices.ContainsFunc(m.away, func(a absence) bool {
+		away := slices.ContainsFunc(m.away, func(a outage) bool {
 			return a.node == node && (a.client == "" || a.client == client) && a.from <= t && t < a.until
 		})
 		if !m.often(15) && (!away || m.often(10)) {
@@ -157,18 +155,17 @@ func (m *invented) reached(client string, t int64) (nodes []string) {
 	return nodes
 }
 
-// key is what a node has at a time.
+// key is the key on a node at a time.
 func (m *invented) key(node string, t int64) kept {
 	k := m.keys[node]
-	forgot := slices.ContainsFunc(m.lost, func(a absence) bool { return a.node == node && k.set < a.from && a.from <= t })
+	forgot := slices.ContainsFunc(m.lost, func(a outage) bool { return a.node == node && k.set < a.from && a.from <= t })
 	if forgot || k.until <= t {
 		return kept{}
 	}
 	return k
 }
 
-// asks is an attempt.
-func (m *invented) asks(client string, t int64) {
+func (m *invented) tryAcquire(client string, t int64) {
 	token := fmt.Sprintf("%s.%d", client, m.ids[client]+1)
 	var mine []string
 	if m.often(8) {
@@ -176,7 +173,7 @@ func (m *invented) asks(client string, t int64) {
 	}
 	for _, node := range m.reached(client, t) {
 		k := m.key(node, t)
-		if m.often(12) { // nobody hears of it
+		if m.often(12) { // the reply is lost
 			m.silent(t, client, token, node)
 			if k.token == "" && m.often(2) {
 				m.keys[node] = kept{token, t, t + 3000}
@@ -213,9 +210,9 @@ func (m *invented) asks(client string, t int64) {
 		m.op(t, done, outcome, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Reason: reason})
 		m.then(client, done, func(at int64) {
 			if !m.often(4) {
-				m.gives(client, token, at)
+				m.deleteKeys(client, token, at)
 			}
-			m.then(client, at+m.soon(6), func(at int64) { m.asks(client, at) })
+			m.then(client, at+m.soon(6), func(at int64) { m.tryAcquire(client, at) })
 		})
 		return
 	}
@@ -223,16 +220,16 @@ func (m *invented) asks(client string, t int64) {
 	id := m.op(t, done, history.TypeOK, history.Event{Process: client, Op: history.OpAcquire, Key: "k1", Token: token,
 		Fence:    m.fence,
 		Validity: (1000 - int64(m.IntN(7)-1)*step/2) * ms, Wall: m.often(6)})
-	m.then(client, done+m.soon(8), func(at int64) { m.holds(client, token, id, at) })
+	m.then(client, done+m.soon(8), func(at int64) { m.useLease(client, token, id, at) })
 }
 
-// holds is a thing that a client does with a lease.
-func (m *invented) holds(client, token string, id int, t int64) {
-	again := func(at int64) { m.holds(client, token, id, at) }
-	asks := func(at int64) { m.asks(client, at) }
+// useLease draws a client's next action with a lease.
+func (m *invented) useLease(client, token string, id int, t int64) {
+	again := func(at int64) { m.useLease(client, token, id, at) }
+	asks := func(at int64) { m.tryAcquire(client, at) }
 	switch m.IntN(8) {
 	case 0, 1:
-		m.prolongs(client, token, id, t)
+		m.tryExtend(client, token, id, t)
 		m.then(client, t+2*step+m.soon(6), again)
 	case 2:
 		m.read(client, id, t, t+step, m.latest, 0)
@@ -245,7 +242,7 @@ func (m *invented) holds(client, token string, id int, t int64) {
 		}
 		base := m.latest
 		if m.often(4) {
-			base = "" // of long ago
+			base = "" // an old version
 		}
 		m.write(client, id, t, t+step, outcome, base, version, 0)
 		if outcome == history.TypeOK {
@@ -253,7 +250,7 @@ func (m *invented) holds(client, token string, id int, t int64) {
 		}
 		m.then(client, t+step+m.soon(6), again)
 	case 5:
-		m.then(client, t+1000, asks) // the lease runs out
+		m.then(client, t+1000, asks) // the lease expires
 	default:
 		outcome := []history.Type{history.TypeOK, history.TypeOK, history.TypeOK, history.TypeInfo, ""}[m.IntN(5)]
 		done := t + m.soon(2)
@@ -261,15 +258,14 @@ func (m *invented) holds(client, token string, id int, t int64) {
 			done += m.soon(8)
 		}
 		m.release(client, id, t, done, outcome)
-		m.gives(client, token, t)
+		m.deleteKeys(client, token, t)
 		m.then(client, done+m.soon(6), asks)
 	}
 }
 
-// looks is a look into a node.
 func (m *invented) looks(t int64) {
 	node, id := m.header.Nodes[m.IntN(3)], "r1"
-	if slices.ContainsFunc(m.lost, func(a absence) bool { return a.node == node && a.until <= t }) {
+	if slices.ContainsFunc(m.lost, func(a outage) bool { return a.node == node && a.until <= t }) {
 		id = "r2"
 	}
 	k := m.key(node, t)
@@ -283,8 +279,8 @@ func (m *invented) looks(t int64) {
 	m.look(t, node, id, k.token, k.until-t)
 }
 
-// prolongs is an extension, which takes effect on some nodes.
-func (m *invented) prolongs(client, token string, id int, t int64) {
+// tryExtend is an extension that takes effect on some nodes.
+func (m *invented) tryExtend(client, token string, id int, t int64) {
 	if m.often(5) {
 		m.op(t, t+step, history.TypeFail, history.Event{Process: client, Op: history.OpExtend, Key: "k1", Lease: id,
 			Reason: []string{history.ReasonLost, history.ReasonNoMajority}[m.IntN(2)]})
@@ -304,8 +300,8 @@ func (m *invented) prolongs(client, token string, id int, t int64) {
 	m.extend(client, id, t, t+m.soon(2), 1000-int64(m.IntN(4))*step/2)
 }
 
-// gives deletes a token's keys on the nodes that are reached.
-func (m *invented) gives(client, token string, t int64) {
+// deleteKeys deletes a token's keys on the reached nodes.
+func (m *invented) deleteKeys(client, token string, t int64) {
 	for _, node := range m.reached(client, t) {
 		switch k := m.key(node, t); {
 		case k.token == token:

@@ -20,10 +20,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
-// What is said of invented runs stays what it is, in verdicts and figures. Their times are so coarse
-// that much happens at one moment. The first runs' verdicts stand there to be read, of the others a sum of each
-// hundred.
-func TestInventedRunsAreJudgedAsBefore(t *testing.T) {
+// The verdicts and figures of invented runs do not change. Their times are so coarse that many events share a moment.
+// The golden has the first runs' verdicts in plain text, and a checksum for each hundred of the others.
+func TestInventedRuns_VerdictsMatchGolden(t *testing.T) {
 	const golden, told, all = "testdata/invented.txt", 200, 2000
 	var got bytes.Buffer
 	judged := map[string]int{}
@@ -39,10 +38,10 @@ func TestInventedRunsAreJudgedAsBefore(t *testing.T) {
 			judged[r.Property+r.Verdict]++
 		}
 		if seed < told {
-			fmt.Fprintf(&got, "run %d%s\n", seed, inShort(verdict))
+			fmt.Fprintf(&got, "run %d%s\n", seed, summary(verdict))
 			continue
 		}
-		inFull(sum, h, verdict)
+		writeFigures(sum, h, verdict)
 		if seed%100 == 99 {
 			fmt.Fprintf(&got, "runs to %d: %x\n", seed, sum.Sum64())
 		}
@@ -64,8 +63,8 @@ func TestInventedRunsAreJudgedAsBefore(t *testing.T) {
 	}
 }
 
-// inShort is a verdict in one line.
-func inShort(v Verdict) string {
+// summary is a verdict in one line.
+func summary(v Verdict) string {
 	var b strings.Builder
 	for _, r := range v.Results {
 		fmt.Fprintf(&b, "; %s %.1s%s", r.Property, r.Verdict, r.Cause)
@@ -84,8 +83,8 @@ func inShort(v Verdict) string {
 	return b.String()
 }
 
-// inFull writes all that is said but for the words: of sentences, their figures.
-func inFull(w io.Writer, h *History, v Verdict) {
+// writeFigures writes the whole verdict without words: of sentences, only the figures.
+func writeFigures(w io.Writer, h *History, v Verdict) {
 	fmt.Fprintln(w, slices.Collect(h.Leases()), slices.Collect(h.Tenures()), h.LostUpdates("k1"))
 	gap := h.analysis.operations.longestGap()
 	fmt.Fprintln(w, gap.from, gap.until)

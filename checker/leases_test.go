@@ -70,7 +70,7 @@ func TestLeases(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			test.tell(s)
 			var got []want
 			for l := range s.history(t, 0).Leases() {
@@ -83,7 +83,7 @@ func TestLeases(t *testing.T) {
 }
 
 func TestRead_RejectsContradictoryHistory(t *testing.T) {
-	header := tale().end(0)[0]
+	header := newStory().end(0)[0]
 	tests := []struct {
 		name   string
 		events []history.Event
@@ -120,18 +120,17 @@ func TestRead_RejectsContradictoryHistory(t *testing.T) {
 	}
 }
 
-// twice writes one version twice.
+// twice writes one version two times.
 func twice() []history.Event {
-	s := tale()
+	s := newStory()
 	s.write("c1", 0, 1, 2, history.TypeOK, "", "v", 0)
 	s.write("c2", 0, 3, 4, history.TypeOK, "v", "v", 0)
 	return s.events
 }
 
-// A release stands, also if its client is told at the same moment that the lease is lost, or extended; and a lease that
-// has run out at that moment has run out.
-func TestWhatEndsALeaseFirst(t *testing.T) {
-	s := tale()
+// At one moment, a release precedes a loss or an extension, and the deadline precedes a release.
+func TestLeases_SimultaneousEnds(t *testing.T) {
+	s := newStory()
 	id := s.grant("c1", 0, 10, 900)
 	s.release("c1", id, 50, 60, history.TypeOK)
 	s.add(50, history.Event{Process: "c1", Type: history.TypeLost, Lease: id, Key: "k1"})
@@ -145,11 +144,11 @@ func TestWhatEndsALeaseFirst(t *testing.T) {
 	require.Equal(t, []string{"50" + EndedRelease, "210" + EndedDeadline}, ends)
 }
 
-// How long an answer takes at most, every operation shows, not only the grants: the only grant of a run is no worthless
-// lease since its client was slow to return.
-func TestLeases_AnAnswersWayIsMeasuredByAllOperations(t *testing.T) {
+// All operations show how long a reply travels at most, not only grants: a run's only grant is usable although its
+// client returned late.
+func TestLeases_ReplyDelay_UsesAllOperations(t *testing.T) {
 	granted := func(tell func(*story)) int {
-		s := tale()
+		s := newStory()
 		s.sets(10, "c1", "c1.1", 1000, "n1", "n2", "n3")
 		s.grant("c1", 0, 300, 250)
 		tell(s)

@@ -13,47 +13,46 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// A made-up run of a lock that does its duty: two or three clients ask for k1 without a
-// pause, one after the other is granted it on all nodes at once, holds it for a while
-// and gives it back. From some time on nobody is granted it any more.
-type shift struct {
+// lockRun is a made-up run of a correct lock: two or three clients request k1 without a pause. One after the other is
+// granted it on all nodes at once, holds it for a while and releases it. At some time the grants stop.
+type lockRun struct {
 	*story
-	clients []string
-	asked   map[string]int64 // since when each client asks
-	now     int64
-	failing bool // attempts of a strike fail, as if the lock split its votes; else they never return
+	clients    []string
+	waitsSince map[string]int64 // when each client's current request began
+	now        int64
+	failing    bool // attempts fail after the last grant, as if votes were split; else they never return
 }
 
-func drawShift(t *rapid.T) *shift {
-	s := &shift{story: tale(), asked: map[string]int64{}, now: 10, failing: rapid.Bool().Draw(t, "failing")}
+func drawLockRun(t *rapid.T) *lockRun {
+	s := &lockRun{story: newStory(), waitsSince: map[string]int64{}, now: 10, failing: rapid.Bool().Draw(t, "failing")}
 	s.drawn = true
 	for i := range rapid.IntRange(2, 3).Draw(t, "clients") {
 		client := fmt.Sprint("c", i+1)
-		s.clients, s.asked[client] = append(s.clients, client), int64(1+i)
+		s.clients, s.waitsSince[client] = append(s.clients, client), int64(1+i)
 	}
 	for range rapid.IntRange(2, 6).Draw(t, "grants") {
-		s.work(t)
+		s.addLease(t)
 	}
 	return s
 }
 
-// work is one lease.
-func (s *shift) work(t *rapid.T) {
+// addLease adds one lease.
+func (s *lockRun) addLease(t *rapid.T) {
 	client := rapid.SampledFrom(s.clients).Draw(t, "winner")
-	granted := max(s.now, s.asked[client]) + rapid.Int64Range(2, 100).Draw(t, "gap")
+	granted := max(s.now, s.waitsSince[client]) + rapid.Int64Range(2, 100).Draw(t, "gap")
 	over := granted + rapid.Int64Range(5, 300).Draw(t, "hold")
 	token := fmt.Sprintf("%s.%d", client, s.ids[client]+1)
 	s.sets(granted-1, client, token, 1000, s.header.Nodes...)
-	id := s.grant(client, s.asked[client], granted, 980)
+	id := s.grant(client, s.waitsSince[client], granted, 980)
 	s.release(client, id, over, over+2, history.TypeOK)
 	s.deletes(over+1, client, token, s.header.Nodes...)
-	s.now, s.asked[client] = over+2, over+3
+	s.now, s.waitsSince[client] = over+2, over+3
 }
 
-// strike has everybody go on asking for so long, and nobody is granted the lock.
-func (s *shift) strike(d int64) (events []history.Event) {
+// stopGrants lets all clients request the lock for some time without a grant.
+func (s *lockRun) stopGrants(d int64) (events []history.Event) {
 	for _, client := range s.clients {
-		if asked := s.asked[client]; s.failing {
+		if asked := s.waitsSince[client]; s.failing {
 			s.asksAgain(client, asked, s.now+d-1, 20)
 			last := max(asked, s.now+d-1)
 			s.attempt(client, last, last+1, history.TypeFail)
@@ -64,8 +63,8 @@ func (s *shift) strike(d int64) (events []history.Event) {
 	return s.end(s.now + d)
 }
 
-// sick draws faults on so many nodes, each for a part of the run or for all of it.
-func (s *shift) sick(t *rapid.T, nodes int, from, until int64) {
+// sick draws faults on that many nodes, each for a part of the run or for all of it.
+func (s *lockRun) sick(t *rapid.T, nodes int, from, until int64) {
 	shuffled := rapid.Permutation(slices.Clone(s.header.Nodes)).Draw(t, "sick")
 	for _, node := range shuffled[:nodes] {
 		begin := rapid.Int64Range(from, until).Draw(t, "begin")
@@ -84,7 +83,7 @@ func (s *shift) sick(t *rapid.T, nodes int, from, until int64) {
 	}
 }
 
-// liveness are the verdicts of the properties that ask for something to happen.
+// liveness returns the verdicts of the liveness properties.
 func liveness(t *rapid.T, events []history.Event) map[string]string {
 	verdict, err := check(events)
 	require.NoError(t, err)
@@ -94,12 +93,11 @@ func liveness(t *rapid.T, events []history.Event) map[string]string {
 	}
 }
 
-// Whoever asks, of a healthy majority, for longer than the bound, and nobody is granted
-// the lock: that is violated, whatever a minority does. As long as it was not so long, it
-// is not.
+// If clients wait longer than the bound with a healthy majority in reach, it is a violation, whatever a minority of
+// nodes does. A shorter wait is none.
 func TestLiveness_RemovedGrantsAreViolated(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawShift(t)
+		s := drawLockRun(t)
 		bound := min(500*int64(len(s.clients)), 1500)
 		long := rapid.Bool().Draw(t, "long")
 		d := rapid.Int64Range(0, 490).Draw(t, "short for")
@@ -107,7 +105,7 @@ func TestLiveness_RemovedGrantsAreViolated(t *testing.T) {
 			d = bound + 5 + rapid.Int64Range(0, 5000).Draw(t, "long for")
 		}
 		s.sick(t, rapid.IntRange(0, 2).Draw(t, "minority"), 0, s.now+d)
-		verdicts := liveness(t, s.strike(d))
+		verdicts := liveness(t, s.stopGrants(d))
 		if long {
 			require.Equal(t, history.Violated, verdicts[FaultTolerance])
 		} else {
@@ -117,16 +115,16 @@ func TestLiveness_RemovedGrantsAreViolated(t *testing.T) {
 	})
 }
 
-// A further fault on a node is a further excuse: it never makes a violation. On a
-// majority, for all of the time, it excuses all.
+// A further fault on a node only excuses more: it never makes a violation. On a majority, for the whole run, it excuses
+// everything.
 func TestLiveness_AddedFaultsOnlyExcuse(t *testing.T) {
 	outcomes := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawShift(t)
+		s := drawLockRun(t)
 		d := rapid.Int64Range(0, 4000).Draw(t, "strike")
 		s.sick(t, rapid.IntRange(0, 3).Draw(t, "sick nodes"), 0, s.now+d)
 		end := s.now + d
-		events := s.strike(d)
+		events := s.stopGrants(d)
 		before := liveness(t, events)
 		s.sick(t, rapid.IntRange(1, 3).Draw(t, "more"), 0, end)
 		after := liveness(t, s.end(end))
@@ -146,17 +144,17 @@ func TestLiveness_AddedFaultsOnlyExcuse(t *testing.T) {
 	requireOutcomes(t, outcomes, history.Violated, history.Holds)
 }
 
-// A further key of another's lease on a node is an obstacle, which excuses a wait too.
+// A further key of another client's lease on a node is an obstacle, which excuses a wait, too.
 func TestLiveness_AddedKeysOnlyExcuse(t *testing.T) {
 	outcomes := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawShift(t)
+		s := drawLockRun(t)
 		d := rapid.Int64Range(0, 3000).Draw(t, "strike")
-		events := s.strike(d)
+		events := s.stopGrants(d)
 		before := liveness(t, events)
 		nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
 		from := s.now + rapid.Int64Range(0, d).Draw(t, "from")
-		for _, node := range s.header.Nodes[:nodes] { // somebody's of whom the history knows nothing
+		for _, node := range s.header.Nodes[:nodes] { // of a client that the history does not know
 			s.look(from, node, "", "stranger", max(1, s.now+d-from))
 		}
 		after := liveness(t, s.end(s.now+d))
@@ -173,7 +171,7 @@ func TestLiveness_AddedKeysOnlyExcuse(t *testing.T) {
 	requireOutcomes(t, outcomes, "violated: true, then true", "violated: true, then false", "violated: false, then false")
 }
 
-// requireOutcomes requires that each came up. Of the few runs of a short test not all may.
+// requireOutcomes requires that each outcome occurred. The few runs of a short test may miss some.
 func requireOutcomes(t *testing.T, outcomes map[string]int, want ...string) {
 	t.Helper()
 	for _, outcome := range want {
@@ -183,14 +181,13 @@ func requireOutcomes(t *testing.T, outcomes map[string]int, want ...string) {
 	}
 }
 
-// In which order a history tells what happened at different nodes at one time makes no
-// difference.
+// The order of events at different nodes at one time makes no difference.
 func TestLiveness_NodeOrderIsIrrelevant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawShift(t)
+		s := drawLockRun(t)
 		d := rapid.Int64Range(0, 3000).Draw(t, "strike")
 		s.sick(t, rapid.IntRange(0, 3).Draw(t, "sick nodes"), 0, s.now+d)
-		events := s.strike(d)
+		events := s.stopGrants(d)
 		first, err := check(events)
 		require.NoError(t, err)
 		second, err := check(shuffled(events, rapid.Uint64().Draw(t, "order")))
@@ -205,8 +202,7 @@ func TestLiveness_NodeOrderIsIrrelevant(t *testing.T) {
 	})
 }
 
-// shuffled puts what the links say at one time into another order; each link's events
-// stay in theirs.
+// shuffled reorders the links' events of one time; each link's own events keep their order.
 func shuffled(events []history.Event, seed uint64) []history.Event {
 	events = slices.Clone(events)
 	draw := rand.New(rand.NewPCG(seed, 0))

@@ -11,21 +11,21 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// What is judged does not depend on when a run began, on what its processes are called, nor on the order in which a
-// history tells what happened at one time to processes that have nothing to do with each other. What is cut short
-// earns nothing.
-func TestInventedRuns_AreJudgedAlikeHoweverTheyAreTold(t *testing.T) {
+// A verdict does not depend on the start time of a run, on the names of its processes, or on the order of unrelated
+// events at one time. A history that is cut short earns nothing.
+func TestInventedRuns_NamesOrderAndStart_AreIrrelevant(t *testing.T) {
 	runs := uint64(1000)
 	if testing.Short() {
 		runs = 150
 	}
 	for seed := range runs {
 		events := invent(seed).end(0)
-		want := judgement(t, events, 0)
-		require.Equal(t, want, judgement(t, later(events, 777*ms), 777*ms), "run %d, later", seed)
-		require.Equal(t, want, judgement(t, called(events, map[string]string{"c1": "zed", "c2": "mid", "c3": "abc",
-			"n1": "y", "n2": "b", "n3": "a"}), 0), "run %d, with other names", seed)
-		require.Equal(t, want, judgement(t, reordered(events, seed), 0), "run %d, in another order", seed)
+		want := judgeDelayed(t, events, 0)
+		require.Equal(t, want, judgeDelayed(t, delayed(events, 777*ms), 777*ms), "run %d, later", seed)
+		require.Equal(t, want, judgeDelayed(t, renamedProcesses(events, map[string]string{
+			"c1": "zed", "c2": "mid", "c3": "abc", "n1": "y", "n2": "b", "n3": "a",
+		}), 0), "run %d, with other names", seed)
+		require.Equal(t, want, judgeDelayed(t, reordered(events, seed), 0), "run %d, in another order", seed)
 		cut, err := check(events[:1+int(seed*7919)%(len(events)-1)])
 		require.NoError(t, err)
 		for _, r := range cut.Results {
@@ -42,8 +42,8 @@ type judged struct {
 	violations        []span
 }
 
-// judgement judges events that came so much later.
-func judgement(t *testing.T, events []history.Event, late int64) (all []judged) {
+// judgeDelayed judges events after it has moved them to a later time.
+func judgeDelayed(t *testing.T, events []history.Event, late int64) (all []judged) {
 	t.Helper()
 	v, err := check(events)
 	require.NoError(t, err)
@@ -57,8 +57,8 @@ func judgement(t *testing.T, events []history.Event, late int64) (all []judged) 
 	return all
 }
 
-// later tells the same so much later.
-func later(events []history.Event, by int64) []history.Event {
+// delayed moves events to a later time.
+func delayed(events []history.Event, by int64) []history.Event {
 	events = slices.Clone(events)
 	for i := range events[1:] {
 		e := &events[i+1]
@@ -83,15 +83,15 @@ func later(events []history.Event, by int64) []history.Event {
 	return events
 }
 
-// called tells the same of processes with other names.
-func called(events []history.Event, names map[string]string) []history.Event {
+// renamedProcesses gives processes other names.
+func renamedProcesses(events []history.Event, names map[string]string) []history.Event {
 	name := func(old string) string {
 		for _, hyphen := range []string{">", "-"} {
 			if from, to, link := strings.Cut(old, hyphen); link {
-				return anotherName(names, from) + hyphen + anotherName(names, to)
+				return newName(names, from) + hyphen + newName(names, to)
 			}
 		}
-		return anotherName(names, old)
+		return newName(names, old)
 	}
 	all := func(old []string) (renamed []string) {
 		for _, o := range old {
@@ -117,14 +117,14 @@ func called(events []history.Event, names map[string]string) []history.Event {
 	return events
 }
 
-func anotherName(names map[string]string, old string) string {
+func newName(names map[string]string, old string) string {
 	if name, some := names[old]; some {
 		return name
 	}
 	return old
 }
 
-// reordered changes places of neighbours that happened at one time to others.
+// reordered swaps neighbours that happened at one time to different processes.
 func reordered(events []history.Event, seed uint64) []history.Event {
 	draw := rand.New(rand.NewPCG(seed, 2))
 	events = slices.Clone(events)
@@ -141,7 +141,7 @@ func reordered(events []history.Event, seed uint64) []history.Event {
 	return events
 }
 
-// concerned are the processes that an event is about.
+// concerned are the processes of an event.
 func concerned(e history.Event) []string {
 	link, isLink := e.Link()
 	switch {

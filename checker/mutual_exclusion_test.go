@@ -15,7 +15,7 @@ import (
 )
 
 func TestMutualExclusion(t *testing.T) {
-	requireVerdicts(t, MutualExclusion, []told{
+	requireVerdicts(t, MutualExclusion, []storyCase{
 		{"at once", func(s *story) {
 			s.grant("c1", 0, 10, 100)
 			s.grant("c2", 20, 30, 100)
@@ -38,7 +38,7 @@ func TestMutualExclusion(t *testing.T) {
 }
 
 func TestOverlap_Description(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.grant("c2", 500, 600, 900)
 	s.grant("c3", 500, 700, 900)
@@ -54,7 +54,7 @@ func TestOverlap_Description(t *testing.T) {
 }
 
 func TestUnknownOracle_IsInconclusive(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	r := s.history(t, 0).analysis
@@ -70,7 +70,7 @@ func TestUnknownOracle_IsInconclusive(t *testing.T) {
 }
 
 func TestOracleDisagreement_IsReported(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 	wrongMutex := func([]lease) porcupine.CheckResult { return porcupine.Illegal }
@@ -89,8 +89,7 @@ func TestOracleDisagreement_IsReported(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// randomLeases draws leases of a few clients; those of one acquire do not
-// overlap each other, as readLeases makes them.
+// randomLeases draws leases of a few clients; those of one acquire do not overlap, as appendLeases makes them.
 func randomLeases(t *rapid.T) []lease {
 	var leases []lease
 	crowded := rapid.Int64Range(1, 2000).Draw(t, "crowded")
@@ -103,7 +102,7 @@ func randomLeases(t *rapid.T) []lease {
 	return leases
 }
 
-// The sweep, porcupine and a look at all pairs agree on whether any leases overlap.
+// The sweep, porcupine and a comparison of all pairs agree on whether any leases overlap.
 func TestMutexOracles_AgreeWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		leases := randomLeases(t)
@@ -129,7 +128,7 @@ func TestMutexOracles_AgreeWithBruteForce(t *testing.T) {
 	})
 }
 
-// Leases that only ever touch stay legal, however many pieces they make.
+// Leases that only touch stay legal, however many pieces they make.
 func TestMutexOracle_SplitHistoryEqualsWhole(t *testing.T) {
 	leases := handovers(1000)
 	require.Equal(t, porcupine.CheckResult(porcupine.Ok), ownedMutexOracle(leases))
@@ -148,10 +147,9 @@ func handovers(n int) []lease {
 	return leases
 }
 
-// A lease that only its release ends has no end to be told, and what it shares with
-// another of its kind no length.
-func TestALeaseWithoutAnEndIsToldSo(t *testing.T) {
-	s := tale()
+// A lease that only its release ends has no deadline to report, and its overlap with another such lease no length.
+func TestOverlap_LeaseWithoutAnEnd_IsDescribedSo(t *testing.T) {
+	s := newStory()
 	s.grant("c1", 0, 10, 1000*int64(time.Hour/time.Millisecond))
 	s.grant("c2", 20, 30, 900)
 	require.Contains(t, s.judged(t, MutualExclusion).Violations[0].What, "while c1 still held it, with no end: both "+
@@ -161,7 +159,7 @@ func TestALeaseWithoutAnEndIsToldSo(t *testing.T) {
 	require.Equal(t, "until 0.900 s", untilEnd(900*ms))
 }
 
-func TestDurationsAreShort(t *testing.T) {
+func TestFormatDuration(t *testing.T) {
 	for d, text := range map[int64]string{
 		0: "0 µs", 1: "1 ns", 50: "0.1 µs", 1500: "1.5 µs", 999_000: "999 µs", ms: "1 ms", 131 * ms: "131 ms",
 		1_500_000: "1.5 ms", 1000 * ms: "1.000 s", 1203 * ms: "1.203 s",

@@ -11,8 +11,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// README.md says what each property means, in the order in which they are shown, and of
-// some what that is in other words.
+// README.md defines each property, in display order, and some in other words.
 func TestEveryPropertyIsDocumented(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
@@ -28,16 +27,16 @@ func TestEveryPropertyIsDocumented(t *testing.T) {
 	}
 }
 
-// declareToy adds a property for one test.
+// declareToy declares a property for one test.
 func declareToy(t *testing.T, judge func(*analysis, oracles) (Result, error)) {
 	before := properties
 	declare(Property{Name: "toy", Meaning: "nobody plays", Place: 9, judge: judge})
 	t.Cleanup(func() { properties = before })
 }
 
-// A property that is declared is judged like the others, and none of it is lost.
+// A declared property is judged like the others, with all of its fields.
 func TestAPropertyIsDeclaredOnce(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	h, err := Read(InMemory(s.end(1000)))
 	require.NoError(t, err)

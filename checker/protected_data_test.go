@@ -11,8 +11,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// A read that began as a write ended may have come before it, also where a piece of the history is full.
-func TestNoPieceEndsWhileAnAccessIsUnderWay(t *testing.T) {
+// A read that began when a write ended may come before it, even if a piece of the history is full there.
+func TestRegisterOracle_AccessUnderWay_EndsNoPiece(t *testing.T) {
 	var accesses []access
 	last := ""
 	for i := range int64(pieceSize) {
@@ -26,9 +26,9 @@ func TestNoPieceEndsWhileAnAccessIsUnderWay(t *testing.T) {
 	require.Equal(t, porcupine.CheckResult(porcupine.Ok), derivedRegisterOracle(accesses))
 }
 
-// A version that was derived from another shows that the other was there before it was seen itself.
-func TestAVersionWasThereBeforeWhatWasDerivedFromIt(t *testing.T) {
-	s := tale()
+// A derived version shows that its base existed before the base itself was seen.
+func TestAccesses_DerivedVersionSeen_ShowsItsBase(t *testing.T) {
+	s := newStory()
 	s.write("c1", 0, 0, 900, history.TypeInfo, "", "v1", 0)
 	s.write("c2", 0, 0, 900, history.TypeInfo, "v1", "v2", 0)
 	s.read("c3", 0, 50, 100, "v2", 0)
@@ -40,15 +40,15 @@ func TestAVersionWasThereBeforeWhatWasDerivedFromIt(t *testing.T) {
 			require.Equal(t, 100*ms, a.ret, a.value)
 		}
 	}
-	s = tale() // which two versions can be of one another that nobody has
+	s = newStory() // two versions with each other as base
 	s.write("c1", 0, 0, 900, history.TypeInfo, "v2", "v1", 0)
 	s.write("c2", 0, 0, 900, history.TypeInfo, "v1", "v2", 0)
 	s.read("c3", 0, 50, 100, "v2", 0)
 	require.Equal(t, history.Violated, s.judged(t, ProtectedData).Verdict)
 }
 
-// What is early is told of by the write before what saw it, or else by the first of those that saw what was before.
-func TestWhoContradictsTheTimes(t *testing.T) {
+// The early access is the write before the late one, or else the first access that saw the state before.
+func TestChain_WrongOrder_NamesBothAccesses(t *testing.T) {
 	found := chain([]access{
 		{client: "c1", call: 10, ret: 30}, {client: "c2", call: 10, ret: 30},
 		{write: true, value: "v1", call: 1, ret: 5, client: "c3"},
@@ -61,8 +61,7 @@ func TestWhoContradictsTheTimes(t *testing.T) {
 	require.Equal(t, []string{"c2", "c3"}, []string{found[0].early.client, found[0].late.client})
 }
 
-// Of two updates of one version that were done at one moment, the one that was called first is lost.
-func TestWhichOfTwoUpdatesIsLost(t *testing.T) {
+func TestChain_UpdatesEndTogether_FirstCallIsLost(t *testing.T) {
 	found := chain([]access{
 		{write: true, value: "a", call: 1, ret: 5, client: "c1"},
 		{write: true, value: "b", call: 2, ret: 5, client: "c2"},
@@ -71,7 +70,7 @@ func TestWhichOfTwoUpdatesIsLost(t *testing.T) {
 	require.Equal(t, []string{"a", "b"}, []string{found[0].early.value, found[0].late.value})
 }
 
-func TestWhenAWriteTookEffect(t *testing.T) {
+func TestAccesses_EffectTimes(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		tell     func(*story)
@@ -93,7 +92,7 @@ func TestWhenAWriteTookEffect(t *testing.T) {
 		}, 0, 100},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			test.tell(s)
 			accesses, _ := s.history(t, 0).analysis.record.key("k1").accesses()
 			a := accesses[0]
@@ -102,11 +101,11 @@ func TestWhenAWriteTookEffect(t *testing.T) {
 	}
 }
 
-// Whether a write was accepted that reached the store, and whose answer nobody saw, is not known: had it been, it may
-// be stale, or lose an update.
-func TestAWriteWithoutAnAnswerMayHaveBeenAccepted(t *testing.T) {
+// If the reply to a write that reached the store is missing, its acceptance is unknown: it may be stale, or lose an
+// update.
+func TestWrite_ReplyMissing_MayBeAccepted(t *testing.T) {
 	why := `unknown: c1 sent the store its write v2 of "k1"`
-	requireVerdicts(t, ProtectedData, []told{
+	requireVerdicts(t, ProtectedData, []storyCase{
 		{"derived from what was overwritten", func(s *story) { s.stored("c1", "v2", 300, 0) }, history.Inconclusive, why},
 		{"and rejected", func(s *story) {
 			s.command(300, "c1>store", history.Command{Name: "EVAL", Key: "value:k1", Token: "v2",
@@ -156,8 +155,7 @@ func preceded(a access, left []access) bool {
 	return false
 }
 
-// randomAccesses draws up to seven accesses in the order of their calls, most
-// of them plausible.
+// randomAccesses draws up to seven accesses in call order, most of them plausible.
 func randomAccesses(t *rapid.T) []access {
 	var all []access
 	values := []string{""}
@@ -192,7 +190,7 @@ func TestRegisterOracles_AgreeWithBruteForce(t *testing.T) {
 	require.NotZero(t, outcomes[false])
 }
 
-// A long legal chain is cut into pieces that hand their last version on.
+// A long legal chain is cut into pieces, each of which passes its last version to the next.
 func TestRegisterOracle_SplitHistoryEqualsWhole(t *testing.T) {
 	var accesses []access
 	last := ""
@@ -271,7 +269,7 @@ func TestProtectedData(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.grant("c1", 0, 10, 900)
 			test.tell(s)
 			r := s.requireVerdict(t, ProtectedData, test.verdict, test.reason)

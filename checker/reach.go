@@ -69,8 +69,8 @@ func (r *record) nodeFaultSpans(f fault, client string) []span {
 }
 
 // linkFaultSpan returns when a fault disturbed a link. A fault on Count messages ends at the arrival of the first SET
-// beyond Count that the node answered. A fault that loses the replies to SETs ends a prompt reply after the node gave
-// the last of them: a retry is answered.
+// beyond Count that the node answered during it. A fault that loses the replies to SETs ends a prompt reply after the
+// node gave the last of them: a retry is answered.
 func (r *record) linkFaultSpan(f fault, client string) span {
 	whole := f.possible()
 	if f.class != history.MessageHeld && f.class != history.MessageLost {

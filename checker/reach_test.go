@@ -8,10 +8,10 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// A node whose disk was disturbed is healthy again from the first look that finds it up.
+// A node with a disk fault is healthy again from the first look that finds it up.
 func TestNodeLook_IsSignOfLife(t *testing.T) {
 	for until, violated := range map[int64]bool{1500: false, 1501: true} {
-		s := tale()
+		s := newStory()
 		s.lasting(0, 500, "slow-fsync", "n1", "n2", "n3")
 		for _, node := range []string{"n1", "n2", "n3"} {
 			s.look(1000, node, "r1", "", 0)
@@ -21,8 +21,8 @@ func TestNodeLook_IsSignOfLife(t *testing.T) {
 	}
 }
 
-// What a link had held back for a TTL, and let go just now, nobody waits for any more: its key is in the way.
-func TestWhatWasHeldForATTLIsInTheWay(t *testing.T) {
+// No client waits any more for a command that a link held for a TTL and then delivered: its key is an obstacle.
+func TestCommandHeldForATTL_KeyIsAnObstacle(t *testing.T) {
 	for _, test := range []struct {
 		name                 string
 		from, until, arrived int64
@@ -33,7 +33,7 @@ func TestWhatWasHeldForATTLIsInTheWay(t *testing.T) {
 		{"before the link let go", 1, 1003, 1001, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, nodes := tale(), []string{"n1", "n2", "n3"}
+			s, nodes := newStory(), []string{"n1", "n2", "n3"}
 			s.attempt("c1", 0, 5, history.TypeFail)
 			s.lasting(test.from, test.until, "hold", "c1-n1", "c1-n2", "c1-n3")
 			for _, node := range nodes {
@@ -46,10 +46,10 @@ func TestWhatWasHeldForATTLIsInTheWay(t *testing.T) {
 	}
 }
 
-// As one node comes back and another goes at the same moment, a majority is in reach all the while.
-func TestNodesThatFailInTurnLeaveAMajority(t *testing.T) {
+// If one node recovers at the moment at which another fails, a majority stays in reach.
+func TestNodesFailInTurn_MajorityStaysInReach(t *testing.T) {
 	for _, property := range []string{FaultTolerance, DeadlockFreedom} {
-		s := tale()
+		s := newStory()
 		s.header.Bounds.Grant, s.header.Bounds.Free = 800*ms, 800*ms
 		s.lasting(0, 2000, "pause", "n1")
 		s.lasting(0, 700, "pause", "n2")
@@ -59,13 +59,13 @@ func TestNodesThatFailInTurnLeaveAMajority(t *testing.T) {
 	}
 }
 
-// A node whose disk is disturbed is healthy where it answers within a tenth of the bound for a grant, and as long
-// after.
-func TestAPromptAnswerShowsAHealthyNode(t *testing.T) {
+// A node with a disk fault is healthy while it replies within a tenth of the bound for a grant, and for as long
+// afterwards.
+func TestDiskFault_PromptReply_ShowsAHealthyNode(t *testing.T) {
 	for answered, unhealthy := range map[int64][]span{
 		150: {{0, 100 * ms}, {200 * ms, 600 * ms}}, 151: {{0, 600 * ms}},
 	} {
-		s := tale()
+		s := newStory()
 		s.lasting(0, 500, "slow-fsync", "n1")
 		s.silent(100, "c1", "t1", "n1")(answered, "OK", true)
 		s.look(600, "n1", "r1", "", 0)
@@ -73,8 +73,8 @@ func TestAPromptAnswerShowsAHealthyNode(t *testing.T) {
 	}
 }
 
-// A fault on one message is spent when the node has taken two keys over the link since it began and before it ended.
-func TestAFaultOnOneMessageIsSpent(t *testing.T) {
+// A fault on one message ends when the node has received and answered two SETs over the link during it.
+func TestFaultOnOneMessage_EndsWithTheSecondSet(t *testing.T) {
 	for _, test := range []struct {
 		arrived, answered [2]int64
 		until             int64
@@ -82,7 +82,7 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 		{[2]int64{100, 200}, [2]int64{110, 210}, 200}, {[2]int64{99, 200}, [2]int64{110, 210}, 500},
 		{[2]int64{100, 490}, [2]int64{110, 499}, 490}, {[2]int64{100, 490}, [2]int64{110, 500}, 500},
 	} {
-		s := tale()
+		s := newStory()
 		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1})
 		for i := range test.arrived {
 			s.silent(test.arrived[i], "c1", "t1", "n1")(test.answered[i], "OK", true)
@@ -91,9 +91,8 @@ func TestAFaultOnOneMessageIsSpent(t *testing.T) {
 	}
 }
 
-// One that loses the answer to a SET is spent when the node has given it: a lock that waits for it for ever has nobody
-// to blame.
-func TestALostAnswerHindersNoLonger(t *testing.T) {
+// A fault that loses one reply to a SET ends after that reply: a lock that waits for it forever has no excuse.
+func TestLostSetReply_LinkRecovers(t *testing.T) {
 	for _, test := range []struct {
 		asked history.Asked
 		until int64
@@ -101,17 +100,17 @@ func TestALostAnswerHindersNoLonger(t *testing.T) {
 		{history.Asked{Command: "take", Part: "reply"}, 220}, {history.Asked{Command: "SET", Part: "reply"}, 220},
 		{history.Asked{Command: "take", Part: "command"}, 500}, {history.Asked{Command: "release", Part: "reply"}, 500},
 	} {
-		s := tale()
+		s := newStory()
 		s.counted(100, 500, 1, history.Fault{Kind: "lose", Count: 1, Asked: test.asked})
 		s.silent(150, "c1", "t1", "n1")(170, "OK", true)
 		require.Equal(t, []span{{100 * ms, test.until * ms}}, s.history(t, 0).analysis.unhealthy("c1", "n1"), test)
 	}
 }
 
-// The SETs of c1 reach three nodes, and are never answered; c2 is refused, and waits: for a key that
-// is in the way, if c1 can do nothing about it, or in vain.
+// The SETs of c1 reach three nodes, and are never answered; c2 is refused, and waits. The key is an obstacle only if c1
+// cannot delete it.
 func TestUnansweredSets(t *testing.T) {
-	const nobody = "" // is killed
+	const nobody = "" // c1 is killed
 	pause := func(s *story, node string) { s.lasting(1, 2900, "pause", node) }
 	cut := func(client string, direction history.Direction) func(*story, string) {
 		return func(s *story, node string) {
@@ -121,12 +120,12 @@ func TestUnansweredSets(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name     string
-		fault    func(s *story, node string) // on the way of the SETs
+		fault    func(s *story, node string) // on the SETs' way
 		sent     int64
 		killed   string
 		refused  int64
 		refusal  string
-		from, to int64 // in which c2 asks
+		from, to int64 // c2's attempt
 		excused  bool
 	}{
 		{"of a client that is killed they are in the way", nil, 1, "c1", 20, "c1.1", 10, 1000, true},
@@ -140,7 +139,7 @@ func TestUnansweredSets(t *testing.T) {
 		{"and at once where only the way back was", cut("c1", "to-client"), 2, "c1", 960, "c1.1", 950, 3700, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, nodes := tale(), []string{"n1", "n2", "n3"}
+			s, nodes := newStory(), []string{"n1", "n2", "n3"}
 			if c.killed == nobody {
 				s.grant("c1", 0, 10, 900)
 			} else {
@@ -164,12 +163,12 @@ func TestUnansweredSets(t *testing.T) {
 	}
 }
 
-// A script refuses by a number in place of nil, which names nobody unless it is somebody's token.
-func TestUnansweredSets_ANumberNamesNobody(t *testing.T) {
+// A script refuses by a number in place of nil. The number names no client unless it is a client's token.
+func TestUnansweredSets_NumericRefusal_NamesNoClient(t *testing.T) {
 	for reply, verdict := range map[string]string{"0": history.Inconclusive, "-1": history.Inconclusive,
 		"7": history.Violated} {
 		t.Run(reply, func(t *testing.T) {
-			s, nodes := tale(), []string{"n1", "n2", "n3"}
+			s, nodes := newStory(), []string{"n1", "n2", "n3"}
 			s.sets(0, "c3", "7", 5, nodes...)
 			s.attempt("c1", 0, 0, "")
 			s.instant(3, "kill", "c1")
@@ -184,12 +183,12 @@ func TestUnansweredSets_ANumberNamesNobody(t *testing.T) {
 	}
 }
 
-// The extension of a client that is killed reaches three nodes, and is never answered: its
-// keys are there for longer than its last answer says.
+// The extension of a killed client reaches three nodes, and is never answered: its keys last longer than its last reply
+// says.
 func TestUnansweredExtensions(t *testing.T) {
 	nodes := []string{"n1", "n2", "n3"}
 	for name, c := range map[string]struct {
-		at      int64 // when it reaches the nodes
+		at      int64 // arrival at the nodes
 		killed  string
 		refusal string
 		verdict string
@@ -200,7 +199,7 @@ func TestUnansweredExtensions(t *testing.T) {
 		"that comes when the keys are gone": {2300, "c1", "nil", history.Violated},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.grant("c1", 0, 10, 1900)
 			s.sets(5, "c1", "c1.1", 2000, nodes...)
 			s.instant(1500, "kill", c.killed)
@@ -217,12 +216,12 @@ func TestUnansweredExtensions(t *testing.T) {
 	}
 }
 
-// A command of a client that was killed is carried out after its death: its key is in the way of
-// others until it expires, and no longer; a grant that is told of then is no lease of anybody.
-func TestWhatTheDeadHaveSentActsLater(t *testing.T) {
+// A command of a killed client is executed after the kill: its key is an obstacle until it expires, and no longer. A
+// grant that is recorded then is no client's lease.
+func TestKilledClient_PendingSetStillTakesEffect(t *testing.T) {
 	nodes := []string{"n1", "n2", "n3"}
 	late := func(granted int64) *story {
-		s := tale()
+		s := newStory()
 		s.add(0, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
 		s.instant(2, "kill", "c1")
 		s.sets(400, "c1", "c1.1", 1000, nodes...)
@@ -237,7 +236,7 @@ func TestWhatTheDeadHaveSentActsLater(t *testing.T) {
 	late(1950).requireVerdict(t, FaultTolerance, history.Violated, "")
 	late(1950).requireVerdict(t, DeadlockFreedom, history.Violated, "")
 
-	s := tale()
+	s := newStory()
 	s.instant(20, "kill", "c1")
 	s.grant("c1", 0, 30, 900)
 	s.grant("c2", 40, 50, 900)
@@ -246,7 +245,7 @@ func TestWhatTheDeadHaveSentActsLater(t *testing.T) {
 	require.EqualValues(t, 1, s.judged(t, MutualExclusion).Measured["grants"])
 }
 
-// Faults of one link, each of them shorter than a TTL, hold a command for longer if they follow on each other.
+// Successive faults of one link, each shorter than a TTL, hold a command for their whole time.
 func TestHeldTooLong(t *testing.T) {
 	const ms = int64(1_000_000)
 	held := func(from, until int64) fault {

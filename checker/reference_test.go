@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A second checker, for the tests: written from docs/history.md and the meaning of the properties alone, it shares no
-// code with the first, not even the types of a line. It is as simple as it can be and has all the time that it wants.
+// This is a second checker, for the tests. It was written from docs/history.md and the meaning of the properties alone,
+// and shares no code with the first, not even the types of a line. It is as simple as possible and need not be fast.
 
 // line is a line of a history, as docs/history.md describes it.
 type line struct {
@@ -40,7 +40,7 @@ type line struct {
 	}
 }
 
-// parse reads a history's lines. Those of one time keep their order.
+// parse reads a history's lines. Lines of one time keep their order.
 func parse(text []byte) ([]line, error) {
 	var lines []line
 	for text := range bytes.Lines(text) {
@@ -57,13 +57,13 @@ func parse(text []byte) ([]line, error) {
 	return lines, nil
 }
 
-// believed is a stretch of time in which a client believes that it has a lease.
+// believed is an interval of a client's lease.
 type believed struct {
 	key, lease string
 	from, to   int64
 }
 
-// broken names the properties that a history breaks, of those that are judged here.
+// broken names the properties that a history violates, of those judged here.
 func broken(lines []line) (names string) {
 	for name, is := range map[string]func([]line) bool{"mutual-exclusion": overlaps, "protected-data": damaged,
 		"fencing": disordered, "cancellation": unheeded} {
@@ -74,7 +74,7 @@ func broken(lines []line) (names string) {
 	return strings.Join(slices.Sorted(slices.Values(strings.Fields(names))), " ")
 }
 
-// overlaps reports whether two leases on one key are believed in at one time.
+// overlaps reports whether two leases on one key overlap.
 func overlaps(lines []line) bool {
 	var all []believed
 	for i, l := range lines {
@@ -92,7 +92,7 @@ func overlaps(lines []line) bool {
 	return false
 }
 
-// stretches gives when the lease of an acquire is believed in.
+// stretches returns the intervals of an acquire's lease.
 func stretches(lines []line, acquire int) []believed {
 	grant, end := lines[acquire], end(lines, acquire)
 	var all []believed
@@ -102,13 +102,13 @@ func stretches(lines []line, acquire int) []believed {
 			all = append(all, believed{grant.Key, fmt.Sprint(grant.Process, grant.ID), l.Time, min(end, passed(lines, i))})
 		}
 	}
-	for i := 1; i < len(all); i++ { // an extension takes the place of what was left of the belief
+	for i := 1; i < len(all); i++ { // an extension replaces the rest of the lease
 		all[i-1].to = min(all[i-1].to, all[i].from)
 	}
 	return all
 }
 
-// end is when a lease ends, whatever its validity: released, lost, or its client dead.
+// end is when a lease ends, whatever its validity: by a release, a loss, or its client's kill.
 func end(lines []line, acquire int) int64 {
 	grant, first := lines[acquire], int64(math.MaxInt64)
 	for i, l := range lines {
@@ -124,8 +124,7 @@ func end(lines []line, acquire int) int64 {
 	return first
 }
 
-// passed is the first time at which the validity that a line tells of has passed on
-// its client's clock.
+// passed is the first time at which a line's validity has passed on its client's clock.
 func passed(lines []line, at int) int64 {
 	l := lines[at]
 	since, reading, rate, target := int64(0), int64(0), 1.0, int64(math.MaxInt64) // of the clock, as it runs
@@ -154,12 +153,11 @@ type touch struct {
 	write       bool
 	value, base string // what a read found stands in base
 	fence       int64
-	from, to    int64 // it took effect in this stretch
-	acked, took bool  // the client was told; the store had let it pass
+	from, to    int64 // it took effect in this interval
+	acked, took bool  // acknowledged to the client; accepted by the store
 }
 
-// damaged reports whether no order of the accesses to the store explains what was
-// read and overwritten, or a stale write was accepted.
+// damaged reports whether no order of the accesses explains what was read and replaced, or a stale write was accepted.
 func damaged(lines []line) bool {
 	for _, all := range touches(lines) {
 		if stale(all) || !explained("", all) {
@@ -169,8 +167,8 @@ func damaged(lines []line) bool {
 	return false
 }
 
-// touches gives the accesses by key. One without an outcome, or with an unknown
-// one, may have taken effect at any time since, or never.
+// touches returns the accesses by key. One without an outcome, or with an unknown one, may have taken effect at any
+// time since, or never.
 func touches(lines []line) map[string][]touch {
 	all := map[string][]touch{}
 	for i, l := range lines {
@@ -202,7 +200,7 @@ func touches(lines []line) map[string][]touch {
 	return all
 }
 
-// carried is what the links to the store tell of a write.
+// carried adds what the store's links show of a write.
 func carried(t *touch, l line, after []line) {
 	serial := int64(0)
 	for _, c := range after {
@@ -219,8 +217,8 @@ func carried(t *touch, l line, after []line) {
 	}
 }
 
-// stale reports whether a write took effect although one with a newer token than its own had
-// been accepted before it reached the store.
+// stale reports whether a write took effect although a newer token's write had been accepted before it reached the
+// store.
 func stale(all []touch) bool {
 	return slices.ContainsFunc(all, func(w touch) bool {
 		return w.write && w.fence != 0 && (w.acked || w.took || saw(w.value, all)) &&
@@ -230,7 +228,7 @@ func stale(all []touch) bool {
 	})
 }
 
-// saw reports whether somebody saw a version, or one that was derived from it.
+// saw reports whether an access saw a version, or one that was derived from it.
 func saw(value string, all []touch) bool {
 	return slices.ContainsFunc(all, func(t touch) bool {
 		return t.base == value && (t.acked || t.took || t.write &&
@@ -238,9 +236,8 @@ func saw(value string, all []touch) bool {
 	})
 }
 
-// explained reports whether the accesses can have happened in some order that agrees
-// with their times, if the register has this value: each finds the version that it
-// read or was derived from.
+// explained reports whether the accesses have an order that agrees with their times, if the register has this value:
+// each finds the version that it read or was derived from.
 func explained(value string, left []touch) bool {
 	must := false
 	for i, t := range left {
@@ -251,9 +248,9 @@ func explained(value string, left []touch) bool {
 		}
 		rest := append(append([]touch(nil), left[:i]...), left[i+1:]...)
 		if !t.write {
-			return explained(value, rest) // to take a read as early as it can be changes nothing
+			return explained(value, rest) // reading as early as possible changes nothing
 		}
-		// Who writes over what nobody was promised need not have known of it.
+		// A write may replace an unacknowledged one without knowing it.
 		if !t.acked && t.took && explained(value, rest) || explained(t.value, rest) {
 			return true
 		}
@@ -261,7 +258,6 @@ func explained(value string, left []touch) bool {
 	return !must
 }
 
-// disordered reports whether tokens do not grow strictly in the order of the grants.
 func disordered(lines []line) bool {
 	if len(lines) == 0 || !lines[0].Header.Fencing {
 		return false
@@ -279,8 +275,8 @@ func disordered(lines []line) bool {
 	return false
 }
 
-// earliest is when a grant can have been at the earliest: when it was asked for, or when a node received the first
-// command that takes its key.
+// earliest is the earliest possible time of a grant: its request, or a node's receipt of the first command that sets
+// its key.
 func earliest(lines []line, grant int) (time int64) {
 	g, asked := lines[grant], false
 	for _, l := range lines[:grant] {
@@ -295,7 +291,7 @@ func earliest(lines []line, grant int) (time int64) {
 	return time
 }
 
-// unheeded reports whether an acquire went on for too long, without a pause, after its caller had cancelled it.
+// unheeded reports whether an acquire lasted too long without a pause after its caller had cancelled it.
 func unheeded(lines []line) bool {
 	for i, l := range lines {
 		since, cancelled, paused, bound := int64(0), false, false, lines[0].Header.Bounds.Cancel

@@ -8,7 +8,7 @@ import (
 
 func TestReleaseBound(t *testing.T) {
 	all := []string{"n1", "n2", "n3", "n4", "n5"}
-	requireVerdicts(t, FaultTolerance, []told{
+	requireVerdicts(t, FaultTolerance, []storyCase{
 		{"within the bound", func(s *story) {
 			s.deletes(105, "c1", "c1.1", all...)
 			s.release("c1", 1, 100, 600, history.TypeOK)
@@ -93,7 +93,7 @@ func TestReleaseBound(t *testing.T) {
 	})
 }
 
-// unanswered are deletes of c1.1 that reach nodes, and whose answers nobody saw.
+// unanswered are deletes of c1.1 that reach nodes, and whose replies are lost.
 func (s *story) unanswered(t int64, client string, nodes ...string) {
 	for _, node := range nodes {
 		s.command(t, client+">"+node, history.Command{Name: "EVAL", Key: "k1", Token: "c1.1",

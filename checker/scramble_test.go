@@ -7,21 +7,21 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// scrambled is a history that makes little sense as a run of a lock: clients do whatever can be written down, and
-// are answered anything.
+// scrambled is a history that makes little sense as a run of a lock: clients do anything that a history can record, and
+// get any reply.
 type scrambled struct {
 	*story
 	*rand.Rand
 	now      int64
-	held     map[string]history.Event // what a client's latest acquire gave it
-	gone     map[string]bool          // who is dead, or has something under way
+	held     map[string]history.Event // the ok of a client's latest acquire
+	gone     map[string]bool          // clients that are dead, or have an operation under way
 	versions map[string][]string      // by key
 	tokens   int64
 }
 
-// Scramble makes up a history, for the second checker, which sees the first from outside.
+// Scramble makes up a history, for the second checker, which sees the first only from outside.
 func Scramble(seed uint64) []history.Event {
-	m := &scrambled{story: tale(), Rand: rand.New(rand.NewPCG(seed, 16)), held: map[string]history.Event{},
+	m := &scrambled{story: newStory(), Rand: rand.New(rand.NewPCG(seed, 16)), held: map[string]history.Event{},
 		gone: map[string]bool{}, versions: map[string][]string{"k1": {""}, "k2": {""}}}
 	m.header.TTL, m.header.Bounds = 10*ms, history.Bounds{Cancel: 2 * ms}
 	m.header.Fencing, m.header.FencedStore = m.one(2), m.one(2)
@@ -33,10 +33,9 @@ func Scramble(seed uint64) []history.Event {
 
 func (m *scrambled) one(in int) bool { return m.IntN(in) == 0 }
 
-// later lets some time pass, less than so much.
 func (m *scrambled) later(than int) { m.now += int64(m.IntN(than)) }
 
-// turn is that of some client.
+// turn is some client's next action.
 func (m *scrambled) turn() {
 	m.later(4)
 	if client := fmt.Sprintf("c%d", 1+m.IntN(3)); !m.gone[client] {
@@ -44,7 +43,7 @@ func (m *scrambled) turn() {
 	}
 }
 
-// step has one thing happen to a client.
+// step is one random action of a client.
 func (m *scrambled) step(client string) {
 	l := m.held[client]
 	about := history.Event{Process: client, Key: l.Key, Lease: l.ID}
@@ -76,7 +75,7 @@ func (m *scrambled) step(client string) {
 	}
 }
 
-// operation is one with its outcome, which may be missing, and what happens in between.
+// operation is an operation with its outcome, which may be missing, and what happens in between.
 func (m *scrambled) operation(e history.Event, outcome history.Type, between ...func()) (answered bool) {
 	e.ID = m.invoke(m.now, e)
 	m.gone[e.Process] = true
@@ -100,8 +99,7 @@ func (m *scrambled) operation(e history.Event, outcome history.Type, between ...
 	return true
 }
 
-// giveUp cancels, now and then, what a client has under way, which may then go on, and
-// may be paused as well.
+// giveUp sometimes cancels a client's operation, which may continue, and may be paused as well.
 func (m *scrambled) giveUp(client string) {
 	if !m.one(16) {
 		return
@@ -123,7 +121,7 @@ func (m *scrambled) acquire(client string) {
 		m.operation(e, history.TypeFail)
 		return
 	}
-	m.tokens += int64(m.IntN(8)+1) / 4 // now and then no new one
+	m.tokens += int64(m.IntN(8)+1) / 4 // sometimes no new one
 	e.Fence = max(0, m.tokens-int64(m.IntN(9)/8*2))
 	e.Validity, e.Wall = int64(m.IntN(5))*ms, m.one(3)
 	if m.operation(e, history.TypeOK) {
@@ -132,7 +130,7 @@ func (m *scrambled) acquire(client string) {
 	}
 }
 
-// access reads or writes, most often what makes sense.
+// access reads or writes, mostly plausibly.
 func (m *scrambled) access(client string, l history.Event) {
 	e := history.Event{Process: client, Op: history.OpRead, Key: l.Key, Lease: l.ID, Fence: l.Fence}
 	if e.Key == "" {
@@ -157,7 +155,7 @@ func (m *scrambled) access(client string, l history.Event) {
 	}
 }
 
-// reaches is what the store's link tells of a write, which may be nothing.
+// reaches is what the store's link shows of a write, which may be nothing.
 func (m *scrambled) reaches(e history.Event, passes bool) {
 	if m.one(3) {
 		return

@@ -49,7 +49,8 @@ type unknownCommand struct {
 func newServerKeys() serverKeys {
 	return serverKeys{open: map[string][]*operation{}, sent: map[sentCommand]sentFor{}, contacted: map[place]bool{},
 		nodes: map[string]bool{}, changed: map[string]unknownCommand{}, taken: map[string][]string{},
-		touched: map[string][]string{}, released: map[string]string{}, onServers: map[string]string{}, ofCallers: map[string]string{}}
+		touched: map[string][]string{}, released: map[string]string{},
+		onServers: map[string]string{}, ofCallers: map[string]string{}}
 }
 
 // operation follows a client's acquires and releases.

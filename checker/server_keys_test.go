@@ -8,9 +8,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// partitionedHolder is a story whose c1 cannot release its key, so that c2 has to wait until it expires.
+// partitionedHolder is a story whose c1 cannot release its key, so that c2 must wait until it expires.
 func partitionedHolder() *story {
-	s := tale()
+	s := newStory()
 	all := []string{"n1", "n2", "n3", "n4", "n5"}
 	s.sets(5, "c1", "c1.1", 1000, all...)
 	s.grant("c1", 0, 10, 900)
@@ -21,7 +21,7 @@ func partitionedHolder() *story {
 	return s
 }
 
-// renamed gives a story whose servers have other names for the keys.
+// renamed changes the servers' names of a story's keys.
 func renamed(s *story, name func(c *history.Command) string) *story {
 	for i, e := range s.events {
 		if e.Command != nil {
@@ -33,8 +33,8 @@ func renamed(s *story, name func(c *history.Command) string) *story {
 	return s
 }
 
-// A lock need not say under which names it keeps its keys: they follow from what it does.
-func TestKeyNames_AreLearntFromAcquires(t *testing.T) {
+// A lock need not declare the names of its keys: its commands show them.
+func TestKeyNames_AreLearnedFromAcquires(t *testing.T) {
 	always := func(name string) func(*history.Command) string {
 		return func(*history.Command) string { return name }
 	}
@@ -54,10 +54,9 @@ func TestKeyNames_AreLearntFromAcquires(t *testing.T) {
 	}
 }
 
-// A key that stays when it could have been released is a violation under any name.
-func TestKeyNames_DoNotExcuseAKeyThatIsLeft(t *testing.T) {
+func TestKeyNames_LeftoverKey_IsViolatedUnderAnyName(t *testing.T) {
 	for _, name := range []string{"k1", "lock:k1"} {
-		s := tale()
+		s := newStory()
 		s.header.Bounds.Release = 300 * ms
 		s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 		s.grant("c1", 0, 10, 900)
@@ -67,14 +66,14 @@ func TestKeyNames_DoNotExcuseAKeyThatIsLeft(t *testing.T) {
 	}
 }
 
-// A release may free the lock by another key than the one it leaves, such as a version in the key's name.
-func TestKeyNames_AReleaseByAnUnknownCommandMayHaveFreedTheLock(t *testing.T) {
+// A release may free the lock by another key than the one that it leaves, such as a version in the key's name.
+func TestKeyNames_ReleaseByUnknownCommand_IsInconclusive(t *testing.T) {
 	for name, c := range map[string]struct{ reply, verdict, reason string }{
 		"it was carried out": {"1", history.Inconclusive, `unknown: c1 released "k1" by INCR of "k1:version"`},
 		"it failed":          {"error: ERR value is not an integer", history.Violated, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.Bounds.Release = 300 * ms
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.grant("c1", 0, 10, 900)
@@ -87,9 +86,9 @@ func TestKeyNames_AReleaseByAnUnknownCommandMayHaveFreedTheLock(t *testing.T) {
 	}
 }
 
-// One key on the servers may stand for several: whom it keeps out is then not known, nor is it while a client
-// acquires two keys at once.
-func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
+// One key on the servers may stand for several callers' keys. Then it is unknown which clients it blocks. So it is
+// while a client acquires two keys at once.
+func TestKeyNames_SharedByKeys_AreUnknown(t *testing.T) {
 	n := newServerKeys()
 	acquire := func(key string) *operation {
 		return &operation{process: "c1", key: key, op: history.OpAcquire}
@@ -123,12 +122,11 @@ func TestKeyNames_OfSeveralKeysAreNoOnes(t *testing.T) {
 	require.Equal(t, "k3", n.ofCaller("lock:k3"))
 }
 
-// What keeps others out is not known either where keys are taken while nobody is known to acquire one, as by a worker
-// in the background.
-func TestKeyNames_OfKeysThatNobodyWasSeenToAcquire(t *testing.T) {
+// It is also unknown which clients a key blocks if it was set outside all known acquires, as by a background worker.
+func TestKeyNames_SetOutsideAnAcquire_AreUnknown(t *testing.T) {
 	for name, reason := range map[string]string{"k1": "vacuous: nobody asked for a free lock",
 		"lock:k1": `unknown: the lock has "k1" on the servers as "lock:k1"`} {
-		s := tale()
+		s := newStory()
 		s.sets(1, "c1", "c1.1", 1000, s.header.Nodes...)
 		s.attempt("c1", 2, 3, history.TypeInfo)
 		s.instant(4, "kill", "c1")
@@ -138,8 +136,8 @@ func TestKeyNames_OfKeysThatNobodyWasSeenToAcquire(t *testing.T) {
 	}
 }
 
-// A command that was refused has done nothing under any name.
-func TestKeyNames_ARefusedCommandNamesNothing(t *testing.T) {
+// A refused command has no effect under any name.
+func TestKeyNames_RefusedCommand_IsIgnored(t *testing.T) {
 	n := newServerKeys()
 	n.operation(&operation{process: "c1", key: "k1", op: history.OpAcquire}, true)
 	c := history.Command{Serial: 1, Name: "FCALL", Key: "other"}

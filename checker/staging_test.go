@@ -8,16 +8,15 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// far is a link that the scenario's setting cuts.
-func (s *story) far(link string) {
+// cutInSetup cuts a link in the background.
+func (s *story) cutInSetup(link string) {
 	s.faults++
 	s.add(0, history.Event{Process: "nemesis", Type: history.TypeFault, Fault: &history.Fault{ID: s.faults, Kind: "cut",
 		Phase: history.PhaseBegin, Targets: []string{link}, Effective: true, Background: true}})
 }
 
-// farSent is a link that the scenario's setting cuts to the end, and what was sent into it
-// at which times.
-func (s *story) farSent(link string, times ...int64) {
+// cutInSetupSent cuts a link in the background to the end, with messages sent into it at these times.
+func (s *story) cutInSetupSent(link string, times ...int64) {
 	sent := len(times)
 	end := s.during(0, 9000, history.Fault{Kind: "cut", Targets: []string{link}, Background: true})
 	end.Affected = &sent
@@ -26,9 +25,9 @@ func (s *story) farSent(link string, times ...int64) {
 	}
 }
 
-// A lock that waits for a node which the setting keeps from its client is violated where
-// the scenario is about that, and where something else is wrong.
-func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T) {
+// A lock that waits for a node that the background cuts off violates the property only if the scenario is about that,
+// or if something else is wrong.
+func TestStaging_WaitForCutNode_IsUnstaged(t *testing.T) {
 	unstaged := map[string]string{MutualExclusion: history.Inconclusive, DeadlockFreedom: history.Inconclusive,
 		FaultTolerance: history.Inconclusive}
 	tests := []struct {
@@ -36,28 +35,28 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 		tell func(s *story)
 		want map[string]string
 	}{
-		{"in a scenario about mutual exclusion", func(s *story) { s.far("c1-n4") }, unstaged},
+		{"in a scenario about mutual exclusion", func(s *story) { s.cutInSetup("c1-n4") }, unstaged},
 		{"when it takes its keys and when it gives them back", func(s *story) {
-			s.far("c1-n4")
+			s.cutInSetup("c1-n4")
 			s.deletes(2005, "c1", "c1.1", "n1", "n2", "n3", "n5")
 		}, unstaged},
 		{"in one about fault tolerance", func(s *story) {
-			s.far("c1-n4")
+			s.cutInSetup("c1-n4")
 			s.header.Expect[FaultTolerance] = history.Holds
 		}, map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Inconclusive}},
 		{"by a step of the script", func(s *story) { s.lasting(5, 5000, "cut", "c1-n4") },
 			map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Violated}},
 		{"where that is expected", func(s *story) {
-			s.far("c1-n4")
+			s.cutInSetup("c1-n4")
 			s.header.Expect[FaultTolerance], s.header.Expect[DeadlockFreedom] = history.Violated, history.Violated
 		}, map[string]string{FaultTolerance: history.Violated, DeadlockFreedom: history.Violated}},
 		{"beside two that hold the lock at once", func(s *story) {
-			s.far("c1-n4")
+			s.cutInSetup("c1-n4")
 			s.grant("c2", 3000, 3010, 900)
 			s.grant("c3", 3000, 3020, 900)
 		}, map[string]string{MutualExclusion: history.Violated, FaultTolerance: history.Inconclusive}},
 		{"though nobody waits for it", func(s *story) {
-			s.far("c1-n4")
+			s.cutInSetup("c1-n4")
 			for t := int64(100); t < 4000; t += 100 {
 				s.refused(t, "c1", "x", "nil", "n1", "n2", "n3")
 			}
@@ -65,7 +64,7 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.Expect[MutualExclusion] = history.Holds
 			s.sets(11, "c1", "c1.1", 10000, "n1", "n2", "n3", "n5")
 			s.attempt("c1", 10, 4000, history.TypeFail)
@@ -83,27 +82,27 @@ func TestAWaitForWhatTheSettingKeepsAwayIsNoViolationOfTheScenario(t *testing.T)
 	}
 }
 
-// A lock that asks one node after the other, and waits for the first, which the setting keeps
-// from its client, has asked nobody else: that it sent that one something, when, and nothing
-// to others from then on, shows it. Take away any of this, and it is no longer said.
-func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
+// A lock that contacts one node after another waits for the first, which the background cuts off, and contacts no
+// other. Its message into the cut link, the time of that message, and the silence afterwards show it. All three are
+// necessary.
+func TestStaging_WaitForFirstNode_IsUnstaged(t *testing.T) {
 	const violated, inconclusive = history.Violated, history.Inconclusive
-	tests := []told{
-		{"the first node hangs", func(s *story) { s.farSent("c1-n1", 11) }, inconclusive, reasonCutNode},
+	tests := []storyCase{
+		{"the first node hangs", func(s *story) { s.cutInSetupSent("c1-n1", 11) }, inconclusive, reasonCutNode},
 		{"the third does", func(s *story) {
 			s.refused(11, "c1", "x", "nil", "n1", "n2")
-			s.farSent("c1-n3", 12)
+			s.cutInSetupSent("c1-n3", 12)
 		}, inconclusive, reasonCutNode},
 		{"a majority had answered before", func(s *story) {
 			s.refused(5, "c1", "x", "nil", "n2", "n3", "n4")
-			s.farSent("c1-n1")
+			s.cutInSetupSent("c1-n1")
 		}, violated, ""},
-		{"it was sent nothing", func(s *story) { s.farSent("c1-n1") }, violated, ""},
-		{"it was sent something before", func(s *story) { s.farSent("c1-n1", 5) }, violated, ""},
-		{"it was sent something in the end", func(s *story) { s.farSent("c1-n1", 3990) }, violated, ""},
-		{"it is another's link", func(s *story) { s.farSent("c2-n1", 11) }, violated, ""},
+		{"it was sent nothing", func(s *story) { s.cutInSetupSent("c1-n1") }, violated, ""},
+		{"it was sent something before", func(s *story) { s.cutInSetupSent("c1-n1", 5) }, violated, ""},
+		{"it was sent something in the end", func(s *story) { s.cutInSetupSent("c1-n1", 3990) }, violated, ""},
+		{"it is another's link", func(s *story) { s.cutInSetupSent("c2-n1", 11) }, violated, ""},
 		{"it is cut by a step of the script", func(s *story) {
-			s.farSent("c1-n1", 11)
+			s.cutInSetupSent("c1-n1", 11)
 			for i := range s.events {
 				if f := s.events[i].Fault; f != nil {
 					f.Background = false
@@ -111,18 +110,18 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 			}
 		}, violated, ""},
 		{"others are asked after it", func(s *story) {
-			s.farSent("c1-n1", 11)
+			s.cutInSetupSent("c1-n1", 11)
 			for t := int64(100); t < 4000; t += 100 {
 				s.refused(t, "c1", "x", "nil", "n2")
 			}
 		}, violated, ""},
 		{"others are asked beside it", func(s *story) {
-			s.farSent("c1-n1", 11)
+			s.cutInSetupSent("c1-n1", 11)
 			s.silent(10, "c1", "x", "n2")(12, "nil", false)
 		}, violated, ""},
-		{"it is not known when it was sent something", func(s *story) { s.far("c1-n1") }, inconclusive, reasonCutNode},
+		{"it is not known when it was sent something", func(s *story) { s.cutInSetup("c1-n1") }, inconclusive, reasonCutNode},
 		{"nor that, but others are asked", func(s *story) {
-			s.far("c1-n1")
+			s.cutInSetup("c1-n1")
 			for t := int64(100); t < 4000; t += 100 {
 				s.refused(t, "c1", "x", "nil", "n2")
 			}
@@ -131,20 +130,18 @@ func TestAWaitForTheFirstNodeIsNoViolationOfTheScenario(t *testing.T) {
 	for _, property := range []string{FaultTolerance, DeadlockFreedom} {
 		requireVerdicts(t, property, tests, func(s *story) {
 			s.header.Expect[MutualExclusion] = history.Holds
-			s.refused(1, "c2", "x", "nil", s.header.Nodes...) // the lock is on all of them
+			s.refused(1, "c2", "x", "nil", s.header.Nodes...) // the lock uses all of them
 			s.attempt("c1", 10, 4000, history.TypeFail)
 			s.add(5000, history.Event{Type: history.TypeNote})
 		})
 	}
 }
 
-// Where a lock was granted, a release of it that waits for a node which the setting keeps away
-// takes nothing from what the trial shows otherwise.
-func TestAReleaseThatWaitsForWhatTheSettingKeepsAway(t *testing.T) {
-	s := tale()
+func TestStaging_ReleaseWaitsForCutNode_OtherResultsStand(t *testing.T) {
+	s := newStory()
 	s.header.Expect[MutualExclusion] = history.Holds
 	s.header.Bounds.Release = 500 * ms
-	s.farSent("c1-n4")
+	s.cutInSetupSent("c1-n4")
 	s.sets(11, "c1", "c1.1", 10000, "n1", "n2", "n3")
 	id := s.grant("c1", 10, 20, 900)
 	s.deletes(101, "c1", "c1.1", "n1", "n2", "n3")
@@ -160,8 +157,8 @@ func TestAReleaseThatWaitsForWhatTheSettingKeepsAway(t *testing.T) {
 	require.Equal(t, history.Holds, verdict.Of(DeadlockFreedom).Verdict, verdict.Of(DeadlockFreedom).Reason)
 }
 
-// A grant that is missing because of such a wait is told so, also where no bound is that narrow.
-func TestAGrantThatTheSettingKeepsAwayIsMissing(t *testing.T) {
+// A grant that such a wait prevents is reported so, even if no bound is narrow enough to show it.
+func TestStaging_GrantMissing_IsUnstaged(t *testing.T) {
 	for name, test := range map[string]struct {
 		tell func(s *story)
 		want string
@@ -177,11 +174,11 @@ func TestAGrantThatTheSettingKeepsAwayIsMissing(t *testing.T) {
 		}, "vacuous"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.Expect[MutualExclusion] = history.Holds
 			s.header.Bounds.Grant, s.header.Bounds.Free = 10000*ms, 10000*ms
 			s.header.Earned.Grants = 3
-			s.farSent("c1-n4", 11)
+			s.cutInSetupSent("c1-n4", 11)
 			s.sets(11, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 10, 4000, history.TypeFail)
 			s.grant("c2", 5000, 5010, 900)

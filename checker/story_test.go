@@ -15,19 +15,19 @@ import (
 
 const ms = int64(1_000_000)
 
-// story writes a history by hand. Its methods take times in milliseconds.
+// story builds a history by hand. Its methods take times in milliseconds.
 type story struct {
 	header history.Header
 	events []history.Event
 	ids    map[string]int
 	serial int64
 	faults int
-	drawn  bool // its faults are a schedule's, and not the point of a script
+	drawn  bool // its faults are a schedule's, not a script's
 	cut    bool
 }
 
-// tale begins a story: five nodes, a TTL of a second, generous bounds.
-func tale() *story {
+// newStory begins a story: five nodes, a TTL of a second, generous bounds.
+func newStory() *story {
 	return &story{ids: map[string]int{}, header: history.Header{
 		Version: history.Version, Scenario: "test", Cluster: "virtual", Lock: "redlock", TTL: 1000 * ms,
 		Nodes: []string{"n1", "n2", "n3", "n4", "n5"}, Clients: []string{"c1", "c2", "c3"},
@@ -53,7 +53,7 @@ func (s *story) op(asked, done int64, outcome history.Type, e history.Event) int
 	return e.ID
 }
 
-// invoke adds the call of an operation, and gives its ID.
+// invoke adds the call of an operation, and returns its ID.
 func (s *story) invoke(t int64, e history.Event) int {
 	s.ids[e.Process]++
 	call := history.Event{Process: e.Process, Type: history.TypeInvoke, Op: e.Op, ID: s.ids[e.Process], Key: e.Key,
@@ -75,7 +75,7 @@ func (s *story) grant(client string, asked, done, validity int64) int {
 		Token: fmt.Sprintf("%s.%d", client, id), Validity: validity * ms})
 }
 
-// attempt is an acquire of k1 that is not granted.
+// attempt is an acquire of k1 without a grant.
 func (s *story) attempt(client string, asked, done int64, outcome history.Type) int {
 	return s.op(asked, done, outcome, history.Event{Process: client, Op: history.OpAcquire, Key: "k1",
 		Reason: history.ReasonHeld})
@@ -106,12 +106,12 @@ func (s *story) fault(t int64, kind string, phase history.Phase, id int, targets
 		Fault: &history.Fault{ID: id, Kind: kind, Phase: phase, Targets: targets, Effective: true, Random: s.drawn}})
 }
 
-// lasting is a fault from one time to another.
+// lasting is a fault between two times.
 func (s *story) lasting(from, until int64, kind string, targets ...string) {
 	s.during(from, until, history.Fault{Kind: kind, Targets: targets, Random: s.drawn})
 }
 
-// during is a fault from one time to another, on c1-n1 if it says nothing else; it gives what ends it.
+// during is a fault between two times, on c1-n1 unless it names another target; it returns the end.
 func (s *story) during(from, until int64, f history.Fault) (end *history.Fault) {
 	s.faults++
 	f.ID, f.Phase, f.Effective = s.faults, history.PhaseBegin, true
@@ -125,7 +125,7 @@ func (s *story) during(from, until int64, f history.Fault) (end *history.Fault) 
 	return &f
 }
 
-// losing is a fault that loses so many commands, and when those set out that it lost.
+// losing is a fault that loses that many commands, with the send times of the lost ones.
 func (s *story) losing(from, until int64, times int, lost []int64, links ...string) {
 	f := history.Fault{Kind: "lose", Count: times, Targets: links}
 	for _, t := range lost {
@@ -134,12 +134,12 @@ func (s *story) losing(from, until int64, times int, lost []int64, links ...stri
 	s.counted(from, until, len(lost), f)
 }
 
-// slow is a delay of links, by so much one way.
+// slow is a one-way delay of links.
 func (s *story) slow(from, until, by int64, links ...string) {
 	s.during(from, until, history.Fault{Kind: "delay", Targets: links, Delay: by * ms})
 }
 
-// counted is a fault of which it was counted what it was done to.
+// counted is a fault with a count of what it affected.
 func (s *story) counted(from, until int64, met int, f history.Fault) {
 	s.during(from, until, f).Affected = &met
 }
@@ -150,7 +150,7 @@ func (s *story) instant(t int64, kind string, targets ...string) {
 	s.fault(t, kind, history.PhaseInstant, s.faults, targets...)
 }
 
-// seen is an instant fault that may have been in effect before it was seen to be.
+// seen is an instant fault that may have been in effect before it was observed.
 func (s *story) seen(since, t int64, kind string, targets ...string) {
 	s.faults++
 	s.add(t, history.Event{Process: "nemesis", Type: history.TypeFault,
@@ -183,7 +183,7 @@ func (s *story) commands(t int64, client, name, token string, expiry int64, effe
 	}
 }
 
-// command is one that arrives over a link, and gives what answers it.
+// command is one that arrives over a link. It returns a function that adds the reply.
 func (s *story) command(t int64, link string, c history.Command) (answer func(t int64, reply string, done bool)) {
 	s.serial++
 	c.Serial = s.serial
@@ -195,8 +195,7 @@ func (s *story) command(t int64, link string, c history.Command) (answer func(t 
 	}
 }
 
-// stored is a write that reached the store, and that it let pass; answered is 0 where
-// it did not answer.
+// stored is a write that reached the store and was accepted; answered is 0 if the store did not reply.
 func (s *story) stored(client, version string, arrived, answered int64) {
 	answer := s.command(arrived, client+">store", history.Command{Name: "SET", Key: "value:k1", Token: version,
 		Effect: history.EffectSet, Unconditional: true})
@@ -205,8 +204,7 @@ func (s *story) stored(client, version string, arrived, answered int64) {
 	}
 }
 
-// look is a look into a node that is up; ttl -1 ms stands for no expiry, a
-// token of "" for no key.
+// look is a look into a node that is up; a ttl of -1 ms is no expiry, a token of "" no key.
 func (s *story) look(t int64, node, runID, token string, ttl int64) {
 	n := &history.Node{Up: true, RunID: runID}
 	if token != "" {
@@ -219,8 +217,7 @@ func (s *story) look(t int64, node, runID, token string, ttl int64) {
 	s.add(t, history.Event{Process: node, Type: history.TypeNode, Node: n})
 }
 
-// end gives the events in order, with header and end line; the end is at t or
-// at the last event, whichever is later.
+// end returns the events in order, with header and end line. The end is at t or at the last event, whichever is later.
 func (s *story) end(t int64) []history.Event {
 	slices.SortStableFunc(s.events, func(a, b history.Event) int { return cmp.Compare(a.Time, b.Time) })
 	header := s.header
@@ -249,7 +246,7 @@ func check(events []history.Event) (Verdict, error) {
 	return h.Verdict()
 }
 
-// judged checks the story and gives the result on one property.
+// judged checks the story and returns the result of one property.
 func (s *story) judged(t *testing.T, property string) Result {
 	t.Helper()
 	verdict, err := s.history(t, 0).Verdict()
@@ -257,8 +254,7 @@ func (s *story) judged(t *testing.T, property string) Result {
 	return verdict.Of(property)
 }
 
-// requireVerdict checks the story and compares one verdict; reason is how the
-// result's reason must begin.
+// requireVerdict checks the story and compares one verdict; reason is the beginning of the result's reason.
 func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) Result {
 	t.Helper()
 	r := s.judged(t, property)
@@ -274,13 +270,13 @@ func (s *story) requireVerdict(t *testing.T, property, verdict, reason string) R
 	return r
 }
 
-// silent is a SET that reached a node, and whose answer nobody saw, if it is not given.
+// silent is a SET that reached a node, with no reply unless the test adds one.
 func (s *story) silent(t int64, client, token, node string) (answer func(t int64, reply string, done bool)) {
 	return s.command(t, client+">"+node, history.Command{Name: "SET", Key: "k1", Token: token, Expiry: 3000 * ms,
 		Effect: history.EffectSet})
 }
 
-// refused is a SET that nodes answered with the token that was there.
+// refused is a SET that nodes refused with the holder's token.
 func (s *story) refused(t int64, client, token, holder string, nodes ...string) {
 	for _, node := range nodes {
 		s.silent(t, client, token, node)(t, holder, false)
@@ -293,20 +289,20 @@ func (s *story) violated(t *testing.T, property string) bool {
 	return s.judged(t, property).Verdict == history.Violated
 }
 
-// told is a story, and the verdict that it must have.
-type told struct {
+// storyCase is a story with its required verdict.
+type storyCase struct {
 	name    string
 	tell    func(*story)
 	verdict string
-	reason  string // what the reason of an inconclusive one says
+	reason  string // contained in the reason of an inconclusive one
 }
 
-// requireVerdicts judges stories by one property; all of them may begin alike.
-func requireVerdicts(t *testing.T, property string, tests []told, begin ...func(*story)) {
+// requireVerdicts judges stories by one property; all may begin alike.
+func requireVerdicts(t *testing.T, property string, tests []storyCase, begin ...func(*story)) {
 	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			for _, tell := range append(begin, test.tell) {
 				tell(s)
 			}

@@ -94,8 +94,8 @@ func TestTimeline(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
-			s.attempt("c1", 0, 5, history.TypeFail) // so that k1 is a key of the run
+			s := newStory()
+			s.attempt("c1", 0, 5, history.TypeFail) // makes k1 a key of the run
 			test.tell(s)
 			var got []want
 			for h := range s.history(t, 2000).Tenures() {
@@ -107,9 +107,9 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// A SET that says when the key ends, as the node's wall clock counts it, lets it live until then.
+// A SET with an absolute expiry by the node's wall clock lasts until then.
 func TestKeyOwnership_EndsByNodeClock(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.clock(0, "n1", 5000, 1, true)
 	s.sets(100, "c1", "t1", 0, "n1")
 	for i := range s.events {
@@ -124,9 +124,9 @@ func TestKeyOwnership_EndsByNodeClock(t *testing.T) {
 	}
 }
 
-func TestAKeyThatEndsNowHasAnExpiry(t *testing.T) {
+func TestLook_KeyExpiresNow_HasAnExpiry(t *testing.T) {
 	for ttl, kept := range map[int64]bool{0: false, -1: true} {
-		s := tale()
+		s := newStory()
 		s.grant("c1", 0, 10, 100)
 		s.look(50, "n1", "r1", "c1.1", ttl)
 		r := s.judged(t, DeadlockFreedom)
@@ -135,10 +135,10 @@ func TestAKeyThatEndsNowHasAnExpiry(t *testing.T) {
 	}
 }
 
-// A key whose owner was killed while it was there is no fault of the lock.
-func TestAKilledOwnerExcusesItsKey(t *testing.T) {
+// The lock is not to blame for a key whose owner was killed while it was there.
+func TestKilledOwner_KeyIsExcused(t *testing.T) {
 	for killed, violated := range map[int64]bool{2505: false, 2506: true} {
-		s := tale()
+		s := newStory()
 		s.sets(5, "c1", "t1", 2500, "n1", "n2", "n3")
 		s.attempt("c1", 0, 10, history.TypeFail)
 		s.instant(killed, "kill", "c1")
@@ -147,9 +147,9 @@ func TestAKilledOwnerExcusesItsKey(t *testing.T) {
 	}
 }
 
-// What a takeover replaces was there until then, whatever became of a delete that was not answered.
+// A replaced key was there until the takeover, despite an unanswered delete.
 func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.sets(5, "c1", "t1", 0, "n1")
 	s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
 	s.command(900, "c2>n1", history.Command{Name: "GETSET", Key: "k1", Token: "t2", Effect: history.EffectSet,
@@ -160,7 +160,7 @@ func TestKeyOwnership_EndsAsTheKeyIsReplaced(t *testing.T) {
 	require.Equal(t, TenureRemoved, first.Ended)
 }
 
-// A key that a GET shows, or for which somebody is refused, was not deleted before.
+// A key that a GET or a refusal shows was not deleted before.
 func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
 	for name, shows := range map[string]func(s *story){
 		"GET": func(s *story) {
@@ -176,7 +176,7 @@ func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.sets(5, "c1", "t1", 0, "n1")
 			s.command(20, "c1>n1", history.Command{Name: "DEL", Key: "k1", Effect: history.EffectDelete})
 			shows(s)
@@ -187,10 +187,10 @@ func TestKeyOwnership_LastsAsLongAsItIsShown(t *testing.T) {
 	}
 }
 
-// A script that takes a free key may extend its own, and then that ends later.
-func TestKeyOwnership_IsExtendedByWhatTookIt(t *testing.T) {
+// A script that sets a free key may extend its own key instead, which then ends later.
+func TestKeyOwnership_ScriptFindsItsOwnKey_MayExtendIt(t *testing.T) {
 	for extends, until := range map[bool]int64{false: 1005, true: 1505} {
-		s := tale()
+		s := newStory()
 		s.sets(5, "c1", "t1", 1000, "n1")
 		s.command(505, "c1>n1", history.Command{Name: "EVAL", Key: "k1", Token: "t1", Expiry: 1000 * ms,
 			Effect: history.EffectSet, Extends: extends})(505, "1", true)
@@ -199,9 +199,9 @@ func TestKeyOwnership_IsExtendedByWhatTookIt(t *testing.T) {
 	}
 }
 
-// A value that is none of a script's arguments is named by a look: the key is its owner's still.
+// A look shows a value that is not one of its script's arguments: the owner stays the same.
 func TestKeyOwnership_IsNamedByALook(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.commands(5, "c1", "EVAL", "", 1000, history.EffectSet, []string{"n1"})
 	s.look(100, "n1", "r1", "locked", 905)
 	s.grant("c1", 0, 10, 500)

@@ -6,10 +6,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// What a command did that we do not know, nobody can say: whether a release left a key that it may have changed,
-// and whether a wait was in vain. What clients were told of their leases is no less true for that, nor that nobody
-// waited for long, whatever was in the way.
-func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
+// If a command has an unknown effect, it is unknown whether a release left the key, and whether a wait was excused. The
+// clients' leases are no less certain, nor is the absence of long waits.
+func TestUnknownCommand_OwnerIsUnknown(t *testing.T) {
 	asked := func(s *story, t int64, c history.Command) func(int64, string, bool) { return s.command(t, "c1>n1", c) }
 	told := func(s *story, t int64, c history.Command, reply string) { asked(s, t, c)(t, reply, true) }
 	const why = `unknown: c1 sent n1 RENAMENX at 0.005 s, and what that does to "k1" is not known`
@@ -36,7 +35,7 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 		"the store's is no lock's": {func(s *story) { s.stored("c1", "v", 5, 6) }, history.Holds, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.grant("c1", 0, 10, 900)
 			s.grant("c2", 20, 1100, 900)
@@ -47,7 +46,7 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 			}
 		})
 	}
-	late := tale()
+	late := newStory()
 	late.grant("c1", 0, 10, 900)
 	late.grant("c2", 20, 4000, 900)
 	late.grant("c3", 4100, 4110, 900)
@@ -58,7 +57,7 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 	late.requireVerdict(t, FaultTolerance, history.Inconclusive, why)
 	late.requireVerdict(t, DeadlockFreedom, history.Inconclusive, why)
 
-	excused := tale() // from the time on at which a client that is killed took the key, if it did
+	excused := newStory() // from the time at which a killed client set the key, if it did
 	excused.header.Bounds.Free = 1100 * ms
 	excused.sets(300, "c1", "t1", 1000, "n1", "n2", "n3")
 	excused.attempt("c1", 290, 310, history.TypeInfo)
@@ -68,7 +67,7 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 	told(excused, 5, renames, "1")
 	excused.requireVerdict(t, DeadlockFreedom, history.Inconclusive, why)
 
-	behind := tale() // a key that lingers, if it does: else nobody had to wait
+	behind := newStory() // a key that may linger: else no client had to wait
 	behind.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 	behind.grant("c2", 200, 1020, 900)
 	behind.requireVerdict(t, DeadlockFreedom, history.Holds, "")
@@ -76,9 +75,8 @@ func TestACommandThatIsNotModelledLeavesItsKeyUnknown(t *testing.T) {
 	behind.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous")
 }
 
-// What rests on whose a key was earns no verdict where nobody knows that: contention with the key that a lease has
-// left, and a fault on the node that has it.
-func TestAKeyThatIsNotKnownEarnsNothing(t *testing.T) {
+// If a key's owner is unknown, neither contention with a lease's leftover key nor a fault on its node earns a verdict.
+func TestUnknownOwner_EarnsNoVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
 		tell   func(*story)
 		reason string
@@ -90,7 +88,7 @@ func TestAKeyThatIsNotKnownEarnsNothing(t *testing.T) {
 		}, "vacuous: the fault kill on n1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.sets(5, "c1", "c1.1", 3000, "n1", "n2", "n3")
 			s.grant("c1", 0, 10, 900)
 			s.grant("c2", 2000, 2010, 900)
@@ -102,17 +100,17 @@ func TestAKeyThatIsNotKnownEarnsNothing(t *testing.T) {
 	}
 }
 
-// shown is the answer to the last command, a script, by which it comes out what it does.
+// shown is the reply to the last command, a script, which shows its effect.
 func (s *story) shown(t int64) {
 	s.add(t, history.Event{Process: "c1>n1", Type: history.TypeReply, Command: &history.Command{Serial: s.serial,
 		Name: "EVALSHA",
 		Key:  "k1", Token: "c1.1", Expiry: 1000 * ms, Effect: history.EffectExtend, Reply: "1", Done: true}})
 }
 
-// The keys of a lease that a transaction set are in the way for as long as its node's clock says.
-func TestKeysThatNoCommandShowsExpireByTheirNodesClock(t *testing.T) {
+// The keys of a lease that a transaction set are obstacles until they expire by their node's clock.
+func TestUnseenKeys_ExpireByNodeClock(t *testing.T) {
 	waits := func(jump int64) *story {
-		s := tale()
+		s := newStory()
 		s.grant("c1", 0, 10, 900)
 		for _, n := range s.header.Nodes {
 			s.instant(50, "clock", n)

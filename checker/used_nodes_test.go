@@ -8,9 +8,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Which of the nodes that it is given a lock is on, only its commands show: it may be on three of five, or on the one
-// that a hash of the key names. A wait is in vain only if it is so for each set of nodes that the lock may be on.
-func TestALockMayBeOnSomeOfItsNodes(t *testing.T) {
+// Only its commands show which of the configured nodes a lock uses: three of five, for example, or the one that a hash
+// of the key selects. A wait is a violation only if it is one for each set of nodes that the lock may use.
+func TestUsedNodes_LockMayUseSomeNodes(t *testing.T) {
 	all := []string{"n1", "n2", "n3", "n4", "n5"}
 	for name, c := range map[string]struct {
 		used, gone []string
@@ -31,7 +31,7 @@ func TestALockMayBeOnSomeOfItsNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, property := range []string{FaultTolerance, DeadlockFreedom} {
-				s := tale()
+				s := newStory()
 				s.refused(1, "c1", "x", "nil", c.used...)
 				for _, node := range c.gone {
 					s.lasting(5, 5000, "pause", node)
@@ -43,10 +43,10 @@ func TestALockMayBeOnSomeOfItsNodes(t *testing.T) {
 	}
 }
 
-// A lock that says of how many nodes it needs a key is on all of them, also where it was seen to ask three of five.
-func TestALockIsBelievedOfHowManyNodesItNeedsAKey(t *testing.T) {
+// A lock that declares its quorum uses all nodes, even if its commands reached three of five.
+func TestUsedNodes_QuorumDeclared_UsesAllNodes(t *testing.T) {
 	for quorum, violated := range map[int]bool{0: false, 3: true} {
-		s := tale()
+		s := newStory()
 		s.header.Quorum = quorum
 		s.refused(1, "c1", "x", "nil", "n1", "n2", "n3")
 		s.lasting(5, 5000, "pause", "n1")
@@ -56,8 +56,8 @@ func TestALockIsBelievedOfHowManyNodesItNeedsAKey(t *testing.T) {
 	}
 }
 
-// Who waited while too few nodes may have been left shows something only if they were too few wherever the lock is.
-func TestAWaitShowsSomethingOnlyIfTooFewNodesWereLeftForCertain(t *testing.T) {
+// A wait for unavailable nodes earns a verdict only if too few nodes were left whichever nodes the lock uses.
+func TestUsedNodes_WaitCountsOnlyIfCertainlyBlocked(t *testing.T) {
 	for _, c := range []struct {
 		used    int
 		gone    []string
@@ -66,7 +66,7 @@ func TestAWaitShowsSomethingOnlyIfTooFewNodesWereLeftForCertain(t *testing.T) {
 		{3, []string{"n1", "n2"}, history.Inconclusive}, {3, []string{"n1", "n2", "n3"}, history.Holds},
 		{5, []string{"n1", "n2", "n3"}, history.Holds},
 	} {
-		s := tale()
+		s := newStory()
 		s.refused(1, "c1", "x", "nil", s.header.Nodes[:c.used]...)
 		for _, node := range c.gone {
 			s.lasting(5, 500, "pause", node)
@@ -76,13 +76,14 @@ func TestAWaitShowsSomethingOnlyIfTooFewNodesWereLeftForCertain(t *testing.T) {
 	}
 }
 
-// What a release left on two of the three nodes that a lock uses, of five, keeps others out if it is on no more.
-func TestAReleaseMayHaveLeftEnoughOfTheNodesThatAreUsed(t *testing.T) {
+// A release that leaves its key on two of the three nodes in use, of five, blocks other clients if the lock uses no
+// more.
+func TestUsedNodes_LeftoverOnAMajorityOfThem_IsUnknown(t *testing.T) {
 	for _, c := range []struct {
 		used, left int
 		verdict    string
 	}{{3, 2, history.Inconclusive}, {3, 1, history.Holds}, {5, 2, history.Holds}, {5, 3, history.Violated}} {
-		s := tale()
+		s := newStory()
 		s.header.Bounds.Release = 300 * ms
 		used := s.header.Nodes[:c.used]
 		s.sets(5, "c1", "c1.1", 2000, used...)
@@ -95,9 +96,9 @@ func TestAReleaseMayHaveLeftEnoughOfTheNodesThatAreUsed(t *testing.T) {
 	}
 }
 
-// A fault on a node that the lock does not use shows nothing of it: nobody sent it anything, though it was well while
-// somebody asked for the lock. Of a node that was never well nobody knows.
-func TestAFaultOnANodeThatIsNotUsedHasNoEffect(t *testing.T) {
+// A fault on a node that the lock does not use has no effect: no command reached it, though it was healthy during a
+// request. If it was never healthy, its use is unknown.
+func TestUsedNodes_FaultOnUnusedNode_HasNoEffect(t *testing.T) {
 	for name, c := range map[string]struct {
 		used   int
 		from   int64
@@ -108,7 +109,7 @@ func TestAFaultOnANodeThatIsNotUsedHasNoEffect(t *testing.T) {
 		"the node was not well": {4, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.sets(5, "c1", "c1.1", 1000, s.header.Nodes[:c.used]...)
 			s.grant("c1", 1, 10, 900)
 			s.instant(c.from, "kill", "n5")

@@ -14,7 +14,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 	tests := []struct {
 		name   string
 		tell   func(*story)
-		reason string // "" where the verdict is earned
+		reason string // "": the verdict is earned
 	}{
 		{"too few grants", func(s *story) { s.header.Earned.Grants = 2 }, "vacuous: grants: 1 of at least 2"},
 		{"no contention", func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: contended acquires: 0 of at least 1"},
@@ -116,7 +116,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.grant("c1", 0, 10, 900)
 			test.tell(s)
 			verdict := history.Inconclusive
@@ -128,9 +128,9 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 	}
 }
 
-// What was violated is neither vacuous nor unfinished.
+// A violation is neither vacuous nor unfinished.
 func TestVacuity_KeepsViolations(t *testing.T) {
-	s := tale()
+	s := newStory()
 	s.header.Earned = history.Earned{Grants: 100, Contended: 100, Faults: 100}
 	s.cut = true
 	s.add(1, history.Event{Type: history.TypeFault,
@@ -158,7 +158,7 @@ func TestStalls(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.RealTime, s.header.StallLimit = test.realTime, 100*ms
 			s.header.Expect[FaultTolerance] = history.Holds
 			s.grant("c1", 0, 10, 900)
@@ -178,7 +178,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// The linear count of contended acquires agrees with a look at all pairs.
+// The linear count of contended acquires agrees with a comparison of all pairs.
 func TestContended_AgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var k keyed
@@ -209,7 +209,7 @@ func TestContended_AgreesWithBruteForce(t *testing.T) {
 	})
 }
 
-// weighing and without agree with a look at every moment.
+// spansWeighing and without agree with a check of every moment.
 func TestSpans_AgreeWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) span {
@@ -261,9 +261,9 @@ func inside(moment int64, spans []span) bool {
 	return false
 }
 
-// A lock that refuses its settings asks nobody: who is granted it then has contended with nobody.
-func TestWhoIsRefusedForItsSettingsContendsWithNobody(t *testing.T) {
-	s := tale()
+// A lock that refuses its settings contacts no node: a client that is granted the lock then has no contention.
+func TestContended_RefusedSettings_DoNotCount(t *testing.T) {
+	s := newStory()
 	s.header.Earned.Contended = 1
 	s.op(0, 40, history.TypeFail, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1",
 		Reason: history.ReasonRefused})
@@ -272,10 +272,10 @@ func TestWhoIsRefusedForItsSettingsContendsWithNobody(t *testing.T) {
 	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous: nobody was granted a lock that had been in use")
 }
 
-// Where no limit is set, no stall spoils a run; one that is at the limit does.
+// Without a limit, no stall spoils a run. A stall at the limit does.
 func TestStall_ComparedWithLimit(t *testing.T) {
 	for limit, spoilt := range map[int64]bool{0: false, 99: true, 100: true, 101: false} {
-		s := tale()
+		s := newStory()
 		s.header.RealTime, s.header.StallLimit = true, limit*ms
 		s.grant("c1", 0, 10, 900)
 		s.grant("c2", 1000, 1010, 900)
@@ -284,9 +284,9 @@ func TestStall_ComparedWithLimit(t *testing.T) {
 	}
 }
 
-// Only what is violated all the same is said not to be as the scenario means to show it: else the verdict says so.
-func TestUnmetIsSaidOfViolations(t *testing.T) {
-	s := tale()
+// Only a violation has an unmet precondition beside it: any other verdict says so itself.
+func TestUnmet_IsReportedWithViolationsOnly(t *testing.T) {
+	s := newStory()
 	s.grant("c1", 0, 10, 900)
 	s.add(11, history.Event{Process: "harness", Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
 		Text: "c2 was to wait"})

@@ -9,21 +9,21 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// asksAgain has a client ask for a moment and be refused, every so often.
+// asksAgain lets a client make short failed attempts at intervals.
 func (s *story) asksAgain(client string, from, until, every int64) {
 	for t := from; t < until; t += every {
 		s.attempt(client, t, t+1, history.TypeFail)
 	}
 }
 
-// extendsUntil has a client extend its lease, each time so long after the last one.
+// extendsUntil lets a client extend its lease at intervals.
 func (s *story) extendsUntil(client string, lease int, until, every, validity int64) {
 	for t := every; t < until; t += every {
 		s.extend(client, lease, t, t+1, validity)
 	}
 }
 
-// leftByKilled has c1 be killed as it holds the lock, on nodes whose clocks run at a wrong rate.
+// leftByKilled kills c1 while it holds the lock, on nodes whose clocks run at a wrong rate.
 func (s *story) leftByKilled(rate float64, expiry int64) {
 	for _, node := range []string{"n1", "n2", "n3"} {
 		s.clock(0, node, 0, rate, true)
@@ -34,10 +34,10 @@ func (s *story) leftByKilled(rate float64, expiry int64) {
 	s.instant(100, "kill", "c1")
 }
 
-// Whoever keeps asking waits, whatever it does between two attempts; and what excuses a wait
-// excuses it only while it is there.
+// A client that keeps trying waits, whatever it does between two attempts. An excuse of a wait counts only while it
+// lasts.
 func TestWaiting(t *testing.T) {
-	requireVerdicts(t, DeadlockFreedom, []told{
+	requireVerdicts(t, DeadlockFreedom, []storyCase{
 		{"a waiter asks anew each 0.2 TTL while the holder extends without end", func(s *story) {
 			s.header.Bounds.Tenure = 4000 * ms
 			s.extendsUntil("c1", s.grant("c1", 0, 1, 900), 8000, 500, 900)
@@ -74,7 +74,7 @@ func TestWaiting(t *testing.T) {
 			s.attempt("c2", 1605, 1605, history.TypeFail)
 		}, history.Violated, ""},
 		{"a client's own TTL of five times the scenario's is waited for", func(s *story) {
-			s.ofADeadClient(5000)
+			s.waitForKilled(5000)
 		}, history.Holds, ""},
 		{"an extension by who has no lease any more puts no wait off", func(s *story) {
 			s.header.ClientTTLs = map[string]int64{"c1": 3000 * ms}
@@ -89,7 +89,7 @@ func TestWaiting(t *testing.T) {
 		}, history.Violated, ""},
 		{"leases that are over as they begin are no evidence: deadlock freedom", worthless, history.Inconclusive, ""},
 	})
-	requireVerdicts(t, FaultTolerance, []told{
+	requireVerdicts(t, FaultTolerance, []storyCase{
 		{"pauses of 0.6 TTL between refusals are part of the wait: fault tolerance", func(s *story) {
 			s.grant("c2", 0, 1, 100)
 			s.asksAgain("c2", 500, 8000, 600)
@@ -127,7 +127,7 @@ func TestWaiting(t *testing.T) {
 			s.grant("c2", 2, 1030, 900)
 		}, history.Holds, ""},
 	})
-	requireVerdicts(t, MutualExclusion, []told{
+	requireVerdicts(t, MutualExclusion, []storyCase{
 		{"leases that are over as they begin are no evidence: mutual exclusion", worthless, history.Inconclusive, ""},
 		{"nor are leases that end before an answer could arrive", tooShort, history.Inconclusive, ""},
 		{"nor are leases of which the client was told at once that they are lost", lostAtOnce, history.Inconclusive, ""},
@@ -148,7 +148,7 @@ func worthless(s *story) {
 	}
 }
 
-// tooShort grants leases of 1 ms, where an answer takes 2 ms to its client.
+// tooShort grants leases of 1 ms, where a reply travels 2 ms to its client.
 func tooShort(s *story) {
 	for t := int64(0); t < 400; t += 20 {
 		for i, c := range []string{"c1", "c2"} {
@@ -159,7 +159,7 @@ func tooShort(s *story) {
 	}
 }
 
-// lostAtOnce grants leases, and tells their clients at once that they are lost.
+// lostAtOnce grants leases, and reports their loss at once.
 func lostAtOnce(s *story) {
 	for t := int64(0); t < 400; t += 20 {
 		for i, c := range []string{"c1", "c2"} {
@@ -169,9 +169,8 @@ func lostAtOnce(s *story) {
 	}
 }
 
-// ofADeadClient has c2 wait for the key of c1, which is killed; c1's own TTL is so long, or
-// that of the scenario.
-func (s *story) ofADeadClient(ttl int64) {
+// waitForKilled lets c2 wait for the key of c1, which is killed. The TTL is c1's own, or the scenario's.
+func (s *story) waitForKilled(ttl int64) {
 	if ttl > 0 {
 		s.header.ClientTTLs = map[string]int64{"c1": ttl * ms}
 	}
@@ -181,7 +180,7 @@ func (s *story) ofADeadClient(ttl int64) {
 	s.grant("c2", 30, 5020, 900)
 }
 
-func TestAWaitIsTold(t *testing.T) {
+func TestWaitViolation_Description(t *testing.T) {
 	const said = `c2 waited 2.090 s (limit 1.500 s) for "k1" though the lock was free: it asked at 0.200 s; ` +
 		`nobody held it and a majority of its nodes was in reach from 0.910 s to 3.000 s`
 	for _, c := range []struct {
@@ -198,7 +197,7 @@ func TestAWaitIsTold(t *testing.T) {
 			s.attempt("c2", 0, 1200, history.TypeFail)
 		}, FaultTolerance, "neither it nor its rivals (1) were granted it"},
 	} {
-		s := tale()
+		s := newStory()
 		c.tell(s)
 		r := s.judged(t, c.property)
 		require.Contains(t, r.Violations[0].What, c.said)
@@ -208,9 +207,9 @@ func TestAWaitIsTold(t *testing.T) {
 	}
 }
 
-// Each client's stretch without a grant is told of once; two that only touch are two.
-func TestStretchesThatTouchAreTwo(t *testing.T) {
-	s := tale()
+// Each client's interval without a grant is reported once; two that only touch are two.
+func TestWaits_TouchingIntervals_AreTwoViolations(t *testing.T) {
+	s := newStory()
 	s.lasting(0, 1200, "cut", "c1-n1", "c1-n2", "c1-n3")
 	s.attempt("c1", 0, 3000, history.TypeFail)
 	s.attempt("c2", 1, 1200, history.TypeFail)
@@ -220,11 +219,11 @@ func TestStretchesThatTouchAreTwo(t *testing.T) {
 	require.Equal(t, []int64{1 * ms, 1200 * ms}, []int64{found[1].From, found[1].Until})
 }
 
-// Rivals have as long as one of them for each, whether or not a free lock has a bound.
-func TestTheBoundAmongRivals(t *testing.T) {
+// Each rival adds the bound of one client, whether or not a free lock has a bound.
+func TestBound_GrowsWithRivals(t *testing.T) {
 	for _, free := range []int64{0, 1500 * ms} {
 		for until, violated := range map[int64]bool{1000: false, 1001: true} {
-			s := tale()
+			s := newStory()
 			s.header.Bounds.Free = free
 			s.attempt("c1", 0, until, history.TypeFail)
 			s.attempt("c2", 0, until, history.TypeFail)
@@ -233,19 +232,20 @@ func TestTheBoundAmongRivals(t *testing.T) {
 	}
 }
 
-// An attempt of which nobody knows how it ended may have left keys, as one that failed: a wait begins anew as it ends.
-func TestAWaitBeginsAnewAsAnAttemptEnds(t *testing.T) {
+// Another client's attempt with an unknown outcome may have left keys, as a failed one: the bound begins again at its
+// end.
+func TestWait_OtherAttemptEnds_RestartsTheBound(t *testing.T) {
 	for outcome, violated := range map[history.Type]bool{history.TypeInfo: false, history.TypeFail: false, "": true} {
-		s := tale()
+		s := newStory()
 		s.attempt("c1", 0, 1000, outcome)
 		s.attempt("c2", 5, 2400, history.TypeFail)
 		require.Equal(t, violated, s.violated(t, DeadlockFreedom), outcome)
 	}
 }
 
-// Who is refused at once and asks anew after a pause, again and again, waits; who does so a few times does not, nor
-// does one whose caller cancels at once. Pauses that are longer than the bound for a grant are its own affair.
-func TestWhoAsksAnewWaits(t *testing.T) {
+// A client that is refused at once and retries after a pause, again and again, waits. Attempts that its caller cancels
+// at once do not count. Pauses longer than the bound for a grant are the client's own choice.
+func TestWait_RepeatedAttempts(t *testing.T) {
 	for name, c := range map[string]struct {
 		times, lasts, pause int64
 		reason              string
@@ -258,7 +258,7 @@ func TestWhoAsksAnewWaits(t *testing.T) {
 		"cancelled after a while":      {11, 125, 200, history.ReasonCancelled, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			s.header.Bounds.Free = 1500 * ms
 			s.sets(1, "c2", "c2.1", 1000, "n1", "n2", "n3")
 			s.grant("c2", 0, 10, 900)
@@ -275,10 +275,10 @@ func TestWhoAsksAnewWaits(t *testing.T) {
 	}
 }
 
-// Who asks anew waits for a lock that is free: not while the keys of a lease are in the way.
-func TestWhoAsksAnewWaitsForALockThatIsFree(t *testing.T) {
+// Repeated attempts wait for a lock that is free, not while the keys of a lease are obstacles.
+func TestWait_RepeatedAttempts_LeaseKeysExcuse(t *testing.T) {
 	for deleted, violated := range map[bool]bool{true: true, false: false} {
-		s := tale()
+		s := newStory()
 		s.sets(1, "c2", "c2.1", 10_000, "n1", "n2", "n3")
 		s.grant("c2", 0, 10, 100)
 		if deleted {
@@ -292,7 +292,7 @@ func TestWhoAsksAnewWaitsForALockThatIsFree(t *testing.T) {
 	}
 }
 
-// starves lets a client's timers be late, of which so many were due.
+// starves delays a client's timers, with the number of timers that were due.
 func (s *story) starves(from, until int64, late int, client string) {
 	s.counted(from, until, late, history.Fault{Kind: "starve", Class: history.ClientStarved, Targets: []string{client}})
 }
@@ -342,7 +342,7 @@ func TestStarvedClient(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := tale()
+			s := newStory()
 			c.tell(s)
 			s.requireVerdict(t, c.property, c.verdict, c.reason)
 		})

@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// scenario has a script of these faults, each on a target, one after another.
+// scenario has a script of these faults, each on a target, in order.
 func scenario(verbs ...string) *scenarios.Scenario {
 	s := &scenarios.Scenario{Name: "test", TTL: time.Second}
 	for _, verb := range verbs {
@@ -22,7 +22,7 @@ func scenario(verbs ...string) *scenarios.Scenario {
 	return s
 }
 
-// violatedIf is a trial that violates where a condition on the verbs of the script is met.
+// violatedIf is a trial that violates the property if a condition on the verbs of the script is met.
 func violatedIf(is func(verbs []string, v Variation, seed uint64) bool) Trial {
 	return func(_ context.Context, v Variation, seed uint64) Outcome {
 		var verbs []string
@@ -108,8 +108,8 @@ func TestFind_SettingOfTheClientLibrary(t *testing.T) {
 	require.NotContains(t, found.Sentence(), "MaxRetries", "it changes nothing")
 }
 
-// What ends a fault goes with the fault, and a fault that is left ends as before.
-func TestWithout_EndsGoWithTheirFaults(t *testing.T) {
+// The end of a removed fault is removed, too; a fault that stays ends as before.
+func TestWithout_FaultRemoved_RemovesItsEnd(t *testing.T) {
 	s := &scenarios.Scenario{Script: []scenarios.Step{
 		{Verb: "pause", Targets: []string{"n1"}}, {Verb: "pause", Targets: []string{"n2"}},
 		{Verb: "resume", Targets: []string{"n1", "n2"}},

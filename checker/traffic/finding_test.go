@@ -24,8 +24,7 @@ func TestFindingsAreInOrder(t *testing.T) {
 	}
 }
 
-// A finding names what came before it.
-func TestFindingsTellWhatCameBefore(t *testing.T) {
+func TestFinding_NamesTheOperationBefore(t *testing.T) {
 	tape := newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b")
 	assert.Contains(t, tape.report().Findings[0].What, "before it: a SET of a succeeded (c1>n1, at 0.001 s)")
 	tape = newTape().freed(1, "c1>n1", "a").took(2, "c2>n1", "b").freed(3, "c3>n1", "b")
@@ -34,13 +33,13 @@ func TestFindingsTellWhatCameBefore(t *testing.T) {
 		"a script of the lock does not ask first")
 }
 
-// All findings are counted, and the first of them are told.
+// All findings are counted, and the first are kept.
 func TestFindingsAreCounted(t *testing.T) {
 	tape := newTape()
 	for i := range int64(3) {
 		tape.took(1+i, "c1>n1", "a").freed(1+i, "c1>n1", "a")
 	}
-	for i := range int64(maxFindings + 5) { // of as many leases, each is one of too few nodes
+	for i := range int64(maxFindings + 5) { // each lease is one of too few nodes
 		tape.said(10+i, "c1", history.TypeInvoke, history.OpAcquire, "", "").said(10+i, "c1", history.TypeOK,
 			history.OpAcquire, "x", "")
 	}
@@ -52,7 +51,7 @@ func TestFindingsAreCounted(t *testing.T) {
 	assert.NotNil(t, report.About(Lock))
 }
 
-func TestBeliefs(t *testing.T) {
+func TestQuorumCheck(t *testing.T) {
 	asked := func(change ...func(*history.Header)) *tape {
 		return newTape(change...).said(1, "c1", history.TypeInvoke, history.OpAcquire, "", "")
 	}
@@ -66,7 +65,7 @@ func TestBeliefs(t *testing.T) {
 	tests := []struct {
 		name string
 		tape *tape
-		what string // "" where all fits
+		what string // "": no finding
 	}{
 		{"a majority", holder(), ""},
 		{"too few", granted(asked().took(2, "c1>n1", "a"), 3, "a"), "with the yes of 1 of 3 nodes, and the lock says that " +

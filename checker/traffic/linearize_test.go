@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What settles leaves the register in one state, whatever it was before.
-func TestWhatSettles(t *testing.T) {
+// An operation that settles leaves the register in one state, whatever it was before.
+func TestSettles(t *testing.T) {
 	var always clock
 	nodes := []state{{}, {is: absent}, {is: held, token: "x", first: never, last: never},
 		{is: held, token: "a", first: never, last: never}}
@@ -50,9 +50,9 @@ func TestWhatSettles(t *testing.T) {
 	}
 }
 
-// Where nobody answers, every order is possible until the last look contradicts all of them:
-// the search gives up after so many steps, on a slow machine as on a fast one.
-func TestASearchEndsAfterSoManySteps(t *testing.T) {
+// Without replies, every order is possible until the last look contradicts all of them: the search ends after a number
+// of steps, on slow and fast machines alike.
+func TestSearch_StepLimit_IsUnknown(t *testing.T) {
 	left := searchesLimit
 	var always clock
 	piece := []*op{{action: look, answer: no, ret: 1}}
@@ -65,8 +65,7 @@ func TestASearchEndsAfterSoManySteps(t *testing.T) {
 	assert.InDelta(t, searchesLimit-searchLimit, left, 100_000)
 }
 
-// A history of any length is judged piece by piece, with what one piece leaves taken
-// into the next.
+// A history of any length is judged piece by piece; each piece begins with the state that the last one left.
 func TestRegisterInPieces(t *testing.T) {
 	tape := newTape()
 	at := int64(1)
@@ -95,7 +94,7 @@ func TestRegisterInPieces(t *testing.T) {
 	assert.Equal(t, 1, tape.report().Count)
 }
 
-// Where commands are never answered and nothing can be said, that is said.
+// Commands that are never answered and allow no verdict are reported as unjudged.
 func TestRegisterGivesUp(t *testing.T) {
 	tape := newTape()
 	for i := range int64(3000) {

@@ -24,8 +24,8 @@ func TestRegister(t *testing.T) {
 	tests := []struct {
 		name  string
 		tape  *tape
-		about About  // "" where all fits
-		by    string // the operation by which it does not
+		about About  // "": no finding
+		by    string // the operation that does not fit
 	}{
 		{"taken, given back, taken", newTape().took(1, "c1>n1", "a").freed(2, "c1>n1", "a").took(3, "c2>n1", "b"), "", ""},
 		{"two take it", newTape().took(1, "c1>n1", "a").took(2, "c2>n1", "b"), Cluster, "a SET of b succeeded"},
@@ -195,14 +195,14 @@ func TestRegister(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			report := tells(t, test.tape, test.about, test.by)
+			report := requireFinding(t, test.tape, test.about, test.by)
 			assert.Zero(t, report.Unjudged)
 		})
 	}
 }
 
-// A lock that says nothing of itself may have scripts that we do not see through.
-func TestScriptsOfALockThatIsNotKnown(t *testing.T) {
+// A lock that does not declare its quorum may have scripts that we misread.
+func TestFinding_QuorumNotDeclared_HasACaveat(t *testing.T) {
 	const doubt = "or the lock has a script"
 	report := newTape(func(h *history.Header) { h.Quorum = 0 }).extended(1, "c1>n1", "a", true).report()
 	require.Equal(t, Cluster, report.Findings[0].About)
@@ -210,8 +210,7 @@ func TestScriptsOfALockThatIsNotKnown(t *testing.T) {
 	assert.NotContains(t, newTape().extended(1, "c1>n1", "a", true).report().Findings[0].What, doubt)
 }
 
-// Two commands that were under way at once may have been carried out in either
-// order, and both have to fit one.
+// Two commands that were under way at once may have been executed in either order, and both must fit one.
 func TestRegisterOrder(t *testing.T) {
 	both := func(first, second string) *Report {
 		tape := newTape()
@@ -227,9 +226,8 @@ func TestRegisterOrder(t *testing.T) {
 	assert.NotEmpty(t, both("b", "a").Findings)
 }
 
-// In real time a look is recorded when it is over: a key that was taken meanwhile may
-// or may not show.
-func TestLooksTakeTime(t *testing.T) {
+// In real time a look is recorded when it ends: it may or may not show a key that was set meanwhile.
+func TestLook_RealTime_TakesTime(t *testing.T) {
 	for _, real := range []bool{false, true} {
 		tape := newTape(func(h *history.Header) { h.RealTime = real })
 		report := tape.took(5000, "c1>n1", "a").look(5500, "n1", "", 0).took(9000, "c1>n1", "b").look(9100, "n1", "b",
@@ -241,8 +239,8 @@ func TestLooksTakeTime(t *testing.T) {
 		0).report().Findings)
 }
 
-// Two nodes of one run id are one server, whose keys both show.
-func TestRegisterOfOneServerTwice(t *testing.T) {
+// Two nodes with one run id are one server, and both show its keys.
+func TestRegister_OneRunIDTwice_IsOneServer(t *testing.T) {
 	tape := newTape()
 	show := func(at int64, node, token string) {
 		tape.look(at, node, token, 999)
@@ -258,9 +256,9 @@ func TestRegisterOfOneServerTwice(t *testing.T) {
 	assert.NotEmpty(t, tape.report().Findings)
 }
 
-// A list or a hash that a lock's script has made beside its key is no lock, and nothing is held against it: asynq's
-// uniqueness lock puts a task there. A key that commands take is judged, whatever is in it.
-func TestKeysThatNoLockIsIn(t *testing.T) {
+// A list or a hash that a lock's script makes beside its key is not a lock, and causes no finding: asynq's uniqueness
+// lock stores a task there. A key that commands set is judged, whatever its type.
+func TestKeysBesideTheLock_AreNotJudged(t *testing.T) {
 	show := func(tape *tape, at int64, key string) {
 		tape.look(at, "n1", "a", 900)
 		tape.events[len(tape.events)-1].Node.Keys[key] = history.KeyState{TTL: -1}

@@ -13,18 +13,17 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// act is a command of a simulated client: it reaches the server at call, is carried
-// out at point, and answered at ret.
+// act is a command of a simulated client: it reaches the server at call, is executed at point, and answered at ret.
 type act struct {
 	call, point, ret int64
 	link             string
 	command          history.Command
-	dropped          bool // the reply
+	dropped          bool // the reply is lost
 	reply            string
 	done             bool
 }
 
-// simulate draws commands of three clients and has one server carry them out.
+// simulate draws commands of three clients and lets one server execute them.
 func simulate(t *rapid.T, n int) []*act {
 	var acts []*act
 	free := map[string]int64{} // when a client may send again
@@ -48,12 +47,12 @@ func simulate(t *rapid.T, n int) []*act {
 		a.command.Expiry = min(a.command.Expiry, 100*ms)
 		acts = append(acts, a)
 	}
-	carryOut(acts)
+	execute(acts)
 	return acts
 }
 
-// carryOut is the server.
-func carryOut(acts []*act) {
+// execute is the server.
+func execute(acts []*act) {
 	inOrder := slices.SortedStableFunc(slices.Values(acts), func(a, b *act) int { return cmp.Compare(a.point, b.point) })
 	owner, expires := "", int64(0)
 	for _, a := range inOrder {
@@ -77,7 +76,7 @@ func carryOut(acts []*act) {
 	}
 }
 
-// written gives the history of the commands.
+// written returns the history of the commands.
 func written(acts []*act) []history.Event {
 	tape := newTape()
 	var events []history.Event
@@ -97,17 +96,15 @@ func written(acts []*act) []history.Event {
 	return append(tape.events, events...)
 }
 
-// Whatever a server does, and in whatever order it does what is under way at once, is
-// found to be in order.
-func TestServerIsBelieved(t *testing.T) {
+// A server may execute concurrent commands in any order: an order is always found.
+func TestSimulatedServer_IsLinearizable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		report := (&tape{events: written(simulate(t, 120))}).report()
 		assert.Empty(t, report.Findings)
 	})
 }
 
-// A history that was judged in pieces gets the verdict that it gets as a whole,
-// whether or not an answer was forged.
+// A history that is judged in pieces has the same verdict as a whole, with or without a forged reply.
 func TestPiecesAgreeWithTheWhole(t *testing.T) {
 	verdicts := map[bool]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -120,7 +117,7 @@ func TestPiecesAgreeWithTheWhole(t *testing.T) {
 			}
 		}
 		events := written(acts)
-		pieces, whole := (&tape{events: events}).report(), asOne(events)
+		pieces, whole := (&tape{events: events}).report(), linearizableWhole(events)
 		if whole == porcupine.Unknown || pieces.Unjudged > 0 {
 			return // porcupine gave up
 		}
@@ -130,8 +127,8 @@ func TestPiecesAgreeWithTheWhole(t *testing.T) {
 	assert.Positive(t, verdicts[true])
 }
 
-// asOne asks porcupine about a register's whole history.
-func asOne(events []history.Event) porcupine.CheckResult {
+// linearizableWhole judges a register's whole history at once.
+func linearizableWhole(events []history.Event) porcupine.CheckResult {
 	r := NewReader()
 	for i := range events {
 		r.Add(i, &events[i])

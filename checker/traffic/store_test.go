@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// access is a command to the store, and what answers it.
+// access is a command to the store. It returns a function that adds the reply.
 func (t *tape) access(at int64, client string, c history.Command) func(at int64, reply string, done bool) *tape {
 	answer := t.sent(at, client+">store", c)
 	t.events[len(t.events)-1].Command.Key = "value:k"
@@ -33,7 +33,7 @@ func comparedWrites(version, base string) history.Command {
 	return history.Command{Name: "EVALSHA", Token: version, Effect: history.EffectSet, Base: base}
 }
 
-// wrote, found and the like are what the store answered at once.
+// wrote, found and the like are commands that the store answered at once.
 func (t *tape) wrote(at int64, version string) *tape {
 	return t.access(at, "c1", writes(version))(at, "OK", true)
 }
@@ -69,7 +69,7 @@ func TestStore(t *testing.T) {
 	tests := []struct {
 		name string
 		tape *tape
-		by   string // the operation that fits no order, "" where all fits
+		by   string // the operation that fits no order, "" if all fit
 	}{
 		{"written and read", newTape().found(1, "").wrote(2, "v1").found(3, "v1").wrote(4, "v2").found(5, "v2"), ""},
 		{"another version than was written", newTape().wrote(2, "v1").found(3, "v2"), "a read found v2"},
@@ -126,8 +126,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// What a client says of its writes is what the store answered.
-func TestWritesAreAsTheStoreSays(t *testing.T) {
+// The outcome that a client reports for its write must match the store's reply.
+func TestClientWrites_MatchTheStoresReplies(t *testing.T) {
 	said := func(t *tape, at int64, typ history.Type, version string) *tape {
 		return t.add(history.Event{Time: at * ms, Process: "c1", Type: typ, Op: history.OpWrite, ID: 1, Key: "k",
 			Value: version})
@@ -165,7 +165,7 @@ func TestWritesAreAsTheStoreSays(t *testing.T) {
 	}
 }
 
-// The store is judged where replicas take over for their masters, too.
+// The store is judged even if replicas replace their masters.
 func TestStoreBesideReplicas(t *testing.T) {
 	replicas := func(h *history.Header) { h.Replicas = map[string]string{"r1": "n1"} }
 	assert.Empty(t, newTape(replicas).took(1, "c1>n1", "a").took(2, "c2>n1", "b").report().Findings)
@@ -201,8 +201,8 @@ func TestStoreInPieces(t *testing.T) {
 	}
 }
 
-// What a fenced read showed is known where the history was cut at it.
-func TestAFencedStoreIsKnownByItsReads(t *testing.T) {
+// If the history is cut at a fenced read, the value that it showed is known.
+func TestFencedRead_SettlesTheStore(t *testing.T) {
 	reads := func() *tape {
 		tape := newTape(func(h *history.Header) { h.FencedStore = true }).fencedWrite(1, "v1", 1, true)
 		for at := range int64(3 * pieceSize) {

@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// script is a SET by a script, which may find its own token there.
+// script is a SET by a script, which may find its own token.
 func (t *tape) script(at int64, link, token, reply string, done bool) *tape {
 	c := set(token)
 	c.Name = "EVALSHA"
@@ -27,7 +27,7 @@ func (t *tape) showed(at int64, link, token string) *tape {
 
 const ms = int64(1_000_000)
 
-// tape writes a history of one key on three nodes.
+// tape builds a history of one key on three nodes.
 type tape struct {
 	events  []history.Event
 	serials map[string]int64
@@ -54,7 +54,7 @@ func (t *tape) add(e history.Event) *tape {
 	return t
 }
 
-// sent adds a command that reached a node, and gives what replies to it.
+// sent adds a command that reached a node. It returns a function that adds the reply.
 func (t *tape) sent(at int64, link string, c history.Command) func(at int64, reply string, done bool) *tape {
 	t.serials[link]++
 	if c.Serial = t.serials[link]; c.Key == "" && c.Name != "FLUSHALL" {
@@ -105,7 +105,7 @@ func (t *tape) extended(at int64, link, token string, done bool) *tape {
 	return t.sent(at, link, prolong(token))(at, reply, done)
 }
 
-// deletedOne is a delete of two keys, of which one was there.
+// deletedOne is a delete of two keys, one of which existed.
 func (t *tape) deletedOne(at int64, link string) *tape {
 	t.sent(at, link, history.Command{Name: "DEL", Effect: history.EffectDelete, Others: []string{"x"}})
 	answered := *t.events[len(t.events)-1].Command
@@ -150,7 +150,7 @@ func newTapeWith(f func(*tape)) *tape {
 	return t
 }
 
-// slotMoves is the end of a move of a slot, with its keys or without.
+// slotMoves is the end of a slot's move, with its keys or without.
 func (t *tape) slotMoves(at int64, from, to string) *tape {
 	t.fault(at, history.SlotMoves, from)
 	f := t.events[len(t.events)-1].Fault
@@ -158,14 +158,13 @@ func (t *tape) slotMoves(at int64, from, to string) *tape {
 	return t
 }
 
-// since says that the last fault may have been in effect before.
+// since sets an earlier possible beginning of the last fault.
 func (t *tape) since(at int64) *tape {
 	t.events[len(t.events)-1].Fault.Since = at * ms
 	return t
 }
 
-// lateExpiry is an extension whose expiry only the reply shows, as its script was not
-// known when it was sent.
+// lateExpiry is an extension by a script that was unknown when it was sent: only the reply shows its expiry.
 func (t *tape) lateExpiry(at int64, link, token string) *tape {
 	t.extended(at, link, token, true)
 	command, reply := t.events[len(t.events)-2].Command, t.events[len(t.events)-1].Command
@@ -173,8 +172,8 @@ func (t *tape) lateExpiry(at int64, link, token string) *tape {
 	return t
 }
 
-// tells judges a tape, whose one finding is about something and says by what; about "": it has none.
-func tells(t *testing.T, judged *tape, about About, by string) *Report {
+// requireFinding judges a tape with one finding about a part, of the operation by; about "": with none.
+func requireFinding(t *testing.T, judged *tape, about About, by string) *Report {
 	t.Helper()
 	report := judged.report()
 	if about == "" {
