@@ -82,13 +82,13 @@ func effectiveFaults(r *record, e *faultImpact) int {
 		}
 	}
 	work = union(work)
-	met := map[int]bool{} // by event: a fault on three nodes is one fault
+	affecting := map[int]bool{} // by event: a fault on three nodes is one fault
 	for _, f := range r.faults {
 		if f.cause.Effective && !f.cause.Background && !e.hadNoEffect(f) && f.touches(work) {
-			met[f.event] = true
+			affecting[f.event] = true
 		}
 	}
-	return len(met)
+	return len(affecting)
 }
 
 // inferTokens finds the tokens of leases. If the lock does not show a token, it is the one that the client's keys have

@@ -38,7 +38,7 @@ func (c *cancellation) judge() Result {
 	var violations []Violation
 	measured := map[string]int64{"cancelled": 0}
 	bound := c.header.Bounds.Cancel
-	byClient := map[string][]cancel{} // by client
+	byClient := map[string][]cancel{}
 	for _, by := range c.cancels {
 		byClient[by.client] = append(byClient[by.client], by)
 	}

@@ -18,7 +18,7 @@ type setting struct {
 	from    int64
 	reading int64
 	rate    float64
-	event   int // that set it; -1 for the initial, right clock
+	event   int // the event that set it; -1 for the initial, right clock
 }
 
 // read returns the clock's reading at a true time within this setting.

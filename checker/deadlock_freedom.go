@@ -25,12 +25,12 @@ var _ = declare(Property{
 // waits.
 //
 // A client waits during its attempts, and in the pauses that [waitPeriod.within] counts. Its wait does not count while
-// any client has a lease on the key, and while it reaches no healthy majority, is stopped, or has late timers. The
-// bound begins again when the lock may need its time again: an obstacle is set, extended or outlasts the TTL, its
+// any client has a usable lease on the key, and while it reaches no healthy majority, is stopped, or has late timers.
+// The bound begins again when the lock may need its time again: an obstacle is set, extended or outlasts the TTL, its
 // node's clock is set, or another client's key appears late ([keyed.setbacksOf], [keyed.lateTakeovers]).
 //
-// A remaining interval longer than the bound is a violation: the lock was free while the client waited. A shorter one
-// shows nothing.
+// A remaining interval longer than the bound, by the client's clocks, is a violation: the lock was free while the
+// client waited. A shorter one shows nothing.
 type deadlockFreedom struct{ *analysis }
 
 func (d *deadlockFreedom) judge() Result {

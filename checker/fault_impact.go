@@ -7,14 +7,17 @@ import (
 )
 
 // faultImpact finds the faults without an impact. If the nemesis counted none ([history.Fault], Affected), there is
-// none. If it cannot count, other events of the run decide:
+// none. Else other events of the run decide, by class:
 //   - a pause, a kill or a wrong clock of a client affects its operations and its leases;
+//   - late timers of a client without a count have no impact: the client was killed before the count;
 //   - a wrong clock of a node affects a lock's keys there: it decides when they expire;
 //   - a clock that jumps and keeps its rate is wrong at that moment only: later timings are right;
 //   - a node that is down, unreachable, or has a memory or disk fault affects a lock's keys there, and each client
-//     with a request or a lease, if the client uses the node or its replica and the link is not cut all the time; a
-//     paused node affects only such a client;
-//   - the promotion of a replica affects every request and lease from then on.
+//     with a request or a lease, if the lock uses the node, and the client has it or its replica in its list and is
+//     not cut off from it all the time; a paused node affects only such a client; what the nemesis counted at a disk
+//     counts, too;
+//   - the promotion of a replica affects every request and lease from then on;
+//   - a fault of any other class has an impact.
 type faultImpact struct {
 	*record
 	active   map[string][]span // by client: its operations and leases

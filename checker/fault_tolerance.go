@@ -25,10 +25,10 @@ var _ = declare(Property{
 // lock within a bound. A release finishes within Bounds.Release (redis.io, "Liveness property B": as long as the
 // majority of nodes are up, clients are able to acquire and release locks).
 //
-// A client's wait does not count while any client has a lease on the key, while the client is stopped or has late
-// timers, and while fewer than a majority of its nodes are healthy for it and free of a key that it must wait for (see
-// [analysis.obstructed]). A remaining interval longer than the bound is a violation: the lock was available, and no
-// client was granted it.
+// A client's wait does not count while any client has a usable lease on the key, while the client is stopped or has
+// late timers, and while fewer than a majority of its nodes are healthy for it and free of a key that it must wait for
+// (see [analysis.obstructed]). A remaining interval longer than the bound, by the client's clocks, is a violation: the
+// lock was available, and no client was granted it.
 //
 // The bound is Bounds.Grant for a client alone, and Bounds.Grant more for each rival: clients that split the nodes
 // between them fail together and retry after a random delay, and in n such rounds one of them very probably wins. It is

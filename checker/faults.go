@@ -12,7 +12,7 @@ import (
 type fault struct {
 	class  history.Class
 	target string
-	link   history.Link // if the target is one
+	link   history.Link // set if the target is a link
 	span
 	since  int64 // from then on it may have been in effect: from, or earlier
 	open   bool  // not ended yet

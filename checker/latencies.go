@@ -25,17 +25,17 @@ func (os *operations) latencies() map[string]int64 {
 
 // longestGap is the longest interval without a grant of any key during some client's acquire.
 func (os *operations) longestGap() span {
-	var asked, grants, gaps []span
+	var acquires, grants, gaps []span
 	for _, o := range os.kept {
 		if o.op == history.OpAcquire {
-			asked = append(asked, span{o.invoked, o.done})
+			acquires = append(acquires, span{o.invoked, o.done})
 		}
 		if o.leased {
 			grants = append(grants, span{o.done, o.done})
 		}
 	}
 	grants = union(grants)
-	for _, s := range union(asked) {
+	for _, s := range union(acquires) {
 		gaps = append(gaps, s.without(grants)...)
 	}
 	return longest(gaps)

@@ -48,7 +48,7 @@ type leaseBuilder struct {
 	// replyDelay is the shortest time from a node's reply to the end of its client's operation; 0 if it is not known of
 	// a granted acquire.
 	replyDelay      int64
-	replyDelayKnown bool // it is known of a granted acquire
+	replyDelayKnown bool // a granted acquire has shown it
 }
 
 func (b *leaseBuilder) reply(e *history.Event) {

@@ -154,7 +154,7 @@ func TestLiveness_AddedKeysOnlyExcuse(t *testing.T) {
 		before := liveness(t, events)
 		nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
 		from := s.now + rapid.Int64Range(0, d).Draw(t, "from")
-		for _, node := range s.header.Nodes[:nodes] { // of a client that the history does not know
+		for _, node := range s.header.Nodes[:nodes] { // keys of a client unknown to the history
 			s.look(from, node, "", "stranger", max(1, s.now+d-from))
 		}
 		after := liveness(t, s.end(s.now+d))

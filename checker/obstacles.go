@@ -195,8 +195,8 @@ func (k *keyed) setbacksOf(client string) []span {
 func (k *keyed) lateTakeovers(during span, client string) []span {
 	var points []span
 	for _, h := range k.ownerships {
-		asks := func(o *operation) bool { return o.process == h.owner && o.invoked <= h.from && h.from <= o.done }
-		if h.owner != client && h.from > during.from && h.from < during.until && !slices.ContainsFunc(k.acquires, asks) {
+		acquiring := func(o *operation) bool { return o.process == h.owner && o.invoked <= h.from && h.from <= o.done }
+		if h.owner != client && h.from > during.from && h.from < during.until && !slices.ContainsFunc(k.acquires, acquiring) {
 			points = append(points, span{h.from, h.from})
 		}
 	}

@@ -143,13 +143,13 @@ func (r *record) stopped(client string) []span {
 func (r *record) heldTooLong(client, node string, t int64) bool {
 	link := history.Link{From: client, To: node}
 	from := t
-	for again := true; again; {
-		again = false
+	for extended := true; extended; {
+		extended = false
 		for _, f := range r.faults {
 			// The last fault ended just before t; each earlier one ended when the next had begun.
 			over := f.until <= t && t-f.until <= precision || from < t && f.until >= from
 			if over && f.link == link && f.class.DisturbsLink() && f.from < from {
-				from, again = f.from, true
+				from, extended = f.from, true
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func (r *record) slowSpans(link history.Link) []span {
 			continue
 		}
 		by := f.cause.Delay
-		if by <= 0 { // by an unknown delay
+		if by <= 0 { // unknown delay
 			by = r.prompt()
 		}
 		if by > 0 {

@@ -29,7 +29,7 @@ type record struct {
 	cancels    []cancel                               // in the order of the history
 	stalls     []stall                                // in the same order
 	names      serverKeys                             // the servers' names of the callers' keys
-	answers    answers                                // that show a fault's effect
+	answers    answers                                // replies that show a fault's effect
 	looks      map[string]map[string]history.KeyState // by node, the keys that the last look into it found
 	// unmet is the script's first unmet precondition; ineffective is the first fault that did not take effect. "":
 	// none.

@@ -11,7 +11,8 @@ import (
 
 // releaseBound judges releases. While its client reaches a healthy majority, a release returns within Bounds.Release.
 // By then the lease's key is not left on enough nodes to keep another client from a majority, if one of these nodes, at
-// least, was healthy for the releasing client all the while.
+// least, was healthy for the releasing client all the while. A key that is only possibly left makes the verdict
+// unknown.
 type releaseBound struct{ *analysis }
 
 func (b *releaseBound) violations() []Violation {

@@ -14,7 +14,7 @@ type Cause struct {
 	Necessary []string `json:"necessary,omitempty"`
 	// Kinds are the kinds of those faults, each once and sorted: "pause".
 	Kinds []string `json:"kinds,omitempty"`
-	// Rules are the lock's rules that were off, and with any of which on the property is not violated.
+	// Rules are the lock's rules that were off; with any one of them on, the property is not violated.
 	Rules []string `json:"rules,omitempty"`
 	// PointOfNoReturn is the last time, in nanoseconds of the run, at which ending the faults averts the violation;
 	// nil: not known.

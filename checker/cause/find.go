@@ -158,7 +158,7 @@ func (f *Finder) necessary(ctx context.Context, v Variation, parts []part) []par
 	return found
 }
 
-// rules returns the rules that are off, and with any one of which on the property is not violated.
+// rules returns the rules that are off, any one of which averts the violation when on.
 func (f *Finder) rules(ctx context.Context, v Variation) []string {
 	var found []string
 	for _, rule := range f.Without {
