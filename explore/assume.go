@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Assumption is what Redlock takes on trust and cannot check. A schedule keeps to all
-// that a search does not break.
+// Assumption is a condition that Redlock relies on and cannot check. A schedule keeps every assumption that its search
+// does not break.
 type Assumption string
 
 // The assumptions, in the order of Assumptions.
@@ -18,7 +18,7 @@ const (
 	Servers Assumption = "servers"
 )
 
-// AssumptionInfo is an assumption with what it says.
+// AssumptionInfo is an assumption and its text.
 type AssumptionInfo struct {
 	Assumption Assumption
 	Says       string
@@ -27,7 +27,7 @@ type AssumptionInfo struct {
 var assumptions = []AssumptionInfo{
 	{Memory, "a node remembers every key that it has acknowledged until the key expires"},
 	{Clocks, "clocks run at one rate but for the drift factor, and those of the nodes do not jump"},
-	{Pauses, "who holds the lock stops working when its lease is over, however long it was paused"},
+	{Pauses, "the holder stops working when its lease is over, however long it was paused"},
 	{Servers, "the servers that a client lists are different ones"},
 }
 

@@ -12,19 +12,15 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// exhaustSeed is the seed of every trial of an exhaustive search: what differs between
-// two of them is their schedules.
+// exhaustSeed is the seed of every trial of an exhaustive search: only the schedules differ.
 const exhaustSeed = 1
 
-// All lists every schedule of a small scope, those with the fewest steps first: three
-// nodes, two clients, no fault or one, and delays that end where something changes for
-// the lock. The client that asks first is c1, and nodes are numbered in the order in
-// which a fault names them, so that schedules that differ in names alone are one.
-//   - c1 asks at once; then it holds on, extends before its lease ends or after that, or
-//     releases early or late;
-//   - the other client asks at the same time, amid c1's lease, or when that ends, and
-//     holds on or gives back;
-//   - nobody asks again, or one of the two does when the first lease has ended;
+// All lists every schedule of a small scope, those with the fewest steps first: three nodes, two clients, at most one
+// fault, and delays that end near the lock's limits. The first client is c1, and faults name n1 before n2, so that no
+// two schedules differ only in names.
+//   - c1 acquires at once; then it holds the lease, extends it before or after its end, or releases it early or late;
+//   - c2 acquires at the same time, during c1's lease, or at its end, and holds or releases its lease;
+//   - then no client acquires again, or one of the two does, until after the first lease's end;
 //   - a fault begins just before or just after one of these, on one node or a majority.
 func (s *Space) All() []*Schedule {
 	e := &enumeration{space: s, seen: map[string]bool{}}
@@ -51,8 +47,7 @@ func (s *Space) All() []*Schedule {
 	return e.all
 }
 
-// Exhaust makes the search one of every schedule of its space's small scope. An error
-// means that there is no such lock.
+// Exhaust makes the search run every schedule of its small scope. The error means that the lock is unknown.
 func (s *Search) Exhaust() error {
 	if err := s.Space.prepare(); err != nil {
 		return err
@@ -62,7 +57,7 @@ func (s *Search) Exhaust() error {
 	return nil
 }
 
-// enumeration collects schedules, each once.
+// enumeration collects distinct schedules.
 type enumeration struct {
 	space  *Space
 	limits limits
@@ -74,7 +69,7 @@ func (e *enumeration) add(s *Schedule) {
 	s.normalize()
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(err) // it is made of names and numbers
+		panic(err) // names and numbers can always be marshalled
 	}
 	if !e.seen[string(text)] {
 		e.seen[string(text)] = true
@@ -82,7 +77,7 @@ func (e *enumeration) add(s *Schedule) {
 	}
 }
 
-// works lists what the clients do.
+// works lists the clients' sequences of operations.
 func (e *enumeration) works() [][]Step {
 	ttl, soon := e.space.TTL, e.space.TTL/timeSteps*20
 	const first, second = "c1", "c2"
@@ -94,8 +89,8 @@ func (e *enumeration) works() [][]Step {
 	}
 	var seconds [][]Step
 	for _, at := range []time.Duration{0, ttl / 10, ttl} {
-		asks := operation(scenarios.VerbAcquire, second, at, ttl*3/2)
-		seconds = append(seconds, []Step{asks}, []Step{asks, operation(scenarios.VerbRelease, second, at+ttl/5, 0)})
+		acquire := operation(scenarios.VerbAcquire, second, at, ttl*3/2)
+		seconds = append(seconds, []Step{acquire}, []Step{acquire, operation(scenarios.VerbRelease, second, at+ttl/5, 0)})
 	}
 	lasts := [][]Step{nil, {operation(scenarios.VerbAcquire, first, ttl*13/10, ttl/2)},
 		{operation(scenarios.VerbAcquire, second, ttl*3/4, ttl/2)}}
@@ -110,25 +105,25 @@ func (e *enumeration) works() [][]Step {
 	return all
 }
 
-// faults lists those that may be added to what clients do, one of which is a step or two.
+// faults lists the faults that can be added to the clients' operations, each as one or two steps.
 func (e *enumeration) faults(work []Step) [][]Step {
 	var all [][]Step
 	add := func(at time.Duration, s scenarios.Step) { all = append(all, []Step{{At: max(0, at), Step: s}}) }
 	early := e.space.TTL / timeSteps
 	for _, w := range work {
-		who := w.Targets[0]
-		for _, lasts := range e.lasting(w.Verb) {
+		name := w.Targets[0]
+		for _, lasts := range e.faultDurations(w.Verb) {
 			span := scenarios.Span{Fixed: lasts}
 			for count := 1; count <= 2; count++ {
 				for _, held := range intercepts(w, nemesis.Hold, count, lasts) {
 					add(w.At-early, held)
 				}
 				add(w.At-early,
-					scenarios.Step{Verb: nemesis.Cut, Targets: linksOf(who, count), Direction: history.Both, For: span})
+					scenarios.Step{Verb: nemesis.Cut, Targets: linksOf(name, count), Direction: history.Both, For: span})
 			}
-			add(w.At+early/2, scenarios.Step{Verb: nemesis.Pause, Targets: []string{who}, For: span})
+			add(w.At+early/2, scenarios.Step{Verb: nemesis.Pause, Targets: []string{name}, For: span})
 		}
-		// A command is lost, which its connection does not outlive either, or the connection is dropped.
+		// Losing a command also loses the rest of its connection; a drop closes the connection.
 		for count := 1; count <= 2; count++ {
 			for _, verb := range []scenarios.Verb{nemesis.Lose, nemesis.Drop} {
 				for _, lost := range intercepts(w, verb, count, e.space.TTL*3/2) {
@@ -136,12 +131,12 @@ func (e *enumeration) faults(work []Step) [][]Step {
 				}
 			}
 		}
-		add(w.At+early/2, scenarios.Step{Verb: nemesis.Kill, Targets: []string{who}})
+		add(w.At+early/2, scenarios.Step{Verb: nemesis.Kill, Targets: []string{name}})
 		down := scenarios.Span{Fixed: e.limits.nodeTimeout}
 		add(w.At-early, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}, After: down})
 		if e.space.can.OwnClock {
 			add(w.At+early/2,
-				scenarios.Step{Verb: nemesis.Clock, Targets: []string{who}, Jump: scenarios.Span{Fixed: -e.space.TTL}})
+				scenarios.Step{Verb: nemesis.Clock, Targets: []string{name}, Jump: scenarios.Span{Fixed: -e.space.TTL}})
 		}
 	}
 	if e.space.can.OwnClock {
@@ -152,13 +147,13 @@ func (e *enumeration) faults(work []Step) [][]Step {
 	return append(all, e.partitions()...)
 }
 
-// intercepts are the faults of a kind on a command of an operation, or its reply, on so many links.
-func intercepts(of Step, verb scenarios.Verb, count int, lasts time.Duration) []scenarios.Step {
+// intercepts lists the faults of a kind on the commands of an operation and their replies, on the first count links.
+func intercepts(op Step, verb scenarios.Verb, count int, lasts time.Duration) []scenarios.Step {
 	var all []scenarios.Step
 	for _, command := range []string{history.Take, history.Extend, history.Release} {
 		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
-			if slices.Contains(sends[of.Verb], command) {
-				all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(of.Targets[0], count), Of: command,
+			if slices.Contains(sends[op.Verb], command) {
+				all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(op.Targets[0], count), Of: command,
 					Part: part, Times: 1, For: scenarios.Span{Fixed: lasts}})
 			}
 		}
@@ -166,17 +161,17 @@ func intercepts(of Step, verb scenarios.Verb, count int, lasts time.Duration) []
 	return all
 }
 
-// lasting are the delays of a fault on what an operation sends: as late as an answer may
-// be that counts, past the node timeout, and past the TTL.
-func (e *enumeration) lasting(of scenarios.Verb) []time.Duration {
+// faultDurations end a fault on an operation's messages while a reply still counts, after the node timeout, or after
+// the TTL.
+func (e *enumeration) faultDurations(verb scenarios.Verb) []time.Duration {
 	l := e.limits
-	if of != scenarios.VerbAcquire {
+	if verb != scenarios.VerbAcquire {
 		return []time.Duration{l.nodeTimeout * 4 / 5, l.ttl * 3 / 2}
 	}
 	return []time.Duration{l.nodeTimeout * 4 / 5, l.ttl / 2, l.ttl * 3 / 2}
 }
 
-// partitions are those in which each client reaches two nodes, or one of them all.
+// partitions are those in which each client reaches two nodes, or one client reaches all.
 func (e *enumeration) partitions() [][]Step {
 	cut := func(links ...string) []Step {
 		return []Step{{Step: scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: history.Both,
@@ -185,11 +180,11 @@ func (e *enumeration) partitions() [][]Step {
 	return [][]Step{cut("c1-n1"), cut("c2-n1"), cut("c1-n1", "c2-n1"), cut("c1-n1", "c2-n2")}
 }
 
-// linksOf are a client's links to the first nodes.
-func linksOf(who string, count int) []string {
+// linksOf lists a client's links to the first count nodes.
+func linksOf(name string, count int) []string {
 	var links []string
 	for i := range count {
-		links = append(links, who+"-"+node(i))
+		links = append(links, name+"-"+node(i))
 	}
 	return links
 }

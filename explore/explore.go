@@ -12,104 +12,102 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// batch is how many schedules are drawn at once.
+// batch is the number of schedules between two checks of the bounds.
 const batch = 128
 
-// Question is what a search is asked, and what its results are an answer to.
+// Question determines the results of a search.
 type Question struct {
 	Space Space  `json:"space"`
 	Seed  uint64 `json:"seed"`
-	// Schedules bounds it; 0: it does not. A batch that is begun is gone through.
-	// An exhaustive search is of as many schedules as there are, whatever is said here.
+	// Schedules is the maximum number of schedules; 0: no maximum. A started batch is completed.
+	// Exhaustive searches set it to the size of the small scope.
 	Schedules int `json:"schedules,omitempty"`
-	// Enough ends the search once so many different breaches were found; 0: it does not.
+	// Enough ends the search after this many different finds; 0: no limit.
 	Enough int `json:"enough,omitempty"`
 }
 
 // Search is one search through a space.
 type Search struct {
 	Question
-	For time.Duration // bounds it, too; 0: it does not
-	// Slow: a trial takes seconds, so that the bounds are looked at after each.
+	For time.Duration // the maximum duration; 0: no maximum
+	// Slow: a trial takes seconds, so the bounds are checked after each.
 	Slow bool
-	// Shrink bounds how long one find is shrunk; 0: it is not.
+	// Shrink is the maximum time for shrinking one find; 0: finds are not shrunk.
 	Shrink time.Duration
-	// Try runs a trial; Parallel is how many may run side by side.
+	// Try runs a trial; Parallel is the maximum number of concurrent trials.
 	Try      Try
 	Parallel int
-	// Kinds tells violations of one property apart, by experiment; nil: they are not.
+	// Kinds distinguishes violations of one property by experiment; nil: they count as one.
 	Kinds FaultKinds
-	// Flags follow the command that repeats a find, as in " --on local"; "": none.
+	// Flags are added to the command that repeats a find, for example " --on local".
 	Flags string
-	// OnProgress is told how it goes, after each batch and each find; nil: nobody is.
+	// OnProgress, unless nil, is called after each batch and when shrinking begins.
 	OnProgress func(Tally)
-	// OnSave takes all that it has come to, now and then, for Resume to go on from; nil:
-	// nobody does.
+	// OnSave, unless nil, is called about every saveInterval with a tally for Resume.
 	OnSave func(Tally)
 }
 
-// Tally is what a search has come to.
+// Tally has the results of a search so far.
 type Tally struct {
-	Schedules int      `json:"schedules"`     // that were run
-	Refused   int      `json:"refused"`       // of these could not be run
-	Why       string   `json:"why,omitempty"` // the first of them could not
+	Schedules int      `json:"schedules"`     // run, refused or failed
+	Refused   int      `json:"refused"`       // schedules that were skipped
+	Why       string   `json:"why,omitempty"` // the reason of the first skip
 	Failed    []Failed `json:"failed,omitempty"`
-	// Undecided is why a verdict was inconclusive for the first time, other than that its schedule tested nothing.
+	// Undecided is the reason of the first inconclusive verdict, vacuous ones aside.
 	Undecided string `json:"undecided,omitempty"`
 	// Verdicts counts the trials by property and verdict.
 	Verdicts  map[string]map[string]int `json:"verdicts"`
-	Next      int                       `json:"next"` // the number of the first schedule that it has not got to
+	Next      int                       `json:"next"` // the number of the next schedule to run
 	Elapsed   time.Duration             `json:"elapsed"`
-	Finds     []Find                    `json:"finds,omitempty"` // a breach each, in the order in which they were found
+	Finds     []Find                    `json:"finds,omitempty"` // in the order of their discovery
 	Shrinking bool                      `json:"-"`
 }
 
-// Failed is a schedule of which the harness, or the lock's process, failed.
+// Failed is a schedule on which the harness or the lock's process failed.
 type Failed struct {
 	Number   int       `json:"number"`
 	Why      string    `json:"why"`
 	Schedule *Schedule `json:"schedule"`
 }
 
-// maxFailed is how many of these are kept.
+// maxFailed bounds Tally.Failed.
 const maxFailed = 20
 
-// Find is a breach, and the schedule that shows it.
+// Find is a violation, and a schedule that shows it.
 type Find struct {
 	FindID
 	Number    int               `json:"number"` // of the first schedule that showed it, from 0
 	Seed      uint64            `json:"seed"`   // of its trial
-	Times     int               `json:"times"`  // how many schedules showed it
+	Times     int               `json:"times"`  // schedules that showed it
 	At        time.Duration     `json:"at"`     // since the search began
 	Drawn     *Schedule         `json:"drawn"`
 	Shrunk    *Schedule         `json:"shrunk"`
-	Tries     int               `json:"tries"`               // of shrinking
-	CutShort  bool              `json:"cut_short,omitempty"` // was the shrinking, by an interrupt
+	Tries     int               `json:"tries"`               // trials of the shrinking
+	CutShort  bool              `json:"cut_short,omitempty"` // an interrupt ended the shrinking
 	Violation checker.Violation `json:"violation"`
 }
 
-// trial is one schedule of a batch and what came of it.
+// trial is a schedule of a batch and its result.
 type trial struct {
 	number   int
 	seed     uint64
 	schedule *Schedule
 	result   suite.Result
-	done     bool // before the search was interrupted
+	done     bool // before an interrupt
 }
 
-// Run searches until its bounds are reached, enough was found, or ctx ends.
-// An error means that there is no such lock.
+// Run searches until a bound is reached or ctx ends. The error means that the lock is unknown.
 func (s *Search) Run(ctx context.Context) (Tally, error) { return s.Resume(ctx, Tally{}) }
 
-// saveInterval is how often what a search has come to is kept while it goes on.
+// saveInterval separates two calls of OnSave.
 const saveInterval = 10 * time.Second
 
-// Resume goes on from what an earlier run of the same search has come to.
+// Resume continues an earlier run of the same search from its tally.
 func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 	if err := s.Space.prepare(); err != nil {
 		return Tally{}, err
 	}
-	began, kept := time.Now().Add(-t.Elapsed), time.Now()
+	began, saved := time.Now().Add(-t.Elapsed), time.Now()
 	if t.Verdicts == nil {
 		t.Verdicts = map[string]map[string]int{}
 	}
@@ -126,8 +124,8 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 		}
 		t.Next, t.Elapsed = t.Next+len(done), time.Since(began)
 		s.observe(t)
-		if s.OnSave != nil && time.Since(kept) > saveInterval {
-			kept = time.Now()
+		if s.OnSave != nil && time.Since(saved) > saveInterval {
+			saved = time.Now()
 			s.OnSave(t)
 		}
 	}
@@ -135,7 +133,7 @@ func (s *Search) Resume(ctx context.Context, t Tally) (Tally, error) {
 	return t, nil
 }
 
-// drawn gives the schedule of a number, and the seed of its trial.
+// drawn returns a function from a schedule's number to the schedule and its trial's seed.
 func (s *Search) drawn() func(number int) (*Schedule, uint64) {
 	if !s.Space.Exhaust {
 		return func(number int) (*Schedule, uint64) {
@@ -148,12 +146,12 @@ func (s *Search) drawn() func(number int) (*Schedule, uint64) {
 	return func(number int) (*Schedule, uint64) { return all[number], exhaustSeed }
 }
 
-// Remaining says whether anything is left to do of a search that has come to that.
+// Remaining reports whether a search with this tally must continue.
 func (s *Search) Remaining(t Tally) bool {
 	return s.nextBatch(t) > 0 && (s.For == 0 || t.Elapsed < s.For) && (s.Enough == 0 || len(t.Finds) < s.Enough)
 }
 
-// nextBatch is how many schedules the rest of the batch has that comes next; 0: there are no more.
+// nextBatch is the number of schedules until the next check of the bounds; 0: none remain.
 func (s *Search) nextBatch(t Tally) (size int) {
 	size = batch - t.Next%batch
 	if s.Slow {
@@ -171,8 +169,8 @@ func (s *Search) observe(t Tally) {
 	}
 }
 
-// batch draws schedules and runs them, side by side. From the first on that was not
-// done when ctx ended they are left out, so that Resume begins with it.
+// batch draws schedules and runs them concurrently. If ctx ends, it returns those before the first unfinished one, with
+// which Resume then begins.
 func (s *Search) batch(ctx context.Context, drawn func(int) (*Schedule, uint64), number, size int) []trial {
 	all := make([]trial, size)
 	next := make(chan int)
@@ -200,7 +198,7 @@ func (s *Search) batch(ctx context.Context, drawn func(int) (*Schedule, uint64),
 	return all
 }
 
-// addTrial counts what came of a trial, and shrinks what is new.
+// addTrial adds a trial's result to the tally, and shrinks new finds.
 func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Time) {
 	t.Schedules++
 	switch {
@@ -222,7 +220,7 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 		}
 	}
 	for _, property := range s.Space.violated(d.result) {
-		b := s.breach(ctx, s.Space.job(d.schedule), d.seed, property)
+		b := s.findID(ctx, s.Space.job(d.schedule), d.seed, property)
 		if i := slices.IndexFunc(t.Finds, func(f Find) bool { return f.FindID == b }); i >= 0 {
 			t.Finds[i].Times++
 			continue
@@ -231,7 +229,7 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 			continue
 		}
 		f := Find{FindID: b, Number: d.number, Seed: d.seed, Times: 1, At: time.Since(began), Drawn: d.schedule,
-			Shrunk: d.schedule, Violation: first(d.result, b)}
+			Shrunk: d.schedule, Violation: firstViolation(d.result, b)}
 		if s.Shrink > 0 {
 			s.shrink(ctx, t, &f)
 		}
@@ -239,7 +237,6 @@ func (s *Search) addTrial(ctx context.Context, t *Tally, d trial, began time.Tim
 	}
 }
 
-// shrink makes a find smaller, and says that it does.
 func (s *Search) shrink(ctx context.Context, t *Tally, f *Find) {
 	t.Shrinking = true
 	s.observe(*t)
@@ -249,7 +246,7 @@ func (s *Search) shrink(ctx context.Context, t *Tally, f *Find) {
 	t.Shrinking = false
 }
 
-// ShrinkFind makes a find's schedule as small as there is time for.
+// ShrinkFind shrinks a find's schedule for at most the Shrink time.
 func (s *Search) ShrinkFind(ctx context.Context, f *Find) {
 	until := time.Now().Add(s.Shrink)
 	f.Shrunk = shrink(f.Drawn, func(c *Schedule) bool {
@@ -258,13 +255,12 @@ func (s *Search) ShrinkFind(ctx context.Context, f *Find) {
 		if !s.Space.Breaks(r, f.Property) || !c.has(f.kinds()) {
 			return false
 		}
-		f.Violation = first(r, f.FindID)
+		f.Violation = firstViolation(r, f.FindID)
 		return true
 	}, func() bool { return ctx.Err() != nil || time.Now().After(until) })
 }
 
-// first is the violation that a breach is about.
-func first(r suite.Result, b FindID) checker.Violation {
+func firstViolation(r suite.Result, b FindID) checker.Violation {
 	for _, r := range r.Results {
 		if r.Property == b.Property && r.Verdict == history.Violated && len(r.Violations) > 0 {
 			return r.Violations[0]

@@ -28,22 +28,18 @@ func space(t testing.TB, change func(*Space)) Space {
 	return s
 }
 
-// everything breaks all assumptions, so that all kinds of faults are drawn.
-func everything(s *Space) { s.Break = []Assumption{Memory, Clocks, Pauses, Servers} }
+func breakAllAssumptions(s *Space) { s.Break = []Assumption{Memory, Clocks, Pauses, Servers} }
 
-// A lock on three servers is searched on three.
-func TestDraw_HasAsManyServersAsTheLock(t *testing.T) {
-	s := space(t, everything)
+func TestDraw_UsesLocksServerCount(t *testing.T) {
+	s := space(t, breakAllAssumptions)
 	s.can.Servers = 3
 	for seed := range uint64(200) {
 		require.Equal(t, 3, s.Draw(seed).Nodes)
 	}
 }
 
-// What is drawn is a scenario that the loader takes, and what is
-// read back is what was written.
 func TestSchedule_ReadsBackAsScenario(t *testing.T) {
-	s := space(t, everything)
+	s := space(t, breakAllAssumptions)
 	rapid.Check(t, func(rt *rapid.T) {
 		drawn := s.Draw(rapid.Uint64().Draw(rt, "seed"))
 		text := drawn.Text(About{Name: "drawn", Title: "it's: a \"test\"", Source: "- s", Lesson: "# l",
@@ -58,13 +54,13 @@ func TestSchedule_ReadsBackAsScenario(t *testing.T) {
 		require.Len(rt, read.Script, len(want))
 		for i, step := range read.Script {
 			step.Line, step.Column = 0, 0
-			require.Equal(rt, inTime(want[i], s.TTL), inTime(step, s.TTL), string(text))
+			require.Equal(rt, fixedSpans(want[i], s.TTL), fixedSpans(step, s.TTL), string(text))
 		}
 	})
 }
 
-// inTime gives a step with its durations in time, and without what a file leaves out.
-func inTime(s scenarios.Step, ttl time.Duration) scenarios.Step {
+// fixedSpans converts a step's spans to units of time, and adds the default direction.
+func fixedSpans(s scenarios.Step, ttl time.Duration) scenarios.Step {
 	for _, span := range []*scenarios.Span{&s.Wait, &s.Within, &s.For, &s.After, &s.By, &s.Jump} {
 		*span = scenarios.Span{Fixed: span.In(ttl).Round(time.Microsecond)}
 	}
@@ -74,7 +70,6 @@ func inTime(s scenarios.Step, ttl time.Duration) scenarios.Step {
 	return s
 }
 
-// A schedule keeps to the assumptions that are not broken.
 func TestDraw_KeepsAssumptions(t *testing.T) {
 	s := space(t, nil)
 	for seed := range uint64(500) {
@@ -91,11 +86,10 @@ func TestDraw_KeepsAssumptions(t *testing.T) {
 	}
 }
 
-// What users report of their locks is drawn without being asked for; a third party that deletes keys, where nodes
-// need not remember them.
-func TestDraw_HasWhatTheFieldReports(t *testing.T) {
+// The deletion of a key by a third party needs a search that lets nodes forget.
+func TestDraw_IncludesFaultsThatUsersReport(t *testing.T) {
 	drawn := map[scenarios.Verb]int{}
-	kept, lost := space(t, nil), space(t, everything)
+	kept, lost := space(t, nil), space(t, breakAllAssumptions)
 	for seed := range uint64(500) {
 		for _, step := range kept.Draw(seed).Steps {
 			drawn[step.Verb]++
@@ -112,11 +106,11 @@ func TestDraw_HasWhatTheFieldReports(t *testing.T) {
 	}
 }
 
-// Nothing is drawn that cannot be done: with all assumptions broken, no trial fails.
+// With all assumptions broken, no trial fails.
 func TestDraw_IsRunnable(t *testing.T) {
 	p := pool(t)
 	search := Search{Question: Question{Space: space(t,
-		func(s *Space) { everything(s); s.Without = []string{"DistinctNodes"} }),
+		func(s *Space) { breakAllAssumptions(s); s.Without = []string{"DistinctNodes"} }),
 		Seed: 7, Schedules: 256},
 		Try: p.Try, Parallel: p.Size()}
 	tally, err := search.Run(t.Context())
@@ -125,8 +119,7 @@ func TestDraw_IsRunnable(t *testing.T) {
 	require.Equal(t, 256, tally.Schedules)
 }
 
-// Whatever networks, nodes and clients do, the reference keeps its promises as long as the assumptions hold. Where the
-// two oracles disagree, a trial fails.
+// The reference lock keeps its promises while the assumptions hold. If the two oracles disagree, a trial fails.
 func TestSearch_ReferenceIsNeverViolated(t *testing.T) {
 	needs.Long(t, "it runs thousands of drawn schedules")
 	p := pool(t)
@@ -140,7 +133,7 @@ func TestSearch_ReferenceIsNeverViolated(t *testing.T) {
 	}
 }
 
-// A rule that is off is found, shrunk to a handful of steps, and its file shows it.
+// A missing rule is found and shrunk to a few steps, and the scenario file reproduces the violation.
 func TestFind_ScenarioShowsViolation(t *testing.T) {
 	p := pool(t)
 	search := Search{
@@ -152,7 +145,7 @@ func TestFind_ScenarioShowsViolation(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, tally.Finds, 1)
 	f := tally.Finds[0]
-	require.Equal(t, FindID{Property: "mutual-exclusion", Faults: unknownFaults}, f.FindID, "nobody made experiments")
+	require.Equal(t, FindID{Property: "mutual-exclusion", Faults: unknownFaults}, f.FindID, "without experiments")
 	require.LessOrEqual(t, len(f.Shrunk.Steps), 10)
 	require.Less(t, len(f.Shrunk.Steps), len(f.Drawn.Steps))
 
@@ -166,12 +159,12 @@ func TestFind_ScenarioShowsViolation(t *testing.T) {
 	}
 }
 
-// shrink finds the two steps that matter, wherever they are, and rounds their times.
+// shrink keeps the two necessary steps, wherever they are, and rounds their times.
 func TestShrink_KeepsNecessarySteps(t *testing.T) {
 	s := space(t, nil)
 	rapid.Check(t, func(rt *rapid.T) {
 		drawn := s.Draw(rapid.Uint64().Draw(rt, "seed"))
-		kills := func(c *Schedule) bool {
+		twoAcquires := func(c *Schedule) bool {
 			acquires := 0
 			for _, step := range c.Steps {
 				if step.Verb == scenarios.VerbAcquire {
@@ -180,11 +173,11 @@ func TestShrink_KeepsNecessarySteps(t *testing.T) {
 			}
 			return acquires >= 2
 		}
-		if !kills(drawn) {
+		if !twoAcquires(drawn) {
 			return
 		}
 		tries := 0
-		got := shrink(drawn, func(c *Schedule) bool { tries++; return kills(c) }, func() bool { return tries > 5000 })
+		got := shrink(drawn, func(c *Schedule) bool { tries++; return twoAcquires(c) }, func() bool { return tries > 5000 })
 		require.Len(rt, got.Steps, 2)
 		require.Equal(rt, 3, got.Nodes)
 		for _, step := range got.Steps {
@@ -193,8 +186,7 @@ func TestShrink_KeepsNecessarySteps(t *testing.T) {
 	})
 }
 
-// A lock that dies of a schedule costs that schedule, and the search goes on.
-func TestSearch_CountsFailures(t *testing.T) {
+func TestSearch_TrialFails_SearchContinues(t *testing.T) {
 	s := Search{Question: Question{Space: space(t, nil), Schedules: 10}, Parallel: 1}
 	s.Try = func(_ context.Context, _ suite.Job, seed uint64) suite.Result {
 		if seed == 4 {
@@ -210,7 +202,7 @@ func TestSearch_CountsFailures(t *testing.T) {
 	require.Equal(t, s.Space.Draw(4), tally.Failed[0].Schedule)
 }
 
-func TestSearch_SaysWhyNothingWasTested(t *testing.T) {
+func TestSearch_NothingTested_SummaryHasReason(t *testing.T) {
 	s := Search{Question: Question{Space: space(t, nil), Schedules: 2}, Parallel: 1}
 	s.Try = func(context.Context, suite.Job, uint64) suite.Result {
 		vacuous, unknown := checker.NotJudged(checker.MutualExclusion), checker.Result{Property: checker.DeadlockFreedom}
@@ -236,7 +228,7 @@ func TestMain(m *testing.M) {
 	clustertest.Main(m, map[string]func(io.Reader, io.Writer) error{"trials": suite.ServeTrials})
 }
 
-// pool gives what runs trials, in children that end with the test.
+// pool runs trials in child processes that end with the test.
 func pool(t testing.TB) *suite.Pool {
 	t.Helper()
 	children := &suite.Children{}
@@ -248,10 +240,10 @@ func pool(t testing.TB) *suite.Pool {
 	return p
 }
 
-// What is gone through is small first, each once, and all of it can be read as files.
+// Schedules are distinct, the small ones first, and can be loaded as scenario files.
 func TestExhaust_CoversSmallScope(t *testing.T) {
 	needs.Long(t, "it runs every schedule of a scope")
-	for _, change := range []func(*Space){nil, everything, func(s *Space) { s.Lock = "redsync" }} {
+	for _, change := range []func(*Space){nil, breakAllAssumptions, func(s *Space) { s.Lock = "redsync" }} {
 		s := space(t, change)
 		all := s.All()
 		seen := map[string]bool{}
@@ -272,7 +264,7 @@ func TestExhaust_CoversSmallScope(t *testing.T) {
 	}
 }
 
-// The first that breaks a rule is among the shortest, so that nothing need be shrunk.
+// The first find is among the shortest schedules, so it needs no shrinking.
 func TestExhaust_FindsShortest(t *testing.T) {
 	p := pool(t)
 	search := Search{Question: Question{Space: space(t, func(s *Space) {

@@ -12,8 +12,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Name is that of the scenario of a find: the property, the lock, and the number of
-// the schedule that showed it, in words joined by single hyphens.
+// Name names the scenario of a find by property, lock and schedule number, in words joined by single hyphens.
 func (s *Search) Name(f Find) string {
 	lock := strings.Trim(notWords.ReplaceAllString(strings.ToLower(s.Space.Lock), "-"), "-")
 	return fmt.Sprintf("%s-of-%s-%d", f.Property, lock, f.Number)
@@ -21,8 +20,7 @@ func (s *Search) Name(f Find) string {
 
 var notWords = regexp.MustCompile(`[^a-z0-9]+`)
 
-// About is what the scenario file of a find says of it: a lock that is right keeps the
-// property.
+// About describes a find for its scenario file: a correct lock keeps the property.
 func (s *Search) About(f Find) About {
 	from := fmt.Sprintf("lockproof explore, schedule %d of seed %d", f.Number, s.Seed)
 	if s.Space.Exhaust {
@@ -40,11 +38,11 @@ func (s *Search) About(f Find) About {
 	}
 }
 
-// Text is a find as a scenario file.
+// Text writes a find as a scenario file.
 func (s *Search) Text(f Find) []byte {
 	about := s.About(f)
 	if about.Lock == locks.Reference {
-		about.Lock = "" // as it is by default
+		about.Lock = "" // the default
 	}
 	return f.Shrunk.Text(about, "To repeat it: "+s.Repeat(f, about.Name+".yaml"))
 }
@@ -54,8 +52,7 @@ func (s *Search) Repeat(f Find, path string) string {
 	return fmt.Sprintf("lockproof run %s --seed %d%s", path, f.Seed, s.Flags)
 }
 
-// Write writes a find's file into a folder and reads it back: what is written is what
-// was found.
+// Write writes a find's file into a folder, and loads it as a check.
 func (s *Search) Write(f Find, folder string) (path string, read *scenarios.Scenario, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", nil, err

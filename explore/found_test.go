@@ -13,8 +13,8 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// What searches have found on the reference was a mistake of the checker's or of the
-// reference's own, and is mended: none of it is violated any more.
+// The files in testdata once showed violations of the reference lock. Each was a mistake of the checker or of the
+// reference, and is fixed.
 func TestSituations_ReferencePasses(t *testing.T) {
 	p := pool(t)
 	files, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
@@ -23,7 +23,7 @@ func TestSituations_ReferencePasses(t *testing.T) {
 	for _, file := range files {
 		read, err := scenarios.Load(file)
 		require.NoError(t, err)
-		// the last six: those of finds that need their own
+		// the last six belong to finds that need their own seed
 		for _, seed := range []uint64{0, 1, 2, 5169, 33201, 177064, 222236, 263664, 637044} {
 			r := p.Try(t.Context(), suite.Job{Scenario: read}, seed)
 			require.Empty(t, r.Failure)
@@ -31,7 +31,7 @@ func TestSituations_ReferencePasses(t *testing.T) {
 				require.NotEqual(t, history.Violated, result.Verdict, "%s: %s", file, result.Property)
 			}
 			for property := range read.Expect {
-				if own, needed := onlyWith[filepath.Base(file)]; needed && seed != own {
+				if own, needed := requiredSeed[filepath.Base(file)]; needed && seed != own {
 					continue
 				}
 				require.Equal(t, history.Holds, r.Results[indexOf(t, r, property)].Verdict, file)
@@ -40,8 +40,8 @@ func TestSituations_ReferencePasses(t *testing.T) {
 	}
 }
 
-// onlyWith is the seed without which a file's faults meet nothing.
-var onlyWith = map[string]uint64{"late-set-of-a-paused-node.yaml": 637044}
+// requiredSeed is the only seed with which a file's faults affect anything.
+var requiredSeed = map[string]uint64{"late-set-of-a-paused-node.yaml": 637044}
 
 func indexOf(t *testing.T, r suite.Result, property string) int {
 	for i, result := range r.Results {
@@ -53,7 +53,6 @@ func indexOf(t *testing.T, r suite.Result, property string) int {
 	return 0
 }
 
-// A find's name is a scenario's, whatever the lock is called.
 func TestFindName_IsScenarioName(t *testing.T) {
 	for lock, name := range map[string]string{
 		"redsync":                          "mutual-exclusion-of-redsync-7",
@@ -76,7 +75,7 @@ expect: {mutual-exclusion: holds}
 	}
 }
 
-// Each situation shows the rule that it is for when that is off, and not otherwise.
+// Each situation shows a violation if its rule is off, and none otherwise.
 func TestSituations_LivenessFaults(t *testing.T) {
 	needs.Long(t, "it searches once for each situation")
 	p := pool(t)
@@ -85,7 +84,7 @@ func TestSituations_LivenessFaults(t *testing.T) {
 		shown := 0
 		for seed := range uint64(30) {
 			s := space(t, nil)
-			d := s.drawer(seed)
+			d := s.newGenerator(seed)
 			situation(d)
 			d.out.normalize()
 			for _, off := range [][]string{nil, {rule}} {

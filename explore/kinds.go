@@ -9,26 +9,27 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// kind is one kind of fault as it is drawn.
+// kind is a kind of fault that a schedule may draw.
 type kind struct {
 	name string
-	// under is the assumption that it breaks, "" for what every lock is to survive.
-	under Assumption
-	// clock: it sets a client's clock, which the lock must have from the harness.
+	// breaks is an assumption, "" for a fault that every lock must survive.
+	breaks Assumption
+	// clock: it sets a client's clock, so the lock must read its time from the harness.
 	clock bool
-	// weight is how much more often than others it is drawn.
+	// weight is its relative frequency.
 	weight int
-	draw   func(d *generator, of drawnOperation, at time.Duration)
+	draw   func(d *generator, op drawnOperation, at time.Duration)
 }
 
 var drawable = []kind{
-	{"hold", "", false, 4, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Hold, of, at) }},
-	{"lose", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Lose, of, at) }},
-	{"drop", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) { d.message(nemesis.Drop, of, at) }},
-	{"cut", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Cut, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)})
+	{"hold", "", false, 4, func(d *generator, op drawnOperation, at time.Duration) { d.message(nemesis.Hold, op, at) }},
+	{"lose", "", false, 2, func(d *generator, op drawnOperation, at time.Duration) { d.message(nemesis.Lose, op, at) }},
+	{"drop", "", false, 1, func(d *generator, op drawnOperation, at time.Duration) { d.message(nemesis.Drop, op, at) }},
+	{"cut", "", false, 2, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(at,
+			scenarios.Step{Verb: nemesis.Cut, Targets: d.links(op.client), Direction: d.direction(), For: d.duration(at)})
 	}},
-	// From the beginning on each client reaches a majority of its own.
+	// From the start each client reaches a majority of its own.
 	{"partition", "", false, 1, func(d *generator, _ drawnOperation, _ time.Duration) {
 		for i := range d.out.Clients {
 			var cut []string
@@ -38,68 +39,69 @@ var drawable = []kind{
 			if len(cut) > 0 {
 				slices.Sort(cut)
 				lasts := scenarios.Span{Fixed: 2*d.span() + d.space.TTL/2}
-				d.do(0, scenarios.Step{Verb: nemesis.Cut, Targets: cut, Direction: history.Both, For: lasts})
+				d.add(0, scenarios.Step{Verb: nemesis.Cut, Targets: cut, Direction: history.Both, For: lasts})
 			}
 		}
 	}},
-	{"delay", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) {
-		step := scenarios.Step{Verb: nemesis.Delay, Targets: d.links(of.client), Direction: d.direction(), For: d.lasting(at)}
-		step.By.Fixed = d.span() / 4
-		if d.chance(0.5) { // as late as an answer may be that still counts
+	{"delay", "", false, 2, func(d *generator, op drawnOperation, at time.Duration) {
+		step := scenarios.Step{Verb: nemesis.Delay, Targets: d.links(op.client), Direction: d.direction()}
+		step.For, step.By.Fixed = d.duration(at), d.span()/4
+		if d.chance(0.5) {
 			step.By.Fixed = d.lateReplyDelay()
-			if step.Direction == history.Both || d.chance(0.5) { // a new connection costs two ways to and fro
+			if step.Direction == history.Both || d.chance(0.5) { // a new connection costs two round trips
 				step.By.Fixed = d.round(step.By.Fixed / 2)
 			}
 		}
-		d.do(at, step)
+		d.add(at, step)
 	}},
-	{"pause-client", "", false, 2, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(d.duringOperation(at),
-			scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(of.client)}, For: d.lasting(at)})
+	{"pause-client", "", false, 2, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(d.duringOperation(at),
+			scenarios.Step{Verb: nemesis.Pause, Targets: []string{client(op.client)}, For: d.duration(at)})
 	}},
-	{"pause-node", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.lasting(at)})
+	{"pause-node", "", false, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(at, scenarios.Step{Verb: nemesis.Pause, Targets: []string{d.node()}, For: d.duration(at)})
 	}},
-	{"kill-client", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(d.duringOperation(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{client(of.client)}})
+	{"kill-client", "", false, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(d.duringOperation(at), scenarios.Step{Verb: nemesis.Kill, Targets: []string{client(op.client)}})
 	}},
-	{"kill-node", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.node()}, After: d.lasting(at)})
+	{"kill-node", "", false, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(at, scenarios.Step{Verb: nemesis.Kill, Targets: []string{d.node()}, After: d.duration(at)})
 	}},
-	{"power-loss", "", false, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.PowerLoss, Targets: []string{d.node()}, After: d.lasting(at)})
+	{"power-loss", "", false, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(at, scenarios.Step{Verb: nemesis.PowerLoss, Targets: []string{d.node()}, After: d.duration(at)})
 	}},
-	// A client's wall clock is nothing that a lock need trust.
-	{"wall-clock", "", true, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(d.duringOperation(at), scenarios.Step{Verb: nemesis.Clock, Targets: []string{client(of.client)}, Jump: d.jump()})
+	// A jump of a client's wall clock breaks no assumption: a lock can use the monotonic clock.
+	{"wall-clock", "", true, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(d.duringOperation(at),
+			scenarios.Step{Verb: nemesis.Clock, Targets: []string{client(op.client)}, Jump: d.jump()})
 	}},
-	{"flush", Memory, false, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Flush, Targets: []string{d.node()}})
+	{"flush", Memory, false, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(at, scenarios.Step{Verb: nemesis.Flush, Targets: []string{d.node()}})
 	}},
-	{"node-jump", Clocks, false, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		d.do(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.node()}, Jump: d.jump()})
+	{"node-jump", Clocks, false, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		d.add(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{d.node()}, Jump: d.jump()})
 	}},
-	{"rate", Clocks, true, 1, func(d *generator, of drawnOperation, at time.Duration) {
-		whose := client(of.client)
+	{"rate", Clocks, true, 1, func(d *generator, op drawnOperation, at time.Duration) {
+		target := client(op.client)
 		if d.chance(0.5) {
-			whose = d.node()
+			target = d.node()
 		}
-		d.do(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{whose}, Rate: pick(d.Rand, 0.5, 0.9, 1.1, 2)})
+		d.add(at, scenarios.Step{Verb: nemesis.Clock, Targets: []string{target}, Rate: pick(d.Rand, 0.5, 0.9, 1.1, 2)})
 	}},
 }
 
-// kinds are those that one schedule draws from.
+// kinds lists the faults that the space allows, each repeated by its weight.
 func (s *Space) kinds() []kind {
 	var all []kind
 	for _, k := range drawable {
-		if (k.under == "" || s.broken(k.under)) && (!k.clock || s.can.OwnClock) {
+		if (k.breaks == "" || s.broken(k.breaks)) && (!k.clock || s.can.OwnClock) {
 			all = append(all, slices.Repeat([]kind{k}, k.weight)...)
 		}
 	}
 	return all
 }
 
-// sends are the commands that an operation may send, those that it sends first twice.
+// sends lists the commands of each operation; those that it sends first have double weight.
 var sends = map[scenarios.Verb][]string{
 	scenarios.VerbAcquire: {history.Take, history.Take, history.Release},
 	scenarios.VerbExtend:  {history.Extend, history.Extend, history.Release},
@@ -107,19 +109,18 @@ var sends = map[scenarios.Verb][]string{
 	scenarios.VerbRelease: {history.Release},
 }
 
-// message draws a fault on the next message of a kind on some links, most often of one
-// that the operation sends.
-func (d *generator) message(verb scenarios.Verb, of drawnOperation, at time.Duration) {
-	what := []string{history.Take, history.Release, history.Extend}
-	if sends[of.verb] != nil && d.chance(0.8) {
-		what = sends[of.verb]
+// message draws a fault on the next message of a kind on some links, mostly a command of the operation.
+func (d *generator) message(verb scenarios.Verb, op drawnOperation, at time.Duration) {
+	commands := []string{history.Take, history.Release, history.Extend}
+	if sends[op.verb] != nil && d.chance(0.8) {
+		commands = sends[op.verb]
 	}
-	step := scenarios.Step{Verb: verb, Targets: d.links(of.client), Of: pick(d.Rand, what...),
-		Part: pick(d.Rand, history.PartCommand, history.PartReply), Times: 1, For: d.lasting(at)}
+	step := scenarios.Step{Verb: verb, Targets: d.links(op.client), Of: pick(d.Rand, commands...),
+		Part: pick(d.Rand, history.PartCommand, history.PartReply), Times: 1, For: d.duration(at)}
 	if verb == nemesis.Hold && step.Part == history.PartReply && d.chance(0.5) {
 		step.For.Fixed = d.lateReplyDelay()
 	}
-	d.do(at, step)
+	d.add(at, step)
 }
 
 func (d *generator) direction() history.Direction {
@@ -130,8 +131,8 @@ func (d *generator) jump() scenarios.Span {
 	return scenarios.Span{Fixed: pick[time.Duration](d.Rand, -1, 1) * d.span()}
 }
 
-// duringOperation is a time in the midst of what a client begins at some time: while it connects,
-// or its commands or their answers are under way.
+// duringOperation draws a time shortly after an operation's start, while its connections, commands or replies are
+// under way.
 func (d *generator) duringOperation(at time.Duration) time.Duration {
 	return at + time.Duration(1+d.IntN(12))*d.space.TTL/(5*timeSteps)
 }

@@ -25,17 +25,15 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// grid is what all delays are multiples of in a coarse trial: most of what happens in one
-// then happens at one instant with something else.
+// grid is the unit of all delays in a coarse trial, so that most events share their instant with another.
 const grid = 100 * time.Microsecond
 
-// gridRuns is how often each schedule is run.
+// gridRuns is the number of runs of each schedule.
 const gridRuns = 6
 
-// A drawn schedule gives one history even where most events share their instant with
-// others, on processors that others want too: order is the scheduler's, not the delays'.
-// LOCKPROOF_SCHEDULES says how many schedules each lock is run through, 1000 for the figures
-// of docs/trust.md.
+// A schedule gives one history even if most events share their instant with others and the processors are busy: the
+// scheduler decides the order, not the delays. LOCKPROOF_SCHEDULES is the number of schedules for each lock, 1000 for
+// the figures of docs/trust.md.
 func TestOneHistory_CoarseDelays(t *testing.T) {
 	schedules := 12
 	if n, err := strconv.Atoi(os.Getenv("LOCKPROOF_SCHEDULES")); err == nil {
@@ -48,7 +46,7 @@ func TestOneHistory_CoarseDelays(t *testing.T) {
 	} {
 		t.Run(strings.TrimSpace(lock.name+" "+lock.without), func(t *testing.T) {
 			s := space(t, func(s *Space) {
-				// Servers that stand in the list twice are refused by redlock: then nothing happens.
+				// Not Servers: redlock refuses a list with one server twice, and then nothing happens.
 				s.Lock, s.Break = lock.name, []Assumption{Memory, Clocks, Pauses}
 				if lock.without != "" {
 					s.Without = []string{lock.without}
@@ -59,7 +57,7 @@ func TestOneHistory_CoarseDelays(t *testing.T) {
 	}
 }
 
-// burn keeps that many goroutines busy.
+// burn runs busy goroutines until stop.
 func burn(goroutines int) (stop func()) {
 	done := make(chan struct{})
 	for range goroutines {
@@ -79,7 +77,7 @@ func burn(goroutines int) (stop func()) {
 	return func() { close(done) }
 }
 
-// compareRuns runs each schedule several times, beside and after others in a drawn order.
+// compareRuns runs each schedule several times, mixed with others in a random order.
 func compareRuns(t *testing.T, s *Space, schedules int) {
 	var runs []uint64
 	for range gridRuns {
@@ -112,8 +110,8 @@ func compareRuns(t *testing.T, s *Space, schedules int) {
 	requireContention(t, first)
 }
 
-// requireContention requires that the schedules put order to the test: clients are granted the
-// lock and contend for it, and many events share their instant with another process's.
+// requireContention requires that the schedules test order: clients are granted the lock and contend for it, and many
+// events share their instant with another process's.
 func requireContention(t *testing.T, histories map[uint64][]history.Event) {
 	var granted, contended, events, shared int
 	for seed, h := range histories {
@@ -152,7 +150,7 @@ func eventText(e history.Event) string {
 	var text strings.Builder
 	w := history.NewWriter(&text)
 	w.Write(e)
-	_ = w.Close() // a strings.Builder takes everything
+	_ = w.Close() // a strings.Builder returns no errors
 	return text.String()
 }
 
@@ -188,7 +186,7 @@ func (m gridMaker) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster
 	return m.Maker.New(ctx, cfg)
 }
 
-// coarsen rounds all durations of a value, and of what it holds, up to the grid.
+// coarsen rounds all durations inside a value up to the grid.
 func coarsen(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -12,12 +12,12 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// ResultsFile is the name of the file that has what a search has come to.
+// ResultsFile is the name of the file with a search's results.
 const ResultsFile = "explore.json"
 
-// Results are what that file holds.
+// Results is the content of that file.
 type Results struct {
-	Version string `json:"version"` // of the program: another draws other schedules
+	Version string `json:"version"` // of the program: another version draws other schedules
 	Question
 	Tally Tally `json:"tally"`
 }
@@ -29,11 +29,10 @@ func (r Results) Write(w io.Writer) error {
 	return encoder.Encode(r)
 }
 
-// longestResults bounds the file, in bytes.
+// longestResults is the maximum size of the file, in bytes.
 const longestResults = 64 << 20
 
-// Read reads what a search has left in a folder. An error that says that there is
-// nothing wraps fs.ErrNotExist.
+// Read reads a search's results from a folder. Without such a file the error wraps fs.ErrNotExist.
 func Read(dir string) (Results, error) {
 	path := filepath.Join(dir, ResultsFile)
 	file, err := input.Open(path)
@@ -47,29 +46,28 @@ func Read(dir string) (Results, error) {
 		err = r.check()
 	}
 	if err != nil {
-		return Results{}, fmt.Errorf("%s is not what a search has left: %w", path, err)
+		return Results{}, fmt.Errorf("%s does not have a search's results: %w", path, err)
 	}
 	return r, nil
 }
 
-// check refuses what no search writes.
+// check rejects results that no search writes.
 func (r *Results) check() error {
 	t := r.Tally
 	switch {
 	case r.Space.Lock == "" || r.Space.TTL < time.Millisecond || r.Space.TTL > time.Hour:
-		return errors.New("it names no lock, or no TTL that a lock has")
+		return errors.New("want a lock, and a TTL from 1ms to 1h")
 	case t.Schedules < 0 || t.Next < t.Schedules || t.Next > 1<<53 || r.Schedules < 0 || r.Enough < 0 || t.Elapsed < 0:
-		return errors.New("its numbers are not those of a search")
+		return errors.New("the counts are negative or contradict each other")
 	}
 	for _, f := range t.Finds {
 		if !f.Drawn.valid() || !f.Shrunk.valid() {
-			return fmt.Errorf("the schedule of its find %d is not one", f.Number)
+			return fmt.Errorf("find %d has an invalid schedule", f.Number)
 		}
 	}
 	return nil
 }
 
-// valid says whether a schedule that was read back is one.
 func (s *Schedule) valid() bool {
 	if s == nil || s.TTL < time.Millisecond || s.Nodes < 1 || s.Clients < 1 {
 		return false
@@ -82,10 +80,9 @@ func (s *Schedule) valid() bool {
 	return true
 }
 
-// Same says whether the results are of the same search as others, their bounds aside:
-// then one can go on from the other.
+// Same reports whether both results are of one search, except for its bounds, so that one can resume from the other.
 func (r Results) Same(other Results) bool {
 	r.Schedules, r.Enough, r.Tally = other.Schedules, other.Enough, other.Tally
-	var mine, theirs bytes.Buffer // as they are written: there, none and an empty list are one
+	var mine, theirs bytes.Buffer // JSON omits nil and empty lists alike
 	return errors.Join(r.Write(&mine), other.Write(&theirs)) == nil && bytes.Equal(mine.Bytes(), theirs.Bytes())
 }

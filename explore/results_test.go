@@ -16,7 +16,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-func written(t testing.TB, r Results) string {
+func encode(t testing.TB, r Results) string {
 	t.Helper()
 	var text bytes.Buffer
 	require.NoError(t, r.Write(&text))
@@ -25,11 +25,10 @@ func written(t testing.TB, r Results) string {
 
 func write(t testing.TB, dir string, r Results) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(written(t, r)), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile), []byte(encode(t, r)), 0o644))
 }
 
-// aFind is results with one find.
-func aFind(t testing.TB) Results {
+func resultsWithFind(t testing.TB) Results {
 	q := Question{Space: space(t, nil), Seed: 1, Schedules: 500}
 	drawn := q.Space.Draw(7)
 	return Results{Version: "v1", Question: q, Tally: Tally{Schedules: 9, Next: 9,
@@ -41,11 +40,11 @@ func TestResults_RoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Read(dir)
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	r := aFind(t)
+	r := resultsWithFind(t)
 	write(t, dir, r)
 	back, err := Read(dir)
 	require.NoError(t, err)
-	require.Equal(t, written(t, r), written(t, back))
+	require.Equal(t, encode(t, r), encode(t, back))
 	require.True(t, r.Same(back))
 	for _, change := range []func(*Results){
 		func(r *Results) { r.Version = "v2" }, func(r *Results) { r.Seed++ },
@@ -59,9 +58,9 @@ func TestResults_RoundTrip(t *testing.T) {
 	require.True(t, r.Same(back), "its bounds may be others")
 }
 
-// Whatever the file says is refused, or can be told and written as a scenario.
+// Read rejects a file, or its finds can be summarized and written as scenarios.
 func FuzzResults(f *testing.F) {
-	text := written(f, aFind(f))
+	text := encode(f, resultsWithFind(f))
 	f.Add(text)
 	for _, change := range []string{`"Targets": [`, `"nodes": `, `"ttl": `, `"next": `, `"seen": "`, `"steps": [`} {
 		f.Add(strings.Replace(text, change, change+"-", 1))
@@ -84,7 +83,7 @@ func FuzzResults(f *testing.F) {
 }
 
 func TestResults_RejectsInvalidFile(t *testing.T) {
-	text := written(t, aFind(t))
+	text := encode(t, resultsWithFind(t))
 	for _, change := range [][2]string{
 		{`"drawn": {`, `"drawn": null, "other": {`}, {`"ttl": 1000000000`, `"ttl": 0`}, {`"next": 9`, `"next": -9`},
 		{`"next": 9`, `"next": 3`}, {`"lock": "redlock"`, `"lock": ""`},
@@ -95,18 +94,17 @@ func TestResults_RejectsInvalidFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ResultsFile),
 			[]byte(strings.Replace(text, change[0], change[1], 1)), 0o644))
 		_, err := Read(dir)
-		require.ErrorContains(t, err, "explore.json is not what a search has left: ", change[1])
+		require.ErrorContains(t, err, "explore.json does not have a search's results: ", change[1])
 	}
 }
 
-// withoutMajority is a search that finds something, of three batches and a bit.
+// withoutMajority is a search with finds, and three and a half batches.
 func withoutMajority(t *testing.T, p *suite.Pool) Search {
 	return Search{Question: Question{Space: space(t, func(s *Space) { s.Without = []string{"Majority"} }), Seed: 3,
 		Schedules: 3*batch + 50}, Try: p.Try, Parallel: p.Size()}
 }
 
-// timeless is what a search has come to, without what tells of real time.
-func timeless(t Tally) Tally {
+func withoutTimes(t Tally) Tally {
 	t.Elapsed = 0
 	for i := range t.Finds {
 		t.Finds[i].At = 0
@@ -114,8 +112,7 @@ func timeless(t Tally) Tally {
 	return t
 }
 
-// A search that was interrupted again and again, and read back each time, comes to what
-// one comes to that was not.
+// A search that is interrupted repeatedly, each time written and read back, has the results of an uninterrupted one.
 func TestSearch_ResumesAfterInterrupt(t *testing.T) {
 	needs.Long(t, "it runs a search twice, whole and interrupted")
 	p := pool(t)
@@ -126,7 +123,7 @@ func TestSearch_ResumesAfterInterrupt(t *testing.T) {
 	var tally Tally
 	interrupts := 0
 	for search.Remaining(tally) {
-		p := pool(t) // as in a new process: children that were called off stay so
+		p := pool(t) // as in a new process: cancelled children stay cancelled
 		ctx, interrupt := context.WithCancel(t.Context())
 		var tries atomic.Int64
 		search.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
@@ -149,5 +146,5 @@ func TestSearch_ResumesAfterInterrupt(t *testing.T) {
 		tally = back.Tally
 	}
 	require.GreaterOrEqual(t, interrupts, 2)
-	require.Equal(t, written(t, Results{Tally: timeless(whole)}), written(t, Results{Tally: timeless(tally)}))
+	require.Equal(t, encode(t, Results{Tally: withoutTimes(whole)}), encode(t, Results{Tally: withoutTimes(tally)}))
 }

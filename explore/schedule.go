@@ -9,36 +9,36 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// Schedule is all that one trial does: who there is, and what happens when.
+// Schedule is the set-up and the timed steps of a trial.
 type Schedule struct {
 	TTL         time.Duration       `json:"ttl"`
 	Nodes       int                 `json:"nodes"`
 	Clients     int                 `json:"clients"`
 	Persistence cluster.Persistence `json:"persistence"`
-	Aliases     map[string]string   `json:"aliases,omitempty"` // nodes that are listed twice
+	Aliases     map[string]string   `json:"aliases,omitempty"` // nodes without a server of their own
 	Lock        Lock                `json:"lock"`
 	Steps       []Step              `json:"steps"` // in the order of At
 }
 
-// Lock is what a schedule sets of the lock under test; zero values are its defaults.
+// Lock has the drawn options of the lock under test; zero values are its defaults.
 type Lock struct {
 	NodeTimeout   time.Duration `json:"node_timeout,omitempty"`
 	RetryMin      time.Duration `json:"retry_min,omitempty"` // both are set, or neither
 	RetryMax      time.Duration `json:"retry_max,omitempty"`
 	Tries         int           `json:"tries,omitempty"`
 	MaxExtensions int           `json:"max_extensions,omitempty"`
-	Resends       int           `json:"resends,omitempty"` // of a command that was not answered, by the client library
+	Resends       int           `json:"resends,omitempty"` // by the client library, of an unanswered command
 }
 
-// Step is one operation of a client, or one fault, so long after the beginning.
+// Step is an operation or a fault, at a time since the start of the trial.
 type Step struct {
 	At time.Duration `json:"at"`
 	scenarios.Step
 }
 
-// operation is one of a client, for which nothing waits: about the lease that it holds then, if it is about one.
-func operation(verb scenarios.Verb, who string, at, within time.Duration) Step {
-	step := scenarios.Step{Verb: verb, Targets: []string{who}, Async: true, Within: scenarios.Span{Fixed: within}}
+// operation is an asynchronous step of a client. It needs a lease unless it is an acquire or a read.
+func operation(verb scenarios.Verb, client string, at, within time.Duration) Step {
+	step := scenarios.Step{Verb: verb, Targets: []string{client}, Async: true, Within: scenarios.Span{Fixed: within}}
 	step.IfHeld = verb != scenarios.VerbAcquire && verb != scenarios.VerbRead
 	if verb == scenarios.VerbAcquire || verb == scenarios.VerbRead || verb == scenarios.VerbWrite {
 		step.Key = scenarios.DefaultKey
@@ -46,8 +46,7 @@ func operation(verb scenarios.Verb, who string, at, within time.Duration) Step {
 	return Step{At: at, Step: step}
 }
 
-// Scenario is the schedule as one that can be run: operations do not wait for one
-// another, and the times between the steps are waits.
+// Scenario converts the schedule: operations are asynchronous, and waits separate the steps.
 func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
 	out := &scenarios.Scenario{
 		Name: name, TTL: s.TTL, On: cluster.Names(), Persistence: s.Persistence, Aliases: s.Aliases,
@@ -74,23 +73,22 @@ func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Sc
 	return out
 }
 
-// bounds are what the liveness properties promise of a lock with these options: a long
-// node timeout costs an attempt as much, and the next one again, which a long retry delay
-// puts off.
+// bounds are the liveness bounds of a lock with these options. An attempt may last a node timeout, and so may the
+// next, after a retry delay.
 func (s *Schedule) bounds() scenarios.Bounds {
 	b := scenarios.Bounds{}
 	if s.Lock.MaxExtensions > 0 {
 		b["tenure"] = scenarios.Span{TTLs: float64(s.Lock.MaxExtensions + 1)}
 	}
-	if asked := 2 * s.Lock.NodeTimeout; asked+s.Lock.RetryMax > 0 {
-		b["grant"] = scenarios.Span{Fixed: s.TTL/2 + asked + s.Lock.RetryMax}
-		b["release"] = scenarios.Span{Fixed: s.TTL/2 + asked}
-		b["free"] = scenarios.Span{Fixed: s.TTL*3/2 + asked + s.Lock.RetryMax}
+	if timeouts := 2 * s.Lock.NodeTimeout; timeouts+s.Lock.RetryMax > 0 {
+		b["grant"] = scenarios.Span{Fixed: s.TTL/2 + timeouts + s.Lock.RetryMax}
+		b["release"] = scenarios.Span{Fixed: s.TTL/2 + timeouts}
+		b["free"] = scenarios.Span{Fixed: s.TTL*3/2 + timeouts + s.Lock.RetryMax}
 	}
 	return b
 }
 
-// wait is how long a script waits before a step, 0 if it need not.
+// wait is the time between a step and the one before.
 func (s *Schedule) wait(i int) time.Duration {
 	var before time.Duration
 	if i > 0 {
@@ -99,7 +97,7 @@ func (s *Schedule) wait(i int) time.Duration {
 	return s.Steps[i].At - before
 }
 
-// clone is a schedule of its own with the same content.
+// clone copies the schedule and its list of steps.
 func (s *Schedule) clone() *Schedule {
 	c := *s
 	c.Steps = slices.Clone(s.Steps)

@@ -9,21 +9,17 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// shrinker takes away from a schedule what it does not need to break what it breaks.
+// shrinker reduces a schedule while it still shows its violation.
 type shrinker struct {
-	best *Schedule
-	// breaks says whether a schedule still breaks the same.
-	breaks func(*Schedule) bool
-	// stopped says whether no more is to be tried.
-	stopped func() bool
+	best    *Schedule
+	breaks  func(*Schedule) bool // the schedule shows the violation
+	stopped func() bool          // time is over
 }
 
-// shrink gives the smallest schedule that it can find that breaks the same as s does:
-// with steps, clients, nodes and options taken away, and times that read well. It is
-// not the smallest there is: each change is tried by itself, until none is left that
-// helps (delta debugging; Zeller, Hildebrandt 2002).
-func shrink(s *Schedule, breaks func(*Schedule) bool, spent func() bool) *Schedule {
-	k := &shrinker{best: s, breaks: breaks, stopped: spent}
+// shrink removes steps, clients, nodes and options that the violation does not need, and rounds times. The result is a
+// local minimum: each change is tried alone, until none helps (delta debugging; Zeller, Hildebrandt 2002).
+func shrink(s *Schedule, breaks func(*Schedule) bool, stopped func() bool) *Schedule {
+	k := &shrinker{best: s, breaks: breaks, stopped: stopped}
 	for {
 		before := k.best
 		k.steps()
@@ -33,13 +29,13 @@ func shrink(s *Schedule, breaks func(*Schedule) bool, spent func() bool) *Schedu
 		k.targets()
 		k.spans()
 		k.times()
-		if k.best == before || spent() {
+		if k.best == before || stopped() {
 			return k.best
 		}
 	}
 }
 
-// try takes a changed schedule for the best if it still breaks the same.
+// try keeps a change if the schedule still shows the violation.
 func (k *shrinker) try(change func(*Schedule)) bool {
 	if k.stopped() {
 		return false
@@ -54,7 +50,7 @@ func (k *shrinker) try(change func(*Schedule)) bool {
 	return true
 }
 
-// steps takes steps away: half of them at once, then fewer.
+// steps removes steps: half of them at once, then fewer.
 func (k *shrinker) steps() {
 	for size := len(k.best.Steps) / 2; size > 0; size /= 2 {
 		for from := len(k.best.Steps) - size; from >= 0; from -= size {
@@ -67,36 +63,35 @@ func (k *shrinker) steps() {
 	}
 }
 
-// minNodes is how many nodes are left: with fewer there is no minority that may fail.
+// minNodes keeps a minority that may fail.
 const minNodes = 3
 
-// clients takes away one client after another, with all that it does; those behind it
-// move up. nodes does the same for nodes.
+// clients removes clients one by one, with their steps, and renumbers the rest. nodes does the same for nodes.
 func (k *shrinker) clients() { k.members(func(s *Schedule) *int { return &s.Clients }, 1, client) }
 func (k *shrinker) nodes()   { k.members(func(s *Schedule) *int { return &s.Nodes }, minNodes, node) }
 
-func (k *shrinker) members(count func(*Schedule) *int, least int, name func(int) string) {
-	for i := *count(k.best) - 1; i >= 0 && *count(k.best) > least; i-- {
+func (k *shrinker) members(count func(*Schedule) *int, minimum int, name func(int) string) {
+	for i := *count(k.best) - 1; i >= 0 && *count(k.best) > minimum; i-- {
 		k.try(func(s *Schedule) {
-			called := map[string]string{name(i): ""}
+			names := map[string]string{name(i): ""}
 			for j := i + 1; j < *count(s); j++ {
-				called[name(j)] = name(j - 1)
+				names[name(j)] = name(j - 1)
 			}
 			*count(s)--
-			s.Steps = renamed(s.Steps, called)
+			s.Steps = renamed(s.Steps, names)
 		})
 	}
 }
 
-// renamed gives the targets of steps new names; those called "" are taken away, and steps that have no others.
-func renamed(steps []Step, called map[string]string) []Step {
+// renamed renames targets, and removes those with the new name "". It drops steps without targets.
+func renamed(steps []Step, names map[string]string) []Step {
 	var kept []Step
 	for _, step := range steps {
 		var targets []string
 		for _, t := range step.Targets {
 			ends := strings.Split(t, "-")
 			for i, end := range ends {
-				if to, is := called[end]; is {
+				if to, is := names[end]; is {
 					ends[i] = to
 				}
 			}
@@ -112,7 +107,7 @@ func renamed(steps []Step, called map[string]string) []Step {
 	return kept
 }
 
-// options takes away what is set of the lock and the nodes.
+// options restores defaults of the lock and the nodes.
 func (k *shrinker) options() {
 	for _, clear := range []func(*Lock){
 		func(l *Lock) { l.NodeTimeout = 0 },
@@ -131,12 +126,12 @@ func (k *shrinker) options() {
 	}
 }
 
-// restarts reports whether a node goes down: only then do disks matter.
+// restarts reports whether a node restarts: only then does persistence matter.
 func (k *shrinker) restarts() bool {
 	return slices.ContainsFunc(k.best.Steps, func(s Step) bool { return !s.After.IsZero() })
 }
 
-// targets takes targets off steps that have several.
+// targets removes targets from steps with several.
 func (k *shrinker) targets() {
 	for i := range k.best.Steps {
 		for t := 0; i < len(k.best.Steps) && t < len(k.best.Steps[i].Targets) && len(k.best.Steps[i].Targets) > 1; {
@@ -147,35 +142,34 @@ func (k *shrinker) targets() {
 	}
 }
 
-// spans makes the durations of steps ones that read well, or takes them away.
+// spans rounds the durations of steps.
 func (k *shrinker) spans() {
 	for i := range k.best.Steps {
-		for _, of := range []func(*Step) *scenarios.Span{
+		for _, field := range []func(*Step) *scenarios.Span{
 			func(s *Step) *scenarios.Span { return &s.Within },
 			func(s *Step) *scenarios.Span { return &s.For },
 			func(s *Step) *scenarios.Span { return &s.After },
 			func(s *Step) *scenarios.Span { return &s.By },
 			func(s *Step) *scenarios.Span { return &s.Jump },
 		} {
-			if i < len(k.best.Steps) && !of(&k.best.Steps[i]).IsZero() {
-				k.span(i, of)
+			if i < len(k.best.Steps) && !field(&k.best.Steps[i]).IsZero() {
+				k.span(i, field)
 			}
 		}
 	}
 }
 
 // span tries rounder values for one duration, the roundest first.
-func (k *shrinker) span(i int, of func(*Step) *scenarios.Span) {
-	now := of(&k.best.Steps[i]).Fixed
+func (k *shrinker) span(i int, field func(*Step) *scenarios.Span) {
+	now := field(&k.best.Steps[i]).Fixed
 	for _, value := range rounderValues(now, k.best.TTL) {
-		if k.try(func(s *Schedule) { *of(&s.Steps[i]) = scenarios.Span{Fixed: value} }) {
+		if k.try(func(s *Schedule) { *field(&s.Steps[i]) = scenarios.Span{Fixed: value} }) {
 			return
 		}
 	}
 }
 
-// rounderValues gives values near to a duration that are rounder, the roundest first: whole
-// TTLs, halves, tenths, and so on.
+// rounderValues lists rounder values near a duration, the roundest first: whole TTLs, halves, tenths, and so on.
 func rounderValues(d, ttl time.Duration) []time.Duration {
 	var values []time.Duration
 	for _, part := range []time.Duration{1, 2, 10, 20, 100, 200} {
@@ -192,8 +186,7 @@ func rounderValues(d, ttl time.Duration) []time.Duration {
 	return values
 }
 
-// times makes the waits between steps shorter, or such that read well. What follows a
-// wait moves with it.
+// times removes or rounds the waits between steps. The steps behind a wait move with it.
 func (k *shrinker) times() {
 	for i := range k.best.Steps {
 		if i >= len(k.best.Steps) {

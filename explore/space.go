@@ -7,36 +7,35 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// Space is what schedules are drawn from.
+// Space defines the schedules that can be drawn.
 type Space struct {
 	Lock    string        `json:"lock"`
 	Without []string      `json:"without,omitempty"`
 	TTL     time.Duration `json:"ttl"`
 	Break   []Assumption  `json:"break,omitempty"`
-	// Properties are those whose violation counts; none: every one.
+	// Properties are those whose violation counts; none: all.
 	Properties []string `json:"properties,omitempty"`
-	// Exhaust: every schedule that All lists, in place of drawn ones.
+	// Exhaust: every schedule that All lists, instead of drawn ones.
 	Exhaust bool `json:"exhaust,omitempty"`
 
-	can locks.Kind // what the lock can do; filled in by prepare
+	can locks.Kind // the lock's abilities; set by prepare
 }
 
-// prepare finds out what the lock can do: nothing else is drawn.
+// prepare finds the lock's abilities, which limit the operations and faults that are drawn.
 func (s *Space) prepare() (err error) {
 	s.can, err = locks.Find(s.Lock)
 	return err
 }
 
-// broken reports whether a schedule need not keep to an assumption.
+// broken reports whether a schedule may break an assumption.
 func (s *Space) broken(a Assumption) bool { return slices.Contains(s.Break, a) }
 
-// counts reports whether a violation of the property is looked for.
+// counts reports whether a violation of the property is a find.
 func (s *Space) counts(property string) bool {
 	return len(s.Properties) == 0 || slices.Contains(s.Properties, property)
 }
 
-// limits are the durations at which something changes for a lock: what is drawn lies
-// around them more often than anywhere else.
+// limits are the durations at which a lock's behaviour changes. Half of the drawn durations are near one of them.
 type limits struct {
 	ttl, nodeTimeout, retryMin, retryMax, validity time.Duration
 }

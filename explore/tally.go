@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Line says in one line how it goes.
+// Line is a progress report in one line.
 func (t Tally) Line() string {
 	line := fmt.Sprintf("%d schedules, %d different violations", t.Schedules, len(t.Finds))
 	if t.Shrinking {
@@ -20,7 +20,7 @@ func (t Tally) Line() string {
 	return line
 }
 
-// Summary says what a search has come to, and what that means for schedules as they are drawn.
+// Summary reports a search's results, with confidence bounds for drawn schedules.
 func (s *Search) Summary(t Tally) string {
 	var b strings.Builder
 	lock, of := s.Space.Lock, ""
@@ -48,8 +48,8 @@ func (s *Search) Summary(t Tally) string {
 	return b.String()
 }
 
-// bound says what it means that none of so many schedules broke a property. Where one did, that says it all; and an
-// exhaustive search has drawn nothing that a bound could be about.
+// bound is the confidence bound for a property without a violation. An exhaustive search draws no sample, so it has
+// none.
 func (s *Search) bound(violated, judged int) string {
 	_, most := checker.Wilson(violated, judged)
 	if violated > 0 || s.Space.Exhaust || most > 0.5 {
@@ -58,7 +58,7 @@ func (s *Search) bound(violated, judged int) string {
 	return fmt.Sprintf("; with 95 %% confidence, in at most 1 of %d", int(1/most))
 }
 
-// since gives a reason as the end of a sentence, if there is one.
+// since is a reason, or "", as the end of a sentence.
 func since(reason string) string {
 	if reason == "" {
 		return ""
@@ -66,18 +66,18 @@ func since(reason string) string {
 	return ", the first time since " + reason
 }
 
-// Failure says how many schedules the harness failed of, and how of the first; there is one.
+// Failure counts the failed schedules, and has the first one's reason. Failed must not be empty.
 func (t Tally) Failure() error {
 	first := t.Failed[0]
 	return fmt.Errorf("%d schedules failed, the first, %d, so: %s", len(t.Failed), first.Number, first.Why)
 }
 
-// Tested reports whether a schedule put a property that counts to the test.
+// Tested reports whether any schedule tested a property that counts.
 func (s *Search) Tested(t Tally) bool {
 	return slices.ContainsFunc(checker.Names(), func(p string) bool { return s.Space.counts(p) && t.Judged(p) > 0 })
 }
 
-// Judged counts the schedules that put a property to the test.
+// Judged counts the schedules that tested a property.
 func (t Tally) Judged(property string) int {
 	counts := t.Verdicts[property]
 	return counts[history.Violated] + counts[history.Holds]

@@ -9,16 +9,14 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// FindID is what tells one violation from another: two schedules with one breach show
-// the same thing.
+// FindID identifies a find: schedules with equal IDs show the same defect.
 type FindID struct {
 	Property string `json:"property"`
-	// Faults are the kinds of the faults that it needs, as in "cut, pause": experiments have
-	// shown that. "": it needs none.
+	// Faults are the kinds of the necessary faults, found by experiment, for example "cut, pause"; "": none.
 	Faults string `json:"faults,omitempty"`
 }
 
-// unknownFaults are those of a find with which no experiment was made, or none could be.
+// unknownFaults stands for the faults of a find without experiments.
 const unknownFaults = "not known"
 
 func (b FindID) String() string {
@@ -31,7 +29,7 @@ func (b FindID) String() string {
 	return b.Property + ", by " + b.Faults
 }
 
-// Try runs one trial of a job with a seed, in virtual time: suite.Pool does, in a child.
+// Try runs one trial of a job with a seed. suite.Pool implements it in a child process.
 type Try func(ctx context.Context, job suite.Job, seed uint64) suite.Result
 
 // job is a schedule as a row of a suite.
@@ -39,11 +37,11 @@ func (s *Space) job(schedule *Schedule) suite.Job {
 	return suite.Job{Scenario: schedule.Scenario("explored", nil), Lock: s.Lock, Without: s.Without, AllowBetter: true}
 }
 
-// FaultKinds finds the kinds of the faults that a violation of a property in a trial needs.
-// suite.Pool does.
+// FaultKinds finds the kinds of the faults that are necessary for a trial's violation of a property. suite.Pool
+// implements it.
 type FaultKinds func(ctx context.Context, job suite.Job, seed uint64, property string) ([]string, error)
 
-// violated lists the properties that count and that a trial violated.
+// violated lists the violated properties of a trial that the space counts.
 func (s *Space) violated(r suite.Result) []string {
 	var found []string
 	for _, r := range r.Results {
@@ -54,8 +52,8 @@ func (s *Space) violated(r suite.Result) []string {
 	return found
 }
 
-// breach tells a violation of a property from others by experiment, and by nothing that was found before.
-func (s *Search) breach(ctx context.Context, job suite.Job, seed uint64, property string) FindID {
+// findID identifies a violation by experiment, independently of earlier finds.
+func (s *Search) findID(ctx context.Context, job suite.Job, seed uint64, property string) FindID {
 	if s.Kinds == nil {
 		return FindID{Property: property, Faults: unknownFaults}
 	}
@@ -73,7 +71,7 @@ func (b FindID) kinds() []string {
 	return strings.Split(b.Faults, ", ")
 }
 
-// has reports whether a schedule has a fault of each of these kinds.
+// has reports whether the schedule has a fault of each kind.
 func (s *Schedule) has(kinds []string) bool {
 	return !slices.ContainsFunc(kinds, func(kind string) bool {
 		return !slices.ContainsFunc(s.Steps, func(step Step) bool { return string(step.Verb) == kind })

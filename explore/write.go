@@ -11,19 +11,18 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// About is what a scenario file says beside its schedule.
+// About has the fields of a scenario file that do not come from its schedule.
 type About struct {
 	Name, Title, Source, Lesson string
 	Lock                        string // "": the reference
-	// Expect is the verdict on each property that is expected of a lock that is right.
+	// Expect has the expected verdicts of a correct lock, by property.
 	Expect map[string]string
-	// Without are the rules that were off, and Property what was then violated.
+	// Without are the rules that were off, and Property is the property that was then violated.
 	Without  []string
 	Property string
 }
 
-// Text is a schedule as a scenario file, with the verdicts that it is about; comment
-// goes above it, a line each.
+// Text writes a schedule as a scenario file, below comment lines.
 func (s *Schedule) Text(about About, comment ...string) []byte {
 	var f mapping
 	f.add("name", about.Name)
@@ -48,7 +47,7 @@ func (s *Schedule) Text(about About, comment ...string) []byte {
 	}
 	text, err := yaml.MarshalWithOptions(yaml.MapSlice(f), yaml.IndentSequence(true))
 	if err != nil {
-		panic(err) // it is made of names and numbers
+		panic(err) // names and numbers can always be marshalled
 	}
 	var b strings.Builder
 	for _, line := range comment {
@@ -57,20 +56,19 @@ func (s *Schedule) Text(about About, comment ...string) []byte {
 	return append([]byte(b.String()), text...)
 }
 
-// mapping is one of a scenario file, in its order.
+// mapping is a YAML mapping that keeps the order of its keys.
 type mapping yaml.MapSlice
 
-// add adds a key, unless its value is what it is by default.
+// add adds a key unless its value is the default.
 func (m *mapping) add(key string, value any) {
 	if v := reflect.ValueOf(value); !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
 		*m = append(*m, yaml.MapItem{Key: key, Value: value})
 	}
 }
 
-// MarshalYAML keeps the order.
 func (m mapping) MarshalYAML() (any, error) { return yaml.MapSlice(m), nil }
 
-// lock are the options that were drawn, and the lock unless it is the reference.
+// lock writes the drawn options, and the name unless it is the reference's.
 func (s *Schedule) lock(name string) (m mapping) {
 	m.add("name", name)
 	m.add("node-timeout", s.span(s.Lock.NodeTimeout))
@@ -83,7 +81,7 @@ func (s *Schedule) lock(name string) (m mapping) {
 	return m
 }
 
-// boundTexts are those that are not the default.
+// boundTexts writes the bounds that are not the default.
 func (s *Schedule) boundTexts() (m mapping) {
 	for _, name := range history.BoundNames {
 		m.add(name, s.span(s.bounds()[name].In(s.TTL)))
@@ -91,7 +89,7 @@ func (s *Schedule) boundTexts() (m mapping) {
 	return m
 }
 
-// script are the steps, and the waits between them, without what is so by default.
+// script writes the steps and the waits between them, without defaults.
 func (s *Schedule) script() []mapping {
 	var all []mapping
 	for _, step := range s.Scenario("", nil).Script {
@@ -121,7 +119,7 @@ func (s *Schedule) script() []mapping {
 	return all
 }
 
-// span writes a duration in TTLs where that is short, "" where it is none.
+// span writes a duration, in TTLs if it is a multiple of TTL/timeSteps; "" for 0.
 func (s *Schedule) span(d time.Duration) string {
 	if d == 0 {
 		return ""
