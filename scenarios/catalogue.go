@@ -2,17 +2,15 @@ package scenarios
 
 import "embed"
 
-// files are the catalogue's.
-//
 //go:embed *.yaml
 var files embed.FS
 
-// catalogueFolder begins the names of the catalogue's files.
+// catalogueFolder is the prefix of Scenario.File in the catalogue.
 const catalogueFolder = "scenarios/"
 
-// order is the catalogue, each scenario by the name of its file: from the healthy
-// cluster to the operator's mistakes, related failures side by side.
-var order = []string{
+// catalogueOrder lists the scenarios' files, from the healthy cluster to the operator's mistakes, related failures side
+// by side.
+var catalogueOrder = []string{
 	// Healthy.
 	"healthy-contention", "minority-down", "majority-down", "holder-crashes", "opposite-order",
 	// Kleppmann's scenarios, and the answers.
@@ -35,7 +33,7 @@ var order = []string{
 	"retry-without-jitter", "sequential-acquire", "half-is-not-majority", "one-node-twice", "different-node-lists",
 	"mixed-versions",
 	"cancelled-acquire", "cancelled-wait", "missed-wake-up", "script-busy", "script-blocks", "script-cache-lost",
-	// What services are like: threads, small pools, short TTLs.
+	// Conditions in services: threads, small pools, short TTLs.
 	"shared-lock-object", "shared-contention", "pool-of-one", "short-ttl", "owner-by-thread", "two-level", "fail-open",
 	// Release and extension.
 	"release-by-plain-del", "release-by-get-then-del", "guessable-token", "setnx-then-expire",
@@ -48,11 +46,11 @@ var order = []string{
 	"redis-cluster-failover", "redis-cluster-one-slot", "redis-cluster-slots", "restart-guard",
 }
 
-// Catalogue returns every scenario of the catalogue, in its order. Each call
-// reads them anew, so that a caller may change what it gets.
+// Catalogue returns every scenario of the catalogue, in its order. Each call parses the files again, so that a caller
+// may change the result.
 func Catalogue() ([]*Scenario, error) {
 	var all []*Scenario
-	for _, name := range order {
+	for _, name := range catalogueOrder {
 		text, err := files.ReadFile(name + ".yaml")
 		if err != nil {
 			return nil, err

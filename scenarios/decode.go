@@ -16,13 +16,13 @@ import (
 	"example.org/lockproof/internal/suggest"
 )
 
-// What the values of keys may be that a variant has too.
+// Readers of keys that variants have too.
 var (
 	persistence = oneOf("settings", cluster.Persistences...)
 	verdict     = oneOf("verdicts that can be expected", history.Holds, history.Violated)
 )
 
-// Bounds on what a scenario may ask for.
+// Limits of a scenario.
 const (
 	minTTL        = 20 * time.Millisecond
 	maxTTL        = 10 * time.Minute
@@ -33,14 +33,13 @@ const (
 	maxResends    = 10
 	maxPool       = 1000
 	maxThreads    = 16
-	maxNameLength = 100 // of a scenario or a variant: folders are named after both
+	maxNameLength = 100 // of a scenario or a variant: both name folders
 	defaultNodes  = 5
-	// DefaultKey is the key of steps that name none; a workload's keys are k1
-	// to kK, so that both meet at it.
+	// DefaultKey is the key of steps without `key`. It is also the first of a workload's keys, k1 to kK, so that script
+	// and workload contend.
 	DefaultKey = "k1"
 )
 
-// scenario reads the whole file.
 func (d *decoder) scenario(root *ast.MappingNode) {
 	d.s = defaults(d.file)
 	s := d.s
@@ -55,7 +54,7 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"nodes", "", set(&s.Nodes, nodeNames)},
 		{"several", "", set(&s.MultiNodeReason, text)},
 		{"aliases", "", (*decoder).readAliases},
-		{"replicas", "", named((*decoder).readReplicas)},
+		{"replicas", "", definesNames((*decoder).readReplicas)},
 		{"sentinels", "", (*decoder).readSentinels},
 		{"redis-cluster", "", (*decoder).readRedisCluster},
 		{"persistence", "", set(&s.Persistence, persistence)},
@@ -64,8 +63,8 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 		{"delay", "", set(&s.Delay, zeroOrMore.span)},
 		{"lock", "", set(&s.Lock, lockFrom(s.Lock))},
 		{"store", "", set(&s.Store, (*decoder).store)},
-		{"workload", "", named(set(&s.Workload, (*decoder).workload))},
-		{"clients", "", named((*decoder).readClients)},
+		{"workload", "", definesNames(set(&s.Workload, (*decoder).workload))},
+		{"clients", "", definesNames((*decoder).readClients)},
 		{"script", "", set(&s.Script, (*decoder).script)},
 		{"nemesis", "", (*decoder).readNemesis},
 		{"bounds", "", set(&s.Bounds, boundsFrom(s.Bounds))},
@@ -90,7 +89,6 @@ func (d *decoder) scenario(root *ast.MappingNode) {
 	}
 }
 
-// defaults is a scenario in which nothing is set.
 func defaults(file string) *Scenario {
 	return &Scenario{
 		File:        file,
@@ -108,7 +106,7 @@ func nodeNames(d *decoder, n ast.Node, what string) []string {
 	return numbered("n", integer(1, maxNodes)(d, n, what))
 }
 
-// numbered makes names such as n1 to n5.
+// numbered returns names such as n1 to n5.
 func numbered(prefix string, count int) []string {
 	names := make([]string, count)
 	for i := range names {
@@ -137,8 +135,7 @@ func (d *decoder) readSource(n ast.Node, what string) {
 	}
 }
 
-// sentenceEnd is a mark at the end of the text or before a new beginning, so
-// that "e.g. this" and "1.2 ttl" do not count.
+// sentenceEnd is a mark at the end of the text or before a capital, so that "e.g. this" and "1.2 ttl" do not count.
 var sentenceEnd = regexp.MustCompile(`[.!?]["')]*(\s+["'(]?[A-Z]|$)`)
 
 func (d *decoder) readLesson(n ast.Node, what string) {
@@ -148,7 +145,7 @@ func (d *decoder) readLesson(n ast.Node, what string) {
 	}
 }
 
-// readTTL reads a TTL, the run's or the least, in units of time.
+// readTTL reads a TTL in units of time.
 func readTTL(ttl *time.Duration) reader {
 	return func(d *decoder, n ast.Node, what string) {
 		before := len(d.problems)
@@ -211,7 +208,7 @@ func (d *decoder) expect(n ast.Node, what string) map[string]string {
 	return expect
 }
 
-// boundsFrom reads bounds; what they do not set stays as in before.
+// boundsFrom reads bounds; unset ones keep their value in before.
 func boundsFrom(before Bounds) value[Bounds] {
 	return func(d *decoder, n ast.Node, what string) Bounds {
 		bounds := Bounds{}
@@ -227,7 +224,7 @@ func boundsFrom(before Bounds) value[Bounds] {
 	}
 }
 
-// earnedFrom reads what must have happened; what it does not set stays as in e.
+// earnedFrom reads the required counts; unset ones keep their value in e.
 func earnedFrom(e Earned) value[Earned] {
 	count := present(integer(0, 1_000_000))
 	return func(d *decoder, n ast.Node, what string) Earned {

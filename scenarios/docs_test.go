@@ -19,7 +19,7 @@ func document(t *testing.T) string {
 	return string(data)
 }
 
-func TestExamplesOfTheDocumentLoad(t *testing.T) {
+func TestDocument_ExamplesLoad(t *testing.T) {
 	blocks := strings.Split(document(t), "```yaml\n")[1:]
 	require.GreaterOrEqual(t, len(blocks), 2)
 	scripts, workloads := 0, 0
@@ -74,11 +74,10 @@ nemesis: [{fault: "?"}]
 	}
 }
 
-// TestDocument_RandomFaults: which faults, from which targets, and with
-// which keys.
+// The document lists the random faults with their targets and keys.
 func TestDocument_RandomFaults(t *testing.T) {
 	var faults, targets []string
-	of := map[string][]string{} // the faults, by their targets in words
+	of := map[string][]string{} // the faults, by the text of their targets
 	with := map[string][]string{}
 	for _, name := range randomVerbs() {
 		name, fault := string(name), randomDeclaration(name)
@@ -94,10 +93,10 @@ func TestDocument_RandomFaults(t *testing.T) {
 	}
 	var among []string
 	for _, words := range targets {
-		among = append(among, words+" for "+series(of[words], "and"))
+		among = append(among, words+" for "+joinWords(of[words], "and"))
 	}
 	for _, row := range []string{
-		"| `fault` | " + series(faults, "or") + " |\n",
+		"| `fault` | " + joinWords(faults, "or") + " |\n",
 		"| `among` | the targets to draw from: " + strings.Join(among, "; ") + " |\n",
 		"| `direction` | " + strings.Join(with["direction"], ", ") + ": ",
 		"| `by` | " + strings.Join(with["by"], ", ") + ": ",
@@ -108,8 +107,8 @@ func TestDocument_RandomFaults(t *testing.T) {
 	require.Equal(t, with["jump"], with["rate"], "they share a row")
 }
 
-// series is a list in words: "a, b and c".
-func series(words []string, last string) string {
+// joinWords writes a list: "a, b and c".
+func joinWords(words []string, last string) string {
 	if len(words) == 1 {
 		return words[0]
 	}
@@ -117,7 +116,7 @@ func series(words []string, last string) string {
 	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
-func TestEveryVerbHasAUsage(t *testing.T) {
+func TestUsages_AreComplete(t *testing.T) {
 	for _, u := range Usages() {
 		require.NotEmpty(t, u.Doc, u.Verb)
 		require.NotZero(t, u.Targets, u.Verb)

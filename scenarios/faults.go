@@ -9,16 +9,16 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// Fault gives the declaration of what the step does, nil if that is no fault.
+// Fault returns the declaration of the step's fault, nil for other verbs.
 func (s Step) Fault() *nemesis.Declaration { return nemesis.Find(string(s.Verb)) }
 
-// HasClass reports whether the step is a fault that does something of a class.
+// HasClass reports whether the step is a fault with an effect of a class.
 func (s Step) HasClass(class history.Class) bool {
 	fault := s.Fault()
 	return fault != nil && fault.HasClass(class)
 }
 
-// Breaks reports whether the scenario has a fault that breaks something.
+// Breaks reports whether the scenario begins a fault.
 func (s *Scenario) Breaks() bool {
 	return len(s.Nemesis) > 0 || slices.ContainsFunc(s.Script, func(step Step) bool {
 		fault := step.Fault()
@@ -26,7 +26,7 @@ func (s *Scenario) Breaks() bool {
 	})
 }
 
-// effects lists what the scenario's faults do to each of their targets.
+// effects lists the effects of the scenario's faults on each of their targets.
 func (s *Scenario) effects() []*nemesis.Effect {
 	var effects []*nemesis.Effect
 	add := func(verb Verb, targets []string) {
@@ -49,19 +49,19 @@ func (s *Scenario) effects() []*nemesis.Effect {
 	return effects
 }
 
-// HasClass reports whether a fault does something of a class to one of its targets.
+// HasClass reports whether a fault has an effect of a class on one of its targets.
 func (s *Scenario) HasClass(class history.Class) bool {
 	return slices.ContainsFunc(s.effects(), func(e *nemesis.Effect) bool { return e.Class == class })
 }
 
-// Needs lists the abilities that a cluster must have for the scenario.
+// Needs lists the cluster abilities that the scenario requires.
 func (s *Scenario) Needs() []*cluster.Ability {
 	var needs []*cluster.Ability
-	real := s.Restart == RestartAlways || s.Sentinels > 0 || s.RedisCluster != nil
+	needsServer := s.Restart == RestartAlways || s.Sentinels > 0 || s.RedisCluster != nil
 	for name := range s.Redis {
-		real = real || name != cluster.MinReplicas && name != cluster.MinLag // which every kind models
+		needsServer = needsServer || name != cluster.MinReplicas && name != cluster.MinLag // every kind models these two
 	}
-	if real {
+	if needsServer {
 		needs = append(needs, cluster.AbilityServer)
 	}
 	for _, e := range s.effects() {

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// places says which node stands for each node of a scenario that is run on fewer.
-type places map[string]string
+// nodeMapping maps the nodes of a scenario to fewer nodes.
+type nodeMapping map[string]string
 
-// OneNode names the variant that is the scenario's form for locks on one node, "" if
-// it has none.
+// OneNode returns the name of the variant for single-node locks, "" if there is none.
 func (s *Scenario) OneNode() string {
 	for _, v := range s.Variants {
 		if v.Nodes == 1 && len(v.Without) == 0 && v.Lock == nil {
@@ -22,9 +21,8 @@ func (s *Scenario) OneNode() string {
 	return ""
 }
 
-// OnNodes is the scenario on so many nodes: as it stands where it has as many, and
-// mapped where it has more, so that what was a majority, exactly one, or none stays so.
-// nil: there is no such form, as where clients have lists of servers of their own.
+// OnNodes maps the scenario to n nodes such that each set of nodes that it names stays a minority, a bare majority, a
+// larger majority, or all. It returns nil if no mapping does, for example if clients have their own server lists.
 func (s *Scenario) OnNodes(n int) *Scenario {
 	ownList := func(c Client) bool { return len(c.Nodes) > 0 }
 	switch {
@@ -38,7 +36,7 @@ func (s *Scenario) OnNodes(n int) *Scenario {
 	groups := s.nodeGroups()
 	for to := range surjections(s.Nodes, n) {
 		keeps := func(group []string) bool {
-			return standing(len(group), len(s.Nodes)) == standing(len(to.names(group)), n)
+			return quorumClass(len(group), len(s.Nodes)) == quorumClass(len(to.names(group)), n)
 		}
 		if !slices.ContainsFunc(groups, func(g []string) bool { return !keeps(g) }) {
 			return s.merged(to)
@@ -47,22 +45,22 @@ func (s *Scenario) OnNodes(n int) *Scenario {
 	return nil
 }
 
-// standing is what so many of all nodes are: 0 less than a majority, 1 just one, 2 more, 3 all.
-func standing(some, all int) int {
+// quorumClass is 0 for a minority, 1 for a bare majority, 2 for a larger one, 3 for all nodes.
+func quorumClass(some, all int) int {
 	if some == all {
 		return 3
 	}
 	return cmp.Compare(some, all/2+1) + 1
 }
 
-// nodeGroups are the sets of nodes that the scenario names together: for a client, in a step, or as those of which
-// random faults draw so many.
+// nodeGroups lists the sets of nodes that the scenario names together: for a client, in a step, or as the targets of a
+// random fault.
 func (s *Scenario) nodeGroups() [][]string {
 	groups := [][]string{s.Nodes}
 	add := func(names []string) {
 		by := map[string][]string{}
 		for _, name := range names {
-			end, node := endsOf(name)
+			end, node := splitLink(name)
 			if slices.Contains(s.Nodes, node) {
 				by[end] = append(by[end], node)
 			}
@@ -83,21 +81,21 @@ func (s *Scenario) nodeGroups() [][]string {
 	return groups
 }
 
-// endsOf parts a link into the end that is no node, with the hyphen, and the node; any other name has no such end.
-func endsOf(name string) (end, node string) {
+// splitLink splits a link into its first end with the hyphen, and its last. For other names the first is "".
+func splitLink(name string) (end, node string) {
 	hyphen := strings.IndexByte(name, '-') + 1
 	return name[:hyphen], name[hyphen:]
 }
 
-// surjections goes through the ways to put nodes, in their order, onto n places.
-func surjections(nodes []string, n int) func(yield func(places) bool) {
-	return func(yield func(places) bool) {
+// surjections yields every mapping of the nodes onto n1 to nN.
+func surjections(nodes []string, n int) func(yield func(nodeMapping) bool) {
+	return func(yield func(nodeMapping) bool) {
 		total := 1
 		for range nodes {
 			total *= n
 		}
 		for code := range total {
-			to, used := places{}, map[string]bool{}
+			to, used := nodeMapping{}, map[string]bool{}
 			for _, node := range nodes {
 				to[node] = fmt.Sprintf("n%d", code%n+1)
 				used[to[node]] = true
@@ -110,9 +108,8 @@ func surjections(nodes []string, n int) func(yield func(places) bool) {
 	}
 }
 
-// merged is the scenario with nodes that others stand for: what it says of any of
-// them, or of a link to one, it says of the one that stands for it.
-func (s *Scenario) merged(to places) *Scenario {
+// merged is the scenario with every node, and every link to it, replaced by the node that it maps to.
+func (s *Scenario) merged(to nodeMapping) *Scenario {
 	fewer := *s
 	fewer.Nodes = slices.Sorted(maps.Values(to))
 	fewer.Nodes = slices.Compact(fewer.Nodes)
@@ -140,11 +137,11 @@ func (s *Scenario) merged(to places) *Scenario {
 	return &fewer
 }
 
-// names gives names of nodes, links and others with what stands for each node, each once.
-func (to places) names(names []string) []string {
+// names maps the nodes in names of nodes and links, without duplicates.
+func (to nodeMapping) names(names []string) []string {
 	var all []string
 	for _, name := range names {
-		if end, node := endsOf(name); to[node] != "" {
+		if end, node := splitLink(name); to[node] != "" {
 			name = end + to[node]
 		}
 		if !slices.Contains(all, name) {

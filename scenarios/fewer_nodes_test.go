@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Fewer nodes stand for more such that minorities and majorities stay what they are.
-func TestOnNodes(t *testing.T) {
+func TestOnNodes_KeepsMajorities(t *testing.T) {
 	for _, c := range []struct{ name, five, three string }{
 		{"a minority of two becomes one", "flush: [n1, n2]", "flush: [n1]"},
 		{"a majority of just three becomes two", "flush: [n1, n3, n5]", "flush: [n1, n2]"},
@@ -102,7 +101,7 @@ variants:
 	require.Equal(t, []string{"n1"}, s.With(s.Variants[1]).Script[1].Targets)
 }
 
-// A lock on one node has a form of each scenario, or is told why there is none.
+// Each multi-node scenario has a single-node variant, or a reason for its absence.
 func TestOneNode_MissingVariantHasReason(t *testing.T) {
 	all, err := Catalogue()
 	require.NoError(t, err)

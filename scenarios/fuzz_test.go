@@ -11,8 +11,7 @@ import (
 	"example.org/lockproof/internal/input/inputtest"
 )
 
-// FuzzParse looks for text that makes the loader panic, and holds it to its
-// promises: a scenario or an error, and an error made of problems with places.
+// Parse never panics. It returns either a scenario or an error that consists of problems with positions.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"*.yaml", "testdata/bad/*.yaml"} {
 		files, err := filepath.Glob(pattern)
@@ -50,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What names scenarios on the command line is read or refused, whatever it is.
+// Select returns scenarios or an error for any argument.
 func FuzzSelect(f *testing.F) {
 	for _, arg := range []string{"aof-*", "[", "[a-", "client-pause", strings.Repeat("*a", 10_000),
 		strings.Repeat("?", 300), "\\"} {
@@ -60,7 +59,7 @@ func FuzzSelect(f *testing.F) {
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, arg string) {
 		if isPath(arg) {
-			return // a file, which FuzzParse has
+			return // FuzzParse covers files
 		}
 		inputtest.Bounded(t, len(arg), func() {
 			found, err := selectFrom(all, []string{arg})

@@ -19,9 +19,8 @@ func Load(path string) (*Scenario, error) {
 	return Parse(path, data)
 }
 
-// Parse reads a scenario from the text of its file, whose name is for errors
-// and for Scenario.File. It is strict, and the error holds every problem of the
-// file as a *Problem, in the order of the lines (errors.Join).
+// Parse reads a scenario from the text of its file, whose name is for errors and Scenario.File. It is strict. The error
+// joins every mistake of the file as a *Problem, in the order of the lines.
 func Parse(file string, data []byte) (*Scenario, error) {
 	d := &decoder{file: file}
 	if root := d.parse(data); root != nil {
@@ -33,13 +32,12 @@ func Parse(file string, data []byte) (*Scenario, error) {
 	return d.s, nil
 }
 
-// decoder turns the syntax tree of one file into a Scenario and collects what
-// is wrong with it.
+// decoder converts the syntax tree of a file into a Scenario, and collects its problems.
 type decoder struct {
 	file     string
 	problems []*Problem
 	s        *Scenario
-	// unresolved is set when the nodes or clients are broken: unknown names are not reported then.
+	// unresolved is set if nodes or clients are invalid: then unknown names are not reported.
 	unresolved bool
 }
 

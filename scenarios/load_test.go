@@ -22,10 +22,9 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
+var update = flag.Bool("update", false, "rewrite the golden files of testdata/bad")
 
-// Each testdata/bad/NAME.yaml is broken; NAME.err is what the loader says to
-// it, to be read by eye: it must help.
+// Each testdata/bad/NAME.yaml is invalid, and NAME.err has the loader's error. Read it in review: it must help a user.
 func TestBadScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.yaml")
 	require.NoError(t, err)
@@ -48,7 +47,7 @@ func TestBadScenarios(t *testing.T) {
 	}
 }
 
-// frame is a scenario around the part that a test is about.
+// frame has the fields that every scenario needs.
 const frame = `name: framed
 title: A frame for tests
 source: a test
@@ -76,7 +75,7 @@ func TestDefaults(t *testing.T) {
 	}, s)
 }
 
-func TestDefaultsAreNotSharedBetweenScenarios(t *testing.T) {
+func TestDefaults_NotSharedBetweenScenarios(t *testing.T) {
 	one, other := parsed(t, "workload: {clients: 1, for: 1s}\n"), parsed(t, "workload: {clients: 1, for: 1s}\n")
 	one.On = append(one.On[:1], "changed")
 	one.Nodes[0] = "changed"
@@ -148,8 +147,8 @@ earned: {grants: 1, contended: 2, faults: 3, writes: 4, refused: 0}
 	require.Equal(t, Earned{number(1), number(2), number(3), number(4), number(0)}, s.Earned)
 }
 
-// inShort is what a step has beside its verb and its place, one after the other.
-func inShort(s Step) string {
+// modifiersText lists a step's fields except for its verb and position.
+func modifiersText(s Step) string {
 	var all []string
 	for field, value := range reflect.ValueOf(s).Fields() {
 		if !value.IsZero() && !slices.Contains([]string{"Verb", "Line", "Column"}, field.Name) {
@@ -159,7 +158,7 @@ func inShort(s Step) string {
 	return strings.Join(all, ", ")
 }
 
-func TestEveryVerbAndModifier(t *testing.T) {
+func TestSteps_EveryVerbAndModifier(t *testing.T) {
 	type step struct{ text, want string }
 	used := map[Verb]bool{}
 	requireSteps := func(setup string, steps []step) {
@@ -172,7 +171,7 @@ func TestEveryVerbAndModifier(t *testing.T) {
 			used[script[i].Verb] = true
 			require.True(t, strings.HasPrefix(s.text, string(script[i].Verb)+": "))
 			require.NotZero(t, script[i].Line)
-			require.Equal(t, s.want, inShort(script[i]), s.text)
+			require.Equal(t, s.want, modifiersText(script[i]), s.text)
 		}
 	}
 	requireSteps("replicas: {r1: n1}\nclients: [c1, c2]\nredis: {maxmemory: 4mb}\nscript:\n", []step{
@@ -267,7 +266,7 @@ variants:
 	require.Equal(t, map[string]string{"mutual-exclusion": "violated"}, s.Variants[0].Expect)
 	lock := s.Variants[1].Lock
 	require.Equal(t, "redsync", lock.Name)
-	require.Equal(t, 3, lock.Tries, "what a variant's lock does not set stays as the scenario has it")
+	require.Equal(t, 3, lock.Tries, "an option that the variant does not set comes from the scenario")
 	require.Equal(t, 0.05, *lock.Drift)
 	require.Equal(t, map[string]string{"maxmemory": "4mb", "maxmemory-policy": "volatile-ttl"}, s.Variants[3].Redis)
 	require.Nil(t, s.Variants[2].Redis)
@@ -280,12 +279,12 @@ variants:
 	require.Equal(t, []string{"c2"}, last.Script[0].Targets)
 }
 
-func TestKeyOrderIsFree(t *testing.T) {
+func TestParse_AnyKeyOrder(t *testing.T) {
 	s := parsed(t, "script:\n  - acquire: c1\n    reaching: n7\n  - wait: 200ms\nclients: 1\nnodes: 7\nttl: 500ms\n")
 	require.Equal(t, []string{"n7"}, s.Script[0].Reaching)
 }
 
-func TestLoadNamesAMissingFile(t *testing.T) {
+func TestLoad_MissingFile_NamesFile(t *testing.T) {
 	_, err := Load("testdata/absent.yaml")
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "testdata/absent.yaml")
@@ -301,8 +300,8 @@ func TestLoad_FileTooLarge(t *testing.T) {
 	require.ErrorContains(t, err, name+": it has 1073741824 bytes, and such a file has at most 262144")
 }
 
-// A run's folders are named after the scenario and its variants.
-func TestReservedFileNames(t *testing.T) {
+// Scenarios and variants name the folders of a run.
+func TestName_TooLong_Fails(t *testing.T) {
 	long := strings.Repeat("x", 101)
 	_, err := Parse("x.yaml", []byte("name: "+long+"\nscript: [wait: 1s]\n"))
 	require.ErrorContains(t, err, "x.yaml:1:7: the name has 101 bytes; want at most 100")
@@ -310,10 +309,10 @@ func TestReservedFileNames(t *testing.T) {
 	require.ErrorContains(t, err, "x.yaml:3:12: the variant's name has 101 bytes; add a `name:` of at most 100")
 }
 
-func TestProblems_AtMostTen(t *testing.T) {
+func TestProblems_ListIsBounded(t *testing.T) {
 	_, err := Parse("x.yaml", []byte(strings.Repeat("x: y\n", 3000)))
 	require.Len(t, strings.Split(err.Error(), "\n"), maxProblems+1)
-	require.ErrorContains(t, err, "more problems; mend those above first")
+	require.ErrorContains(t, err, "more problems; fix those above first")
 }
 
 func TestProblem_ErrorsAs(t *testing.T) {
@@ -324,7 +323,7 @@ func TestProblem_ErrorsAs(t *testing.T) {
 	require.Equal(t, 1, p.Line)
 }
 
-func TestLinksOfSentinels(t *testing.T) {
+func TestLinks_Sentinels(t *testing.T) {
 	s := parsed(t, `
 nodes: 1
 replicas: {r1: n1}

@@ -17,8 +17,7 @@ type entry struct {
 	value ast.Node
 }
 
-// entries returns what a mapping holds, in the order of the file. A key that
-// comes again is reported and left out.
+// entries returns the entries of a mapping in file order. It reports duplicate keys and omits them.
 func (d *decoder) entries(n ast.Node, what, want string) []entry {
 	mapping, ok := n.(*ast.MappingNode)
 	if !ok {
@@ -43,21 +42,21 @@ func (d *decoder) entries(n ast.Node, what, want string) []entry {
 	return entries
 }
 
-// reader takes the value of a key, which it calls what in a report.
+// reader reads the value of a key; what names the key in reports.
 type reader func(d *decoder, n ast.Node, what string)
 
-// set puts the value of a key where it belongs.
+// set stores the value of a key.
 func set[T any](into *T, read value[T]) reader {
 	return func(d *decoder, n ast.Node, what string) { *into = read(d, n, what) }
 }
 
-// as calls the key by another name in reports.
+// as gives the key another name in reports.
 func (r reader) as(what string) reader {
 	return func(d *decoder, n ast.Node, _ string) { r(d, n, what) }
 }
 
-// named marks what gives nodes or clients their names: if it is wrong, names that then seem not to exist may be right.
-func named(r reader) reader {
+// definesNames marks a key that defines nodes or clients: if its value is invalid, unknown names are not reported.
+func definesNames(r reader) reader {
 	return func(d *decoder, n ast.Node, what string) {
 		before := len(d.problems)
 		r(d, n, what)
@@ -65,16 +64,15 @@ func named(r reader) reader {
 	}
 }
 
-// field is one key that a mapping may hold. Needed, if set, makes the key required and says what it is for.
+// field is a key of a mapping. The text needed, unless "", makes it required and explains it.
 type field struct {
 	name   string
 	needed string
 	read   reader
 }
 
-// fields reads a mapping with the given fields. They are read in the order
-// given here, whatever their order in the file, so that later ones can rest on
-// earlier ones. It returns those that were there, with their places.
+// fields reads a mapping with the given fields. It reads them in the given order, not in file order, so that later
+// fields can depend on earlier ones. It returns the positions of the keys found.
 func (d *decoder) fields(n ast.Node, what string, fields []field) map[string]*token.Position {
 	entries := d.entries(n, what, "a mapping with keys such as "+fields[0].name)
 	places := map[string]*token.Position{}

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// modifiers read the modifiers of a step into it.
+// modifiers returns the readers of a step's modifiers.
 func (d *decoder) modifiers(s *Step) map[string]reader {
 	return map[string]reader{
 		"key":       set(&s.Key, text),
@@ -35,14 +35,13 @@ func (d *decoder) modifiers(s *Step) map[string]reader {
 	}
 }
 
-// commands are what commands of many names do to a lock's key, and those that locks send; EVAL stands for EVALSHA too.
+// commands are effects on a lock's key, and commands that locks send; EVAL stands for EVALSHA too.
 var commands = []string{history.Take, history.Extend, history.Release, "SET", "GET", "EVAL", "DEL", "SETNX", "EXPIRE",
 	"PEXPIRE", "INCR", "WAIT", "INFO", "TIME", "EXISTS", "PTTL", "DELEX", "DELIFEQ", "PUBLISH", "SUBSCRIBE", "FCALL"}
 
-// rate reads that of a clock: 1 is the true one's.
+// rate reads a clock's rate; the true clock's is 1.
 var rate = number(0.01, 100)
 
-// thread reads the name of a thread of a client.
 func (d *decoder) thread(n ast.Node, what string) string {
 	name := d.text(n, what)
 	if name != "" && !clientName.MatchString(name) {
@@ -52,17 +51,16 @@ func (d *decoder) thread(n ast.Node, what string) string {
 	return name
 }
 
-// jump reads by how much a clock jumps, which may be backwards.
 func (d *decoder) jump(n ast.Node, what string) Span {
 	before := len(d.problems)
-	span := either.span(d, n, what)
+	span := anySign.span(d, n, what)
 	if span.IsZero() && len(d.problems) == before {
 		d.report(position(n), "the jump is 0", "want another duration, for example `jump: 1 ttl` or `jump: -50ms`")
 	}
 	return span
 }
 
-// checkThreadOrder finds steps that rest on an earlier one that is not there.
+// checkThreadOrder reports steps that depend on a missing earlier step.
 func (d *decoder) checkThreadOrder(steps []Step) {
 	acquired, async := map[string]bool{}, map[string]bool{}
 	for _, step := range steps {

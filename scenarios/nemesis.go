@@ -11,8 +11,7 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// randomDeclaration gives the declaration of a fault that a schedule can draw, nil if there is
-// none.
+// randomDeclaration returns the declaration of a fault that a schedule can draw, or nil.
 func randomDeclaration(fault Verb) *nemesis.Declaration {
 	if d := nemesis.Find(string(fault)); d != nil && d.Draw != nil {
 		return d
@@ -38,7 +37,6 @@ func (d *decoder) readNemesis(n ast.Node, what string) {
 	}
 }
 
-// readRandom reads one kind of fault in the schedule.
 func (d *decoder) readRandom(n ast.Node) Random {
 	r := Random{Count: 1}
 	places := d.fields(n, "a fault of the nemesis", []field{
@@ -67,7 +65,7 @@ func (d *decoder) readRandom(n ast.Node) Random {
 	return r
 }
 
-// count reads how many targets are hit at once.
+// count reads the number of targets that one fault affects.
 func (d *decoder) count(n ast.Node, among []string) int {
 	count := integer(1, 1000)(d, n, "count")
 	if len(among) > 0 && count > len(among) {
@@ -77,7 +75,7 @@ func (d *decoder) count(n ast.Node, among []string) int {
 	return count
 }
 
-// checkRandom holds a fault to the keys that it takes.
+// checkRandom reports keys that a random fault does not accept or lacks.
 func (d *decoder) checkRandom(at *token.Position, r Random, fault *nemesis.Declaration,
 	places map[string]*token.Position) {
 	always := []string{"fault", "among", "every", "count"}

@@ -9,9 +9,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Problem is one thing that is wrong with a scenario file: where, what, and
-// what would be right. Lines and columns count from 1; columns count
-// characters.
+// Problem is a mistake in a scenario file: its position, what is wrong, and what is accepted. Lines and columns start
+// at 1; columns count characters.
 type Problem struct {
 	File         string
 	Line, Column int
@@ -22,16 +21,14 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s; %s", p.File, p.Line, p.Column, p.What, p.Want)
 }
 
-// report adds a problem at a place in the file.
-func (d *decoder) report(at *token.Position, what, right string) {
-	d.problems = append(d.problems, &Problem{File: d.file, Line: at.Line, Column: at.Column, What: what, Want: right})
+func (d *decoder) report(at *token.Position, what, want string) {
+	d.problems = append(d.problems, &Problem{File: d.file, Line: at.Line, Column: at.Column, What: what, Want: want})
 }
 
-// maxProblems is how many problems of one file are told.
+// maxProblems bounds the problems in one error.
 const maxProblems = 50
 
-// joinErrors gives the problems in the order of the file, as one error; nil if
-// there is none.
+// joinErrors joins the problems in file order; without any it returns nil.
 func (d *decoder) joinErrors() error {
 	slices.SortStableFunc(d.problems, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -40,7 +37,7 @@ func (d *decoder) joinErrors() error {
 	for i, p := range d.problems {
 		if i == maxProblems {
 			p = &Problem{File: p.File, Line: p.Line, Column: p.Column,
-				What: fmt.Sprintf("from here on there are %d more problems", len(d.problems)-i), Want: "mend those above first"}
+				What: fmt.Sprintf("from here on there are %d more problems", len(d.problems)-i), Want: "fix those above first"}
 		}
 		if i <= maxProblems {
 			errs = append(errs, p)

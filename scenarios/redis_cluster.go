@@ -9,25 +9,23 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// RedisCluster makes the nodes the masters of one Redis Cluster, and says how a lock is
-// set up on it.
+// RedisCluster makes the nodes the masters of one Redis Cluster, and configures a lock on it.
 type RedisCluster struct {
-	Clients int // how many clients of it the lock is given as its nodes
+	Clients int // the number of cluster clients that the lock uses as its nodes
 	Keys    ClusterKeys
 }
 
-// ClusterKeys is how a lock names its keys in a Redis Cluster.
+// ClusterKeys defines a lock's names of keys in a Redis Cluster.
 type ClusterKeys string
 
-// The ways: one key for all of the lock's nodes, which is in one slot; or for each node
-// a key of its own, {1}:k1, {2}:k1, ..., whose hash tags spread them over the slots.
+// With KeysOne the lock's nodes share one key, and so one slot. With KeysTagged each node has its own key, {1}:k1,
+// {2}:k1, ..., with hash tags that spread the keys over the slots.
 const (
 	KeysOne    ClusterKeys = "one"
 	KeysTagged ClusterKeys = "tagged"
 )
 
-// VotingNodes is how many nodes a lock is given: the clients of a Redis Cluster, or one for
-// each node.
+// VotingNodes is the number of nodes of a lock: the clients of the Redis Cluster, or else the scenario's nodes.
 func (s *Scenario) VotingNodes() int {
 	if s.RedisCluster != nil {
 		return s.RedisCluster.Clients
@@ -38,14 +36,14 @@ func (s *Scenario) VotingNodes() int {
 func (d *decoder) readRedisCluster(n ast.Node, what string) {
 	c := &RedisCluster{Keys: KeysOne}
 	d.fields(n, what, []field{
-		{"clients", "how many clients of the Redis Cluster the lock is given as its nodes",
+		{"clients", "the number of cluster clients that the lock uses as its nodes",
 			set(&c.Clients, integer(1, maxNodes))},
 		{"keys", "", set(&c.Keys, oneOf("ways to name keys", KeysOne, KeysTagged))},
 	})
 	d.s.RedisCluster = c
 }
 
-// checkRedisCluster finds what a Redis Cluster, if there is to be one, cannot have.
+// checkRedisCluster reports settings that a Redis Cluster does not support.
 func (d *decoder) checkRedisCluster(at *token.Position) {
 	if at == nil {
 		return
@@ -54,28 +52,26 @@ func (d *decoder) checkRedisCluster(at *token.Position) {
 	for _, replica := range slices.Sorted(maps.Keys(d.s.Replicas)) {
 		master := d.s.Replicas[replica]
 		if masters[master] {
-			d.report(at, fmt.Sprintf("redis-cluster: %s has two replicas, one of which is %s", master, replica),
-				"give each master one at most, which takes over from it")
+			d.report(at, fmt.Sprintf("redis-cluster: %s is a second replica of %s", replica, master),
+				"give each master at most one, which is promoted if it fails")
 		}
 		masters[master] = true
 	}
 	if d.s.Sentinels > 0 {
-		d.report(at, "redis-cluster: there are sentinels, and a Redis Cluster promotes replicas by itself",
-			"remove `sentinels`")
+		d.report(at, "redis-cluster: a Redis Cluster promotes replicas without Sentinels", "remove `sentinels`")
 	}
 	if len(d.s.Aliases) > 0 {
-		d.report(at, "redis-cluster: its masters are servers of their own, and aliases have none", "remove `aliases`")
+		d.report(at, "redis-cluster: each master needs its own server, and aliases have none", "remove `aliases`")
 	}
 	waits := func(v Variant) bool { return v.Lock != nil && v.Lock.WaitsForReplicas() }
 	if d.s.Lock.WaitsForReplicas() || slices.ContainsFunc(d.s.Variants, waits) {
-		d.report(at, "redis-cluster: WAIT is about a connection to one server, and its clients have many",
+		d.report(at, "redis-cluster: WAIT acts on one server's connection, and a cluster client has many",
 			"remove `wait` and `wait-aof` from `lock:`")
 	}
 	for _, c := range d.s.Clients {
 		if len(c.Nodes) > 0 || c.Wait != nil {
-			d.report(at, fmt.Sprintf("redis-cluster: %s has `nodes` or `wait` of its own, and a client of it has neither",
-				c.Name),
-				"remove them: it asks the cluster where a key is")
+			d.report(at, fmt.Sprintf("redis-cluster: %s must not have `nodes` or `wait`", c.Name),
+				"remove them: a cluster client finds the node of a key itself")
 		}
 	}
 	for _, v := range d.s.Variants {

@@ -7,10 +7,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// replicaName is the form of replicas' names.
 var replicaName = regexp.MustCompile(`^r[1-9]$`)
 
-// readReplicas reads the servers that replicate a node.
 func (d *decoder) readReplicas(n ast.Node, what string) {
 	d.s.Replicas = map[string]string{}
 	for _, e := range d.entries(n, what, "a mapping of replica to master, for example {r1: n1}") {
@@ -27,10 +25,9 @@ func (d *decoder) readReplicas(n ast.Node, what string) {
 	}
 }
 
-// maxSentinels is how many Sentinels there can be.
 const maxSentinels = 5
 
-// readSentinels reads how many Sentinels watch n1 and its replicas.
+// readSentinels reads the number of Sentinels of n1 and its replicas.
 func (d *decoder) readSentinels(n ast.Node, what string) {
 	d.s.Sentinels = integer(1, maxSentinels)(d, n, what)
 	if len(d.s.Nodes) != 1 {
@@ -39,7 +36,7 @@ func (d *decoder) readSentinels(n ast.Node, what string) {
 			"write `nodes: 1`")
 	}
 	if len(d.s.Replicas) == 0 {
-		d.report(position(n), "sentinels: there is no replica that they could promote",
+		d.report(position(n), "sentinels: there is no replica to promote",
 			"add one, for example `replicas: {r1: n1}`")
 	}
 }

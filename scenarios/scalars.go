@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/internal/suggest"
 )
 
-// position is where a value begins; a block mapping begins with its first key.
+// position is the start of a value; a block mapping starts with its first key.
 func position(n ast.Node) *token.Position {
 	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		n = m.Values[0].Key
@@ -24,7 +24,7 @@ func position(n ast.Node) *token.Position {
 	return start
 }
 
-// mismatch reports a value that is not of the kind that is wanted.
+// mismatch reports a value of the wrong kind.
 func (d *decoder) mismatch(n ast.Node, what, want string) {
 	switch n := n.(type) {
 	case *ast.AliasNode:
@@ -41,7 +41,6 @@ func (d *decoder) mismatch(n ast.Node, what, want string) {
 	}
 }
 
-// describe says what a value is.
 func describe(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -64,7 +63,7 @@ func describe(n ast.Node) string {
 	}
 }
 
-// text reads a text that is not empty.
+// text reads a non-empty text.
 func (d *decoder) text(n ast.Node, what string) string {
 	text, ok := "", false
 	switch n := n.(type) {
@@ -89,10 +88,10 @@ func (d *decoder) text(n ast.Node, what string) string {
 
 var text value[string] = (*decoder).text
 
-// value reads what a key has, which it calls what in a report.
+// value reads the value of a key; what names the key in reports.
 type value[T any] func(d *decoder, n ast.Node, what string) T
 
-// oneOf reads a text that is one of a few; kind is the plural of what they are.
+// oneOf reads one of several texts; kind is their plural noun.
 func oneOf[T ~string](kind string, among ...T) value[T] {
 	return func(d *decoder, n ast.Node, what string) T {
 		text := d.text(n, what)
@@ -105,7 +104,7 @@ func oneOf[T ~string](kind string, among ...T) value[T] {
 	}
 }
 
-// someOf reads a list of different texts, or one text, each one of a few.
+// someOf reads one text or a list of distinct texts, each one of several.
 func someOf(kind string, among ...string) value[[]string] {
 	return func(d *decoder, n ast.Node, what string) []string {
 		var words []string
@@ -145,7 +144,7 @@ func number(least, most float64) value[float64] {
 	}
 }
 
-// present reads a value that can also be unset.
+// present reads an optional value.
 func present[T any](read value[T]) value[*T] {
 	return func(d *decoder, n ast.Node, what string) *T {
 		v := read(d, n, what)
@@ -153,7 +152,7 @@ func present[T any](read value[T]) value[*T] {
 	}
 }
 
-// numeric is the value of a number, NaN for all else.
+// numeric is the value of a number, NaN for other nodes.
 func numeric(n ast.Node) float64 {
 	switch n := n.(type) {
 	case *ast.FloatNode:
@@ -178,18 +177,18 @@ func (d *decoder) boolean(n ast.Node, what string) bool {
 	return b.Value
 }
 
-// sign says which spans make sense.
+// sign restricts the sign of a span.
 type sign int
 
 const (
 	positive sign = iota
 	zeroOrMore
-	either
+	anySign
 )
 
 const spanForm = `write it like "50ms", "1.2 ttl" or "1 ttl + 50ms"`
 
-// span reads a duration of the sign that makes sense, at the scenario's TTL.
+// span reads a duration, and checks its sign at the scenario's TTL.
 func (s sign) span(d *decoder, n ast.Node, what string) Span {
 	var text string
 	switch n := n.(type) {
@@ -239,7 +238,7 @@ func (d *decoder) spans(n ast.Node, what string) Range {
 	return r
 }
 
-// elements returns what a list holds that must not be empty; want says what that is.
+// elements returns the elements of a non-empty list; want describes it in reports.
 func (d *decoder) elements(n ast.Node, what, want string) []ast.Node {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
@@ -249,7 +248,7 @@ func (d *decoder) elements(n ast.Node, what, want string) []ast.Node {
 	return list.Values
 }
 
-// list returns the elements of a list, or the one value given in its place.
+// list returns the elements of a list, or a single value.
 func (d *decoder) list(n ast.Node, what string) []ast.Node {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok {

@@ -14,26 +14,25 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// Scenario is one file: a cluster, clients, what goes wrong, and what to expect.
+// Scenario is one file: a cluster, clients, faults, and expected verdicts.
 type Scenario struct {
 	Name   string
 	Title  string   // one line
-	Source []string // where the evidence is: "Kleppmann 2016, ..."
-	Lesson string   // three sentences or fewer, for a student
-	On     []string // clusters it runs on
+	Source []string // evidence: "Kleppmann 2016, ..."
+	Lesson string   // at most three sentences for a student
+	On     []string // supported clusters
 
-	TTL    time.Duration // default 1s
-	MinTTL time.Duration // it shows nothing at a shorter one; 0: it does at any
-	Nodes  []string      // n1..nN
-	// why a lock on one node has no part in it; "": it has a form for one, or nothing is said
-	MultiNodeReason string
+	TTL             time.Duration // default 1s
+	MinTTL          time.Duration // it shows nothing at a shorter one; 0: no minimum
+	Nodes           []string      // n1..nN
+	MultiNodeReason string        // why single-node locks skip it, "" for none
 	Aliases         map[string]string
 	Replicas        map[string]string // r1..rN, each with its master
-	Sentinels       int               // how many watch n1 and its replicas
-	// RedisCluster makes the nodes the masters of one; nil: they know nothing of one another.
+	Sentinels       int               // of n1 and its replicas
+	// RedisCluster makes the nodes the masters of one Redis Cluster; nil: the nodes are independent.
 	RedisCluster *RedisCluster
 	Persistence  cluster.Persistence
-	Redis        map[string]string // further lines of the nodes' redis.conf
+	Redis        map[string]string // extra lines of the nodes' redis.conf
 	Restart      Restart
 	Delay        Span // one-way delay of every link
 	Lock         Lock
@@ -47,7 +46,7 @@ type Scenario struct {
 	Expect       map[string]string // property to verdict
 	Variants     []Variant
 
-	File string // where it was read from
+	File string // its path
 }
 
 // Lock names the lock under test and its options; zero values are defaults.
@@ -61,7 +60,7 @@ type Lock struct {
 	locks.Settings
 }
 
-// Options are the lock's at a TTL.
+// Options returns the lock's options at a TTL.
 func (l Lock) Options(ttl time.Duration) locks.Options {
 	o := locks.Options{TTL: ttl, NodeTimeout: l.NodeTimeout.In(ttl), Tries: l.Tries, RetryMin: l.RetryMin.In(ttl),
 		RetryMax: l.RetryMax.In(ttl), Settings: l.Settings}
@@ -71,12 +70,11 @@ func (l Lock) Options(ttl time.Duration) locks.Options {
 	return o
 }
 
-// StoreCheck is what the guarded store checks before it accepts a write.
+// StoreCheck is the guarded store's check before it accepts a write.
 type StoreCheck string
 
-// The checks: none; the fencing token must not be older than one that came with
-// a read or a write, or with a write alone; or the version that the write was
-// derived from must be the present one.
+// CheckFence rejects a fencing token older than that of any read or write, CheckFenceWrites one older than that of any
+// write. CheckCompare rejects a write derived from another version than the current one.
 const (
 	CheckNone        StoreCheck = "none"
 	CheckFence       StoreCheck = "fence"
@@ -84,36 +82,32 @@ const (
 	CheckCompare     StoreCheck = "compare"
 )
 
-// Fenced reports whether the check is one of fencing tokens.
+// Fenced reports whether the store checks fencing tokens.
 func (c StoreCheck) Fenced() bool { return c == CheckFence || c == CheckFenceWrites }
 
-// Client is one client. Reach lists the nodes that it reaches from the start
-// (all if empty); Nodes, the lock's servers as this client is configured (all
-// if empty); Far, the nodes that are far from it, at its FarDelay one way.
+// Client is one client.
 type Client struct {
-	Name     string
-	Reach    []string
-	Nodes    []string
-	FarNodes []string
-	FarDelay Span
-	TTL      Span // its own TTL; 0: the scenario's
-	Wait     *int // for how many replicas it waits; nil: as the lock says
-	// KeyPrefix is what its version of the lock puts before the name of each key.
-	KeyPrefix string
+	Name      string
+	Reach     []string // the nodes that it reaches from the start; none: all
+	Nodes     []string // the configured servers of its lock; none: all
+	FarNodes  []string // nodes with an extra one-way delay of FarDelay
+	FarDelay  Span
+	TTL       Span   // its own TTL; 0: the scenario's
+	Wait      *int   // the number of replicas that it waits for; nil: the lock's
+	KeyPrefix string // which its version of the lock adds to each key
 }
 
-// Workload is a set of clients in closed loops, beside the script.
+// Workload is a set of clients in closed loops that run beside the script.
 type Workload struct {
 	Clients int // w1..wN
-	Threads int // of each client, which share its lock
+	Threads int // per client; they share its lock
 	Keys    int
 	For     Span
 	Hold    Span
 	Think   Span
 }
 
-// Random is one kind of fault in a seeded schedule: a step that happens every so often, for so
-// long, to Count at once of its targets.
+// Random is a kind of fault in a seeded schedule: after each Every, it affects Count of its targets for Lasts.
 type Random struct {
 	Step
 	Count int
@@ -121,24 +115,22 @@ type Random struct {
 	Lasts Range
 }
 
-// Range is drawn from uniformly.
+// Range is the range of a uniform distribution.
 type Range struct{ Min, Max Span }
 
-// Bounds are those of the liveness properties that are not the default, by the names of history.BoundNames.
+// Bounds replace default bounds of the liveness properties, by the names of history.BoundNames.
 type Bounds map[string]Span
 
-// Earned is what must have happened for a "holds" to mean anything. Nil fields
-// are defaults.
+// Earned has the minimum counts without which a verdict is vacuous. Nil fields are defaults.
 type Earned struct {
 	Grants, Contended, Faults, Writes, Refused *int
 }
 
-// Variant is the scenario with something changed: a rule switched off, another
-// lock, another setting. Expect replaces the scenario's for the properties it
-// names.
+// Variant is a change of the scenario: a rule switched off, another lock, another setting. Expect replaces the
+// scenario's verdicts of the properties that it names.
 type Variant struct {
-	Name        string // default: "without RULE", or from what is set
-	Nodes       int    // 1: what is said of any node is said of n1; 0: as the scenario has it
+	Name        string // default: "without RULE", or made of other changes
+	Nodes       int    // 1: all nodes are n1; 0: the scenario's
 	Without     []string
 	Lock        *Lock
 	Store       StoreCheck // "": the scenario's
@@ -151,11 +143,10 @@ type Variant struct {
 	Expect      map[string]string
 }
 
-// Verb is what a step of a script does.
+// Verb is the action of a script's step.
 type Verb string
 
-// The verbs that are no faults. Usages holds what each takes, and those of the
-// faults that package nemesis declares.
+// The verbs other than faults. Package nemesis declares the faults. Usages describes both.
 const (
 	VerbAcquire        Verb = "acquire"
 	VerbExtend         Verb = "extend"
@@ -172,8 +163,7 @@ const (
 	VerbAwaitPromotion Verb = "await-promotion"
 )
 
-// Step is one line of a script: a verb with its targets (clients, nodes, or
-// links such as c1-n3), and modifiers that the verb allows.
+// Step is one line of a script: a verb with its targets (clients, nodes, or links such as c1-n3) and modifiers.
 type Step struct {
 	Verb    Verb
 	Targets []string
@@ -181,15 +171,15 @@ type Step struct {
 	Key      string   // acquire, read, write: default "k1"
 	To       string   // migrate-slot
 	Mistake  string   // migrate-slot
-	Thread   string   // client verbs: which of those that share the client's lock; "": the first
-	Reaching []string // acquire: from here on the client reaches only these
+	Thread   string   // client verbs: a thread, which shares the client's lock; "": the first
+	Reaching []string // acquire: the nodes that the client reaches from then on
 	Async    bool     // client verbs: do not wait for the outcome
-	IfHeld   bool     // client verbs about a lease: nothing, if the client holds none
-	Must     string   // client verbs, await: ok or fail, or the trial proves nothing
-	Within   Span     // acquire, extend, release: the caller's deadline; until, await-sync, await-promotion: patience
-	For      Span     // faults: end by themselves after this long
-	Wait     Span     // wait; After: kill, shutdown and power-loss start again after this long
-	After    Span
+	IfHeld   bool     // verbs about a lease: skip the step without one
+	Must     string   // client verbs, await: the required outcome, ok or fail; any other makes the trial inconclusive
+	Within   Span     // acquire, extend, release: the caller's deadline; until, await-sync, await-promotion: timeout
+	For      Span     // faults: the duration
+	Wait     Span     // wait
+	After    Span     // kill, shutdown, power-loss: the time until the restart
 
 	Of        string // hold, lose, drop, until: the command
 	Part      history.Part
@@ -203,14 +193,13 @@ type Step struct {
 	Line, Column int
 }
 
-// Span is a duration given in TTLs, in units of time, or as the sum of both:
-// "1.2 ttl", "50ms", "1 ttl + 50ms".
+// Span is a duration in TTLs, in units of time, or a sum of both: "1.2 ttl", "50ms", "1 ttl + 50ms".
 type Span struct {
 	TTLs  float64
 	Fixed time.Duration
 }
 
-// In gives the duration at a TTL.
+// In returns the duration at a TTL.
 func (s Span) In(ttl time.Duration) time.Duration {
 	return time.Duration(s.TTLs*float64(ttl)) + s.Fixed
 }
@@ -218,7 +207,7 @@ func (s Span) In(ttl time.Duration) time.Duration {
 // IsZero reports whether the span is not set.
 func (s Span) IsZero() bool { return s == Span{} }
 
-// String writes the span as a scenario file does.
+// String returns the span in the format of scenario files.
 func (s Span) String() string {
 	ttls := strconv.FormatFloat(s.TTLs, 'f', -1, 64) + " ttl"
 	switch {
@@ -233,12 +222,12 @@ func (s Span) String() string {
 	}
 }
 
-// Servers lists the nodes, and then their replicas.
+// Servers lists the nodes, then their replicas.
 func (s *Scenario) Servers() []string {
 	return append(slices.Clone(s.Nodes), slices.Sorted(maps.Keys(s.Replicas))...)
 }
 
-// Find returns the variant of that name; "" is the scenario as it stands.
+// Find returns the variant of a name; "" is the unchanged scenario.
 func (s *Scenario) Find(variant string) (Variant, error) {
 	for _, v := range s.Variants {
 		if v.Name == variant {
@@ -251,8 +240,7 @@ func (s *Scenario) Find(variant string) (Variant, error) {
 	return Variant{}, fmt.Errorf("scenario %s has no variant %q", s.Name, variant)
 }
 
-// With returns the scenario with a variant's changes applied, but for the rules
-// that the variant switches off: those are the lock's.
+// With returns the scenario with a variant's changes, except for Without, which concerns the lock.
 func (s *Scenario) With(v Variant) *Scenario {
 	c := *s
 	replace(&c.Lock, v.Lock)
@@ -273,7 +261,7 @@ func (s *Scenario) With(v Variant) *Scenario {
 	maps.Copy(c.Expect, s.Expect)
 	maps.Copy(c.Expect, v.Expect)
 	if v.Nodes == 1 {
-		first := places{}
+		first := nodeMapping{}
 		for _, node := range s.Nodes {
 			first[node] = "n1"
 		}
@@ -282,7 +270,6 @@ func (s *Scenario) With(v Variant) *Scenario {
 	return &c
 }
 
-// replace sets what a variant has of its own.
 func replace[T any](of, by *T) {
 	if by != nil {
 		*of = *by

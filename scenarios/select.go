@@ -11,10 +11,9 @@ import (
 	"example.org/lockproof/internal/suggest"
 )
 
-// Select returns the scenarios that a user asks for: names of the catalogue,
-// globs over these names ("aof-*"), or paths to files. No argument selects the
-// whole catalogue. They come in the order of the arguments, each once; the
-// error holds what is wrong with every argument.
+// Select returns the scenarios that a user names: names of the catalogue, globs over these names ("aof-*"), or paths of
+// files. No argument selects the whole catalogue. The result has the order of the arguments, without duplicates; the
+// error joins the mistakes of all arguments.
 func Select(args []string) ([]*Scenario, error) {
 	all, err := Catalogue()
 	if err != nil {
@@ -36,13 +35,13 @@ func selectFrom(all []*Scenario, args []string) ([]*Scenario, error) {
 			problems = append(problems, err)
 		}
 		for _, s := range found {
-			switch file, taken := files[s.Name]; {
-			case !taken:
+			switch file, seen := files[s.Name]; {
+			case !seen:
 				files[s.Name] = s.File
 				selected = append(selected, s)
 			case file != s.File:
 				problems = append(problems,
-					fmt.Errorf("%s and %s are both named %q: results go by name, so give one another name",
+					fmt.Errorf("%s and %s are both named %q: results are stored by name, so rename one",
 						file, s.File, s.Name))
 			}
 		}
@@ -53,7 +52,6 @@ func selectFrom(all []*Scenario, args []string) ([]*Scenario, error) {
 	return selected, nil
 }
 
-// selectOne finds what one argument stands for.
 func selectOne(arg string, all []*Scenario) ([]*Scenario, error) {
 	if isPath(arg) {
 		s, err := Load(arg)
@@ -79,21 +77,20 @@ func selectOne(arg string, all []*Scenario) ([]*Scenario, error) {
 	return nil, unknownNameError(arg, names)
 }
 
-// catalogueText is the text of a scenario of the catalogue, nil of any other.
+// catalogueText is the text of a scenario of the catalogue, nil for others.
 func (s *Scenario) catalogueText() []byte {
 	name := s.Name + ".yaml"
 	if s.File != catalogueFolder+name {
 		return nil
 	}
-	text, _ := files.ReadFile(name) // none is somebody's file in a folder of this name
+	text, _ := files.ReadFile(name) // an error means a user's file in a folder of the same name
 	return text
 }
 
-// InCatalogue reports whether the scenario is the catalogue's, which a command finds by its name.
+// InCatalogue reports whether the scenario belongs to the catalogue, so that commands accept its name.
 func (s *Scenario) InCatalogue() bool { return s.catalogueText() != nil }
 
-// Text reads the file that a scenario came from once more, of the catalogue or of a
-// user's.
+// Text reads the scenario's file again, from the catalogue or from disk.
 func Text(s *Scenario) ([]byte, error) {
 	if text := s.catalogueText(); text != nil {
 		return text, nil
@@ -101,23 +98,21 @@ func Text(s *Scenario) ([]byte, error) {
 	return input.Read(s.File, input.YAML)
 }
 
-// unknownNameError is the error for a name or glob that matches nothing.
 func unknownNameError(arg string, names []string) error {
 	const list = "`lockproof list` shows their names"
 	if strings.ContainsAny(arg, "*?[") {
 		return fmt.Errorf("no scenario matches %q; "+list, arg)
 	}
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder, and no scenario has that name; name its files, for example %[1]s/*.yaml", arg)
+		return fmt.Errorf("%s is a folder; name the files in it, for example %[1]s/*.yaml", arg)
 	}
 	if near := suggest.Names(arg, names); len(near) > 0 {
 		return fmt.Errorf("unknown scenario %q; %s", arg, suggest.DidYouMean(near))
 	}
-	return fmt.Errorf("unknown scenario %q; "+list+", and a file is given by its path, for example ./my.yaml", arg)
+	return fmt.Errorf("unknown scenario %q; "+list+"; a file needs its path, for example ./my.yaml", arg)
 }
 
-// isPath tells a file from a name: it holds a slash, ends as YAML files do, or
-// is there.
+// isPath reports whether an argument is a file: it has a slash, a YAML suffix, or names an existing file.
 func isPath(arg string) bool {
 	if strings.ContainsRune(arg, '/') || strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
 		return true

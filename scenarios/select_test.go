@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every file of the folder is in the catalogue, under the name that it has in it.
+// Every file of the folder is in the catalogue, and has its scenario's name.
 func TestCatalogueLoads(t *testing.T) {
 	all, err := Catalogue()
 	require.NoError(t, err)
@@ -29,16 +29,14 @@ func namesOf(all []*Scenario) []string {
 	return names
 }
 
-// file is the text of a scenario of that name.
-func file(name string) []byte {
+func scenarioText(name string) []byte {
 	return []byte(strings.Replace(frame, "framed", name, 1) + "workload: {clients: 1, for: 1s}\n")
 }
 
-// small is a catalogue for tests.
-func small(t *testing.T) (all []*Scenario) {
+func smallCatalogue(t *testing.T) (all []*Scenario) {
 	t.Helper()
 	for _, name := range []string{"client-pause", "delayed-write", "delayed-restart"} {
-		s, err := Parse(catalogueFolder+name+".yaml", file(name))
+		s, err := Parse(catalogueFolder+name+".yaml", scenarioText(name))
 		require.NoError(t, err)
 		all = append(all, s)
 	}
@@ -48,7 +46,7 @@ func small(t *testing.T) (all []*Scenario) {
 func TestSelect(t *testing.T) {
 	everything := []string{"client-pause", "delayed-write", "delayed-restart"}
 	mine := filepath.Join(t.TempDir(), "mine.yaml")
-	require.NoError(t, os.WriteFile(mine, file("my-own"), 0o644))
+	require.NoError(t, os.WriteFile(mine, scenarioText("my-own"), 0o644))
 	for _, c := range []struct {
 		name string
 		args []string
@@ -65,16 +63,16 @@ func TestSelect(t *testing.T) {
 		{"a file twice", []string{mine, mine}, []string{"my-own"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := selectFrom(small(t), c.args)
+			got, err := selectFrom(smallCatalogue(t), c.args)
 			require.NoError(t, err)
 			require.Equal(t, c.want, namesOf(got))
 		})
 	}
 }
 
-func TestSelectRefuses(t *testing.T) {
+func TestSelect_InvalidArgument_Fails(t *testing.T) {
 	twin := filepath.Join(t.TempDir(), "twin.yaml")
-	require.NoError(t, os.WriteFile(twin, file("client-pause"), 0o644))
+	require.NoError(t, os.WriteFile(twin, scenarioText("client-pause"), 0o644))
 	for _, c := range []struct {
 		name string
 		args []string
@@ -82,22 +80,21 @@ func TestSelectRefuses(t *testing.T) {
 	}{
 		{"a typo", []string{"client-puase"}, `unknown scenario "client-puase"; did you mean "client-pause"?`},
 		{"nothing like it", []string{"xyzzy"},
-			"unknown scenario \"xyzzy\"; `lockproof list` shows their names, and a file is given by its path, for example " +
-				"./my.yaml"},
+			"unknown scenario \"xyzzy\"; `lockproof list` shows their names; a file needs its path, for example ./my.yaml"},
 		{"a glob for nothing", []string{"xyzzy-*"}, "no scenario matches \"xyzzy-*\"; `lockproof list` shows their names"},
 		{"a broken glob", []string{"a[b"}, `"a[b" is not a glob: a [ needs its ]`},
 		{"a folder", []string{"testdata"},
-			"testdata is a folder, and no scenario has that name; name its files, for example testdata/*.yaml"},
+			"testdata is a folder; name the files in it, for example testdata/*.yaml"},
 		{"an absent file", []string{"./no/such.yaml"},
 			"cannot read the scenario file ./no/such.yaml: no such file or directory"},
 		{"two of one name", []string{"client-pause", twin},
-			"scenarios/client-pause.yaml and " + twin + ` are both named "client-pause": results go by name, so give one ` +
-				`another name`},
+			"scenarios/client-pause.yaml and " + twin +
+				` are both named "client-pause": results are stored by name, so rename one`},
 		{"every one", []string{"xyzzy-*", "a[b"},
 			"no scenario matches \"xyzzy-*\"; `lockproof list` shows their names\n\"a[b\" is not a glob: a [ needs its ]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := selectFrom(small(t), c.args)
+			got, err := selectFrom(smallCatalogue(t), c.args)
 			require.EqualError(t, err, c.want)
 			require.Nil(t, got)
 		})
@@ -106,8 +103,8 @@ func TestSelectRefuses(t *testing.T) {
 
 func TestSelect_FileWithoutSuffix(t *testing.T) {
 	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("mine", file("my-own"), 0o644))
-	got, err := selectFrom(small(t), []string{"mine"})
+	require.NoError(t, os.WriteFile("mine", scenarioText("my-own"), 0o644))
+	got, err := selectFrom(smallCatalogue(t), []string{"mine"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"my-own"}, namesOf(got))
 }

@@ -15,11 +15,10 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Restart is what a supervisor does when a node's server has died.
+// Restart is the restart policy of a node's supervisor.
 type Restart string
 
-// The settings: nobody starts it again but the script, or a supervisor does so
-// at once, whatever the server died of.
+// RestartNever leaves restarts to the script; with RestartAlways the supervisor restarts a dead server at once.
 const (
 	RestartNever  Restart = "never"
 	RestartAlways Restart = "always"
@@ -32,14 +31,13 @@ const (
 	settingRewrite = "no-appendfsync-on-rewrite"
 )
 
-// maxReplicas and maxLag bound what a master may ask of its replicas; the lag is in
-// seconds.
+// maxReplicas and maxLag bound min-replicas-to-write and min-replicas-max-lag, in seconds.
 const (
 	maxReplicas = 9
 	maxLag      = 3600
 )
 
-// redisFrom reads the servers' settings; those that it does not set stay as in before.
+// redisFrom reads the servers' settings; unset ones keep their value in before.
 func redisFrom(before map[string]string) value[map[string]string] {
 	return func(d *decoder, n ast.Node, what string) map[string]string {
 		settings := maps.Clone(before)
@@ -76,15 +74,14 @@ func (d *decoder) memory(n ast.Node, what string) string {
 	return amount
 }
 
-// digits reads a whole number as redis.conf has it.
+// digits reads a whole number for redis.conf.
 func digits(least, most int) value[string] {
 	return func(d *decoder, n ast.Node, what string) string {
 		return strconv.Itoa(integer(least, most)(d, n, what))
 	}
 }
 
-// checkScripts finds what the servers, as they are set up, make impossible, in the script of the scenario and in
-// those of its variants.
+// checkScripts reports steps, of the scenario and its variants, that the servers' settings make impossible.
 func (d *decoder) checkScripts() {
 	d.checkSteps(d.s.Script, d.s.Redis)
 	for _, v := range d.s.Variants {
@@ -105,23 +102,23 @@ func (d *decoder) checkSteps(steps []Step, settings map[string]string) {
 		moves := s.HasClass(history.SlotMoves)
 		switch {
 		case s.HasClass(history.NodeMemory) && settings[settingMemory] == "":
-			report(": the nodes' memory has no limit, and is never full", "give it one, for example `redis: {maxmemory: 4mb}`")
+			report(": without a limit the nodes' memory is never full", "add one, for example `redis: {maxmemory: 4mb}`")
 		case supervised && s.HasClass(history.NodeDown) && !s.Fault().Machine && !s.After.IsZero():
-			report(" with `after`: with `restart: always` the node is back at once", "remove `after`, or `restart`")
+			report(" with `after`: `restart: always` restarts the node at once", "remove `after`, or `restart`")
 		case supervised && s.HasClass(history.NodeUp) && !slices.ContainsFunc(steps, stopsMachine):
-			report(": with `restart: always` the node is back already", "remove the step, or `restart`")
+			report(": `restart: always` has restarted the node already", "remove the step, or `restart`")
 		case moves && !slots:
-			report(": these servers are no Redis Cluster, and have no slots", "make them one: `redis-cluster: {clients: 1}`")
+			report(": the nodes have no slots: they are not a Redis Cluster", "add `redis-cluster: {clients: 1}`")
 		case moves && slices.Contains(s.Targets, s.To):
-			report(fmt.Sprintf(": the slot of %s is to go to %[1]s itself", s.To), "give it to another node")
-		case slots && s.HasClass(history.Failover): // REPLICAOF is not for it
+			report(fmt.Sprintf(": the slot of %s is on %[1]s already", s.To), "name another node in `to`")
+		case slots && s.HasClass(history.Failover): // a Redis Cluster does not support REPLICAOF
 			report(": a Redis Cluster promotes replicas by itself",
 				"wait for it: `await-promotion: "+strings.Join(s.Targets, " ")+"`")
 		}
 	}
 }
 
-// stopsMachine reports whether a step takes a node's machine with it.
+// stopsMachine reports whether a step stops a node's machine.
 func stopsMachine(s Step) bool {
 	fault := s.Fault()
 	return fault != nil && fault.Machine

@@ -11,7 +11,7 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// lockFrom reads a lock and its options; what it does not set stays as in l.
+// lockFrom reads a lock and its options; unset ones keep their value in l.
 func lockFrom(l Lock) value[Lock] {
 	return func(d *decoder, n ast.Node, what string) Lock {
 		retry := Range{l.RetryMin, l.RetryMax}
@@ -30,15 +30,14 @@ func lockFrom(l Lock) value[Lock] {
 		})
 		l.RetryMin, l.RetryMax = retry.Min, retry.Max
 		if at := places["connection"]; at != nil && !l.WaitsForReplicas() {
-			d.report(at, "the lock waits for no replica, so that it needs no connection for it",
+			d.report(at, "`connection` has no effect: the lock does not wait for replicas",
 				"add `wait: 1` or `wait-aof: true`, or remove `connection`")
 		}
 		return l
 	}
 }
 
-// readClients reads the clients: how many (c1 to cN), their names, or a mapping
-// of names to what is special about them.
+// readClients reads the clients: their number (c1 to cN), a list of names, or a mapping of names to settings.
 func (d *decoder) readClients(n ast.Node, what string) {
 	switch n := n.(type) {
 	case *ast.IntegerNode:
@@ -136,5 +135,4 @@ func (d *decoder) workloadNames() []string {
 	return numbered("w", d.s.Workload.Clients)
 }
 
-// direction reads a way over a link.
 var direction = oneOf("directions", history.Both, history.ToNode, history.ToClient)

@@ -8,25 +8,21 @@ import (
 	"time"
 )
 
-// longest bounds both parts of a span: nothing in a scenario takes longer than
-// a day, or a thousand TTLs.
+// The bounds of both parts of a span.
 const (
 	maxFixedSpan = 24 * time.Hour
 	maxSpanTTLs  = 1000
 )
 
-// spanTerms splits a span into one term, or two terms and the sign between
-// them: "1.2 ttl", "-50ms", "1 ttl + 50ms".
+// spanTerms matches one term, or two terms with a sign between them: "1.2 ttl", "-50ms", "1 ttl + 50ms".
 var spanTerms = regexp.MustCompile(`^([+-]?[^\s+-]+(?: ?ttl)?)(?:\s+([+-])\s+([^\s+-]+(?: ?ttl)?))?$`)
 
 var errTooLong = errors.New("is too long")
 
 var ttlTerm = regexp.MustCompile(`^([+-]?[0-9]+(?:\.[0-9]+)?) ?ttl$`)
 
-// ParseSpan reads a span as scenario files write it: in TTLs ("1.2 ttl"), in
-// units of time as time.ParseDuration takes them ("50ms"), or as the sum or
-// difference of both ("1 ttl + 50ms", "2 ttl - 10ms"). The error says what is
-// wrong, without the text itself.
+// ParseSpan parses a span of a scenario file: in TTLs ("1.2 ttl"), in units of time as in time.ParseDuration ("50ms"),
+// or the sum or difference of both ("1 ttl + 50ms", "2 ttl - 10ms"). The error does not repeat the text.
 func ParseSpan(text string) (Span, error) {
 	terms := spanTerms.FindStringSubmatch(strings.TrimSpace(text))
 	if terms == nil {
@@ -49,7 +45,6 @@ func ParseSpan(text string) (Span, error) {
 	return Span{TTLs: span.TTLs + second.TTLs, Fixed: span.Fixed + second.Fixed}, nil
 }
 
-// parseTerm reads one side of a span.
 func parseTerm(term string) (Span, error) {
 	if m := ttlTerm.FindStringSubmatch(term); m != nil {
 		ttls, err := strconv.ParseFloat(m[1], 64)

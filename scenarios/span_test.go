@@ -23,7 +23,7 @@ func TestParseSpan(t *testing.T) {
 	}
 }
 
-func TestParseSpanRefuses(t *testing.T) {
+func TestParseSpan_InvalidText_Fails(t *testing.T) {
 	for text, why := range map[string]string{
 		"":              "is not a duration",
 		"soon":          "is not a duration",
@@ -42,7 +42,7 @@ func TestParseSpanRefuses(t *testing.T) {
 	}
 }
 
-func TestSpanStringRoundTrips(t *testing.T) {
+func TestSpan_StringRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		span := Span{
 			TTLs:  rapid.Float64Range(-maxSpanTTLs, maxSpanTTLs).Draw(t, "ttls"),

@@ -13,7 +13,6 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// script reads a list of steps.
 func (d *decoder) script(n ast.Node, what string) []Step {
 	var steps []Step
 	for _, element := range d.elements(n, what, "a list of steps, for example `- acquire: c1`") {
@@ -50,7 +49,7 @@ func (d *decoder) step(n ast.Node) (Step, bool) {
 	return step, true
 }
 
-// findVerb finds the one verb among a step's keys.
+// findVerb finds a step's only verb, or reports that it has none or several.
 func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 	var verbs []entry
 	for _, e := range entries {
@@ -75,7 +74,7 @@ func (d *decoder) findVerb(n ast.Node, entries []entry) (entry, bool) {
 	return entry{}, false
 }
 
-// readModifiers reads the modifiers of a step and holds them to the verb's usage.
+// readModifiers reads the modifiers of a step and checks them against the verb's usage.
 func (d *decoder) readModifiers(step *Step, u Usage, entries []entry, at *token.Position) {
 	verb, allowed := string(step.Verb), u.modifiers()
 	places, readers := map[string]*token.Position{}, d.modifiers(step)
@@ -94,7 +93,7 @@ func (d *decoder) readModifiers(step *Step, u Usage, entries []entry, at *token.
 	d.checkComplete(step, u, at, places)
 }
 
-// checkRequired finds the modifiers that a step or a random fault cannot do without.
+// checkRequired reports missing modifiers of a step or a random fault.
 func (d *decoder) checkRequired(of string, required []string, at *token.Position, places map[string]*token.Position) {
 	for _, need := range required {
 		if places[need] == nil {
@@ -103,7 +102,7 @@ func (d *decoder) checkRequired(of string, required []string, at *token.Position
 	}
 }
 
-// suggestModifier says which modifiers a verb has in place of one that it has not.
+// suggestModifier suggests a verb's modifiers in place of an unknown one.
 func (d *decoder) suggestModifier(key string, targets nemesis.Targets, allowed []string) string {
 	if len(allowed) == 0 {
 		return "it accepts " + acceptsText(targets) + " only"
@@ -111,11 +110,11 @@ func (d *decoder) suggestModifier(key string, targets nemesis.Targets, allowed [
 	return suggest.Instead(key, allowed, "it accepts")
 }
 
-// examples show modifiers that some verbs need.
+// examples are examples of the required modifiers.
 var examples = map[string]string{"of": "of: SET", "part": "part: reply", "by": "by: 20ms", "for": "for: 1 ttl",
 	"to": "to: n1"}
 
-// checkComplete checks what no single modifier shows, and fills in defaults.
+// checkComplete sets the defaults and checks combinations of modifiers.
 func (d *decoder) checkComplete(step *Step, u Usage, at *token.Position, places map[string]*token.Position) {
 	allowed := u.modifiers()
 	if slices.Contains(allowed, "key") && step.Key == "" {
@@ -139,7 +138,7 @@ func (d *decoder) checkComplete(step *Step, u Usage, at *token.Position, places 
 	d.checkUse(string(step.Verb), use, at, places)
 }
 
-// checkUse reports what is wrong with the use of a fault, as its declaration says.
+// checkUse checks the use of a fault by its declaration.
 func (d *decoder) checkUse(fault string, use nemesis.Use, at *token.Position, places map[string]*token.Position) {
 	declared := nemesis.Find(fault)
 	if declared == nil || declared.Check == nil {

@@ -13,8 +13,7 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// targets reads what a verb is aimed at: one name or a list. Wildcards are
-// written out.
+// targets reads the targets of a verb: one name or a list. It expands wildcards.
 func (d *decoder) targets(n ast.Node, verb string, allowed nemesis.Targets) []string {
 	var targets, given []string
 	for _, element := range d.list(n, verb) {
@@ -55,8 +54,7 @@ func example(allowed nemesis.Targets) string {
 	}
 }
 
-// resolve finds what a target's name stands for, or reports that it does not
-// exist or is of the wrong kind.
+// resolve expands a target's name, or reports that it is unknown or of the wrong kind.
 func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets) []string {
 	of, found := d.kindOf(name)
 	switch {
@@ -66,7 +64,7 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets
 		return []string{name}
 	case found && of.kind == nemesis.Loops && allowed&nemesis.Clients != 0:
 		d.report(position(n), fmt.Sprintf("%s is a client of the workload, and is busy with its loop", name),
-			fmt.Sprintf("%s takes clients of the script: name them under `clients:`", verb))
+			fmt.Sprintf("%s accepts clients of the script: name them under `clients:`", verb))
 	case found:
 		d.report(position(n), fmt.Sprintf("%s: %s is a %s", verb, name, of.singular),
 			fmt.Sprintf("it accepts %s, for example `%s: %s`", acceptsText(allowed), verb, example(allowed)))
@@ -77,7 +75,7 @@ func (d *decoder) resolve(n ast.Node, name, verb string, allowed nemesis.Targets
 	return nil
 }
 
-// targetKind is a kind of targets, what one is called, and the names that there are, links' as examples.
+// targetKind is a kind of targets with its singular noun and its names; for links, example names.
 type targetKind struct {
 	kind     nemesis.Targets
 	singular string
@@ -94,7 +92,7 @@ func (d *decoder) targetKinds() []targetKind {
 	}
 }
 
-// kindOf finds the kind of a name; a link is one by its hyphen.
+// kindOf finds the kind of a name; a hyphen marks a link.
 func (d *decoder) kindOf(name string) (of targetKind, found bool) {
 	_, isLink := history.LinkOf(name)
 	for _, of := range d.targetKinds() {
@@ -116,9 +114,8 @@ func (d *decoder) names(allowed nemesis.Targets) []string {
 	return names
 }
 
-// links writes out a link or a wildcard: "c1-*" is c1's links to every node of
-// the lock, the store not among them; "*-n3" is every client's link to n3. A
-// replica has a link to its master, r1-n1, and all Sentinels share one to each server.
+// links expands a link or a wildcard: "c1-*" is c1's links to every node of the lock, without the store; "*-n3" is
+// every client's link to n3. A replica has a link to its master, r1-n1, and all Sentinels share one to each server.
 func (d *decoder) links(n ast.Node, name, verb string) []string {
 	link, _ := history.LinkOf(name)
 	from, to := link.From, link.To
@@ -132,7 +129,7 @@ func (d *decoder) links(n ast.Node, name, verb string) []string {
 			"write "+from+"-"+master)
 		return nil
 	case (master != "" || fromSentinels || toSentinels || slices.Contains(sentinels, to)) && interceptsMessages(verb):
-		d.report(position(n), fmt.Sprintf("%s: no client's commands pass on the link %s", verb, name), "cut or delay it")
+		d.report(position(n), fmt.Sprintf("%s: the link %s carries no client's commands", verb, name), "cut or delay it")
 		return nil
 	case master != "":
 		return []string{name}
@@ -161,7 +158,7 @@ func (d *decoder) links(n ast.Node, name, verb string) []string {
 	return links
 }
 
-// interceptsMessages reports whether a verb is about single commands or replies.
+// interceptsMessages reports whether a verb acts on single commands or replies.
 func interceptsMessages(verb string) bool {
 	u, _ := usage(Verb(verb))
 	return slices.Contains(u.Required, "of")

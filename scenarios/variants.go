@@ -24,8 +24,7 @@ func (d *decoder) readVariants(n ast.Node, what string) {
 	}
 }
 
-// variant reads one variant. Its lock, bounds and earned begin as the
-// scenario's, so that a variant says only what is different.
+// variant reads one variant. Its lock, bounds and earned inherit the scenario's values.
 func (d *decoder) variant(n ast.Node) Variant {
 	var v Variant
 	before := len(d.problems)
@@ -37,7 +36,7 @@ func (d *decoder) variant(n ast.Node) Variant {
 		{"store", "", set(&v.Store, (*decoder).store)},
 		{"persistence", "", set(&v.Persistence, persistence)},
 		{"redis", "", set(&v.Redis, redisFrom(d.s.Redis))},
-		{"workload", "", named(set(&v.Workload, (*decoder).workload))},
+		{"workload", "", definesNames(set(&v.Workload, (*decoder).workload))},
 		{"script", "", set(&v.Script, (*decoder).script)},
 		{"bounds", "", set(&v.Bounds, boundsFrom(d.s.Bounds))},
 		{"earned", "", set(&v.Earned, present(earnedFrom(d.s.Earned)))},
@@ -58,8 +57,7 @@ func (d *decoder) rules(n ast.Node, what string) []string {
 	return someOf("rules", names...)(d, n, what)
 }
 
-// checkVariant sees that a variant changes something, that its lock has rules
-// to switch off, and gives it a name if it has none.
+// checkVariant reports a variant without changes and a lock without rules to switch off, and sets the default name.
 func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string]*token.Position) {
 	changes := []string{"nodes", "without", "lock", "store", "persistence", "redis", "workload", "script"}
 	if !slices.ContainsFunc(changes, func(key string) bool { return places[key] != nil }) {
@@ -80,10 +78,10 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 			"remove `without`, or use the lock redlock")
 	}
 	if v.Name == "" {
-		v.Name = d.nameOf(v)
+		v.Name = d.defaultName(v)
 	}
 	if v.Name == "" && places["name"] == nil {
-		d.report(at, "the variant has no name, and none can be made of what it changes", "add `name:`, a few words")
+		d.report(at, "the variant has no name, and its changes have no default name", "add `name:`, a few words")
 	}
 	if len(v.Name) > maxNameLength {
 		d.report(at, fmt.Sprintf("the variant's name has %d bytes", len(v.Name)),
@@ -91,8 +89,8 @@ func (d *decoder) checkVariant(at *token.Position, v *Variant, places map[string
 	}
 }
 
-// nameOf makes a name of what a variant sets: "without ElapsedCheck".
-func (d *decoder) nameOf(v *Variant) string {
+// defaultName is made of the variant's changes: "without ElapsedCheck".
+func (d *decoder) defaultName(v *Variant) string {
 	var parts []string
 	if v.Nodes == 1 {
 		parts = append(parts, "on one node")

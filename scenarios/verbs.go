@@ -8,10 +8,10 @@ import (
 	"example.org/lockproof/nemesis"
 )
 
-// Time is in the place of targets where a step has a duration: 1.2 ttl.
+// Time stands for a duration in place of targets.
 const Time nemesis.Targets = 1 << 7
 
-// acceptsText says in words what a verb can be aimed at.
+// acceptsText names the accepted targets.
 func acceptsText(t nemesis.Targets) string {
 	if t == Time {
 		return "a duration"
@@ -19,44 +19,42 @@ func acceptsText(t nemesis.Targets) string {
 	return t.String()
 }
 
-// Usage is what a verb takes. The loader holds steps to it, and
-// docs/scenarios.md shows it.
+// Usage has the targets and modifiers of a verb. The loader checks steps against it, and docs/scenarios.md shows it.
 type Usage struct {
 	Verb     Verb
 	Targets  nemesis.Targets
-	Required []string // modifiers that it cannot do without
+	Required []string // modifiers
 	Optional []string
 	Doc      string // one line, for the user
 }
 
-// steps are the verbs that are no faults.
-var steps = []Usage{
+// scriptVerbs are the verbs other than faults.
+var scriptVerbs = []Usage{
 	{VerbAcquire, nemesis.Clients, nil, []string{"key", "reaching", "async", "must", "thread", "within"},
 		"gets the lock, with the lock's own retries"},
 	{VerbExtend, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread", "within"}, "prolongs the lease"},
 	{VerbRelease, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread", "within"}, "releases the lock"},
 	{VerbCheck, nemesis.Clients, nil, []string{"async", "if-held", "must", "thread"},
-		"asks the lease whether it is still valid"},
+		"checks whether the lease is still valid"},
 	{VerbRead, nemesis.Clients, nil, []string{"key", "async", "must", "thread"}, "reads the register at the store"},
 	{VerbWrite, nemesis.Clients, nil, []string{"key", "async", "if-held", "must", "thread"},
 		"writes the register, derived from what the client read last"},
 	{VerbWatch, nemesis.Clients, nil, []string{"async", "if-held", "thread"},
-		"keeps the lease extended in the background from here on"},
-	{VerbCancel, nemesis.Clients | nemesis.Loops, nil, nil, "cancels the operation that is under way"},
+		"extends the lease in the background from then on"},
+	{VerbCancel, nemesis.Clients | nemesis.Loops, nil, nil, "cancels the operation in progress"},
 	{VerbAwait, nemesis.Clients, nil, []string{"must"},
-		"waits for all that the client has under way; `must` is about the last of it"},
+		"waits for all operations of the client; `must` is the outcome of the last"},
 	{VerbWait, Time, nil, nil, "lets time pass"},
 	{VerbUntil, nemesis.Links, []string{"of"}, []string{"has", "within"},
 		"waits until the node has received, or answered, such a command on the link"},
 	{VerbAwaitSync, nemesis.Replicas, nil, []string{"within"}, "waits until the replica has every write of its master"},
 	{VerbAwaitPromotion, nemesis.Replicas, nil, []string{"within"},
-		"waits until Sentinel, or its Redis Cluster, has made the replica the master, and every Sentinel or member says so"},
+		"waits until Sentinel or the Redis Cluster has promoted the replica, and every Sentinel or member reports it"},
 }
 
-// Usages lists the verbs with what each takes, in the order of the document:
-// what clients and the script do, then the faults.
+// Usages lists the verbs in the order of the document: the script's verbs, then the faults.
 func Usages() []Usage {
-	all := slices.Clone(steps)
+	all := slices.Clone(scriptVerbs)
 	for _, d := range nemesis.Declarations() {
 		all = append(all, usageOf(d))
 	}
@@ -67,10 +65,9 @@ func usageOf(d *nemesis.Declaration) Usage {
 	return Usage{Verb(d.Kind), d.Targets(), d.Required, d.Optional, d.Doc}
 }
 
-// usage is what one verb takes, and whether there is such a verb.
 func usage(v Verb) (Usage, bool) {
-	if i := slices.IndexFunc(steps, func(u Usage) bool { return u.Verb == v }); i >= 0 {
-		return steps[i], true
+	if i := slices.IndexFunc(scriptVerbs, func(u Usage) bool { return u.Verb == v }); i >= 0 {
+		return scriptVerbs[i], true
 	}
 	if d := nemesis.Find(string(v)); d != nil {
 		return usageOf(d), true
@@ -86,11 +83,9 @@ func verbNames() []string {
 	return names
 }
 
-// modifiers lists all that the verb takes beside its targets.
 func (u Usage) modifiers() []string { return slices.Concat(u.Required, u.Optional) }
 
-// TableRow is the verb's line in the table of docs/scenarios.md; what it cannot do
-// without is bold.
+// TableRow is the verb's row in the table of docs/scenarios.md; required modifiers are bold.
 func (u Usage) TableRow() string {
 	var modifiers []string
 	for _, m := range u.Required {
