@@ -29,7 +29,6 @@ var module = func() string {
 	return strings.TrimPrefix(first, "module ")
 }()
 
-// Files for every system count.
 func TestRooms_ImportOnlyAllowedRooms(t *testing.T) {
 	found := rooms(t)
 	var listed []string
@@ -62,7 +61,7 @@ func TestRooms_ImportOnlyAllowedRooms(t *testing.T) {
 }
 
 // The package comment is in the file that readers open first.
-func TestRooms_HaveTheirPackageCommentInDocGo(t *testing.T) {
+func TestRooms_PackageCommentInDocGo(t *testing.T) {
 	for name, room := range rooms(t) {
 		begins := "Package " + room.pkg + " "
 		if room.pkg == "main" {
@@ -73,7 +72,7 @@ func TestRooms_HaveTheirPackageCommentInDocGo(t *testing.T) {
 	}
 }
 
-func TestHarnessHasNoCodeOfItsOwn(t *testing.T) {
+func TestHarness_HasOnlyDocGo(t *testing.T) {
 	require.Equal(t, 1, rooms(t)["harness"].files)
 }
 

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The algorithm needs the standard library and, for one clock of Linux's, the package for system calls. Its nodes on
-// Redis need go-redis too, and each decorator can be removed without the others.
+// One exception: a Linux clock needs the package for system calls.
 func TestRedlock_ImportsOnlyTheStandardLibrary(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(root, "redlock", "*.go"))
 	require.NoError(t, err)

@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line fits beside another, a function on a screen.
+// Two lines fit side by side, and a function fits on a screen.
 const maxColumns, maxFunctionLines = 120, 60
 
-// Tests have short lines too, but may be long functions.
-func TestLinesAndFunctionsAreShort(t *testing.T) {
+// Test functions may be long.
+func TestGoFiles_ShortLinesAndFunctions(t *testing.T) {
 	for _, file := range goFiles(t) {
 		requireShortLines(t, file)
 		// The functions of league are long lists of findings about other people's locks.

@@ -8,8 +8,7 @@ type allowed struct {
 	imports string
 }
 
-// table lists every room, from the floor to the roof. It binds what is compiled into programs; tests may import any
-// room.
+// table lists every room, from the floor to the roof. It restricts programs; tests may import any room.
 var table = []allowed{
 	// Independent: data, and what could be a module for others.
 	{"redlock", ""},

@@ -11,15 +11,15 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// programs are those whose presence decides what tests run.
+// programs are the programs that tests look for.
 var programs = append([]string{
 	"redis-server", "redis-benchmark", "cc", "gcc", "clang", "docker", "docker-compose", "debootstrap", "bash",
 }, needs.Browsers...)
 
-// engineTimeout is how long an engine may take to answer.
+// engineTimeout bounds the request to a Docker engine.
 const engineTimeout = 10 * time.Second
 
-// fingerprint tells machines apart by what they have of all that tests need.
+// fingerprint identifies a machine by its programs, engine and user.
 func fingerprint(ctx context.Context) string {
 	h := sha256.New()
 	for _, name := range programs {

@@ -21,10 +21,10 @@ import (
 )
 
 func main() {
-	cost := flag.Bool("cost", false, "say last what each package costs")
-	flags := flag.String("flags", "", "flags of go test, parted by blanks")
+	cost := flag.Bool("cost", false, "list the time of each package at the end")
+	flags := flag.String("flags", "", "flags of go test, separated by blanks")
 	share := flag.String("part", "1/1", "run every n-th package only, the i-th of n parts: i/n")
-	modules := flag.String("modules", ".", "folders of the modules whose packages are meant, parted by blanks")
+	modules := flag.String("modules", ".", "folders of the modules to test, separated by blanks")
 	flag.Parse()
 	r := newReport(os.Stdout)
 	began := time.Now()
@@ -43,26 +43,25 @@ func main() {
 	}
 }
 
-// realTime are the packages, with those below them, whose tests wait in real
-// time for what others do: more than two of them would hold each other up.
+// realTime are folders of packages whose tests wait in real time for other processes: more than two at once would delay
+// each other.
 var realTime = []string{"bench", "cmd", "harness", "nemesis", "redlock", "validate"}
 
-// root is how the path of each package begins.
 const root = "example.org/lockproof/"
 
-// splitRealTime says whether a package is one of them. Those about virtual time, histories and single links depend on
-// nobody.
-func splitRealTime(name string) bool {
+// waitsInRealTime reports whether a package is in realTime. Tests of virtual time, histories and single links wait for
+// no process.
+func waitsInRealTime(name string) bool {
 	quick := []string{"harness/cluster/virtual", "harness/history", "harness/locks", "harness/locktest"}
 	below := func(folder string) bool { return strings.HasPrefix(name+"/", root+folder+"/") }
 	return slices.ContainsFunc(realTime, below) && !slices.ContainsFunc(quick, below)
 }
 
-// withEngine are the packages that wait most of their time for a Docker engine.
-var withEngine = []string{root + "harness/cluster/docker", root + "cmd/lockproof"}
+// enginePackages wait mostly for a Docker engine.
+var enginePackages = []string{root + "harness/cluster/docker", root + "cmd/lockproof"}
 
-// busyTests match the tests of a package that waits in real time which do not wait
-// themselves, but keep processors busy: they run with the packages that do.
+// busyTests match tests that keep processors busy, in packages that otherwise wait in real time. They run with the busy
+// packages.
 var busyTests = map[string]string{
 	root + "cmd/lockproof": "^(TestConfigurations|TestAction_Runs|TestTheDocumentsShowWhatTheCommandsPrint|" +
 		"TestHostileFiles|TestGoTest_.*)$",
@@ -70,18 +69,17 @@ var busyTests = map[string]string{
 		"TestSameSeedSameHistory|TestFormsForOneNode)$",
 }
 
-// listed is a package, and the folder of its module.
+// listed is a package and its module's folder.
 type listed struct{ module, name string }
 
-// call is a call of go test in a module: what it adds to the flags, the packages, and what
-// the report adds to their names, as another call may be about the same.
+// call is a call of go test in a module, with extra flags.
 type call struct {
 	module          string
 	flags, packages []string
-	part            string
+	part            string // a suffix of the packages' names in the report, if another call has the same package
 }
 
-// add adds a package to calls: to the last, if that is of its module.
+// add adds a package to the last call, or to a new one if that has another module.
 func add(calls []call, p listed) []call {
 	if last := len(calls) - 1; last >= 0 && calls[last].module == p.module {
 		calls[last].packages = append(calls[last].packages, p.name)
@@ -90,9 +88,9 @@ func add(calls []call, p listed) []call {
 	return append(calls, call{module: p.module, packages: []string{p.name}})
 }
 
-// shareOut gives the calls for the packages that wait for an engine, for the others that wait, those that
-// take longest first, and for those that keep processors busy. Flags that choose tests themselves are left alone.
-func shareOut(packages []listed, flags []string) (engine, others, beside []call) {
+// groupCalls returns the calls for packages that wait for an engine, for others that wait, the longest first, and for
+// busy packages. If the flags select tests, no package is split.
+func groupCalls(packages []listed, flags []string) (engine, serial, parallel []call) {
 	chosen := slices.ContainsFunc(flags, func(f string) bool {
 		name, _, _ := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		return name == "run" || name == "skip"
@@ -106,20 +104,20 @@ func shareOut(packages []listed, flags []string) (engine, others, beside []call)
 			c.flags = []string{"-skip", tests}
 		}
 		switch {
-		case !splitRealTime(p.name):
-			beside = add(beside, p)
-		case slices.Contains(withEngine, p.name):
+		case !waitsInRealTime(p.name):
+			parallel = add(parallel, p)
+		case slices.Contains(enginePackages, p.name):
 			engine = append(engine, c)
 		case split:
-			others = slices.Insert(others, 0, c)
+			serial = slices.Insert(serial, 0, c)
 		default:
-			others = append(others, c)
+			serial = append(serial, c)
 		}
 	}
-	return engine, others, append(beside, busy...)
+	return engine, serial, append(parallel, busy...)
 }
 
-// list gives the packages of some modules that patterns name.
+// list returns the packages of modules that patterns match.
 func list(modules, patterns []string) (packages []listed, err error) {
 	for _, module := range modules {
 		cmd := exec.Command("go", append([]string{"-C", module, "list"}, patterns...)...)
@@ -135,10 +133,9 @@ func list(modules, patterns []string) (packages []listed, err error) {
 	return packages, nil
 }
 
-// runAll runs the tests of one part of the packages of some modules that the patterns name.
-// The error is that of go test. Packages that wait in real time run two at a time, one of them
-// with an engine as long as there are such, and those that keep processors busy beside them, on
-// what they leave. With -short none waits, and all run side by side.
+// runAll runs the tests of one part of the modules' packages. Packages that wait in real time run two at a time, one of
+// them with an engine while such remain. Busy packages run in parallel with them, at a low priority. With -short no
+// package waits, and all run in parallel. The error is that of go test.
 func runAll(r *report, flags []string, share string, modules, patterns []string) error {
 	all, err := list(modules, patterns)
 	if err != nil {
@@ -151,7 +148,7 @@ func runAll(r *report, flags []string, share string, modules, patterns []string)
 	os.Setenv(needs.MachineVariable, fingerprint(context.Background()))
 	run := func(before []string, atOnce int, calls <-chan call) (err error) {
 		for c := range calls {
-			err = errors.Join(err, runSome(r, before, atOnce, flags, c))
+			err = errors.Join(err, runCall(r, before, atOnce, flags, c))
 		}
 		return err
 	}
@@ -162,18 +159,17 @@ func runAll(r *report, flags []string, share string, modules, patterns []string)
 		}
 		return run(nil, runtime.GOMAXPROCS(0), queue(calls))
 	}
-	var lanes sync.WaitGroup
+	var running sync.WaitGroup
 	var ended [3]error
-	engine, others, beside := shareOut(packages, flags)
-	waiting := queue(others)
-	lanes.Go(func() { ended[0] = errors.Join(run(nil, 1, queue(engine)), run(nil, 1, waiting)) })
-	lanes.Go(func() { ended[1] = run(nil, 1, waiting) })
-	lanes.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), queue(beside)) })
-	lanes.Wait()
+	engine, serial, parallel := groupCalls(packages, flags)
+	waiting := queue(serial)
+	running.Go(func() { ended[0] = errors.Join(run(nil, 1, queue(engine)), run(nil, 1, waiting)) })
+	running.Go(func() { ended[1] = run(nil, 1, waiting) })
+	running.Go(func() { ended[2] = run(lowPriority(), runtime.GOMAXPROCS(0), queue(parallel)) })
+	running.Wait()
 	return errors.Join(ended[:]...)
 }
 
-// queue hands calls out one by one.
 func queue(calls []call) <-chan call {
 	all := make(chan call, len(calls))
 	for _, c := range calls {
@@ -183,7 +179,7 @@ func queue(calls []call) <-chan call {
 	return all
 }
 
-// selectPart returns the packages of one part, "2/3" say: every third from the second on.
+// selectPart returns the packages of a part; for "2/3" every third, beginning with the second.
 func selectPart(packages []listed, share string) ([]listed, error) {
 	var index, count int
 	if n, err := fmt.Sscanf(share, "%d/%d", &index, &count); n != 2 || err != nil || index < 1 || index > count {
@@ -198,8 +194,7 @@ func selectPart(packages []listed, share string) ([]listed, error) {
 	return selected, nil
 }
 
-// lowPriority is the beginning of a command that leaves the processors to others
-// that want them, where the system has one.
+// lowPriority is a command's prefix for a low priority, nil if the system has none.
 func lowPriority() []string {
 	if _, err := exec.LookPath("nice"); err != nil {
 		return nil
@@ -207,9 +202,8 @@ func lowPriority() []string {
 	return []string{"nice", "-n", "10"}
 }
 
-// runSome runs the tests of a call's packages, in their order, so many at a time; before
-// stands before the command.
-func runSome(r *report, before []string, atOnce int, flags []string, c call) error {
+// runCall runs the tests of a call's packages in order, atOnce at a time; before is the command's prefix.
+func runCall(r *report, before []string, atOnce int, flags []string, c call) error {
 	args := slices.Concat(before, []string{"go", "-C", c.module, "test", "-json", "-p", strconv.Itoa(atOnce)}, flags,
 		c.flags, c.packages)
 	cmd := exec.Command(args[0], args[1:]...)
@@ -225,8 +219,7 @@ func runSome(r *report, before []string, atOnce int, flags []string, c call) err
 	return errors.Join(cmd.Wait(), err)
 }
 
-// follow hands the lines of `go test -json` to the report, and shows what is no
-// such line. part is added to the packages' names.
+// follow adds the lines of `go test -json` to the report. Any other line is an error, which shows it.
 func follow(lines io.Reader, r *report, part string) error {
 	decoder := json.NewDecoder(lines)
 	for {

@@ -14,16 +14,16 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// machine is one to run tests on: a folder that is all of its PATH, and has Go.
+// machine simulates a machine for tests: its PATH is one folder that has Go.
 type machine struct {
-	t             *testing.T
-	runner, place string
+	t            *testing.T
+	runner, path string
 }
 
 func newMachine(t *testing.T) machine {
 	t.Helper()
-	needs.Long(t, "it builds the runner, and runs go test in it")
-	m := machine{t: t, runner: filepath.Join(t.TempDir(), "runtests"), place: t.TempDir()}
+	needs.Long(t, "it builds the runner and runs go test")
+	m := machine{t: t, runner: filepath.Join(t.TempDir(), "runtests"), path: t.TempDir()}
 	out, err := exec.Command("go", "build", "-o", m.runner, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	program, err := exec.LookPath("go")
@@ -34,18 +34,16 @@ func newMachine(t *testing.T) machine {
 
 func (m machine) install(name, script string) {
 	m.t.Helper()
-	require.NoError(m.t, os.WriteFile(filepath.Join(m.place, name), []byte(script), 0o755))
+	require.NoError(m.t, os.WriteFile(filepath.Join(m.path, name), []byte(script), 0o755))
 }
 
-// small is the package that most of the tests run.
-var small = []string{"./testdata/small"}
+var smallPackage = []string{"./testdata/small"}
 
-// run runs the runner and gives what is said and the status.
-func (m machine) run(args []string, environment ...string) (said string, status int) {
+func (m machine) run(args []string, environment ...string) (output string, status int) {
 	m.t.Helper()
 	cmd := exec.Command(m.runner, args...)
 	cmd.Env = append(os.Environ(), append([]string{
-		"PATH=" + m.place, "DOCKER_HOST=unix:///nowhere", needs.RequireVariable + "=",
+		"PATH=" + m.path, "DOCKER_HOST=unix:///nowhere", needs.RequireVariable + "=",
 	}, environment...)...)
 	out, err := cmd.CombinedOutput()
 	var ended *exec.ExitError
@@ -60,61 +58,60 @@ const (
 	always       = "skipped: 1 for want of what this system's kernel or file system does not do\n"
 )
 
-func TestSkipsAreToldOnceForEachReason(t *testing.T) {
+func TestSummary_CountsSkipsByReason(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run([]string{"-flags", "-short", "-cost", small[0]})
-	require.Zero(t, status, said)
-	require.Contains(t, said, "\n4 passed, 0 failed, 4 skipped in ")
-	require.True(t, strings.HasSuffix(said, "\n"+
-		"skipped: 3 for want of time (-short was given): run `make test-all`\n"+always), said)
-	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  example.org/lockproof/tools/runtests/testdata/small$`, said)
+	output, status := m.run([]string{"-flags", "-short", "-cost", smallPackage[0]})
+	require.Zero(t, status, output)
+	require.Contains(t, output, "\n4 passed, 0 failed, 4 skipped in ")
+	require.True(t, strings.HasSuffix(output, "\n"+
+		"skipped: 3 for want of time (-short was given): run `make test-all`\n"+always), output)
+	require.Regexp(t, `(?m)^ +(\d+\.\ds|cached)  example.org/lockproof/tools/runtests/testdata/small$`, output)
 }
 
 // Go's cache of results must not hide that a program has been installed.
-func TestWhatIsInstalledBetweenTwoRunsIsSeen(t *testing.T) {
+func TestRun_ProgramInstalled_TestsRunAgain(t *testing.T) {
 	m := newMachine(t)
 	for range 2 {
-		said, _ := m.run(small)
-		require.Contains(t, said, withoutRedis)
+		output, _ := m.run(smallPackage)
+		require.Contains(t, output, withoutRedis)
 	}
 	m.install("redis-server", "#!/bin/sh\n")
-	said, status := m.run(small)
-	require.Zero(t, status, said)
-	require.NotContains(t, said, "Redis")
-	require.Contains(t, said, "\n7 passed, 0 failed, 1 skipped in ")
+	output, status := m.run(smallPackage)
+	require.Zero(t, status, output)
+	require.NotContains(t, output, "Redis")
+	require.Contains(t, output, "\n7 passed, 0 failed, 1 skipped in ")
 }
 
-func TestWhatMustBeThereFailsItsTests(t *testing.T) {
+func TestRun_RequiredProgramMissing_TestsFail(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run(small, needs.RequireVariable+"=compiler redis-server")
-	require.Equal(t, 1, status, said)
-	require.Contains(t, said, "LOCKPROOF_TESTS_REQUIRE says that there must be redis-server: ")
-	require.Contains(t, said, "\n4 passed, 3 failed, 1 skipped in ")
+	output, status := m.run(smallPackage, needs.RequireVariable+"=compiler redis-server")
+	require.Equal(t, 1, status, output)
+	require.Contains(t, output, "LOCKPROOF_TESTS_REQUIRE says that there must be redis-server: ")
+	require.Contains(t, output, "\n4 passed, 3 failed, 1 skipped in ")
 }
 
-func TestAFailureIsShownAndIsTheStatus(t *testing.T) {
+func TestRun_TestFails_StatusAndReport(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run(small, "SMALL_FAILS=1")
+	output, status := m.run(smallPackage, "SMALL_FAILS=1")
 	require.Equal(t, 1, status)
-	require.Contains(t, said, "as it was told")
-	require.Contains(t, said, "\nfailed: example.org/lockproof/tools/runtests/testdata/small\n")
-	require.Contains(t, said, " 1 failed, ")
-	said, status = m.run(small, "SMALL_DIES=1")
+	require.Contains(t, output, "as requested")
+	require.Contains(t, output, "\nfailed: example.org/lockproof/tools/runtests/testdata/small\n")
+	require.Contains(t, output, " 1 failed, ")
+	output, status = m.run(smallPackage, "SMALL_DIES=1")
 	require.Equal(t, 1, status)
-	require.Contains(t, said, "TestDiesIfTold did not end")
-	require.Contains(t, said, "some last words")
-	require.Contains(t, said, " 1 failed, ")
+	require.Contains(t, output, "TestDiesOnRequest did not end")
+	require.Contains(t, output, "an output before the exit")
+	require.Contains(t, output, " 1 failed, ")
 }
 
-// A machine that has nothing but Go, an engine that never answers, and blanks in
-// the path of its temporary files: tests are skipped, and none fails. Where they
-// must not be skipped, they fail.
-func TestAMachineThatLacksEverything(t *testing.T) {
+// The machine has only Go, an engine that does not answer, and blanks in the path of its temporary files: tests skip
+// and none fails. Required tests fail.
+func TestRun_MachineWithOnlyGo_TestsSkip(t *testing.T) {
 	m := newMachine(t)
 	temp := filepath.Join(t.TempDir(), "a folder")
 	require.NoError(t, os.Mkdir(temp, 0o755))
-	environment := []string{"HOME=", "TMPDIR=" + temp, "CGO_ENABLED=0", "DOCKER_HOST=" + silent(t)}
-	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE"} { // which Go looks for at home
+	environment := []string{"HOME=", "TMPDIR=" + temp, "CGO_ENABLED=0", "DOCKER_HOST=" + hangingEngine(t)}
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE"} { // Go's defaults are in HOME
 		out, err := exec.Command("go", "env", name).Output()
 		require.NoError(t, err)
 		environment = append(environment, name+"="+strings.TrimSpace(string(out)))
@@ -124,20 +121,20 @@ func TestAMachineThatLacksEverything(t *testing.T) {
 		"example.org/lockproof/harness/cluster/docker",
 		"example.org/lockproof/harness/cluster/process", "example.org/lockproof/internal/browser",
 	}
-	said, status := m.run(append([]string{"-modules", "../.."}, packages...), environment...)
-	require.Zero(t, status, said)
-	require.Contains(t, said, " 0 failed, ")
+	output, status := m.run(append([]string{"-modules", "../.."}, packages...), environment...)
+	require.Zero(t, status, output)
+	require.Contains(t, output, " 0 failed, ")
 	for _, n := range []needs.Need{needs.Redis, needs.Compiler, needs.Engine, needs.Shell} {
-		require.Contains(t, said, " for want of "+n.What+": run `make setup`\n")
+		require.Contains(t, output, " for want of "+n.What+": run `make setup`\n")
 	}
 	environment = append(environment, needs.RequireVariable+"=compiler")
-	said, status = m.run([]string{"-modules", "../..", packages[1]}, environment...)
-	require.Equal(t, 1, status, said)
-	require.Contains(t, said, "LOCKPROOF_TESTS_REQUIRE says that there must be compiler: ")
+	output, status = m.run([]string{"-modules", "../..", packages[1]}, environment...)
+	require.Equal(t, 1, status, output)
+	require.Contains(t, output, "LOCKPROOF_TESTS_REQUIRE says that there must be compiler: ")
 }
 
-// silent is an engine that takes every connection and never says a word.
-func silent(t *testing.T) (host string) {
+// hangingEngine accepts every connection and never answers.
+func hangingEngine(t *testing.T) (host string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -158,7 +155,7 @@ func silent(t *testing.T) (host string) {
 	return "tcp://" + ln.Addr().String()
 }
 
-func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
+func TestSelectPart_CoversEachPackageOnce(t *testing.T) {
 	a, b, c := listed{".", "a"}, listed{".", "b"}, listed{"tools", "c"}
 	packages := []listed{a, b, c}
 	for part, want := range map[string][]listed{"1/1": packages, "1/2": {a, c}, "2/2": {b}, "6/6": nil} {
@@ -172,9 +169,9 @@ func TestSelectPart_PartsMakeTheWhole(t *testing.T) {
 	}
 }
 
-// What keeps processors busy in a package that waits is a call of its own, and each
-// test is in one of the two; not where the caller chooses the tests. Each module has its calls.
-func TestBusyTestsOfPackagesThatWait(t *testing.T) {
+// The busy tests of a waiting package get a call of their own, unless the caller selects tests. Each module has its own
+// calls.
+func TestGroupCalls_SplitsBusyTests(t *testing.T) {
 	in := func(name string) listed { return listed{".", root + name} }
 	docker, suite, nemesis := in("harness/cluster/docker"), in("harness/suite"), in("nemesis")
 	checker, reports, bench := in("checker"), in("reports"), listed{"bench", root + "bench"}
@@ -189,23 +186,23 @@ func TestBusyTestsOfPackagesThatWait(t *testing.T) {
 	busy := busyTests[suite.name]
 	waiting := call{".", []string{"-skip", busy}, []string{suite.name}, ""}
 	running := call{".", []string{"-run", busy}, []string{suite.name}, ", the busy ones"}
-	engine, others, beside := shareOut(packages, []string{"-short"})
+	engine, serial, parallel := groupCalls(packages, []string{"-short"})
 	require.Equal(t, []call{whole(docker)}, engine)
-	require.Equal(t, []call{waiting, whole(bench), whole(nemesis)}, others)
-	require.Equal(t, []call{whole(checker, reports), running}, beside)
+	require.Equal(t, []call{waiting, whole(bench), whole(nemesis)}, serial)
+	require.Equal(t, []call{whole(checker, reports), running}, parallel)
 	for _, flag := range []string{"-run=X", "--run", "-skip"} {
-		engine, others, beside = shareOut(packages, []string{flag})
+		engine, serial, parallel = groupCalls(packages, []string{flag})
 		require.Equal(t, []call{whole(docker)}, engine)
-		require.Equal(t, []call{whole(bench), whole(suite), whole(nemesis)}, others)
-		require.Equal(t, []call{whole(checker, reports)}, beside)
+		require.Equal(t, []call{whole(bench), whole(suite), whole(nemesis)}, serial)
+		require.Equal(t, []call{whole(checker, reports)}, parallel)
 	}
 }
 
-// Packages of both kinds and of two modules are in one report, and the failure of either is told.
-func TestBothKindsOfPackagesRun(t *testing.T) {
+// One report has waiting and busy packages of two modules, and the failure of either.
+func TestRun_SeveralModules_OneReport(t *testing.T) {
 	m := newMachine(t)
-	said, status := m.run([]string{"-modules", "testdata/small ../../harness/cluster/realcluster", "."}, "SMALL_FAILS=1")
-	require.Equal(t, 1, status, said)
-	require.Contains(t, said, "\nfailed: example.org/lockproof/tools/runtests/testdata/small\n")
-	require.Contains(t, said, "ok   example.org/lockproof/harness/cluster/realcluster ")
+	output, status := m.run([]string{"-modules", "testdata/small ../../harness/cluster/realcluster", "."}, "SMALL_FAILS=1")
+	require.Equal(t, 1, status, output)
+	require.Contains(t, output, "\nfailed: example.org/lockproof/tools/runtests/testdata/small\n")
+	require.Contains(t, output, "ok   example.org/lockproof/harness/cluster/realcluster ")
 }

@@ -18,32 +18,31 @@ type event struct {
 	Elapsed                                   float64 // in seconds
 }
 
-// test names a test, or a package by itself.
+// test identifies a test, or a package if name is empty.
 type test struct{ pkg, name string }
 
-// packageCost is what a package's tests took; cached that they took it another time.
+// packageCost is the time of a package's tests; if cached, of an earlier run.
 type packageCost struct {
 	pkg    string
 	took   time.Duration
 	cached bool
 }
 
-// report counts the tests, shows packages as they end and tests as they fail.
+// report counts tests, and prints packages as they end and tests as they fail.
 type report struct {
 	mu                      sync.Mutex // of add, which several runs of go test call
 	out                     io.Writer
-	output                  map[test]*strings.Builder // of those that have not ended
+	output                  map[test]*strings.Builder // of running tests
 	passed, failed, skipped int
-	broken                  []string // packages whose tests failed, or were not built
-	lacking                 map[needs.Need]int
-	spent                   []packageCost
+	failedPackages          []string // also those that did not build
+	missing                 map[needs.Need]int
+	packageCosts            []packageCost
 }
 
 func newReport(out io.Writer) *report {
-	return &report{out: out, output: map[test]*strings.Builder{}, lacking: map[needs.Need]int{}}
+	return &report{out: out, output: map[test]*strings.Builder{}, missing: map[needs.Need]int{}}
 }
 
-// add takes an event in.
 func (r *report) add(e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,51 +64,51 @@ func (r *report) add(e event) {
 }
 
 func (r *report) endTest(action string, t test) {
-	said := r.take(t)
+	output := r.takeOutput(t)
 	switch action {
 	case "pass":
 		r.passed++
 	case "fail":
 		r.failed++
-		fmt.Fprintf(r.out, "FAIL %s %s\n%s", t.pkg, t.name, said)
+		fmt.Fprintf(r.out, "FAIL %s %s\n%s", t.pkg, t.name, output)
 	case "skip":
 		r.skipped++
-		n, _ := needs.ParseSkip(said)
-		r.lacking[n]++
+		n, _ := needs.ParseSkip(output)
+		r.missing[n]++
 	}
 }
 
-// take gives what a test has said, and forgets it.
-func (r *report) take(t test) (said string) {
+// takeOutput returns a test's output and deletes it.
+func (r *report) takeOutput(t test) (output string) {
 	if r.output[t] != nil {
-		said = r.output[t].String()
+		output = r.output[t].String()
 	}
 	delete(r.output, t)
-	return said
+	return output
 }
 
 func (r *report) endPackage(e event) {
-	said := r.take(test{pkg: e.Package})
+	output := r.takeOutput(test{pkg: e.Package})
 	if e.Action == "skip" {
-		return // it has no tests
+		return // a package without tests
 	}
-	s := packageCost{e.Package, time.Duration(e.Elapsed * float64(time.Second)), strings.Contains(said, "\t(cached)")}
-	r.spent = append(r.spent, s)
+	s := packageCost{e.Package, time.Duration(e.Elapsed * float64(time.Second)), strings.Contains(output, "\t(cached)")}
+	r.packageCosts = append(r.packageCosts, s)
 	if e.Action == "fail" {
-		r.broken = append(r.broken, e.Package)
-		r.unfinished(e.Package)
-		fmt.Fprint(r.out, said)
+		r.failedPackages = append(r.failedPackages, e.Package)
+		r.addUnfinished(e.Package)
+		fmt.Fprint(r.out, output)
 		return
 	}
 	fmt.Fprintf(r.out, "ok   %s (%s)\n", s.pkg, s)
 }
 
-// unfinished shows what tests were about when their package came to an end.
-func (r *report) unfinished(pkg string) {
+// addUnfinished counts and prints the running tests of a package that ended.
+func (r *report) addUnfinished(pkg string) {
 	for t := range r.output {
 		if t.pkg == pkg {
 			r.failed++
-			fmt.Fprintf(r.out, "FAIL %s %s did not end\n%s", t.pkg, t.name, r.take(t))
+			fmt.Fprintf(r.out, "FAIL %s %s did not end\n%s", t.pkg, t.name, r.takeOutput(t))
 		}
 	}
 }
@@ -121,29 +120,28 @@ func (s packageCost) String() string {
 	return fmt.Sprintf("%.1fs", s.took.Seconds())
 }
 
-// costs shows what each package costs, the dearest first.
+// costs prints the time of each package, the longest first.
 func (r *report) costs() {
-	slices.SortFunc(r.spent,
+	slices.SortFunc(r.packageCosts,
 		func(a, b packageCost) int { return cmp.Or(cmp.Compare(b.took, a.took), cmp.Compare(a.pkg, b.pkg)) })
 	var sum time.Duration
-	fmt.Fprintln(r.out, "\nwhat each package costs, without its building:")
-	for _, s := range r.spent {
+	fmt.Fprintln(r.out, "\ntime of each package, without its build:")
+	for _, s := range r.packageCosts {
 		fmt.Fprintf(r.out, "%8s  %s\n", s, s.pkg)
 		sum += s.took
 	}
 	fmt.Fprintf(r.out, "%7.1fs  in all\n", sum.Seconds())
 }
 
-// summary says how many tests there were, and what brings those that were
-// skipped, once for each reason.
+// summary prints the counts of tests, and for each reason of a skip the command that removes it.
 func (r *report) summary(took time.Duration) {
 	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped in %s\n", r.passed, r.failed, r.skipped,
 		took.Round(time.Second))
-	if len(r.broken) > 0 {
-		fmt.Fprintf(r.out, "failed: %s\n", strings.Join(r.broken, ", "))
+	if len(r.failedPackages) > 0 {
+		fmt.Fprintf(r.out, "failed: %s\n", strings.Join(r.failedPackages, ", "))
 	}
 	for _, n := range needs.All {
-		count := r.lacking[n]
+		count := r.missing[n]
 		switch {
 		case count > 0 && n.How == "":
 			fmt.Fprintf(r.out, "skipped: %d for want of %s\n", count, n.What)
@@ -151,7 +149,7 @@ func (r *report) summary(took time.Duration) {
 			fmt.Fprintf(r.out, "skipped: %d for want of %s: run `%s`\n", count, n.What, n.How)
 		}
 	}
-	if count := r.lacking[needs.Need{}]; count > 0 {
+	if count := r.missing[needs.Need{}]; count > 0 {
 		fmt.Fprintf(r.out, "skipped: %d for reasons of their own\n", count)
 	}
 }

@@ -1,4 +1,4 @@
-// Package small has tests for those of runtests.
+// Package small is run by the tests of runtests.
 package small
 
 import (
@@ -12,7 +12,7 @@ import (
 
 func TestPasses(t *testing.T) {}
 
-func TestWantsRedis(t *testing.T) {
+func TestNeedsRedis(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		t.Run(name, func(t *testing.T) {
 			_, err := exec.LookPath("redis-server")
@@ -21,19 +21,19 @@ func TestWantsRedis(t *testing.T) {
 	}
 }
 
-func TestWantsTime(t *testing.T) { needs.Long(t, "it is an example") }
+func TestNeedsTime(t *testing.T) { needs.Long(t, "it is an example") }
 
-func TestWantsMore(t *testing.T) { needs.Check(t, needs.System, errors.New("it has no such thing")) }
+func TestNeedsMore(t *testing.T) { needs.Check(t, needs.System, errors.New("it has no such thing")) }
 
-func TestFailsIfTold(t *testing.T) {
+func TestFailsOnRequest(t *testing.T) {
 	if os.Getenv("SMALL_FAILS") != "" {
-		t.Fatal("as it was told")
+		t.Fatal("as requested")
 	}
 }
 
-func TestDiesIfTold(t *testing.T) {
+func TestDiesOnRequest(t *testing.T) {
 	if os.Getenv("SMALL_DIES") != "" {
-		println("some last words")
+		println("an output before the exit")
 		os.Exit(3)
 	}
 }
