@@ -16,12 +16,11 @@ func asynqs() []Lock {
 	return []Lock{{
 		Promises: []Quote{{"Task enqueued with this option is guaranteed to be unique within the given ttl.",
 			"client.go:157"}}, Name: "asynq unique tasks", Test: "asynq", Module: "github.com/hibiken/asynq", On: Single,
-		SetUp: "a task with Unique(TTL) is the lock, TTL in whole seconds; no server works on it, so that it is never " +
-			"released, and it is judged by " +
-			"mutual exclusion alone",
-		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
-		RealTime: "it keeps tasks in sets, hashes and lists, and the servers in memory have strings", Unreleased: true,
-		Options: []locktest.Option{locktest.Properties("mutual-exclusion")},
+		SetUp: "a task with Unique(TTL) is the lock, TTL in whole seconds; no server processes it, so it is never " +
+			"released, and it is judged by mutual exclusion alone",
+		Belief:     undeclared,
+		Unreleased: true,
+		Options:    []locktest.Option{locktest.Properties("mutual-exclusion")},
 		New: func(env locktest.Env) (locktest.Lock, error) {
 			return asynqLock{env, asynq.NewClientFromRedisClient(env.Client(0))}, nil
 		},
@@ -41,6 +40,7 @@ func (l asynqLock) Keys(key string) []string {
 
 func (l asynqLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
 	whole := time.Duration(seconds(l.env.TTL)) * time.Second
+	until := time.Now().Add(whole - time.Duration(l.env.Drift*float64(whole)))
 	task, err := l.client.EnqueueContext(ctx, asynq.NewTask("league", []byte(key)), asynq.Unique(whole))
 	if errors.Is(err, asynq.ErrDuplicateTask) {
 		err = errors.Join(err, locktest.ErrHeld)
@@ -48,5 +48,5 @@ func (l asynqLock) Acquire(ctx context.Context, key string) (locktest.Lease, err
 	if err != nil {
 		return nil, err
 	}
-	return lease{token: task.ID, release: func(context.Context) error { return locktest.ErrNoRelease }}, nil
+	return timed{lease{func(context.Context) error { return locktest.ErrNoRelease }, task.ID}, until}, nil
 }

@@ -14,9 +14,9 @@ func checkouts() []Lock {
 		// Its redis-client is a gem, or in RUBYLIB.
 		Worker:   "ruby -I $LEAGUE_REDLOCK_RB/lib tools/kits/ruby/redlock.rb",
 		RealTime: "its clients are processes",
-		SetUp: "Redlock::Client on five URLs, retry_count 0 (tries are the kit's), redis_timeout is the node timeout; " +
+		SetUp: "Redlock::Client on five URLs, retry_count 0 (the kit retries), redis_timeout is the node timeout; " +
 			"lock with extend extends",
-		Belief: "as told: validity",
+		Belief: "by the lease: validity",
 		Promises: []Quote{{"This is an implementation of a proposed distributed lock algorithm with Redis.",
 			"README.md:14"}},
 		Findings: []Finding{{
@@ -25,32 +25,30 @@ func checkouts() []Lock {
 			What: "a failed attempt is released on a new connection: a SET that timed out and arrives after that release " +
 				"leaves its key for a whole TTL",
 			Place: "lib/redlock/client.rb:306-310, 319, 217-219",
-			Reply: "the TTL is there for that, and a caller who wants it sooner may choose a shorter one",
+			Reply: "the TTL covers that, and a caller can choose a shorter one",
 		}, {
 			Scenarios: []string{"late-extension"}, Confirm: []string{"late-extension"},
 			Short: "an extension that arrives after the release locks again",
-			What: "lock(extend: ...) takes the key on a server that does not have it, unless extend_only_if_locked is given: " +
-				"an extension without an answer that arrives after the release brings the key back, and nobody gets the lock " +
-				"for a whole TTL",
+			What: "lock(extend: ...) sets the key on a server without it, unless extend_only_if_locked is true: an unanswered " +
+				"extension that arrives after the release restores the key, and no client gets the lock for a whole TTL",
 			Place: "lib/redlock/client.rb:302, scripts.rb:17",
-			Reply: "extend_only_if_locked: true does not bring it back",
+			Reply: "extend_only_if_locked: true does not restore it",
 		}},
 	}, {
 		Name: "redlock-php", Test: "redlock-php", Checkout: "LEAGUE_REDLOCK_PHP", Language: "PHP", On: Several,
 		Worker:   "php -d include_path=$LEAGUE_REDLOCK_PHP/src tools/kits/php/redlock_php.php",
 		RealTime: "its clients are processes",
-		SetUp: "a RedLock on five phpredis connections, whose read timeout is the node timeout; one try (tries are the " +
-			"kit's)",
-		Belief: "as told: validity",
+		SetUp:    "a RedLock on five phpredis connections, whose read timeout is the node timeout; one try (the kit retries)",
+		Belief:   "by the lease: validity",
 		Promises: []Quote{{"This library implements the Redis-based distributed lock manager algorithm",
 			"README.md:5"}},
 		Findings: []Finding{{
 			Scenarios: []string{"hung-node", "hung-node-later", "delayed-restart"}, Confirm: []string{"hung-node"},
 			Short: "one hung server of five blocks everybody",
-			What: "a server that does not answer lets lock() throw in the middle of its loop: the servers after it are not " +
-				"asked, those before it keep the key for a whole TTL, and nobody gets the lock though four of five answer",
-			Place: "src/RedLock.php:36-40, 97-100: no exception is caught; 57-59, the undoing, is not reached",
-			Reply: "the caller may catch the exception and try again",
+			What: "a server that does not answer makes lock() throw inside its loop: it skips the servers behind, those " +
+				"before keep the key for a whole TTL, and no client gets the lock although four of five servers answer",
+			Place: "src/RedLock.php:36-40, 97-100: no exception is caught; 57-59, the release, is not reached",
+			Reply: "the caller can catch the exception and retry",
 		}},
 	}}
 }

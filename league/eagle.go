@@ -16,9 +16,9 @@ import (
 func eagles() []Lock {
 	return []Lock{{
 		Name: "go-eagle RedisLock", Test: "eagle", Module: "github.com/go-eagle/eagle", On: Single,
-		SetUp: "a new RedisLock for each lock, on go-redis 9 with its defaults; the framework's logger is set up, " +
-			"without which the lock panics at the first error of Redis",
-		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
+		SetUp: "a new RedisLock for each lock, on go-redis 9 with its defaults, and with the framework's logger, " +
+			"without which the lock panics at the first Redis error",
+		Belief:   undeclared,
 		Promises: []Quote{{"Lock acquires the lock.", "pkg/lock/redis.go:33"}},
 		Findings: []Finding{lateSet("pkg/lock/redis.go:35-41"),
 			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},
@@ -29,8 +29,7 @@ func eagles() []Lock {
 	}}
 }
 
-// logging does what a go-eagle service does at its start: from then on it watches its file, which virtual time does not
-// allow.
+// logging starts go-eagle's logger before virtual time begins: its watch of the file cannot run there.
 var logging = sync.OnceFunc(func() {
 	config.New("testdata/eagle")
 	log.Init()

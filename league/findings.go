@@ -7,10 +7,10 @@ func goRedisDeadlines(scenarios, confirm []string) Finding {
 	return Finding{
 		Scenarios: scenarios, Confirm: confirm,
 		Short: "a cancelled acquire does not return in time",
-		What: "a caller that gives up waits on: go-redis 9 heeds neither cancellation nor deadline while it waits for " +
-			"an answer, but only its ReadTimeout of 5 s, and tries three times more",
+		What: "a caller that cancels keeps waiting: while go-redis 9 waits for a reply it ignores the context, observes " +
+			"only its ReadTimeout of 5 s, and retries three times",
 		Place:   "go-redis v9.23.0 options.go:176, options.go:741",
-		Reply:   "that is the client's setting, and yours to choose: ContextTimeoutEnabled",
+		Reply:   "that is the client's setting: use ContextTimeoutEnabled",
 		Depends: "on the client's options",
 	}
 }
@@ -20,10 +20,10 @@ func lateSet(place string) Finding {
 	return Finding{
 		Scenarios: []string{"late-set"}, Confirm: []string{"late-set"},
 		Short: "an orphan key can block everybody for one TTL",
-		What: "when the answer to the SET does not come, the caller gets an error and nothing deletes the key: if the " +
-			"SET arrives all the same, nobody has the lock for a whole TTL",
+		What: "without a reply to the SET the caller gets an error and nothing deletes the key: if the SET takes effect " +
+			"nevertheless, no client can get the lock for a whole TTL",
 		Place: place,
-		Reply: "the TTL is there for that, and a caller who wants it sooner may choose a shorter one",
+		Reply: "the TTL covers that, and a caller can choose a shorter one",
 	}
 }
 
@@ -32,10 +32,10 @@ func pausedHolder(place string) Finding {
 	return Finding{
 		Scenarios: []string{"client-pause", "pause-after-check", "token-check-and-set"}, Confirm: []string{"client-pause"},
 		Short: "a paused process keeps working after its lease",
-		What: "a process that is stopped for longer than the lock lasts goes on when it wakes up, until its watchdog " +
-			"has noticed: nothing but the watchdog tells it, and there is no deadline that it could look at",
+		What: "a process that is paused beyond its lease continues after the pause until its watchdog notices: the " +
+			"lease has no deadline that the work could check",
 		Place:   place,
-		Reply:   "no lock with a timeout stops a process that sleeps: what it guards has to check (a fencing token)",
-		Depends: "on whether the work looks at a clock of its own",
+		Reply:   "no lock with a timeout stops a paused process: the guarded resource must check a fencing token",
+		Depends: "on whether the work checks its own clock",
 	}
 }

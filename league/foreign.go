@@ -5,8 +5,8 @@ import "slices"
 // otherLanguages are the locks of other languages, as packaged by Debian: each is a worker of tools/kits, on real
 // servers. An undeclared belief is the default.
 func otherLanguages() []Lock {
-	undeclared := "nobody says: a TTL from the call, less the drift of clocks, which is the least"
-	base := Lock{On: Single, RealTime: "its clients are processes", Belief: undeclared}
+	base := Lock{On: Single, RealTime: "its clients are processes",
+		Belief: "not documented: one TTL from the call, less clock drift, the shortest assumption"}
 	var all []Lock
 	for _, l := range []Lock{{
 		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python",
@@ -22,16 +22,15 @@ func otherLanguages() []Lock {
 		Name: "Symfony Lock", Test: "symfony", Package: "php-symfony-lock", Language: "PHP",
 		Worker:   "php tools/kits/php/symfony_lock.php",
 		SetUp:    "a Lock on a RedisStore on phpredis, with the TTL; refresh extends",
-		Belief:   "as told: getRemainingLifetime()",
+		Belief:   "by the lease: getRemainingLifetime()",
 		Promises: []Quote{{"Returns the remaining lifetime in seconds.", "LockInterface.php:66"}},
 		Findings: []Finding{{
 			Scenarios: []string{"drift-within-margin"}, Confirm: []string{"drift-within-margin"},
-			Short: "two clients hold it if the server's clock is a little fast",
-			What: "getRemainingLifetime() counts the whole TTL: on a server whose clock is a little fast the key is gone " +
-				"before that, and " +
-				"two hold it",
-			Place: "Key.php:71-78, Store/RedisStore.php:98: nothing is set aside",
-			Reply: "clocks of one rate are taken for granted; a TTL with a margin is yours to choose",
+			Short: "two clients hold the lock if the server's clock is slightly fast",
+			What: "getRemainingLifetime() counts the whole TTL: on a server with a slightly fast clock the key expires " +
+				"earlier, and two clients hold the lock",
+			Place: "Key.php:71-78, Store/RedisStore.php:98: without a margin for drift",
+			Reply: "it assumes clocks of one rate; the caller can choose a TTL with a margin",
 		}, alsoIn(lostReply("Store/RedisStore.php:98-101: the exception goes to the caller, and nothing deletes",
 			"lost-reply"), "given-back")},
 	}, {
@@ -47,15 +46,15 @@ func otherLanguages() []Lock {
 		SetUp:    "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time",
 			"redis.io, SET, Patterns"}},
-		Findings: []Finding{lostReply("the recipe: a SET without an answer is not undone", "late-set", "lost-reply")},
+		Findings: []Finding{lostReply("the recipe: a SET without a reply is not undone", "late-set", "lost-reply")},
 	}, {
 		Name: "the recipe of Redis's documents on redis-rb", Test: "redis-rb", Package: "ruby-redis", Language: "Ruby",
 		Worker: "ruby tools/kits/ruby/redis_rb.rb",
 		SetUp:  "SET NX PX with a random value, and a script that compares and deletes",
 		Promises: []Quote{{"a simple locking system with Redis: SET resource-name anystring NX EX max-lock-time",
 			"redis.io, SET, Patterns"}},
-		Findings: []Finding{lostReply("the recipe: a SET without an answer is not undone", "late-set", "lost-reply"),
-			keyLeftByCancel("the recipe: a SET whose caller is called off is not undone")},
+		Findings: []Finding{lostReply("the recipe: a SET without a reply is not undone", "late-set", "lost-reply"),
+			keyLeftByCancel("the recipe: a cancelled SET is not undone")},
 	}} {
 		l.RealTime = base.RealTime
 		if l.On == "" {
@@ -73,8 +72,8 @@ func otherLanguages() []Lock {
 func lostReply(place string, scenarios ...string) Finding {
 	f := lateSet(place)
 	f.Scenarios, f.Confirm = scenarios, scenarios
-	f.What = "when the answer to the SET does not come, the caller gets an error and nothing deletes the key: nobody " +
-		"has the lock for a whole TTL"
+	f.What = "without a reply to the SET the caller gets an error and nothing deletes the key: no client can get the " +
+		"lock for a whole TTL"
 	return f
 }
 
@@ -89,8 +88,7 @@ func keyLeftByCancel(place string) Finding {
 	return Finding{
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
 		Short: "a cancelled acquire leaves its key",
-		What: "once the caller has given up nothing is deleted: a SET whose answer was still to come leaves its key for " +
-			"a whole TTL",
-		Place: place, Reply: "the timeout is there for that",
+		What:  "once the caller has cancelled, no key is deleted: a SET in progress leaves its key for a whole TTL",
+		Place: place, Reply: "the timeout covers that",
 	}
 }

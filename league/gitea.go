@@ -18,10 +18,10 @@ const giteaExpiry = 30 * time.Second
 func giteas() []Lock {
 	return []Lock{{
 		Name: "gitea globallock", Test: "gitea", Module: "code.gitea.io/gitea", On: Single, Dials: true,
-		SetUp: "NewRedisLocker and Lock, as its packages use it; its expiry of 30 s cannot be set, so that it runs in " +
-			"the scenarios in which something was to be expected",
-		Belief: "until released, declared by the adapter: Lock gives a function to release it, and nothing that could say " +
-			"that it is lost",
+		SetUp: "NewRedisLocker and Lock, as its packages use it; its expiry is fixed at 30 s, so it runs only in a few " +
+			"scenarios",
+		Belief: "until released, declared by the adapter: Lock returns a function for the release, and nothing that could " +
+			"report a loss",
 		Promises: []Quote{
 			{"Lock tries to acquire a lock for the given key, it blocks until the lock is acquired or the context is canceled.",
 				"modules/globallock/locker.go:11"},
@@ -31,11 +31,11 @@ func giteas() []Lock {
 		Findings: []Finding{{
 			Scenarios: []string{"not-told"}, Confirm: []string{"scenarios/not-told.yaml"},
 			Short: "two clients work at once: a failed extension is ignored",
-			What: "when Redis stops answering the holder until its 30 s are over, somebody else gets the lock, and the " +
-				"holder works on: an extension that fails is passed over, and there is nothing that could tell",
+			What: "if Redis stops answering the holder until its 30 s are over, another client gets the lock while the " +
+				"holder keeps working: a failed extension is ignored and not reported",
 			Place: "modules/globallock/redis_locker.go:128-131",
-			Reply: "it is released automatically after it expires, as the comment says; most of what it guards is safe " +
-				"to do twice",
+			Reply: "it is released automatically after it expires, as the comment says; most of the guarded work may run " +
+				"twice",
 			Report: "gitea-globallock-not-told.md",
 		}},
 		Only: []string{"scenarios/given-back.yaml", "scenarios/not-told.yaml", "holder-crashes", "lost-reply", "late-set",

@@ -13,18 +13,17 @@ func goZeros() []Lock {
 	return []Lock{{
 		Name: "go-zero RedisLock", Test: "go-zero", Module: "github.com/zeromicro/go-zero", On: Single,
 		SetUp:  "a new RedisLock for each lock, SetExpire with the TTL in whole seconds",
-		Belief: "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
+		Belief: undeclared,
 		Dials:  true, Promises: []Quote{{"A RedisLock is a redis lock.", "core/stores/redis/redislock.go:33"}},
 		Findings: []Finding{lateSet("core/stores/redis/redislock.go:62-70"),
 			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"}), {
 				Scenarios: []string{"holder-crashes", "setnx-then-expire"},
 				Short:     "the key of a dead holder stays 500 ms too long",
-				What: "the key of a holder that has died stands for 500 ms longer than the expiry that was set: with an " +
-					"expiry of " +
-					"1 s that is half as long again", Place: "core/stores/redis/redislock.go:19, 63",
-				Reply:   "it is meant: a tolerance for holders that are late",
-				Depends: "on the expiry: with one of ten seconds it is a twentieth",
-				Confirm: []string{"holder-crashes"},
+				What:      "the key of a dead holder stays 500 ms longer than its expiry: 1.5 s instead of 1 s",
+				Place:     "core/stores/redis/redislock.go:19, 63",
+				Reply:     "it is intended: a tolerance for late holders",
+				Depends:   "on the expiry: for ten seconds it is a twentieth",
+				Confirm:   []string{"holder-crashes"},
 			}},
 		Options: []locktest.Option{locktest.LeavesBehind("github.com/redis/go-redis/v9")}, // its client is never closed
 		New:     newGoZero,

@@ -18,7 +18,7 @@ func gocrons() []Lock {
 	plain, extending := base, base
 	plain.Name, plain.Test = "gocron-redis-lock", "gocron"
 	plain.SetUp = "NewRedisLocker with WithTries(1) as in its README, and WithExpiry with the TTL"
-	plain.Belief = "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
+	plain.Belief = undeclared
 	plain.Promises = []Quote{jobs}
 	plain.Findings = []Finding{lateSet("redsync v4.18.0 mutex.go:107-130"),
 		goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
@@ -35,11 +35,11 @@ func gocrons() []Lock {
 		Scenarios: []string{"told-too-late", "not-told", "delayed-restart", "majority-crash-delayed"},
 		Confirm:   []string{"scenarios/told-too-late.yaml"},
 		Short:     "two clients work at once: auto-extension stops silently",
-		What: "the first extension that fails is the last, and nobody hears of it: the job goes on, its lock expires, " +
-			"and the same job starts elsewhere",
+		What: "after the first failed extension it stops extending and reports nothing: the job continues, its lock " +
+			"expires, and the same job starts elsewhere",
 		Place: "redislock.go:129-132",
-		Reply: "the Locker interface of gocron has no way to tell a job that its lock is gone; an error for the moment " +
-			"could be tried again all the same",
+		Reply: "the Locker interface of gocron cannot report a loss to the job; but an extension could be retried after " +
+			"a temporary error",
 		Report: "gocron-redis-lock-extension.md",
 	}, pausedHolder("redislock.go:120-135"), lateSet("redsync v4.18.0 mutex.go:107-130"),
 		goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}

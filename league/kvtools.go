@@ -26,31 +26,28 @@ func kvtools() []Lock {
 		Scenarios: []string{"told-too-late", "not-told", "watchdog-cut-off"},
 		Confirm:   []string{"scenarios/told-too-late.yaml"},
 		Short:     "two clients work at once: the holder learns of the loss too late",
-		What: "when Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the " +
-			"channel that says " +
-			"that the lock is lost is closed long after another has it",
+		What: "if Redis stops answering the holder, the extension waits for 30 s, four times, whatever the TTL: the " +
+			"channel that reports the loss is closed long after another client has the lock",
 		Place:  "redis.go:159-164, 702-719",
 		Reply:  "the TTL is 60 s by default; then two may hold it for a minute",
 		Report: "kvtools-redis-lock.md",
 	}
 	raw, encoded := base, base
 	raw.Name, raw.Test = "kvtools/redis (valkeyrie)", "kvtools"
-	raw.SetUp = "New, NewLock with the TTL and a random value, as valkeyrie's documents have it; in a few scenarios, " +
-		"for a client whose " +
-		"watch has ended asks in a tight loop (redis.go:664-676), and runs take hours"
+	raw.SetUp = "New, NewLock with the TTL and a random value, as in valkeyrie's documents; in a few scenarios only, " +
+		"because a client whose watch has ended retries in a tight loop (redis.go:664-676), and runs take hours"
 	raw.Findings = []Finding{{
 		Scenarios: []string{"given-back"}, Confirm: []string{"scenarios/given-back.yaml"},
 		Short: "Unlock never deletes the key",
-		What: "with the default codec a lock is never released and never extended: the script reads every value as JSON, " +
-			"and the codec " +
-			"writes none. Whoever asks waits for a whole TTL, 60 s by default",
+		What: "with the default codec a lock is never released and never extended: the script parses every value as JSON, " +
+			"and the codec writes none. The next client waits for a whole TTL, 60 s by default",
 		Place:  "redis.go:104 with codec.go:19-25 and lua.go:102-103, 120-121",
-		Reply:  "known (kvtools/valkeyrie#46): NewWithCodec with JSONCodec; valkeyrie.NewStore cannot be told so",
+		Reply:  "known (kvtools/valkeyrie#46): NewWithCodec with JSONCodec; valkeyrie.NewStore has no such option",
 		Report: "kvtools-redis-lock.md",
 	}, late}
 	raw.New = newKvtools(redis.RawCodec{})
 	encoded.Name, encoded.Test = "kvtools/redis with JSONCodec", "kvtools-json"
-	encoded.SetUp = "as kvtools/redis, made by NewWithCodec with JSONCodec, as its own tests have it"
+	encoded.SetUp = "as kvtools/redis, with NewWithCodec and JSONCodec, as in its own tests"
 	encoded.Findings = []Finding{late}
 	encoded.New = newKvtools(redis.JSONCodec{})
 	return []Lock{raw, encoded}

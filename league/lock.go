@@ -45,7 +45,7 @@ type Lock struct {
 	RealTime string
 	// Dials: it dials by itself, so that virtual time needs lockproof test.
 	Dials bool
-	// Unreleased: it has no release, only expiry.
+	// Unreleased: the lock has only expiry.
 	Unreleased bool
 	// Only are its scenarios on real servers if the others would take hours; SetUp has the reason.
 	Only []string
@@ -59,12 +59,15 @@ const (
 	Single  = "one server"
 )
 
+// undeclared is the belief in a lease without a documented end.
+const undeclared = "not documented: one TTL from the request, less clock drift, the shortest assumption"
+
 // Quote is a text of a library, and its place in the module.
 type Quote struct{ Text, Place string }
 
 // Finding is the reason for a lock's crosses. One defect may show in several scenarios.
 type Finding struct {
-	// Scenarios are those that show it.
+	// Scenarios show the finding.
 	Scenarios []string
 	// Short is for a reader in a hurry, What is the effect on a user of the lock.
 	Short, What string
@@ -72,7 +75,7 @@ type Finding struct {
 	Confirm []string
 	// Place is the file and line of its cause in the module.
 	Place string
-	// Reply is what the author may answer.
+	// Reply is the author's possible answer.
 	Reply string
 	// Depends is the condition, if the cross depends on how the lock is used.
 	Depends string

@@ -14,8 +14,8 @@ import (
 func machineries() []Lock {
 	return []Lock{{
 		Name: "machinery", Test: "machinery", Module: "github.com/RichardKnop/machinery", On: Single,
-		SetUp:  "New with three retries, then LockWithRetries; it has no release, and is judged by mutual exclusion alone",
-		Belief: "as told: until the timestamp that the caller gives", Dials: true, Unreleased: true,
+		SetUp:  "New with three retries, then LockWithRetries; without a release, so judged by mutual exclusion alone",
+		Belief: "until the timestamp of the call", Dials: true, Unreleased: true,
 		Promises: []Quote{{"value: at the nanosecond timestamp that lock needs to be released automatically",
 			"v1/locks/iface/interfaces.go:6"}},
 		Options: []locktest.Option{locktest.Properties("mutual-exclusion"),

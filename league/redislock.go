@@ -13,7 +13,7 @@ func redisLocks() []Lock {
 	return []Lock{{
 		Name: "bsm/redislock", Test: "redislock", Module: "github.com/bsm/redislock", On: Single,
 		SetUp:    "Obtain with no options, on go-redis 9 with its defaults, as in its README; Refresh extends",
-		Belief:   "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least",
+		Belief:   undeclared,
 		Promises: []Quote{{"Obtain tries to obtain a new lock using a key with the given TTL.", "redislock.go:61"}},
 		Findings: []Finding{lateSet("redislock.go:85-91"),
 			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},

@@ -15,7 +15,7 @@ func redlockGos() []Lock {
 	return []Lock{{
 		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: Several,
 		SetUp:  "as in its README: one manager for each client, its own retries and its own go-redis 8",
-		Belief: "as told: the duration that Lock returns", Dials: true, New: newRedlockGo,
+		Belief: "the duration that Lock returns", Dials: true, New: newRedlockGo,
 		Options: []locktest.Option{locktest.LeavesBehind("github.com/go-redis/redis/v8")},
 		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in " +
 			"this blog post]",
@@ -23,18 +23,18 @@ func redlockGos() []Lock {
 		Findings: []Finding{{
 			Scenarios: []string{"hung-node"}, Confirm: []string{"hung-node"},
 			Short: "one hung server of five blocks everybody",
-			What: "one server of five that hangs keeps everybody from the lock: Lock waits for all five, for as long as " +
-				"the TTL, and then no validity is left",
+			What: "one hung server of five keeps all clients from the lock: Lock waits for all five, for up to the TTL, " +
+				"and then no validity is left",
 			Place:  "redlock/redlock.go:197, 213, 221-223",
-			Reply:  "a ReadTimeout may be given in the address; without one it is go-redis 8's, of 3 s",
+			Reply:  "the address can set a ReadTimeout; the default is go-redis 8's 3 s",
 			Report: "redlock-go-hung-node.md",
 		}, {
 			Scenarios: []string{"shared-lock-object"}, Confirm: []string{"shared-lock-object"},
 			Short: "UnLock can release another holder's lock",
-			What: "UnLock names the key and not the lease: if a holder comes late, it releases the lock that another part " +
-				"of the same process has by then, and a third client gets it",
+			What: "UnLock names the key and not the lease: a late holder releases the lock of another part of the same " +
+				"process, and a third client gets it",
 			Place:  "redlock/redlock.go:246-262, kvcache.go:137-146",
-			Reply:  "one manager is not meant for two holders of one resource in one process; the README does not say so",
+			Reply:  "a manager does not support two holders of one resource in one process; the README does not say so",
 			Report: "redlock-go-unlock-by-name.md",
 		}},
 	}}

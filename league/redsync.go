@@ -16,7 +16,7 @@ import (
 
 func redsyncs() []Lock {
 	base := Lock{
-		Module: "github.com/go-redsync/redsync/v4", On: Several, Belief: "as the mutex says: Until()",
+		Module: "github.com/go-redsync/redsync/v4", On: Several, Belief: "by the lease: Until()",
 		Promises: []Quote{{"Redsync provides a Redis-based distributed mutual exclusion lock implementation for Go as " +
 			"described in " +
 			"[this post]", "README.md:5"}},
@@ -27,33 +27,30 @@ func redsyncs() []Lock {
 	std.Findings = []Finding{hungNode(), goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	std.New = newRedsync(onGoRedis)
 	bound.Name, bound.Test = "go-redsync/redsync, deadlines enabled", "redsync-deadlines"
-	bound.SetUp = "as go-redsync/redsync, on a go-redis with ContextTimeoutEnabled, without which it heeds no deadline " +
-		"of redsync's, and " +
-		"without its retries; the node timeout as a scenario asks for it"
+	bound.SetUp = "as go-redsync/redsync, on a go-redis with ContextTimeoutEnabled, without which it ignores redsync's " +
+		"deadlines, and without retries; the node timeout is the scenario's"
 	bound.Findings = []Finding{{
 		Scenarios: []string{"late-release"}, Confirm: []string{"late-release"},
-		Short: "two clients hold it: all attempts share one token",
-		What: "the release of an attempt that failed comes late, and deletes the key of the next attempt, which has won " +
-			"with the same " +
+		Short: "two clients hold the lock: all attempts share one token",
+		What: "the late release of a failed attempt deletes the key of the next attempt, which has succeeded with the same " +
 			"token: two clients hold the lock",
 		Place:  "mutex.go:80 (one value for all of mutex.go:86's attempts)",
-		Reply:  "a value for each attempt would mend it, and costs nothing",
+		Reply:  "a value for each attempt would fix it, and costs nothing",
 		Report: "redsync-one-token.md",
 	}, {
 		Scenarios: []string{"late-set", "half-is-not-majority"}, Confirm: []string{"late-set"},
 		Short: "an orphan key can block everybody for one TTL",
-		What: "a SET that lands after the release that was to undo it leaves a key for a whole TTL, on each server where " +
-			"that happens",
-		Place: "mutex.go:121-127", Reply: "the TTL is there for that",
+		What:  "a SET that lands after its own release leaves a key for a whole TTL, on each such server",
+		Place: "mutex.go:121-127", Reply: "the TTL covers that",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
 		Short: "a cancelled acquire leaves its keys",
-		What:  "once the caller has cancelled, nothing is given back: the release of the attempt has the same context",
-		Place: "mutex.go:121-127", Reply: "the TTL is there for that; context.WithoutCancel would mend it",
+		What:  "once the caller has cancelled, no key is released: the attempt's release uses the same context",
+		Place: "mutex.go:121-127", Reply: "the TTL covers that; context.WithoutCancel would fix it",
 	}, {
 		Scenarios: []string{"partition-during-contention"}, Confirm: []string{"partition-during-contention"},
-		Short: "it waits for every server, though a majority answered",
-		What:  "every server is waited for, though three of five have answered",
+		Short: "acquire waits for every server after a majority has answered",
+		What:  "acquire waits for all five servers, although three have answered",
 		Place: "mutex.go:269-310", Reply: "WithFailFast(true)", Depends: "on the node timeout and on WithFailFast",
 	}}
 	bound.New = func(env locktest.Env) (locktest.Lock, error) {
@@ -65,13 +62,12 @@ func redsyncs() []Lock {
 		Scenarios: []string{"expired-while-down", "restart-delay-too-short", "restart-delay-mixed-ttls",
 			"partition-during-contention"},
 		Confirm: []string{"expired-while-down"},
-		Short:   "it waits for hung servers",
-		What: "an attempt that gets neither a majority of yes nor of no waits for the servers that hang, and go-redis by " +
-			"default heeds " +
-			"no deadline of redsync's, but 5 s of its own, four times",
+		Short:   "acquire waits for hung servers",
+		What: "an attempt without a majority for or against it waits for the hung servers, and go-redis by default " +
+			"ignores redsync's deadline and waits for 5 s, four times",
 		Place:   "mutex.go:289-310; go-redis v9.23.0 options.go:176, options.go:741",
 		Reply:   "ContextTimeoutEnabled",
-		Depends: "on the client's options; with the defaults of both it is so",
+		Depends: "on the client's options; it occurs with the defaults of both",
 	}, goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})}
 	fast.New = newRedsync(onGoRedis, redsync.WithFailFast(true))
 	onRedigo.Name, onRedigo.Test = "go-redsync/redsync on redigo", "redsync-redigo"
@@ -81,18 +77,18 @@ func redsyncs() []Lock {
 		Scenarios: []string{"hung-node-later", "hung-node", "partition-during-contention"},
 		Confirm:   []string{"scenarios/hung-node-later.yaml"},
 		Short:     "one hung server of five blocks Lock for ever",
-		What: "one server of five that stops answering on an open connection holds up Lock for ever, whatever the " +
-			"caller's context: " +
-			"the adapter for redigo takes the context to get a connection and sends every command without it",
+		What: "one server of five that stops answering on an open connection blocks Lock for ever, whatever the " +
+			"caller's context: the adapter for redigo uses the context to get a connection, and sends every command " +
+			"without it",
 		Place:  "redis/redigo/redigo.go:42-64",
-		Reply:  "redigo has read timeouts of its own: DialReadTimeout. Its default is none",
+		Reply:  "redigo has a read timeout: DialReadTimeout. By default there is none",
 		Hangs:  true,
 		Report: "redsync-redigo-context.md",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
 		Short: "a cancelled acquire does not return in time",
-		What:  "a caller that gives up waits on: the adapter for redigo sends commands without the context",
-		Place: "redis/redigo/redigo.go:42-64", Reply: "redigo has read timeouts of its own: DialReadTimeout",
+		What:  "a caller that cancels keeps waiting: the adapter for redigo sends commands without the context",
+		Place: "redis/redigo/redigo.go:42-64", Reply: "redigo has a read timeout: DialReadTimeout",
 		Report:  "redsync-redigo-context.md",
 		Depends: "on the client's timeouts",
 	}}
@@ -122,12 +118,11 @@ func hungNode() Finding {
 		Scenarios: []string{"hung-node", "hung-node-later", "minority-down", "partition-during-contention"},
 		Confirm:   []string{"hung-node"},
 		Short:     "one hung server of five blocks everybody",
-		What: "one server of five that hangs keeps everybody from the lock: redsync waits for all five, and go-redis by " +
-			"default heeds no " +
-			"deadline of redsync's, but 5 s of its own, four times",
+		What: "one hung server of five keeps all clients from the lock: redsync waits for all five, and go-redis by " +
+			"default ignores redsync's deadline and waits for 5 s, four times",
 		Place:   "mutex.go:269-310; go-redis v9.23.0 options.go:176, options.go:741",
 		Reply:   "ContextTimeoutEnabled, or WithFailFast(true): both help",
-		Depends: "on the client's options; with the defaults of both it is so",
+		Depends: "on the client's options; it occurs with the defaults of both",
 	}
 }
 

@@ -18,15 +18,14 @@ import (
 
 // references are for comparison: Lockproof's own lock, used as a library, and two typical naive locks.
 func references() []Lock {
-	undeclared := "nobody says: a TTL from when it asked for the key, less the drift of clocks, which is the least"
 	return []Lock{{
 		Name: "example.org/lockproof/redlock, the reference", Test: "reference", Module: "lockproof", On: Several,
-		SetUp: "New on go-redis 9 that heeds deadlines and does not repeat commands; clock, node timeout and retries as " +
-			"a scenario asks for them", Belief: "as told: Validity()", New: newReference,
+		SetUp: "New on go-redis 9 that obeys deadlines and does not retry commands; clock, node timeout and retries are " +
+			"the scenario's", Belief: "by the lease: Validity()", New: newReference,
 	}, {
 		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: Single,
 		SetUp: "as written in a hurry, on go-redis 9 with its defaults", Belief: undeclared, New: newNaive(setNXPX),
-		Findings: []Finding{plainDel(), lateSet("a SET without an answer is not undone"),
+		Findings: []Finding{plainDel(), lateSet("a SET without a reply is not undone"),
 			goRedisDeadlines([]string{"cancelled-acquire"}, []string{"cancelled-acquire"})},
 	}, {
 		Name: "SETNX, then EXPIRE, and a plain DEL", Test: "naive-setnx", On: Single,
@@ -36,7 +35,7 @@ func references() []Lock {
 				"script-blocks", "cancelled-acquire"},
 			Confirm: []string{"setnx-then-expire"},
 			Short:   "a key without expiry can stay for ever",
-			What:    "whoever dies, or hears nothing, between SETNX and EXPIRE leaves a key that stands for ever",
+			What:    "a client that dies, or gets no reply, between SETNX and EXPIRE leaves a key for ever",
 			Place:   "league/reference.go: setNXThenExpire", Reply: "SET NX PX does both at once since Redis 2.6.12",
 		}},
 	}}
@@ -47,7 +46,7 @@ func plainDel() Finding {
 		Scenarios: []string{"release-by-plain-del", "release-by-get-then-del", "shared-lock-object"},
 		Confirm:   []string{"release-by-plain-del"},
 		Short:     "a late holder deletes another client's lock",
-		What:      "a holder that comes late deletes somebody else's lock",
+		What:      "a late holder deletes another client's lock",
 		Place:     "league/reference.go: newNaive", Reply: "compare the token and delete in one script",
 	}
 }
@@ -70,7 +69,7 @@ func newReference(env locktest.Env) (locktest.Lock, error) {
 }
 
 type referenceLock struct {
-	*redlock.Redlock // with Close, which ends what it has under way
+	*redlock.Redlock // with Close
 	ttl              time.Duration
 }
 

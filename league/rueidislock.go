@@ -25,10 +25,10 @@ func rueidisLocks() []Lock {
 			pausedHolder("rueidislock/lock.go:273-291"), {
 				Scenarios: []string{"endless-extension"}, Confirm: []string{"endless-extension"},
 				Short:   "a hung holder keeps the lock for ever",
-				What:    "a worker that hangs keeps the lock for ever: nothing limits how often the watchdog extends it",
+				What:    "a worker that hangs keeps the lock for ever: nothing limits the watchdog's extensions",
 				Place:   "rueidislock/lock.go:274-290",
-				Reply:   "that is what is promised: it is held until it is released; give the context a deadline",
-				Depends: "on the context that the caller gives: one with a deadline bounds it",
+				Reply:   "that is the promise: it is held until it is released; use a context with a deadline",
+				Depends: "on the caller's context: a deadline bounds it",
 			}},
 		Options: []locktest.Option{locktest.Believes(locktest.UntilReleased)},
 	}
@@ -39,19 +39,18 @@ func rueidisLocks() []Lock {
 		Scenarios: []string{"asked-once", "delayed-restart", "healthy-contention", "holder-crashes", "slow-acquire"},
 		Confirm:   []string{"scenarios/asked-once.yaml", "delayed-restart"},
 		Short:     "a waiting client can wait for ever",
-		What: "whoever waits for a lock waits for ever, if an attempt was answered later than 20 ms (TryNextAfter) or the " +
-			"server was " +
-			"restarted: WithContext asks again only when it is told that a key has changed, and nobody tells it any more",
+		What: "a waiting client waits for ever if a reply took longer than 20 ms (TryNextAfter) or the server restarted: " +
+			"WithContext retries only after a notification of a changed key, and none arrives any more",
 		Place: "rueidislock/lock.go:399-409",
-		Reply: "known for broken connections (valkey-io/valkey#2599, closed to be moved); give the context a deadline, " +
+		Reply: "known for broken connections (valkey-io/valkey#2599, closed to be moved); use a context with a deadline, " +
 			"or DisableCache",
 		Report: "rueidislock-waits-for-ever.md",
 	}, {
 		Scenarios: []string{"cancelled-acquire"}, Confirm: []string{"cancelled-acquire"},
 		Short: "a cancelled acquire does not return in time",
-		What: "a caller that gives up may wait on for as long as KeyValidity: the release of what it may have taken is " +
-			"waited for",
-		Place: "rueidislock/lock.go:292-294, 359", Reply: "that is so that no key is left",
+		What: "a caller that cancels may wait for up to KeyValidity: the call waits for the release of keys that it may " +
+			"have set",
+		Place: "rueidislock/lock.go:292-294, 359", Reply: "so that no key stays behind",
 	}, learnsTooLate()}, base.Findings[1:]...)
 	cached.RealTime, cached.New = "the servers in memory have no CLIENT TRACKING", newRueidisLock(false)
 	plain.Name, plain.Test, plain.Module = "rueidislock, without caching", "rueidislock-nocache",
@@ -61,7 +60,7 @@ func rueidisLocks() []Lock {
 		"caching notifications for canceling the `ctx` if the `KeyMajority` is not held anymore."
 	plain.Promises = []Quote{{extends, "rueidislock/README.md:66"}}
 	valkeys.Promises = []Quote{{extends, "valkeylock/README.md:66"}}
-	plain.SetUp = "as rueidislock, with DisableCache as its README has it for servers that cannot track"
+	plain.SetUp = "as rueidislock, with DisableCache, as in its README for servers without tracking"
 	plain.New = newRueidisLock(true)
 	valkeys.Name, valkeys.Test, valkeys.Module = "valkeylock", "valkeylock", "github.com/valkey-io/valkey-go"
 	valkeys.SetUp = "as rueidislock without caching: the same code on valkey-go"
@@ -75,13 +74,11 @@ func learnsTooLate(more ...string) Finding {
 	return Finding{
 		Scenarios: shown, Confirm: []string{"scenarios/told-too-late.yaml"},
 		Short: "two clients work at once: the holder learns of the loss too late",
-		What: "when Redis stops answering the holder (a cut, a hung server), the holder's context ends half a validity " +
-			"after the key " +
-			"has expired; with the default of 5 s, two may work at once for 2.5 s",
+		What: "if Redis stops answering the holder (a cut, a hung server), the holder's context ends half a validity " +
+			"after the key has expired; with the default of 5 s, two clients may work at once for 2.5 s",
 		Place: "lock.go:279-280, with lock.go:181-183",
-		Reply: "an extension that is under way may still succeed, and to cancel sooner ends work that need not end; but " +
-			"once the old " +
-			"validity is over nothing can be known, and the promise says immediately",
+		Reply: "an extension in progress may still succeed, and an earlier cancellation ends work without need; but " +
+			"after the old validity the ownership is unknown, and the promise says immediately",
 		Report: "rueidislock-told-too-late.md",
 	}
 }

@@ -47,8 +47,8 @@ const legend = `✗ the lock breaks there. (✗) it depends on how the lock is u
 is not confirmed. ✓ as good as the reference or better, in so many scenarios: it says what was tried, and is no proof.
 – nothing was shown: not run, not applicable, or inconclusive. Go libraries that dial by themselves ran on real
 servers, with fewer scenarios, unless ` + "`lockproof test`" + ` ran them. Others run on real servers only:
-rueidislock, since the servers in memory have no CLIENT TRACKING; asynq, since it keeps tasks in sets, hashes and
-lists; locks in other languages, since their clients are processes.
+rueidislock, since the servers in memory have no CLIENT TRACKING; locks in other languages, since their clients are
+processes.
 `
 
 // findings lists the crosses of one group: lock by lock, one line each.
