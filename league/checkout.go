@@ -16,7 +16,7 @@ func checkouts() []Lock {
 		RealTime: "its clients are processes",
 		SetUp: "Redlock::Client on five URLs, retry_count 0 (the kit retries), redis_timeout is the node timeout; " +
 			"lock with extend extends",
-		Belief: "by the lease: validity",
+		Belief: "for the returned validity",
 		Promises: []Quote{{"This is an implementation of a proposed distributed lock algorithm with Redis.",
 			"README.md:14"}},
 		Findings: []Finding{{
@@ -39,7 +39,7 @@ func checkouts() []Lock {
 		Worker:   "php -d include_path=$LEAGUE_REDLOCK_PHP/src tools/kits/php/redlock_php.php",
 		RealTime: "its clients are processes",
 		SetUp:    "a RedLock on five phpredis connections, whose read timeout is the node timeout; one try (the kit retries)",
-		Belief:   "by the lease: validity",
+		Belief:   "for the returned validity",
 		Promises: []Quote{{"This library implements the Redis-based distributed lock manager algorithm",
 			"README.md:5"}},
 		Findings: []Finding{{

@@ -6,7 +6,7 @@ import "slices"
 // servers. An undeclared belief is the default.
 func otherLanguages() []Lock {
 	base := Lock{On: Single, RealTime: "its clients are processes",
-		Belief: "not documented: one TTL from the call, less clock drift, the shortest assumption"}
+		Belief: "for one TTL from the call, less clock drift: nothing is documented, and this is the shortest"}
 	var all []Lock
 	for _, l := range []Lock{{
 		Name: "redis-py Lock", Test: "redis-py", Package: "python3-redis", Language: "Python",
@@ -22,7 +22,7 @@ func otherLanguages() []Lock {
 		Name: "Symfony Lock", Test: "symfony", Package: "php-symfony-lock", Language: "PHP",
 		Worker:   "php tools/kits/php/symfony_lock.php",
 		SetUp:    "a Lock on a RedisStore on phpredis, with the TTL; refresh extends",
-		Belief:   "by the lease: getRemainingLifetime()",
+		Belief:   "for getRemainingLifetime()",
 		Promises: []Quote{{"Returns the remaining lifetime in seconds.", "LockInterface.php:66"}},
 		Findings: []Finding{{
 			Scenarios: []string{"drift-within-margin"}, Confirm: []string{"drift-within-margin"},

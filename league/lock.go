@@ -60,7 +60,7 @@ const (
 )
 
 // undeclared is the belief in a lease without a documented end.
-const undeclared = "not documented: one TTL from the request, less clock drift, the shortest assumption"
+const undeclared = "for one TTL from the request, less clock drift: nothing is documented, and this is the shortest"
 
 // Quote is a text of a library, and its place in the module.
 type Quote struct{ Text, Place string }

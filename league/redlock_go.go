@@ -15,7 +15,7 @@ func redlockGos() []Lock {
 	return []Lock{{
 		Name: "redlock-go", Test: "redlock-go", Module: "github.com/amyangfei/redlock-go/v3", On: Several,
 		SetUp:  "as in its README: one manager for each client, its own retries and its own go-redis 8",
-		Belief: "the duration that Lock returns", Dials: true, New: newRedlockGo,
+		Belief: "for the duration that Lock returns", Dials: true, New: newRedlockGo,
 		Options: []locktest.Option{locktest.LeavesBehind("github.com/go-redis/redis/v8")},
 		Promises: []Quote{{"This Golang lib implements the Redis-based distributed lock manager algorithm [described in " +
 			"this blog post]",

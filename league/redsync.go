@@ -16,7 +16,7 @@ import (
 
 func redsyncs() []Lock {
 	base := Lock{
-		Module: "github.com/go-redsync/redsync/v4", On: Several, Belief: "by the lease: Until()",
+		Module: "github.com/go-redsync/redsync/v4", On: Several, Belief: "until the time of Until()",
 		Promises: []Quote{{"Redsync provides a Redis-based distributed mutual exclusion lock implementation for Go as " +
 			"described in " +
 			"[this post]", "README.md:5"}},

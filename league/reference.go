@@ -21,7 +21,7 @@ func references() []Lock {
 	return []Lock{{
 		Name: "example.org/lockproof/redlock, the reference", Test: "reference", Module: "lockproof", On: Several,
 		SetUp: "New on go-redis 9 that obeys deadlines and does not retry commands; clock, node timeout and retries are " +
-			"the scenario's", Belief: "by the lease: Validity()", New: newReference,
+			"the scenario's", Belief: "for Validity()", New: newReference,
 	}, {
 		Name: "SET NX PX and a plain DEL", Test: "naive-del", On: Single,
 		SetUp: "as written in a hurry, on go-redis 9 with its defaults", Belief: undeclared, New: newNaive(setNXPX),
