@@ -64,7 +64,7 @@ func TestCommand_NoLease_Fails(t *testing.T) {
 				m.Error)
 			require.Empty(t, m.Outcome)
 		}
-		require.ErrorContains(t, c.Send(Command{Do: DoAcquire, Serial: 1}), "which key")
+		require.ErrorContains(t, c.Send(Command{Do: DoAcquire, Serial: 1}), "want the key")
 		require.Contains(t, c.do(Command{Do: DoRead}).Error, "which key?")
 		require.Contains(t, c.do(Command{Do: DoCancel}).Error, "no operation is under way")
 		require.Contains(t, c.do(Command{Do: DoStop}).Error, "no loop is running")
