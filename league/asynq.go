@@ -40,7 +40,7 @@ func (l asynqLock) Keys(key string) []string {
 
 func (l asynqLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
 	whole := time.Duration(seconds(l.env.TTL)) * time.Second
-	until := time.Now().Add(whole - time.Duration(l.env.Drift*float64(whole)))
+	until := shortest(l.env, whole)
 	task, err := l.client.EnqueueContext(ctx, asynq.NewTask("league", []byte(key)), asynq.Unique(whole))
 	if errors.Is(err, asynq.ErrDuplicateTask) {
 		err = errors.Join(err, locktest.ErrHeld)

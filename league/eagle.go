@@ -43,12 +43,12 @@ type eagleLock struct {
 func (l eagleLock) Keys(key string) []string { return []string{fmt.Sprintf(lock.RedisLockKey, key)} }
 
 func (l eagleLock) Acquire(ctx context.Context, key string) (locktest.Lease, error) {
-	of := lock.NewRedisLock(l.client, key, l.env.TTL)
-	return lease{release: func(ctx context.Context) error {
+	of, until := lock.NewRedisLock(l.client, key, l.env.TTL), shortest(l.env, l.env.TTL)
+	return timed{lease{release: func(ctx context.Context) error {
 		ours, err := of.Unlock(ctx)
 		if err == nil && !ours {
 			err = locktest.ErrLost
 		}
 		return err
-	}}, held(of.Lock(ctx))
+	}}, until}, held(of.Lock(ctx))
 }

@@ -41,12 +41,13 @@ func newGoZero(env locktest.Env) (locktest.Lock, error) {
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
 		lock := redis.NewRedisLock(store, key)
 		lock.SetExpire(seconds(env.TTL))
-		return lease{release: func(ctx context.Context) error {
+		until := shortest(env, env.TTL)
+		return timed{lease{release: func(ctx context.Context) error {
 			ours, err := lock.ReleaseCtx(ctx)
 			if err == nil && !ours {
 				err = locktest.ErrLost
 			}
 			return err
-		}}, held(lock.AcquireCtx(ctx))
+		}}, until}, held(lock.AcquireCtx(ctx))
 	}), nil
 }

@@ -62,6 +62,11 @@ const (
 // undeclared is the belief in a lease without a documented end.
 const undeclared = "for one TTL from the request, less clock drift: nothing is documented, and this is the shortest"
 
+// shortest returns the end of such a lease. The request is sent after now.
+func shortest(env locktest.Env, ttl time.Duration) time.Time {
+	return time.Now().Add(ttl - time.Duration(env.Drift*float64(ttl)))
+}
+
 // Quote is a text of a library, and its place in the module.
 type Quote struct{ Text, Place string }
 

@@ -3,6 +3,7 @@ package league
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/bsm/redislock"
 
@@ -24,23 +25,31 @@ func redisLocks() []Lock {
 func newRedisLock(env locktest.Env) (locktest.Lock, error) {
 	client := redislock.New(env.Client(0))
 	return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
+		until := shortest(env, env.TTL)
 		lock, err := client.Obtain(ctx, key, env.TTL, nil)
 		if errors.Is(err, redislock.ErrNotObtained) {
 			err = errors.Join(err, locktest.ErrHeld)
 		}
-		return redisLockLease{lock, env}, err
+		return &redisLockLease{lock, env, until}, err
 	}), nil
 }
 
 type redisLockLease struct {
 	*redislock.Lock // with Token
 	env             locktest.Env
+	until           time.Time
 }
 
-func (l redisLockLease) Extend(ctx context.Context) error {
-	return lost(l.Refresh(ctx, l.env.TTL, nil), redislock.ErrNotObtained)
+func (l *redisLockLease) Until() time.Time { return l.until }
+func (l *redisLockLease) Extend(ctx context.Context) error {
+	until := shortest(l.env, l.env.TTL)
+	err := lost(l.Refresh(ctx, l.env.TTL, nil), redislock.ErrNotObtained)
+	if err == nil {
+		l.until = until
+	}
+	return err
 }
-func (l redisLockLease) Release(ctx context.Context) error {
+func (l *redisLockLease) Release(ctx context.Context) error {
 	return lost(l.Lock.Release(ctx), redislock.ErrLockNotHeld)
 }
 

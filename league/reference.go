@@ -99,9 +99,9 @@ func newNaive(take taking) locktest.New {
 	return func(env locktest.Env) (locktest.Lock, error) {
 		client := env.Client(0)
 		return locktest.LockFunc(func(ctx context.Context, key string) (locktest.Lease, error) {
-			token := rand.Text()
-			return lease{token: token, release: func(ctx context.Context) error { return client.Del(ctx, key).Err() }},
-				held(take(ctx, client, key, token, env))
+			token, until := rand.Text(), shortest(env, env.TTL)
+			del := func(ctx context.Context) error { return client.Del(ctx, key).Err() }
+			return timed{lease{del, token}, until}, held(take(ctx, client, key, token, env))
 		}), nil
 	}
 }
