@@ -25,11 +25,11 @@ type Bench struct {
 	Over func(client, node string) *redis.Client
 }
 
-// With runs a test on a new cluster of so many nodes, in virtual time if the kind has it, and closes the cluster.
-// change, unless nil, changes its configuration.
+// With runs a test on a new cluster, in virtual time if the kind has it, and closes the cluster. change, unless nil,
+// edits the configuration.
 type With func(t *testing.T, nodes int, change func(*cluster.Config), test func(b Bench))
 
-// Config is a configuration of so many nodes, of clients c1 and c2; change, unless nil, changes it.
+// Config configures a cluster with clients c1 and c2; change, unless nil, edits the configuration.
 func Config(nodes int, change func(*cluster.Config)) cluster.Config {
 	cfg := cluster.Config{Clients: []string{"c1", "c2"}, Seed: 1, Record: func(history.Event) {}}
 	for i := range nodes {
@@ -41,28 +41,28 @@ func Config(nodes int, change func(*cluster.Config)) cluster.Config {
 	return cfg
 }
 
-// Events collects what a cluster records.
+// Events collects recorded events.
 type Events struct {
 	mu  sync.Mutex
 	all []history.Event
 }
 
-// Record takes one.
+// Record adds an event.
 func (e *Events) Record(x history.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.all = append(e.all, x)
 }
 
-// All gives those so far.
+// All returns the events so far.
 func (e *Events) All() []history.Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.all)
 }
 
-// Main is the TestMain of a package whose tests start their own binary again: by its one argument that
-// plays a role, as a client say. Otherwise it gives the tests a home of their own, for what clusters keep on record.
+// Main is the TestMain of a package whose tests re-execute their own binary. One argument selects a role, such as a
+// client. Without one, the tests run with a temporary home folder, which keeps the clusters' records.
 func Main(m *testing.M, roles map[string]func(io.Reader, io.Writer) error) {
 	if len(os.Args) == 2 && roles[os.Args[1]] != nil {
 		if err := roles[os.Args[1]](os.Stdin, os.Stdout); err != nil {
@@ -82,7 +82,7 @@ func Main(m *testing.M, roles map[string]func(io.Reader, io.Writer) error) {
 	os.Exit(code)
 }
 
-// Dial makes a go-redis client of a server that asks for a password, as the project's clients have it.
+// Dial returns a go-redis client with the options of the project's clients, for a server with a password.
 func Dial(t testing.TB, addr, password string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{
@@ -93,7 +93,7 @@ func Dial(t testing.TB, addr, password string) *redis.Client {
 	return c
 }
 
-// OwnState gives a test a state folder of its own: where the records of runs are.
+// OwnState gives a test its own state folder and returns the folder of run records.
 func OwnState(t *testing.T) (folder string) {
 	t.Helper()
 	for _, variable := range []string{"XDG_CACHE_HOME", "HOME", "TMPDIR"} {
@@ -102,7 +102,7 @@ func OwnState(t *testing.T) (folder string) {
 	return filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockproof", "runs")
 }
 
-// Records lists those in it.
+// Records lists the run records in the state folder.
 func Records(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "lockproof", "runs", "run-*.jsonl"))
@@ -110,7 +110,7 @@ func Records(t *testing.T) []string {
 	return files
 }
 
-// RefusesStrangers dials servers without their password, as another user of the machine can.
+// RefusesStrangers requires that servers refuse a client without the password: any user of the machine can dial them.
 func RefusesStrangers(t *testing.T, addresses []string) {
 	t.Helper()
 	for _, addr := range addresses {
@@ -123,7 +123,7 @@ func RefusesStrangers(t *testing.T, addresses []string) {
 // ctx never ends: a test's own context belongs to real time.
 var ctx = context.Background()
 
-// Run runs the suite, but for what the kind says that it cannot do.
+// Run runs the suite, except for tests of abilities that the kind lacks.
 func Run(t *testing.T, kind cluster.Kind, with With) {
 	for _, part := range []struct {
 		name  string
@@ -158,20 +158,18 @@ func Run(t *testing.T, kind cluster.Kind, with With) {
 	}
 }
 
-// setting sends a SET and returns how it ends.
-func setting(db *redis.Client, key string) <-chan error {
+func sendSet(db *redis.Client, key string) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- db.Set(ctx, key, "token", time.Minute).Err() }()
 	return done
 }
 
-// within is a context for what must not take long.
-func within(d time.Duration) (context.Context, context.CancelFunc) {
+func withTimeout(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, d)
 }
 
-// has reports whether a node has a key. How soon it answers on a busy machine is not what is tested: it is asked again.
-func has(t *testing.T, n cluster.Node, key string) bool {
+// hasKey repeats a failed look: a busy machine can make one time out.
+func hasKey(t *testing.T, n cluster.Node, key string) bool {
 	t.Helper()
 	look, err := n.Look(ctx)
 	for range 10 {
@@ -186,8 +184,8 @@ func has(t *testing.T, n cluster.Node, key string) bool {
 	return found
 }
 
-// open reports whether an operation has not ended.
-func open(done <-chan error) bool {
+// pending reports whether an operation has not ended.
+func pending(done <-chan error) bool {
 	select {
 	case <-done:
 		return false
@@ -196,11 +194,11 @@ func open(done <-chan error) bool {
 	}
 }
 
-// eventually waits until something is so, on the cluster's clock.
-func eventually(t *testing.T, b Bench, what string, is func() bool) {
+// eventually waits for a condition, on the cluster's clock.
+func eventually(t *testing.T, b Bench, what string, condition func() bool) {
 	t.Helper()
 	for range 2000 {
-		if is() {
+		if condition() {
 			return
 		}
 		require.NoError(t, b.Sleep(ctx, 10*time.Millisecond))
@@ -208,5 +206,5 @@ func eventually(t *testing.T, b Bench, what string, is func() bool) {
 	require.Fail(t, "it never came: "+what)
 }
 
-// settle is long against a round trip.
+// settle is long compared with a round trip.
 const settle = 100 * time.Millisecond

@@ -1,3 +1,2 @@
-// Package clustertest is what every kind of cluster does alike: the specification of [cluster.Cluster] as tests, which
-// each kind passes.
+// Package clustertest specifies [cluster.Cluster] as tests, which every kind of cluster passes.
 package clustertest

@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// A cut holds what sets out in its direction until it heals, and nobody else's messages.
+// A cut holds this link's messages in its direction until it heals, and no other link's.
 func cuts(t *testing.T, with With) {
 	for _, c := range []struct {
 		direction history.Direction
@@ -21,14 +21,14 @@ func cuts(t *testing.T, with With) {
 				db, link := b.Over("c1", "n1"), b.Link("c1", "n1")
 				require.NoError(t, db.Ping(ctx).Err())
 				require.NoError(t, link.Cut(c.direction))
-				sent := setting(db, "k1")
+				sent := sendSet(db, "k1")
 				require.NoError(t, b.Sleep(ctx, settle))
-				require.True(t, open(sent), "it is answered through the cut")
-				require.Equal(t, c.arrives, has(t, b.Node("n1"), "k1"))
+				require.True(t, pending(sent), "it is answered through the cut")
+				require.Equal(t, c.arrives, hasKey(t, b.Node("n1"), "k1"))
 				require.NoError(t, b.Over("c2", "n1").Ping(ctx).Err(), "c2 is not cut off")
 				require.NoError(t, link.Heal(c.direction))
 				require.NoError(t, <-sent)
-				require.True(t, has(t, b.Node("n1"), "k1"))
+				require.True(t, hasKey(t, b.Node("n1"), "k1"))
 			})
 		})
 	}
@@ -56,23 +56,23 @@ func delays(t *testing.T, with With) {
 	}
 }
 
-// parts are a command, which does not arrive if something is done to it, and its reply.
+// parts are the two parts to intercept.
 var parts = []struct {
 	part    history.Part
 	arrives bool // the command, at the node
 }{{history.PartCommand, false}, {history.PartReply, true}}
 
-// intercepted has something done to the next SET or its reply, and sends one.
-func intercepted(t *testing.T, b Bench, part history.Part, action cluster.Action, arrives bool) (sent <-chan error) {
+// interceptSet applies the action to the next SET or its reply, and sends a SET.
+func interceptSet(t *testing.T, b Bench, part history.Part, action cluster.Action, arrives bool) (sent <-chan error) {
 	t.Helper()
 	db, link := b.Over("c1", "n1"), b.Link("c1", "n1")
 	require.NoError(t, db.Ping(ctx).Err())
-	met, err := link.Intercept(cluster.Intercept{Command: "SET", Part: part, Action: action})
+	affected, err := link.Intercept(cluster.Intercept{Command: "SET", Part: part, Action: action})
 	require.NoError(t, err)
-	sent = setting(db, "k1")
+	sent = sendSet(db, "k1")
 	require.NoError(t, b.Sleep(ctx, settle))
-	require.Equal(t, 1, met().Messages)
-	require.Equal(t, arrives, has(t, b.Node("n1"), "k1"))
+	require.Equal(t, 1, affected().Messages)
+	require.Equal(t, arrives, hasKey(t, b.Node("n1"), "k1"))
 	return sent
 }
 
@@ -80,26 +80,26 @@ func holds(t *testing.T, with With) {
 	for _, c := range parts {
 		t.Run(string(c.part), func(t *testing.T) {
 			with(t, 1, nil, func(b Bench) {
-				sent := intercepted(t, b, c.part, cluster.Hold, c.arrives)
-				require.True(t, open(sent))
+				sent := interceptSet(t, b, c.part, cluster.Hold, c.arrives)
+				require.True(t, pending(sent))
 				held, err := b.Link("c1", "n1").LetGo()
 				require.NoError(t, err)
 				require.Equal(t, 1, held)
 				require.NoError(t, <-sent)
-				require.True(t, has(t, b.Node("n1"), "k1"))
+				require.True(t, hasKey(t, b.Node("n1"), "k1"))
 			})
 		})
 	}
 }
 
-// What is lost leaves its connection open: the client waits.
+// The connection of a lost message stays open: the client waits.
 func loses(t *testing.T, with With) {
 	for _, c := range parts {
 		t.Run(string(c.part), func(t *testing.T) {
 			with(t, 1, nil, func(b Bench) {
-				sent := intercepted(t, b, c.part, cluster.Lose, c.arrives)
-				require.True(t, open(sent))
-				soon, cancel := within(time.Second)
+				sent := interceptSet(t, b, c.part, cluster.Lose, c.arrives)
+				require.True(t, pending(sent))
+				soon, cancel := withTimeout(time.Second)
 				defer cancel()
 				require.NoError(t, b.Over("c1", "n1").Ping(soon).Err(), "other connections go on")
 			})
@@ -107,12 +107,12 @@ func loses(t *testing.T, with With) {
 	}
 }
 
-// What is dropped closes its connection: the client learns of it at once.
+// A dropped message closes its connection: the client's command fails at once.
 func drops(t *testing.T, with With) {
 	for _, c := range parts {
 		t.Run(string(c.part), func(t *testing.T) {
 			with(t, 1, nil, func(b Bench) {
-				sent := intercepted(t, b, c.part, cluster.Drop, c.arrives)
+				sent := interceptSet(t, b, c.part, cluster.Drop, c.arrives)
 				require.Error(t, <-sent)
 			})
 		})

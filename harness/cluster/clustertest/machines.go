@@ -11,8 +11,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// ahead is how far a node's clock is ahead of the true one.
-func ahead(t *testing.T, b Bench, n cluster.Node) time.Duration {
+// clockOffset is how far a node's clock is ahead of the true clock.
+func clockOffset(t *testing.T, b Bench, n cluster.Node) time.Duration {
 	t.Helper()
 	before := b.Now()
 	at, err := n.Clock(ctx)
@@ -20,41 +20,41 @@ func ahead(t *testing.T, b Bench, n cluster.Node) time.Duration {
 	return time.Duration(at - (before+b.Now())/2)
 }
 
-// A node's clock is the true one until somebody sets it. It is its machine's: it goes on while
-// the node is down, and it is nobody else's. Keys expire by it.
+// A node's clock shows the true time until it is set. It belongs to the node's machine: it runs while the server is
+// down, and other nodes have their own. Keys expire by it.
 func clocks(t *testing.T, with With) {
 	const slack = float64(50 * time.Millisecond) // a busy machine takes as long to read it
 	with(t, 2, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }, func(b Bench) {
 		n, db := b.Node("n1").(cluster.Clocked), b.Over("c1", "n1")
-		require.InDelta(t, 0, ahead(t, b, n), slack)
+		require.InDelta(t, 0, clockOffset(t, b, n), slack)
 		require.NoError(t, n.SetClock(ctx, time.Hour, 0))
 		require.NoError(t, n.SetClock(ctx, -time.Minute, 0))
-		require.InDelta(t, 59*time.Minute, ahead(t, b, n), slack)
-		require.InDelta(t, 0, ahead(t, b, b.Node("n2")), slack)
+		require.InDelta(t, 59*time.Minute, clockOffset(t, b, n), slack)
+		require.InDelta(t, 0, clockOffset(t, b, b.Node("n2")), slack)
 
 		require.NoError(t, db.Set(ctx, "k1", "token", time.Minute).Err())
 		require.NoError(t, db.Set(ctx, "k2", "token", time.Hour).Err())
 		require.NoError(t, n.Kill(ctx))
-		require.InDelta(t, 59*time.Minute, ahead(t, b, n), slack)
+		require.InDelta(t, 59*time.Minute, clockOffset(t, b, n), slack)
 		require.NoError(t, n.SetClock(ctx, 2*time.Minute, 0), "of a machine whose server is down")
 		require.NoError(t, n.Start(ctx))
-		require.InDelta(t, 61*time.Minute, ahead(t, b, n), slack)
-		require.False(t, has(t, n, "k1"), "its time was over while the node was down")
-		require.True(t, has(t, n, "k2"))
+		require.InDelta(t, 61*time.Minute, clockOffset(t, b, n), slack)
+		require.False(t, hasKey(t, n, "k1"), "its time was over while the node was down")
+		require.True(t, hasKey(t, n, "k2"))
 
 		require.NoError(t, n.Pause(ctx))
 		require.NoError(t, n.SetClock(ctx, -61*time.Minute, 0))
 		require.NoError(t, n.Resume(ctx))
-		require.InDelta(t, 0, ahead(t, b, n), slack, "it was set while the node was paused")
+		require.InDelta(t, 0, clockOffset(t, b, n), slack, "it was set while the node was paused")
 
 		require.NoError(t, n.SetClock(ctx, 0, 3))
 		require.NoError(t, b.Sleep(ctx, time.Second))
-		require.InEpsilon(t, 2*time.Second, ahead(t, b, n), 0.2)
+		require.InEpsilon(t, 2*time.Second, clockOffset(t, b, n), 0.2)
 		require.ErrorContains(t, n.SetClock(ctx, 0, -1), "a clock cannot run at rate -1")
 	})
 }
 
-// What was synced outlives a power loss, and nothing else does.
+// Only synced data survives a power loss.
 func losesPower(t *testing.T, with With) {
 	for persistence, remembers := range map[cluster.Persistence]bool{cluster.PersistAlways: true, cluster.PersistNo: false,
 		cluster.PersistNone: false, cluster.PersistRDB: false} {
@@ -76,13 +76,12 @@ func losesPower(t *testing.T, with With) {
 				_, err = n.PowerLoss(ctx)
 				require.ErrorIs(t, err, cluster.ErrDown)
 				require.NoError(t, n.Start(ctx))
-				require.Equal(t, remembers, has(t, n, "k1"))
+				require.Equal(t, remembers, hasKey(t, n, "k1"))
 			})
 		})
 	}
 }
 
-// disturb gives a disk its faults.
 func disturb(t *testing.T, n cluster.Node, faults cluster.DiskFaults) (done cluster.Disturbed) {
 	t.Helper()
 	done, err := n.(cluster.Server).Disturb(func(d *cluster.DiskFaults) { *d = faults })
@@ -105,8 +104,8 @@ func slowDisk(t *testing.T, with With) {
 	})
 }
 
-// A server that is to have each write on its disk before it answers, and cannot, does not keep its word: it exits.
-// One that has a second's time for that refuses further writes. Its disk stays as it is whatever becomes of the server.
+// A server with appendfsync always exits if it cannot sync a write. With everysec it refuses further writes. The
+// disk's faults outlast the server.
 func failingDisk(t *testing.T, with With) {
 	for _, c := range []struct {
 		name        string
@@ -143,7 +142,7 @@ func failingDisk(t *testing.T, with With) {
 	}
 }
 
-// A supervisor starts a server again that has died, unless its machine has lost its power.
+// A supervisor restarts a dead server, unless its machine lost power.
 func supervises(t *testing.T, with With) {
 	with(t, 2, func(cfg *cluster.Config) { cfg.Supervised = true }, func(b Bench) {
 		n := b.Node("n1")

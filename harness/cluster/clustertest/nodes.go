@@ -31,7 +31,7 @@ func remembers(t *testing.T, with With) {
 		t.Run(string(c.persistence)+" "+c.down, func(t *testing.T) {
 			with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = c.persistence }, func(b Bench) {
 				n := b.Node("n1")
-				require.False(t, has(t, n, "k1"), "the run before has left something")
+				require.False(t, hasKey(t, n, "k1"), "the run before has left something")
 				require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
 				before, err := n.Look(ctx)
 				require.NoError(t, err)
@@ -59,15 +59,15 @@ func remembers(t *testing.T, with With) {
 	}
 }
 
-// A paused node answers nobody until it is resumed, and then everybody.
+// A paused node replies to no client until it resumes, and then to all.
 func pauses(t *testing.T, with With) {
 	with(t, 1, nil, func(b Bench) {
 		n, db := b.Node("n1"), b.Over("c1", "n1")
 		require.NoError(t, db.Set(ctx, "k1", "token", time.Minute).Err())
 		require.NoError(t, n.Pause(ctx))
-		sent := setting(db, "k2")
+		sent := sendSet(db, "k2")
 		require.NoError(t, b.Sleep(ctx, settle))
-		require.True(t, open(sent))
+		require.True(t, pending(sent))
 		seen, err := n.Look(ctx)
 		require.NoError(t, err)
 		require.False(t, seen.Up)
@@ -89,7 +89,7 @@ func pauses(t *testing.T, with With) {
 	})
 }
 
-// The clients of a node that is killed learn of it at once, as of a process that ends.
+// A kill closes the node's connections, as the end of a process does: clients fail at once.
 func kills(t *testing.T, with With) {
 	with(t, 2, nil, func(b Bench) {
 		db := b.Over("c1", "n2")
@@ -97,9 +97,9 @@ func kills(t *testing.T, with With) {
 		_, err := b.Link("c1",
 			"n2").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand, Action: cluster.Hold})
 		require.NoError(t, err)
-		sent := setting(db, "k1")
+		sent := sendSet(db, "k1")
 		require.NoError(t, b.Sleep(ctx, settle))
-		require.True(t, open(sent))
+		require.True(t, pending(sent))
 		require.NoError(t, b.Node("n2").Kill(ctx))
 		require.Error(t, <-sent)
 		require.ErrorIs(t, b.Node("n2").Kill(ctx), cluster.ErrDown)
@@ -112,13 +112,13 @@ func flushes(t *testing.T, with With) {
 		n := b.Node("n1")
 		require.ErrorContains(t, n.Start(ctx), "start n1: it is running already")
 		require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", 0).Err())
-		require.True(t, has(t, n, "k1"))
+		require.True(t, hasKey(t, n, "k1"))
 		require.NoError(t, n.Flush(ctx))
-		require.False(t, has(t, n, "k1"))
+		require.False(t, hasKey(t, n, "k1"))
 	})
 }
 
-// A look shows the run id, and each lock's key with its token and the time that it has left.
+// A look shows the run ID, and each lock key with its token and remaining TTL.
 func looks(t *testing.T, with With) {
 	with(t, 1, nil, func(b Bench) {
 		db := b.Over("c1", "n1")
@@ -141,7 +141,7 @@ func aliases(t *testing.T, with With) {
 	with(t, 3, func(cfg *cluster.Config) { cfg.Aliases = map[string]string{"n2": "n1", "n3": "n2"} }, func(b Bench) {
 		require.Equal(t, b.Node("n1"), b.Node("n3"))
 		require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", 0).Err())
-		require.True(t, has(t, b.Node("n3"), "k1"))
+		require.True(t, hasKey(t, b.Node("n3"), "k1"))
 		require.NotNil(t, b.Link("c1", "n3"))
 		require.Nil(t, b.Link("c9", "n1"))
 		require.Nil(t, b.Node("n9"))

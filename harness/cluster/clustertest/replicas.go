@@ -11,10 +11,9 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// withReplica has n1 be the master of r1.
 func withReplica(cfg *cluster.Config) { cfg.Replicas = map[string]string{"r1": "n1"} }
 
-// replication is a server's part in replication.
+// replication is a server's replication state.
 func replication(t *testing.T, b Bench, name string) history.Replication {
 	t.Helper()
 	seen, err := b.Node(name).Look(ctx)
@@ -23,7 +22,7 @@ func replication(t *testing.T, b Bench, name string) history.Replication {
 	return *seen.Replication
 }
 
-// A replica gets what its master has, also when it, or the master, is started again.
+// A replica copies its master, also after a restart of either.
 func replicates(t *testing.T, with With) {
 	with(t, 1, withReplica, func(b Bench) {
 		master := b.Over("c1", "n1")
@@ -34,7 +33,7 @@ func replicates(t *testing.T, with With) {
 		require.Equal(t, replication(t, b, "n1").History, seen.History)
 		require.NoError(t, master.Set(ctx, "k1", "token", time.Minute).Err())
 		require.Equal(t, int64(1), master.Wait(ctx, 1, time.Second).Val())
-		require.True(t, has(t, b.Node("r1"), "k1"))
+		require.True(t, hasKey(t, b.Node("r1"), "k1"))
 
 		require.NoError(t, b.Node("n1").Kill(ctx))
 		require.NoError(t, b.Node("n1").Start(ctx))
@@ -52,9 +51,8 @@ func replicates(t *testing.T, with With) {
 	})
 }
 
-// What the master acknowledges behind a cut does not reach the replica, and a
-// promoted replica does without it. A cut is no pause: what a stopped replica's
-// socket has taken in, it has when it runs on.
+// Writes acknowledged during a cut do not reach the replica, and a promoted replica lacks them. A pause would not
+// show this: a paused replica reads the contents of its socket's buffer after it resumes.
 func promotes(t *testing.T, with With) {
 	with(t, 1, withReplica, func(b Bench) {
 		master, replica, link := b.Over("c1", "n1"), b.Over("c2", "r1"), b.Link("r1", "n1")
@@ -85,13 +83,12 @@ func failsOver(t *testing.T, with With) {
 		}
 		eventually(t, b, "every Sentinel names the replica", func() bool { return all("r1") })
 		require.Equal(t, history.RoleMaster, replication(t, b, "r1").Role)
-		require.Equal(t, history.RoleMaster, replication(t, b, "n1").Role, "nobody has told it")
+		require.Equal(t, history.RoleMaster, replication(t, b, "n1").Role, "no Sentinel reaches it")
 	})
 }
 
-// In a Redis Cluster the replica of a master that dies is elected in its place, and lacks what
-// a cut kept from it. A member that is started again is one still. k1 is in the slots of the
-// third master.
+// After a master of a Redis Cluster dies, its replica is elected, and lacks writes made during a cut. A restarted
+// member stays a member. k1 is in a slot of the third master.
 func failsOverInRedisCluster(t *testing.T, with With) {
 	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster, cfg.Replicas = true, map[string]string{"r1": "n3"} },
 		func(b Bench) {
@@ -102,7 +99,7 @@ func failsOverInRedisCluster(t *testing.T, with With) {
 			n1, n3 := b.Over("c1", "n1"), b.Over("c1", "n3")
 			require.ErrorContains(t, n1.Set(ctx, "k1", "token", time.Minute).Err(), "MOVED 12706 ")
 			require.NoError(t, n3.Set(ctx, "k1", "token", time.Minute).Err())
-			eventually(t, b, "the replica has the key", func() bool { return has(t, b.Node("r1"), "k1") })
+			eventually(t, b, "the replica has the key", func() bool { return hasKey(t, b.Node("r1"), "k1") })
 			require.False(t, leads())
 
 			require.NoError(t, b.Node("n1").Kill(ctx))
@@ -118,13 +115,13 @@ func failsOverInRedisCluster(t *testing.T, with With) {
 			require.Len(t, seen.Keys, 3, "keys of several slots")
 			require.NoError(t, b.Node("n3").Kill(ctx))
 			eventually(t, b, "all members name the replica", leads)
-			require.True(t, has(t, b.Node("r1"), "k1"))
-			require.False(t, has(t, b.Node("r1"), "{k1}:late"))
+			require.True(t, hasKey(t, b.Node("r1"), "k1"))
+			require.False(t, hasKey(t, b.Node("r1"), "{k1}:late"))
 		})
 }
 
-// A slot of a Redis Cluster goes to another master with its keys, and a look shows each key where
-// clients are sent for it, also while the slot is open.
+// A slot of a Redis Cluster moves to another master with its keys. A look shows each key at the master to which clients
+// are redirected, also during the move.
 func movesSlot(t *testing.T, with With) {
 	with(t, 3, func(cfg *cluster.Config) { cfg.RedisCluster = true }, func(b Bench) {
 		members := b.Cluster.(cluster.Real)
@@ -142,8 +139,8 @@ func movesSlot(t *testing.T, with With) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"k1"}, moved)
 		require.ErrorContains(t, n3.Get(ctx, "k1").Err(), "ASK 12706 ")
-		require.True(t, has(t, b.Node("n1"), "k1"), "who follows ASK finds it there")
-		require.False(t, has(t, b.Node("n3"), "k1"))
+		require.True(t, hasKey(t, b.Node("n1"), "k1"), "who follows ASK finds it there")
+		require.False(t, hasKey(t, b.Node("n3"), "k1"))
 		for _, member := range []string{"n1", "n3"} {
 			require.NoError(t, members.SetSlot(ctx, member, "k1", "NODE", "n1"))
 		}

@@ -7,30 +7,28 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Clock counts from the moment at which a run began.
+// Clock is the true clock of one run, counted from its start.
 type Clock struct {
-	epoch int64 // CLOCK_MONOTONIC at that moment
-	wall  int64 // the host's wall clock at that moment, as Unix nanoseconds
+	epoch int64 // CLOCK_MONOTONIC at the start
+	wall  int64 // the host's wall clock at the start, as Unix nanoseconds
 }
 
-// Start begins a run now.
+// Start returns the clock of a run that begins now.
 func Start() Clock { return Clock{epoch: Monotonic(), wall: time.Now().UnixNano()} }
 
-// Since is the clock of a run that another process has begun. It knows no wall
-// clock.
+// Since returns the clock of a run that another process started. Its Wall is invalid.
 func Since(epoch int64) Clock { return Clock{epoch: epoch} }
 
-// Epoch is the reading of CLOCK_MONOTONIC at which the run began.
+// Epoch is the CLOCK_MONOTONIC reading at the start of the run.
 func (c Clock) Epoch() int64 { return c.epoch }
 
 // Now is the true clock: nanoseconds since the run began.
 func (c Clock) Now() int64 { return Monotonic() - c.epoch }
 
-// Began is the date at which the run began, by this process's wall clock.
+// Began is the start time of the run by this process's wall clock.
 func (c Clock) Began() time.Time { return time.Now().Add(-time.Duration(c.Now())) }
 
-// Wall is a wall clock's time, in nanoseconds since the run began as that clock
-// counts them.
+// Wall converts a wall clock time to nanoseconds since the run began, as the wall clock counts them.
 func (c Clock) Wall(t time.Time) int64 { return t.UnixNano() - c.wall }
 
 // Sleep waits on the true clock, or until ctx ends.
@@ -45,17 +43,14 @@ func (c Clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// watchEvery is how often a process looks at the clock that is to tell of stalls
-// from limit on: four times as often as that, for a stall is measured up to so
-// much too short; and not more often, for all that look wake a machine's
-// processors.
+// watchEvery is the period of stall checks for a limit. A measured stall can be one period too short, hence a quarter
+// of the limit; checks wake the machine's processors, hence no shorter.
 func watchEvery(limit time.Duration) time.Duration {
 	return min(max(limit/4, time.Millisecond), 25*time.Millisecond)
 }
 
-// Watch measures how late this process is, until ctx ends: it
-// sleeps and looks how long that took. Lateness from limit on is recorded, since
-// real-time verdicts cannot be trusted over it.
+// Watch measures this process's stalls until ctx ends: it sleeps and measures the excess. It records stalls of at least
+// limit, because real-time verdicts are unreliable after one.
 func (c Clock) Watch(ctx context.Context, process string, limit time.Duration, record func(history.Event)) {
 	every := watchEvery(limit)
 	before := c.Now()
@@ -68,7 +63,7 @@ func (c Clock) Watch(ctx context.Context, process string, limit time.Duration, r
 	}
 }
 
-// Poll asks again and again, until it is done, an error comes up, or ctx ends: then the error is ctx's.
+// Poll calls done repeatedly until it returns true or an error, or until ctx ends; then it returns ctx's error.
 func Poll(ctx context.Context, every time.Duration, done func() (bool, error)) error {
 	for {
 		if is, err := done(); is || err != nil {

@@ -2,8 +2,7 @@ package realtime
 
 import "golang.org/x/sys/unix"
 
-// Monotonic reads CLOCK_MONOTONIC, in nanoseconds. Go does not give away its own
-// reading of it.
+// Monotonic reads CLOCK_MONOTONIC, in nanoseconds. Go does not export its own reading.
 func Monotonic() int64 {
 	var t unix.Timespec
 	// It cannot fail: the clock exists and the pointer is good.

@@ -4,8 +4,7 @@ package realtime
 
 import "time"
 
-// started is when the program did: where there are no workers, it shares its clock with no
-// other.
+// started is the program's start: without worker processes, no other process shares this clock.
 var started = time.Now()
 
 // Monotonic is the time since the program started, in nanoseconds.

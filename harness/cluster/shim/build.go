@@ -16,15 +16,15 @@ import (
 	source "example.org/lockproof/compose/shim"
 )
 
-// Variable is the environment variable that tells a server its control file.
+// Variable is the environment variable with the path of a server's control file.
 const Variable = "LOCKPROOF_SHIM"
 
-// Missing says what a shim lacks here, and how to get it.
+// Missing says why the shim is unavailable, and how to get it.
 type Missing struct{ Why, How string }
 
 func (m *Missing) Error() string { return m.Why + "; " + m.How }
 
-// compilers are the names of C compilers, the preferred first.
+// compilers are in order of preference.
 var compilers = []string{"cc", "gcc", "clang"}
 
 // Compiler finds a C compiler; the error is a *Missing.
@@ -46,15 +46,13 @@ func Compiler() (string, error) {
 	}
 }
 
-// flags are what the shim is compiled with, all warnings being errors.
 var flags = []string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-fvisibility=hidden"}
 
-// compileWithin bounds the compiler, which takes a tenth of a second.
-const compileWithin = time.Minute
+// compileTimeout is generous: compilation takes a tenth of a second.
+const compileTimeout = time.Minute
 
-// Build compiles the shim into a folder and returns the library's file. One that
-// was compiled from the same source before is used again. The folder "" means
-// lockproof's own in the user's cache.
+// Build compiles the shim into a folder and returns the library's path. It reuses a library compiled from the same
+// source. The folder "" means lockproof's folder in the user's cache.
 func Build(dir string) (string, error) {
 	cc, err := Compiler()
 	if err != nil {
@@ -86,7 +84,6 @@ func Build(dir string) (string, error) {
 	return library, compile(cc, library)
 }
 
-// cacheFolder is where shims are kept from one run to the next.
 func cacheFolder() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -95,7 +92,7 @@ func cacheFolder() (string, error) {
 	return filepath.Join(cache, "lockproof", "shim"), nil
 }
 
-// fingerprint names what a shim is made from.
+// fingerprint identifies the shim's source and compiler flags.
 func fingerprint() string {
 	h := sha256.New()
 	for _, part := range [][]byte{source.Source, source.Header, []byte(strings.Join(flags, " "))} {
@@ -105,8 +102,7 @@ func fingerprint() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// compile makes the library in a folder of its own beside its place, and moves
-// it there in one step: others may be doing the same.
+// compile builds the library in a temporary folder and renames it into place: another process may compile it too.
 func compile(cc, library string) (err error) {
 	work, err := os.MkdirTemp(filepath.Dir(library), "build-")
 	if err != nil {
@@ -118,7 +114,7 @@ func compile(cc, library string) (err error) {
 			return fmt.Errorf("preload shim: %w", err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), compileWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), compileTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, cc, append(slices.Clone(flags), "-o", "shim.so", "shim.c", "-ldl")...)
 	cmd.Dir = work

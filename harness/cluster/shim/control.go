@@ -19,7 +19,7 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 )
 
-// layout is the control file, as compose/shim/src/control.h describes it.
+// layout mirrors struct control of compose/shim/src/control.h.
 type layout struct {
 	magic         uint64
 	clockTurn     uint64
@@ -38,7 +38,7 @@ type layout struct {
 	files         [1024]entry
 }
 
-// entry is a file that was synced.
+// entry mirrors struct synced_file.
 type entry struct {
 	state  uint32
 	_      uint32
@@ -47,9 +47,8 @@ type entry struct {
 	_      [2]uint64
 }
 
-// File names a file whatever it is called at present. Born, in nanoseconds since
-// 1970, tells it from one that had its inode before; 0 where the file system does
-// not know.
+// File identifies a file independently of its path. Born, in Unix nanoseconds, distinguishes it from an earlier file
+// with the same inode; it is 0 if the file system does not record it.
 type File struct {
 	Major, Minor, Inode uint64
 	Born                int64
@@ -61,9 +60,8 @@ const (
 	size      = int(unsafe.Sizeof(layout{}))
 )
 
-// Control commands one server: every process that was started with the shim and
-// this control's file. What it says takes effect at once. Its methods may be
-// called from any goroutine.
+// Control sets the clock and the disk faults of one server: of every process started with its Environment. Changes take
+// effect at once. Its methods are safe for concurrent use.
 type Control struct {
 	file string
 
@@ -72,11 +70,9 @@ type Control struct {
 	l      *layout
 }
 
-// errClosed says that a control is not usable any more.
 var errClosed = errors.New("the shim's control is closed")
 
-// Create makes a control file. Until it says otherwise, servers have the host's
-// own clock and disk.
+// Create creates a control file. Initially, servers have the host's clock and a healthy disk.
 func Create(file string) (*Control, error) {
 	c, err := create(file)
 	if err != nil {
@@ -107,8 +103,7 @@ func create(file string) (*Control, error) {
 	return c, nil
 }
 
-// Close gives the mapping up. The file stays, and servers that have it go on as
-// they were told last.
+// Close unmaps the file. The file stays, and servers keep its last settings.
 func (c *Control) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,8 +115,7 @@ func (c *Control) Close() error {
 	return unmap(mapped)
 }
 
-// Environment is what a server's environment needs beside the host's to be under
-// this control, given the shim's library.
+// Environment returns the variables that put a server under this control, given the shim's library.
 func (c *Control) Environment(library string) []string {
 	if others := os.Getenv(preload); others != "" {
 		library += ":" + others
@@ -129,12 +123,10 @@ func (c *Control) Environment(library string) []string {
 	return []string{preload + "=" + library, Variable + "=" + c.file}
 }
 
-// preload is the variable that the system's loader reads.
 const preload = "LD_PRELOAD"
 
-// Commands says whether a process is under this control. One that was started
-// with its environment and is not cannot be preloaded into: it is linked
-// statically, for one.
+// Commands reports whether a process is under this control. A process started with Environment may not be, for example
+// because it is statically linked.
 func (c *Control) Commands(pid int) (bool, error) {
 	file, err := filepath.EvalSymlinks(c.file)
 	if err != nil {
@@ -147,7 +139,7 @@ func (c *Control) Commands(pid int) (bool, error) {
 	return bytes.Contains(maps, []byte(" "+file+"\n")), nil
 }
 
-// with calls f with the mapping.
+// with calls f while the file is mapped.
 func (c *Control) with(f func(*layout) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,9 +149,8 @@ func (c *Control) with(f func(*layout) error) error {
 	return f(c.l)
 }
 
-// shows is what the wall clock shows at a time of CLOCK_MONOTONIC; it is shim.c's
-// commanded_clock.
-func (l *layout) shows(now int64) int64 {
+// wallAt is the wall clock at a time of CLOCK_MONOTONIC, as shim.c's commanded_clock computes it.
+func (l *layout) wallAt(now int64) int64 {
 	rate := math.Float64frombits(l.clockRate)
 	if rate == 0 {
 		return time.Now().UnixNano()
@@ -167,18 +158,16 @@ func (l *layout) shows(now int64) int64 {
 	return l.clockReading + int64(float64(now-l.clockSince)*rate)
 }
 
-// Now is what the servers' wall clock shows, in nanoseconds since 1970. It is so
-// whether a server runs or not.
+// Now is the servers' wall clock, in Unix nanoseconds. It runs also while no server does.
 func (c *Control) Now() (now int64, err error) {
 	err = c.with(func(l *layout) error {
-		now = l.shows(realtime.Monotonic())
+		now = l.wallAt(realtime.Monotonic())
 		return nil
 	})
 	return now, err
 }
 
-// SetClock lets the wall clock jump, and run at another rate from now on; the
-// rate 0 leaves it as it is. The jump apart, time goes on from what it is.
+// SetClock makes the wall clock jump from its present reading, and sets its rate; rate 0 keeps the present rate.
 func (c *Control) SetClock(jump time.Duration, rate float64) error {
 	if rate < 0 || math.IsInf(rate, 0) || math.IsNaN(rate) {
 		return fmt.Errorf("a clock cannot run at rate %g: give a positive one, or 0 to leave it", rate)
@@ -192,14 +181,14 @@ func (c *Control) SetClock(jump time.Duration, rate float64) error {
 		}
 		l.setClock(func() (since, reading int64, _ float64) {
 			since = realtime.Monotonic()
-			return since, l.shows(since) + int64(jump), rate
+			return since, l.wallAt(since) + int64(jump), rate
 		})
 		return nil
 	})
 }
 
-// setClock gives the clock another line. The sequence is odd before line reads the
-// true clock, so that a server which reads by the old line has read before.
+// setClock replaces the clock's line. The sequence number is odd before line reads the true clock, so every reading by
+// the old line is earlier.
 func (l *layout) setClock(line func() (since, reading int64, rate float64)) {
 	sequence := atomic.AddUint64(&l.clockTurn, 1)
 	since, reading, rate := line()
@@ -209,8 +198,8 @@ func (l *layout) setClock(line func() (since, reading int64, rate float64)) {
 	atomic.StoreUint64(&l.clockTurn, sequence+1)
 }
 
-// Disturb gives the disk its faults, of fsyncs under way included, and counts what they have done since
-// the control was made. Writes by the C library's streams are not seen.
+// Disturb sets the disk's faults, for running fsyncs too, and returns the counts of their effects since Create. The
+// shim does not see writes by the C library's streams.
 func (c *Control) Disturb(d cluster.DiskFaults) (done cluster.Disturbed, err error) {
 	if d.Slow < 0 {
 		return done, fmt.Errorf("an fsync cannot be delayed by %v: give a positive time, or 0 for none", d.Slow)
@@ -236,8 +225,7 @@ func flag(on bool) int64 {
 	return 0
 }
 
-// synced tells how long each file was when the last fsync of it that succeeded
-// began. Files that were never synced are not in it.
+// synced returns the length of each synced file at the start of its last successful fsync.
 func (l *layout) synced() (map[File]int64, error) {
 	if lost := atomic.LoadUint64(&l.syncsLost); lost > 0 {
 		return nil, fmt.Errorf("the shim could not note %d fsyncs: it keeps %d files, and needs the statx system call",
@@ -253,10 +241,8 @@ func (l *layout) synced() (map[File]int64, error) {
 	return synced, nil
 }
 
-// CutPower cuts every file below a folder to what a power cut would leave: its
-// length when it was last synced, nothing if it never was. It says how many
-// bytes that took. The servers that used the folder must have been killed: they
-// would go on writing.
+// CutPower truncates every file below a folder to the length that survives a power cut: the length at its last sync, or
+// 0. It returns the number of lost bytes. Kill the folder's servers first: they would continue to write.
 func (c *Control) CutPower(folder string) (lost int64, err error) {
 	err = c.with(func(l *layout) error {
 		synced, err := l.synced()
@@ -279,14 +265,13 @@ func (c *Control) CutPower(folder string) (lost int64, err error) {
 	return lost, err
 }
 
-// cutTo cuts a file to its synced length.
 func cutTo(path string, synced map[File]int64) (lost int64, err error) {
 	name, length, err := identify(path)
 	if err != nil {
 		return 0, err
 	}
 	if lost = length - synced[name]; lost <= 0 {
-		return 0, nil // the server itself has cut it since
+		return 0, nil // the server itself has truncated it since
 	}
 	return lost, os.Truncate(path, synced[name])
 }

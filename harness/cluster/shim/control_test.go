@@ -13,8 +13,7 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// TestLayout holds the control file's two descriptions together.
-func TestLayout(t *testing.T) {
+func TestLayout_GoAndC_Agree(t *testing.T) {
 	p := newProbe(t)
 	var l layout
 	var e entry
@@ -30,11 +29,10 @@ func TestLayout(t *testing.T) {
 		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Inode)),
 		int64(unsafe.Offsetof(e.name) + unsafe.Offsetof(e.name.Born)),
 		int64(unsafe.Offsetof(e.length)), int64(unsafe.Sizeof(e)), int64(size), magic, fileReady,
-	}, p.numbers(p.ask("offsets")))
+	}, p.numbers(p.do("offsets")))
 }
 
-// reading is what every function that tells the time said at once, and the true
-// clock before and after.
+// reading has the results of all time functions, and the true clock before and after.
 type reading struct {
 	began, ended       int64 // CLOCK_MONOTONIC
 	day                int64 // gettimeofday, in microseconds
@@ -42,12 +40,12 @@ type reading struct {
 }
 
 func (p *probe) clocks() reading {
-	n := p.numbers(p.ask("clocks"))
+	n := p.numbers(p.do("clocks"))
 	require.Len(p.t, n, 6)
 	return reading{began: n[0], day: n[1], real: n[2], coarse: n[3], secs: n[4], ended: n[5]}
 }
 
-func TestClockJumpsAndAllFunctionsAgree(t *testing.T) {
+func TestSetClock_Jump_AllTimeFunctionsAgree(t *testing.T) {
 	p := newProbe(t)
 	for _, jump := range []time.Duration{time.Hour, -3 * time.Hour, 1, 24 * 365 * time.Hour} {
 		began := time.Now()
@@ -71,7 +69,7 @@ func TestClockJumpsAndAllFunctionsAgree(t *testing.T) {
 	}
 }
 
-func TestClockRate(t *testing.T) {
+func TestSetClock_Rate_ServerClockFollows(t *testing.T) {
 	p := newProbe(t)
 	for _, rate := range []float64{1.2, 0.5, 1.005, 10, 1} {
 		require.NoError(t, p.SetClock(0, rate))
@@ -87,8 +85,7 @@ func TestClockRate(t *testing.T) {
 	}
 }
 
-// TestClockRefuses rates at which no clock runs.
-func TestClockRefuses(t *testing.T) {
+func TestControl_InvalidUse_Fails(t *testing.T) {
 	c, err := Create(filepath.Join(t.TempDir(), "control"))
 	require.NoError(t, err)
 	require.ErrorContains(t, c.SetClock(0, -1), "cannot run at rate -1: give a positive one")
@@ -101,42 +98,39 @@ func TestClockRefuses(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrExist)
 }
 
-// TestClockIsNeverTorn changes the clock between two lines while threads read
-// it: every reading is on one of the two.
-func TestClockIsNeverTorn(t *testing.T) {
+// Every reading is on one of the two lines between which the clock changes.
+func TestSetClock_ConcurrentReads_AreNeverTorn(t *testing.T) {
 	p := newProbe(t)
 	const a, b = int64(1e17), int64(5e17)
 	toA := func() (int64, int64, float64) { return 0, a, 1 }
 	toB := func() (int64, int64, float64) { return 1e15, b, 2 }
 	p.l.setClock(toA)
-	require.Equal(t, "ok", p.ask("lines", a, b-2e15))
+	require.Equal(t, "ok", p.do("lines", a, b-2e15))
 	sets := 0
 	for began := time.Now(); time.Since(began) < 300*time.Millisecond; sets += 2 {
 		p.l.setClock(toB)
 		p.l.setClock(toA)
 	}
-	n := p.numbers(p.ask("finish"))
+	n := p.numbers(p.do("finish"))
 	require.Greater(t, sets, 1000)
 	require.Greater(t, n[0], int64(100), "readings")
 	require.Zero(t, n[1], "torn of %d readings, with %d settings", n[0], sets)
 }
 
-// TestClockNeverRunsBackwards changes the rate while threads read.
-func TestClockNeverRunsBackwards(t *testing.T) {
+func TestSetClock_RateChanges_ClockNeverRunsBackwards(t *testing.T) {
 	p := newProbe(t)
 	require.NoError(t, p.SetClock(0, 1))
-	require.Equal(t, "ok", p.ask("forward"))
+	require.Equal(t, "ok", p.do("forward"))
 	for began, i := time.Now(), 0; time.Since(began) < 300*time.Millisecond; i++ {
 		require.NoError(t, p.SetClock(0, []float64{100, 0.01, 1.5}[i%3]))
 	}
-	n := p.numbers(p.ask("finish"))
+	n := p.numbers(p.do("finish"))
 	require.Greater(t, n[0], int64(100), "readings")
 	require.Zero(t, n[2], "backward of %d readings", n[0])
 }
 
-// TestServersNeedTheirControl: a server without its control file would show none
-// of its faults, so it does not start.
-func TestServersNeedTheirControl(t *testing.T) {
+// A server without its control file would show none of its faults.
+func TestServer_BadControlFile_DoesNotStart(t *testing.T) {
 	newProbe(t)
 	b, err := built()
 	require.NoError(t, err)
@@ -158,10 +152,10 @@ func TestServersNeedTheirControl(t *testing.T) {
 	}
 }
 
-func TestSyncsAreDelayedAndFail(t *testing.T) {
+func TestDisturb_Fsyncs_AreDelayedAndFail(t *testing.T) {
 	p := newProbe(t)
 	file := filepath.Join(t.TempDir(), "aof")
-	require.Equal(t, "ok", p.ask("append", file, 10))
+	require.Equal(t, "ok", p.do("append", file, 10))
 
 	disturb := func(slow time.Duration, fail bool) cluster.Disturbed {
 		done, err := p.Disturb(cluster.DiskFaults{Slow: slow, Fail: fail})
@@ -170,30 +164,29 @@ func TestSyncsAreDelayedAndFail(t *testing.T) {
 	}
 	disturb(60*time.Millisecond, false)
 	began := time.Now()
-	require.Equal(t, "ok", p.ask("fdatasync", file))
+	require.Equal(t, "ok", p.do("fdatasync", file))
 	require.GreaterOrEqual(t, time.Since(began), 60*time.Millisecond)
 
-	// One that waits goes on as soon as it need not wait any more.
+	// A delayed fsync returns as soon as the delay is removed.
 	disturb(time.Minute, false)
 	began = time.Now()
 	time.AfterFunc(30*time.Millisecond, func() { _, _ = p.Disturb(cluster.DiskFaults{}) })
-	require.Equal(t, "ok", p.ask("fsync", file))
+	require.Equal(t, "ok", p.do("fsync", file))
 	require.Less(t, time.Since(began), 10*time.Second)
 
-	require.Equal(t, "ok", p.ask("append", file, 5))
+	require.Equal(t, "ok", p.do("append", file, 5))
 	disturb(0, true)
-	require.Equal(t, "EIO", p.ask("fsync", file))
-	require.Equal(t, "EIO", p.ask("fdatasync", file))
+	require.Equal(t, "EIO", p.do("fsync", file))
+	require.Equal(t, "EIO", p.do("fdatasync", file))
 	require.Equal(t, int64(10), p.synced(file), "a sync that failed makes nothing safe")
 	disturb(0, false)
-	require.Equal(t, "ok", p.ask("fsync", file))
+	require.Equal(t, "ok", p.do("fsync", file))
 	require.Equal(t, int64(15), p.synced(file))
 
 	require.Equal(t, cluster.Disturbed{Delayed: 2, Failed: 2}, disturb(0, false))
 }
 
-// TestLibraryIsBuiltOnce and found again.
-func TestLibraryIsBuiltOnce(t *testing.T) {
+func TestBuild_Repeated_ReusesTheLibrary(t *testing.T) {
 	needShim(t)
 	dir := filepath.Join(t.TempDir(), "new")
 	first, err := Build(dir)
@@ -211,8 +204,8 @@ func TestLibraryIsBuiltOnce(t *testing.T) {
 	require.Len(t, left, 1, "nothing but the library is left")
 }
 
-// What keeps the library from being built, or from being named in LD_PRELOAD, is told, and nothing is left of it.
-func TestBuild_TellsWhatIsMissing(t *testing.T) {
+// A failed build names the obstacle and leaves no files.
+func TestBuild_Fails_NamesTheObstacle(t *testing.T) {
 	needShim(t)
 	var missing *Missing
 	folder := filepath.Join(t.TempDir(), "a folder")

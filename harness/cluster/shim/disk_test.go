@@ -14,7 +14,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// synced is how much of a file has been synced.
+// synced is the synced length of a file.
 func (p *probe) synced(file string) int64 {
 	name, _, err := identify(file)
 	require.NoError(p.t, err)
@@ -23,20 +23,18 @@ func (p *probe) synced(file string) int64 {
 	return all[name]
 }
 
-// TestCutPowerOfAReusedInode: a new file that gets the inode of one that was
-// synced and removed has nothing safe.
-func TestCutPowerOfAReusedInode(t *testing.T) {
+func TestSynced_NewFileWithReusedInode_IsZero(t *testing.T) {
 	p := newProbe(t)
 	dir := t.TempDir()
 	reused := false
 	for i := range 20 {
 		old, young := filepath.Join(dir, fmt.Sprintf("old%d", i)), filepath.Join(dir, fmt.Sprintf("young%d", i))
-		p.ask("append", old, 100)
-		p.ask("fsync", old)
+		p.do("append", old, 100)
+		p.do("fsync", old)
 		before, _, err := identify(old)
 		require.NoError(t, err)
-		p.ask("remove", old)
-		p.ask("append", young, 100)
+		p.do("remove", old)
+		p.do("append", young, 100)
 		after, _, err := identify(young)
 		require.NoError(t, err)
 		reused = reused || before.Inode == after.Inode
@@ -49,23 +47,20 @@ func TestCutPowerOfAReusedInode(t *testing.T) {
 	}
 }
 
-// TestTableFull: more files than the control has places for are no reason to
-// lose too much.
-func TestTableFull(t *testing.T) {
+// A power cut must not lose a file's data only because the table had no entry for the file.
+func TestCutPower_TableFull_Fails(t *testing.T) {
 	p := newProbe(t)
 	for i := range p.l.files {
 		p.l.files[i].state = fileReady
 	}
 	file := filepath.Join(t.TempDir(), "aof")
-	p.ask("append", file, 10)
-	require.Equal(t, "ok", p.ask("fsync", file))
+	p.do("append", file, 10)
+	require.Equal(t, "ok", p.do("fsync", file))
 	_, err := p.CutPower(filepath.Dir(file))
 	require.ErrorContains(t, err, "could not note 1 fsyncs")
 }
 
-// TestCutPowerIsExact draws what a server does to its files, and holds what a
-// power cut leaves against a model.
-func TestCutPowerIsExact(t *testing.T) {
+func TestCutPower_RandomFileOperations_MatchesModel(t *testing.T) {
 	p := newProbe(t)
 	type model struct{ length, synced int64 }
 	rapid.Check(t, func(rt *rapid.T) {
@@ -85,7 +80,7 @@ func TestCutPowerIsExact(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"append": func(rt *rapid.T) {
 				n, length := name.Draw(rt, "file"), rapid.Int64Range(0, 5000).Draw(rt, "length")
-				require.Equal(rt, "ok", p.ask("append", path(n), length))
+				require.Equal(rt, "ok", p.do("append", path(n), length))
 				if files[n] == nil {
 					files[n] = &model{}
 				}
@@ -93,19 +88,19 @@ func TestCutPowerIsExact(t *testing.T) {
 			},
 			"sync": func(rt *rapid.T) {
 				n, m := existing(rt)
-				require.Equal(rt, "ok", p.ask(rapid.SampledFrom([]string{"fsync", "fdatasync"}).Draw(rt, "how"), path(n)))
+				require.Equal(rt, "ok", p.do(rapid.SampledFrom([]string{"fsync", "fdatasync"}).Draw(rt, "how"), path(n)))
 				m.synced = m.length
 			},
 			"truncate": func(rt *rapid.T) {
 				n, m := existing(rt)
 				m.length = rapid.Int64Range(0, m.length).Draw(rt, "to")
-				require.Equal(rt, "ok", p.ask("truncate", path(n), m.length))
+				require.Equal(rt, "ok", p.do("truncate", path(n), m.length))
 				m.synced = min(m.synced, m.length)
 			},
 			"rename": func(rt *rapid.T) {
 				n, m := existing(rt)
 				to := name.Draw(rt, "to")
-				require.Equal(rt, "ok", p.ask("rename", path(n), path(to)))
+				require.Equal(rt, "ok", p.do("rename", path(n), path(to)))
 				delete(files, n)
 				files[to] = m
 			},
@@ -130,12 +125,11 @@ func TestCutPowerIsExact(t *testing.T) {
 	})
 }
 
-// A full disk takes no byte, by whatever call; pipes and sockets are not on it,
-// and what was there before stays.
-func TestAFullDiskRefusesWrites(t *testing.T) {
+// A full disk refuses every kind of write, keeps its data, and does not affect pipes and sockets.
+func TestDisturb_FullDisk_RefusesWrites(t *testing.T) {
 	p := newProbe(t)
 	file := filepath.Join(t.TempDir(), "file")
-	require.Equal(t, "ok", p.ask("append", file, 10))
+	require.Equal(t, "ok", p.do("append", file, 10))
 	full := func(on bool) int {
 		done, err := p.Disturb(cluster.DiskFaults{Full: on})
 		require.NoError(t, err)
@@ -143,15 +137,15 @@ func TestAFullDiskRefusesWrites(t *testing.T) {
 	}
 	full(true)
 	for i, verb := range []string{"append", "appendv", "pappend"} {
-		require.Equal(t, "ENOSPC", p.ask(verb, file, 5), verb) // and says so on a pipe
+		require.Equal(t, "ENOSPC", p.do(verb, file, 5), verb) // the probe's answer itself is written to a pipe
 		require.Equal(t, i+1, full(true))
 	}
-	require.Equal(t, "ok", p.ask("append", file, 0), "no byte takes no room")
-	require.Equal(t, "ok", p.ask("fsync", file))
+	require.Equal(t, "ok", p.do("append", file, 0), "no byte takes no room")
+	require.Equal(t, "ok", p.do("fsync", file))
 	require.Equal(t, int64(10), p.synced(file))
 	full(false)
 	for _, verb := range []string{"append", "appendv", "pappend"} {
-		require.Equal(t, "ok", p.ask(verb, file, 5), verb)
+		require.Equal(t, "ok", p.do(verb, file, 5), verb)
 	}
 	require.Equal(t, 3, full(false))
 }

@@ -1,4 +1,3 @@
-// Package shim commands real servers' wall clocks and disks, through a library
-// that is preloaded into them (compose/shim): Build compiles it, and a Control is
-// the file by which one server is commanded.
+// Package shim controls real servers' wall clocks and disks through a preloaded library (compose/shim). Build compiles
+// the library; a Control is one server's control file, in shared memory.
 package shim

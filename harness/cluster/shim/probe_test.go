@@ -17,7 +17,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// built compiles the shim and the probe once for all tests.
+// built compiles the shim and the probe, once for all tests.
 var built = sync.OnceValues(func() (b struct{ shim, probe string }, err error) {
 	dir, err := os.MkdirTemp("", "shim-test-")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// probe is a program that runs under a shim, with its control.
+// probe is a program that runs under the shim, with its control.
 type probe struct {
 	*Control
 	t   require.TestingT
@@ -59,7 +59,7 @@ type probe struct {
 	out *bufio.Reader
 }
 
-// needShim skips a test where no shim can be built, or none be named.
+// needShim skips a test if the shim cannot be built, or LD_PRELOAD cannot name it.
 func needShim(t testing.TB) {
 	t.Helper()
 	_, err := Compiler()
@@ -91,8 +91,8 @@ func newProbe(t testing.TB) *probe {
 	return &probe{Control: control, t: t, pid: cmd.Process.Pid, in: in, out: bufio.NewReader(out)}
 }
 
-// ask hands the probe a line and returns its answer.
-func (p *probe) ask(words ...any) string {
+// do sends the probe a line and returns its answer.
+func (p *probe) do(words ...any) string {
 	_, err := io.WriteString(p.in, fmt.Sprintln(words...))
 	require.NoError(p.t, err)
 	answer, err := p.out.ReadString('\n')
@@ -100,7 +100,6 @@ func (p *probe) ask(words ...any) string {
 	return strings.TrimSpace(answer)
 }
 
-// numbers reads an answer.
 func (p *probe) numbers(answer string) []int64 {
 	var all []int64
 	for _, word := range strings.Fields(answer) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identify names a file as shim.c does, and tells its length.
+// identify returns a file's identity, as shim.c computes it, and its length.
 func identify(path string) (name File, length int64, err error) {
 	var s unix.Statx_t
 	err = unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_INO|unix.STATX_SIZE|unix.STATX_BTIME, &s)
@@ -22,7 +22,6 @@ func identify(path string) (name File, length int64, err error) {
 	return name, int64(s.Size), nil
 }
 
-// mapFile maps a file into memory, for reading and writing.
 func mapFile(f *os.File, size int) ([]byte, error) {
 	return syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
 }
