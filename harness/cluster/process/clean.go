@@ -11,11 +11,9 @@ import (
 	"time"
 )
 
-// Clean ends the processes and removes the folders of harnesses that died
-// before they could do so themselves, and says what it did, one line each. What
-// they had on a Docker engine is not its concern: see Stranded. It
-// touches nothing of a harness that lives, and no process that is not, by
-// number, start time and name, the one on record.
+// Clean kills the processes and removes the folders of dead harnesses, and returns one line for each. It leaves living
+// harnesses alone, and every process whose number, start time and name differ from the record. Stranded covers
+// remains on a Docker engine.
 func Clean() (done []string, err error) {
 	err = eachRecord(func(name string, dead bool, entries []Entry) error {
 		if !dead {
@@ -31,7 +29,6 @@ func Clean() (done []string, err error) {
 	return done, err
 }
 
-// cleanRun cleans up after the run of one record.
 func cleanRun(entries []Entry) (done []string, err error) {
 	note := func(line string, err error) error {
 		if line != "" {
@@ -59,8 +56,8 @@ func engineOf(entries []Entry) string {
 	return ""
 }
 
-// Stranded gives the records of dead harnesses that had projects on a Docker
-// engine, with the engine's name. Once these are gone, Forget removes a record.
+// Stranded returns the records of dead harnesses that had projects on a Docker engine, with the engine's name. Remove
+// the projects, then the record by Forget.
 func Stranded() (records map[string]string, err error) {
 	records = map[string]string{}
 	err = eachRecord(func(name string, dead bool, entries []Entry) error {
@@ -72,9 +69,8 @@ func Stranded() (records map[string]string, err error) {
 	return records, err
 }
 
-// Forget removes the record of a dead harness that has nothing left on an engine.
-// It may have died since the last Clean: what else it left goes first, for
-// nobody would know of it without the record.
+// Forget removes the record of a dead harness without projects on an engine. The harness may have died since the last
+// Clean, so Forget first cleans the run: without the record, its remains would never be found.
 func Forget(record string) error {
 	return withRecord(record, func(name string, dead bool, entries []Entry) error {
 		if !dead {
@@ -87,8 +83,7 @@ func Forget(record string) error {
 	})
 }
 
-// undo ends the child that a record's line is about, if it still runs, or tells
-// whose run the record is.
+// undo kills the entry's child if it still runs. For the harness's own entry it only returns a line.
 func undo(e Entry) (string, error) {
 	switch {
 	case e.Harness != nil:
@@ -102,11 +97,9 @@ func undo(e Entry) (string, error) {
 	return fmt.Sprintf("ended %s (pid %d)", e.Child.Command, e.Child.PID), nil
 }
 
-// End kills a process that is no child of ours, and returns once it is gone.
+// End kills a process that is not our child, and waits until it is gone.
 func End(id Identity) error {
-	// The handle is taken first and the identity checked afterwards: where
-	// the system has such handles, the number cannot pass to a stranger in
-	// between.
+	// Open the handle before the identity check: on systems with process handles, the number cannot be reused in between.
 	p, err := os.FindProcess(id.PID)
 	if err != nil {
 		return err
@@ -126,7 +119,6 @@ func End(id Identity) error {
 	return nil
 }
 
-// removeFolder removes the folder of a run.
 func removeFolder(folder string) (string, error) {
 	if !strings.HasPrefix(filepath.Base(folder), FolderPrefix) {
 		return "", fmt.Errorf("%s is on record as a run's folder and does not have the name of one: not removed", folder)

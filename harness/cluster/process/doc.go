@@ -1,5 +1,4 @@
-// Package process starts processes for a harness and ends them: each in a process
-// group of its own, identified beyond its number, on record for the case that the
-// harness is killed, and seen to obey the signals that it is sent. The clients of
-// every cluster in real time are such processes, and so are the servers of local.
+// Package process starts and ends a harness's processes: the clients of all real-time clusters, and the servers of
+// local. Each process has its own process group and a record, in case the harness is killed. Its identity survives a
+// reuse of its number, and each signal's effect is checked.
 package process

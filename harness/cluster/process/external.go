@@ -10,44 +10,42 @@ import (
 )
 
 const (
-	// helloWithin is how long a program of others may take from its start to its hello.
-	helloWithin = 10 * time.Second
-	// lineAtMost is how long a line of a worker may be, in bytes.
-	lineAtMost = 64 << 10
-	// stderrAtMost is how much of what it says on stderr is kept, in bytes.
-	stderrAtMost = 1 << 20
-	// endWithin is how long those that a worker has started may keep its outputs open.
-	endWithin = time.Second
+	// helloTimeout bounds the time from an external worker's start to its hello.
+	helloTimeout = 10 * time.Second
+	maxLine      = 64 << 10 // bytes of a worker's line
+	maxStderr    = 1 << 20  // kept bytes of a worker's stderr
+	// outputTimeout bounds the time between the ends of a worker and of its outputs, in either order.
+	outputTimeout = time.Second
 )
 
-// awaitHello returns once a stranger has said what its lock is.
+// awaitHello waits for an external worker's hello.
 func (w *Worker) awaitHello() error {
 	if w.checker == nil {
 		return nil
 	}
-	late := time.NewTimer(helloWithin)
+	late := time.NewTimer(helloTimeout)
 	defer late.Stop()
 	select {
 	case <-w.greeted:
 	case <-late.C:
 		return fmt.Errorf("worker %s (pid %d) has said nothing for %s: its first message must be its hello, "+
 			"{\"lock\":{...}}; on stderr it said: %s",
-			w.name, w.proc.id.PID, helloWithin, w.stderr.end())
+			w.name, w.proc.id.PID, helloTimeout, w.stderr.end())
 	}
 	if w.checker.Hello() != nil {
 		return nil
 	}
-	<-w.heard
-	if w.wrong != nil {
-		return w.wrong
+	<-w.drained
+	if w.breach != nil {
+		return w.breach
 	}
 	return w.exitReport()
 }
 
-// Hello is what a stranger has said of its lock.
+// Hello is the description of an external worker's lock.
 func (w *Worker) Hello() *locks.Abilities { return w.checker.Hello() }
 
-// shortened is as much of a line as an error quotes.
+// shortened is the part of a line that an error quotes.
 func shortened(line []byte) string {
 	const most = 300
 	if len(line) > most {
@@ -56,7 +54,7 @@ func shortened(line []byte) string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-// headWriter keeps as much as there is room for, and drops the rest.
+// headWriter keeps the first maxStderr bytes.
 type headWriter struct {
 	mu   sync.Mutex
 	kept []byte
@@ -65,11 +63,11 @@ type headWriter struct {
 func (h *headWriter) Write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.kept = append(h.kept, b[:min(len(b), stderrAtMost-len(h.kept))]...)
+	h.kept = append(h.kept, b[:min(len(b), maxStderr-len(h.kept))]...)
 	return len(b), nil
 }
 
-// end is the end of that, for an error.
+// end is the end of the kept bytes, for an error.
 func (h *headWriter) end() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

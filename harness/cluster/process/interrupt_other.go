@@ -4,5 +4,5 @@ package process
 
 import "os/exec"
 
-// InterruptGroup ends a command that Start has started: this system has no SIGINT for it.
+// InterruptGroup kills a command started by Start: this system has no SIGINT.
 func InterruptGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }

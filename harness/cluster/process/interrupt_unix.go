@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// InterruptGroup sends SIGINT to a command that Start has started, and to those that it has started.
+// InterruptGroup sends SIGINT to a command started by Start, and to its children.
 func InterruptGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }

@@ -16,37 +16,34 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 )
 
-// Timeout bounds every wait for a process to do what it was told.
+// Timeout bounds every wait for a process to obey.
 const Timeout = 10 * time.Second
 
-// PollEvery is how often a process is looked at while it is waited for.
+// PollEvery is the interval between checks of an awaited process.
 const PollEvery = 500 * time.Microsecond
 
-// process is one child of the harness: a redis-server or a worker.
+// Process is one child of the harness: a redis-server or a worker.
 type Process struct {
-	name string // for errors: n3, or worker c1
-	cmd  *exec.Cmd
-	id   Identity
-	gone chan struct{} // closed once it has ended and been reaped
-	exit error         // how it ended; set before gone is closed
-	// group: signals are for whomever it has started as well.
-	group bool
+	name  string // for errors: n3, or worker c1
+	cmd   *exec.Cmd
+	id    Identity
+	gone  chan struct{} // closed once it has ended and been reaped
+	exit  error         // how it ended; set before gone is closed
+	group bool          // signals go to its children too
 }
 
-// Launch starts a child and puts it on record.
+// Launch starts a child and records it.
 func Launch(name string, cmd *exec.Cmd, record *Record) (*Process, error) {
 	return launch(name, cmd, record, false)
 }
 
-// launch starts a child. In a group it may start others: signals are for these as well, and
-// none of them outlives it.
+// launch starts a child. A child with group may start processes: they get its signals and die with it.
 func launch(name string, cmd *exec.Cmd, record *Record, group bool) (*Process, error) {
 	p := &Process{name: name, cmd: cmd, gone: make(chan struct{}), group: group}
 	if err := Start(cmd); err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
-	// The child is not reaped yet, so it can be identified even if it has
-	// ended already.
+	// The child is not reaped yet, so identify works even if it has ended already.
 	id, err := identify(cmd.Process.Pid)
 	if err == nil {
 		p.id = id
@@ -65,7 +62,7 @@ func launch(name string, cmd *exec.Cmd, record *Record, group bool) (*Process, e
 	return p, nil
 }
 
-// Running says whether the process has not ended, paused or not.
+// Running reports whether the process has not ended, paused or not.
 func (p *Process) Running() bool {
 	select {
 	case <-p.gone:
@@ -75,8 +72,7 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Kill sends SIGKILL, which a stopped process obeys as well, and returns once
-// the process has been reaped. No context bounds it: what has been killed ends.
+// Kill sends SIGKILL, which a stopped process obeys too, and waits until the process is reaped.
 func (p *Process) Kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -84,7 +80,7 @@ func (p *Process) Kill() error {
 	return p.AwaitExit(context.Background())
 }
 
-// AwaitExit returns once the process has been reaped.
+// AwaitExit waits until the process is reaped.
 func (p *Process) AwaitExit(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -96,21 +92,20 @@ func (p *Process) AwaitExit(ctx context.Context) error {
 	}
 }
 
-// The signals that stop a process and let it go on, by Linux's numbers: Windows has no names
-// for them.
+// SIGSTOP and SIGCONT, by Linux's numbers: Windows has no names for them.
 const (
 	stop = syscall.Signal(19)
-	goOn = syscall.Signal(18)
+	cont = syscall.Signal(18)
 )
 
-// Pause sends SIGSTOP and returns once every thread is seen to be stopped.
+// Pause sends SIGSTOP and waits until every thread is stopped.
 func (p *Process) Pause(ctx context.Context) error {
 	return p.signalAndSee(ctx, stop, allStopped)
 }
 
-// Resume sends SIGCONT and returns once no thread is stopped any more.
+// Resume sends SIGCONT and waits until no thread is stopped.
 func (p *Process) Resume(ctx context.Context) error {
-	return p.signalAndSee(ctx, goOn, noneStopped)
+	return p.signalAndSee(ctx, cont, noneStopped)
 }
 
 func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(states string) bool) error {
@@ -135,19 +130,19 @@ func (p *Process) signalAndSee(ctx context.Context, s syscall.Signal, want func(
 	return nil
 }
 
-// Stopped says whether the process is seen to be stopped.
+// Stopped reports whether all threads are stopped.
 func (p *Process) Stopped() bool {
 	states, err := ThreadStates(p.id.PID)
 	return err == nil && p.Running() && allStopped(states)
 }
 
-// Identity tells the process from all others.
+// Identity distinguishes the process from all others.
 func (p *Process) Identity() Identity { return p.id }
 
 // Gone is closed once the process has ended and been reaped.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Exit is how the process ended, nil for status 0. Only for one that has.
+// Exit is the result of an ended process, nil for status 0.
 func (p *Process) Exit() error { return p.exit }
 
 func (p *Process) signal(s syscall.Signal) error {
@@ -157,7 +152,7 @@ func (p *Process) signal(s syscall.Signal) error {
 	return nil
 }
 
-// How says in words how a process ended. Only for one that has.
+// How describes the result of an ended process.
 func (p *Process) How() string {
 	if p.exit == nil {
 		return "exit status 0"
@@ -165,8 +160,7 @@ func (p *Process) How() string {
 	return p.exit.Error()
 }
 
-// allStopped and noneStopped judge the letters that ThreadStates gives, as
-// /proc and ps have them: T is stopped by a signal, t by a debugger.
+// allStopped and noneStopped read the letters of ThreadStates: T is stopped by a signal, t by a debugger.
 func allStopped(states string) bool {
 	return states != "" && strings.Trim(states, "Tt") == ""
 }
@@ -184,7 +178,7 @@ func Tail(file string) string {
 	return LastWords(b)
 }
 
-// LastWords is the end of what a program has said, for an error.
+// LastWords is the end of a program's output, for an error.
 func LastWords(said []byte) string {
 	const most = 2000
 	said = bytes.TrimSpace(said)
@@ -194,14 +188,12 @@ func LastWords(said []byte) string {
 	return string(said[max(0, len(said)-most):])
 }
 
-// forks carries commands to the thread that starts them all.
+// forks sends functions to the thread that starts all children.
 var forks = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
-		// Linux sends a child its parent-death signal when the thread that
-		// forked it ends, not the process. Go ends idle threads as it likes,
-		// but never one that a living goroutine is locked to; and this one lives
-		// as long as the process.
+		// Linux sends a child its parent-death signal when the forking thread ends, not the process. Go may end idle
+		// threads, but not one with a locked living goroutine. This goroutine lives as long as the process.
 		runtime.LockOSThread()
 		for start := range work {
 			start()
@@ -210,9 +202,8 @@ var forks = sync.OnceValue(func() chan<- func() {
 	return work
 })
 
-// Start starts a command as the harness starts all of its children: it dies with the harness where the system can
-// do that, and is in a process group of its own: a Ctrl-C at the terminal is for the harness, which then ends its
-// children in good order.
+// Start starts a child of the harness. The child dies with the harness if the system supports that. It has its own
+// process group, so a Ctrl-C reaches only the harness, which then ends its children in order.
 func Start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = attributes()
 	started := make(chan error)
@@ -220,8 +211,8 @@ func Start(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// Identity tells one process from all others, also from one that gets its
-// number later: no two processes of one number start at the same time.
+// Identity distinguishes a process from all others, also from a later one with its number: no two processes with one
+// number start at the same time.
 type Identity struct {
 	PID int `json:"pid"`
 	// Started is when it started, in clock ticks since boot (field 22 of /proc/PID/stat).
@@ -230,11 +221,9 @@ type Identity struct {
 	Command string `json:"command"`
 }
 
-// errGone says that there is no process of that number.
 var errGone = errors.New("there is no such process")
 
-// Alive says whether that very process still runs. One that has ended and was
-// not reaped (a zombie) does not.
+// Alive reports whether this process still runs. A zombie (ended, not reaped) does not.
 func (id Identity) Alive() bool {
 	now, err := identify(id.PID)
 	return err == nil && now == id && !dead(id.PID)

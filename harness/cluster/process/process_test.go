@@ -24,14 +24,12 @@ func cleaned(t *testing.T) string {
 	return strings.Join(done, "\n")
 }
 
-// cleanError is how a Clean fails.
 func cleanError() error {
 	_, err := Clean()
 	return err
 }
 
-// stranded starts a process that does not die with its harness, as on systems
-// without a parent-death signal.
+// stranded starts a process that outlives its harness, as on systems without a parent-death signal.
 func stranded(t *testing.T) Identity {
 	t.Helper()
 	needs.Commands(t, "sleep")
@@ -47,8 +45,8 @@ func stranded(t *testing.T) Identity {
 	return id
 }
 
-// write makes the record of a harness that is dead: nobody locks it.
-func write(t *testing.T, dir string, entries ...Entry) (file string) {
+// writeRecord writes the record of a dead harness: it is not locked.
+func writeRecord(t *testing.T, dir string, entries ...Entry) (file string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	r, err := createLocked(dir)
@@ -61,7 +59,7 @@ func write(t *testing.T, dir string, entries ...Entry) (file string) {
 	return r.Name()
 }
 
-func TestCleanEndsStrandedChildren(t *testing.T) {
+func TestClean_StrandedChildren_AreKilled(t *testing.T) {
 	dir := clustertest.OwnState(t)
 	child, stopped := stranded(t), stranded(t)
 	process, err := os.FindProcess(stopped.PID)
@@ -69,7 +67,7 @@ func TestCleanEndsStrandedChildren(t *testing.T) {
 	require.NoError(t, process.Signal(stop))
 	folder := filepath.Join(t.TempDir(), FolderPrefix+"0123")
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "n1"), 0o700))
-	file := write(t, dir, Entry{Harness: &Identity{PID: 4242, Command: "lockproof"}, Folder: folder},
+	file := writeRecord(t, dir, Entry{Harness: &Identity{PID: 4242, Command: "lockproof"}, Folder: folder},
 		Entry{Child: &child}, Entry{Child: &stopped})
 
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
@@ -88,33 +86,33 @@ removed .*lockproof-0123$`, out)
 	require.NoFileExists(t, file)
 }
 
-func TestCleanTouchesNoStranger(t *testing.T) {
+func TestClean_OtherProcessWithTheNumber_Lives(t *testing.T) {
 	dir := clustertest.OwnState(t)
 	child := stranded(t)
 	later, other := child, child
 	later.Started += "1"
 	other.Command = "redis-server"
-	write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &later}, Entry{Child: &other})
+	writeRecord(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &later}, Entry{Child: &other})
 	require.NotContains(t, cleaned(t), "ended sleep")
 	require.True(t, child.Alive())
 	require.Empty(t, clustertest.Records(t))
 }
 
-func TestCleanRemovesOnlyFoldersOfRuns(t *testing.T) {
+func TestClean_FolderWithoutRunPrefix_Stays(t *testing.T) {
 	dir := clustertest.OwnState(t)
 	folder := filepath.Join(t.TempDir(), "thesis")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	file := write(t, dir, Entry{Harness: &Identity{}, Folder: folder})
+	file := writeRecord(t, dir, Entry{Harness: &Identity{}, Folder: folder})
 	require.ErrorContains(t, cleanError(), "thesis is on record as a run's folder and does not have the name of one: "+
 		"not removed")
 	require.DirExists(t, folder)
 	require.FileExists(t, file)
 }
 
-func TestCleanRefusesWhatOthersCouldHaveWritten(t *testing.T) {
+func TestClean_UntrustedFolderOrBadRecord_Fails(t *testing.T) {
 	dir := clustertest.OwnState(t)
 	child := stranded(t)
-	write(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &child})
+	writeRecord(t, dir, Entry{Harness: &Identity{}}, Entry{Child: &child})
 	require.NoError(t, os.Chmod(dir, 0o777))
 	require.ErrorContains(t, cleanError(), "must be a folder of this user that no one else can write to")
 	require.True(t, child.Alive())
@@ -125,7 +123,7 @@ func TestCleanRefusesWhatOthersCouldHaveWritten(t *testing.T) {
 	require.False(t, child.Alive(), "one bad record keeps Clean from the others")
 }
 
-func TestRecordsGoWhereTheyCan(t *testing.T) {
+func TestNewRecord_NoCacheFolder_UsesTempFolder(t *testing.T) {
 	clustertest.OwnState(t)
 	t.Setenv("XDG_CACHE_HOME", "/dev/null/cache")
 	r, err := NewRecord()
@@ -134,13 +132,12 @@ func TestRecordsGoWhereTheyCan(t *testing.T) {
 	require.NoError(t, r.Remove())
 }
 
-// TestWhatLivingRunsUse: a run's needs count until it ends, however that happens.
-func TestWhatLivingRunsUse(t *testing.T) {
+func TestInUse_DeadRun_NotCounted(t *testing.T) {
 	dir := clustertest.OwnState(t)
 	alive, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, alive.Use("image:1"))
-	ended := write(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
+	ended := writeRecord(t, dir, Entry{Harness: &Identity{}}, Entry{Uses: "image:2"})
 	elsewhere := filepath.Join(t.TempDir(), "run-1.jsonl")
 	for name, want := range map[string]bool{alive.File(): false, ended: true, filepath.Join(dir, "run-gone.jsonl"): true,
 		elsewhere: false} {
@@ -157,16 +154,15 @@ func TestWhatLivingRunsUse(t *testing.T) {
 	require.Empty(t, used)
 }
 
-// The record of a harness that had projects on an engine is how the next run
-// knows of them: it stays until they are gone.
-func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
+// The next run finds the projects on an engine by the record.
+func TestClean_RecordWithEngine_StaysUntilForgotten(t *testing.T) {
 	dir := clustertest.OwnState(t)
 	const engine = "an engine"
 	folder := filepath.Join(t.TempDir(), FolderPrefix+"gone")
 	require.NoError(t, os.Mkdir(folder, 0o700))
-	dead := write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder},
+	dead := writeRecord(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}, Folder: folder},
 		Entry{Engine: engine})
-	write(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}})
+	writeRecord(t, dir, Entry{Harness: &Identity{PID: 1 << 30, Command: "lockproof"}})
 	living, err := NewRecord()
 	require.NoError(t, err)
 	require.NoError(t, living.UseEngine(engine))
@@ -188,14 +184,13 @@ func TestTheRecordOfAnEngineStaysUntilItIsForgotten(t *testing.T) {
 	require.NoError(t, living.Remove())
 }
 
-// TestChildrenOutliveThreads ends many threads of this process, each of which
-// would take with it the children that it had forked.
-func TestChildrenOutliveThreads(t *testing.T) {
+// The parent-death signal follows the forking thread, so the test ends many threads.
+func TestStart_OtherThreadsEnd_ChildLives(t *testing.T) {
 	needs.Commands(t, "sleep")
 	const children, threads = 10, 20
 	for range children {
 		cmd := exec.Command("sleep", "60")
-		// Sent from a goroutine of its own, so that no thread is preferred.
+		// Its own goroutine: no thread is preferred.
 		started := make(chan error)
 		go func() { started <- Start(cmd) }()
 		require.NoError(t, <-started)
@@ -215,8 +210,7 @@ func TestChildrenOutliveThreads(t *testing.T) {
 	}
 }
 
-// endThreads ends threads: a goroutine that ends while it is locked to its
-// thread takes the thread with it.
+// endThreads ends threads: a thread ends with a goroutine that is locked to it.
 func endThreads(n int) {
 	var all sync.WaitGroup
 	for range n {
@@ -225,17 +219,16 @@ func endThreads(n int) {
 	all.Wait()
 }
 
-// Who writes a worker learns from the page how long and how much.
-func TestTheDocumentHasTheBoundsOfAWorker(t *testing.T) {
+func TestClientProtocolPage_NamesTheLimitsOfAWorker(t *testing.T) {
 	data, err := os.ReadFile("../../../docs/client-protocol.md")
 	require.NoError(t, err)
 	text := strings.Join(strings.Fields(string(data)), " ")
 	for _, bound := range []string{
-		fmt.Sprintf("message, within %.0f seconds", helloWithin.Seconds()),
-		fmt.Sprintf("A line is at most %d KiB long", lineAtMost>>10),
-		fmt.Sprintf("%d MiB is kept", stderrAtMost>>20),
-		fmt.Sprintf("each command within %.0f seconds", sendWithin.Seconds()),
-		fmt.Sprintf("end within %.0f seconds of `exit`", closeWithin.Seconds()),
+		fmt.Sprintf("message, within %.0f seconds", helloTimeout.Seconds()),
+		fmt.Sprintf("A line is at most %d KiB long", maxLine>>10),
+		fmt.Sprintf("%d MiB is kept", maxStderr>>20),
+		fmt.Sprintf("each command within %.0f seconds", sendTimeout.Seconds()),
+		fmt.Sprintf("end within %.0f seconds of `exit`", closeTimeout.Seconds()),
 	} {
 		require.Contains(t, text, bound)
 	}

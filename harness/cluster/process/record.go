@@ -22,31 +22,27 @@ import (
 // FolderPrefix begins the name of every run's folder. Clean removes no other.
 const FolderPrefix = "lockproof-"
 
-// Record is a run's file in the state folder: whose run it is, its folder and
-// its children, so that Clean finds what a killed harness left. The harness
-// holds a lock (flock) on it as long as the run lasts; the kernel lets go of it
-// when the harness dies, however that happens.
+// Record is a run's file in the state folder. It lists the harness, the folder and the children, so that Clean finds
+// the remains of a killed harness. The harness locks it (flock) during the run; the kernel releases the lock when the
+// harness dies.
 type Record struct {
 	mu     sync.Mutex
 	file   *os.File
 	folder string // of the run
 }
 
-// Entry is one line of a record. The first names the harness and the folder,
-// each other one child, or one thing that is shared with other runs.
+// Entry is one line of a record. The first has the harness and the folder, each other a child, an engine or a use.
 type Entry struct {
 	Harness *Identity `json:"harness,omitempty"`
 	Folder  string    `json:"folder,omitempty"`
 	Child   *Identity `json:"child,omitempty"`
-	// Engine names the Docker engine on which the run has projects. The record then
-	// stays until they are gone: see Stranded.
+	// Engine names the Docker engine of the run's projects. The record stays until they are gone: see Stranded.
 	Engine string `json:"engine,omitempty"`
-	// Uses names something that outlives the run and is not to be removed
-	// while it lasts: the tag of an image.
+	// Uses is the tag of an image, which must exist until the run ends.
 	Uses string `json:"uses,omitempty"`
 }
 
-// NewRecord makes the folder of a run, for temporary files, and puts it on record first.
+// NewRecord creates a run's folder for temporary files, after it has recorded it.
 func NewRecord() (*Record, error) {
 	self, err := identify(os.Getpid())
 	if err != nil {
@@ -68,8 +64,7 @@ func NewRecord() (*Record, error) {
 	return nil, fmt.Errorf("no folder to keep records of processes in: %w", errors.Join(errs...))
 }
 
-// add appends a line. It is handed to the system in one write, so a harness
-// that is killed leaves whole lines.
+// add appends a line in one write, so that a killed harness leaves whole lines.
 func (r *Record) add(e Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -81,14 +76,14 @@ func (r *Record) add(e Entry) error {
 	return err
 }
 
-// File is the record's file.
+// File is the path of the record.
 func (r *Record) File() string { return r.file.Name() }
 
-// Folder is the run's.
+// Folder is the run's folder.
 func (r *Record) Folder() string { return r.folder }
 
-// Remove removes the run's folder, and ends the record: nothing is left to clean. A folder that cannot be removed
-// stays on record. A server's fork may still write into it: a snapshot goes on after its parent was killed.
+// Remove removes the run's folder and then the record. If the folder cannot be removed, the record stays. Removal is
+// retried because a killed server's snapshot process still writes.
 func (r *Record) Remove() error {
 	for late := time.Now().Add(Timeout); ; time.Sleep(10 * time.Millisecond) {
 		if err := os.RemoveAll(r.folder); err == nil {
@@ -102,8 +97,7 @@ func (r *Record) Remove() error {
 	return errors.Join(os.Remove(r.file.Name()), r.file.Close())
 }
 
-// stateFolders are the folders in which records may be, the preferred first:
-// the user's cache, or where there is no home, the folder for temporary files.
+// stateFolders are the possible folders of records, by preference. A user without a home has only the temporary one.
 func stateFolders() []string {
 	var dirs []string
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -112,8 +106,7 @@ func stateFolders() []string {
 	return append(dirs, filepath.Join(os.TempDir(), "lockproof-"+strconv.Itoa(os.Getuid())))
 }
 
-// checkOwner makes sure that nobody else could have written records into dir:
-// Clean does what they say.
+// checkOwner refuses a folder to which other users can write: Clean obeys its records.
 func checkOwner(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -125,7 +118,6 @@ func checkOwner(dir string) error {
 	return nil
 }
 
-// createLocked makes a new record and locks it.
 func createLocked(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -133,7 +125,7 @@ func createLocked(dir string) (*os.File, error) {
 	if err := checkOwner(dir); err != nil {
 		return nil, err
 	}
-	const tries = 10 // a Clean may come in between the making and the locking
+	const tries = 10 // a Clean may remove a new record before it is locked
 	for range tries {
 		name := filepath.Join(dir, "run-"+RandomName()+".jsonl")
 		file, ours, err := openRecord(name, os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND)
@@ -149,9 +141,8 @@ func createLocked(dir string) (*os.File, error) {
 	return nil, fmt.Errorf("%s: new records are taken away as soon as they are made", dir)
 }
 
-// openRecord opens a record and takes the lock on it, unless its harness lives and has that: dead says which. No file:
-// there is no such record any more. Windows lets nobody remove a file that is open, unless whoever opened it shares
-// that right, as os.Root does.
+// openRecord opens and locks a record; dead is false if its living harness holds the lock. file is nil if the record
+// is gone. os.Root opens files so that Windows allows their removal.
 func openRecord(name string, flag int) (file *os.File, dead bool, err error) {
 	dir, err := os.OpenRoot(filepath.Dir(name))
 	if err == nil {
@@ -170,8 +161,7 @@ func openRecord(name string, flag int) (file *os.File, dead bool, err error) {
 	return file, dead, nil
 }
 
-// lock takes the lock on a record, unless another has it or the file has been
-// removed in the meantime.
+// lock locks a record, unless another process holds the lock or has removed the file.
 func lock(file *os.File) (ours bool, err error) {
 	if held, err := filelock.Exclusive(file); !held {
 		return false, err
@@ -184,7 +174,7 @@ func lock(file *os.File) (ours bool, err error) {
 	return err == nil && os.SameFile(opened, named), nil
 }
 
-// eachRecord reads the records of this user's runs. While do looks at that of a dead harness, nobody else does.
+// eachRecord reads the records of this user's runs. It holds the lock of a dead harness's record during do.
 func eachRecord(do func(name string, dead bool, entries []Entry) error) error {
 	var errs []error
 	for _, dir := range stateFolders() {
@@ -194,7 +184,7 @@ func eachRecord(do func(name string, dead bool, entries []Entry) error) error {
 			errs = append(errs, err)
 			continue
 		}
-		found, _ := fs.Glob(os.DirFS(dir), "run-*.jsonl") // its only error is that of a bad pattern
+		found, _ := fs.Glob(os.DirFS(dir), "run-*.jsonl") // it fails only for a bad pattern
 		for _, name := range found {
 			errs = append(errs, withRecord(filepath.Join(dir, name), do))
 		}
@@ -202,7 +192,7 @@ func eachRecord(do func(name string, dead bool, entries []Entry) error) error {
 	return errors.Join(errs...)
 }
 
-// withRecord reads a record, if it is there still.
+// withRecord reads a record, if it still exists.
 func withRecord(name string, do func(name string, dead bool, entries []Entry) error) error {
 	file, dead, err := openRecord(name, os.O_RDWR)
 	if file == nil {
@@ -216,13 +206,13 @@ func withRecord(name string, do func(name string, dead bool, entries []Entry) er
 	return do(name, dead, entries)
 }
 
-// Use notes that the run needs something that outlives it.
+// Use records that the run needs an image, which outlives it.
 func (r *Record) Use(name string) error { return r.add(Entry{Uses: name}) }
 
-// UseEngine notes that the run is going to have projects on a Docker engine.
+// UseEngine records that the run will have projects on a Docker engine.
 func (r *Record) UseEngine(name string) error { return r.add(Entry{Engine: name}) }
 
-// InUse lists what the runs of this user need that are alive.
+// InUse lists the images that this user's living runs need.
 func InUse() (names []string, err error) {
 	err = eachRecord(func(_ string, dead bool, entries []Entry) error {
 		for _, e := range entries {
@@ -235,15 +225,14 @@ func InUse() (names []string, err error) {
 	return names, err
 }
 
-// Owner is where the user's runs keep their records. It stands for the user.
+// Owner is the folder of the user's records. It identifies the user.
 func (r *Record) Owner() string { return filepath.Dir(r.File()) }
 
-// Ours says whether a folder is one in which runs of this user keep records.
+// Ours reports whether this user's runs may have records in a folder.
 func Ours(folder string) bool { return slices.Contains(stateFolders(), folder) }
 
-// Dead says whether the harness of a record has ended: nobody holds the lock on
-// it, or it has been cleaned up after already. Only a file in a state folder of
-// this user is judged; any other may be somebody else's and counts as alive.
+// Dead reports whether a record's harness has ended: the record is unlocked or removed. A record outside this user's
+// state folders may belong to another user, and counts as alive.
 func Dead(name string) (bool, error) {
 	if !Ours(filepath.Dir(name)) {
 		return false, nil
@@ -255,8 +244,7 @@ func Dead(name string) (bool, error) {
 	return dead, err
 }
 
-// readRecord reads a record's lines. One that the harness was killed in the
-// middle of is left out.
+// readRecord reads a record's lines, without a last line that a killed harness left incomplete.
 func readRecord(from io.Reader) ([]Entry, error) {
 	var entries []Entry
 	lines := bufio.NewReader(from)
@@ -276,15 +264,14 @@ func readRecord(from io.Reader) ([]Entry, error) {
 	}
 }
 
-// RandomName is a name that no other run draws.
+// RandomName is a unique name.
 func RandomName() string { return strings.ToLower(rand.Text()) }
 
-// RecordVariable names to a program that other programs started for a run (go test starts
-// the tests) the record of that run.
+// RecordVariable has the path of a run's record, for indirect children of the harness, such as tests started by go test.
 const RecordVariable = "LOCKPROOF_RECORD"
 
-// EndWith ends this process soon after the run of a record has ended. The kernel does so for
-// a child of the harness, and not for a child's child.
+// EndWith exits this process soon after the run of a record ends. The parent-death signal does so only for direct
+// children of the harness.
 func EndWith(record string) {
 	if record == "" {
 		return

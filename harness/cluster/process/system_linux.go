@@ -13,42 +13,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes have a child die with the thread that forks it, and keep a Ctrl-C at the terminal
-// from it.
+// attributes make a child die with the thread that forks it, and keep a Ctrl-C at the terminal away from it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// send signals the process, and whomever it has started if it may have.
+// send signals the process, and its children if it has a group.
 func (p *Process) send(s syscall.Signal) error {
 	if err := p.cmd.Process.Signal(s); err != nil || !p.group || s == syscall.SIGKILL {
-		return err // of its leader's death the whole group dies: see endGroup
+		return err // endGroup kills the group after its leader
 	}
 	return unix.Kill(-p.cmd.Process.Pid, s)
 }
 
-// endGroup waits for the leader of a process group to end, and kills whomever is left
-// of the group. The leader is not reaped: until it is, its number is nobody else's.
+// endGroup waits for the end of a process group's leader, and kills the rest of the group. The leader is not reaped
+// yet, so its number is not reused.
 func endGroup(leader int) {
 	for unix.Waitid(unix.P_PID, leader, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
-	_ = unix.Kill(-leader, unix.SIGKILL) // the leader is in it, so that it is there
+	_ = unix.Kill(-leader, unix.SIGKILL) // the leader is in it, so the group exists
 }
 
-// dead says whether there is nothing of a process but its number: it has ended
-// and was not reaped.
+// dead reports whether a process has ended, reaped or not.
 func dead(pid int) bool {
 	states, err := ThreadStates(pid)
 	return err != nil || states == "Z" || states == "X"
 }
 
-// own says whether it is a folder of this user that no one else can write to.
+// own reports whether it is a folder of this user to which no other user can write.
 func own(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return info.IsDir() && ok && int(stat.Uid) == os.Getuid() && info.Mode().Perm()&0o022 == 0
 }
 
-// identify reads who a process is from /proc.
 func identify(pid int) (Identity, error) {
 	command, fields, err := readStat(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -57,9 +54,8 @@ func identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Started: fields[22-firstField], Command: command}, nil
 }
 
-// ThreadStates gives the state letter of each thread of a process (proc(5)). A
-// process is stopped only when all of its threads are: the signal reaches them
-// one after another.
+// ThreadStates returns the state letter of each thread of a process (proc(5)). A signal stops the threads one by one;
+// the process is stopped when all are.
 func ThreadStates(pid int) (string, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "task")
 	threads, err := os.ReadDir(dir)
@@ -80,7 +76,7 @@ func ThreadStates(pid int) (string, error) {
 	return states.String(), nil
 }
 
-// ChildrenOf lists the processes that a process has forked and that live.
+// ChildrenOf lists the living children of a process.
 func ChildrenOf(pid int) ([]Identity, error) {
 	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
 	if err != nil {
@@ -108,12 +104,10 @@ func ChildrenOf(pid int) ([]Identity, error) {
 	return children, nil
 }
 
-// firstField is the number, counted as proc(5) does, of the first field that
-// readStat gives: the two before it are the pid and the command.
+// firstField is the number in proc(5) of readStat's first field, after the pid and the command.
 const firstField = 3
 
-// readStat reads a stat file of /proc. The command stands in parentheses and
-// may hold anything, parentheses too; the fields are what follows it.
+// readStat reads a stat file of /proc. The command is in parentheses and may contain parentheses; fields follow it.
 func readStat(file string) (command string, fields []string, err error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -131,7 +125,7 @@ func readStat(file string) (command string, fields []string, err error) {
 	return line[begin+1 : end], fields, nil
 }
 
-// gone makes one error of the two that /proc gives for a process that is not.
+// gone replaces the two errors of /proc for an absent process by errGone.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return errGone

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// Workers and real servers need Linux. What is here lets other systems have runs in virtual
-// time.
+// Workers and real servers need Linux. These stubs let other systems build runs in virtual time.
 
 func attributes() *syscall.SysProcAttr { return detached() }
 
@@ -23,8 +22,8 @@ func dead(int) bool { return true }
 
 func own(os.FileInfo) bool { return false }
 
-// ThreadStates is for pauses.
+// ThreadStates is unsupported here.
 func ThreadStates(int) (string, error) { return "", errors.ErrUnsupported }
 
-// ChildrenOf is for the preload shim.
+// ChildrenOf is unsupported here.
 func ChildrenOf(int) ([]Identity, error) { return nil, errors.ErrUnsupported }

@@ -17,47 +17,44 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 )
 
-// Worker is a client in a process of its own, which speaks the protocol of
-// package client on its stdin and stdout.
+// Worker is a client process. It speaks the protocol of package client on stdin and stdout.
 type Worker struct {
-	name   string
-	proc   *Process
-	stderr headWriter    // what it says there
-	heard  chan struct{} // closed once its last message has been passed on
-	settle func() error  // of its cluster
-	// checker is of what a stranger says, nil: it is none; greeted is closed at its hello, or when there is none to come.
+	name    string
+	proc    *Process
+	stderr  headWriter
+	drained chan struct{} // closed once its last message is delivered
+	settle  func() error  // its cluster's Workers.Settle
+	// checker checks an external worker's messages, and is nil for our own. greeted is closed at its hello, or at its end.
 	checker *client.ProtocolChecker
 	greeted chan struct{}
-	wrong   error // what it said that breaks the protocol; read after heard
+	breach  error // of the protocol; read after drained
 
 	mu     sync.Mutex
 	in     *os.File
-	ending bool // it has been told to end, or killed
+	ending bool // exit was sent, or it was killed
 }
 
 var _ client.Worker = (*Worker)(nil)
 
-// exitSerial is that of Close's own command: no run gives so many.
+// exitSerial is the serial of Close's command. No run sends as many commands.
 const exitSerial = 1_000_000_000
 
-// closeWithin is how long a worker may take to end in good order.
-const closeWithin = 10 * time.Second
+// closeTimeout bounds a worker's exit after the exit command.
+const closeTimeout = 10 * time.Second
 
-// sendWithin is how long a worker may leave a command unread while its pipe is
-// full.
-const sendWithin = 5 * time.Second
+// sendTimeout bounds a write to a worker whose pipe is full.
+const sendTimeout = 5 * time.Second
 
-// Workers starts the clients of a cluster, each in a process of its own.
+// Workers starts the client processes of a cluster.
 type Workers struct {
-	// Command is a client's command line, without input: it serves the protocol
-	// of package client on its stdin and stdout. Empty means this program with
-	// the argument "worker".
+	// Command is the command line of a client, which serves the protocol of package client on stdin and stdout. Empty
+	// means this program with the argument "worker".
 	Command []string
-	// External: Command is a program of others. It begins with its hello, what it says
-	// is checked, and one that breaks the protocol is killed and has failed.
+	// External: Command is a foreign program. Its first message is its hello. Its messages are checked; a breach of the
+	// protocol kills it and is a failure.
 	External bool
 	Record   *Record
-	// Settle returns once what has passed over their links has been recorded; nil: it has.
+	// Settle waits until all messages on the clients' links are recorded; nil: no wait is necessary.
 	Settle func() error
 
 	mu     sync.Mutex
@@ -65,13 +62,11 @@ type Workers struct {
 	all    []*Worker
 }
 
-// ErrClosed says that the cluster has been closed.
+// ErrClosed means that the cluster is closed.
 var ErrClosed = errors.New("the cluster is closed")
 
-// Spawn starts a client's process and hands it its setup, which is complete. A
-// message with an Error and no Done says that the process ended unexpectedly,
-// or wrote what is no message. messages must not call Kill or Close: they wait
-// for it.
+// Spawn starts a client's process and sends it its complete setup. A message with an Error and no Done means that the
+// process ended unexpectedly or wrote an invalid message. messages must not call Kill or Close: they wait for it.
 func (s *Workers) Spawn(setup client.Setup, messages func(client.Message)) (*Worker, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +87,7 @@ func (s *Workers) Spawn(setup client.Setup, messages func(client.Message)) (*Wor
 	return w, nil
 }
 
-// Close kills all of them and returns once they are gone and have been heard.
+// Close kills all workers and waits until they are gone and their messages delivered.
 func (s *Workers) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -105,7 +100,6 @@ func (s *Workers) Close() error {
 	return errors.Join(errs...)
 }
 
-// command is the command line of a worker.
 func (s *Workers) command() ([]string, error) {
 	if len(s.Command) > 0 {
 		return s.Command, nil
@@ -117,14 +111,13 @@ func (s *Workers) command() ([]string, error) {
 	return []string{self, "worker"}, nil
 }
 
-// start starts the process and listens to it.
 func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Worker, error) {
 	command, err := s.command()
 	if err != nil {
 		return nil, err
 	}
 	name := setup.Name
-	w := &Worker{name: name, heard: make(chan struct{}), greeted: make(chan struct{}), settle: s.Settle}
+	w := &Worker{name: name, drained: make(chan struct{}), greeted: make(chan struct{}), settle: s.Settle}
 	if s.External {
 		w.checker = client.NewProtocolChecker(setup, realtime.Since(setup.Epoch).Now)
 	}
@@ -140,7 +133,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	defer theirOut.Close()
 
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirIn, theirOut, &w.stderr, endWithin
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = theirIn, theirOut, &w.stderr, outputTimeout
 	if w.proc, err = launch("worker "+name, cmd, s.Record, true); err != nil {
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
@@ -149,26 +142,26 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 	return w, nil
 }
 
-// Process is the worker's.
+// Process is the worker's process.
 func (w *Worker) Process() *Process { return w.proc }
 
-// readMessages passes on what the worker says until it has ended, or has said what breaks the protocol: then it is
-// killed, and the last message says what it was.
+// readMessages delivers the worker's messages until it ends or breaches the protocol. A breach kills the worker and is
+// the last message.
 func (w *Worker) readMessages(out *os.File, messages func(client.Message)) {
-	defer close(w.heard)
+	defer close(w.drained)
 	defer out.Close()
 	greeted := sync.OnceFunc(func() { close(w.greeted) })
 	defer greeted()
-	go func() { // whoever it has started and left behind is not waited for
+	go func() { // its surviving children may keep the output open: do not wait for them
 		<-w.proc.gone
-		_ = out.SetReadDeadline(time.Now().Add(endWithin))
+		_ = out.SetReadDeadline(time.Now().Add(outputTimeout))
 	}()
-	wrong := w.pass(out, messages, greeted)
-	if wrong == nil {
-		wrong = w.awaitEnd()
+	breach := w.deliver(out, messages, greeted)
+	if breach == nil {
+		breach = w.awaitEnd()
 	}
-	if wrong != nil {
-		w.wrong = fmt.Errorf("worker %s %w", w.name, wrong)
+	if breach != nil {
+		w.breach = fmt.Errorf("worker %s %w", w.name, breach)
 		_ = w.proc.Kill() // it is reaped below
 	}
 	<-w.proc.gone
@@ -176,24 +169,23 @@ func (w *Worker) readMessages(out *os.File, messages func(client.Message)) {
 	expected := w.ending
 	w.mu.Unlock()
 	switch {
-	case w.wrong != nil:
-		messages(client.Message{Error: w.wrong.Error()})
+	case w.breach != nil:
+		messages(client.Message{Error: w.breach.Error()})
 	case !expected:
 		messages(client.Message{Error: w.exitReport().Error()})
 	}
 }
 
-// pass hands on each line that is a message in its place; the error is about the
-// first that is none.
-func (w *Worker) pass(out io.Reader, messages func(client.Message), greeted func()) error {
-	lines := bufio.NewReaderSize(out, lineAtMost)
+// deliver passes valid messages on; it returns an error for the first invalid line.
+func (w *Worker) deliver(out io.Reader, messages func(client.Message), greeted func()) error {
+	lines := bufio.NewReaderSize(out, maxLine)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			return fmt.Errorf("wrote a line of more than %d bytes, which begins with %q", lineAtMost, shortened(line))
+			return fmt.Errorf("wrote a line of more than %d bytes, which begins with %q", maxLine, shortened(line))
 		}
 		if err != nil {
-			return nil // it has closed its end; what is left is a cut line
+			return nil // the output ended; an incomplete last line is dropped
 		}
 		m, err := w.parse(line)
 		if err != nil {
@@ -209,7 +201,6 @@ func (w *Worker) pass(out io.Reader, messages func(client.Message), greeted func
 	}
 }
 
-// parse reads a line, and checks it if it is a stranger's.
 func (w *Worker) parse(line []byte) (m client.Message, err error) {
 	if w.checker != nil {
 		return w.checker.Parse(line)
@@ -220,10 +211,10 @@ func (w *Worker) parse(line []byte) (m client.Message, err error) {
 	return m, err
 }
 
-// awaitEnd returns once the worker whose output has ended is gone. One that runs on,
-// though nobody has told it to end, will never be heard again: that is the error.
+// awaitEnd waits for the exit of a worker whose output has ended. A worker that runs on without an exit command can
+// send no more messages: that is an error.
 func (w *Worker) awaitEnd() error {
-	late := time.NewTimer(endWithin)
+	late := time.NewTimer(outputTimeout)
 	defer late.Stop()
 	select {
 	case <-w.proc.gone:
@@ -238,7 +229,7 @@ func (w *Worker) awaitEnd() error {
 	return errors.New("has closed its standard output, and runs on: nothing that it does can be known")
 }
 
-// exitReport says how the worker ended. Only for one that has.
+// exitReport describes how an ended worker ended.
 func (w *Worker) exitReport() error {
 	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
 		w.name, w.proc.id.PID, w.proc.How(), w.stderr.end())
@@ -264,14 +255,13 @@ func (w *Worker) send(command client.Command) error {
 	return w.write(command)
 }
 
-// write writes one line to the worker.
 func (w *Worker) write(line any) error {
 	b, err := json.Marshal(line)
 	if err != nil {
 		return fmt.Errorf("worker %s: %w", w.name, err)
 	}
-	// A deadline can always be set on a pipe.
-	_ = w.in.SetWriteDeadline(time.Now().Add(sendWithin))
+	// Pipes support deadlines.
+	_ = w.in.SetWriteDeadline(time.Now().Add(sendTimeout))
 	if _, err := w.in.Write(append(b, '\n')); err != nil {
 		return fmt.Errorf("worker %s does not take its commands: %w", w.name, err)
 	}
@@ -282,22 +272,21 @@ func (w *Worker) Pause() error { return w.proc.Pause(context.Background()) }
 
 func (w *Worker) Resume() error { return w.proc.Resume(context.Background()) }
 
-// Kill is SIGKILL. It returns once the process is gone and what it had said
-// has been passed on.
+// Kill sends SIGKILL and waits until the process is gone and its messages are delivered.
 func (w *Worker) Kill() error {
 	w.mu.Lock()
 	w.ending = true
-	w.in.Close() // more than once does no harm
+	w.in.Close() // repeated calls are harmless
 	w.mu.Unlock()
 	if err := w.proc.Kill(); err != nil {
 		return err
 	}
-	<-w.heard
+	<-w.drained
 	return nil
 }
 
-// Close tells the worker to end and waits for it, also if it is paused, and for the last
-// events of its links. One that does not end in time is killed, and that is an error.
+// Close sends exit, also to a paused worker, and waits for its end and for the last events of its links. It kills a
+// worker that does not end in time, and returns an error.
 func (w *Worker) Close() error {
 	err := w.end()
 	if w.settle != nil {
@@ -310,21 +299,20 @@ func (w *Worker) end() error {
 	if err, done := w.sendExit(); done {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := w.proc.AwaitExit(ctx); err != nil {
 		return errors.Join(fmt.Errorf("worker %s did not end within %s and was killed; on stderr it said: %s (%w)",
-			w.name, closeWithin, w.stderr.end(), err), w.Kill())
+			w.name, closeTimeout, w.stderr.end(), err), w.Kill())
 	}
-	<-w.heard
+	<-w.drained
 	if w.proc.exit != nil {
 		return w.exitReport()
 	}
 	return nil
 }
 
-// sendExit sends the exit command and closes the worker's input. done says
-// that there was nobody to tell.
+// sendExit sends the exit command and closes the worker's input. done means that there is no exit to wait for.
 func (w *Worker) sendExit() (err error, done bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -341,7 +329,7 @@ func (w *Worker) sendExit() (err error, done bool) {
 		}
 	}
 	if !w.ending {
-		// If it cannot be told, the end of its input tells it.
+		// If the command fails, the end of its input ends the worker.
 		_ = w.send(client.Command{Do: client.DoExit, Serial: exitSerial})
 	}
 	return nil, false
