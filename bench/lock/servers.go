@@ -62,7 +62,7 @@ func (s *Servers) start(ctx context.Context, program string, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, process.Timeout)
 	defer cancel()
 	for {
-		if _, err := realcluster.Who(ctx, addr); err == nil {
+		if _, err := realcluster.ReadInfo(ctx, addr); err == nil {
 			return nil
 		}
 		select {

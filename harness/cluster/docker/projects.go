@@ -238,7 +238,7 @@ func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 	if err != nil {
 		return err
 	}
-	info, err := realcluster.Who(ctx, address)
+	info, err := realcluster.ReadInfo(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -17,14 +17,14 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Cluster is what a cluster of real servers has, of whatever kind. That kind makes the servers
-// and ends them; it calls New and Build, in this order.
+// Cluster is the common part of all clusters of real servers. A kind of cluster starts and ends the servers; it calls
+// New and then Build.
 type Cluster struct {
 	cfg     cluster.Config
 	kind    string
 	Version string // of the servers, with their name
 
-	// Life ends when the cluster closes, by End.
+	// End ends Life when the cluster closes.
 	Life context.Context
 	End  context.CancelFunc
 	busy sync.WaitGroup // goroutines that live as long as the cluster
@@ -32,14 +32,14 @@ type Cluster struct {
 	Workers process.Workers
 
 	Nodes     map[string]*Node        // by name; an alias shares its server's
-	Sentinels map[string]string       // their addresses, by name
-	Paths     map[history.Link]string // where each link waits for its client
+	Sentinels map[string]string       // addresses, by name
+	Paths     map[history.Link]string // the address of each link, for its client
 	network   Network                 // nil before connect
-	ids       map[string]string       // of a Redis Cluster's members, by name
+	ids       map[string]string       // IDs of a Redis Cluster's members, by name
 	closing   func() error
 }
 
-// New begins a cluster of a kind.
+// New creates a cluster of a kind, without servers.
 func New(cfg cluster.Config, kind string, choice cluster.Choice) (*Cluster, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, fmt.Errorf("%s cluster: %w", kind, err)
@@ -52,8 +52,8 @@ func New(cfg cluster.Config, kind string, choice cluster.Choice) (*Cluster, erro
 	return c, nil
 }
 
-// Settings are the lines of redis.conf of a server, which listens to the other members of a Redis
-// Cluster on a port. The store forgets nothing: what it loses is to be the lock's fault.
+// Settings are a server's lines of redis.conf; bus is its port of a Redis Cluster's bus. The store syncs each write, so
+// that lost writes are the lock's fault.
 func (c *Cluster) Settings(name string, bus int) string {
 	if name == history.StoreName {
 		return settings(cluster.PersistAlways, nil)
@@ -65,7 +65,7 @@ func (c *Cluster) Settings(name string, bus int) string {
 	return lines
 }
 
-// Add adds a server, under all of its names.
+// Add adds a server, under its name and its aliases.
 func (c *Cluster) Add(name string, host Host) *Node {
 	n := &Node{Host: host, cluster: c, name: name, supervised: c.cfg.Supervised && name != history.StoreName}
 	n.As, c.Nodes[name] = n, n
@@ -77,8 +77,8 @@ func (c *Cluster) Add(name string, host Host) *Node {
 	return n
 }
 
-// Build has the servers started, each of which is added, and the links opened between them; then the servers become
-// what the run needs. end ends all that: if one of these fails, or by Close.
+// Build starts the added servers, opens the links and sets up replication, Sentinels or a Redis Cluster. Close calls
+// end, as does a failed Build.
 func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, open Opener, end func() error) error {
 	c.closing = sync.OnceValue(end)
 	err := start(ctx)
@@ -94,13 +94,13 @@ func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, 
 	return nil
 }
 
-// Close ends every process and every link. It may be called at any time and any number of times.
+// Close ends every process and every link. It may be called at any time, repeatedly.
 func (c *Cluster) Close() error { return c.closing() }
 
-// Opener opens the links of a run, and says on which port of which host each waits for its client.
+// Opener opens the links of a run, and returns the host and the port on which each listens.
 type Opener func(context.Context, network.Run) (opened Network, host string, listening []network.Listening, err error)
 
-// connect opens the links. The run begins here: to make the servers can take seconds, which are none of the run's.
+// connect opens the links. The run begins here, because starting the servers can take seconds.
 func (c *Cluster) connect(ctx context.Context, open Opener) error {
 	c.Clock = realtime.Start()
 	want := network.Run{Epoch: c.Epoch(), Delay: c.cfg.Delay, Servers: maps.Clone(c.Sentinels),
@@ -130,7 +130,7 @@ func (c *Cluster) connect(ctx context.Context, open Opener) error {
 	return nil
 }
 
-// move says where a server is, "" for one that is down.
+// move sets a server's address for the links; "" means down.
 func (c *Cluster) move(ctx context.Context, name, address string) error {
 	if c.network == nil {
 		return nil // there are no links yet
@@ -138,8 +138,7 @@ func (c *Cluster) move(ctx context.Context, name, address string) error {
 	return c.network.Move(ctx, name, address)
 }
 
-// bounded gives a context that ends with ctx, with the cluster, and at the
-// latest when Timeout is over.
+// bounded returns a context that ends with ctx, with the cluster or after Timeout.
 func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	stop := context.AfterFunc(c.Life, cancel)
@@ -158,8 +157,8 @@ func (c *Cluster) Node(name string) cluster.Node {
 	return nil
 }
 
-// Address is where a client, or a replica, reaches a server over its link; "" if it has none.
-// An alias has its server's link: a client sees one address for both.
+// Address is the address of a client's or a replica's link to a server; "" without a link. An alias shares its
+// server's link, so a client sees one address for both.
 func (c *Cluster) Address(client, server string) string {
 	return c.Paths[history.Link{From: client, To: c.cfg.Resolve(server)}]
 }
@@ -171,23 +170,21 @@ func (c *Cluster) Link(client, node string) cluster.Link {
 	return c.network.Link(history.Link{From: client, To: c.cfg.Resolve(node)})
 }
 
-// Quiesce returns once nothing is under way any more of what the cluster does by itself or was
-// told to, after End.
+// Quiesce, after End, waits for running faults and for the cluster's goroutines.
 func (c *Cluster) Quiesce() {
 	for _, n := range c.Nodes {
 		n.op.Lock()
-		//lint:ignore SA2001 whoever comes later sees that the life is over
+		//lint:ignore SA2001 a later operation sees the end of Life
 		n.op.Unlock()
 	}
 	c.busy.Wait()
 }
 
-// Go runs something that lives as long as the cluster.
+// Go starts a goroutine, for which Quiesce waits.
 func (c *Cluster) Go(f func()) { c.busy.Go(f) }
 
-// Spawn starts a client's process and hands it its setup. The setup's Nodes may
-// be names of nodes, in the order in which the client is to have them; none
-// means all.
+// Spawn starts a client's process and sends it its setup. The setup's Nodes are names of nodes in the client's order;
+// empty means all.
 func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(client.Message)) (client.Worker, error) {
 	err := ctx.Err()
 	if err == nil {
@@ -198,12 +195,12 @@ func (c *Cluster) Spawn(ctx context.Context, setup client.Setup, messages func(c
 	}
 	w, err := c.Workers.Spawn(setup, messages)
 	if err != nil {
-		return nil, err // and not a nil of another type
+		return nil, err // not w: a nil *process.Worker is a non-nil interface
 	}
 	return w, nil
 }
 
-// complete fills in what the cluster knows.
+// complete fills in addresses, password and epoch.
 func (c *Cluster) complete(setup *client.Setup) error {
 	err := setup.Complete(c.cfg, func(server string) string { return c.Address(setup.Name, server) })
 	if err != nil {

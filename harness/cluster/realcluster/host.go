@@ -8,47 +8,44 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Host is where one server runs: a process on this machine, or a container. A node calls one
-// method at a time.
+// Host runs one server: in a process on this machine, or in a container. A node calls one method at a time.
 type Host interface {
-	// Where is where this process and the network reach the server; "" if that is not known
-	// yet.
+	// Where is the address for this process and the network; "" while it is unknown.
 	Where(context.Context) (address string, err error)
 	State(context.Context) (State, error)
-	// Run starts a server. It need not answer yet.
+	// Run starts a server. It may return before the server answers.
 	Run(context.Context) error
 	// Keep adds lines to the server's redis.conf, for its next start.
 	Keep(lines string) error
-	// Kill is SIGKILL. It returns once the server is seen to be down.
+	// Kill sends SIGKILL and waits until the server is down.
 	Kill(context.Context) error
-	// AwaitExit returns once the server has ended, and says how; "": in good order.
+	// AwaitExit waits for the server's exit and describes it; "" means status 0.
 	AwaitExit(context.Context) (how string, err error)
-	// Pause and Resume return once that is seen to be in effect.
+	// Pause and Resume wait until they are in effect.
 	Pause(context.Context) error
 	Resume(context.Context) error
-	// PowerLoss kills the server and all that it has started, and cuts the files on its disk,
-	// which has these faults, to what was synced.
+	// PowerLoss kills the server and its children, and truncates the files on its disk, which has these faults, to their
+	// synced length.
 	PowerLoss(context.Context, cluster.DiskFaults) (lost int64, err error)
-	// SetClock lets the wall clock jump and run at another rate (0: as before), and gives
-	// what it shows.
+	// SetClock makes the wall clock jump, sets its rate (0 keeps it), and returns its reading.
 	SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error)
-	// Disturb sets the faults of the disk, and counts what they have done so far.
+	// Disturb sets the faults of the disk, and returns the counts of their effects so far.
 	Disturb(context.Context, cluster.DiskFaults) (cluster.Disturbed, error)
-	// Log is the end of what the server has said.
+	// Log is the end of the server's log.
 	Log(context.Context) string
 }
 
-// State is what a server's process does.
+// State is the state of a server's process.
 type State struct {
 	Down, Paused bool
-	Exit         string // how it ended, of one that is down
+	Exit         string // if Down: how it ended
 }
 
 // Network is the links of a cluster.
 type Network interface {
 	Link(history.Link) cluster.Link
-	// Move says where a server is from now on; at "" it is down, and refuses.
+	// Move sets a server's new address; with "" its links refuse connections.
 	Move(ctx context.Context, server, address string) error
-	// Settle returns once all that has passed so far has been recorded.
+	// Settle waits until all past messages are recorded.
 	Settle() error
 }

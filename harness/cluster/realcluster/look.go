@@ -17,9 +17,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// query sends one command, as words on a line, on a connection of its own, and
-// returns the first line of the reply. The server may ask for the Password or for
-// none.
+// query sends one inline command on its own connection, and returns the reply's first line. The server may have the
+// Password or none.
 func query(ctx context.Context, addr, command string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -27,14 +26,14 @@ func query(ctx context.Context, addr, command string) (string, error) {
 		return "", err
 	}
 	defer conn.Close()
-	// A context that ends closes the connection, and with it the read below.
+	// The end of ctx closes the connection, which ends the read below.
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	if _, err := fmt.Fprintf(conn, "AUTH %s\r\n%s\r\n", Password(), command); err != nil {
 		return "", err
 	}
 	replies := bufio.NewReader(conn)
-	line, err := replies.ReadString('\n') // the AUTH's: where it fails, so does the command
+	line, err := replies.ReadString('\n') // the reply to AUTH: if it is an error, so is the next
 	if err == nil {
 		line, err = replies.ReadString('\n')
 	}
@@ -44,27 +43,26 @@ func query(ctx context.Context, addr, command string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// with calls f with a client of the server, for one purpose only: a connection
-// that is kept would not survive the server's next fault.
-func with(addr string, f func(*redis.Client) error) error {
+// withClient calls f with a new client of the server. A kept connection would not survive the server's next fault.
+func withClient(addr string, f func(*redis.Client) error) error {
 	client := connect(addr, 0)
 	return errors.Join(f(client), client.Close())
 }
 
-// ask is with, for what f reads.
-func ask[T any](addr string, f func(*redis.Client) (T, error)) (answer T, err error) {
-	err = with(addr, func(client *redis.Client) error {
+// readFrom is withClient for an f with a result.
+func readFrom[T any](addr string, f func(*redis.Client) (T, error)) (answer T, err error) {
+	err = withClient(addr, func(client *redis.Client) error {
 		answer, err = f(client)
 		return err
 	})
 	return answer, err
 }
 
-// connect makes a client of the server. An answer is waited for as long as the
-// command's context or, if that is sooner, patience; 0 is go-redis's own.
-func connect(addr string, patience time.Duration) *redis.Client {
+// connect returns a client of the server. The command's context or readTimeout, whichever is sooner, bounds a reply;
+// 0 means go-redis's default.
+func connect(addr string, readTimeout time.Duration) *redis.Client {
 	o := options(addr)
-	o.ReadTimeout = patience
+	o.ReadTimeout = readTimeout
 	return redis.NewClient(o)
 }
 
@@ -76,7 +74,7 @@ func options(addr string) *redis.Options {
 	}
 }
 
-// Info is what INFO says of a server.
+// Info is a part of a server's INFO.
 type Info struct {
 	RunID   string
 	Product string // redis, valkey
@@ -86,16 +84,15 @@ type Info struct {
 // String is the product with its version.
 func (i Info) String() string { return i.Product + " " + i.Version }
 
-// Who asks a server who it is.
-func Who(ctx context.Context, addr string) (Info, error) {
-	return ask(addr, func(client *redis.Client) (Info, error) {
+// ReadInfo reads a server's INFO.
+func ReadInfo(ctx context.Context, addr string) (Info, error) {
+	return readFrom(addr, func(client *redis.Client) (Info, error) {
 		text, err := client.Info(ctx, "server").Result()
 		return parseInfo(text), err
 	})
 }
 
-// information reads what INFO says of a server's memory, persistence and errors,
-// field by field. An error counter that is not there is 0.
+// information reads the fields of INFO about memory, persistence and errors. A missing error counter means 0.
 func information(ctx context.Context, client *redis.Client) (map[string]string, error) {
 	text, err := client.Info(ctx, "memory", "stats", "persistence", "errorstats").Result()
 	return fields(text), err
@@ -112,27 +109,25 @@ func fields(text string) map[string]string {
 	return all
 }
 
-// number is a field that is a whole number; 0 if it is not there.
+// number is a field with an integer; 0 if it is missing.
 func number(info map[string]string, name string) int {
 	n, _ := strconv.Atoi(info[name])
 	return n
 }
 
-// parseInfo reads the lines name:value of INFO.
 func parseInfo(text string) Info {
 	f := fields(text)
 	info := Info{RunID: f["run_id"], Product: "redis", Version: f["redis_version"]}
-	// A fork that has a name and a version of its own keeps redis_version for what
-	// it is compatible with.
+	// A fork has its own name and version; its redis_version is the Redis version with which it is compatible.
 	if name := f["server_name"]; f[name+"_version"] != "" {
 		info.Product, info.Version = name, f[name+"_version"]
 	}
 	return info
 }
 
-// look reads a server's run id and lock keys.
+// look reads a server's run ID and lock keys.
 func look(ctx context.Context, addr string) (history.Node, error) {
-	return ask(addr, func(client *redis.Client) (history.Node, error) {
+	return readFrom(addr, func(client *redis.Client) (history.Node, error) {
 		pipe := client.Pipeline()
 		info, keys := pipe.Info(ctx, "server", "cluster"), pipe.Keys(ctx, "*")
 		if _, err := pipe.Exec(ctx); err != nil {
@@ -150,9 +145,8 @@ func look(ctx context.Context, addr string) (history.Node, error) {
 	})
 }
 
-// keyStates reads each lock key's owner and time to live, all at one moment. A
-// key that has expired since it was listed is left out; one that is not a
-// string has no token.
+// keyStates reads each lock key's token and TTL, in one transaction. It skips a key that has expired since the listing;
+// a key that is not a string has no token.
 func keyStates(ctx context.Context, client *redis.Client, keys []string) (map[string]history.KeyState, error) {
 	states, err := readStates(ctx, client.TxPipeline(), keys)
 	if memoryFull(err) {
@@ -161,8 +155,8 @@ func keyStates(ctx context.Context, client *redis.Client, keys []string) (map[st
 	return states, err
 }
 
-// memoryFull says whether a transaction failed because the server's memory is
-// full: it then queues no command, not even one that needs no memory.
+// memoryFull reports whether a transaction failed because the server's memory is full: then it queues no command, not
+// even one that needs no memory.
 func memoryFull(err error) bool { return redis.HasErrorPrefix(err, "EXECABORT") }
 
 func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[string]history.KeyState, error) {
@@ -180,8 +174,7 @@ func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[s
 	}
 	states := map[string]history.KeyState{}
 	for key, token := range tokens {
-		// PTTL is -2 for a key that is not there and -1 for one without
-		// expiry; go-redis passes both on as they are.
+		// PTTL is -2 for a missing key and -1 for one without expiry; go-redis returns both unchanged.
 		if ttl := ttls[key].Val(); ttl != -2 {
 			states[key] = history.KeyState{Token: token.Val(), TTL: int64(ttl)}
 		}
@@ -189,7 +182,7 @@ func readStates(ctx context.Context, pipe redis.Pipeliner, keys []string) (map[s
 	return states, nil
 }
 
-// flush is FLUSHALL. It returns once no key is left.
+// flush sends FLUSHALL and checks that no key is left.
 func flush(ctx context.Context, client *redis.Client) error {
 	pipe := client.TxPipeline()
 	pipe.FlushAll(ctx)
@@ -205,13 +198,12 @@ func flush(ctx context.Context, client *redis.Client) error {
 	return nil
 }
 
-// Dismiss ends a server that has nothing worth keeping.
+// Dismiss shuts a server down without saving its data.
 func Dismiss(ctx context.Context, addr string) error {
 	return shutdown(ctx, addr, "SHUTDOWN NOSAVE NOW FORCE")
 }
 
-// shutdown is the SHUTDOWN command. The server ends without a reply; a reply is a
-// refusal.
+// shutdown sends a SHUTDOWN command. The server exits without a reply; a reply is a refusal.
 func shutdown(ctx context.Context, addr, command string) error {
 	reply, err := query(ctx, addr, command)
 	var op *net.OpError
@@ -219,12 +211,11 @@ func shutdown(ctx context.Context, addr, command string) error {
 	case err == nil:
 		return fmt.Errorf("the server refused: %s", reply)
 	case errors.Is(err, io.EOF) || errors.As(err, &op) && !op.Timeout():
-		return nil // it has broken the connection off
+		return nil // the server closed the connection
 	}
 	return err
 }
 
-// wallClock reads a server's.
 func wallClock(ctx context.Context, addr string) (time.Time, error) {
-	return ask(addr, func(client *redis.Client) (time.Time, error) { return client.Time(ctx).Result() })
+	return readFrom(addr, func(client *redis.Client) (time.Time, error) { return client.Time(ctx).Result() })
 }

@@ -9,20 +9,19 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// SetClock lets the node's wall clock jump, and run at another rate from now on.
-// It returns once TIME shows it. A node that is down comes back with that clock.
+// SetClock makes the node's wall clock jump and sets its rate. It checks the effect by TIME. A node that is down
+// restarts with that clock.
 func (n *Node) SetClock(ctx context.Context, jump time.Duration, rate float64) error {
 	return n.Do(ctx, "set the clock of", func(ctx context.Context) error {
 		before, err := n.Host.SetClock(ctx, jump, rate)
 		if err != nil || n.awake(ctx) != nil {
-			return err // a node that is down or paused cannot be asked now
+			return err // a node that is down or paused cannot answer TIME
 		}
 		return CheckClock(ctx, n.Host, before)
 	})
 }
 
-// CheckClock sees that TIME is what the clock of a server's host shows, which was at or after
-// before when it was asked last.
+// CheckClock checks a server's TIME against its host's clock, of which before is an earlier reading.
 func CheckClock(ctx context.Context, h Host, before time.Time) error {
 	address, err := h.Where(ctx)
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Timeout bounds every wait for a server to do what it was told. An engine that is busy with
-// others can take seconds.
+// Timeout bounds every operation on a server. A busy engine can take seconds.
 const Timeout = 30 * time.Second
 
-// lookTimeout bounds a look into a node. It is long even for a machine that has
-// much else to do: what comes late can be judged, what does not come cannot.
+// lookTimeout bounds a look into a node. It is long even for a busy machine, because a late look can be judged and a
+// missing one cannot.
 const lookTimeout = time.Second
 
 // Node is one server.
@@ -26,31 +25,29 @@ type Node struct {
 	Host
 	cluster    *Cluster
 	name       string
-	supervised bool           // it has a supervisor
-	As         cluster.Server // what it is as a node of the cluster, where its kind adds to it
+	supervised bool
+	As         cluster.Server // the cluster's node: this, or the kind's type around it
 
 	op    sync.Mutex         // one fault at a time; it guards the rest
 	disk  cluster.DiskFaults // in effect
 	runID string             // of its latest server
-	// serving: the server has been seen to answer, and has not been ended since. wanted: a
-	// supervisor is to start it again when it ends.
+	// serving: the server has answered, and was not ended since. wanted: a supervisor restarts it when it ends.
 	serving, wanted bool
-	restart         error // why a supervisor could not
+	restart         error // of the supervisor
 }
 
 func (n *Node) Name() string { return n.name }
 
-// RunID is that of the latest server.
+// RunID is the run ID of the latest server.
 func (n *Node) RunID() string { return n.runID }
 
-// Address is where the server listens, past every link.
+// Address is the server's own address, which bypasses the links.
 func (n *Node) Address() string {
 	address, _ := n.Where(context.Background())
 	return address
 }
 
-// Start brings the node back, with its folder, and returns once a new server (by its run id)
-// answers with all its data loaded.
+// Start restarts the node with its folder, and waits until a new server (by its run ID) answers with all data loaded.
 func (n *Node) Start(ctx context.Context) error {
 	return n.Do(ctx, "start", func(ctx context.Context) error {
 		seen, err := n.State(ctx)
@@ -70,7 +67,7 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	err := n.Ready(ctx)
-	if err != nil { // it may answer yet, and nobody would expect that
+	if err != nil { // it could still answer later, as a server that counts as down
 		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 		defer cancel()
 		_ = n.Host.Kill(ctx)
@@ -78,8 +75,7 @@ func (n *Node) start(ctx context.Context) error {
 	return err
 }
 
-// Ready returns once another server than before answers, follows whom it is to follow, and
-// links lead to it.
+// Ready waits until a new server answers, configures its replication or membership, and points the links to it.
 func (n *Node) Ready(ctx context.Context) error {
 	if err := AwaitAnswer(ctx, n.Host); err != nil {
 		return err
@@ -88,7 +84,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	info, err := Who(ctx, address)
+	info, err := ReadInfo(ctx, address)
 	if err == nil && info.RunID == n.runID {
 		err = fmt.Errorf("the run id %s is that of the server before it", info.RunID)
 	}
@@ -106,15 +102,14 @@ func (n *Node) Ready(ctx context.Context) error {
 	return n.cluster.move(ctx, n.name, address)
 }
 
-// How often a server is asked while it is waited for, and for how long at most; its host is
-// asked more rarely, whom that costs more.
+// Polls of a starting server and their timeout. Polls of its host cost more, so they are rarer.
 const (
-	pollEvery    = 2 * time.Millisecond
-	answerWithin = 500 * time.Millisecond
-	lookEvery    = 50 * time.Millisecond
+	pollEvery     = 2 * time.Millisecond
+	answerTimeout = 500 * time.Millisecond
+	lookEvery     = 50 * time.Millisecond
 )
 
-// AwaitAnswer returns once a server answers.
+// AwaitAnswer waits until a server answers.
 func AwaitAnswer(ctx context.Context, h Host) error {
 	looked := time.Now()
 	err := realtime.Poll(ctx, pollEvery, func() (bool, error) {
@@ -141,10 +136,10 @@ func AwaitAnswer(ctx context.Context, h Host) error {
 	return nil
 }
 
-// answers asks a server once, and does not wait long: nobody refuses at the address of a
-// container that has ended. A server that loads its data answers PING with an error.
+// answers sends one PING, with a short timeout: packets to an ended container's address get no refusal. A server that
+// is loading its data replies with an error.
 func answers(ctx context.Context, address string) bool {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	reply, err := query(ctx, address, "PING")
 	return err == nil && reply == "+PONG"
@@ -155,7 +150,7 @@ func (n *Node) Kill(ctx context.Context) error {
 		if err := n.Host.Kill(ctx); err != nil {
 			return err
 		}
-		return n.gone(ctx)
+		return n.markDown(ctx)
 	})
 }
 
@@ -171,14 +166,12 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w; the end of its log: %s", err, n.Log(ctx))
 		}
-		return n.gone(ctx)
+		return n.markDown(ctx)
 	})
 }
 
-// PowerLoss kills the server and everything that it forked, and cuts each file
-// on its disk to its length when it was last synced. That is one legal state of
-// a disk after a power cut, the worst that Redis can be blamed for: a kernel may
-// have written more.
+// PowerLoss kills the server and its children, and truncates each file on its disk to its length at the last sync. That
+// is one legal state of a disk after a power cut, and the worst for Redis: a kernel may have written more.
 func (n *Node) PowerLoss(ctx context.Context) (lost int64, err error) {
 	err = n.whileUp(ctx, "cut the power of", func(ctx context.Context) error {
 		wanted := n.wanted
@@ -187,13 +180,13 @@ func (n *Node) PowerLoss(ctx context.Context) (lost int64, err error) {
 			n.wanted = wanted
 			return err
 		}
-		return n.gone(ctx)
+		return n.markDown(ctx)
 	})
 	return lost, err
 }
 
-// gone has links refuse whoever wants to reach the server.
-func (n *Node) gone(ctx context.Context) error {
+// markDown makes the links refuse connections to the server.
+func (n *Node) markDown(ctx context.Context) error {
 	n.serving = false
 	return n.cluster.move(ctx, n.name, "")
 }
@@ -210,12 +203,12 @@ func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	if up, err := n.isUp(ctx); !up {
 		return history.Node{}, n.failed("look into", err)
 	}
-	within, cancel := context.WithTimeout(ctx, lookTimeout)
+	lookCtx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	address := n.Address()
-	seen, err := look(within, address)
+	seen, err := look(lookCtx, address)
 	if err == nil && n.cluster.cfg.Replicates(n.name) {
-		seen.Replication, err = readReplication(within, address)
+		seen.Replication, err = readReplication(lookCtx, address)
 	}
 	if err == nil {
 		return seen, nil
@@ -226,13 +219,13 @@ func (n *Node) Look(ctx context.Context) (history.Node, error) {
 	return history.Node{}, n.failed("look into", err)
 }
 
-// isUp says whether the server runs and is not paused.
+// isUp reports whether the server runs and is not paused.
 func (n *Node) isUp(ctx context.Context) (bool, error) {
 	seen, err := n.State(ctx)
 	return err == nil && !seen.Down && !seen.Paused, err
 }
 
-// awake is an error unless the server runs and is not paused.
+// awake returns an error unless the server runs and is not paused.
 func (n *Node) awake(ctx context.Context) error {
 	seen, err := n.State(ctx)
 	switch {
@@ -265,8 +258,8 @@ func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// supervise waits for the end of the server, and starts it again, unless its machine has lost its
-// power, or somebody has started it already.
+// supervise waits for the end of the server, and restarts it unless its machine lost power or the nemesis has started
+// it already.
 func (n *Node) supervise() {
 	if _, err := n.AwaitExit(n.cluster.Life); err != nil {
 		return
@@ -280,7 +273,7 @@ func (n *Node) supervise() {
 	})
 }
 
-// reach is how an operator comes to the server, past every link.
+// reach calls do with the server's own address, for an operator, who bypasses the links.
 func (n *Node) reach(ctx context.Context, what string, do func(ctx context.Context, addr string) error) error {
 	return n.Do(ctx, what, func(ctx context.Context) error {
 		if err := n.awake(ctx); err != nil {
@@ -290,7 +283,7 @@ func (n *Node) reach(ctx context.Context, what string, do func(ctx context.Conte
 	})
 }
 
-// whileUp does one fault of a server that runs.
+// whileUp runs an operation on a server that runs.
 func (n *Node) whileUp(ctx context.Context, what string, f func(context.Context) error) error {
 	return n.Do(ctx, what, func(ctx context.Context) error {
 		seen, err := n.State(ctx)
@@ -304,8 +297,7 @@ func (n *Node) whileUp(ctx context.Context, what string, f func(context.Context)
 	})
 }
 
-// Do does one fault at a time. It ends with ctx, with the cluster, and at the
-// latest when Timeout is over.
+// Do runs one operation on the node at a time. Its context ends with ctx, with the cluster or after Timeout.
 func (n *Node) Do(ctx context.Context, what string, f func(context.Context) error) error {
 	n.op.Lock()
 	defer n.op.Unlock()
@@ -317,7 +309,7 @@ func (n *Node) Do(ctx context.Context, what string, f func(context.Context) erro
 	return n.failed(what, f(ctx))
 }
 
-// failed says which node could not do what, if err is not nil.
+// failed adds the operation and the node to an error.
 func (n *Node) failed(what string, err error) error {
 	if err == nil {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// operate has an operator do something with a client of the server.
+// operate calls do with a client of the server, as an operator who bypasses the links.
 func (n *Node) operate(ctx context.Context, what string, do func(context.Context, *redis.Client) error) error {
 	return n.reach(ctx, what, func(ctx context.Context, addr string) error {
-		return with(addr, func(client *redis.Client) error { return do(ctx, client) })
+		return withClient(addr, func(client *redis.Client) error { return do(ctx, client) })
 	})
 }
 

@@ -14,25 +14,22 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 )
 
-// otherTenantPrefix begins the names of keys that belong to another user of the
-// server. They are no locks.
+// otherTenantPrefix begins the names of another tenant's keys, which are not locks.
 const otherTenantPrefix = "other-tenant:"
 
-// How another tenant fills a memory where the server evicts keys for it: in so many
-// pieces, and so many times over. Redis evicts by drawing samples: a key that may
-// go survives ten times over in one case of some twenty thousand.
+// On an evicting server, another tenant fills the memory in pieces, several times. Redis evicts random samples: an
+// evictable key survives ten rounds in about one of twenty thousand cases.
 const (
 	pieces = 24
-	times  = 10
+	rounds = 10
 )
 
-// otherTenantTTL is how long another tenant's keys last where a volatile- policy evicts
-// only what expires: longer than any lock, as in a cache. Keys that did not expire
-// would fill such a server for good, and it would refuse the next lock.
+// otherTenantTTL is the TTL of another tenant's keys under a volatile- policy, which evicts only keys with expiry. It
+// is longer than any lock's, as in a cache. Keys without expiry would fill the server for good, and it would refuse
+// the next lock.
 const otherTenantTTL = time.Hour
 
-// fill lets another tenant write until no more fits, and where the server evicts
-// keys for it, ten times as much.
+// fill writes as another tenant until the memory is full; on an evicting server it writes ten times as much.
 func fill(ctx context.Context, client *redis.Client) error {
 	info, err := information(ctx, client)
 	if err != nil {
@@ -43,12 +40,11 @@ func fill(ctx context.Context, client *redis.Client) error {
 		return errors.New("its memory has no limit (maxmemory), and is never full")
 	}
 	room := max(limit-used, 0)
-	// Redis looks at its memory before it carries a command out: one value may
-	// go well beyond the limit, and what the server needs for a moment and
-	// gives back then makes no room for a lock.
+	// Redis checks its memory before a command, so one value may exceed the limit by far. It exceeds by a quarter, so
+	// that freed temporary memory makes no room for a lock.
 	sizes := []int{room + limit/4}
 	if info["maxmemory_policy"] != "noeviction" {
-		sizes = slices.Repeat([]int{room/pieces + 1}, pieces*times)
+		sizes = slices.Repeat([]int{room/pieces + 1}, pieces*rounds)
 	}
 	var expire time.Duration
 	if strings.HasPrefix(info["maxmemory_policy"], "volatile-") {
@@ -57,8 +53,8 @@ func fill(ctx context.Context, client *redis.Client) error {
 	return write(ctx, client, sizes, expire)
 }
 
-// write writes values of these sizes, until one finds no room. They are zeros,
-// which need not be sent, and they expire unless expire is 0.
+// write writes values of these sizes until one does not fit. SETRANGE creates them as zeros, which need no transfer.
+// They expire unless expire is 0.
 func write(ctx context.Context, client *redis.Client, sizes []int, expire time.Duration) error {
 	prefix := otherTenantPrefix + strconv.FormatInt(time.Now().UnixNano(), 36) + ":"
 	for i, size := range sizes {
@@ -80,7 +76,7 @@ func write(ctx context.Context, client *redis.Client, sizes []int, expire time.D
 	return nil
 }
 
-// drain removes what is left of the other tenants' data.
+// drain removes the remaining data of other tenants.
 func drain(ctx context.Context, client *redis.Client) error {
 	keys, err := client.Keys(ctx, otherTenantPrefix+"*").Result()
 	if err != nil || len(keys) == 0 {
@@ -89,8 +85,8 @@ func drain(ctx context.Context, client *redis.Client) error {
 	return client.Del(ctx, keys...).Err()
 }
 
-// rewrite begins a BGREWRITEAOF that takes about d, and returns once it is in
-// progress. Redis itself can be slow for each key that it writes.
+// rewrite starts a BGREWRITEAOF of about duration d, and waits until it is in progress. A Redis setting delays each
+// written key.
 func rewrite(ctx context.Context, client *redis.Client, d time.Duration) error {
 	keys, err := client.DBSize(ctx).Result()
 	if err != nil {
@@ -110,11 +106,10 @@ func rewrite(ctx context.Context, client *redis.Client, d time.Duration) error {
 	if begun == nil {
 		begun = awaitRewrite(ctx, client)
 	}
-	// The process that rewrites has its own copy of the setting.
+	// The rewriting process has its own copy of the setting.
 	return errors.Join(begun, client.ConfigSet(ctx, delay, "0").Err())
 }
 
-// awaitRewrite returns once a rewrite is in progress.
 func awaitRewrite(ctx context.Context, client *redis.Client) error {
 	err := realtime.Poll(ctx, time.Millisecond, func() (bool, error) {
 		info, err := information(ctx, client)

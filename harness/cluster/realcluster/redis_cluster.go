@@ -15,51 +15,49 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 )
 
-// nodeTimeout is for how long a member of a Redis Cluster has to be silent before another
-// takes it for down; Redis's own default is 15 s. A replica is elected a second or two later.
+// nodeTimeout is the silence after which members of a Redis Cluster consider a member down; Redis's default is 15 s. The
+// election of a replica takes another second or two.
 const nodeTimeout = 500 * time.Millisecond
 
-// slots is how many a Redis Cluster shares out.
+// slots is the number of slots of a Redis Cluster.
 const slots = 16384
 
 // clusterMember is one server of a Redis Cluster.
 type clusterMember struct {
 	Name      string
-	Address   string // where it listens, past every link
+	Address   string // its own, which bypasses the links
 	Bus       int    // its port of the cluster's bus, at the announced host
-	Announced string // where the others, and clients, are told that it listens
-	Master    string // the name of whom it replicates; "" for a master
+	Announced string // its address for other members and clients
+	Master    string // the name of its master; "" for a master
 }
 
-// memberSettings are the lines of redis.conf that make a server, which listens to the
-// others on a port, a member of a Redis Cluster.
+// memberSettings are the lines of redis.conf for a member of a Redis Cluster with a port for the bus.
 func memberSettings(bus int) string {
 	return fmt.Sprintf("cluster-enabled yes\ncluster-port %d\ncluster-node-timeout %d\n"+
-		// What a member that cannot be written to has is looked at all the same.
+		// The harness also looks into a member that refuses writes.
 		"cluster-allow-reads-when-down yes\n", bus, nodeTimeout.Milliseconds())
 }
 
-// announceMember has a member tell the others its announced address from now on.
+// announceMember sets the address that a member announces.
 func announceMember(ctx context.Context, m clusterMember) error {
 	host, port, err := net.SplitHostPort(m.Announced)
 	if err != nil {
 		return err
 	}
-	return with(m.Address, func(c *redis.Client) error {
+	return withClient(m.Address, func(c *redis.Client) error {
 		return errors.Join(c.ConfigSet(ctx, "cluster-announce-ip", host).Err(),
 			c.ConfigSet(ctx, "cluster-announce-port", port).Err(),
 			c.ConfigSet(ctx, "cluster-announce-bus-port", strconv.Itoa(m.Bus)).Err())
 	})
 }
 
-// formCluster makes one Redis Cluster of servers that have announced themselves: the
-// masters share the slots equally, in their order. It returns the members' ids, by name,
-// once all agree on who has what, take writes, and each replica has its master's data.
+// formCluster joins announced members into one Redis Cluster; the masters share the slots equally, in their order. It
+// returns the members' IDs by name, once all agree on the slots and accept writes, and each replica is in sync.
 func formCluster(ctx context.Context, members []clusterMember) (ids map[string]string, err error) {
 	ids = map[string]string{}
 	masters := slices.DeleteFunc(slices.Clone(members), func(m clusterMember) bool { return m.Master != "" })
 	for i, m := range masters {
-		if err := giveSlots(ctx, m, slots*i/len(masters), slots*(i+1)/len(masters)-1, i+1); err != nil {
+		if err := assignSlots(ctx, m, slots*i/len(masters), slots*(i+1)/len(masters)-1, i+1); err != nil {
 			return nil, fmt.Errorf("give slots to %s: %w", m.Name, err)
 		}
 	}
@@ -72,32 +70,32 @@ func formCluster(ctx context.Context, members []clusterMember) (ids map[string]s
 		if m.Master == "" {
 			continue
 		}
-		err := until(ctx, func() error {
-			return with(m.Address, func(c *redis.Client) error { return c.ClusterReplicate(ctx, ids[m.Master]).Err() })
+		err := retry(ctx, func() error {
+			return withClient(m.Address, func(c *redis.Client) error { return c.ClusterReplicate(ctx, ids[m.Master]).Err() })
 		})
 		if err != nil {
 			return nil, fmt.Errorf("have %s replicate %s: %w", m.Name, m.Master, err)
 		}
 	}
 	for _, m := range members {
-		if err := until(ctx, func() error { return settled(ctx, m, members, ids) }); err != nil {
+		if err := retry(ctx, func() error { return checkMember(ctx, m, members, ids) }); err != nil {
 			return nil, fmt.Errorf("the Redis Cluster does not work: %s: %w", m.Name, err)
 		}
 	}
 	return ids, nil
 }
 
-// giveSlots gives a master its slots, and an epoch that no other has.
-func giveSlots(ctx context.Context, m clusterMember, first, last, epoch int) error {
-	return with(m.Address, func(c *redis.Client) error {
+// assignSlots gives a master its slots and a unique epoch.
+func assignSlots(ctx context.Context, m clusterMember, first, last, epoch int) error {
+	return withClient(m.Address, func(c *redis.Client) error {
 		return errors.Join(c.ClusterAddSlotsRange(ctx, first, last).Err(),
 			c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err())
 	})
 }
 
-// introduce has a member meet others, and gives its id.
+// introduce sends a member CLUSTER MEET for each other member, and returns its ID.
 func introduce(ctx context.Context, m clusterMember, others []clusterMember) (id string, err error) {
-	err = with(m.Address, func(c *redis.Client) error {
+	err = withClient(m.Address, func(c *redis.Client) error {
 		if id, err = c.Do(ctx, "CLUSTER", "MYID").Text(); err != nil {
 			return err
 		}
@@ -115,8 +113,8 @@ func introduce(ctx context.Context, m clusterMember, others []clusterMember) (id
 	return id, err
 }
 
-// settled says what a member still lacks for work.
-func settled(ctx context.Context, m clusterMember, members []clusterMember, ids map[string]string) error {
+// checkMember returns an error while a member is not ready.
+func checkMember(ctx context.Context, m clusterMember, members []clusterMember, ids map[string]string) error {
 	view, err := viewOf(ctx, m.Address)
 	if err != nil {
 		return err
@@ -140,28 +138,27 @@ func settled(ctx context.Context, m clusterMember, members []clusterMember, ids 
 	return err
 }
 
-// leads says whether a member takes another for a master that has slots, and takes
-// commands itself.
+// leads reports whether a member accepts commands and considers another a master with slots.
 func leads(ctx context.Context, addr, id string) (bool, error) {
 	view, err := viewOf(ctx, addr)
 	return err == nil && view.ok && view.members[id].serves, err
 }
 
-// view is what a member of a Redis Cluster knows of it.
+// view is a member's view of its Redis Cluster.
 type view struct {
-	ok      bool            // it takes commands
-	members map[string]seen // by id
+	ok      bool            // it accepts commands
+	members map[string]seen // by ID
 }
 
-// seen is one member, as another knows it.
+// seen is one member in another's view.
 type seen struct {
 	address string
-	master  string // the id of whom it replicates
-	serves  bool   // a master that has slots
+	master  string // the ID of its master
+	serves  bool   // it is a master with slots
 }
 
 func viewOf(ctx context.Context, addr string) (view, error) {
-	return ask(addr, func(c *redis.Client) (view, error) {
+	return readFrom(addr, func(c *redis.Client) (view, error) {
 		info, err := c.ClusterInfo(ctx).Result()
 		if err != nil {
 			return view{}, err
@@ -194,8 +191,8 @@ func parseView(info, nodes string) (view, error) {
 	return v, nil
 }
 
-// until tries again and again, until it succeeds or the context ends.
-func until(ctx context.Context, try func() error) error {
+// retry calls try until it succeeds or the context ends.
+func retry(ctx context.Context, try func() error) error {
 	var last error
 	err := realtime.Poll(ctx, 10*time.Millisecond, func() (bool, error) {
 		last = try()

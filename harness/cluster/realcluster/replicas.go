@@ -15,9 +15,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// form makes the servers one Redis Cluster, or the replicas follow their masters and the
-// Sentinels watch them, each over its own links. They have run as masters until then: only
-// now are all addresses settled.
+// form makes the servers one Redis Cluster, or makes replicas follow their masters and Sentinels watch them, over their
+// own links. Until now all servers ran as masters, because the addresses were not final.
 func (c *Cluster) form(ctx context.Context) error {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
@@ -30,7 +29,7 @@ func (c *Cluster) form(ctx context.Context) error {
 	return c.watch(ctx)
 }
 
-// replicate returns once all replicas have a copy.
+// replicate makes replicas follow their masters, and waits until all are in sync.
 func (c *Cluster) replicate(ctx context.Context) error {
 	replicas := map[string][]string{} // addresses, by master
 	for name, master := range c.cfg.Replicas {
@@ -56,8 +55,8 @@ func (c *Cluster) replicate(ctx context.Context) error {
 	return nil
 }
 
-// rejoin has a server do what those that have been started are to do: a replica follows its
-// master, and a member of a Redis Cluster says where it is.
+// rejoin configures a started server: a replica follows its master, and a member of a Redis Cluster announces its
+// address.
 func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
 	master, replicates := c.cfg.Replicas[n.name]
 	switch {
@@ -80,8 +79,7 @@ func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
 	return follow(ctx, n.Address(), c.Address(n.name, master))
 }
 
-// watch has the Sentinels watch the master, and returns once they are ready to
-// promote a replica.
+// watch makes the Sentinels watch the master, and waits until they are ready to promote a replica.
 func (c *Cluster) watch(ctx context.Context) error {
 	var watching errgroup.Group
 	watched := c.cfg.Watched()
@@ -118,10 +116,9 @@ func (c *Cluster) Masters(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// formRedisCluster makes one Redis Cluster of the nodes and their replicas. A member is
-// known to all by one host, for its port and for its bus: the network's, which has a
-// port for each. A master announces the link of its replica, which dials that; clients map
-// it to their own links.
+// formRedisCluster makes one Redis Cluster of the nodes and their replicas. A member announces one host for its port
+// and its bus: the network's, with a port for each. A master announces its replica's link, which the replica dials;
+// clients map it to their own links.
 func (c *Cluster) formRedisCluster(ctx context.Context) error {
 	members, err := c.members()
 	if err != nil {
@@ -152,7 +149,7 @@ func (c *Cluster) members() ([]clusterMember, error) {
 	return members, nil
 }
 
-// member is a server of the Redis Cluster, as it is to be known.
+// member is a server of the Redis Cluster, with its announced address.
 func (c *Cluster) member(name string) (clusterMember, error) {
 	_, port, err := net.SplitHostPort(c.Address(network.ToBus, name))
 	if err != nil {
@@ -191,15 +188,15 @@ func (c *Cluster) Leads(ctx context.Context, replica string) (bool, error) {
 	return true, nil
 }
 
-// routes fills in how a client reaches the Sentinels that it asks, and what lies behind the
-// addresses that these, or a Redis Cluster, give: the client's own links.
+// routes fills in the addresses of the client's Sentinels, and maps the addresses announced by Sentinels or a Redis
+// Cluster to the client's own links.
 func (c *Cluster) routes(setup *client.Setup) error {
-	asked := setup.Sentinels
+	wanted := setup.Sentinels
 	setup.Sentinels = nil
-	if len(asked) > 0 || setup.ClusterClients > 0 {
+	if len(wanted) > 0 || setup.ClusterClients > 0 {
 		setup.Routes = map[string]string{}
 	}
-	for _, name := range asked {
+	for _, name := range wanted {
 		address := c.Address(setup.Name, name)
 		if address == "" {
 			return fmt.Errorf("there is no Sentinel %s: there are %v", name, c.cfg.SentinelNames())
@@ -207,7 +204,7 @@ func (c *Cluster) routes(setup *client.Setup) error {
 		setup.Sentinels = append(setup.Sentinels, address)
 		setup.Routes[c.Sentinels[name]] = address
 	}
-	if len(asked) > 0 {
+	if len(wanted) > 0 {
 		for _, name := range c.cfg.Watched() {
 			setup.Routes[c.Address(cluster.SentinelsName, name)] = c.Address(setup.Name, name)
 		}
@@ -222,7 +219,7 @@ func (c *Cluster) routes(setup *client.Setup) error {
 	return err
 }
 
-// Unwatch has the Sentinels forget the master.
+// Unwatch makes the Sentinels forget the master.
 func (c *Cluster) Unwatch() error {
 	ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 	defer cancel()

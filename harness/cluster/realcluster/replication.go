@@ -14,12 +14,10 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// waitTimeout is how long one WAIT waits.
 const waitTimeout = 20 * time.Millisecond
 
-// replicaSettings are the lines of redis.conf that make a server the replica of
-// the master at an address. One that starts with them goes on from where it was; one that is told
-// later needs a whole copy.
+// replicaSettings are the lines of redis.conf for a replica of the master at an address. A server that starts with them
+// resumes replication; a server that gets REPLICAOF later needs a full copy.
 func replicaSettings(master string) (string, error) {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
@@ -28,19 +26,18 @@ func replicaSettings(master string) (string, error) {
 	return fmt.Sprintf("replicaof %s %s\n", host, port), nil
 }
 
-// follow makes a server the replica of the master at an address, by command.
+// follow makes a running server a replica of the master at an address.
 func follow(ctx context.Context, addr, master string) error {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
 		return fmt.Errorf("the master's address: %w", err)
 	}
-	return with(addr, func(client *redis.Client) error {
+	return withClient(addr, func(client *redis.Client) error {
 		return client.ReplicaOf(ctx, host, port).Err()
 	})
 }
 
-// promote makes a replica a master. It returns once the server says that it is
-// one.
+// promote makes a replica a master, and checks that it is one.
 func promote(ctx context.Context, client *redis.Client) error {
 	seen, err := replicationOf(ctx, client)
 	if err != nil {
@@ -59,12 +56,10 @@ func promote(ctx context.Context, client *redis.Client) error {
 	return err
 }
 
-// awaitReplicas returns once the replicas at these addresses have a copy of their
-// master's data and follow it. A message is replicated as a write is, and changes
-// nothing. WAIT alone does not say so: Valkey 9.1 counts a replica that has been sent
-// all data and is reading them.
+// awaitReplicas waits until the replicas have their master's data and follow it. PUBLISH is replicated as a write is,
+// and changes nothing. WAIT is not enough: Valkey 9.1 counts a replica that is still reading the data sent to it.
 func awaitReplicas(ctx context.Context, master string, replicas []string) error {
-	err := with(master, func(client *redis.Client) error {
+	err := withClient(master, func(client *redis.Client) error {
 		conn := client.Conn()
 		defer conn.Close()
 		return realtime.Poll(ctx, waitTimeout, func() (bool, error) {
@@ -84,8 +79,7 @@ func awaitReplicas(ctx context.Context, master string, replicas []string) error 
 	return nil
 }
 
-// allFollow says whether every one of these replicas is connected to its master and
-// has its data.
+// allFollow reports whether all replicas are connected to their master and in sync.
 func allFollow(ctx context.Context, replicas []string) (bool, error) {
 	for _, addr := range replicas {
 		seen, err := readReplication(ctx, addr)
@@ -99,9 +93,9 @@ func allFollow(ctx context.Context, replicas []string) (bool, error) {
 	return true, nil
 }
 
-// readReplication reads a server's part in replication.
+// readReplication reads a server's replication state.
 func readReplication(ctx context.Context, addr string) (*history.Replication, error) {
-	return ask(addr, func(client *redis.Client) (*history.Replication, error) { return replicationOf(ctx, client) })
+	return readFrom(addr, func(client *redis.Client) (*history.Replication, error) { return replicationOf(ctx, client) })
 }
 
 func replicationOf(ctx context.Context, client *redis.Client) (*history.Replication, error) {

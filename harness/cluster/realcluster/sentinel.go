@@ -13,29 +13,25 @@ import (
 	"example.org/lockproof/harness/client"
 )
 
-// downAfter is for how long a server has to be silent before a Sentinel takes it
-// for down, and failoverTimeout how long one failover may take; Redis's own
-// defaults are 30 s and 3 min. After a failover that came to nothing (a vote that was
-// split, a replica that was not heard from just then) a Sentinel waits twice as long
-// before it tries again: a scenario cannot wait for minutes.
+// downAfter is the silence after which a Sentinel considers a server down; failoverTimeout bounds one failover. Redis's
+// defaults are 30 s and 3 min. A Sentinel retries a failed failover (a split vote, a silent replica) after twice
+// failoverTimeout: a scenario cannot wait for minutes.
 const (
 	downAfter       = 500 * time.Millisecond
 	failoverTimeout = 3 * time.Second
 )
 
-// SentinelSettings are the lines of sentinel.conf of a Sentinel that watches nobody yet. It
-// asks for the Password, and gives it to its like.
+// SentinelSettings are the initial lines of sentinel.conf. A Sentinel requires the Password, and sends it to others.
 func SentinelSettings() string {
 	return fmt.Sprintf("requirepass %s\nsentinel sentinel-pass %[1]s\n", Password())
 }
 
-// withSentinel calls f with a client of the Sentinel at an address.
 func withSentinel(addr string, f func(*redis.SentinelClient) error) error {
 	s := redis.NewSentinelClient(options(addr))
 	return errors.Join(f(s), s.Close())
 }
 
-// watchMaster has a Sentinel that is one of several watch a master.
+// watchMaster makes one of several Sentinels watch a master.
 func watchMaster(ctx context.Context, sentinel, master string, sentinels int) error {
 	host, port, err := net.SplitHostPort(master)
 	if err != nil {
@@ -52,7 +48,7 @@ func watchMaster(ctx context.Context, sentinel, master string, sentinels int) er
 	})
 }
 
-// unwatch has a Sentinel forget the master that it watches, if it does.
+// unwatch makes a Sentinel forget its master, if it has one.
 func unwatch(ctx context.Context, sentinel string) error {
 	return withSentinel(sentinel, func(s *redis.SentinelClient) error {
 		if err := s.Remove(ctx, client.MasterName).Err(); err != nil && !strings.Contains(err.Error(), "No such master") {
@@ -62,7 +58,7 @@ func unwatch(ctx context.Context, sentinel string) error {
 	})
 }
 
-// masterOf asks a Sentinel for the address of the master.
+// masterOf reads the master's address from a Sentinel.
 func masterOf(ctx context.Context, sentinel string) (string, error) {
 	var address string
 	err := withSentinel(sentinel, func(s *redis.SentinelClient) error {
@@ -78,11 +74,10 @@ func masterOf(ctx context.Context, sentinel string) (string, error) {
 	return address, err
 }
 
-// awaitWatch returns once a Sentinel could promote a replica: it reaches the other
-// Sentinels, and has heard from so many replicas.
+// awaitWatch waits until a Sentinel could promote a replica: it reaches the other Sentinels and knows all replicas.
 func awaitWatch(ctx context.Context, sentinel string, replicas int) error {
 	return withSentinel(sentinel, func(s *redis.SentinelClient) error {
-		if err := until(ctx, func() error { return watches(ctx, s, replicas) }); err != nil {
+		if err := retry(ctx, func() error { return watches(ctx, s, replicas) }); err != nil {
 			return fmt.Errorf("it is not ready to promote a replica: %w", err)
 		}
 		return nil
@@ -109,13 +104,13 @@ func watches(ctx context.Context, s *redis.SentinelClient, replicas int) error {
 	return nil
 }
 
-// announce has a replica tell its masters, and so the Sentinels, an address from now on.
+// announce sets the address that a replica announces to its masters, and thereby to the Sentinels.
 func announce(ctx context.Context, addr, announced string) error {
 	host, port, err := net.SplitHostPort(announced)
 	if err != nil {
 		return err
 	}
-	return with(addr, func(c *redis.Client) error {
+	return withClient(addr, func(c *redis.Client) error {
 		return errors.Join(c.ConfigSet(ctx, "replica-announce-ip", host).Err(),
 			c.ConfigSet(ctx, "replica-announce-port", port).Err())
 	})

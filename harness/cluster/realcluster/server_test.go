@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// What Valkey 9.1 does: WAIT counts a replica that says itself that its link is down.
-func TestReplicasAreAwaitedUntilTheyFollow(t *testing.T) {
+// Valkey 9.1's WAIT counts a replica that reports its link as down.
+func TestAwaitReplicas_LinkDown_KeepsWaiting(t *testing.T) {
 	var asked atomic.Int32
 	replica := answering(t, map[string]func(*miniserver.Peer){
 		"INFO": func(c *miniserver.Peer) {
@@ -34,7 +34,7 @@ func TestReplicasAreAwaitedUntilTheyFollow(t *testing.T) {
 	require.EqualValues(t, 3, asked.Load())
 }
 
-// answering is the address of a server with a few commands.
+// answering starts a server with a few commands and returns its address.
 func answering(t *testing.T, commands map[string]func(*miniserver.Peer)) string {
 	s, err := miniserver.NewServer(net.JoinHostPort("127.0.0.1", "0"))
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func answering(t *testing.T, commands map[string]func(*miniserver.Peer)) string 
 	return s.Addr().String()
 }
 
-func TestViewOfARedisCluster(t *testing.T) {
+func TestParseView(t *testing.T) {
 	const nodes = "aa 127.0.0.1:7001@17001 myself,master - 0 0 1 connected 0-5460\n" +
 		"bb 127.0.0.1:7002@17002,host master - 0 0 2 connected\n" +
 		"cc 127.0.0.1:7003@17003 slave aa 0 0 1 connected\n" +
@@ -66,7 +66,7 @@ func TestViewOfARedisCluster(t *testing.T) {
 	require.ErrorContains(t, err, "3 fields, and not 8 or more")
 }
 
-func TestInfoReplication(t *testing.T) {
+func TestParseReplication(t *testing.T) {
 	const id = "master_replid:8371b4fb1155b71f4a04d3e1bc3e18c4a990aeeb\r\n"
 	const history8371 = "8371b4fb1155b71f4a04d3e1bc3e18c4a990aeeb"
 	for _, c := range []struct {

@@ -11,11 +11,11 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// settings are the lines of redis.conf for a persistence setting, and for further
-// ones by name. The server asks for the Password, and the harness may say DEBUG SLEEP (occupy).
+// settings are the lines of redis.conf for a persistence setting and further settings by name. The server requires the
+// Password, and allows DEBUG SLEEP (occupy).
 func settings(p cluster.Persistence, more map[string]string) string {
 	const aof = "save \"\"\nappendonly yes\nauto-aof-rewrite-percentage 0\nappendfsync "
-	lines := guard() + "enable-debug-command yes\n"
+	lines := passwordSettings() + "enable-debug-command yes\n"
 	switch p {
 	case cluster.PersistNone, "":
 		lines += "save \"\"\nappendonly no\n"
@@ -30,13 +30,11 @@ func settings(p cluster.Persistence, more map[string]string) string {
 	return lines
 }
 
-// Password is what every server of this harness asks for: other users of the machine reach its loopback addresses, and
-// are not to read or write what is judged. Each harness draws its own, and writes it only to files that only their
-// owner can read.
+// Password protects every server of this harness: other users of the machine can dial loopback addresses, and must not
+// read or write judged data. Each harness draws its own, and writes it only to files with owner-only permissions.
 var Password = sync.OnceValue(rand.Text)
 
-// guard are the lines of redis.conf that have a server ask for the password, and
-// give it to the master that it follows.
-func guard() string {
+// passwordSettings are the lines of redis.conf for the password, as a server and as a replica.
+func passwordSettings() string {
 	return fmt.Sprintf("requirepass %s\nmasterauth %[1]s\n", Password())
 }

@@ -27,10 +27,9 @@ func (c *Cluster) SetSlot(ctx context.Context, member, key, state, other string)
 	})
 }
 
-// mostKeys is how many keys of a slot are moved at most, and migrateTimeout for how long the
-// other member may be silent meanwhile.
+// maxKeys limits the moved keys of a slot; migrateTimeout bounds the target's silence.
 const (
-	mostKeys       = 1000
+	maxKeys        = 1000
 	migrateTimeout = 5 * time.Second
 )
 
@@ -44,7 +43,7 @@ func (c *Cluster) MigrateKeys(ctx context.Context, key, from, to string) (keys [
 		if err != nil {
 			return err
 		}
-		if keys, err = client.ClusterGetKeysInSlot(ctx, int(slot), mostKeys).Result(); err != nil || len(keys) == 0 {
+		if keys, err = client.ClusterGetKeysInSlot(ctx, int(slot), maxKeys).Result(); err != nil || len(keys) == 0 {
 			return err
 		}
 		words := []any{"MIGRATE", host, port, "", 0, migrateTimeout.Milliseconds(), "AUTH", Password(), "KEYS"}
@@ -89,8 +88,7 @@ func (c *Cluster) SlotOwner(ctx context.Context, key string) (owner string, err 
 	return owner, nil
 }
 
-// slotOwner is the announced address of the master of a key's slot, as a member tells its
-// clients; "" if that is the member itself.
+// slotOwner is the announced address of the master of a key's slot, from a member's redirect; "" for the member itself.
 func slotOwner(ctx context.Context, addr, key string) (announced string, err error) {
 	reply, err := query(ctx, addr, "EXISTS "+key)
 	moved := strings.Fields(reply)
@@ -105,10 +103,9 @@ func slotOwner(ctx context.Context, addr, key string) (announced string, err err
 	return "", fmt.Errorf("asked for %s, it answered %q", key, reply)
 }
 
-// memberStates reads the lock keys of a member that it serves. A replica reads on a
-// connection that says that it may, and who imports a slot is told so before each command;
-// keys of several slots are no one transaction: they are read one after the other. A key
-// that a slot's other owner is to be asked for is none of its own, though it has a copy.
+// memberStates reads the lock keys that a member serves. A replica serves reads after READONLY, and a slot's importer
+// after ASKING before each command. It reads keys one by one, because a transaction cannot span slots. A key whose
+// reads the member redirects does not count, even if the member has a copy.
 func memberStates(ctx context.Context, c *redis.Client, keys []string) (map[string]history.KeyState, error) {
 	conn := c.Conn()
 	defer conn.Close()
@@ -134,7 +131,7 @@ func redirected(err error) bool {
 	return redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK")
 }
 
-// asking is a pipeline that says ASKING before each command that reads a key.
+// asking is a pipeline that sends ASKING before each read of a key.
 type asking struct{ redis.Pipeliner }
 
 func (a asking) Get(ctx context.Context, key string) *redis.StringCmd {
