@@ -14,18 +14,16 @@ import (
 	"example.org/lockproof/harness/cluster/process"
 )
 
-// debian is what the Dockerfile builds on: a release of Debian, as its name goes.
+// debian is the Dockerfile's base image for a release of Debian.
 func debian(release string) string { return "debian:" + release + "-slim" }
 
-// ownBase is the same, made from Debian's packages, where no registry could be
-// reached.
+// ownBase is the base image made from Debian's packages, if no registry is reachable.
 func ownBase(release string) string { return "lockproof-base:" + release }
 
-// pullTimeout bounds a pull of an image; a base has 30 MB.
+// pullTimeout bounds the pull of an image; a base has 30 MB.
 const pullTimeout = 3 * time.Minute
 
-// base gives an image of a release of Debian to build on: one that the engine
-// has, or one that it can pull, or one made from Debian's packages.
+// base returns a base image of a release of Debian: local, pulled, or made from Debian's packages.
 func (e *engine) base(ctx context.Context, release, owner string, say io.Writer) (string, error) {
 	debian, own := debian(release), ownBase(release)
 	if name, err := e.hasBase(ctx, release); name != "" || err != nil {
@@ -44,7 +42,7 @@ func (e *engine) base(ctx context.Context, release, owner string, say io.Writer)
 	return own, nil
 }
 
-// hasBase gives the image to build on that the engine has; "" if it has none.
+// hasBase returns the engine's local base image, or "".
 func (e *engine) hasBase(ctx context.Context, release string) (string, error) {
 	for _, name := range []string{debian(release), ownBase(release)} {
 		if found, err := e.has(ctx, name); found || err != nil {
@@ -54,8 +52,7 @@ func (e *engine) hasBase(ctx context.Context, release string) (string, error) {
 	return "", nil
 }
 
-// FindBase says where the image would come from that a run builds on, without
-// fetching it; the error says what is missing.
+// FindBase describes the source of the base image without fetching it; the error says what is missing.
 func FindBase(ctx context.Context) (string, error) {
 	e, err := connect(ctx)
 	if err != nil {
@@ -87,7 +84,7 @@ func (e *engine) findBase(ctx context.Context) (string, error) {
 		debian, nil
 }
 
-// noBase says why there is no image to build on, and what would bring one.
+// noBase says why there is no base image, and how to get one.
 func noBase(name string, pulled, made error) error {
 	return missing(fmt.Sprintf("the image %s is not there, cannot be pulled (%v), and cannot be made (%v)", name, pulled,
 		made),
@@ -95,7 +92,7 @@ func noBase(name string, pulled, made error) error {
 			"install debootstrap)")
 }
 
-// canBootstrap says what keeps debootstrap from running.
+// canBootstrap returns an error if debootstrap cannot run.
 func canBootstrap() error {
 	if os.Geteuid() != 0 {
 		return errors.New("debootstrap wants root")
@@ -114,7 +111,7 @@ func (e *engine) pull(ctx context.Context, name string) error {
 	return follow(body)
 }
 
-// bootstrap makes ownBase with debootstrap, which has to be root.
+// bootstrap makes ownBase with debootstrap, as root.
 func (e *engine) bootstrap(ctx context.Context, release, owner string) (err error) {
 	if err := canBootstrap(); err != nil {
 		return err
@@ -131,8 +128,7 @@ func (e *engine) bootstrap(ctx context.Context, release, owner string) (err erro
 	return e.importFolder(ctx, dir, ownBase(release), owner)
 }
 
-// importFolder makes an image of a folder. tar, unlike archive/tar, keeps the
-// owners and modes of all kinds of files without our help.
+// importFolder makes an image of a folder. The program tar keeps the owners and modes of all kinds of files by itself.
 func (e *engine) importFolder(ctx context.Context, dir, name, owner string) error {
 	tar := exec.CommandContext(ctx, "tar", "-C", dir, "--one-file-system", "-c", ".")
 	content, err := tar.StdoutPipe()
@@ -147,7 +143,7 @@ func (e *engine) importFolder(ctx context.Context, dir, name, owner string) erro
 	if err == nil {
 		err = follow(body)
 	}
-	content.Close() // ends a tar that nobody listens to any more
+	content.Close() // ends a tar with unread output
 	if waited := tar.Wait(); err == nil {
 		err = waited
 	}

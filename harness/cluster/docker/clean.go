@@ -20,10 +20,8 @@ import (
 	"example.org/lockproof/harness/cluster/process"
 )
 
-// Clean removes the containers, networks and volumes of harnesses that died
-// before they could do so themselves, and the images that no container uses, and
-// says what it did, one line each. It touches nothing without our label, nothing
-// of a harness that lives, and nothing of another user or host.
+// Clean removes the containers, networks and volumes of dead harnesses, and unused images, and returns one line for
+// each. It leaves alone everything without our label, living harnesses, and other users' and hosts' things.
 func Clean(ctx context.Context) (done []string, err error) {
 	e, err := reach(ctx)
 	if err != nil {
@@ -35,20 +33,19 @@ func Clean(ctx context.Context) (done []string, err error) {
 	return append(done, images...), errors.Join(err, imageErr)
 }
 
-// atOnce is how soon an engine answers that is worth waiting for, where nothing
-// is wanted of it but what is left to be removed.
-const atOnce = 2 * time.Second
+// sweepTimeout bounds the wait for an engine that only a sweep needs.
+const sweepTimeout = 2 * time.Second
 
-// Sweep removes what dead harnesses left on the engine, but for images. Where none
-// of this user is known to have left anything, no engine is asked.
+// Sweep removes the remains of dead harnesses from the engine, except images. It contacts the engine only if a record
+// of this user names remains.
 func Sweep(ctx context.Context) error {
 	records, err := process.Stranded()
 	if err != nil || len(records) == 0 {
 		return err
 	}
-	asked, cancel := context.WithTimeout(ctx, atOnce)
+	reachCtx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
-	e, err := reach(asked)
+	e, err := reach(reachCtx)
 	if err != nil {
 		return err
 	}
@@ -57,15 +54,14 @@ func Sweep(ctx context.Context) error {
 	return err
 }
 
-// sweep removes the projects of dead harnesses, and then the records that say
-// that there are some, and says what it did.
+// sweep removes the projects of dead harnesses and then their records, and returns one line for each project.
 func (e *engine) sweep(ctx context.Context) (done []string, err error) {
-	records, err := process.Stranded() // before it is looked for what they have left
+	records, err := process.Stranded() // before the search: see forget
 	if err != nil {
 		return nil, err
 	}
-	// What a harness that was killed had just asked for comes up after it has died.
-	for range mostPasses {
+	// Containers that a killed harness had just requested appear after its death.
+	for range maxPasses {
 		projects, err := e.stranded(ctx)
 		if err != nil {
 			return done, err
@@ -82,13 +78,13 @@ func (e *engine) sweep(ctx context.Context) (done []string, err error) {
 			return done, err
 		}
 	}
-	return done, nil // the records stay for the next time
+	return done, nil // the records stay for the next sweep
 }
 
-// mostPasses is how often it is looked for what is left, at most.
-const mostPasses = 10
+const maxPasses = 10
 
-// forget removes the records of dead harnesses that have nothing left here.
+// forget removes records of dead harnesses whose projects on this engine are gone. A record read after the search
+// could name a project that the search missed.
 func (e *engine) forget(ctx context.Context, records map[string]string) error {
 	if len(records) == 0 {
 		return nil
@@ -143,8 +139,7 @@ func (e *engine) stranded(ctx context.Context) ([]string, error) {
 	return found, errors.Join(errs...)
 }
 
-// removeProject removes a project's containers, then its networks and volumes,
-// and says what it did.
+// removeProject removes a project's containers, then its networks and volumes.
 func (e *engine) removeProject(ctx context.Context, name string) (done []string, err error) {
 	belongs := filters.NewArgs(filters.Arg("label", projectLabel+"="+name), filters.Arg("label", label))
 	containers, err := e.ContainerList(ctx, container.ListOptions{All: true, Filters: belongs})
@@ -177,7 +172,7 @@ func (e *engine) removeProject(ctx context.Context, name string) (done []string,
 		name, len(containers), len(networks), len(volumes.Volumes))}, nil
 }
 
-// removeImages removes this user's images that no container and no run uses.
+// removeImages removes this user's images without a container or a run.
 func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
 	list, err := e.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("label", label))})
 	if err != nil {
@@ -190,11 +185,11 @@ func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
 	var errs []error
 	for _, i := range list {
 		if owner := i.Labels[ownerLabel]; owner != "" && !process.Ours(owner) {
-			continue // another user's, who may be about to use it
+			continue // another user may be about to use it
 		}
 		names := slices.DeleteFunc(i.RepoTags, func(tag string) bool { return tag == "<none>:<none>" })
 		if len(names) == 0 && len(used) == 0 {
-			names = []string{i.ID} // a stage of a build, and none is under way
+			names = []string{i.ID} // a stage of a build, and no build is running
 		}
 		for _, name := range names {
 			if slices.Contains(used, name) {
@@ -212,7 +207,7 @@ func (e *engine) removeImages(ctx context.Context) (done []string, err error) {
 	return done, errors.Join(errs...)
 }
 
-// unlessGone is err, unless it says that there is nothing to remove any more.
+// unlessGone drops an error about a thing that is already gone.
 func unlessGone(err error) error {
 	if cerrdefs.IsNotFound(err) {
 		return nil

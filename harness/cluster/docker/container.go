@@ -19,18 +19,16 @@ import (
 	"example.org/lockproof/harness/cluster/realcluster"
 )
 
-// containerTimeout bounds every wait for a container to do what it was told.
+// containerTimeout bounds every operation on a container.
 const containerTimeout = realcluster.Timeout
 
-// redisPort is where a server listens in its container, and busPort where a member of a Redis
-// Cluster listens to the others.
+// Ports in a container: the server's, and the bus of a Redis Cluster's member.
 const (
 	redisPort = 6379
 	busPort   = 16379
 )
 
-// nodeContainer is one container of a project, for as long as the project lasts: what it
-// is at present changes with each start.
+// nodeContainer is one container of a project. It lasts as long as the project; its address changes with each start.
 type nodeContainer struct {
 	engine  *engine
 	proxy   *proxy.Client
@@ -38,16 +36,15 @@ type nodeContainer struct {
 	id      string
 
 	mu      sync.Mutex
-	address string // "": not known
+	address string // "": unknown
 }
 
 var _ realcluster.Host = (*nodeContainer)(nil)
 
-// inspect is the engine's view of the container.
 func (b *nodeContainer) inspect(ctx context.Context) (container.InspectResponse, error) {
 	seen, err := b.engine.ContainerInspect(ctx, b.id)
 	if err == nil && seen.State == nil {
-		err = errors.New("the engine tells no state of it")
+		err = errors.New("the engine reports no state for it")
 	}
 	return seen, err
 }
@@ -66,20 +63,20 @@ func (b *nodeContainer) Run(ctx context.Context) error {
 	return b.engine.ContainerStart(ctx, b.id, container.StartOptions{})
 }
 
-// Keep has the proxy write the lines.
+// Keep writes the lines through the proxy.
 func (b *nodeContainer) Keep(lines string) error {
 	_, err := proxy.Keep.Send(context.Background(), b.proxy, proxy.Machine{Server: b.service, Settings: lines})
 	return err
 }
 
-// forget forgets the container's address: the engine chooses it anew at each start.
+// forget forgets the container's address: the engine chooses another at each start.
 func (b *nodeContainer) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.address = ""
 }
 
-// Where asks the engine for the container's address, unless it is known.
+// Where reads the container's address from the engine, unless it is known.
 func (b *nodeContainer) Where(ctx context.Context) (address string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +93,7 @@ func (b *nodeContainer) Where(ctx context.Context) (address string, err error) {
 	return b.address, nil
 }
 
-// ipOf is a container's address in the project's network; "" if it is in none.
+// ipOf is a container's address in the project's network; "" without a network.
 func ipOf(seen container.InspectResponse) string {
 	if seen.NetworkSettings != nil {
 		for _, network := range seen.NetworkSettings.Networks {
@@ -129,12 +126,12 @@ func (b *nodeContainer) AwaitExit(ctx context.Context) (how string, err error) {
 	return how, err
 }
 
-// awaitStatus returns once the container is down, with its status.
+// awaitStatus waits until the container is down, and returns its status.
 func (b *nodeContainer) awaitStatus(ctx context.Context) (code int, err error) {
-	over, failed := b.engine.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
+	ended, failed := b.engine.ContainerWait(ctx, b.id, container.WaitConditionNotRunning)
 	select {
-	case how := <-over:
-		return int(how.StatusCode), nil
+	case exit := <-ended:
+		return int(exit.StatusCode), nil
 	case err := <-failed:
 		return 0, fmt.Errorf("the container has not ended: %w", err)
 	}
@@ -158,29 +155,28 @@ func (b *nodeContainer) freeze(ctx context.Context, want bool, do func(context.C
 		return err
 	}
 	if seen, err = b.State(ctx); err == nil && seen.Paused != want {
-		err = errors.New("the engine says that it did, and its state has not changed")
+		err = errors.New("the engine reports success, but the state has not changed")
 	}
 	return err
 }
 
-// still is how long a disk that stands still takes for an fsync: longer than any
-// run.
-const still = 1000 * time.Hour
+// stuck is an fsync's delay on a stuck disk, longer than any run.
+const stuck = 1000 * time.Hour
 
-// PowerLoss kills the container, which takes a while to end. Its disk stands still until then:
-// what was not synced at the beginning is lost.
+// PowerLoss kills the container, which takes a while to end. Meanwhile its disk is stuck, so that unsynced data at the
+// beginning is lost.
 func (b *nodeContainer) PowerLoss(ctx context.Context, d cluster.DiskFaults) (lost int64, err error) {
-	standing := d
-	standing.Slow = still
-	if _, err := b.Disturb(ctx, standing); err != nil {
+	hung := d
+	hung.Slow = stuck
+	if _, err := b.Disturb(ctx, hung); err != nil {
 		return 0, err
 	}
 	if err := b.Kill(ctx); err != nil {
 		return 0, err
 	}
 	lost, err = proxy.CutPower.Send(ctx, b.proxy, b.service)
-	_, mendErr := b.Disturb(ctx, d)
-	return lost, errors.Join(err, mendErr)
+	_, healErr := b.Disturb(ctx, d)
+	return lost, errors.Join(err, healErr)
 }
 
 func (b *nodeContainer) SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error) {

@@ -31,9 +31,8 @@ type Cluster struct {
 
 var _ cluster.Real = (*Cluster)(nil)
 
-// New makes a cluster of a project that is idle, or of a new one, and returns
-// when all servers answer and remember nothing. ctx bounds the start, not the
-// cluster's life; Close ends that.
+// New makes a cluster of an idle or a new project, and waits until all servers answer and are empty. ctx bounds only
+// the start; Close ends the cluster.
 func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster, error) {
 	base, err := realcluster.New(cfg, cluster.Docker, projects.choice)
 	if err != nil {
@@ -43,7 +42,7 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	if err := Fits(nodes, cfg.Sentinels); err != nil {
 		return nil, err
 	}
-	p, err := projects.take(ctx)
+	p, err := projects.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +54,14 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	return c, nil
 }
 
-// start makes the servers as new.
+// start gives every node a new server.
 func (c *Cluster) start(ctx context.Context) error {
-	// No more than these at a time: starts keep the engine busy, and other runs
-	// have their own under way.
+	// At most two at a time: starts keep the engine busy, and other runs need it too.
 	var renewing errgroup.Group
 	renewing.SetLimit(2)
 	for _, name := range c.cfg.Servers() {
-		box := c.project.boxes[name]
-		n := &node{Node: c.Add(name, box), box: box, cluster: c}
+		own := c.project.containers[name]
+		n := &node{Node: c.Add(name, own), container: own, cluster: c}
 		n.As = n
 		renewing.Go(func() error { return n.renew(ctx) })
 	}
@@ -72,14 +70,14 @@ func (c *Cluster) start(ctx context.Context) error {
 	}
 	for _, name := range c.cfg.SentinelNames() {
 		var err error
-		if c.Sentinels[name], err = c.project.boxes[name].Where(ctx); err != nil {
+		if c.Sentinels[name], err = c.project.containers[name].Where(ctx); err != nil {
 			return fmt.Errorf("docker cluster: %w", err)
 		}
 	}
 	return nil
 }
 
-// open opens the links in the proxy, and follows what passes over them.
+// open opens the links in the proxy, and follows their events.
 func (c *Cluster) open(ctx context.Context, want network.Run) (_ realcluster.Network, host string,
 	listening []network.Listening, err error) {
 	want.StallLimit = c.cfg.StallLimit
@@ -94,8 +92,7 @@ func (c *Cluster) open(ctx context.Context, want network.Run) (_ realcluster.Net
 	return c.network, c.project.address, listening, nil
 }
 
-// Fits says whether the compose project has all these nodes, and so many
-// Sentinels.
+// Fits returns an error unless the compose project has these nodes and this number of Sentinels.
 func Fits(nodes []string, wanted int) error {
 	if most := len(sentinels); wanted > most {
 		return &cluster.Unsupported{Cluster: cluster.Docker, Fault: fmt.Sprintf("a run with %d Sentinels", wanted),
@@ -110,37 +107,37 @@ func Fits(nodes []string, wanted int) error {
 	return nil
 }
 
-// end ends the clients and the links, and gives the project back for the next run.
+// end ends the clients and the links, and releases the project for the next run.
 func (c *Cluster) end() error {
-	// The Sentinels before the links go: their ports will lead the next run to other servers.
+	// The Sentinels forget the master before the links close: the next run uses the ports for other servers.
 	errs := []error{c.Workers.Close(), c.Unwatch()}
 	_, err := proxy.End.Send(context.Background(), c.project.proxy, struct{}{})
 	errs = append(errs, err)
 	c.End()
 	c.Quiesce()
 	if c.network != nil {
-		errs = append(errs, c.network.Settle()) // the last of the run's events
+		errs = append(errs, c.network.Settle()) // the last events
 	}
 	errs = append(errs, c.project.proxy.Failed())
 	err = errors.Join(errs...)
-	// A project that something is wrong with is not used again.
+	// A project with an error is not used again.
 	return errors.Join(err, c.projects.release(c.project, err == nil))
 }
 
-// remoteNetwork is the links in the proxy's container.
+// remoteNetwork has the links, in the proxy's container.
 type remoteNetwork struct {
 	*proxy.Client
 	record func(history.Event)
 
 	mu   sync.Mutex
-	seen int   // how many events have been recorded
-	err  error // why no more are
+	seen int   // number of recorded events
+	err  error // the failure that ended the recording
 }
 
-// followEvery is how often the proxy is asked for what has passed.
+// followEvery is the interval between reads of the proxy's events.
 const followEvery = 50 * time.Millisecond
 
-// follow records what passes, until ctx ends.
+// follow records events until ctx ends.
 func (n *remoteNetwork) follow(ctx context.Context) {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
@@ -153,7 +150,7 @@ func (n *remoteNetwork) follow(ctx context.Context) {
 	}
 }
 
-// Settle records what has passed so far. A failure stays.
+// Settle records all events so far. A failure is permanent.
 func (n *remoteNetwork) Settle() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

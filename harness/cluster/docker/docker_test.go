@@ -23,9 +23,7 @@ import (
 	"example.org/lockproof/harness/locks"
 )
 
-// TestAClientLocks has a real client take the lock, over its links; and its events are there once it has been told
-// to end.
-func TestAClientLocks(t *testing.T) {
+func TestWorker_Acquires_EventsRecordedByClose(t *testing.T) {
 	var seen clustertest.Events
 	c := start(t, 5, func(cfg *cluster.Config) { cfg.Record = seen.Record })
 	ended := make(chan client.Message, 1)
@@ -45,7 +43,7 @@ func TestAClientLocks(t *testing.T) {
 		require.Fail(t, "the client has not answered")
 	}
 	require.NoError(t, w.Close())
-	taken := map[string]bool{} // on which links; on a busy machine not on all
+	taken := map[string]bool{} // by link; on a busy machine not every link
 	for _, e := range seen.All() {
 		if e.Type == history.TypeReply && e.Command.Effect == history.EffectSet && e.Command.Done {
 			taken[e.Process] = true
@@ -56,24 +54,22 @@ func TestAClientLocks(t *testing.T) {
 	require.GreaterOrEqual(t, len(taken), 3)
 }
 
-// TestRunsSideBySideAndAfterOneAnother: clusters at one time have projects of
-// their own, and one that gets another's project finds nothing in it.
-func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
+// Concurrent clusters have separate projects. A cluster with a used project finds nothing in it.
+func TestNew_ConcurrentAndLaterRuns_AreIsolated(t *testing.T) {
 	a := start(t, 2, nil)
 	b := start(t, 2, nil)
 	require.NotEqual(t, a.project.name, b.project.name)
-	require.NoError(t, over(t, a, "c1", "n1").Set(t.Context(), "k1", "a", 0).Err())
-	require.NoError(t, over(t, a, "c1", history.StoreName).Set(t.Context(), "k1", "v1", 0).Err())
+	require.NoError(t, dialLink(t, a, "c1", "n1").Set(t.Context(), "k1", "a", 0).Err())
+	require.NoError(t, dialLink(t, a, "c1", history.StoreName).Set(t.Context(), "k1", "v1", 0).Err())
 	look, err := b.Node("n1").Look(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, look.Keys, "the clusters meet")
 
-	// A client that will say something yet, a node that does not go on and one
-	// that is down: none of it is the next run's.
-	stale := over(t, a, "c2", "n2")
+	// A pending command, a paused node and a killed node must not affect the next run.
+	stale := dialLink(t, a, "c2", "n2")
 	require.NoError(t, stale.Ping(t.Context()).Err())
 	require.NoError(t, a.Node("n2").Pause(t.Context()))
-	_ = stale.Set(within(t, 20*time.Millisecond), "k2", "late", 0)
+	_ = stale.Set(withTimeout(t, 20*time.Millisecond), "k2", "late", 0)
 	require.NoError(t, a.Node("n1").Kill(t.Context()))
 	require.NoError(t, a.Link("c1", "n2").Cut(history.Both))
 	require.NoError(t, a.Close())
@@ -88,14 +84,12 @@ func TestRunsSideBySideAndAfterOneAnother(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, look.Up, name)
 		require.Empty(t, look.Keys, name)
-		require.NoError(t, over(t, next, "c1", name).Ping(within(t, time.Second)).Err())
+		require.NoError(t, dialLink(t, next, "c1", name).Ping(withTimeout(t, time.Second)).Err())
 	}
 }
 
-// TestWhatAKilledHarnessLeaves kills a harness with a project up. The next one
-// removes it all, and nothing else: neither the project of one that lives nor a
-// container of somebody else.
-func TestWhatAKilledHarnessLeaves(t *testing.T) {
+// It does not remove a living harness's project, nor another user's container.
+func TestSweep_KilledHarness_RemovesItsProject(t *testing.T) {
 	projects := open(t)
 	mine := start(t, 1, nil)
 	other, err := projects.engine.ContainerCreate(t.Context(), &container.Config{
@@ -119,18 +113,18 @@ func TestWhatAKilledHarnessLeaves(t *testing.T) {
 
 	_, err = projects.engine.ContainerInspect(t.Context(), other.ID)
 	require.NoError(t, err, "somebody else's container is gone")
-	require.NoError(t, over(t, mine, "c1", "n1").Ping(t.Context()).Err(), "a living harness's project is gone")
+	require.NoError(t, dialLink(t, mine, "c1", "n1").Ping(t.Context()).Err(), "a living harness's project is gone")
 	said, err = projects.engine.sweep(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, said)
-	_, err = projects.engine.removeImages(t.Context()) // those of harnesses before
+	_, err = projects.engine.removeImages(t.Context()) // of earlier harnesses
 	require.NoError(t, err)
 	found, err := projects.engine.has(t.Context(), projects.image)
 	require.NoError(t, err)
 	require.True(t, found, "an image that a living harness uses is gone")
 }
 
-// left counts what there is of a project.
+// left counts a project's containers, networks and volumes.
 func left(t *testing.T, e *engine, name string) int {
 	t.Helper()
 	n := 0
@@ -142,8 +136,8 @@ func left(t *testing.T, e *engine, name string) int {
 	return n
 }
 
-// killedHarness runs a harness until its project is up, kills it, and gives the
-// project's name and the harness's folder.
+// killedHarness runs a harness until its project is up, kills it, and returns the project's name and the harness's
+// folder.
 func killedHarness(t *testing.T) (name, folder string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -162,8 +156,8 @@ func killedHarness(t *testing.T) (name, folder string) {
 	return said[0], said[1]
 }
 
-// beHarness is the harness that is going to be killed.
-func beHarness(program string) error {
+// runHarness is the harness to be killed.
+func runHarness(program string) error {
 	projects, err := Open(context.Background(), cluster.Choice{}, program, io.Discard)
 	if err != nil {
 		return err
@@ -173,7 +167,7 @@ func beHarness(program string) error {
 	if err != nil {
 		return err
 	}
-	// A fault in effect must not keep anything from being removed.
+	// A fault in effect must not prevent the removal.
 	if err := c.Node("n2").Pause(context.Background()); err != nil {
 		return err
 	}
@@ -183,9 +177,7 @@ func beHarness(program string) error {
 	select {}
 }
 
-// TestCloseLeavesNothing opens projects of its own and closes them, with two
-// clusters' worth of containers.
-func TestCloseLeavesNothing(t *testing.T) {
+func TestProjectsClose_TwoProjects_RemovesBoth(t *testing.T) {
 	open(t)
 	projects, err := Open(t.Context(), cluster.Choice{}, shared.program, io.Discard)
 	require.NoError(t, err)
@@ -200,7 +192,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 				return
 			}
 			names[i] = c.project.name
-			time.Sleep(100 * time.Millisecond) // so that neither gets the other's
+			time.Sleep(100 * time.Millisecond) // so that each starts its own
 			if err := c.Close(); err != nil {
 				t.Error(err)
 			}

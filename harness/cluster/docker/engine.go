@@ -19,23 +19,21 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// oldestAPI is the oldest version of the engine's API that works: Docker Engine
-// 20.10 has it.
+// oldestAPI is the oldest supported version of the engine's API, of Docker Engine 20.10.
 const oldestAPI = "1.41"
 
-// requestTimeout bounds the questions whether there is an engine and a Compose.
+// requestTimeout bounds the search for an engine and Compose.
 const requestTimeout = 10 * time.Second
 
-// engine is a Docker engine that can be used, and the Compose to go with it.
+// engine is a usable Docker engine with its Compose.
 type engine struct {
 	*client.Client
 	compose []string // the command: docker compose, or docker-compose
-	id      string   // the engine's own, which it has at whatever address
+	id      string   // the engine's ID, independent of its address
 	cgroup  string   // the parent of the containers' control groups; "": the engine's choice
 }
 
-// Find says which engine and which Compose a docker cluster would use here, or what
-// is missing, as a *cluster.Unsupported.
+// Find describes the engine and Compose of docker clusters here; the error is a *cluster.Unsupported.
 func Find(ctx context.Context) (string, error) {
 	e, err := connect(ctx)
 	if err != nil {
@@ -50,7 +48,7 @@ func Find(ctx context.Context) (string, error) {
 		nil
 }
 
-// connect finds the engine, as DOCKER_HOST and its kin say, and Compose.
+// connect finds the engine, by DOCKER_HOST and the like, and Compose.
 func connect(ctx context.Context) (*engine, error) {
 	if runtime.GOOS != "linux" {
 		return nil, missing("it needs Linux: elsewhere containers run in a machine of their own, with a clock of its own",
@@ -69,22 +67,20 @@ func connect(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, errors.Join(unreachable(e.DaemonHost(), err), e.Close())
 	}
-	e.id, e.cgroup = info.ID, parent(info)
+	e.id, e.cgroup = info.ID, cgroupParent(info)
 	return e, nil
 }
 
-// parent chooses the parent of the containers' control groups. An engine that
-// makes them in cgroupfs puts all below one, which has as much of the processors
-// as any single process of the host: a busy client would hold up all servers. At
-// the root, each weighs as much as a process. systemd shares fairly by itself.
-func parent(info system.Info) string {
+// cgroupParent is the parent of the containers' control groups. With cgroupfs, an engine's default is one group with the
+// weight of a single process: a busy client would hold up all servers. At the root, each container weighs as much as
+// a process. systemd shares fairly by itself.
+func cgroupParent(info system.Info) string {
 	if info.CgroupDriver == "cgroupfs" {
 		return "/"
 	}
 	return ""
 }
 
-// reach connects to the engine.
 func reach(ctx context.Context) (*engine, error) {
 	c, err := client.NewClientWithOpts(client.FromEnv, client.WithAPIVersionNegotiation())
 	if err != nil {
@@ -105,8 +101,7 @@ func reach(ctx context.Context) (*engine, error) {
 	return &engine{Client: c}, nil
 }
 
-// lost is err, or that the engine does not answer any more, if it does not: that
-// is then the cause of whatever has failed.
+// lost replaces an error by *cluster.Lost if the engine does not answer: that is the cause then.
 func (e *engine) lost(err error) error {
 	if err == nil {
 		return nil
@@ -123,7 +118,7 @@ func (e *engine) lost(err error) error {
 	}
 }
 
-// unreachable says why there is no engine at host.
+// unreachable explains why there is no engine at host.
 func unreachable(host string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrPermission) || strings.Contains(err.Error(), "permission denied"):
@@ -137,8 +132,7 @@ func unreachable(host string, err error) error {
 		"install Docker (Debian: apt-get install docker.io docker-compose) and start it (systemctl start docker)")
 }
 
-// composes are the commands that findCompose has found, by PATH: a program of
-// Python takes a second to say its version.
+// composes caches findCompose's results by PATH: the Python program takes a second to print its version.
 var composes sync.Map
 
 // findCompose finds the command of Compose: the plugin, or the older program.

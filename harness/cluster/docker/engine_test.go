@@ -16,7 +16,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// engineWith is an engine that has these images, and a registry that has those.
+// engineWith is an engine with local images, and a registry with others.
 func engineWith(t *testing.T, images, registry string) *engine {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -39,8 +39,7 @@ func engineWith(t *testing.T, images, registry string) *engine {
 	return &engine{Client: c}
 }
 
-// An engine is of no use without an image to build on.
-func TestWhereTheBaseComesFrom(t *testing.T) {
+func TestFindBase_NamesTheSourceOfTheImage(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // no debootstrap
 	for _, tt := range []struct{ images, registry, want string }{
 		{"debian", "", "debian:bookworm-slim is there"},
@@ -57,14 +56,14 @@ func TestWhereTheBaseComesFrom(t *testing.T) {
 	require.ErrorContains(t, err, "debootstrap")
 }
 
-// While a project comes up, nobody begins a trial in another.
-func TestAProjectIsTakenWhenNoneIsComingUp(t *testing.T) {
+// A starting project would hold up a run in another.
+func TestAcquire_ProjectStarting_WaitsForIt(t *testing.T) {
 	earlier, latest := &project{}, &project{}
 	p := &Projects{idle: []*project{earlier, latest}}
-	p.coming.RLock()
+	p.starting.RLock()
 	taken := make(chan *project)
 	go func() {
-		q, err := p.take(t.Context())
+		q, err := p.acquire(t.Context())
 		require.NoError(t, err)
 		taken <- q
 	}()
@@ -73,20 +72,18 @@ func TestAProjectIsTakenWhenNoneIsComingUp(t *testing.T) {
 		require.Fail(t, "it is taken")
 	case <-time.After(50 * time.Millisecond):
 	}
-	p.coming.RUnlock()
+	p.starting.RUnlock()
 	require.Same(t, latest, <-taken)
 	require.Equal(t, []*project{earlier}, p.idle)
 }
 
-func TestMoreSentinelsThanThereAre(t *testing.T) {
+func TestFits_TooManySentinelsOrUnknownNode_Fails(t *testing.T) {
 	require.ErrorContains(t, Fits([]string{"n1", "r1"}, len(sentinels)+1), "cannot do a run with 4 Sentinels: it has 3")
 	require.NoError(t, Fits([]string{"n1", "r1"}, len(sentinels)))
 	require.ErrorContains(t, Fits([]string{"n6"}, 0), "cannot do a run on n6: its nodes are n1 to n5")
 }
 
-// TestAnImageOfTheUsers: one that has all that a node needs becomes one, and any
-// other is refused with what it lacks.
-func TestAnImageOfTheUsers(t *testing.T) {
+func TestOpen_ImageOfTheUser_WorksOrNamesTheLack(t *testing.T) {
 	projects := open(t)
 	const empty = "lockproof-test-empty:latest"
 	out, err := exec.Command("sh", "-c", "tar -c -T /dev/null | docker import - "+empty).CombinedOutput()
@@ -121,7 +118,7 @@ func TestAnImageOfTheUsers(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-func TestServersKnowWaitAOF(t *testing.T) {
+func TestKnows_WaitAOF_DependsOnTheServer(t *testing.T) {
 	require.ErrorContains(t, knows(cluster.Choice{}, "WAITAOF"), "redis-7.0 does not know it; use --server redis-8.0")
 	for _, choice := range []cluster.Choice{{Server: "redis-8.0"}, {Server: "valkey-8.1"}, {Image: "mine"}} {
 		require.NoError(t, knows(choice, "WAITAOF"))

@@ -26,27 +26,25 @@ import (
 	"example.org/lockproof/harness/cluster/process"
 )
 
-// Labels that tell what is ours. docker-compose.yml and the Dockerfile set the same.
+// Labels of our things. docker-compose.yml and the Dockerfile set the same.
 const (
-	label       = "lockproof"        // on everything; its value says what it is
+	label       = "lockproof"        // on everything; its value is the kind of thing
 	recordLabel = "lockproof.record" // the record of the harness whose project it is
 	hostLabel   = "lockproof.host"   // the host of that harness
-	ownerLabel  = "lockproof.owner"  // of an image: where the user who made it keeps records
+	ownerLabel  = "lockproof.owner"  // of an image: the folder of its maker's records
 )
 
-// imageName is the repository of the image that all services share. Its tag is
-// a digest of all that goes into it.
+// imageName is the repository of the image of all services. Its tag is a digest of the image's inputs.
 const imageName = "lockproof"
 
-// image gives the image of the project with the server that is chosen, and builds
-// it if there is none yet. The folder is the context of the build.
+// image returns the project's image with the chosen server, and builds it if necessary. folder is the build context.
 func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS, record *process.Record,
 	say io.Writer) (string, error) {
 	s, err := find(choice)
 	if err != nil {
 		return "", err
 	}
-	// Noted before they are made, so that no Clean takes them away again.
+	// Recorded before they are made, so that no Clean removes them.
 	if err := record.Use(ownBase(s.Release)); err != nil {
 		return "", err
 	}
@@ -83,12 +81,11 @@ func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS,
 	return tag, nil
 }
 
-// offline is what apt says when it reaches no mirror.
+// offline matches apt's errors without a reachable mirror.
 var offline = regexp.MustCompile(
 	`Temporary failure resolving|Could not resolve|Could not connect to|Unable to connect to|Network is unreachable`)
 
-// unbuilt says why the image cannot be built. Containers of an engine may reach
-// nothing, whatever the engine itself does.
+// unbuilt explains a failed build. Containers may have no network even if the engine has one.
 func unbuilt(tag string, err error) error {
 	if offline.MatchString(err.Error()) {
 		return missing(fmt.Sprintf("the image %s cannot be built: the engine's containers reach no mirror of Debian's "+
@@ -98,7 +95,7 @@ func unbuilt(tag string, err error) error {
 	return fmt.Errorf("docker cluster: cannot build the image %s: %w", tag, err)
 }
 
-// digest tells images apart by all that goes into them.
+// digest identifies an image by its inputs.
 func digest(arguments map[string]*string, archive []byte) string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
@@ -128,11 +125,10 @@ func (e *engine) has(ctx context.Context, image string) (bool, error) {
 	return err == nil, err
 }
 
-// outputFollows parts an error of the engine from the output that led to it.
+// outputFollows separates an error of the engine from the output before it.
 const outputFollows = "; the end of its output: "
 
-// follow reads what the engine says of a long piece of work. An error comes with
-// the output that led to it.
+// follow reads the engine's progress messages. An error includes the output before it.
 func follow(body io.ReadCloser) error {
 	defer body.Close()
 	var output bytes.Buffer
@@ -143,7 +139,7 @@ func follow(body io.ReadCloser) error {
 	return nil
 }
 
-// pack makes a tar archive of a folder, the same for the same content.
+// pack makes a reproducible tar archive of a folder.
 func pack(folder fs.FS) ([]byte, error) {
 	var out bytes.Buffer
 	archive := tar.NewWriter(&out)
@@ -169,8 +165,7 @@ func pack(folder fs.FS) ([]byte, error) {
 	return out.Bytes(), errors.Join(err, archive.Close())
 }
 
-// layOut writes the project into a folder: compose/, and the program as
-// bin/lockproof, as they lie in the source tree.
+// layOut writes the project into a folder as in the source tree: compose/, and the program as bin/lockproof.
 func layOut(folder, program string) error {
 	if err := os.CopyFS(filepath.Join(folder, "compose"), compose.Files); err != nil {
 		return err
@@ -185,7 +180,7 @@ func layOut(folder, program string) error {
 	return os.WriteFile(filepath.Join(folder, "bin", "lockproof"), binary, 0o755)
 }
 
-// forContainers checks that a program runs in a container of the engine: a static one does.
+// forContainers checks that a program is static, so that it runs in a container.
 func forContainers(program string) error {
 	f, err := elf.Open(program)
 	if err != nil {

@@ -9,15 +9,14 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// parallel is how many trials run side by side on two processors: they wait even
-// longer than those of processes.
+// parallel is the number of concurrent trials on two processors: these trials wait even more than local ones.
 const parallel = 4
 
-// containerRestart is how much longer than a process a container takes to end and
-// to come back, on a busy machine, twice over: a process takes milliseconds.
+// containerRestart is twice the extra time of a container's restart on a busy machine, compared with a process's, which
+// takes milliseconds.
 const containerRestart = 2500 * time.Millisecond
 
-// Kind is the kind of clusters of containers.
+// Kind describes clusters of containers.
 var Kind = cluster.Kind{
 	Name: cluster.Docker,
 	Needs: []cluster.Need{
@@ -46,7 +45,6 @@ var Kind = cluster.Kind{
 
 func init() { cluster.Register(Kind) }
 
-// listServers says which servers there are to choose from.
 func listServers(context.Context) (string, error) {
 	return strings.Join(ServerNames(), ", ") + " (--server; the first by default), or an image of your own (--image)", nil
 }

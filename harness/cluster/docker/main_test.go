@@ -27,16 +27,15 @@ import (
 // workerArgument makes the test binary a client.
 const workerArgument = "worker"
 
-// stateFolder is how the name begins of a folder in which a run of the tests keeps its
-// records.
+// stateFolder begins the names of the tests' state folders.
 const stateFolder = "docker-test-"
 
-// sweepKilled removes what runs of these tests left that were killed. Their records are
-// in folders of their own, and a sweep looks into no folder but its user's.
+// sweepKilled removes the remains of killed runs of these tests. Each run has its own state folder, which other sweeps
+// do not read.
 func sweepKilled() {
 	killed, err := filepath.Glob(filepath.Join(os.TempDir(), stateFolder+"*"))
 	if err != nil {
-		panic(err) // the pattern is bad
+		panic(err) // a bad pattern
 	}
 	for _, state := range killed {
 		os.Setenv("XDG_CACHE_HOME", state)
@@ -45,7 +44,7 @@ func sweepKilled() {
 			continue
 		}
 		for _, folder := range []string{filepath.Join(state, "lockproof", "runs"), filepath.Join(state, "lockproof"), state} {
-			os.Remove(folder) // not one of a run that lives: its records are in it
+			os.Remove(folder) // fails for a living run: its records are in it
 		}
 	}
 }
@@ -59,11 +58,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if program := os.Getenv("LOCKPROOF_TEST_HARNESS"); program != "" {
-		fmt.Fprintln(os.Stderr, beHarness(program))
+		fmt.Fprintln(os.Stderr, runHarness(program))
 		os.Exit(1)
 	}
 	sweepKilled()
-	// The tests keep records of their own.
+	// The tests keep their own records.
 	state, err := os.MkdirTemp("", stateFolder)
 	if err != nil {
 		panic(err)
@@ -81,7 +80,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared is what all tests use: a project is dear.
+// shared by all tests, because projects start slowly.
 var shared struct {
 	once     sync.Once
 	folder   string
@@ -90,14 +89,13 @@ var shared struct {
 	err      error
 }
 
-// available is asked once: an engine that answers nothing takes its time.
+// available runs once: a silent engine takes long to time out.
 var available = sync.OnceValue(func() error {
 	_, err := Find(context.Background())
 	return err
 })
 
-// open gives the projects of the tests, and skips a test where there is no
-// engine, or one that can get no image.
+// open returns the tests' projects, and skips a test without an engine or an image.
 func open(t testing.TB) *Projects {
 	t.Helper()
 	needs.Check(t, needs.Engine, available())
@@ -115,8 +113,8 @@ func open(t testing.TB) *Projects {
 	return shared.projects
 }
 
-// networked says whether the engine can make a network: one that may not set up
-// the host's has images all the same, and brings no project up.
+// networked checks that the engine can make a network: an engine without that privilege has images, but starts no
+// project.
 var networked = sync.OnceValue(func() error {
 	e, err := reach(context.Background())
 	if err != nil {
@@ -144,7 +142,7 @@ func buildProgram() error {
 	return nil
 }
 
-// goCache is the cache of builds: it lies below XDG_CACHE_HOME unless it is named.
+// goCache is the build cache: the default is below XDG_CACHE_HOME, which the tests change.
 func goCache() string {
 	cmd := exec.Command("go", "env", "GOCACHE")
 	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME=")
@@ -152,8 +150,7 @@ func goCache() string {
 	return string(bytes.TrimSpace(out))
 }
 
-// start makes a cluster of n1..nN and clients c1, c2; change may change its
-// configuration.
+// start makes a cluster of nodes n1..nN with clients c1 and c2; change may edit the configuration.
 func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	t.Helper()
 	projects := open(t)
@@ -163,19 +160,16 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	return c
 }
 
-// dial is a client of a server.
 func dial(t testing.TB, addr string) *redis.Client {
 	return clustertest.Dial(t, addr, realcluster.Password())
 }
 
-// over is a client over a link.
-func over(t testing.TB, c *Cluster, client, node string) *redis.Client {
+func dialLink(t testing.TB, c *Cluster, client, node string) *redis.Client {
 	t.Helper()
 	return dial(t, c.Address(client, node))
 }
 
-// within is a context for what has to be quick.
-func within(t testing.TB, d time.Duration) context.Context {
+func withTimeout(t testing.TB, d time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	t.Cleanup(cancel)

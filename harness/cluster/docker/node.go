@@ -15,18 +15,17 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// node is one server of a run, which can be taken out of its network.
+// node is one server of a run, which can be disconnected from its network.
 type node struct {
 	*realcluster.Node
-	box     *nodeContainer
-	cluster *Cluster
-	away    atomic.Bool // it was taken out of its networks
-	left    []string    // which those were; the lock of Do guards it
+	container    *nodeContainer
+	cluster      *Cluster
+	disconnected atomic.Bool
+	left         []string // the networks that it was disconnected from; the lock of Do guards it
 }
 
-// renew gives the node a new server with the run's settings, on an empty disk and
-// with a right clock: nothing of the run before can be left in it. The container
-// lives on, if it lives.
+// renew gives the node a new server with the run's settings, an empty disk and a correct clock, so that nothing of the
+// previous run is left. A running container stays.
 func (n *node) renew(ctx context.Context) error {
 	return n.Do(ctx, "renew", func(ctx context.Context) error {
 		machine := proxy.Machine{Server: n.Name(), Settings: n.cluster.Settings(n.Name(), busPort)}
@@ -35,22 +34,21 @@ func (n *node) renew(ctx context.Context) error {
 			return err
 		}
 		if seen.Paused {
-			if err := n.box.engine.ContainerUnpause(ctx, n.box.id); err != nil {
+			if err := n.container.engine.ContainerUnpause(ctx, n.container.id); err != nil {
 				return err
 			}
 		}
-		if !seen.Down && n.relieve(ctx, machine) == nil {
+		if !seen.Down && n.replaceServer(ctx, machine) == nil {
 			return nil
 		}
-		// A server that does not obey, for whatever reason, goes with its
-		// container.
+		// If the server does not obey, replace its container's process.
 		if seen, err = n.State(ctx); err == nil && !seen.Down {
-			err = n.box.Kill(ctx)
+			err = n.container.Kill(ctx)
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := proxy.Renew.Send(ctx, n.box.proxy, machine); err != nil {
+		if _, err := proxy.Renew.Send(ctx, n.container.proxy, machine); err != nil {
 			return err
 		}
 		if err := n.Run(ctx); err != nil {
@@ -60,77 +58,77 @@ func (n *node) renew(ctx context.Context) error {
 	})
 }
 
-// relieveTimeout bounds the change of servers in a container that lives on.
-const relieveTimeout = 5 * time.Second
+// replaceTimeout bounds the change of servers in a running container.
+const replaceTimeout = 5 * time.Second
 
-// relieve has another server take the present one's place.
-func (n *node) relieve(ctx context.Context, machine proxy.Machine) error {
-	ctx, cancel := context.WithTimeout(ctx, relieveTimeout)
+// replaceServer replaces the server in a running container.
+func (n *node) replaceServer(ctx context.Context, machine proxy.Machine) error {
+	ctx, cancel := context.WithTimeout(ctx, replaceTimeout)
 	defer cancel()
-	if _, err := proxy.Retire.Send(ctx, n.box.proxy, n.Name()); err != nil {
+	if _, err := proxy.Retire.Send(ctx, n.container.proxy, n.Name()); err != nil {
 		return err
 	}
 	if err := realcluster.Dismiss(ctx, n.Address()); err != nil {
 		return err
 	}
 	machine.Retired = true
-	if _, err := proxy.Renew.Send(ctx, n.box.proxy, machine); err != nil {
+	if _, err := proxy.Renew.Send(ctx, n.container.proxy, machine); err != nil {
 		return err
 	}
 	return n.Ready(ctx)
 }
 
-// Look finds a node that is in no network as one that is not up: nobody can tell.
+// Look reports a disconnected node as down: it cannot be observed.
 func (n *node) Look(ctx context.Context) (seen history.Node, err error) {
-	if n.away.Load() {
+	if n.disconnected.Load() {
 		return history.Node{}, nil
 	}
 	return n.Node.Look(ctx)
 }
 
-// Disconnect is docker network disconnect: the container runs on, and nobody reaches it, the
-// harness neither. It returns once the engine says that it is in no network.
+// Disconnect is docker network disconnect. The container keeps running, but is unreachable, for the harness too. It
+// checks that the engine reports no network.
 func (n *node) Disconnect(ctx context.Context) error {
 	return n.Do(ctx, "disconnect", func(ctx context.Context) error {
-		names, err := n.box.networks(ctx)
+		names, err := n.container.networks(ctx)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			if err := n.box.engine.NetworkDisconnect(ctx, name, n.box.id, false); err != nil {
+			if err := n.container.engine.NetworkDisconnect(ctx, name, n.container.id, false); err != nil {
 				return err
 			}
 		}
-		left, err := n.box.networks(ctx)
+		left, err := n.container.networks(ctx)
 		if err == nil && len(left) > 0 {
-			err = fmt.Errorf("the engine says that it did, and it is in %v still", left)
+			err = fmt.Errorf("the engine reports success, but it is still in %v", left)
 		}
 		if err != nil {
 			return err
 		}
 		n.left = names
-		n.away.Store(true)
-		n.box.forget()
+		n.disconnected.Store(true)
+		n.container.forget()
 		return n.cluster.network.Move(ctx, n.Name(), "")
 	})
 }
 
-// Connect is docker network connect. The engine gives the container an address as at a start,
-// which need not be that of before. It returns once the server answers there.
+// Connect is docker network connect. The engine may give the container another address than before. It waits until the
+// server answers there.
 func (n *node) Connect(ctx context.Context) error {
 	return n.Do(ctx, "connect", func(ctx context.Context) error {
 		for _, name := range n.left {
-			// Its name in the network, by which others of the project find it.
+			// Its name in the network, for the project's other containers.
 			end := &network.EndpointSettings{Aliases: []string{n.Name()}}
-			if err := n.box.engine.NetworkConnect(ctx, name, n.box.id, end); err != nil {
+			if err := n.container.engine.NetworkConnect(ctx, name, n.container.id, end); err != nil {
 				return err
 			}
 		}
 		n.left = nil
-		if err := realcluster.AwaitAnswer(ctx, n.box); err != nil {
+		if err := realcluster.AwaitAnswer(ctx, n.container); err != nil {
 			return err
 		}
-		n.away.Store(false)
+		n.disconnected.Store(false)
 		address, err := n.Where(ctx)
 		if err != nil {
 			return err
@@ -139,7 +137,7 @@ func (n *node) Connect(ctx context.Context) error {
 	})
 }
 
-// networks names the networks that the container is in.
+// networks names the container's networks.
 func (b *nodeContainer) networks(ctx context.Context) ([]string, error) {
 	seen, err := b.inspect(ctx)
 	if err != nil || seen.NetworkSettings == nil {
@@ -149,7 +147,7 @@ func (b *nodeContainer) networks(ctx context.Context) ([]string, error) {
 }
 
 func (n *node) Connected(ctx context.Context) (networks int, address string, err error) {
-	names, err := n.box.networks(ctx)
+	names, err := n.container.networks(ctx)
 	if err == nil && len(names) > 0 {
 		address, err = n.Where(ctx)
 	}

@@ -26,13 +26,13 @@ import (
 func TestConformance(t *testing.T) {
 	clustertest.Run(t, Kind, func(t *testing.T, nodes int, change func(*cluster.Config), test func(clustertest.Bench)) {
 		c := start(t, nodes, change)
-		test(clustertest.Bench{Cluster: c, Over: func(client, node string) *redis.Client { return over(t, c, client, node) }})
+		test(clustertest.Bench{Cluster: c,
+			Over: func(client, node string) *redis.Client { return dialLink(t, c, client, node) }})
 	})
 }
 
-// Who can dial the containers, but has no password, gets nothing from any
-// server, past the links or over them.
-func TestStrangersAreRefused(t *testing.T) {
+// Both at the servers' own addresses and over the links.
+func TestServers_ClientWithoutPassword_IsRefused(t *testing.T) {
 	c := start(t, 1, func(cfg *cluster.Config) {
 		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
 	})
@@ -41,14 +41,12 @@ func TestStrangersAreRefused(t *testing.T) {
 		addresses = append(addresses, addr)
 	}
 	for _, name := range []string{"n1", "r1", history.StoreName, "s1", "s2", "s3"} {
-		addresses = append(addresses, c.project.boxes[name].address)
+		addresses = append(addresses, c.project.containers[name].address)
 	}
 	clustertest.RefusesStrangers(t, addresses)
 }
 
-// TestCleanRemovesWhatComposeBuilt: the image of a user who has brought the
-// project up by hand goes with Lockproof's own, once no container needs it.
-func TestCleanRemovesWhatComposeBuilt(t *testing.T) {
+func TestRemoveImages_ImageBuiltByHand_RemovedOnceUnused(t *testing.T) {
 	projects := open(t)
 	const name = "lockproof:test-by-hand"
 	buildByHand(t, projects, name)
@@ -72,8 +70,8 @@ func TestCleanRemovesWhatComposeBuilt(t *testing.T) {
 	require.False(t, found)
 }
 
-// buildByHand has Compose build the project's image as a user does, under another name
-// than the file's own, which may be a user's.
+// buildByHand builds the project's image by Compose, as a user does. The file's own name may be a user's image, so it
+// uses another.
 func buildByHand(t *testing.T, projects *Projects, name string) {
 	t.Helper()
 	base, err := projects.engine.base(t.Context(), Servers[0].Release, projects.record.Owner(), os.Stderr)
@@ -87,12 +85,11 @@ func buildByHand(t *testing.T, projects *Projects, name string) {
 	require.NoError(t, err, string(out))
 }
 
-// TestARunFindsNothingOfTheOneBefore changes all that can be changed of a server,
-// and looks for it in the next run, in the same container.
-func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
+// It changes everything changeable in a server, and looks for it in the next run, in the same container.
+func TestRenew_ServerWithChanges_IsReset(t *testing.T) {
 	always := func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }
 	l := start(t, 1, always)
-	n, db := l.Node("n1").(*node), over(t, l, "c1", "n1")
+	n, db := l.Node("n1").(*node), dialLink(t, l, "c1", "n1")
 	before, began, project := n.RunID(), startedAt(t, n), l.project.name
 	for _, command := range [][]any{
 		{"SET", "k1", "token"},
@@ -113,10 +110,10 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 
 	l = start(t, 1, always)
 	require.Equal(t, project, l.project.name)
-	n, db = l.Node("n1").(*node), over(t, l, "c1", "n1")
+	n, db = l.Node("n1").(*node), dialLink(t, l, "c1", "n1")
 	require.Equal(t, began, startedAt(t, n), "the container did not live on, and starting one takes long")
 	require.NotEqual(t, before, n.RunID())
-	ctx := within(t, 5*time.Second)
+	ctx := withTimeout(t, 5*time.Second)
 	require.Zero(t, db.DBSize(ctx).Val())
 	require.Equal(t, []bool{false}, db.ScriptExists(ctx, script).Val())
 	functions, err := db.FunctionList(ctx, redis.FunctionListQuery{}).Result()
@@ -134,40 +131,38 @@ func TestARunFindsNothingOfTheOneBefore(t *testing.T) {
 	require.NoError(t, l.Close())
 
 	l = start(t, 1, nil)
-	out, err := exec.Command("docker", "exec", l.Node("n1").(*node).box.id, "ls", "-A", "/machine/disk").CombinedOutput()
+	id := l.Node("n1").(*node).container.id
+	out, err := exec.Command("docker", "exec", id, "ls", "-A", "/machine/disk").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Empty(t, string(out), "a file of the run before")
 }
 
-// TestAServerThatDoesNotObeyIsReplaced: one that waits for its disk for ever cannot
-// be told to end.
-func TestAServerThatDoesNotObeyIsReplaced(t *testing.T) {
+// A server that waits for its disk forever does not obey a shutdown.
+func TestRenew_HungServer_RestartsTheContainer(t *testing.T) {
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
-	n, db := l.Node("n1").(*node), over(t, l, "c1", "n1")
+	n, db := l.Node("n1").(*node), dialLink(t, l, "c1", "n1")
 	began, project := startedAt(t, n), l.project.name
-	_, err := n.Disturb(func(d *cluster.DiskFaults) { d.Slow = still })
+	_, err := n.Disturb(func(d *cluster.DiskFaults) { d.Slow = stuck })
 	require.NoError(t, err)
-	require.Error(t, db.Set(within(t, 100*time.Millisecond), "k1", "token", 0).Err())
+	require.Error(t, db.Set(withTimeout(t, 100*time.Millisecond), "k1", "token", 0).Err())
 	require.NoError(t, l.Close())
 
 	l = start(t, 1, nil)
 	require.Equal(t, project, l.project.name)
 	require.NotEqual(t, began, startedAt(t, l.Node("n1").(*node)))
-	require.NoError(t, over(t, l, "c1", "n1").Ping(t.Context()).Err())
+	require.NoError(t, dialLink(t, l, "c1", "n1").Ping(t.Context()).Err())
 }
 
-// startedAt says when a node's container was started.
+// startedAt is the start time of a node's container.
 func startedAt(t *testing.T, n *node) string {
 	t.Helper()
-	seen, err := n.box.inspect(context.Background())
+	seen, err := n.container.inspect(context.Background())
 	require.NoError(t, err)
 	return seen.State.StartedAt
 }
 
-// TestTheFileIsForEverybody: Compose takes the file as it is, for a user who wants
-// to look around; it publishes no port, gives no container a
-// privilege, and bounds what each can take.
-func TestTheFileIsForEverybody(t *testing.T) {
+// A user can start the file by hand. It publishes no port, grants no privilege, and limits resources.
+func TestComposeFile_StandaloneAndConfined(t *testing.T) {
 	command, err := findCompose(t.Context())
 	needs.Check(t, needs.Engine, err)
 	folder := t.TempDir()

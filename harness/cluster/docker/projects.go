@@ -28,23 +28,21 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// services are the Redis servers of the compose project, sentinels its Sentinels, and
-// proxyService the one that their clients' links are in.
+// services are the Redis servers of the compose project.
 var (
 	services  = []string{"n1", "n2", "n3", "n4", "n5", "r1", history.StoreName}
 	sentinels = []string{"s1", "s2", "s3"}
 )
 
-const proxyService = "toxiproxy"
+const proxyService = "toxiproxy" // has the clients' links
 
-// Compose's own labels on what belongs to a project.
+// Compose's own labels on a project's things.
 const (
 	projectLabel = "com.docker.compose.project"
 	serviceLabel = "com.docker.compose.service"
 )
 
-// Projects are the compose projects of one harness. Its methods may be called
-// from any goroutine.
+// Projects are the compose projects of one harness. Its methods are safe for concurrent use.
 type Projects struct {
 	choice cluster.Choice
 	engine *engine
@@ -53,16 +51,15 @@ type Projects struct {
 	image  string
 	host   string
 
-	coming sync.RWMutex // is held for reading while a project comes up
+	starting sync.RWMutex // held for reading while a project starts
 
 	mu   sync.Mutex
 	idle []*project
 	all  map[*project]bool
 }
 
-// Open connects to the engine and makes the image ready; that can take minutes
-// the first time, and say is told. program is the lockproof binary that serves
-// in the containers; "" means this one. ctx bounds the start.
+// Open connects to the engine and prepares the image. The first time that can take minutes, with notices to say. program
+// is the lockproof binary for the containers; "" means this one. ctx bounds the start.
 func Open(ctx context.Context, choice cluster.Choice, program string, say io.Writer) (*Projects, error) {
 	e, err := connect(ctx)
 	if err != nil {
@@ -87,9 +84,8 @@ func (p *Projects) prepare(ctx context.Context, choice cluster.Choice, program s
 	if p.host, err = os.Hostname(); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	// A run has removed what earlier harnesses are known to have left here; this is
-	// for what nobody has a record of. That it cannot be removed is no reason not to
-	// run: `lockproof clean` tells the reason.
+	// The run has already removed recorded remains of earlier harnesses; this removes unrecorded ones. A failure does
+	// not prevent a run: `lockproof clean` reports it.
 	_, _ = p.engine.sweep(ctx)
 
 	if p.record, err = process.NewRecord(); err != nil {
@@ -117,42 +113,41 @@ func (p *Projects) Close() error {
 	err := removing.Wait()
 	p.idle, p.all = nil, nil
 	if p.record != nil && err == nil {
-		err = p.record.Remove() // what could not be ended stays on record for Clean
+		err = p.record.Remove() // after a failed removal the record stays for Clean
 	}
 	return errors.Join(p.engine.lost(err), p.engine.Close())
 }
 
-// New makes a cluster, as the package's New does.
+// New makes a cluster: see the package's New.
 func (p *Projects) New(ctx context.Context, cfg cluster.Config) (cluster.Cluster, error) {
 	return cluster.Made(New(ctx, cfg, p))
 }
 
-// Explain is err, unless it comes of the engine that does not answer any more: then
-// it is a *cluster.Lost.
+// Explain returns err, or a *cluster.Lost if the engine does not answer.
 func (p *Projects) Explain(err error) error { return p.engine.lost(err) }
 
-// take gives a project that is idle, or brings one up. It returns when no other is coming up
-// either: that keeps the machine busy, and would hold the run up.
-func (p *Projects) take(ctx context.Context) (*project, error) {
+// acquire returns an idle or a new project. It waits until no other project is starting either: that would keep the
+// machine busy and hold up the run.
+func (p *Projects) acquire(ctx context.Context) (*project, error) {
 	q := p.pick()
 	if q == nil {
 		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName()}
 		p.mu.Lock()
 		p.all[q] = true
 		p.mu.Unlock()
-		p.coming.RLock()
+		p.starting.RLock()
 		err := q.up(ctx)
-		p.coming.RUnlock()
+		p.starting.RUnlock()
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("docker cluster: %w", err), p.release(q, false))
 		}
 	}
-	p.coming.Lock()
-	defer p.coming.Unlock()
+	p.starting.Lock()
+	defer p.starting.Unlock()
 	return q, nil
 }
 
-// pick takes the latest of the idle projects, which is the least cold; nil if there is none.
+// pick removes and returns the most recently used idle project, or nil.
 func (p *Projects) pick() *project {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +160,7 @@ func (p *Projects) pick() *project {
 	return q
 }
 
-// release keeps a project for the next run, or removes one that is not sound.
+// release keeps a project for the next run, or removes an unsound one.
 func (p *Projects) release(q *project, sound bool) error {
 	if sound {
 		p.mu.Lock()
@@ -185,14 +180,14 @@ func (p *Projects) release(q *project, sound bool) error {
 // project is one compose project.
 type project struct {
 	*Projects
-	name    string
-	version string
-	boxes   map[string]*nodeContainer
-	proxy   *proxy.Client
-	address string // the proxy's, without a port
+	name       string
+	version    string
+	containers map[string]*nodeContainer
+	proxy      *proxy.Client
+	address    string // the proxy's, without a port
 }
 
-// up brings the project up, and returns once all its servers answer.
+// up starts the project, and waits until all its servers answer.
 func (q *project) up(ctx context.Context) error {
 	if err := q.compose(ctx, "up", "-d", "--no-build"); err != nil {
 		return err
@@ -203,14 +198,14 @@ func (q *project) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q.boxes = map[string]*nodeContainer{}
+	q.containers = map[string]*nodeContainer{}
 	for _, c := range list {
 		name := c.Labels[serviceLabel]
-		q.boxes[name] = &nodeContainer{engine: q.engine, service: name, id: c.ID}
+		q.containers[name] = &nodeContainer{engine: q.engine, service: name, id: c.ID}
 	}
 	servers := slices.Concat(services, sentinels)
 	for _, name := range append(servers, proxyService) {
-		if q.boxes[name] == nil {
+		if q.containers[name] == nil {
 			return fmt.Errorf("project %s came up without %s", q.name, name)
 		}
 	}
@@ -221,18 +216,18 @@ func (q *project) up(ctx context.Context) error {
 	}
 	var starting errgroup.Group
 	for _, name := range servers {
-		b := q.boxes[name]
+		b := q.containers[name]
 		b.proxy = q.proxy
 		starting.Go(func() error { return realcluster.AwaitAnswer(ctx, b) })
 	}
 	if err := starting.Wait(); err != nil {
 		return err
 	}
-	return q.verify(ctx, q.boxes[services[0]])
+	return q.verify(ctx, q.containers[services[0]])
 }
 
-// verify asks one server, which stands for all, for its version, and makes sure
-// that the preload shim is in effect: a power loss could not tell.
+// verify reads one server's version, as a sample, and checks that the preload shim is in effect: a power loss cannot
+// check that itself.
 func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 	address, err := b.Where(ctx)
 	if err != nil {
@@ -252,9 +247,9 @@ func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 
 const elsewhere = "use an engine on this machine, not one that is remote, rootless or in a virtual machine"
 
-// findProxy finds the proxy, and makes sure that it lives by our clock.
+// findProxy finds the proxy, and checks that it shares our clock.
 func (q *project) findProxy(ctx context.Context) error {
-	b := q.boxes[proxyService]
+	b := q.containers[proxyService]
 	seen, err := b.inspect(ctx)
 	if err != nil {
 		return err
@@ -280,14 +275,12 @@ func (q *project) findProxy(ctx context.Context) error {
 	return nil
 }
 
-// compose runs one command of Compose on the project.
 func (q *project) compose(ctx context.Context, args ...string) error {
 	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f",
 		filepath.Join(q.folder, "compose", "docker-compose.yml"))
 	command = append(command, args...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	// Version 1 waits 60 s for each answer, which an engine that starts four
-	// projects at once may need.
+	// Compose 1 waits 60 s for each answer by default; an engine that starts four projects at once may need more.
 	cmd.Env = append([]string{"COMPOSE_HTTP_TIMEOUT=300"}, os.Environ()...)
 	cmd.Env = append(cmd.Env,
 		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
@@ -296,7 +289,7 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	// It dies with the harness: it would go on to make what Clean has just removed.
+	// It dies with the harness: otherwise it would recreate things after Clean has removed them.
 	running, err := process.Launch(command[0], cmd, q.record)
 	if err != nil {
 		return err
@@ -309,7 +302,7 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// remove ends the project's containers, and removes all that belongs to it.
+// remove removes the project's containers, networks and volumes.
 func (q *project) remove() error {
 	if q.proxy != nil {
 		q.proxy.Close()

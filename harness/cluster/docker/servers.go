@@ -11,18 +11,17 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// Server is a server that is a package of Debian.
+// Server is a server from a package of Debian.
 type Server struct {
 	Name    string // redis-7.0
-	Release string // of Debian, that the image is made of
+	Release string // of Debian, for the image
 	Package string
-	Suite   string // of Debian, that has the package, where that is not the release itself
-	// Lacks are the commands that scenarios ask for and it does not know.
-	Lacks []string
+	Suite   string   // of Debian, with the package, if it is not the release
+	Lacks   []string // unknown commands that scenarios use
 }
 
-// Servers are those that can be chosen by name, the default first. Those of unstable
-// are the newest that Debian has, whose versions move on: results say which it was.
+// Servers can be chosen by name; the first is the default. The unstable ones are Debian's newest, so their versions
+// change: results contain the version.
 var Servers = []Server{
 	{Name: "redis-7.0", Release: "bookworm", Package: "redis-server", Lacks: []string{"WAITAOF"}},
 	{Name: "redis-8.0", Release: "trixie", Package: "redis-server"},
@@ -40,8 +39,8 @@ func ServerNames() []string {
 	return names
 }
 
-// find gives the server that is chosen, and the one on whose release the shim is
-// built for an image: the oldest, whose C library asks the least.
+// find returns the chosen server. For a user's image it returns the oldest, on whose release the shim is built: its C
+// library has the lowest requirements.
 func find(c cluster.Choice) (Server, error) {
 	for _, s := range Servers {
 		if c.Server == "" || c.Server == s.Name {
@@ -52,8 +51,7 @@ func find(c cluster.Choice) (Server, error) {
 		fmt.Errorf("docker cluster: there is no server %q: there are %s", c.Server, strings.Join(ServerNames(), ", "))
 }
 
-// knows says whether the server that is chosen knows a command that Redis 7.0 does not. An
-// image of the user's is asked when it runs.
+// knows returns an error if the chosen server lacks a command. A user's image is not checked before it runs.
 func knows(choice cluster.Choice, command string) error {
 	s, err := find(choice)
 	if err != nil || choice.Image != "" || !slices.Contains(s.Lacks, command) {
@@ -69,12 +67,12 @@ func knows(choice cluster.Choice, command string) error {
 		How: "use --server " + strings.Join(others, ", ")}
 }
 
-// wanted says what an image of the user's must have.
-const wanted = "it must be an image for Linux with /bin/sh, redis-server or valkey-server 7.0 or later in PATH, and " +
-	"glibc 2.34 or later" +
+// requirements of a user's image.
+const requirements = "it must be an image for Linux with /bin/sh, redis-server or valkey-server 7.0 or later in " +
+	"PATH, and glibc 2.34 or later" +
 	" (Debian 12, Ubuntu 22.04), as the images redis:7.4 and valkey/valkey:8.1 are; those on Alpine are not"
 
-// obtain makes sure that the engine has an image of the user's, and gives its id.
+// obtain returns the ID of a user's image, and pulls it if necessary.
 func (e *engine) obtain(ctx context.Context, name string) (id string, err error) {
 	seen, err := e.ImageInspect(ctx, name)
 	if cerrdefs.IsNotFound(err) {
@@ -88,13 +86,12 @@ func (e *engine) obtain(ctx context.Context, name string) (id string, err error)
 		return "", fmt.Errorf("docker cluster: the image %s: %w", name, err)
 	}
 	if seen.Os != "linux" {
-		return "", missing(fmt.Sprintf("the image %s is for %s", name, seen.Os), wanted)
+		return "", missing(fmt.Sprintf("the image %s is for %s", name, seen.Os), requirements)
 	}
 	return seen.ID, nil
 }
 
-// unfit says why no node can be made of an image of the user's: the line of
-// compose/check.sh, or what the engine says.
+// unfit explains why a user's image cannot be used, by the line of compose/check.sh or by the engine's error.
 func unfit(name string, err error) error {
 	why, _, _ := strings.Cut(err.Error(), outputFollows)
 	for line := range strings.Lines(err.Error()) {
@@ -102,5 +99,5 @@ func unfit(name string, err error) error {
 			why = strings.TrimSpace(lack)
 		}
 	}
-	return missing(fmt.Sprintf("the image %s cannot be used: %s", name, why), wanted)
+	return missing(fmt.Sprintf("the image %s cannot be used: %s", name, why), requirements)
 }

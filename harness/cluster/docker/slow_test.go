@@ -15,8 +15,8 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// A Compose that does not answer in time is there: nobody is told to install it.
-func TestAComposeThatIsSlow(t *testing.T) {
+// A slow Compose is installed, so the advice is not to install it.
+func TestFindCompose_Slow_NamesTheTimeout(t *testing.T) {
 	path := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(path, "docker"), []byte("#!/bin/sh\nwhile :; do :; done\n"), 0o700))
 	t.Setenv("PATH", path)
@@ -29,9 +29,8 @@ func TestAComposeThatIsSlow(t *testing.T) {
 	require.NotContains(t, lack.How, "install")
 }
 
-// Containers that reach nothing are a lack of the machine, told in one line; any
-// other failure of a build is told with its output.
-func TestABuildWithoutANetwork(t *testing.T) {
+// A missing network is a missing requirement, with one line. Any other failed build shows its output.
+func TestUnbuilt_ContainersOffline_IsUnsupported(t *testing.T) {
 	var lack *cluster.Unsupported
 	err := unbuilt("lockproof:x", errors.New("The command '/bin/sh -c apt-get update' returned 100; W: Failed to "+
 		"fetch http://deb.debian.org/ Temporary failure resolving 'deb.debian.org'"))

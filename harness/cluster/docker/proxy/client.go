@@ -19,7 +19,7 @@ import (
 // callTimeout bounds every call.
 const callTimeout = 10 * time.Second
 
-// Client speaks to a proxy.
+// Client calls a proxy's API.
 type Client struct {
 	base string
 	http *http.Client
@@ -28,16 +28,15 @@ type Client struct {
 	failed error // the first failure of a call that cannot return it
 }
 
-// NewClient makes a client of the proxy whose API is at an address.
+// NewClient returns a client for the proxy's API at an address.
 func NewClient(addr string) *Client {
 	return &Client{base: "http://" + addr, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
 }
 
-// Close gives up the client's connections.
+// Close closes the client's idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Failed is the first failure of a call that could not return it. It is
-// forgotten thereby.
+// Failed returns and clears the first failure of a call that could not return it.
 func (c *Client) Failed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +53,7 @@ func (c *Client) note(err error) {
 	}
 }
 
-// Send makes a call of a proxy.
+// Send makes a call.
 func (path Call[In, Out]) Send(ctx context.Context, c *Client, in In) (out Out, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -75,29 +74,28 @@ func (path Call[In, Out]) Send(ctx context.Context, c *Client, in In) (out Out, 
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 1000))
 		return out, fmt.Errorf("the proxy refuses %s: %s", path, strings.TrimSpace(string(text)))
 	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, longestBody)).Decode(&out); err != nil {
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxBody)).Decode(&out); err != nil {
 		return out, fmt.Errorf("the proxy's answer to %s: %w", path, err)
 	}
 	return out, nil
 }
 
-// Move says where a server is; "" says that it is down.
+// Move sets a server's address; "" means down.
 func (c *Client) Move(ctx context.Context, server, address string) error {
 	_, err := move.Send(ctx, c, moved{server, address})
 	return err
 }
 
-// Link is the link of that name.
+// Link returns a link.
 func (c *Client) Link(name history.Link) cluster.Link { return &remote{c, name} }
 
-// remote is a link in the container.
+// remote is a link in the proxy's container.
 type remote struct {
 	client *Client
 	name   history.Link
 }
 
-// order calls a method of a link.
-func order[Out any](l *remote, method Call[Order, Out], o Order) (Out, error) {
+func call[Out any](l *remote, method Call[Order, Out], o Order) (Out, error) {
 	o.Link = l.name
 	out, err := method.Send(context.Background(), l.client, o)
 	if err != nil {
@@ -106,9 +104,9 @@ func order[Out any](l *remote, method Call[Order, Out], o Order) (Out, error) {
 	return out, err
 }
 
-// ask is order for a method that has no error to return.
-func ask[Out any](l *remote, method Call[Order, Out], o Order) Out {
-	out, err := order(l, method, o)
+// callInfallible is call for a method without an error result.
+func callInfallible[Out any](l *remote, method Call[Order, Out], o Order) Out {
+	out, err := call(l, method, o)
 	if err != nil {
 		l.client.note(err)
 	}
@@ -116,42 +114,42 @@ func ask[Out any](l *remote, method Call[Order, Out], o Order) Out {
 }
 
 func (l *remote) Cut(d history.Direction) error {
-	_, err := order(l, cut, Order{Direction: d})
+	_, err := call(l, cut, Order{Direction: d})
 	return err
 }
 
 func (l *remote) Heal(d history.Direction) error {
-	_, err := order(l, heal, Order{Direction: d})
+	_, err := call(l, heal, Order{Direction: d})
 	return err
 }
 
 func (l *remote) Delay(d history.Direction, by time.Duration) error {
-	_, err := order(l, delay, Order{Direction: d, By: by})
+	_, err := call(l, delay, Order{Direction: d, By: by})
 	return err
 }
 
-func (l *remote) Intercept(i cluster.Intercept) (met func() cluster.Traffic, err error) {
-	number, err := order(l, intercept, Order{Intercept: i})
+func (l *remote) Intercept(i cluster.Intercept) (affected func() cluster.Traffic, err error) {
+	number, err := call(l, intercept, Order{Intercept: i})
 	return l.reader(number), err
 }
 
-// reader reads an intercept or a measurement that has begun.
+// reader returns a function that reads an intercept or a measurement.
 func (l *remote) reader(number int) func() cluster.Traffic {
-	return func() cluster.Traffic { return ask(l, traffic, Order{Number: number}) }
+	return func() cluster.Traffic { return callInfallible(l, traffic, Order{Number: number}) }
 }
 
-func (l *remote) LetGo() (held int, err error) { return order(l, letGo, Order{}) }
+func (l *remote) LetGo() (held int, err error) { return call(l, letGo, Order{}) }
 
 func (l *remote) Count(command string) (received, answered int) {
-	counts := ask(l, count, Order{Command: command})
+	counts := callInfallible(l, count, Order{Command: command})
 	return counts[0], counts[1]
 }
 
 func (l *remote) Measure(d history.Direction) func() cluster.Traffic {
-	return l.reader(ask(l, measure, Order{Direction: d}))
+	return l.reader(callInfallible(l, measure, Order{Direction: d}))
 }
 
-// Await returns once the proxy answers.
+// Await waits until the proxy answers.
 func (c *Client) Await(ctx context.Context) error {
 	var last error
 	if err := realtime.Poll(ctx, 5*time.Millisecond, func() (bool, error) {

@@ -15,13 +15,13 @@ import (
 	"example.org/lockproof/internal/input/inputtest"
 )
 
-// names gives so many names in JSON, each followed by more.
+// names returns n names in JSON, each followed by more.
 func names(n int, more string) string {
 	text := `"c"` + more
 	return text + strings.Repeat(","+text, n-1)
 }
 
-// numbered gives an object in JSON with so many keys.
+// numbered returns a JSON object with n keys.
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -30,10 +30,9 @@ func numbered(n int) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// What has no end is not read to its end, by either side.
-func TestEndlessMessages(t *testing.T) {
+func TestMessages_Endless_BothSidesStopReading(t *testing.T) {
 	s, _ := fresh(t)
-	code, said := send(s, "/machine", `{"server":"n1","settings":"`+strings.Repeat("x", int(longestBody)))
+	code, said := send(s, "/machine", `{"server":"n1","settings":"`+strings.Repeat("x", int(maxBody)))
 	require.Equal(t, http.StatusBadRequest, code)
 	require.Contains(t, said, "/machine wants JSON: http: request body too large")
 
@@ -54,7 +53,7 @@ func TestEndlessMessages(t *testing.T) {
 	})
 }
 
-// fresh makes a proxy of one server's volume in a folder below another.
+// fresh makes a proxy with one server's volume, in a folder below above.
 func fresh(t testing.TB) (s *Server, above string) {
 	above = t.TempDir()
 	for _, dir := range []string{"volumes", "volumes/n1"} {
@@ -66,20 +65,19 @@ func fresh(t testing.TB) (s *Server, above string) {
 	return s, above
 }
 
-// send hands one message to a proxy.
+// send sends one message to a proxy.
 func send(s *Server, path, text string) (code int, said string) {
 	answer := httptest.NewRecorder()
 	s.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodPost, path, strings.NewReader(text)))
 	return answer.Code, answer.Body.String()
 }
 
-// paths are those that take a message.
+// paths are the calls with a message.
 var paths = []string{"/run", "/server", "/link/cut", "/machine/retire", "/machine", "/machine/clock", "/machine/disk",
 	"/machine/power", "/events", "/machine/keep", "/link/heal", "/link/delay", "/link/intercept", "/link/let-go",
 	"/link/count", "/link/measure", "/link/traffic"}
 
-// FuzzMessage sends any text to any path, in the middle of a run: it is answered
-// or refused, and nothing beyond the volumes is touched.
+// FuzzMessage sends any text to any path during a run. The proxy answers or refuses it, and changes only the volumes.
 func FuzzMessage(f *testing.F) {
 	for _, seed := range []struct {
 		path int
@@ -116,8 +114,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzAnswer hands any text to a client as its proxy's answers: they are read or
-// refused.
+// FuzzAnswer gives a client any text as its proxy's answer. The client reads or refuses it.
 func FuzzAnswer(f *testing.F) {
 	f.Add(`{"monotonic":1}`)
 	f.Add(`[{"from":"c1","to":"n1","port":7001}]`)

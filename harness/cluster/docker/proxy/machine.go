@@ -16,20 +16,18 @@ import (
 	"example.org/lockproof/harness/cluster/shim"
 )
 
-// What lies in a server's volume. compose/redis.conf and compose/serve.sh name
-// the same.
+// Files of a server's volume, as in compose/redis.conf and compose/serve.sh.
 const (
 	diskFolder   = "disk"              // the server's own folder
-	settingsFile = "settings/run.conf" // what its redis.conf includes
-	controlFile  = "control"           // the preload shim's; made last: the server waits for it
-	againFile    = "again"             // while it is there, the container will not end with its server
+	settingsFile = "settings/run.conf" // included by its redis.conf
+	controlFile  = "control"           // the preload shim's; created last, because the server waits for it
+	againFile    = "again"             // while it exists, the container outlives its server
 )
 
-// retireWithin bounds the wait for a retired server's end.
-const retireWithin = 5 * time.Second
+// retireTimeout bounds the wait for a retired server's end.
+const retireTimeout = 5 * time.Second
 
-// machines are what the servers run on: a clock and a disk each, commanded
-// through the preload shim.
+// machines are the servers' clocks and disks, controlled through the preload shim.
 type machines struct {
 	volumes string
 
@@ -37,7 +35,7 @@ type machines struct {
 	controls map[string]*shim.Control // by server
 }
 
-// newMachines makes a machine, as new, for every volume in a folder.
+// newMachines makes a new machine for every volume in a folder.
 func newMachines(volumes string) (*machines, error) {
 	m := &machines{volumes: volumes, controls: map[string]*shim.Control{}}
 	entries, err := os.ReadDir(volumes)
@@ -52,8 +50,8 @@ func newMachines(volumes string) (*machines, error) {
 	return m, nil
 }
 
-// retire announces that a server will end: it takes the control file away, so that no
-// other starts before renew, and leaves word that one will.
+// retire prepares a server's end. It removes the control file, so that no server starts before renew, and creates
+// againFile, because another will.
 func (m *machines) retire(_ context.Context, server string) (none, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -67,10 +65,9 @@ func (m *machines) retire(_ context.Context, server string) (none, error) {
 	return none{}, os.WriteFile(filepath.Join(volume, againFile), nil, 0o644)
 }
 
-// awaitRetired returns once a server that was retired has ended: its container
-// takes the file away then.
+// awaitRetired waits for the end of a retired server: then its container removes againFile.
 func (m *machines) awaitRetired(ctx context.Context, server string) error {
-	ctx, cancel := context.WithTimeout(ctx, retireWithin)
+	ctx, cancel := context.WithTimeout(ctx, retireTimeout)
 	defer cancel()
 	err := realtime.Poll(ctx, time.Millisecond, func() (bool, error) {
 		_, err := os.Stat(filepath.Join(m.volumes, server, againFile))
@@ -80,12 +77,12 @@ func (m *machines) awaitRetired(ctx context.Context, server string) error {
 		return false, err
 	})
 	if err != nil {
-		return fmt.Errorf("the server of %s has not ended for %s: %w", server, retireWithin, err)
+		return fmt.Errorf("the server of %s has not ended for %s: %w", server, retireTimeout, err)
 	}
 	return nil
 }
 
-// forget gives up the control of a server, and says where its volume is.
+// forget closes a server's control, and returns the path of its volume.
 func (m *machines) forget(server string) (volume string, err error) {
 	if server != filepath.Base(server) || strings.Trim(server, "./\\") == "" {
 		return "", fmt.Errorf("%q is no server's name", server)
@@ -99,9 +96,8 @@ func (m *machines) forget(server string) (volume string, err error) {
 	return filepath.Join(m.volumes, server), nil
 }
 
-// renew empties a volume, and puts into it what a server needs to start. One that has waited
-// for an end, and whose caller has lost patience, must not take away what the server has got
-// since: it would run without a clock that anybody commands.
+// renew empties a volume and writes the files that a server needs to start. If its caller gave up during the wait for
+// the server's end, it must not remove the files of a later renew: the server's clock would be out of control.
 func (m *machines) renew(ctx context.Context, want Machine) (done none, err error) {
 	if want.Retired {
 		if err := m.awaitRetired(ctx, want.Server); err != nil {
@@ -134,9 +130,9 @@ func (m *machines) renew(ctx context.Context, want Machine) (done none, err erro
 	return done, m.control(want.Server, filepath.Join(volume, controlFile))
 }
 
-// keep adds to what a server's redis.conf includes.
+// keep appends to a server's settings.
 func (m *machines) keep(_ context.Context, more Machine) (done none, err error) {
-	if _, err := m.of(more.Server); err != nil {
+	if _, err := m.controlOf(more.Server); err != nil {
 		return done, err
 	}
 	f, err := os.OpenFile(filepath.Join(m.volumes, more.Server, settingsFile), os.O_WRONLY|os.O_APPEND, 0)
@@ -147,7 +143,7 @@ func (m *machines) keep(_ context.Context, more Machine) (done none, err error) 
 	return done, errors.Join(err, f.Close())
 }
 
-// control makes a control file, whole from the first moment.
+// control creates a complete control file atomically.
 func (m *machines) control(server, file string) error {
 	c, err := shim.Create(file + ".new")
 	if err != nil {
@@ -157,7 +153,7 @@ func (m *machines) control(server, file string) error {
 	return os.Rename(file+".new", file)
 }
 
-// empty removes all that is in a folder.
+// empty removes a folder's contents.
 func empty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -171,8 +167,7 @@ func empty(folder string) error {
 	return nil
 }
 
-// of gives the control of a server.
-func (m *machines) of(server string) (*shim.Control, error) {
+func (m *machines) controlOf(server string) (*shim.Control, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if c := m.controls[server]; c != nil {
@@ -181,9 +176,9 @@ func (m *machines) of(server string) (*shim.Control, error) {
 	return nil, fmt.Errorf("there is no machine of %q", server)
 }
 
-// setClock sets a server's clock, and gives what it shows, whether the server runs or not.
+// setClock sets a server's clock, and returns its reading, whether the server runs or not.
 func (m *machines) setClock(_ context.Context, s ClockChange) (now int64, err error) {
-	c, err := m.of(s.Server)
+	c, err := m.controlOf(s.Server)
 	if err != nil {
 		return 0, err
 	}
@@ -195,10 +190,9 @@ func (m *machines) setClock(_ context.Context, s ClockChange) (now int64, err er
 	return c.Now()
 }
 
-// disturb sets every fault of a disk, and says what they have done since its
-// machine was made.
+// disturb sets all faults of a disk, and returns the counts of their effects since the machine was made.
 func (m *machines) disturb(_ context.Context, d Disk) (cluster.Disturbed, error) {
-	c, err := m.of(d.Server)
+	c, err := m.controlOf(d.Server)
 	if err != nil {
 		return cluster.Disturbed{}, err
 	}
@@ -206,7 +200,7 @@ func (m *machines) disturb(_ context.Context, d Disk) (cluster.Disturbed, error)
 }
 
 func (m *machines) cutPower(_ context.Context, server string) (lost int64, err error) {
-	c, err := m.of(server)
+	c, err := m.controlOf(server)
 	if err != nil {
 		return 0, err
 	}

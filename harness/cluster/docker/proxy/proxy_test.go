@@ -28,7 +28,7 @@ type site struct {
 	ports   map[history.Link]int
 }
 
-// begin starts a proxy and a run on it; change may change the run.
+// begin starts a proxy and a run on it; change may edit the run.
 func begin(t *testing.T, change func(*network.Run)) *site {
 	t.Helper()
 	s := &site{servers: map[string]*miniredis.Miniredis{}}
@@ -58,7 +58,6 @@ func begin(t *testing.T, change func(*network.Run)) *site {
 	return s
 }
 
-// run begins a run.
 func (s *site) run(t *testing.T, want network.Run) {
 	t.Helper()
 	listening, err := Begin.Send(t.Context(), s.Client, want)
@@ -93,7 +92,7 @@ func TestEveryLinkLeadsToItsServer(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{received, answered})
 }
 
-func TestEventsAreTheLinksOwn(t *testing.T) {
+func TestEvents_CommandsOnLinks_AreReturned(t *testing.T) {
 	s := begin(t, nil)
 	before := realtime.Monotonic()
 	require.NoError(t, s.dial(t, "c1", "n1").Set(t.Context(), "k1", "token", time.Minute).Err())
@@ -116,7 +115,7 @@ func TestEventsAreTheLinksOwn(t *testing.T) {
 	require.ErrorContains(t, err, "the run has had 2 events, and not 9")
 }
 
-func TestDelayOfEveryLink(t *testing.T) {
+func TestBegin_RunWithDelay_DelaysEveryLink(t *testing.T) {
 	const oneWay = 15 * time.Millisecond
 	s := begin(t, func(r *network.Run) { r.Delay = oneWay })
 	db := s.dial(t, "c2", "n2")
@@ -126,7 +125,7 @@ func TestDelayOfEveryLink(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(began), 2*oneWay)
 }
 
-func TestARunEndsTheOneBefore(t *testing.T) {
+func TestBegin_EndsTheRunBefore(t *testing.T) {
 	s := begin(t, nil)
 	db := s.dial(t, "c1", "n1")
 	require.NoError(t, db.Ping(t.Context()).Err())
@@ -138,10 +137,9 @@ func TestARunEndsTheOneBefore(t *testing.T) {
 		`there is no link from "c1" to "n1" in this run`)
 }
 
-// only gives the error of a call.
 func only[T any](_ T, err error) error { return err }
 
-func TestRefusals(t *testing.T) {
+func TestCalls_Invalid_AreRefused(t *testing.T) {
 	s := begin(t, nil)
 	l := s.Link(history.Link{From: "c1", To: "n1"}).(*remote)
 	for _, c := range []struct {
@@ -173,7 +171,7 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, s.Failed(), "it is told once")
 }
 
-func TestAProxyThatIsGone(t *testing.T) {
+func TestClient_ProxyGone_Fails(t *testing.T) {
 	api := httptest.NewServer(nil)
 	c := NewClient(strings.TrimPrefix(api.URL, "http://"))
 	api.Close()
@@ -190,7 +188,7 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-func TestAMachineMadeAnew(t *testing.T) {
+func TestRenew_UsedMachine_IsReset(t *testing.T) {
 	volumes := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(volumes, "n1"), 0o755))
 	m, err := newMachines(volumes)
@@ -202,7 +200,7 @@ func TestAMachineMadeAnew(t *testing.T) {
 	before := time.Now()
 	shown, err := m.setClock(t.Context(), ClockChange{Server: "n1", Jump: time.Hour})
 	require.NoError(t, err)
-	const rounding = time.Millisecond // a jump is kept against another reading of the clock than ours
+	const rounding = time.Millisecond // the jump starts from another reading of the clock than ours
 	require.WithinRange(t, time.Unix(0, shown), before.Add(time.Hour-rounding), time.Now().Add(time.Hour+rounding))
 	file := filepath.Join(disk, "dump.rdb")
 	require.NoError(t, os.WriteFile(file, []byte("never synced"), 0o644))
@@ -224,9 +222,9 @@ func TestAMachineMadeAnew(t *testing.T) {
 	require.WithinRange(t, time.Unix(0, shown), before, time.Now())
 }
 
-// A server was retired, its end was waited for, and whoever waited has lost patience, killed it and ordered a machine
-// anew. With that the file goes by which the wait knows of the end.
-func TestAnOrderThatWasGivenUpTakesNothingAway(t *testing.T) {
+// A caller gives up the wait for a retired server, kills it, and renews its machine. That removes againFile, so the
+// first renew's wait ends too.
+func TestRenew_WaitCancelled_KeepsTheLaterMachine(t *testing.T) {
 	volumes := t.TempDir()
 	volume := filepath.Join(volumes, "n1")
 	require.NoError(t, os.Mkdir(volume, 0o755))

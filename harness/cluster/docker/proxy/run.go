@@ -10,23 +10,23 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// run is one run: its links, and what has passed over them.
+// run is one run: its links and their events.
 type run struct {
 	*network.Network
 	ended bool
 
-	mu     sync.Mutex
-	events []history.Event
-	kept   []func() cluster.Traffic // what reads intercepts and measurements
+	mu      sync.Mutex
+	events  []history.Event
+	readers []func() cluster.Traffic // of intercepts and measurements
 }
 
-// mostPorts bounds what a message can ask for: some 300 clients on every server.
-const mostPorts = 3000
+// maxPorts bounds a message's ports: some 300 clients on every server.
+const maxPorts = 3000
 
-// openRun opens the links, each on a port of its own.
+// openRun opens the links, each on its own port.
 func openRun(want network.Run) (r *run, err error) {
-	if n := want.Ports(); n > mostPorts {
-		return nil, fmt.Errorf("the links of a run need %d ports: %d are the most", n, mostPorts)
+	if n := want.Ports(); n > maxPorts {
+		return nil, fmt.Errorf("the links of a run need %d ports: %d are the most", n, maxPorts)
 	}
 	r = &run{}
 	r.Network, err = network.Open(want, func() (net.Listener, error) { return net.Listen("tcp", ":0") }, r.record)
@@ -39,34 +39,34 @@ func (r *run) record(e history.Event) {
 	r.events = append(r.events, e)
 }
 
-// mostAtOnce is how many events one message has, so that it stays within longestBody.
-const mostAtOnce = 500
+// maxEvents bounds the events of one message, so that it stays below maxBody.
+const maxEvents = 500
 
-// since gives events beyond the first so many.
+// since returns the next events after the first seen.
 func (r *run) since(seen int) ([]history.Event, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if seen < 0 || seen > len(r.events) {
 		return nil, fmt.Errorf("the run has had %d events, and not %d", len(r.events), seen)
 	}
-	return r.events[seen:min(seen+mostAtOnce, len(r.events))], nil
+	return r.events[seen:min(seen+maxEvents, len(r.events))], nil
 }
 
-// keep gives what reads an intercept or a measurement a number, from 1.
-func (r *run) keep(reads func() cluster.Traffic) int {
+// keep numbers the reader of an intercept or a measurement, from 1.
+func (r *run) keep(reader func() cluster.Traffic) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept = append(r.kept, reads)
-	return len(r.kept)
+	r.readers = append(r.readers, reader)
+	return len(r.readers)
 }
 
-// read reads the one of that number.
+// read reads the intercept or measurement with a number.
 func (r *run) read(n int) (cluster.Traffic, error) {
 	r.mu.Lock()
-	kept := r.kept
-	r.mu.Unlock() // a link that records waits for it, and what is read for the link
-	if n < 1 || n > len(kept) {
+	readers := r.readers
+	r.mu.Unlock() // a recording link waits for this lock, and a reader waits for the link
+	if n < 1 || n > len(readers) {
 		return cluster.Traffic{}, fmt.Errorf("no intercept or measurement has the number %d", n)
 	}
-	return kept[n-1](), nil
+	return readers[n-1](), nil
 }

@@ -17,16 +17,15 @@ import (
 	"example.org/lockproof/internal/input"
 )
 
-// Server is the proxy in its container.
+// Server is the proxy, in its container.
 type Server struct {
 	machines *machines
 
 	mu  sync.Mutex
-	run *run // nil: none so far
+	run *run // nil before the first
 }
 
-// NewServer makes a proxy. The servers' volumes are mounted in a folder, each under its
-// server's name.
+// NewServer makes a proxy. The servers' volumes are mounted in one folder, each under its server's name.
 func NewServer(volumes string) (*Server, error) {
 	m, err := newMachines(volumes)
 	if err != nil {
@@ -57,10 +56,10 @@ func (s *Server) Handler() http.Handler {
 	serve(mux, Begin, s.begin)
 	serve(mux, End, func(context.Context, none) (none, error) { return none{}, s.end() })
 	serve(mux, Events, func(_ context.Context, seen int) ([]history.Event, error) {
-		return with(s, true, func(r *run) ([]history.Event, error) { return r.since(seen) })
+		return withRun(s, true, func(r *run) ([]history.Event, error) { return r.since(seen) })
 	})
 	serve(mux, move, func(ctx context.Context, m moved) (none, error) {
-		return with(s, false, func(r *run) (none, error) { return none{}, r.Move(ctx, m.Server, m.Address) })
+		return withRun(s, false, func(r *run) (none, error) { return none{}, r.Move(ctx, m.Server, m.Address) })
 	})
 	serveLink(s, mux, cut, func(_ *run, l cluster.Link, o Order) (none, error) { return none{}, l.Cut(o.Direction) })
 	serveLink(s, mux, heal, func(_ *run, l cluster.Link, o Order) (none, error) { return none{}, l.Heal(o.Direction) })
@@ -71,11 +70,11 @@ func (s *Server) Handler() http.Handler {
 		return done, err
 	})
 	serveLink(s, mux, intercept, func(r *run, l cluster.Link, o Order) (int, error) {
-		met, err := l.Intercept(o.Intercept)
+		affected, err := l.Intercept(o.Intercept)
 		if err != nil {
 			return 0, err
 		}
-		return r.keep(met), nil
+		return r.keep(affected), nil
 	})
 	serveLink(s, mux, letGo, func(_ *run, l cluster.Link, _ Order) (int, error) { return l.LetGo() })
 	serveLink(s, mux, count, func(_ *run, l cluster.Link, o Order) (counts [2]int, err error) {
@@ -95,15 +94,14 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// longestBody bounds one message in bytes, both ways: the port is open to all on
-// this machine.
-const longestBody = input.Config
+// maxBody bounds one message in bytes, in both directions: the port is open to all users of this machine.
+const maxBody = input.Config
 
-// serve answers a call with a function, whose context ends when the client gives up.
+// serve answers a call with f, whose context ends when the client disconnects.
 func serve[In, Out any](mux *http.ServeMux, path Call[In, Out], f func(context.Context, In) (Out, error)) {
 	mux.HandleFunc("POST "+string(path), func(w http.ResponseWriter, r *http.Request) {
 		var in In
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, longestBody)).Decode(&in); err != nil {
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in); err != nil {
 			http.Error(w, fmt.Sprintf("%s wants JSON: %v", path, err), http.StatusBadRequest)
 			return
 		}
@@ -117,11 +115,11 @@ func serve[In, Out any](mux *http.ServeMux, path Call[In, Out], f func(context.C
 	})
 }
 
-// serveLink answers a call of a method with a function of the link that it names.
+// serveLink answers a call of a link's method with f.
 func serveLink[Out any](s *Server, mux *http.ServeMux, path Call[Order, Out],
 	f func(*run, cluster.Link, Order) (Out, error)) {
 	serve(mux, path, func(_ context.Context, o Order) (Out, error) {
-		return with(s, false, func(r *run) (out Out, err error) {
+		return withRun(s, false, func(r *run) (out Out, err error) {
 			l := r.Link(o.Link)
 			if l == nil {
 				return out, fmt.Errorf("there is no link from %q to %q in this run", o.From, o.To)
@@ -133,8 +131,8 @@ func serveLink[Out any](s *Server, mux *http.ServeMux, path Call[Order, Out],
 
 var errNoRun = errors.New("there is no run: POST /run begins one")
 
-// with calls f with the run at hand, or with the latest that has ended.
-func with[T any](s *Server, ended bool, f func(*run) (T, error)) (T, error) {
+// withRun calls f with the current run, or also with the latest ended one.
+func withRun[T any](s *Server, ended bool, f func(*run) (T, error)) (T, error) {
 	s.mu.Lock()
 	r := s.run
 	if r == nil || r.ended && !ended {
@@ -146,7 +144,7 @@ func with[T any](s *Server, ended bool, f func(*run) (T, error)) (T, error) {
 	return f(r)
 }
 
-// begin ends the run before and begins another.
+// begin ends the previous run and begins another.
 func (s *Server) begin(_ context.Context, want network.Run) ([]network.Listening, error) {
 	if err := s.end(); err != nil {
 		return nil, err
