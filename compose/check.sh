@@ -1,6 +1,6 @@
 #!/bin/sh
-# Says what an image lacks for a node of the cluster, in a line that begins with
-# "lacking: ". The image is built only if it lacks nothing.
+# Checks whether an image is usable as a node. If not, it prints the reason on a
+# line that begins with "lacking: ", and the build fails.
 lacking() { echo "lacking: $*" >&2; exit 1; }
 
 server=$(command -v redis-server || command -v valkey-server) || lacking "it has neither redis-server nor valkey-server in PATH"

@@ -1,3 +1,2 @@
-// Package compose holds the definition of the docker cluster, so that the
-// program can bring it up wherever it is run.
+// Package compose embeds the definition of the docker cluster in the program.
 package compose

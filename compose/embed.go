@@ -2,8 +2,7 @@ package compose
 
 import "embed"
 
-// Files are the compose project and what its image is built from, but for the
-// lockproof binary.
+// Files are the compose project and its image's inputs, except the lockproof binary.
 //
 //go:embed docker-compose.yml Dockerfile redis.conf serve.sh check.sh shim/src
 var Files embed.FS

@@ -1,14 +1,13 @@
 #!/bin/sh
-# Serves as the Redis server of this container, under the preload shim: its wall
-# clock and its disk are what the control file in its volume says. The proxy
-# makes that file, so there is something to wait for when all start at once.
+# Runs the Redis server of this container under the preload shim. The control file
+# in its volume sets the wall clock and the disk's faults. The proxy creates that
+# file, so the server waits for it.
 #
 # The container ends with its server, unless the file `again` is in the volume:
-# then another server takes its place, on what the proxy puts there. A new run
-# gets new servers so, which takes far less than a new container.
+# then it starts another server with the proxy's new files. So a new run gets new
+# servers, which is much faster than new containers.
 #
-# The password, if there is one, goes into a file: who lists processes sees the
-# words on a command line.
+# The password, if any, goes into a file: command lines are visible to every user.
 umask 077
 if [ "$REDISCLI_AUTH" ]; then
 	printf 'requirepass %s\nmasterauth %s\n' "$REDISCLI_AUTH" "$REDISCLI_AUTH" >/dev/shm/password.conf
@@ -23,7 +22,7 @@ while true; do
 	server=$!
 	wait "$server"
 	status=$?
-	# A signal ends the wait, and the server later.
+	# A signal ends the wait before it ends the server.
 	while kill -0 "$server" 2>/dev/null; do wait "$server"; status=$?; done
 	rm /machine/again 2>/dev/null || exit "$status"
 done

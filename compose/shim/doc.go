@@ -1,4 +1,3 @@
-// Package shim holds the C source of the preload shim, through which the
-// harness sets the wall clock of a real server and sees and disturbs its fsyncs.
-// The sources lie in a folder of their own, since Go would take them for cgo.
+// Package shim embeds the C source of the preload shim, by which the harness sets a real server's wall clock and
+// observes and disturbs its fsyncs. The sources have their own folder, because Go would treat them as cgo.
 package shim

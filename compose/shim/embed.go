@@ -2,7 +2,7 @@ package shim
 
 import _ "embed"
 
-// Source is the shim; Header is the layout of the file that controls it.
+// Source is the shim; Header is the layout of its control file.
 var (
 	//go:embed src/shim.c
 	Source []byte

@@ -1,7 +1,7 @@
 /*
- * The control file: the shim and the harness both map it, the harness to say
- * what is to happen, the shim to tell what did. package shim of the harness
- * mirrors this layout, and a test there holds the two together.
+ * The control file, mapped by the shim and the harness. The harness writes
+ * commands, the shim writes counts. The harness's package shim mirrors this
+ * layout, and a test compares the two.
  *
  * All numbers are in the machine's own byte order; all times in nanoseconds.
  */
@@ -14,12 +14,12 @@
 #define CONTROL_MAGIC 0x31504d4948534b4cULL /* "LKSHIMP1" */
 #define CONTROL_FILES 1024
 
-/* A file that was synced: how much of it a power cut leaves. */
+/* A synced file, with the length that survives a power cut. */
 struct synced_file {
 	_Atomic uint32_t state; /* one of the below */
 	uint32_t reserved;
-	/* Which file it is. An inode's number is used again once its file is gone,
-	 * so the time of its birth is part of its name. */
+	/* The file's identity. Inode numbers are reused, so it includes the time of
+	 * creation. */
 	uint64_t device_major;
 	uint64_t device_minor;
 	uint64_t inode;
@@ -36,32 +36,32 @@ struct control {
 	/* The wall clock: it showed clock_reading (since 1970) when CLOCK_MONOTONIC
 	 * was clock_since, and clock_rate of its nanoseconds pass in a true one. A
 	 * rate of 0 means the host's own clock. clock_turn is odd while the harness
-	 * writes: who reads takes it before and after, and reads again if it was odd
-	 * or has changed (a seqlock). */
+	 * writes. A reader reads it before and after, and retries if it was odd or
+	 * has changed (a seqlock). */
 	_Atomic uint64_t clock_turn;
 	_Atomic int64_t clock_since;
 	_Atomic int64_t clock_reading;
 	_Atomic uint64_t clock_rate; /* the bits of a double */
 
-	/* fsync and fdatasync: how long each waits, and with which errno it then
-	 * fails. 0: it does not. */
+	/* fsync and fdatasync: the delay, and the errno of the failure after it.
+	 * 0: none. */
 	_Atomic int64_t sync_delay;
 	_Atomic int64_t sync_error;
 
-	/* What became of them since the file was made. */
+	/* Counts since the file was created. */
 	_Atomic uint64_t syncs_done;    /* succeeded */
 	_Atomic uint64_t syncs_delayed; /* began to wait */
-	_Atomic uint64_t syncs_failed;  /* failed because sync_error says so */
-	_Atomic uint64_t syncs_lost;    /* succeeded, and could not be noted below */
+	_Atomic uint64_t syncs_failed;  /* failed because of sync_error */
+	_Atomic uint64_t syncs_lost;    /* succeeded, but could not be recorded below */
 
 	/* Whether the disk is full: each write then fails with ENOSPC. */
 	_Atomic uint64_t disk_full;
-	_Atomic uint64_t writes_refused; /* so many found no room, on a disk that is full of itself, too */
+	_Atomic uint64_t writes_refused;
 
 	uint64_t reserved[3];
 
-	/* In no order; the first free entry ends the list. One file may have two
-	 * entries, if two threads synced it for the first time at once: the longest
+	/* Unordered; the first free entry ends the list. One file may have two
+	 * entries, if two threads synced it first at the same time: the longest
 	 * counts. */
 	struct synced_file files[CONTROL_FILES];
 };

@@ -1,27 +1,25 @@
 /*
- * The preload shim: a real server, with a wall clock and a disk that the
- * harness commands.
+ * The preload shim: gives a real server a wall clock and a disk under the
+ * harness's control.
  *
  *	LD_PRELOAD=shim.so LOCKPROOF_SHIM=control-file redis-server ...
  *
- * It stands in for what a server asks the time by (gettimeofday, clock_gettime,
- * time), writes to its files by (write, writev, pwrite), and makes its data safe by
- * (fsync, fdatasync). Only the wall clock is
- * changed: CLOCK_MONOTONIC is every process's true clock. Commands are read from
- * the control file (control.h) at each call, so they take effect at the next.
+ * It replaces the functions by which a server reads the time (gettimeofday,
+ * clock_gettime, time), writes files (write, writev, pwrite) and syncs them
+ * (fsync, fdatasync). It changes only the wall clock: CLOCK_MONOTONIC is every
+ * process's true clock. Each call reads the control file (control.h).
  *
- * It makes system calls itself rather than look up the functions that it stands
- * in for (dlsym): a look-up allocates memory, and jemalloc asks the time while it
- * starts, which would go round in circles. Only clock_gettime, which without the
- * kernel's vDSO takes ten times as long, is looked up, once, before the server
- * begins; whoever asks earlier is answered by a system call.
+ * It makes system calls itself instead of looking up the replaced functions
+ * (dlsym): a look-up allocates memory, and jemalloc reads the time while it
+ * starts, which would recurse. Only clock_gettime, which is ten times as slow
+ * without the kernel's vDSO, is looked up, once, before the server begins;
+ * earlier calls make a system call.
  *
- * What it does not see: msync, O_SYNC, sync_file_range, files cut by O_TRUNC
- * after they were synced, writes by the C library's streams (Redis writes its
- * snapshots by these, and its append-only file by write), and whether a directory was synced after a rename.
- * Redis's persistence does not rest on the first four; after the last, a rename
- * counts as safe at once. So a power cut leaves one legal state of the disk, not
- * every one.
+ * It does not see msync, O_SYNC, sync_file_range, O_TRUNC of synced files,
+ * writes by the C library's streams (Redis's snapshots; its append-only file
+ * uses write), and syncs of a directory after a rename. Redis's persistence does
+ * not depend on the first four; a rename counts as durable at once. So a power
+ * cut leaves one legal state of the disk, not every one.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -49,8 +47,8 @@
 
 static const int64_t second = 1000000000;
 
-/* NULL until the library is initialised, and where nobody commands it: then
- * everything is as without it. */
+/* NULL before the library is initialised, and without a control file: then the
+ * library changes nothing. */
 static struct control *control;
 
 static int clock_by_system_call(clockid_t clock, struct timespec *t)
@@ -105,10 +103,10 @@ static int64_t nanoseconds(clockid_t clock)
 	return t.tv_sec * second + t.tv_nsec;
 }
 
-/* commanded_clock reads the commanded clock; it is false if there is none. The
- * true clock is read between the two looks at clock_turn: whoever reads by the
- * old command has read before the new one was given, so a change of the rate
- * never turns time back. */
+/* commanded_clock reads the commanded clock; it returns false without one. It
+ * reads the true clock between the two reads of clock_turn. So a reading by the
+ * old command is earlier than the new command, and a change of the rate never
+ * turns time back. */
 static int commanded_clock(int64_t *now)
 {
 	struct control *c = control;
@@ -180,7 +178,7 @@ static enum identity identify(int fd, struct statx *s)
 static int64_t born(const struct statx *s)
 {
 	if ((s->stx_mask & STATX_BTIME) == 0)
-		return 0; /* the file system does not know */
+		return 0; /* the file system does not record it */
 	return s->stx_btime.tv_sec * second + s->stx_btime.tv_nsec;
 }
 
@@ -190,8 +188,8 @@ static int same(const struct synced_file *f, const struct statx *s)
 	       f->device_major == s->stx_dev_major && f->device_minor == s->stx_dev_minor;
 }
 
-/* claim makes an entry for a file, of length 0; NULL if there is no place. An
- * entry that a process claimed and then died over stays claimed. */
+/* claim makes an entry for a file, of length 0; NULL if the table is full. If
+ * the process dies meanwhile, the entry stays claimed. */
 static struct synced_file *claim(const struct statx *s)
 {
 	for (int i = 0; i < CONTROL_FILES; i++) {
@@ -222,8 +220,8 @@ static struct synced_file *find(const struct statx *s)
 	return NULL;
 }
 
-/* note_synced remembers that a file is safe as far as it went when the sync
- * began. What was written meanwhile may be safe too, or not. */
+/* note_synced records a file's length at the start of a sync. Data written
+ * during the sync may be durable, or not. */
 static void note_synced(const struct statx *before)
 {
 	struct synced_file *f = find(before);
@@ -239,8 +237,8 @@ static void note_synced(const struct statx *before)
 		;
 }
 
-/* note_cut forgets what was safe of a file beyond a length: what will be there
- * later has not been synced. */
+/* note_cut reduces a file's synced length to its new length: later data there
+ * is not synced. */
 static void note_cut(const struct statx *s, int64_t length)
 {
 	for (int i = 0; i < CONTROL_FILES; i++) {
@@ -256,8 +254,8 @@ static void note_cut(const struct statx *s, int64_t length)
 	}
 }
 
-/* stall waits for as long as the harness says, and no longer if it changes its
- * mind. */
+/* stall waits for the harness's delay, and ends early if the harness reduces
+ * it. */
 static void stall(void)
 {
 	const int64_t step = second / 200;
@@ -304,8 +302,8 @@ EXPORT int fsync(int fd) { return sync_by(SYS_fsync, fd); }
 
 EXPORT int fdatasync(int fd) { return sync_by(SYS_fdatasync, fd); }
 
-/* no_room says whether a write finds the disk full. Pipes and sockets never
- * are. */
+/* no_room reports whether a write fails on a full disk. Writes to pipes and
+ * sockets never do. */
 static int no_room(int fd, size_t length)
 {
 	struct statx s;

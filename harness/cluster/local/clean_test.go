@@ -24,8 +24,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// harness starts another harness with a cluster, in a state folder and a run
-// folder that only this test uses.
+// harness starts another harness with a cluster, in this test's own state and run folders.
 func harness(t *testing.T) (cmd *exec.Cmd, f family, more *bufio.Reader) {
 	t.Helper()
 	needRedis(t)
@@ -38,7 +37,7 @@ func harness(t *testing.T) (cmd *exec.Cmd, f family, more *bufio.Reader) {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		// Where a child does not die with its harness, and if one should not.
+		// On systems where children outlive the harness, or if one does so by mistake.
 		_, err := process.Clean()
 		require.NoError(t, err)
 	})
@@ -56,9 +55,8 @@ func cleaned(t *testing.T) string {
 	return strings.Join(done, "\n")
 }
 
-// TestKilledHarnessLeavesNothing: while it lives nothing of it is touched; then its children are gone, and Clean
-// removes the rest.
-func TestKilledHarnessLeavesNothing(t *testing.T) {
+// Clean does not touch a living harness. A killed one's children die with it; Clean removes the rest.
+func TestClean_KilledHarness_NothingIsLeft(t *testing.T) {
 	clustertest.OwnState(t)
 	cmd, f, _ := harness(t)
 	require.Len(t, f.Children, 4, "two nodes, the store and a client")
@@ -80,8 +78,7 @@ func TestKilledHarnessLeavesNothing(t *testing.T) {
 	require.Empty(t, cleaned(t))
 }
 
-// TestHarnessTellsItsStalls stops a whole harness for a while.
-func TestHarnessTellsItsStalls(t *testing.T) {
+func TestHarness_StoppedForAWhile_RecordsStall(t *testing.T) {
 	clustertest.OwnState(t)
 	cmd, _, more := harness(t)
 	const long = 200 * time.Millisecond
@@ -96,7 +93,7 @@ func TestHarnessTellsItsStalls(t *testing.T) {
 		require.Equal(t, "harness", e.Process)
 		require.Equal(t, history.TypeStall, e.Type)
 		require.GreaterOrEqual(t, e.Late, int64(harnessStall))
-		if e.Late >= int64(long/2) { // shorter ones may be the machine's
+		if e.Late >= int64(long/2) { // the machine may cause shorter ones
 			require.Less(t, e.Late, int64(10*time.Second))
 			return
 		}
@@ -104,7 +101,7 @@ func TestHarnessTellsItsStalls(t *testing.T) {
 	require.Fail(t, "no stall of the length of the stop")
 }
 
-// needShim skips a test where the preload shim cannot be had.
+// needShim skips a test without the preload shim.
 func needShim(t testing.TB) {
 	t.Helper()
 	needRedis(t)
@@ -112,13 +109,13 @@ func needShim(t testing.TB) {
 	needs.Check(t, needs.Compiler, lacks(cluster.AbilityClock))
 }
 
-// TestPowerLossEndsForks, which would write on after their parent's death.
-func TestPowerLossEndsForks(t *testing.T) {
+// A server's fork would continue to write after its parent's death.
+func TestPowerLoss_ServerHasForked_KillsTheFork(t *testing.T) {
 	t.Parallel()
 	needShim(t)
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistRDB })
-	n, db, ctx := at(l, "n1"), dial(t, at(l, "n1").addr), t.Context()
-	// The child of BGSAVE takes its time over each key.
+	n, db, ctx := hostOf(l, "n1"), dial(t, hostOf(l, "n1").addr), t.Context()
+	// The child of BGSAVE must still run at the power loss.
 	require.NoError(t, db.ConfigSet(ctx, "rdb-key-save-delay", "100000").Err())
 	for i := range 20 {
 		require.NoError(t, db.Set(ctx, fmt.Sprint("k", i), "value", 0).Err())
@@ -132,8 +129,7 @@ func TestPowerLossEndsForks(t *testing.T) {
 	require.False(t, isAlive(children))
 }
 
-// TestWithoutACompiler the faults that need the shim are not done by half.
-func TestWithoutACompiler(t *testing.T) {
+func TestShimFaults_NoCompiler_AreUnsupported(t *testing.T) {
 	needRedis(t)
 	server, err := findServer("")
 	require.NoError(t, err)
@@ -156,8 +152,8 @@ func TestWithoutACompiler(t *testing.T) {
 	requireUp(t, l, "n1")
 }
 
-// TestServerThatDoesNotPreload is found out: nothing of what it syncs is seen.
-func TestServerThatDoesNotPreload(t *testing.T) {
+// The shim does not see this server's fsyncs.
+func TestShimFaults_ServerIgnoresPreload_AreUnsupported(t *testing.T) {
 	needShim(t)
 	server, err := findServer("")
 	require.NoError(t, err)

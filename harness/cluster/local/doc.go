@@ -1,8 +1,6 @@
-// Package local is a cluster of real redis-server processes on loopback. Each
-// client is a process of its own, and toxiproxy's links, embedded, are the
-// network between each client and each server. Time is real.
+// Package local is a cluster of real redis-server processes on loopback. Each client is a process. toxiproxy, embedded,
+// is the network between each client and each server. Time is real.
 //
-// Nothing outlives a run: Close ends every process and removes every file; a
-// harness that is killed takes its children with it (on Linux); and what is
-// left behind all the same, Clean finds by its records and removes.
+// Nothing outlives a run: Close ends every process and removes every file. On Linux, children die with a killed harness.
+// Clean finds other remains by their records.
 package local

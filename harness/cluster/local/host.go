@@ -18,25 +18,23 @@ import (
 	"example.org/lockproof/harness/cluster/shim"
 )
 
-// host is a place for a server (an address, a folder, a disk and a clock) and the
-// redis-server process that lives there at present, if any.
+// host is a server's machine (address, folder, disk and clock) and its current redis-server process, if any.
 type host struct {
-	c    *Cluster
-	name string
-	dir  string
-	disk string        // the folder in dir where the server keeps its data
-	shim *shim.Control // nil where there is none
-	port *port
-	bus  *port // for the others of a Redis Cluster; nil for a Sentinel
-	addr string
-	// arguments are those of redis-server behind its settings' file.
-	arguments []string
+	c         *Cluster
+	name      string
+	dir       string
+	disk      string        // the folder in dir for the server's data
+	shim      *shim.Control // nil without a shim
+	port      *port
+	bus       *port // of a Redis Cluster; nil for a Sentinel
+	addr      string
+	arguments []string                        // of redis-server, after the settings' file
 	proc      atomic.Pointer[process.Process] // the latest process, nil before the first
 }
 
 var _ realcluster.Host = (*host)(nil)
 
-// newHost makes a place for a server. Its settings are to be written yet.
+// newHost makes a host, without settings.
 func (c *Cluster) newHost(name string) (h *host, err error) {
 	h = &host{c: c, name: name, dir: filepath.Join(c.record.Folder(), name)}
 	h.disk = filepath.Join(h.dir, "disk")
@@ -51,13 +49,12 @@ func (c *Cluster) newHost(name string) (h *host, err error) {
 	return h, nil
 }
 
-// newServer makes a place for a server of the cluster's, with its settings.
 func (c *Cluster) newServer(name string) (h *host, err error) {
 	if h, err = c.newHost(name); err != nil {
 		return nil, err
 	}
 	if c.library != "" {
-		// It is the machine's clock and disk: it outlives every process of the server.
+		// The shim's control is the machine's clock and disk, so it outlives the server's processes.
 		if h.shim, err = shim.Create(filepath.Join(h.dir, "control")); err != nil {
 			return nil, err
 		}
@@ -65,12 +62,11 @@ func (c *Cluster) newServer(name string) (h *host, err error) {
 	if h.bus, err = reservePort(); err != nil {
 		return nil, fmt.Errorf("node %s: %w", name, err)
 	}
-	// A master writes the copy for a replica to a file: sent as it is made, the default, it
-	// waits five seconds for more replicas to ask.
+	// A master writes a replica's copy to a file. By default it streams the copy, after five seconds of waiting for more
+	// replicas.
 	return h, h.writeSettings("loglevel notice\nrepl-diskless-sync no\n" + c.Settings(name, h.bus.number))
 }
 
-// newSentinel makes a place for a Sentinel, which keeps its state in its settings.
 func (c *Cluster) newSentinel(name string) (*host, error) {
 	h, err := c.newHost(name)
 	if err != nil {
@@ -80,8 +76,8 @@ func (c *Cluster) newSentinel(name string) (*host, error) {
 	return h, h.writeSettings(realcluster.SentinelSettings())
 }
 
-// writeSettings writes the redis.conf. The server logs to stdout, which leads into a file,
-// together with what it says before it has read its settings.
+// writeSettings writes redis.conf. The server logs to stdout, which is a file and so includes messages from before it
+// reads its settings.
 func (h *host) writeSettings(more string) error {
 	text := fmt.Sprintf("bind 127.0.0.1\nport %d\nprotected-mode no\ndaemonize no\ndir %q\nlogfile \"\"\n%s",
 		h.port.number, h.disk, more)
@@ -152,8 +148,8 @@ func (h *host) Pause(ctx context.Context) error { return h.proc.Load().Pause(ctx
 
 func (h *host) Resume(ctx context.Context) error { return h.proc.Load().Resume(ctx) }
 
-// PowerLoss kills the process and those that it has forked, which would go on writing. It is
-// stopped first, so that it forks no more.
+// PowerLoss kills the process and its forks, which would continue to write. It stops the process first, so that it
+// cannot fork again.
 func (h *host) PowerLoss(ctx context.Context, _ cluster.DiskFaults) (lost int64, err error) {
 	if err := h.needShim(cluster.AbilityPowerLoss); err != nil {
 		return 0, err
@@ -173,7 +169,7 @@ func (h *host) PowerLoss(ctx context.Context, _ cluster.DiskFaults) (lost int64,
 	return h.shim.CutPower(h.disk)
 }
 
-// SetClock commands the shim; without one the clock is this machine's.
+// SetClock sets the shim's clock; without a shim the clock is this machine's.
 func (h *host) SetClock(_ context.Context, jump time.Duration, rate float64) (time.Time, error) {
 	if jump != 0 || rate != 0 {
 		err := h.needShim(cluster.AbilityClock)
@@ -200,14 +196,14 @@ func (h *host) Disturb(_ context.Context, d cluster.DiskFaults) (done cluster.Di
 
 func (h *host) Log(context.Context) string { return process.Tail(h.logFile()) }
 
-// needShim is the error of a fault that cannot be done for want of the shim.
+// needShim returns an error if the shim is missing or not in effect.
 func (h *host) needShim(a *cluster.Ability) error {
 	if h.shim == nil {
 		return lacks(a)
 	}
 	p := h.proc.Load()
 	if p == nil || !p.Running() {
-		return nil // the next process is looked at in its turn
+		return nil // the next process is checked then
 	}
 	if under, err := h.shim.Commands(p.Identity().PID); under || err != nil {
 		return err
@@ -216,7 +212,7 @@ func (h *host) needShim(a *cluster.Ability) error {
 		How: "use a server that is linked dynamically, as distributions have it"}
 }
 
-// close ends the server for good and gives up its ports.
+// close ends the server and releases its ports.
 func (h *host) close() error {
 	h.port.release()
 	h.bus.release()

@@ -16,11 +16,11 @@ import (
 	"example.org/lockproof/harness/cluster/shim"
 )
 
-// parallel is how many trials run side by side on two processors: most of their
-// time is waiting, but a start of one must not stall another.
+// parallel is the number of concurrent trials on two processors: they mostly wait, but the start of one must not stall
+// another.
 const parallel = 3
 
-// Kind is the kind of clusters of processes on this machine.
+// Kind describes clusters of processes on this machine.
 var Kind = cluster.Kind{
 	Name: cluster.Local,
 	Needs: []cluster.Need{
@@ -48,7 +48,7 @@ func open(_ context.Context, choice cluster.Choice, _ io.Writer) (cluster.Maker,
 	}), nil
 }
 
-// knows says whether the server that is chosen knows a command that Redis 7.0 does not.
+// knows returns an error if the chosen server lacks a command.
 func knows(choice cluster.Choice, command string) error {
 	p, err := findServer(choice.Server)
 	if err != nil || p.knows(command) {
@@ -70,7 +70,7 @@ func findCompiler(ctx context.Context) (string, error) {
 	return version(ctx, cc)
 }
 
-// version gives the first line of what a program says of its version.
+// version returns the first line of a program's --version.
 func version(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -82,10 +82,10 @@ func version(ctx context.Context, program string) (string, error) {
 	return line, nil
 }
 
-// shimmed are the abilities that the preload shim gives.
+// shimmed are the abilities that need the preload shim.
 var shimmed = []*cluster.Ability{cluster.AbilityPowerLoss, cluster.AbilityClock, cluster.AbilityDisk}
 
-// lacks says of an ability that the preload shim gives why the shim cannot be had.
+// lacks returns an error if an ability needs the preload shim and there is none.
 func lacks(a *cluster.Ability) error {
 	if !slices.Contains(shimmed, a) {
 		return nil

@@ -23,7 +23,7 @@ type Cluster struct {
 	*realcluster.Cluster
 	cfg     cluster.Config
 	server  program
-	library string // the preload shim, "" where there is none: see can
+	library string // the preload shim; "" without one: see lacks
 	record  *process.Record
 	hosts   []*host // of servers and Sentinels
 	links   *network.Network
@@ -31,9 +31,8 @@ type Cluster struct {
 
 var _ cluster.Real = (*Cluster)(nil)
 
-// New starts one redis-server for each distinct node and one for the store, all
-// at once, with a link from every client to each, and returns when all servers
-// answer. ctx bounds the start, not the cluster's life; Close ends that.
+// New starts one redis-server for each distinct node and one for the store, concurrently, with a link from every client
+// to each. It waits until all servers answer. ctx bounds only the start; Close ends the cluster.
 func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Cluster, error) {
 	program, err := findServer(choice.Server)
 	if err != nil {
@@ -45,7 +44,7 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	}
 	base.Version = program.String()
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
-	// Without a shim some faults cannot be done; can tells why.
+	// Without a shim some faults are unsupported: see lacks.
 	c.library, _ = shim.Build("")
 	if err := c.Build(ctx, c.start, c.open, c.end); err != nil {
 		return nil, err
@@ -53,7 +52,7 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	return c, nil
 }
 
-// start makes a folder for the servers, and starts them.
+// start creates the run's folder and starts the servers.
 func (c *Cluster) start(ctx context.Context) error {
 	var err error
 	if c.record, err = process.NewRecord(); err != nil {
@@ -65,7 +64,6 @@ func (c *Cluster) start(ctx context.Context) error {
 	return errors.Join(err, starting.Wait())
 }
 
-// startAll starts the servers and the Sentinels.
 func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error {
 	for _, name := range c.cfg.Servers() {
 		h, err := c.newServer(name)
@@ -92,7 +90,7 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 	return nil
 }
 
-// open opens the links, each on a port of loopback.
+// open opens the links, each on its own port of loopback.
 func (c *Cluster) open(_ context.Context, want network.Run) (_ realcluster.Network, at string,
 	_ []network.Listening, err error) {
 	for name := range want.Members {
@@ -118,7 +116,7 @@ func (c *Cluster) end() error {
 		errs = append(errs, h.close())
 	}
 	if err := errors.Join(errs...); err != nil || c.record == nil {
-		return err // what could not be ended stays on record for Clean
+		return err // the record stays for Clean
 	}
 	return c.record.Remove()
 }

@@ -22,7 +22,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-func TestNewThatFailsLeavesNothing(t *testing.T) {
+func TestNew_Fails_LeavesNothing(t *testing.T) {
 	needRedis(t)
 	clustertest.OwnState(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,13 +36,13 @@ func TestNewThatFailsLeavesNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Clusters at one time have addresses and folders of their own, and one ends without the other.
-func TestClustersSideBySide(t *testing.T) {
+// Concurrent clusters have separate addresses and folders, and end separately.
+func TestNew_TwoClusters_AreIndependent(t *testing.T) {
 	t.Parallel()
 	a, b := start(t, 2, nil), start(t, 2, nil)
 	require.NoError(t, dial(t, a.Address("c1", "n1")).Set(t.Context(), "k1", "x", time.Minute).Err())
 	for _, name := range []string{"n1", "n2", history.StoreName} {
-		require.NotEqual(t, at(a, name).addr, at(b, name).addr)
+		require.NotEqual(t, hostOf(a, name).addr, hostOf(b, name).addr)
 	}
 	require.NoError(t, a.Close())
 	require.Empty(t, requireUp(t, b, "n1").Keys)
@@ -50,7 +50,7 @@ func TestClustersSideBySide(t *testing.T) {
 	require.DirExists(t, b.record.Folder())
 }
 
-func TestCloseWhileFaultsAreInEffect(t *testing.T) {
+func TestClose_FaultsInEffect_EndsEverything(t *testing.T) {
 	t.Parallel()
 	l := start(t, 4, nil)
 	paused, _ := spawn(t, l, client.Setup{Name: "c1"})
@@ -79,9 +79,8 @@ func TestCloseWhileFaultsAreInEffect(t *testing.T) {
 	require.EqualError(t, err, "spawn c1: the cluster is closed")
 }
 
-// TestCloseEndsAStart closes a cluster while a node is coming up that never
-// will: its process is stopped as soon as it is there.
-func TestCloseEndsAStart(t *testing.T) {
+// The start cannot end by itself: the test stops the process as soon as it exists.
+func TestClose_DuringAStart_EndsTheStart(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)
 	n := l.Nodes["n1"]
@@ -94,15 +93,14 @@ func TestCloseEndsAStart(t *testing.T) {
 	begin := time.Now()
 	require.NoError(t, l.Close())
 	require.Less(t, time.Since(begin), 2*time.Second)
-	if err := <-failed; err != nil { // it may have been quicker than the pause
+	if err := <-failed; err != nil { // the start may have been faster than the pause
 		require.True(t, errors.Is(err, context.Canceled), err)
 	}
 	require.False(t, n.Host.(*host).proc.Load().Identity().Alive())
 }
 
-// TestNothingLeaks runs alone: other tests have descriptors and goroutines of
-// their own.
-func TestNothingLeaks(t *testing.T) {
+// It runs alone: other tests have their own descriptors and goroutines.
+func TestClose_LeaksNoDescriptorsOrGoroutines(t *testing.T) {
 	_, err := os.Stat("/proc/self/fd")
 	needs.Check(t, needs.System, err)
 	descriptors := func() int {
@@ -121,7 +119,7 @@ func TestNothingLeaks(t *testing.T) {
 		require.NoError(t, w.Close())
 		require.NoError(t, l.Close())
 	}
-	round() // what is made once and kept: the forking thread, the poller
+	round() // creates permanent things: the forking thread, the poller
 	var fds, goroutines int
 	eventually(t, "goroutines settle", func() bool {
 		before := goroutines
@@ -136,11 +134,9 @@ func TestNothingLeaks(t *testing.T) {
 	})
 }
 
-// Another user of the machine, who can dial whatever listens on loopback but has
-// no password, gets nothing from any server, past the links or over them; nor do
-// the command lines, which everybody may list, or a file that others can read
-// tell the password.
-func TestStrangersAreRefused(t *testing.T) {
+// Another user of the machine can dial loopback, list command lines and read public files. None of these gives access to
+// a server, nor its password.
+func TestServers_OtherUserOfTheMachine_IsRefused(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, func(cfg *cluster.Config) {
 		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
@@ -157,7 +153,7 @@ func TestStrangersAreRefused(t *testing.T) {
 
 	for _, h := range l.hosts {
 		words, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.proc.Load().Identity().PID))
-		if err == nil { // where there is /proc
+		if err == nil { // on systems with /proc
 			require.NotContains(t, string(words), realcluster.Password())
 		}
 	}
@@ -196,7 +192,7 @@ func TestParseVersion(t *testing.T) {
 	}
 }
 
-func TestMissingServer(t *testing.T) {
+func TestAvailable_UnusableServer_SaysHowToGetOne(t *testing.T) {
 	const how = "install Redis 7.0 or later (Debian and Ubuntu: apt-get install redis-server) " +
 		"and have redis-server in PATH"
 	dir := t.TempDir()
@@ -218,13 +214,12 @@ func TestMissingServer(t *testing.T) {
 	check(file + ": version 5.0.7 is too old: 7.0 or later is needed")
 }
 
-func TestWhatLaterServersKnow(t *testing.T) {
+func TestKnows_WaitAOF_DependsOnTheVersion(t *testing.T) {
 	for version, knows := range map[string]bool{"7.0.15": false, "7.2.4": true, "8.0.2": true, "9.1.2": true, "8": false} {
 		require.Equal(t, knows, program{product: "redis", version: version}.knows("WAITAOF"), version)
 	}
 }
 
-// requireUp looks into a node.
 func requireUp(t *testing.T, l *Cluster, name string) history.Node {
 	t.Helper()
 	seen, err := l.Node(name).Look(t.Context())

@@ -24,8 +24,7 @@ import (
 	"example.org/lockproof/internal/needs"
 )
 
-// roleVariable makes the test binary play another part: that of a worker, or of
-// a harness that is going to be killed.
+// roleVariable makes the test binary a worker, or a harness to be killed.
 const roleVariable = "LOCKPROOF_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -37,9 +36,9 @@ func TestMain(m *testing.M) {
 		fakeHarness()
 		return
 	}
-	// Workers are this binary too, unless a test says otherwise.
+	// Workers run this binary too, unless a test changes that.
 	os.Setenv(roleVariable, "worker")
-	// The tests keep records of their own.
+	// The tests keep their own records.
 	state, err := os.MkdirTemp("", "local-test-")
 	if err != nil {
 		panic(err)
@@ -51,8 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// fakeWorker obeys a few commands as a client would, and misbehaves on request:
-// the key says how.
+// fakeWorker obeys a few commands as a client would, and misbehaves according to the key.
 func fakeWorker() {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Scan()
@@ -83,7 +81,7 @@ func fakeWorker() {
 	}
 }
 
-// tick says the time, on the true clock, again and again.
+// tick sends the true time repeatedly.
 func tick(epoch int64) {
 	for {
 		say(client.Message{Event: &history.Event{Type: history.TypeNote, Text: "tick", Time: realtime.Monotonic() - epoch}})
@@ -100,7 +98,7 @@ func say(m client.Message) {
 	os.Stdout.Write(append(b, '\n'))
 }
 
-// family is what fakeHarness says of itself: its run's folder and children.
+// family is fakeHarness's report: its run's folder and children.
 type family struct {
 	Folder   string
 	Children []process.Identity
@@ -109,8 +107,7 @@ type family struct {
 // harnessStall is the StallLimit of fakeHarness.
 const harnessStall = 50 * time.Millisecond
 
-// fakeHarness starts a cluster with a client and waits to be killed. Stalls go
-// to stdout, after the family.
+// fakeHarness starts a cluster with a client and waits to be killed. It prints stalls to stdout, after the family.
 func fakeHarness() {
 	os.Setenv(roleVariable, "worker")
 	out := json.NewEncoder(os.Stdout)
@@ -132,7 +129,7 @@ func fakeHarness() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	// A fault in effect must not keep anything alive.
+	// A fault in effect must not keep a process alive.
 	_ = c.Nodes["n2"].Pause(context.Background())
 	_ = out.Encode(familyOf(c, w.(*process.Worker)))
 	select {}
@@ -149,17 +146,15 @@ func familyOf(c *Cluster, workers ...*process.Worker) family {
 	return f
 }
 
-// at is where a node's server runs.
-func at(l *Cluster, name string) *host { return l.Nodes[name].Host.(*host) }
+func hostOf(l *Cluster, name string) *host { return l.Nodes[name].Host.(*host) }
 
-// needRedis skips a test where no server can be run.
+// needRedis skips a test without a usable server.
 func needRedis(t testing.TB) {
 	t.Helper()
 	needs.Check(t, needs.Redis, Available(""))
 }
 
-// start makes a cluster of n1..nN and clients c1, c2; change may change its
-// configuration.
+// start makes a cluster of nodes n1..nN with clients c1 and c2; change may edit the configuration.
 func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	t.Helper()
 	needRedis(t)
@@ -169,21 +164,19 @@ func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {
 	return c
 }
 
-// dial is a client of a server.
 func dial(t testing.TB, addr string) *redis.Client {
 	return clustertest.Dial(t, addr, realcluster.Password())
 }
 
-// eventually waits for a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
 }
 
-// isAlive says whether one of the processes lives.
+// isAlive reports whether any of the processes lives.
 func isAlive(ids []process.Identity) bool { return slices.ContainsFunc(ids, process.Identity.Alive) }
 
-// inbox collects what a worker says.
+// inbox collects a worker's messages.
 type inbox struct {
 	mu  sync.Mutex
 	all []client.Message
@@ -201,7 +194,6 @@ func (i *inbox) messages() []client.Message {
 	return slices.Clone(i.all)
 }
 
-// await waits for the end of a command.
 func (i *inbox) await(t *testing.T, serial int) {
 	t.Helper()
 	eventually(t, "the command ends", func() bool {
@@ -228,7 +220,7 @@ func spawn(t *testing.T, l *Cluster, setup client.Setup) (*process.Worker, *inbo
 	return w.(*process.Worker), in
 }
 
-func TestSpawnCompletesTheSetup(t *testing.T) {
+func TestSpawn_CompletesTheSetup(t *testing.T) {
 	t.Parallel()
 	l := start(t, 3, func(cfg *cluster.Config) {
 		cfg.Aliases = map[string]string{"n2": "n1"}
@@ -250,7 +242,7 @@ func TestSpawnCompletesTheSetup(t *testing.T) {
 	require.Equal(t, []string{l.Address("c1", "n3"), l.Address("c1", "n1")}, got.Nodes)
 }
 
-func TestSpawnRefuses(t *testing.T) {
+func TestSpawn_CannotSpawn_Fails(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)
 	_, err := l.Spawn(t.Context(), client.Setup{Name: "c9"}, nil)
@@ -262,8 +254,7 @@ func TestSpawnRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "spawn c1: cannot start worker c1")
 }
 
-// A worker ends in good order, paused or not.
-func TestCloseOfAWorker(t *testing.T) {
+func TestWorkerClose_RunningOrPaused_EndsIt(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)
 	for i, name := range []string{"c1", "c2"} {
@@ -294,7 +285,7 @@ func TestPauseStopsAWorkerUntilResume(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	until := l.Now()
 	require.NoError(t, w.Resume())
-	in.await(t, 7) // it was sent during the pause
+	in.await(t, 7) // sent during the pause
 	eventually(t, "it ticks again", func() bool {
 		all := in.messages()
 		return all[len(all)-1].Event != nil && all[len(all)-1].Event.Time > until
@@ -307,7 +298,7 @@ func TestPauseStopsAWorkerUntilResume(t *testing.T) {
 	}
 }
 
-func TestKillOfAWorker(t *testing.T) {
+func TestWorkerKill_DeliversEarlierMessages(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)
 	w, in := spawn(t, l, client.Setup{Name: "c1"})
@@ -327,7 +318,7 @@ func TestKillOfAWorker(t *testing.T) {
 	require.NotEqual(t, w.Process().Identity(), again.Process().Identity())
 }
 
-func TestWorkerThatMisbehaves(t *testing.T) {
+func TestWorker_Misbehaves_ErrorSaysHow(t *testing.T) {
 	const died = `^worker c1 \(pid \d+\) ended with exit status 3; on stderr it said: I was told to die$`
 	for key, c := range map[string]struct{ told, closed string }{
 		"die":    {died, "I was told to die"},

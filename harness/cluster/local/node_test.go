@@ -15,25 +15,25 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-func TestAddressOfANodeThatIsDown(t *testing.T) {
+func TestAddress_NodeDown_StaysReserved(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, nil)
-	addr := at(l, "n1").addr
+	addr := hostOf(l, "n1").addr
 	require.NoError(t, l.Node("n1").Kill(t.Context()))
 	_, err := net.DialTimeout("tcp", addr, time.Second)
 	require.ErrorContains(t, err, "refused")
-	_, err = loopbackSocket(at(l, "n1").port.number)
+	_, err = loopbackSocket(hostOf(l, "n1").port.number)
 	require.ErrorIs(t, err, unix.EADDRINUSE, "somebody else could take the node's port")
 	require.NoError(t, l.Node("n1").Start(t.Context()))
-	require.Equal(t, addr, at(l, "n1").addr)
+	require.Equal(t, addr, hostOf(l, "n1").addr)
 }
 
-func TestStartThatFailsTellsTheServersWords(t *testing.T) {
+func TestStart_Fails_ErrorHasTheServersLog(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
 	n := l.Node("n1")
 	require.NoError(t, n.Kill(t.Context()))
-	manifest := filepath.Join(at(l, "n1").disk, "appendonlydir", "appendonly.aof.manifest")
+	manifest := filepath.Join(hostOf(l, "n1").disk, "appendonlydir", "appendonly.aof.manifest")
 	require.NoError(t, os.WriteFile(manifest, []byte("nonsense\n"), 0o600))
 	err := n.Start(t.Context())
 	require.ErrorContains(t, err, "start n1: its server ended with exit status 1; its last words:")

@@ -6,15 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a TCP port of 127.0.0.1 that a server keeps for its whole life, also
-// while it is down.
+// port is a TCP port of 127.0.0.1, reserved for a server also while it is down.
 type port struct{ number, socket int }
 
-// reservePort has the system choose a free port. It stays reserved: a
-// socket is bound to it that never listens. The system then gives the port to
-// no one who asks for any port, starts no outgoing connection from it, and
-// refuses connections to it while the server is down. SO_REUSEADDR, set only
-// afterwards, lets in the server, which sets it too and asks for the number.
+// reservePort reserves a free port by a bound socket that never listens. The system then assigns the port to no other
+// socket, and refuses connections while the server is down. SO_REUSEADDR, set after the bind, allows the server, which
+// sets it too, to bind the same number.
 func reservePort() (*port, error) {
 	socket, err := loopbackSocket(0)
 	if err != nil {
@@ -32,8 +29,8 @@ func reservePort() (*port, error) {
 	return &port{bound.Port, socket}, nil
 }
 
-// loopbackSocket is a TCP socket bound to a port of 127.0.0.1, 0 for any that is free. It is
-// made by hand since Go sets SO_REUSEADDR on its own before it binds them.
+// loopbackSocket is a TCP socket bound to a port of 127.0.0.1; 0 means any free port. Go's own sockets set SO_REUSEADDR
+// before the bind.
 func loopbackSocket(port int) (int, error) {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -46,7 +43,7 @@ func loopbackSocket(port int) (int, error) {
 	return socket, nil
 }
 
-// release gives the port back, if there is one. It may be called more than once.
+// release frees the port, if there is one. It may be called repeatedly.
 func (p *port) release() {
 	if p != nil && p.socket >= 0 {
 		unix.Close(p.socket)

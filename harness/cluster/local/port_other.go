@@ -4,7 +4,7 @@ package local
 
 import "errors"
 
-// port is for Linux, which local clusters need.
+// port is unsupported here: local clusters need Linux.
 type port struct{ number int }
 
 func reservePort() (*port, error) { return nil, errors.ErrUnsupported }

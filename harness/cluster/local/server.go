@@ -14,29 +14,26 @@ import (
 	"example.org/lockproof/harness/cluster"
 )
 
-// oldest is the oldest major version that works: 7 brought SET with both NX and
-// GET, which the reference lock uses.
+// oldest is the oldest supported major version: the reference lock uses SET with both NX and GET, new in 7.
 const oldest = 7
 
-// program is a redis-server that can be run.
+// program is a usable redis-server.
 type program struct {
-	file    string // absolute, or as exec finds it
+	file    string // as exec finds it
 	product string // redis, valkey
 	version string // 7.0.15
 }
 
 func (p program) String() string { return p.product + " " + p.version }
 
-// Available says whether a local cluster can run here: nil, or a
-// *cluster.Unsupported that says what is missing and how to get it.
+// Available returns nil if a local cluster can run here, or a *cluster.Unsupported with the missing part and its source.
 // server is as in Choice.Server.
 func Available(server string) error {
 	_, err := findServer(server)
 	return err
 }
 
-// found remembers the programs that have been asked for their version, by file:
-// a suite starts hundreds of clusters.
+// found caches programs and their versions by file: a suite starts hundreds of clusters.
 var found sync.Map
 
 // findServer finds the server's program and checks its version.
@@ -70,10 +67,9 @@ func findServer(name string) (program, error) {
 	return p, nil
 }
 
-// versionLine is how `redis-server --version` begins, and its forks' too.
+// versionLine matches the start of `redis-server --version`, also of forks.
 var versionLine = regexp.MustCompile(`^(\w+) server v=((\d+)\.\d+\S*)`)
 
-// parseVersion reads the output of `redis-server --version`.
 func parseVersion(out string) (program, error) {
 	m := versionLine.FindStringSubmatch(out)
 	if m == nil {
@@ -86,10 +82,10 @@ func parseVersion(out string) (program, error) {
 	return program{product: strings.ToLower(m[1]), version: m[2]}, nil
 }
 
-// since is the release that brought a command, whose number Valkey has kept.
+// since is the first Redis release with a command. Valkey's numbers continue Redis's.
 var since = map[string][2]int{"WAITAOF": {7, 2}}
 
-// knows says whether the program knows a command that Redis 7.0 does not.
+// knows reports whether the program has a command that is newer than Redis 7.0.
 func (p program) knows(command string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(p.version, "%d.%d", &major, &minor); err != nil {

@@ -1,5 +1,5 @@
 /*
- * A program to preload the shim into. It obeys lines on stdin and answers each
+ * A program for tests with the preloaded shim. It answers each line on stdin
  * with one line.
  */
 #define _GNU_SOURCE
@@ -46,10 +46,10 @@ static void clocks(void)
 	printf("%lld %lld %lld %lld %lld %lld\n", before, day, real, coarse, seconds, ns(CLOCK_MONOTONIC));
 }
 
-/* Readers look at the clock until they are told to stop. */
+/* Readers read the clock until they must stop. */
 static volatile int stop;
 static long long torn, backward, readings;
-static long long line_a, line_b; /* where two lines have their readings */
+static long long line_a, line_b; /* the first readings on two lines */
 
 static void count(long long *counter, long long by) { __atomic_fetch_add(counter, by, __ATOMIC_RELAXED); }
 
