@@ -57,9 +57,8 @@ func TestApply_RefusesInvalidFaults(t *testing.T) {
 	})
 }
 
-// The conformance suite and the catalogue leave out what a kind has not: one that loses an ability would lose its
-// tests.
-func TestWhichKindCanDoWhichFault(t *testing.T) {
+// Tests skip faults that a kind of cluster cannot do: without this list, a kind could lose an ability unnoticed.
+func TestKinds_CanDoTheirFaults(t *testing.T) {
 	real := []string{cluster.Local, cluster.Docker}
 	only := map[Kind][]string{Fill: real, Rewrite: real, MigrateSlot: real, SlowFsync: real, FailFsync: real,
 		FillDisk:   real,
@@ -71,7 +70,7 @@ func TestWhichKindCanDoWhichFault(t *testing.T) {
 		}
 		var can []string
 		for _, kind := range cluster.Kinds {
-			kind.Lacks = nil // what a machine lacks is another matter
+			kind.Lacks = nil // ignores this machine
 			if kind.Can(d.Node.Needs) == nil {
 				can = append(can, kind.Name)
 			}
@@ -84,8 +83,8 @@ func TestWhichKindCanDoWhichFault(t *testing.T) {
 	}
 }
 
-// A fault that not every cluster can do says so in its declaration: scenarios are skipped by that.
-func TestFaultsNameTheAbilityThatTheyNeed(t *testing.T) {
+// Scenarios are skipped by the declared ability.
+func TestDeclarations_UnsupportedFault_NamesItsAbility(t *testing.T) {
 	for _, d := range Declarations() {
 		if d.Node == nil {
 			continue
@@ -108,8 +107,8 @@ func TestFaultsNameTheAbilityThatTheyNeed(t *testing.T) {
 	}
 }
 
-// What "met" counts is said for each fault, and stands in the document of histories.
-func TestEveryFault_DocumentsWhatItAffects(t *testing.T) {
+// docs/history.md describes "met" for each fault.
+func TestHistoryPage_HasAffectedDocOfEveryFault(t *testing.T) {
 	text, err := os.ReadFile("../docs/history.md")
 	require.NoError(t, err)
 	for _, d := range Declarations() {
@@ -121,7 +120,7 @@ func TestEveryFault_DocumentsWhatItAffects(t *testing.T) {
 	}
 }
 
-// Faults are numbered from 1 in the order in which they begin; only a delay says by how much.
+// Faults are numbered from 1 in the order of their begins; only a delay records its length.
 func TestFaultIDsAreSequential(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.apply(t, Fault{Kind: Flush, Targets: []string{"n1"}})
@@ -140,7 +139,7 @@ func TestFaultIDsAreSequential(t *testing.T) {
 	})
 }
 
-// An end is recorded once, the last fault's first, with how long it lasted.
+// Ends are recorded once, the last fault's first, with the fault's duration.
 func TestEnd_OnceAndLastFirst(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.sleep(10 * time.Second)
@@ -158,7 +157,6 @@ func TestEnd_OnceAndLastFirst(t *testing.T) {
 	})
 }
 
-// What a step asks for is said in words that fit how often, how far and which way.
 func TestInstructionText_FitsItsQuantities(t *testing.T) {
 	for text, o := range map[string]struct {
 		kind  Kind
@@ -182,7 +180,6 @@ func TestInstructionText_FitsItsQuantities(t *testing.T) {
 	}
 }
 
-// What happened is said of one target or of several.
 func TestBeginText_FitsOneTargetOrSeveral(t *testing.T) {
 	both, one := []string{"n1", "n2"}, []string{"n1"}
 	link, links := []string{"c1-n1"}, []string{"c1-n1", "c1-n2"}
@@ -226,8 +223,7 @@ func TestInterceptText_NamesHowManyAndWhich(t *testing.T) {
 	}
 }
 
-// What takes nodes takes their replicas as well, and nothing else does.
-func TestTargets_NodesIncludeReplicas(t *testing.T) {
+func TestTargets_OnlyNodesIncludeReplicas(t *testing.T) {
 	require.True(t, Nodes.Accepts(Replicas))
 	require.True(t, Replicas.Accepts(Replicas))
 	require.False(t, Clients.Accepts(Replicas))
@@ -235,7 +231,6 @@ func TestTargets_NodesIncludeReplicas(t *testing.T) {
 	require.False(t, Replicas.Accepts(Nodes))
 }
 
-// An fsync is slow by something.
 func TestSlowFsync_ZeroDelayIsMisuse(t *testing.T) {
 	given := map[string]bool{"by": true}
 	require.Len(t, Find(string(SlowFsync)).Check(Use{Modifiers: given}), 1)
@@ -243,8 +238,7 @@ func TestSlowFsync_ZeroDelayIsMisuse(t *testing.T) {
 	require.Empty(t, Find(string(SlowFsync)).Check(Use{Modifiers: map[string]bool{}}))
 }
 
-// A fault has been what its beginning says, not its end.
-func TestClassify_OnlyABeginningSaysWhatHappened(t *testing.T) {
+func TestClassify_End_HasNoPast(t *testing.T) {
 	for phase, was := range map[history.Phase]string{history.PhaseBegin: "was paused", history.PhaseEnd: ""} {
 		f := history.Fault{Kind: string(Pause), Phase: phase, Targets: []string{"n1"}}
 		Classify(&f)

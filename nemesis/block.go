@@ -6,7 +6,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Block is another user's command during which the node answers nothing.
+// Block is another user's slow command, during which the node does not answer.
 const Block = "block"
 
 var _ = declare(&Declaration{

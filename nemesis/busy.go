@@ -6,7 +6,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Busy is another user's script that has run for so long that the node answers BUSY.
+// Busy is another user's long-running script, during which the node answers BUSY.
 const Busy = "busy"
 
 var _ = declare(&Declaration{

@@ -12,8 +12,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Clock sets the clock of a client or a node wrong: it jumps, or runs at another
-// rate.
+// Clock makes the clock of a client or a node jump, or run at another rate.
 const Clock = "clock"
 
 var _ = declare(&Declaration{
@@ -34,7 +33,7 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).clock, undo: (*Nemesis).restoreRate,
 })
 
-// checkClockUse finds a clock that goes wrong in no way, or in a schedule for ever.
+// checkClockUse requires a jump or a rate, and in a schedule an end of the rate.
 func checkClockUse(u Use) []Misuse {
 	what := "clock has neither jump nor rate"
 	if u.Random {
@@ -91,8 +90,7 @@ func clockBeginText(f history.Fault) string {
 	return clocks + " " + wording.List(parts)
 }
 
-// clock lets the clock of a client or a node jump, or run at another rate. The
-// proof is what the clock itself reads.
+// clock makes a clock jump, or run at another rate. The proof is the clock's own reading.
 func (n *Nemesis) clock(ctx context.Context, f Fault, target string) (*Active, error) {
 	read, set, err := n.clockAccess(target)
 	if err != nil {
@@ -131,7 +129,7 @@ func (n *Nemesis) clock(ctx context.Context, f Fault, target string) (*Active, e
 	return nil, nil
 }
 
-// restoreRate lets the clocks of a drawn fault run right again. A jump stays.
+// restoreRate restores the true rate after a drawn fault. A jump stays.
 func (n *Nemesis) restoreRate(ctx context.Context, f Fault) error {
 	if f.Rate == 0 {
 		return nil

@@ -12,29 +12,25 @@ import (
 )
 
 const (
-	// rateProbe is how long a clock is watched to measure its rate, and
-	// longestProbe how long at most, where what was asked for is little.
+	// rateProbe is the duration of one rate measurement. A small requested change needs several, up to longestProbe.
 	rateProbe    = 20 * time.Millisecond
 	longestProbe = time.Second
-	// clockSamples is how many times a node's clock is read to know it once: the
-	// one that took the shortest counts.
+	// clockSamples is the number of reads for one reading of a node's clock: the fastest counts.
 	clockSamples = 3
-	// jumpSlack and rateSlack are how far a measured clock may be from what
-	// was asked for: reading a clock takes time, on real machines.
+	// jumpSlack and rateSlack are the tolerated errors of a measured clock: on real machines, a read takes time.
 	jumpSlack = 5 * time.Millisecond
 	rateSlack = 0.1
-	// rateError is how exactly a rate is measured, if the machine allows it.
+	// rateError is the desired accuracy of a measured rate.
 	rateError = 0.01
 )
 
-// rateMatches says whether a clock's measured rate shows the one that was asked for,
-// and not the one that it had before.
+// rateMatches reports whether the measured rate shows the requested rate, and not the previous one.
 func rateMatches(measured, asked, before float64) bool {
 	off := math.Abs(measured - asked)
 	return off <= rateSlack && (asked == before || off < math.Abs(measured-before))
 }
 
-// noteClock records what a node's clock showed after it was set.
+// noteClock records a node's clock after it was set.
 func (n *Nemesis) noteClock(node string, r Reading) {
 	n.mu.Lock()
 	n.clocks[node] = r
@@ -43,9 +39,8 @@ func (n *Nemesis) noteClock(node string, r Reading) {
 		Clock: &history.Clock{Reading: r.Wall, Rate: r.Rate, Wall: true}})
 }
 
-// clockSurvived says whether a node that is back has the clock that was set before,
-// perhaps while it was down, and notes how far it is ahead. A clock that nobody
-// has set is not looked at.
+// clockSurvived reports whether a restarted node has the clock that was set before, also while it was down, and
+// measures its offset. It does not read a clock that was never set.
 func (n *Nemesis) clockSurvived(ctx context.Context, node string, measured map[string]string) (bool, error) {
 	n.mu.Lock()
 	was, set := n.clocks[node]
@@ -66,7 +61,7 @@ func (n *Nemesis) clockSurvived(ctx context.Context, node string, measured map[s
 	return time.Duration(now.Wall-due).Abs() <= jumpSlack, nil
 }
 
-// rateDifference is the difference that a measurement of a rate has to show.
+// rateDifference is the difference that a rate measurement must show.
 func rateDifference(asked, before float64) float64 {
 	if asked == before {
 		return rateSlack
@@ -74,8 +69,7 @@ func rateDifference(asked, before float64) float64 {
 	return math.Abs(asked - before)
 }
 
-// measureRate watches a clock until its readings are good enough to tell a
-// difference in rate from none.
+// measureRate watches a clock until its readings are accurate enough to show the difference in rate.
 func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading, difference float64) (float64, error) {
 	began := from.True
 	for {
@@ -97,7 +91,6 @@ func (n *Nemesis) measureRate(ctx context.Context, read readClock, from Reading,
 	}
 }
 
-// roundRate is a rate to a millionth, and formatRate writes it.
 func roundRate(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 func formatRate(x float64) string { return strconv.FormatFloat(roundRate(x), 'f', -1, 64) }
@@ -107,7 +100,7 @@ type (
 	setClock  func(ctx context.Context, jump time.Duration, rate float64) error
 )
 
-// clockAccess gives the ways to read and to set the clock of a client or a node.
+// clockAccess returns functions to read and to set the clock of a client or a node.
 func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
 	if n.clientNames[target] {
 		read := func(ctx context.Context) (Reading, error) { return n.clients.SetClock(ctx, target, 0, 0) }
@@ -124,7 +117,7 @@ func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
 	return func(ctx context.Context) (Reading, error) { return n.readNodeClock(ctx, node) }, node.SetClock, nil
 }
 
-// readNodeClock reads a node's clock between two readings of the true one.
+// readNodeClock reads a node's clock between two readings of the true clock.
 func (n *Nemesis) readNodeClock(ctx context.Context, node cluster.Node) (best Reading, err error) {
 	rate := 1.0
 	n.mu.Lock()

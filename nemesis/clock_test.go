@@ -20,7 +20,7 @@ func TestClock_JumpsAndRunsAsRequested(t *testing.T) {
 			t.Run(fmt.Sprint(target, " ", f.Jump, " ", f.Rate), func(t *testing.T) {
 				onClusters(t, func(t *testing.T, r *rig) {
 					needClock(t, r, target)
-					before := r.ahead(t, target)
+					before := r.clockOffset(t, target)
 					f.Kind, f.Targets = Clock, []string{target}
 					r.apply(t, f)
 					done := r.last(t)
@@ -29,7 +29,7 @@ func TestClock_JumpsAndRunsAsRequested(t *testing.T) {
 					if f.Rate == 0 {
 						require.Equal(t, f.Jump, time.Duration(done.Asked.Jump))
 						require.InDelta(t, f.Jump, duration(t, done.Measured, "jump"), float64(jumpSlack))
-						require.InDelta(t, f.Jump, r.ahead(t, target)-before, float64(jumpSlack))
+						require.InDelta(t, f.Jump, r.clockOffset(t, target)-before, float64(jumpSlack))
 						return
 					}
 					require.Equal(t, f.Rate, done.Asked.Rate)
@@ -46,7 +46,7 @@ func TestClock_JumpsAndRunsAsRequested(t *testing.T) {
 	}
 }
 
-// needClock skips where a cluster cannot set that clock; every one can set a client's.
+// needClock skips a test if the cluster cannot set that clock; every cluster can set a client's.
 func needClock(t *testing.T, r *rig, target string) {
 	t.Helper()
 	if !r.nemesis.clientNames[target] {
@@ -54,8 +54,8 @@ func needClock(t *testing.T, r *rig, target string) {
 	}
 }
 
-// ahead is how far a clock is ahead of the true one.
-func (r *rig) ahead(t *testing.T, target string) int64 {
+// clockOffset is how far a clock is ahead of the true clock.
+func (r *rig) clockOffset(t *testing.T, target string) int64 {
 	t.Helper()
 	read, _, err := r.nemesis.clockAccess(target)
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func (r *rig) ahead(t *testing.T, target string) int64 {
 	return reading.Wall - reading.True
 }
 
-// clockEvent is the latest of a process's wall clock.
+// clockEvent is the latest event of a process's wall clock.
 func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
 	t.Helper()
 	for _, e := range r.events.All() {
@@ -75,8 +75,8 @@ func (r *rig) clockEvent(t *testing.T, process string) (latest history.Clock) {
 	return latest
 }
 
-// A machine's clock can be set while its server is down. The server that comes back has it, and its start says so; it
-// is no effective start if the clock was lost.
+// A machine's clock can be set while its server is down. The restarted server has it, and its start records it. A start
+// that lost the clock is not effective.
 func TestClock_SetWhileNodeIsDown(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		needClock(t, r, "n2")
@@ -102,20 +102,19 @@ func TestClock_SetWhileNodeIsDown(t *testing.T) {
 	})
 }
 
-// A rate shows what was asked for, and not what it was before.
-func TestRateMatches_TheAskedAndNotTheEarlierRate(t *testing.T) {
+func TestRateMatches_RequestedAndNotThePreviousRate(t *testing.T) {
 	for _, c := range []struct {
 		measured, asked, before float64
 		want                    bool
 	}{
 		{1.19, 1.2, 1, true},
 		{1, 1.2, 1, false},
-		{1.5, 1.2, 1, false},     // nearer to it, and far from it
-		{1, 1.005, 1, false},     // nothing has changed
-		{1.0049, 1.005, 1, true}, // a small change is one
-		{1.01, 1, 1, true},       // none was asked for
+		{1.5, 1.2, 1, false},     // nearer to the requested rate, but too far
+		{1, 1.005, 1, false},     // unchanged
+		{1.0049, 1.005, 1, true}, // a small change
+		{1.01, 1, 1, true},       // no change requested
 		{0.8, 1, 0.8, false},
-		{1.0625, 1.125, 1, false}, // as near to what it was before
+		{1.0625, 1.125, 1, false}, // as near to the previous rate
 	} {
 		require.Equal(t, c.want, rateMatches(c.measured, c.asked, c.before), "%+v", c)
 	}
@@ -123,8 +122,8 @@ func TestRateMatches_TheAskedAndNotTheEarlierRate(t *testing.T) {
 	require.Equal(t, 0.5, rateDifference(1.5, 1))
 }
 
-// shows gives what a clock shows, one after the other, and counts how often it was read.
-func shows(all ...Reading) (read readClock, count *int) {
+// readings returns the readings in order, and counts the reads.
+func readings(all ...Reading) (read readClock, count *int) {
 	count = new(int)
 	return func(context.Context) (Reading, error) {
 		*count++
@@ -132,7 +131,7 @@ func shows(all ...Reading) (read readClock, count *int) {
 	}, count
 }
 
-// A rate is measured until the readings tell it well enough, or for a second; from a better reading on, if one comes.
+// A rate is measured until the readings are accurate enough, or for a second. A better reading restarts it.
 func TestMeasureRate_SlowReadings_WatchesLonger(t *testing.T) {
 	const second = int64(time.Second)
 	for _, c := range []struct {
@@ -161,7 +160,7 @@ func TestMeasureRate_SlowReadings_WatchesLonger(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onVirtual(t, func(t *testing.T, r *rig) {
-				read, count := shows(c.reads...)
+				read, count := readings(c.reads...)
 				rate, err := r.nemesis.measureRate(ctx, read, c.from, c.difference)
 				require.NoError(t, err)
 				require.Equal(t, c.want, *count)
@@ -171,7 +170,7 @@ func TestMeasureRate_SlowReadings_WatchesLonger(t *testing.T) {
 	}
 }
 
-// slowClock is a node whose clock takes its time to read.
+// slowClock is a node with slow reads of its clock.
 type slowClock struct {
 	cluster.Node
 	take func(i int)
@@ -184,7 +183,7 @@ func (s *slowClock) Clock(context.Context) (int64, error) {
 	return int64(s.read), nil
 }
 
-// A node's clock is read three times, and the first of those that took the shortest counts.
+// A node's clock is read three times, and the first of the fastest reads counts.
 func TestClockReading_UsesQuickestSample(t *testing.T) {
 	for want, took := range map[int64][]time.Duration{1: {2, 2, 6}, 2: {4, 2, 6}, 3: {4, 6, 2}} {
 		onVirtual(t, func(t *testing.T, r *rig) {

@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Cut parts a client from a node.
+// Cut stops all messages between a client and a node.
 const Cut = "cut"
 
 var _ = declare(&Declaration{
@@ -30,8 +30,7 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).cut,
 })
 
-// cut parts a client from a node. The proof is that nothing passed until it was
-// healed.
+// cut stops a link's messages. The proof is that no message passed before the heal.
 func (n *Nemesis) cut(_ context.Context, f Fault, target string) (*Active, error) {
 	l, err := n.link(target)
 	if err != nil {

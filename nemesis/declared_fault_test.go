@@ -21,8 +21,7 @@ import (
 	"example.org/lockproof/scenarios"
 )
 
-// freeze is a fault that this file declares, and nothing else knows: a node that
-// stands still for want of warmth.
+// freeze is a fault that only this file declares: it pauses a node.
 func init() {
 	nemesis.Declare(&nemesis.Declaration{
 		Kind: "freeze", Doc: "lets the node freeze",
@@ -62,7 +61,7 @@ func freeze(n *nemesis.Nemesis, ctx context.Context, f nemesis.Fault, target str
 		}), nil
 }
 
-// winter is a scenario of it: a majority is frozen while c1 asks for the lock.
+// winter is a scenario with it: a majority is frozen while c1 acquires the lock.
 const winter = `
 name: winter
 title: A majority freezes
@@ -79,7 +78,7 @@ script:
 expect: {fault-tolerance: holds, deadlock-freedom: holds}
 `
 
-// run runs a scenario in virtual time, and gives its history.
+// run runs a scenario in virtual time, and returns its history.
 func run(t *testing.T, text string) (suite.Result, []history.Event) {
 	t.Helper()
 	s, err := scenarios.Parse("toy.yaml", []byte(text))
@@ -100,7 +99,7 @@ func run(t *testing.T, text string) (suite.Result, []history.Event) {
 	return trials[0], events
 }
 
-// judge gives the verdict on a history.
+// judge returns the verdict on a history.
 func judge(t *testing.T, events []history.Event) checker.Verdict {
 	t.Helper()
 	h, err := checker.Read(checker.InMemory(events))
@@ -122,8 +121,7 @@ func faultsOf(events []history.Event) []string {
 	return all
 }
 
-// What one file declares of a fault is all that there is to it.
-func TestDeclaration_IsAllThatAFaultNeeds(t *testing.T) {
+func TestDeclaration_SufficesForANewFault(t *testing.T) {
 	t.Run("misused, it is refused with a place", func(t *testing.T) {
 		for script, want := range map[string]string{
 			"- freeze: c1":                 "toy.yaml:8:13: freeze: c1 is a client; it accepts nodes, for example `freeze: n3`",
@@ -148,7 +146,7 @@ func TestDeclaration_IsAllThatAFaultNeeds(t *testing.T) {
 	t.Run("it is judged by what it does", func(t *testing.T) {
 		standing, why := trial.Outcome()
 		require.Equal(t, suite.AsExpected, standing, why)
-		// The same history, had it done no node any harm.
+		// The same history, if the fault had harmed no node.
 		harmless := slices.Clone(events)
 		for i, e := range harmless {
 			if e.Fault != nil {
@@ -207,7 +205,7 @@ expect: {mutual-exclusion: holds}
 	})
 }
 
-// Histories of releases that recorded no class can be read.
+// Histories of older releases have no class.
 func TestClassify_OldHistories(t *testing.T) {
 	_, events := run(t, winter)
 	for i := range events {

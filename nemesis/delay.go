@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Delay puts a node further from a client.
+// Delay delays the messages between a client and a node.
 const Delay = "delay"
 
 var _ = declare(&Declaration{
@@ -42,18 +42,15 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).delay,
 })
 
-// delaySlack is how much earlier than asked a delayed message may be seen to
-// pass: toxiproxy counts delays in whole milliseconds.
+// delaySlack is how much too early a delayed message may pass: toxiproxy counts delays in whole milliseconds.
 const delaySlack = time.Millisecond
 
-// linkDirection is one direction of a link.
 type linkDirection struct {
 	link      string
 	direction history.Direction
 }
 
-// addDelay adds to the delay of a link, or takes from it. A link has one delay,
-// and faults may overlap: theirs add up.
+// addDelay changes the delay of a link. A link has one delay; the delays of overlapping faults add up.
 func (n *Nemesis) addDelay(l cluster.Link, target string, d history.Direction, by time.Duration) error {
 	n.delayMu.Lock()
 	defer n.delayMu.Unlock()
@@ -67,8 +64,7 @@ func (n *Nemesis) addDelay(l cluster.Link, target string, d history.Direction, b
 	return nil
 }
 
-// delay puts a node further from a client. The proof is how long the fastest
-// message took.
+// delay delays a link's messages. The proof is the duration of the fastest message.
 func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, error) {
 	l, err := n.link(target)
 	if err != nil {

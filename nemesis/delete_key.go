@@ -26,7 +26,7 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).deleteKey,
 })
 
-// deleteKey deletes a key past every lock. The proof is that its owner has it no longer.
+// deleteKey deletes a key without the lock. The proof is that the key no longer has its owner's token.
 func (n *Nemesis) deleteKey(ctx context.Context, f Fault, target string) (*Active, error) {
 	var reply string
 	_, after, gone, err := n.keysGone(ctx, target, func(node cluster.Node) (err error) {

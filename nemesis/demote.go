@@ -10,7 +10,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Demote makes a master a replica that takes no writes.
+// Demote makes a master a read-only replica.
 const Demote = "demote"
 
 var _ = declare(&Declaration{
@@ -32,38 +32,38 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).demote, endsWithProcess: "lasted",
 })
 
-// An operator's commands. Nobody listens at that address, so that the replica keeps what it has. The probe
-// is a write that changes nothing.
+// An operator's commands. No server listens at that address, so the replica keeps its data. The probe is a write that
+// changes nothing.
 const (
 	demoteCommand = "REPLICAOF 127.0.0.1 1"
 	masterCommand = "REPLICAOF NO ONE"
 	writeProbe    = "DEL lockproof:probe"
 )
 
-// demote makes a master a read-only replica. The proof is what it answers to a write before, during and after.
+// demote makes a master a read-only replica. The proof is its replies to a write before, during and after.
 func (n *Nemesis) demote(ctx context.Context, f Fault, target string) (*Active, error) {
 	node, err := n.node(target)
 	if err != nil {
 		return nil, err
 	}
 	sent := n.countSent(target)
-	before, during, err := becomes(ctx, node, demoteCommand)
+	before, during, err := changeRole(ctx, node, demoteCommand)
 	if err != nil {
 		return nil, err
 	}
 	a := &Active{Target: target, fault: f}
 	a.end = func(ctx context.Context) (proof, error) {
-		met := sent()
-		still, after, err := becomes(ctx, node, masterCommand)
+		affected := sent()
+		still, after, err := changeRole(ctx, node, masterCommand)
 		measured := map[string]string{"lasted": n.lasted(a).String(), "write before the end": still, "write": after}
-		return proof{measured: measured, effective: refusesWrites(still) && !refusesWrites(after), affected: met}, err
+		return proof{measured: measured, effective: refusesWrites(still) && !refusesWrites(after), affected: affected}, err
 	}
 	measured := map[string]string{"write before": before, "write": during}
 	return n.begin(a, proof{measured: measured, effective: !refusesWrites(before) && refusesWrites(during)}), nil
 }
 
-// becomes sends a command, and gives the answers to a write before and after it.
-func becomes(ctx context.Context, node cluster.Node, command string) (before, after string, err error) {
+// changeRole sends a command, and returns the replies to a write before and after it.
+func changeRole(ctx context.Context, node cluster.Node, command string) (before, after string, err error) {
 	if before, err = node.Command(ctx, writeProbe); err != nil {
 		return "", "", err
 	}

@@ -8,18 +8,17 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Disconnect takes a node out of its network.
+// Disconnect disconnects a node from its network.
 const Disconnect = "disconnect"
 
-// networked is a node in a network that it can be taken out of.
+// networked is a node that can be disconnected from its network.
 type networked interface {
 	cluster.Node
-	// Disconnect takes the node out of its network: it runs on, and nobody
-	// reaches it. Connect puts it back, where it need not have the address that
-	// it had.
+	// Disconnect disconnects the node: it keeps running, but is unreachable. Connect connects it again, perhaps at
+	// another address.
 	Disconnect(ctx context.Context) error
 	Connect(ctx context.Context) error
-	// Connected says in how many networks it is, and at which address.
+	// Connected returns the number of its networks, and its address.
 	Connected(ctx context.Context) (networks int, address string, err error)
 }
 
@@ -45,9 +44,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).disconnect,
 })
 
-// disconnect takes a node out of its network, and puts it back at the end. The
-// proof is that it is in no network and does not answer, and that it is the same
-// server afterwards.
+// disconnect disconnects a node from its network, and connects it again at the end. The proof is that it is in no
+// network and does not answer, and that it is the same server afterwards.
 func (n *Nemesis) disconnect(ctx context.Context, f Fault, target string) (*Active, error) {
 	node, err := nodeAs[networked](n, target, ownNetwork)
 	if err != nil {

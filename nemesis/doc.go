@@ -1,4 +1,3 @@
-// Package nemesis breaks clusters: faults, one kind to a file, and the seeded
-// schedule that fires them. A fault proves that it took effect: what was asked
-// for and what was measured stand side by side in the history.
+// Package nemesis injects faults into clusters: one kind per file, and the seeded schedule of them. A fault proves its
+// effect: the history has the requested and the measured values.
 package nemesis

@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Drop swallows single commands or replies and closes the connection.
+// Drop drops single commands or replies and closes the connection.
 const Drop = "drop"
 
 var _ = declare(&Declaration{

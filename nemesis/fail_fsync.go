@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// FailFsync lets the fsyncs of a node's disk fail.
+// FailFsync makes the fsyncs of a node's disk fail.
 const FailFsync = "fail-fsync"
 
 var _ = declare(&Declaration{

@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Fill lets another user of a node fill its memory.
+// Fill fills a node's memory with another user's data.
 const Fill = "fill"
 
 var _ = declare(&Declaration{
@@ -35,7 +35,6 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).fill,
 })
 
-// evictedText says how many keys were evicted.
 func evictedText(n string) string {
 	switch n {
 	case "", "0":
@@ -46,9 +45,8 @@ func evictedText(n string) string {
 	return ": " + n + " keys make room for it"
 }
 
-// fill lets another user of a node fill its memory, and takes its data away at
-// the end. The proof is what INFO says: memory in use up to the limit, or keys
-// evicted; and at the end, how many writes were refused for want of memory.
+// fill fills a node's memory with another user's data, and removes the data at the end. The proof is in INFO: used
+// memory up to the limit, or evicted keys; and at the end, the number of writes refused for lack of memory.
 func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, error) {
 	server, err := n.server(target)
 	if err != nil {
@@ -75,12 +73,11 @@ func (n *Nemesis) fill(ctx context.Context, f Fault, target string) (*Active, er
 	a.end = func(ctx context.Context) (proof, error) { return endFill(ctx, server, after) }
 	n.begin(a, proof{measured: measured,
 		effective: after.limit > 0 && (after.used >= after.limit || after.evicted > before.evicted)})
-	_, err = n.inspect(ctx, target) // a key that was evicted is gone from here on
+	_, err = n.inspect(ctx, target) // records evicted keys as gone
 	return a, err
 }
 
-// endFill takes the data away again. A node that is down has forgotten it, or does
-// so as a server without it.
+// endFill removes the data again. A node that is down has lost it, or loses it at its restart.
 func endFill(ctx context.Context, server cluster.Server, full memoryUsage) (proof, error) {
 	left, err := readMemory(ctx, server)
 	if errors.Is(err, cluster.ErrDown) {
@@ -101,7 +98,7 @@ func endFill(ctx context.Context, server cluster.Server, full memoryUsage) (proo
 	return proof{measured: measured, effective: now.used < now.limit}, err
 }
 
-// memoryUsage is a server's, in bytes, with what happened for want of it so far.
+// memoryUsage is a server's memory in bytes, with the counts of evicted keys and refused writes so far.
 type memoryUsage struct{ used, limit, evicted, refused int }
 
 func readMemory(ctx context.Context, server cluster.Server) (memoryUsage, error) {
@@ -111,7 +108,7 @@ func readMemory(ctx context.Context, server cluster.Server) (memoryUsage, error)
 	}
 	m := memoryUsage{evicted: infoCounter(info["evicted_keys"])}
 	if _, err := fmt.Sscanf(info["errorstat_OOM"], "count=%d", &m.refused); err != nil {
-		m.refused = 0 // it has not happened yet
+		m.refused = 0 // none yet
 	}
 	if m.used, err = strconv.Atoi(info["used_memory"]); err != nil {
 		return m, fmt.Errorf("INFO of %s: used_memory: %w", server.Name(), err)
@@ -122,7 +119,7 @@ func readMemory(ctx context.Context, server cluster.Server) (memoryUsage, error)
 	return m, nil
 }
 
-// infoCounter is a number of INFO, 0 where there is none.
+// infoCounter is a number of INFO; 0 if it is missing.
 func infoCounter(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n

@@ -33,9 +33,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).fillDisk,
 })
 
-// fillDisk fills a node's disk, and makes room again at the end. The proof is how
-// many writes found it full, and what the server made of that: it has ended, or
-// says that its last write to the append-only file failed.
+// fillDisk fills a node's disk, and frees it at the end. The proof is the number of refused writes, and the server's
+// reaction: it has ended, or reports that its last write to the append-only file failed.
 func (n *Nemesis) fillDisk(ctx context.Context, f Fault, target string) (*Active, error) {
 	server, err := nodeAs[cluster.Server](n, target, cluster.AbilityDisk)
 	if err != nil {

@@ -23,8 +23,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).flush,
 })
 
-// flush is an operator's FLUSHALL. The proof is that no key has outlived it: a
-// key of that name may be there again, but then with another owner.
+// flush sends an operator's FLUSHALL. The proof is that no key survived it: a key may exist again, but then with another
+// token.
 func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, error) {
 	before, after, gone, err := n.keysGone(ctx, target, func(node cluster.Node) error { return node.Flush(ctx) })
 	if err != nil {
@@ -38,7 +38,7 @@ func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, e
 	return nil, nil
 }
 
-// keysGone looks into a node before and after an operator's act, and lists the keys that have lost their owner.
+// keysGone looks into a node before and after an operator's act, and lists the keys that have lost their token.
 func (n *Nemesis) keysGone(ctx context.Context, target string,
 	act func(cluster.Node) error) (before, after history.Node, gone []string,
 	err error) {

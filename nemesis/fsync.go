@@ -9,15 +9,13 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// fsyncFault is what can be done to the fsyncs of a disk, and how often it has
-// been.
+// fsyncFault is a disk's fault and the count of its effects.
 type fsyncFault struct {
 	set   func(d *cluster.DiskFaults, on bool)
 	count func(cluster.Disturbed) int
 }
 
-// fsync disturbs the fsyncs of a node's disk. The proof is to how many it was
-// done.
+// fsync disturbs the fsyncs of a node's disk. The proof is the number of disturbed fsyncs.
 func (n *Nemesis) fsync(f Fault, target string, asked history.Asked, do fsyncFault) (*Active, error) {
 	server, err := nodeAs[cluster.Server](n, target, cluster.AbilityDisk)
 	if err != nil {
@@ -38,7 +36,6 @@ func (n *Nemesis) fsync(f Fault, target string, asked history.Asked, do fsyncFau
 	return n.begin(&Active{Target: target, fault: f, asked: asked, end: end}, proof{effective: true}), nil
 }
 
-// fsyncEndText tells of the end of a disturbance.
 func fsyncEndText(f history.Fault) string {
 	return "fsyncs of " + targetList(f) + " are as before" + wording.Prefix("; disturbed: ", f.Measured["fsyncs"])
 }

@@ -2,7 +2,7 @@ package nemesis
 
 import "example.org/lockproof/harness/history"
 
-// Heal ends what keeps a link from carrying all in its time.
+// Heal ends cuts and delays of a link.
 const Heal = "heal"
 
 var _ = declare(&Declaration{

@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Hold keeps single commands or replies until they are let go.
+// Hold holds single commands or replies until LetGo.
 const Hold = "hold"
 
 var _ = declare(&Declaration{

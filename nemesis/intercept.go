@@ -8,14 +8,13 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// intercept holds, loses or drops single commands or their replies. The proof
-// is how many it was done to.
+// intercept holds, loses or drops single commands or their replies. The proof is the number of affected messages.
 func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Active, error) {
 	l, err := n.link(target)
 	if err != nil {
 		return nil, err
 	}
-	met, err := l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Count})
+	affected, err := l.Intercept(cluster.Intercept{Command: f.Command, Part: f.Part, Action: action, Times: f.Count})
 	if err != nil {
 		return nil, err
 	}
@@ -23,11 +22,10 @@ func (n *Nemesis) intercept(f Fault, target string, action cluster.Action) (*Act
 		if _, err := l.LetGo(); err != nil {
 			return proof{}, err
 		}
-		done := met()
+		done := affected()
 		proof := proof{measured: map[string]string{"messages": strconv.Itoa(done.Messages)}, effective: done.Messages > 0,
 			affected: &done.Messages, sentAt: n.sendTimes(done.First)}
-		// The link has let go of everything, so this is the end of its other
-		// intercepts too.
+		// LetGo also ended the link's other intercepts.
 		return proof, n.endFaults(ctx, n.activeOn(target, kindsEndedBy(LetGo)...))
 	}
 	asked := history.Asked{Command: f.Command, Part: f.Part, Times: max(f.Count, 1)}

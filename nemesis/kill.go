@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Kill is SIGKILL, of a client or a node.
+// Kill sends SIGKILL to a client or a node.
 const Kill = "kill"
 
 var _ = declare(&Declaration{
@@ -25,7 +25,7 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).kill, undo: (*Nemesis).restartNodes,
 })
 
-// checkKillUse holds back the restart of a client: the dead do not come back.
+// checkKillUse refuses the restart of a client.
 func checkKillUse(u Use) []Misuse {
 	var found []Misuse
 	for _, client := range u.Clients {

@@ -2,7 +2,7 @@ package nemesis
 
 import "example.org/lockproof/harness/history"
 
-// LetGo ends what is done to single messages of a link.
+// LetGo ends all intercepts of a link.
 const LetGo = "let-go"
 
 var _ = declare(&Declaration{

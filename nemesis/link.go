@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// link finds the link that a target such as c1-n3 names.
+// link finds the link of a target such as c1-n3.
 func (n *Nemesis) link(target string) (cluster.Link, error) {
 	name, _ := history.LinkOf(target)
 	l := n.cluster.Link(name.From, name.To)
@@ -18,7 +18,7 @@ func (n *Nemesis) link(target string) (cluster.Link, error) {
 	return l, nil
 }
 
-// directions are the single ways that a direction is made of.
+// directions splits Both into the two single directions.
 func directions(d history.Direction) []history.Direction {
 	if d == history.Both || d == "" {
 		return []history.Direction{history.ToNode, history.ToClient}
@@ -26,7 +26,7 @@ func directions(d history.Direction) []history.Direction {
 	return []history.Direction{d}
 }
 
-// measureTraffic watches a link both ways, or one.
+// measureTraffic measures a link in one or both directions.
 func measureTraffic(l cluster.Link, d history.Direction) func() cluster.Traffic {
 	var read []func() cluster.Traffic
 	for _, way := range directions(d) {
@@ -46,7 +46,7 @@ func measureTraffic(l cluster.Link, d history.Direction) func() cluster.Traffic 
 	}
 }
 
-// sendTimes gives the true times of when messages set out.
+// sendTimes converts the send times of messages to true times.
 func (n *Nemesis) sendTimes(first []time.Time) []int64 {
 	now, read := n.cluster.Now(), time.Now()
 	var times []int64

@@ -57,7 +57,7 @@ func TestDelay_AtLeastRequested(t *testing.T) {
 	}
 }
 
-// Far nodes are a delay of the scenario's setting; another may come on top.
+// Far nodes are a background delay; another adds to it.
 func TestDelay_OverlappingDelaysAddUp(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		links := []string{"c1-n1", "c1-n2", "c1-n3"}
@@ -105,15 +105,15 @@ func TestIntercept_CountsMessages(t *testing.T) {
 	}
 }
 
-// What one intercept met proves no other. A link lets go of everything at once, so the record of one must not go on
-// when another is ended.
+// One intercept's messages do not prove another's effect. LetGo ends all intercepts of a link at once, so the end of
+// one must record the end of all.
 func TestIntercept_CountsItsOwnMessages_EndsWithAllOnTheLink(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
-		met := r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartCommand})
+		affected := r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n1"}, Command: "SET", Part: history.PartCommand})
 		r.apply(t, Fault{Kind: Lose, Targets: []string{"c1-n1"}, Command: "UNLINK", Part: history.PartReply})
 		r.apply(t, Fault{Kind: Hold, Targets: []string{"c1-n2"}, Command: "GET", Part: history.PartReply})
 		r.hold(t, "k1")
-		r.end(t, met)
+		r.end(t, affected)
 		require.Empty(t, r.nemesis.activeOn("c1-n1", Hold, Lose, Drop))
 		require.Len(t, r.nemesis.activeOn("c1-n2", Hold), 1, "another link keeps its own")
 		messages, effective := map[int]string{}, map[int]bool{}
@@ -158,22 +158,21 @@ func TestFaults_CountAffectedMessages(t *testing.T) {
 	}
 }
 
-// What is under way when its sender or receiver ends does as TCP has it, on every
-// cluster: what a process has written arrives, and the end of its connections
-// after it; what reaches nobody is lost. One client takes the lock on two of three
-// nodes, whose links are slow in one direction; what has set out then meets an end.
+// Messages in flight behave as in TCP, on every cluster. Data that an ended process has written arrives, followed by
+// the end of its connection; data to an ended process is lost. A client acquires on two of three nodes over slow links,
+// and one side ends while its messages are in flight.
 func TestMessagesUnderWay_WhenOneSideEnds(t *testing.T) {
 	const slow = 500 * time.Millisecond
 	nodes, links := []string{"n1", "n2"}, []string{"c1-n1", "c1-n2"}
 	toNodes := func(kind Kind) Fault { return Fault{Kind: kind, Targets: nodes} }
 	toClient := func(kind Kind) Fault { return Fault{Kind: kind, Targets: []string{"c1"}} }
 	cut := Fault{Kind: Cut, Targets: links, Direction: history.Both}
-	const dead history.Type = "" // who acquires does not live to tell
+	const dead history.Type = "" // the client dies during the acquire
 	for name, tc := range map[string]struct {
 		slow   history.Direction
 		end    []Fault
 		want   history.Type // of the acquire
-		leaves int          // keys that the nodes have in the end
+		leaves int          // keys on the nodes in the end
 	}{
 		"replies of nodes that are killed":    {history.ToClient, []Fault{toNodes(Kill)}, history.TypeOK, 0},
 		"replies of nodes that shut down":     {history.ToClient, []Fault{toNodes(Shutdown)}, history.TypeOK, 0},
@@ -212,7 +211,7 @@ func TestMessagesUnderWay_WhenOneSideEnds(t *testing.T) {
 	}
 }
 
-// awaitUnderWay waits until c1's SETs, or the nodes' replies to them, have set out.
+// awaitUnderWay waits until c1's SETs, or the nodes' replies to them, are sent.
 func (r *rig) awaitUnderWay(t *testing.T, direction history.Direction, nodes ...string) {
 	t.Helper()
 	for _, n := range nodes {

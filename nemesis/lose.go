@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Lose swallows single commands or replies.
+// Lose loses single commands or replies.
 const Lose = "lose"
 
 var _ = declare(&Declaration{

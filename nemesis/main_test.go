@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // ttl is the TTL of the clients' lock.
 const ttl = 2 * time.Second
 
-// ctx never ends: a test's own belongs to real time.
+// ctx never ends: a test's own context belongs to real time.
 var ctx = context.Background()
 
 // rig is a cluster of three nodes and the clients c1 and c2, with a nemesis.
@@ -39,14 +39,13 @@ type rig struct {
 	events  clustertest.Events
 }
 
-// setting is how a rig differs from the usual one.
+// setting has a rig's differences from the default.
 type setting struct {
-	change  func(*cluster.Config) // nil: not at all
+	change  func(*cluster.Config) // nil: no change
 	options locks.Options         // of the clients' lock, beside the TTL
 }
 
-// onClusters runs a test on a virtual cluster and, where there is a
-// redis-server, on a local one. The test gets a testing.T of its own.
+// onClusters runs a test on a virtual cluster and, if there is a redis-server, on a local one.
 func (s setting) onClusters(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Run("virtual", func(t *testing.T) { s.onVirtual(t, test) })
 	t.Run("local", func(t *testing.T) { s.onLocal(t, test) })
@@ -96,14 +95,13 @@ func onVirtual(t *testing.T, test func(t *testing.T, r *rig)) {
 	setting{}.onVirtual(t, test)
 }
 
-// use has the nemesis at work on a cluster and clients.
+// use gives the rig a nemesis for a cluster and clients.
 func (r *rig) use(c cluster.Cluster, clients ClientControl) {
 	r.cluster = c
 	r.nemesis = New(c, clients, []string{"c1", "c2"}, r.events.Record)
 }
 
-// needShim skips a test of an ability that a cluster has not: all of them have
-// all that is tested, but for the local one without the preload shim.
+// needShim skips a test if the cluster lacks an ability: only the local cluster without the preload shim does.
 func needShim(t *testing.T, r *rig, a *cluster.Ability) {
 	t.Helper()
 	if lack := r.can(a); lack != nil {
@@ -112,7 +110,7 @@ func needShim(t *testing.T, r *rig, a *cluster.Ability) {
 	}
 }
 
-// can says whether the cluster has an ability.
+// can returns an error if the cluster lacks an ability.
 func (r *rig) can(a *cluster.Ability) error {
 	kind, err := cluster.Find(r.cluster.Kind())
 	if err != nil {
@@ -121,7 +119,7 @@ func (r *rig) can(a *cluster.Ability) error {
 	return kind.Can(a)
 }
 
-// apply does a fault that has to succeed.
+// apply applies a fault, which must succeed.
 func (r *rig) apply(t *testing.T, f Fault) []*Active {
 	t.Helper()
 	begun, err := r.nemesis.Apply(ctx, f)
@@ -129,7 +127,7 @@ func (r *rig) apply(t *testing.T, f Fault) []*Active {
 	return begun
 }
 
-// refused applies a fault that cannot be done.
+// refused applies a fault, which must fail.
 func (r *rig) refused(t *testing.T, f Fault, want string) {
 	t.Helper()
 	begun, err := r.nemesis.Apply(ctx, f)
@@ -137,7 +135,7 @@ func (r *rig) refused(t *testing.T, f Fault, want string) {
 	require.Empty(t, begun)
 }
 
-// end ends faults, and gives what the last one's end says.
+// end ends faults, and returns the last end's event.
 func (r *rig) end(t *testing.T, begun []*Active) *history.Fault {
 	t.Helper()
 	for _, a := range begun {
@@ -149,7 +147,6 @@ func (r *rig) end(t *testing.T, begun []*Active) *history.Fault {
 
 func (r *rig) sleep(d time.Duration) { _ = r.cluster.Sleep(ctx, d) }
 
-// look looks into a node.
 func (r *rig) look(t *testing.T, node string) history.Node {
 	t.Helper()
 	seen, err := r.cluster.Node(node).Look(ctx)
@@ -157,7 +154,7 @@ func (r *rig) look(t *testing.T, node string) history.Node {
 	return seen
 }
 
-// requireWell makes sure that no fault is in effect and every node is up.
+// requireWell requires that no fault is in effect and every node is up.
 func (r *rig) requireWell(t *testing.T) {
 	t.Helper()
 	require.Empty(t, r.nemesis.activeWhere(func(*Active) bool { return true }))
@@ -195,7 +192,7 @@ func (r *rig) outcomes(name string, op history.Op) (all []history.Event) {
 	return all
 }
 
-// acquire lets a client try for a lock, and gives what came of it.
+// acquire makes a client acquire a lock, and returns the outcome.
 func (r *rig) acquire(t *testing.T, name, key string, within time.Duration) history.Event {
 	t.Helper()
 	<-r.clients.do(t, name, client.Command{Do: client.DoAcquire, Key: key, Within: within})
@@ -203,7 +200,7 @@ func (r *rig) acquire(t *testing.T, name, key string, within time.Duration) hist
 	return all[len(all)-1]
 }
 
-// hold has c1 acquire locks, and waits until what a majority did not wait for has arrived, too.
+// hold makes c1 acquire locks, and waits until the nodes outside the majority have answered too.
 func (r *rig) hold(t *testing.T, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
@@ -212,7 +209,6 @@ func (r *rig) hold(t *testing.T, keys ...string) {
 	r.sleep(200 * time.Millisecond)
 }
 
-// duration reads one from the measured or asked.
 func duration(t *testing.T, m map[string]string, name string) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(m[name])
@@ -220,7 +216,6 @@ func duration(t *testing.T, m map[string]string, name string) time.Duration {
 	return d
 }
 
-// number reads a whole one.
 func number(t *testing.T, m map[string]string, name string) int {
 	t.Helper()
 	n, err := strconv.Atoi(m[name])
@@ -232,7 +227,7 @@ func number(t *testing.T, m map[string]string, name string) int {
 var loop = client.Command{Do: client.DoLoop, Loop: &client.Loop{
 	Keys: []string{"k1"}, Hold: 5 * time.Millisecond, Think: 5 * time.Millisecond}}
 
-// workers are the run's clients, as plain as can be.
+// workers are a minimal ClientControl with the run's clients.
 type workers struct {
 	c       cluster.Cluster
 	record  func(history.Event)
@@ -248,12 +243,12 @@ type workers struct {
 func (w *workers) start(t *testing.T, index int, name string, options locks.Options) {
 	t.Helper()
 	setup := client.Setup{Name: name, Index: index, Lock: locks.Reference, Options: options}
-	worker, err := w.c.(client.Host).Spawn(ctx, setup, func(m client.Message) { w.heard(name, m) })
+	worker, err := w.c.(client.Host).Spawn(ctx, setup, func(m client.Message) { w.receive(name, m) })
 	require.NoError(t, err)
 	w.workers[name] = worker
 }
 
-func (w *workers) heard(name string, m client.Message) {
+func (w *workers) receive(name string, m client.Message) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if m.Event == nil {
@@ -273,7 +268,7 @@ func (w *workers) heard(name string, m client.Message) {
 	}
 }
 
-// do hands a client a command; the channel is closed when it has ended.
+// do sends a client a command; the channel is closed when it ends.
 func (w *workers) do(t *testing.T, name string, cmd client.Command) <-chan struct{} {
 	t.Helper()
 	done, err := w.send(name, cmd)
@@ -301,7 +296,7 @@ func (w *workers) LastEventTime(name string) int64 {
 	return w.said[name]
 }
 
-// run hands a client a command, and waits until it has ended.
+// run sends a client a command, and waits for its end.
 func (w *workers) run(name string, cmd client.Command) error {
 	done, err := w.send(name, cmd)
 	if err == nil {

@@ -14,13 +14,13 @@ import (
 // MigrateSlot moves the slot of a lock's key to another master of a Redis Cluster.
 const MigrateSlot = "migrate-slot"
 
-// The mistakes with which a migration ends.
+// An operator's mistakes in a migration.
 const (
 	slotAssignedEarly = "early"
 	slotCancelled     = "cancelled"
 )
 
-// SlotMistakes lists them.
+// SlotMistakes lists an operator's possible mistakes in a migration.
 var SlotMistakes = []string{slotAssignedEarly, slotCancelled}
 
 var _ = declare(&Declaration{
@@ -57,12 +57,12 @@ type slotMove struct {
 	cluster  cluster.Real
 	fault    Fault
 	from, to cluster.Node
-	token    string // of the key, as it was on from; "" if it was not there
+	token    string // of the key on from; "" without the key
 }
 
-// migrateSlot opens a slot and moves its keys, and its end gives the slot to the other master. Whoever
-// makes a mistake gives it away without its keys, or keeps it without them. The proof is where
-// the members send a client that asks for the key, and that the key is or is not there.
+// migrateSlot opens a slot and moves its keys; its end assigns the slot to the other master. With a mistake, the slot is
+// assigned without its keys, or kept without them. The proof is the members' redirects for the key, and the presence
+// of the key.
 func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Active, error) {
 	members, ok := n.cluster.(cluster.Real)
 	if !ok {
@@ -95,7 +95,7 @@ func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Act
 	return a, m.look(ctx)
 }
 
-// open lets the slot be asked for at both masters, and moves its keys.
+// open opens the slot on both masters, and moves its keys.
 func (m *slotMove) open(ctx context.Context) (proof, error) {
 	key, from, to := m.fault.Key, m.from.Name(), m.to.Name()
 	if err := m.cluster.SetSlot(ctx, to, key, "IMPORTING", from); err != nil {
@@ -117,13 +117,13 @@ func (m *slotMove) open(ctx context.Context) (proof, error) {
 	return proof{measured: measured, effective: sent != (m.fault.Mistake == slotAssignedEarly && m.token != "")}, err
 }
 
-// close settles whose slot it is.
+// close assigns the slot.
 func (m *slotMove) close(ctx context.Context, a *Active) (proof, error) {
 	since := m.nemesis.cluster.Now()
 	key, from, to := m.fault.Key, m.from.Name(), m.to.Name()
 	owner, state, members := m.to, "NODE", []string{to, from}
 	switch m.fault.Mistake {
-	case slotAssignedEarly: // its old owner refuses as long as it has the key, and hears of it from the new one
+	case slotAssignedEarly: // the old owner refuses while it has the key, and learns of it from the new one
 		members = []string{to}
 	case slotCancelled:
 		owner, state = m.from, "STABLE"
@@ -141,19 +141,19 @@ func (m *slotMove) close(ctx context.Context, a *Active) (proof, error) {
 		return proof{}, err
 	}
 	seen, err := owner.Look(ctx)
-	there, met := seen.Keys[key].Token, 0
+	there, affected := seen.Keys[key].Token, 0
 	if m.token != "" {
-		met = 1
+		affected = 1
 	}
 	measured := map[string]string{"owner": owner.Name(), "lasted": m.nemesis.lasted(a).String()}
 	lost := m.fault.Mistake != "" && m.token != ""
-	return proof{measured: measured, effective: !lost || there != m.token, affected: &met, since: since}, err
+	return proof{measured: measured, effective: !lost || there != m.token, affected: &affected, since: since}, err
 }
 
-// settleLimit is how long the members may take to agree, and settlePoll how often they are asked.
+// settleLimit bounds the time until the members agree.
 const settleLimit, settlePoll = 10 * time.Second, 5 * time.Millisecond
 
-// await returns once all members send clients to the owner of the slot.
+// await waits until all members redirect clients to the slot's owner.
 func (m *slotMove) await(ctx context.Context, owner string) error {
 	agreed, err := cluster.Poll(ctx, m.nemesis.cluster, settleLimit, settlePoll, func() (bool, error) {
 		named, err := m.cluster.SlotOwner(ctx, m.fault.Key)
@@ -165,7 +165,7 @@ func (m *slotMove) await(ctx context.Context, owner string) error {
 	return err
 }
 
-// look records what both masters serve.
+// look records the keys of both masters.
 func (m *slotMove) look(ctx context.Context) error {
 	for _, node := range []cluster.Node{m.from, m.to} {
 		if _, err := m.nemesis.inspect(ctx, node.Name()); err != nil {

@@ -12,8 +12,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Fault is what is to be done to each of the targets: clients, nodes or links
-// (c1-n3). The other fields are for the kinds that need them.
+// Fault is a fault to apply to each of its targets: clients, nodes or links (c1-n3). The other fields are for some kinds
+// only.
 type Fault struct {
 	Kind      Kind
 	Targets   []string
@@ -28,51 +28,51 @@ type Fault struct {
 	Part      history.Part      // hold, lose, drop
 	Count     int               // hold, lose, drop
 	Duration  time.Duration     // rewrite
-	// Background marks a fault as part of the scenario's setting.
+	// Background marks a fault of the scenario's set-up.
 	Background bool
 
 	random       bool  // by a schedule
-	startedAfter int64 // from when on it may be in effect
+	startedAfter int64 // earliest time of its effect
 }
 
-// Reading is what the clocks of a client or a node showed at a true time.
+// Reading is a reading of a client's or a node's clocks at a true time.
 type Reading struct {
 	True, Wall int64
 	Rate       float64
-	// Uncertainty is how far from True the clock may have been read.
+	// Uncertainty bounds the difference between True and the time of the read.
 	Uncertainty int64
 }
 
-// ClientControl is how a nemesis gets at the clients of a run.
+// ClientControl controls the clients of a run for a nemesis.
 type ClientControl interface {
 	Pause(name string) error
 	Resume(name string) error
 	Kill(name string) error
-	// LastEventTime is the true time of the latest event that a client has told of.
+	// LastEventTime is the true time of a client's latest event.
 	LastEventTime(name string) int64
-	// SetClock lets a client's wall clock jump and its clocks run at a rate (0: as before), and reads them afterwards.
+	// SetClock makes a client's wall clock jump, sets the rate of its clocks (0 keeps it), and reads them afterwards.
 	SetClock(ctx context.Context, name string, jump time.Duration, rate float64) (Reading, error)
-	// Starve lets the timers of a client's lock wait, Feed lets them go on, and tells how late they were.
+	// Starve stops the timers of a client's lock. Feed resumes them, and returns their lateness.
 	Starve(ctx context.Context, name string) error
 	Feed(ctx context.Context, name string) (cluster.Late, error)
 }
 
-// Nemesis applies faults to one cluster and its clients, and knows which are in
-// effect. Its methods may be called from any goroutine.
+// Nemesis applies faults to one cluster and its clients, and keeps the active ones. Its methods are safe for concurrent
+// use.
 type Nemesis struct {
 	cluster     cluster.Cluster
 	clients     ClientControl
-	clientNames map[string]bool // the clients
+	clientNames map[string]bool
 	record      func(history.Event)
 
 	mu     sync.Mutex
 	nextID int
 	active []*Active
-	clocks map[string]Reading // of the nodes, when they were set last
+	clocks map[string]Reading // of the nodes, after their last change
 	runIDs map[string]string  // of the nodes, as last seen
 
-	// linkDelays are the delays in effect on each link, added up by direction.
-	// Its lock is held while a link changes, which takes no virtual time.
+	// linkDelays are the sums of the active delays by link and direction. Its lock is held while a link changes, which
+	// takes no virtual time.
 	delayMu    sync.Mutex
 	linkDelays map[linkDirection]time.Duration
 }
@@ -84,20 +84,19 @@ type Active struct {
 	began  int64
 	fault  Fault
 	asked  history.Asked
-	// end undoes it and proves what it did.
+	// end undoes it and returns its proof.
 	end func(ctx context.Context) (proof, error)
-	// ended looks into what its end has changed, if that needs a look.
+	// ended, unless nil, records the state after its end.
 	ended func(ctx context.Context) error
 }
 
-// proof is what was measured of a fault, whether that is what was asked for, and to
-// how much it was done, if that was counted.
+// proof has a fault's measured values, whether they match the request, and the number of affected things, if counted.
 type proof struct {
 	measured  map[string]string
 	effective bool
 	affected  *int
 	sentAt    []int64
-	since     int64 // from when on an end may have been in effect; 0: from its event on
+	since     int64 // the earliest time of an end's effect; 0: its event's
 }
 
 // New makes a nemesis for a cluster and its clients.
@@ -111,9 +110,8 @@ func New(c cluster.Cluster, clients ClientControl, names []string, record func(h
 	return n
 }
 
-// Apply does a fault to its targets, in order. The faults that last are
-// returned; End undoes them, and so do Apply with the kind that ends them, and
-// EndAll.
+// Apply applies a fault to its targets, in order, and returns the active ones. End ends them, as do EndAll and Apply
+// with the kind that ends them.
 func (n *Nemesis) Apply(ctx context.Context, f Fault) ([]*Active, error) {
 	var begun []*Active
 	for _, target := range f.Targets {
@@ -144,12 +142,11 @@ func (n *Nemesis) apply(ctx context.Context, f Fault, target string) (*Active, e
 
 func (n *Nemesis) isClient(name string) bool { return n.clientNames[name] }
 
-// class is what a kind of fault does to a target.
+// class is the class of a kind's effect on a target.
 func (n *Nemesis) class(kind Kind, target string) history.Class {
 	return Find(string(kind)).effectOn(target, n.isClient).Class
 }
 
-// node finds the node that a target names.
 func (n *Nemesis) node(target string) (cluster.Node, error) {
 	if node := n.cluster.Node(target); node != nil {
 		return node, nil
@@ -157,7 +154,7 @@ func (n *Nemesis) node(target string) (cluster.Node, error) {
 	return nil, fmt.Errorf("unknown client or node %s", target)
 }
 
-// nodeAs finds the node that a target names, which has to be one that not every cluster has.
+// nodeAs finds a node with an ability that not every cluster has.
 func nodeAs[T cluster.Node](n *Nemesis, target string, needs *cluster.Ability) (able T, err error) {
 	node, err := n.node(target)
 	if err != nil {
@@ -170,12 +167,11 @@ func nodeAs[T cluster.Node](n *Nemesis, target string, needs *cluster.Ability) (
 	return able, nil
 }
 
-// server finds the real server that a target names.
 func (n *Nemesis) server(target string) (cluster.Server, error) {
 	return nodeAs[cluster.Server](n, target, cluster.AbilityServer)
 }
 
-// begin records a fault that lasts and keeps it.
+// begin records and keeps an active fault.
 func (n *Nemesis) begin(a *Active, p proof) *Active {
 	a.began = n.cluster.Now()
 	n.mu.Lock()
@@ -187,10 +183,10 @@ func (n *Nemesis) begin(a *Active, p proof) *Active {
 	return a
 }
 
-// lasted is how long a fault has been in effect.
+// lasted is the duration of a fault so far.
 func (n *Nemesis) lasted(a *Active) time.Duration { return time.Duration(n.cluster.Now() - a.began) }
 
-// recordInstant records a fault that has no duration.
+// recordInstant records a fault without a duration.
 func (n *Nemesis) recordInstant(f Fault, target string, asked history.Asked, p proof) {
 	n.mu.Lock()
 	n.nextID++
@@ -218,7 +214,7 @@ func (n *Nemesis) recordFault(id int, f Fault, phase history.Phase, target strin
 	n.record(history.Event{Time: now, Process: "nemesis", Type: history.TypeFault, Fault: fault})
 }
 
-// End undoes a fault; one that has ended already is left alone.
+// End ends a fault, unless it has ended already.
 func (n *Nemesis) End(ctx context.Context, a *Active) error {
 	if !n.remove(a) {
 		return nil
@@ -234,8 +230,7 @@ func (n *Nemesis) End(ctx context.Context, a *Active) error {
 	return nil
 }
 
-// remove takes a fault off the list of those in effect, and says whether it was
-// on it.
+// remove removes a fault from the active ones, and reports whether it was active.
 func (n *Nemesis) remove(a *Active) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -247,12 +242,12 @@ func (n *Nemesis) remove(a *Active) bool {
 	return true
 }
 
-// activeOn lists the faults of some kinds that are in effect on a target.
+// activeOn lists the active faults of some kinds on a target.
 func (n *Nemesis) activeOn(target string, kinds ...Kind) []*Active {
 	return n.activeWhere(func(a *Active) bool { return a.Target == target && slices.Contains(kinds, a.fault.Kind) })
 }
 
-// EndAll undoes every fault that is still in effect, the last first.
+// EndAll ends every active fault, the last first.
 func (n *Nemesis) EndAll(ctx context.Context) error {
 	all := n.activeWhere(func(*Active) bool { return true })
 	slices.SortFunc(all, func(a, b *Active) int { return b.id - a.id })
@@ -271,7 +266,7 @@ func (n *Nemesis) activeWhere(which func(*Active) bool) []*Active {
 	return found
 }
 
-// endFaults ends every one of the faults, also when one of them cannot be ended.
+// endFaults ends all faults, even if the end of one fails.
 func (n *Nemesis) endFaults(ctx context.Context, faults []*Active) error {
 	var errs []error
 	for _, a := range faults {

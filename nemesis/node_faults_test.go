@@ -32,7 +32,7 @@ func TestStopAndStart_RecordRunIDAndKeys(t *testing.T) {
 				require.True(t, down.Effective)
 				require.Equal(t, "down", down.Measured["state"])
 				if kind == PowerLoss {
-					require.NotEqual(t, "0 bytes", down.Measured["lost"], "what had not been synced")
+					require.NotEqual(t, "0 bytes", down.Measured["lost"], "unsynced data")
 				}
 				require.False(t, r.look(t, "n2").Up)
 
@@ -47,7 +47,7 @@ func TestStopAndStart_RecordRunIDAndKeys(t *testing.T) {
 	}
 }
 
-// slow is a node that takes its time to be killed or stopped, and to tell.
+// slow is a node with slow kills and pauses.
 type slow struct {
 	cluster.Node
 	sleep func() error
@@ -56,7 +56,7 @@ type slow struct {
 func (n slow) Kill(ctx context.Context) error  { return errors.Join(n.Node.Kill(ctx), n.sleep()) }
 func (n slow) Pause(ctx context.Context) error { return errors.Join(n.Node.Pause(ctx), n.sleep()) }
 
-// When it was asked for is the earliest that it can have been in effect.
+// A fault may be in effect from its request on.
 func TestFault_SlowToApply_RecordsSince(t *testing.T) {
 	for _, kind := range []Kind{Kill, Pause} {
 		for takes, since := range map[time.Duration]int64{300 * time.Millisecond: 1e9, 0: 0} {
@@ -78,7 +78,7 @@ func TestFault_SlowToApply_RecordsSince(t *testing.T) {
 	}
 }
 
-// A fault is over with its process, whatever kept that from obeying, and the next process knows nothing of it.
+// A fault ends with its process, and does not affect the next process.
 func TestFault_EndsWithItsProcess(t *testing.T) {
 	for _, kind := range []Kind{Pause, Busy, Block, Demote, Rewrite} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -111,9 +111,9 @@ func TestFault_EndsWithItsProcess(t *testing.T) {
 	}
 }
 
-// A majority of nodes that take no writes keeps everybody from the lock until that is over, and forgets nothing.
-func TestNodesThatTakeNoWrites_KeepEverybodyOut(t *testing.T) {
-	const lasts = time.Second // half of the TTL: time for an attempt before, and for a look at k2 after
+// While a majority of nodes refuses writes, no client acquires the lock, and no key is lost.
+func TestMajorityRefusesWrites_AcquireFailsUntilItEnds(t *testing.T) {
+	const lasts = time.Second // half of the TTL: time for an attempt before its end, and for a look at k2 after it
 	for kind, reply := range map[Kind]string{Busy: "BUSY", Block: "", Demote: "READONLY", Pause: ""} {
 		t.Run(string(kind), func(t *testing.T) {
 			onClusters(t, func(t *testing.T, r *rig) {
@@ -171,7 +171,6 @@ func TestScriptFlush_IsEffectiveOnEachNodeAndAgain(t *testing.T) {
 	})
 }
 
-// withReplica is a cluster whose n1 has a replica.
 var withReplica = setting{change: func(cfg *cluster.Config) { cfg.Replicas = map[string]string{"r1": "n1"} }}
 
 func TestPromote_RecordsRoleAndOffset(t *testing.T) {
@@ -230,7 +229,7 @@ func TestPause_MeasuresDuration(t *testing.T) {
 	}
 }
 
-// A client stands still that has said nothing since it was paused; what it said at that moment was on its way.
+// A client without events since its pause is stopped; an event at the moment of the pause was in flight.
 func TestPauseClient_SilentClientIsStopped(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		s, err := r.nemesis.pauseControl("c1")

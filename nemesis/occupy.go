@@ -9,8 +9,8 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// occupy lets another user's script run on a node, which answers BUSY meanwhile, or
-// nothing. The proof is that it does, and answers something else after the end.
+// occupy runs another user's script on a node, which then answers BUSY or nothing. The cluster checks this answer, and
+// that the end succeeds.
 func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bool) (*Active, error) {
 	node, err := n.node(target)
 	if err != nil {
@@ -26,10 +26,10 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 	}
 	a := &Active{Target: target, fault: f, asked: history.Asked{Lasts: history.Duration(f.Duration)}}
 	a.end = func(ctx context.Context) (proof, error) {
-		met := sent()
+		affected := sent()
 		err := end(ctx)
 		measured := map[string]string{"lasted": n.lasted(a).String()}
-		return proof{measured: measured, effective: err == nil, affected: met}, err
+		return proof{measured: measured, effective: err == nil, affected: affected}, err
 	}
 	answer := "nothing"
 	if answers {
@@ -38,10 +38,9 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 	return n.begin(a, proof{measured: map[string]string{"answer": answer}, effective: true}), nil
 }
 
-// isOccupied reports whether a node answers no look, for what another user has it do.
+// isOccupied reports whether another user's command keeps a node from answering looks.
 func (n *Nemesis) isOccupied(target string) bool { return len(n.activeOn(target, Busy, Block)) > 0 }
 
-// occupyEndText says that what kept the node has ended, and how long it did.
 func occupyEndText(f history.Fault) string {
 	return fmt.Sprintf("what occupied %s is over", targetList(f)) +
 		wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))

@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Pause is SIGSTOP, of a client or a node.
+// Pause sends SIGSTOP to a client or a node.
 const Pause = "pause"
 
 var _ = declare(&Declaration{
@@ -30,9 +30,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).pause, endsWithProcess: "stopped for",
 })
 
-// pause stops a client or a node where it stands. The proof is that it said
-// nothing in the meantime: a client's last event is older than the pause, and a
-// look into a node finds it standing still until it is carried on.
+// pause stops a client or a node. The proof for a client is that its last event is older than the pause; for a node,
+// that looks find it stopped until it resumes.
 func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, error) {
 	if len(n.paused(target)) > 0 {
 		return nil, errors.New("already paused")
@@ -48,7 +47,7 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 	sent := n.countSent(target)
 	a.end = func(ctx context.Context) (proof, error) {
 		stopped := n.lasted(a)
-		met := sent()
+		affected := sent()
 		still, err := s.isStopped(ctx, a.began)
 		if err == nil {
 			err = s.resume(ctx)
@@ -58,7 +57,7 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 		}
 		awake, err := s.isRunning(ctx)
 		measured := map[string]string{"stopped for": stopped.String(), "state": pauseState(still)}
-		return proof{measured: measured, effective: still && awake, affected: met}, err
+		return proof{measured: measured, effective: still && awake, affected: affected}, err
 	}
 	still, err := s.isStopped(ctx, n.cluster.Now())
 	if err != nil {
@@ -67,8 +66,8 @@ func (n *Nemesis) pause(ctx context.Context, f Fault, target string) (*Active, e
 	return n.begin(a, proof{measured: map[string]string{"state": pauseState(still)}, effective: still}), nil
 }
 
-// countSent counts the messages that clients send to a node from now on. It gives nil
-// for a client, which may wake to work that nobody has sent it.
+// countSent counts the messages that clients send to a node from now on. For a client it returns nil, because a client
+// also works without messages.
 func (n *Nemesis) countSent(target string) func() *int {
 	if n.clientNames[target] {
 		return func() *int { return nil }
@@ -95,8 +94,7 @@ func pauseState(still bool) string {
 	return "running"
 }
 
-// pauseControl is how a client or a node is stopped and carried on, and what
-// shows that it stood still since some time, and that it goes again.
+// pauseControl stops and resumes a client or a node, and observes whether it has been stopped since a time, or runs.
 type pauseControl struct {
 	stop, resume func(context.Context) error
 	isStopped    func(ctx context.Context, since int64) (bool, error)
@@ -111,7 +109,7 @@ func (n *Nemesis) pauseControl(target string) (pauseControl, error) {
 			isStopped: func(_ context.Context, since int64) (bool, error) {
 				return n.clients.LastEventTime(target) <= since, nil
 			},
-			// It need not have anything to say.
+			// An idle client has no events.
 			isRunning: func(context.Context) (bool, error) { return true, nil },
 		}, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// PowerLoss is the end of a node's machine: what had not been fsynced is gone.
+// PowerLoss stops a node's machine: unsynced data is lost.
 const PowerLoss = "power-loss"
 
 var _ = declare(&Declaration{
@@ -29,7 +29,7 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).powerLoss, undo: (*Nemesis).restartNodes,
 })
 
-// powerLoss does not wait for a supervisor: it has lost its power too.
+// powerLoss does not wait for a supervisor, which loses its power too.
 func (n *Nemesis) powerLoss(ctx context.Context, f Fault, target string) (*Active, error) {
 	_, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, measured map[string]string) error {
 		machine, err := nodeAs[cluster.PowerLosing](n, target, cluster.AbilityPowerLoss)

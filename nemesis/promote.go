@@ -25,9 +25,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).promote,
 })
 
-// promote makes a replica a master, as an operator does whose master is gone.
-// The proof is its role before and after, and that it goes on from the writes
-// that it had: by its offset one can tell what it did not have.
+// promote makes a replica a master, as an operator does after the loss of the master. The proof is its role before and
+// after, with the same run ID. Its offset shows which writes it lacked.
 func (n *Nemesis) promote(ctx context.Context, f Fault, target string) (*Active, error) {
 	replica, err := n.node(target)
 	if err != nil {

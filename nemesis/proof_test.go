@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// altered is a cluster whose nodes and links are not what they seem.
+// altered is a cluster with replaced nodes and links.
 type altered struct {
 	cluster.Cluster
 	node func(cluster.Node) cluster.Node
@@ -34,15 +34,15 @@ func (a altered) Link(client, node string) cluster.Link {
 	return a.link
 }
 
-// scripted is a node that obeys and does nothing. What it and its links show is told beforehand, one answer after
-// another, the last for good. It is a real server, as far as it says.
+// scripted is a node without effects. Its observations are given in advance, in order; the last one repeats. It claims
+// to be a real server.
 type scripted struct {
 	cluster.Node
 	seen       []history.Node
 	info       []map[string]string
 	disk       []cluster.Disturbed
-	networks   []int // -1: it fails
-	broken     error // then
+	networks   []int // -1: broken
+	broken     error
 	supervised bool
 }
 
@@ -82,7 +82,7 @@ func (s *scripted) Connected(context.Context) (int, string, error) {
 	return n, "10.0.0.1", nil
 }
 
-// onScripted runs a test on a cluster of such nodes, some time after the run began.
+// onScripted runs a test on a cluster of scripted nodes, some time after the run began.
 func onScripted(t *testing.T, s *scripted, test func(r *rig)) {
 	t.Helper()
 	onVirtual(t, func(t *testing.T, r *rig) {
@@ -92,7 +92,7 @@ func onScripted(t *testing.T, s *scripted, test func(r *rig)) {
 	})
 }
 
-// fault does a fault to such a node, and ends it: what its first and its last event say.
+// fault applies a fault to a scripted node and ends it, and returns its first and last events.
 func (s *scripted) fault(t *testing.T, f Fault) (first, last *history.Fault, err error) {
 	t.Helper()
 	f.Targets = []string{"n1"}
@@ -115,7 +115,7 @@ func TestNodeFault_NoEffect_NotEffective(t *testing.T) {
 		fault       Fault
 		first, last bool // effective
 	}{
-		{fault: Fault{Kind: Kill}}, // and its supervisor's start
+		{fault: Fault{Kind: Kill}}, // with its supervisor's start
 		{fault: Fault{Kind: Shutdown}}, {fault: Fault{Kind: PowerLoss}}, {fault: Fault{Kind: Flush}},
 		{fault: Fault{Kind: Pause}},
 		{fault: Fault{Kind: Clock, Jump: time.Second}}, {fault: Fault{Kind: Clock, Jump: 6 * time.Millisecond}},
@@ -139,7 +139,7 @@ func TestNodeFault_NoEffect_NotEffective(t *testing.T) {
 	}
 }
 
-// A node that was down and shows the run id of before was never down.
+// A node with the same run ID was never down.
 func TestStart_SameRunID_NotEffective(t *testing.T) {
 	up, down := history.Node{Up: true, RunID: "a"}, history.Node{}
 	onScripted(t, &scripted{seen: []history.Node{up, down, down, up}}, func(r *rig) {
@@ -151,14 +151,14 @@ func TestStart_SameRunID_NotEffective(t *testing.T) {
 	})
 }
 
-// memoryInfo is what INFO says of a memory.
+// memoryInfo is a part of INFO.
 func memoryInfo(used, limit, evicted, refused int) map[string]string {
 	return map[string]string{"used_memory": strconv.Itoa(used), "maxmemory": strconv.Itoa(limit),
 		"evicted_keys":  strconv.Itoa(evicted),
 		"errorstat_OOM": "count=" + strconv.Itoa(refused)}
 }
 
-// A memory is full up to its limit, or where it evicts; it has room again below it. What is counted is counted since.
+// Memory is full at its limit, or if keys are evicted; below the limit it has room again. Counts begin with the fault.
 func TestFill_Proof(t *testing.T) {
 	for _, c := range []struct {
 		after, drained map[string]string
@@ -181,8 +181,7 @@ func TestFill_Proof(t *testing.T) {
 	}
 }
 
-// A node is disconnected that is in no network and does not answer, and connected that is in one and is the same
-// server.
+// A disconnected node is in no network and does not answer. A connected node is in one, and is the same server.
 func TestDisconnect_Proof(t *testing.T) {
 	up, down, other := history.Node{Up: true, RunID: "a"}, history.Node{RunID: "a"}, history.Node{Up: true, RunID: "b"}
 	for _, c := range []struct {
@@ -206,7 +205,6 @@ func TestDisconnect_Proof(t *testing.T) {
 	}
 }
 
-// What is done to a disk is counted from when it began.
 func TestSlowFsync_CountsFromTheBeginning(t *testing.T) {
 	s := &scripted{disk: []cluster.Disturbed{{Delayed: 3}, {Delayed: 7}}}
 	_, ended, err := s.fault(t, Fault{Kind: SlowFsync, Delay: time.Millisecond})
@@ -215,7 +213,7 @@ func TestSlowFsync_CountsFromTheBeginning(t *testing.T) {
 	require.Equal(t, 4, *ended.Affected)
 }
 
-// A node that is down after a drawn fault is started again, unless its supervisor has done that.
+// A node that is down after a drawn fault is restarted, unless its supervisor has done so.
 func TestRestartNodes_OnlyDownNodes(t *testing.T) {
 	for up, started := range map[bool]int{true: 0, false: 1} {
 		s := &scripted{seen: []history.Node{{Up: up, RunID: "a"}, {Up: up, RunID: "a"}, {Up: true, RunID: "b"}}}
@@ -229,7 +227,7 @@ func TestRestartNodes_OnlyDownNodes(t *testing.T) {
 	}
 }
 
-// idleClients do nothing that they are told.
+// idleClients ignore faults.
 type idleClients struct{ ClientControl }
 
 func (idleClients) Pause(string) error                   { return nil }
@@ -259,7 +257,7 @@ func TestClientFault_NoEffect_NotEffective(t *testing.T) {
 	}
 }
 
-// scriptedLink is a link that does nothing. What passes it is told beforehand, by direction.
+// scriptedLink is a link without effects. Its traffic is given in advance, by direction.
 type scriptedLink struct {
 	cluster.Link
 	passed map[history.Direction]cluster.Traffic
@@ -272,8 +270,8 @@ func (l scriptedLink) Measure(d history.Direction) func() cluster.Traffic {
 	return func() cluster.Traffic { return l.passed[d] }
 }
 
-// A cut is one that nothing passes, and a delay one that no message takes less than, but for a millisecond. Each says
-// to how many messages it was done.
+// A cut is effective if no message passes, and a delay if no message is faster by more than a millisecond. Both count
+// the affected messages.
 func TestLinkFaults_Proof(t *testing.T) {
 	const by = 5 * time.Millisecond
 	for _, c := range []struct {
@@ -299,7 +297,7 @@ func TestLinkFaults_Proof(t *testing.T) {
 	}
 }
 
-// The quickest message of a link is that of either way, of ways that any passed.
+// The fastest message counts, of the directions with messages.
 func TestMeasureTraffic_ShortestOfBothDirections(t *testing.T) {
 	fast, slow := cluster.Traffic{Messages: 1, SetOut: 2, Shortest: 3}, cluster.Traffic{Messages: 1, Shortest: 5}
 	none, all := cluster.Traffic{SetOut: 1}, cluster.Traffic{Messages: 2, SetOut: 1, Shortest: 3}

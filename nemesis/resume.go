@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Resume is SIGCONT, the end of a pause.
+// Resume sends SIGCONT, which ends a pause.
 const Resume = "resume"
 
 var _ = declare(&Declaration{
@@ -19,7 +19,7 @@ var _ = declare(&Declaration{
 
 func resumeText(f history.Fault) string { return targetList(f) + " resume" + verbEnding(f) }
 
-// endMatching ends every fault on a target that this kind ends; there must be one.
+// endMatching ends all faults on a target that this kind ends; there must be one.
 func (n *Nemesis) endMatching(ctx context.Context, f Fault, target string) (*Active, error) {
 	kinds := kindsEndedBy(f.Kind)
 	ending := n.activeOn(target, kinds...)

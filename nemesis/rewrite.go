@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Rewrite is a BGREWRITEAOF that takes long.
+// Rewrite is a long BGREWRITEAOF.
 const Rewrite = "rewrite"
 
 var _ = declare(&Declaration{
@@ -26,9 +26,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).rewrite, endsWithProcess: "lasted",
 })
 
-// rewrite keeps a rewrite of a node's append-only file in progress. The proof is
-// what INFO says of it. It ends by itself; a run that ends before leaves it to
-// the server's end.
+// rewrite keeps a rewrite of a node's append-only file in progress. The proof is in INFO. It ends by itself, or with the
+// server at the end of the run.
 func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active, error) {
 	server, err := n.server(target)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Random is one kind of fault in a seeded schedule: every so often it befalls
-// Count of its targets, for so long.
+// Random is one kind of fault in a seeded schedule: at random intervals it hits Count of its targets, for a random
+// duration.
 type Random struct {
 	Fault                    Fault
 	Count                    int
@@ -25,9 +25,8 @@ type Planned struct {
 	Fault    Fault
 }
 
-// Schedule draws what will happen until the end: the same for the same seed. A
-// target that is under a fault is not drawn again, by any Random, until that
-// has ended: a node that is down cannot be paused, nor its clock be set.
+// Schedule draws faults until the end, the same for the same seed. No Random draws a target before the end of its
+// previous fault: for example, a node that is down cannot be paused.
 func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
 	var plan []Planned
 	busy := map[string]time.Duration{}
@@ -45,14 +44,14 @@ func Schedule(seed uint64, faults []Random, until time.Duration) []Planned {
 	return plan
 }
 
-// occurrence is a time at which a Random is due.
+// occurrence is a start time of a Random.
 type occurrence struct {
 	Random
 	start time.Duration
 	rng   *rand.Rand // the Random's own
 }
 
-// occurrences lists them in the order of time.
+// occurrences lists the start times of all faults, in order.
 func occurrences(seed uint64, faults []Random, until time.Duration) []occurrence {
 	var all []occurrence
 	for i, r := range faults {
@@ -67,8 +66,7 @@ func occurrences(seed uint64, faults []Random, until time.Duration) []occurrence
 	return all
 }
 
-// randomDuration draws a time, and never none: what is due every so often would be due
-// for ever at one instant.
+// randomDuration draws a positive time: with an interval of 0, occurrences would not end.
 func randomDuration(rng *rand.Rand, least, most time.Duration) time.Duration {
 	if most <= least {
 		return max(least, time.Millisecond)
@@ -76,7 +74,7 @@ func randomDuration(rng *rand.Rand, least, most time.Duration) time.Duration {
 	return max(least+time.Duration(rng.Int64N(int64(most-least)+1)), time.Millisecond)
 }
 
-// pickTargets picks up to count of those that are free.
+// pickTargets picks up to count free targets.
 func pickTargets(rng *rand.Rand, among []string, count int, free func(string) bool) []string {
 	var picked []string
 	for _, i := range rng.Perm(len(among)) {
@@ -88,8 +86,8 @@ func pickTargets(rng *rand.Rand, among []string, count int, free func(string) bo
 	return picked
 }
 
-// Run carries out a plan and returns once every fault of it has ended. When ctx
-// ends it stops firing, and ends what is in effect.
+// Run applies a plan and returns once all its faults have ended. When ctx ends, it applies no more faults and ends the
+// active ones.
 func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 	began := n.cluster.Now()
 	var (
@@ -104,8 +102,8 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 			failed = err
 		}
 	}
-	cutShort := map[int]func() error{} // by its place in the plan: ends what has not ended by itself
-	over := map[string]chan struct{}{} // by target: when its latest fault is over
+	cutShort := map[int]func() error{}   // by index in the plan: ends an interrupted fault
+	latest := map[string]chan struct{}{} // by target: closed when its latest fault has ended
 	for i, p := range plan {
 		wait := p.Start - time.Duration(n.cluster.Now()-began)
 		if n.cluster.Sleep(ctx, wait) != nil {
@@ -113,13 +111,13 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 		}
 		ended := make(chan struct{})
 		for _, t := range p.Fault.Targets {
-			if before := over[t]; before != nil {
-				<-before // real servers take their time to come back
+			if before := latest[t]; before != nil {
+				<-before // real servers restart slowly
 			}
-			over[t] = ended
+			latest[t] = ended
 		}
 		if ctx.Err() != nil {
-			break // what was in effect on its targets may be yet
+			break // earlier faults on its targets may be active
 		}
 		p.Fault.random = true
 		begun, err := n.Apply(ctx, p.Fault)
@@ -135,10 +133,10 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 			defer mu.Unlock()
 			cutShort[i] = end
 		})
-		n.cluster.Sleep(ctx, 0) // its end is set before the next beginning: due at one instant, it is the first
+		n.cluster.Sleep(ctx, 0) // sets its end before the next begin: at one instant, the end comes first
 	}
 	wg.Wait()
-	for i := range plan { // at one instant, so in the plan's order
+	for i := range plan { // all at one instant: in the plan's order
 		if end := cutShort[i]; end != nil {
 			note(end())
 		}
@@ -146,8 +144,7 @@ func (n *Nemesis) Run(ctx context.Context, plan []Planned) error {
 	return failed
 }
 
-// undo ends a planned fault: as its declaration says, or by its own end. It does so
-// even when the run has been called off.
+// undo ends a planned fault by its declaration's undo or by its own end, even if the run is cancelled.
 func (n *Nemesis) undo(f Fault, begun []*Active) error {
 	ctx := context.Background()
 	if d := Find(string(f.Kind)); d != nil && d.undo != nil {

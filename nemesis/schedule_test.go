@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// randoms draws one to four kinds of random faults over a few targets.
+// randoms draws one to four random faults over a few targets.
 func randoms(t *rapid.T) []Random {
 	var all []Random
 	span := func(name string) (least, most time.Duration) {
@@ -59,7 +59,7 @@ func TestSchedule_SameSeedSameFaults(t *testing.T) {
 	})
 }
 
-// drawnFrom says whether a planned fault is within a Random's bounds.
+// drawnFrom reports whether a planned fault is within a Random's bounds.
 func drawnFrom(p Planned, r Random) bool {
 	return p.Fault.Kind == r.Fault.Kind && len(p.Fault.Targets) <= r.Count && p.Start >= r.IntervalMin &&
 		p.Duration >= r.DurationMin && p.Duration <= max(r.DurationMax, time.Millisecond) &&
@@ -79,7 +79,7 @@ func TestSchedule_KeepsItsIntervals(t *testing.T) {
 	require.NotEqual(t, plan, Schedule(2, flushes, time.Minute), "another seed, another schedule")
 }
 
-// busyWeek is a schedule that hits nodes and links with everything that lasts.
+// busyWeek is a schedule with every lasting fault of nodes and links.
 func busyWeek(long time.Duration) []Planned {
 	every := func(f Fault, among ...string) Random {
 		f.Targets = among
@@ -118,7 +118,7 @@ func TestRun_EndsEveryFault(t *testing.T) {
 	})
 }
 
-// When the run is called off, what is in effect is undone at once.
+// A cancelled run ends active faults at once.
 func TestRun_CancelledContextEndsFaults(t *testing.T) {
 	onClusters(t, func(t *testing.T, r *rig) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -140,8 +140,7 @@ func TestRun_CancelledContextEndsFaults(t *testing.T) {
 	})
 }
 
-// A schedule keeps its times from when it is begun, sets a clock's rate right again, and tells the first fault that
-// could not be done.
+// A schedule counts from its own start, restores a clock's rate, and returns the first failed fault.
 func TestRun_AppliesFaultsOnTime(t *testing.T) {
 	onVirtual(t, func(t *testing.T, r *rig) {
 		r.sleep(10 * time.Second)
@@ -165,9 +164,8 @@ func TestRun_AppliesFaultsOnTime(t *testing.T) {
 	})
 }
 
-// What happens at one instant happens in the plan's order, and an end before a beginning:
-// one seed gives one history.
-func TestRun_OrdersWhatHappensAtOneInstant(t *testing.T) {
+// At one instant, faults follow the plan's order, and ends precede begins: one seed gives one history.
+func TestRun_SameInstant_FollowsThePlansOrder(t *testing.T) {
 	const ms = time.Millisecond
 	cut := func(start, lasts time.Duration, target string) Planned {
 		return Planned{Start: start, Duration: lasts, Fault: Fault{Kind: Cut, Targets: []string{target}}}

@@ -22,13 +22,13 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).scriptFlush,
 })
 
-// A script with its digest, which the nemesis has a node learn and forget.
+// The nemesis loads this script before the flush.
 const (
 	probeScript = "EVAL return{} 0"
 	probeDigest = "EVALSHA 8f0732537dcef5e06b4e8371446724937f2bc51f 0"
 )
 
-// scriptFlush lets a node forget its scripts. The proof is one that it knew before and not after.
+// scriptFlush removes a node's scripts. The proof is a script that the node knew before and not after.
 func (n *Nemesis) scriptFlush(ctx context.Context, f Fault, target string) (*Active, error) {
 	node, err := n.node(target)
 	if err != nil {

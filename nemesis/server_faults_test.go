@@ -12,7 +12,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// withMemory are servers whose memory can be full.
+// withMemory sets servers with limited memory.
 func withMemory(policy string) setting {
 	return setting{change: func(c *cluster.Config) {
 		c.Settings = map[string]string{"maxmemory": "4mb", "maxmemory-policy": policy}
@@ -54,8 +54,8 @@ func TestFill_RefusesWritesOrEvictsKeys(t *testing.T) {
 	}
 }
 
-// What a server without memory cannot do, it is not asked for.
-func TestFill_AFullServerCanBeFlushed(t *testing.T) {
+// FLUSHALL in a transaction fails on a full server.
+func TestFill_FullServer_CanBeFlushed(t *testing.T) {
 	withMemory("noeviction").onLocal(t, func(t *testing.T, r *rig) {
 		r.hold(t, "k1")
 		r.apply(t, Fault{Kind: Fill, Targets: []string{"n2"}})
@@ -71,8 +71,7 @@ func TestFill_NoMaxmemory_Refused(t *testing.T) {
 	})
 }
 
-// With appendfsync always a server that cannot write ends; with everysec it
-// refuses writes, and takes them again when there is room.
+// With appendfsync always a server that cannot write ends; with everysec it refuses writes until there is room.
 func TestFillDisk_ServerStopsOrReportsError(t *testing.T) {
 	for persistence, want := range map[cluster.Persistence][2]string{
 		cluster.PersistAlways:   {"state", "down"},
@@ -121,17 +120,17 @@ func TestFsyncFaults_TakeEffectAndEnd(t *testing.T) {
 				require.Equal(t, history.PhaseBegin, r.last(t).Phase)
 				require.Equal(t, c.asked, r.last(t).Asked)
 				r.hold(t, "k1")
-				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}}) // which syncs
+				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}}) // a shutdown syncs
 				end := r.end(t, begun)
 				require.True(t, end.Effective)
-				befell := number(t, end.Measured, "fsyncs")
-				require.Positive(t, befell)
+				disturbed := number(t, end.Measured, "fsyncs")
+				require.Positive(t, disturbed)
 
 				r.apply(t, Fault{Kind: Start, Targets: []string{"n2"}})
 				r.apply(t, Fault{Kind: Shutdown, Targets: []string{"n2"}})
 				after, err := r.cluster.Node("n2").(cluster.Server).Disturb(nil)
 				require.NoError(t, err)
-				require.Equal(t, befell, after.Delayed+after.Failed, "fsyncs are as before")
+				require.Equal(t, disturbed, after.Delayed+after.Failed, "fsyncs are as before")
 			})
 		})
 	}
@@ -157,8 +156,7 @@ func TestRewrite_LastsAsRequested(t *testing.T) {
 	})
 }
 
-// A supervisor brings a node back that was killed or shut down, another server
-// each time; the history tells both.
+// A supervisor restarts a killed or shut-down node as another server; the history has both events.
 func TestSupervisor_RestartsNode(t *testing.T) {
 	supervised := setting{change: func(c *cluster.Config) { c.Supervised, c.Persistence = true, cluster.PersistNone }}
 	supervised.onLocal(t, func(t *testing.T, r *rig) {
@@ -182,8 +180,7 @@ func TestSupervisor_RestartsNode(t *testing.T) {
 	})
 }
 
-// A schedule leaves the restart to the supervisor; a machine without power has
-// none.
+// The supervisor restarts nodes of a schedule, except after a power loss.
 func TestRun_SupervisedNodes(t *testing.T) {
 	setting{change: func(c *cluster.Config) { c.Supervised = true }}.onLocal(t, func(t *testing.T, r *rig) {
 		plan := []Planned{
@@ -218,14 +215,14 @@ func onRedisCluster(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-// owners are the tokens that a client is given for k1 that is sent to n3, and to n1.
+// owners are the tokens of k1 that n3 and n1 serve.
 func (r *rig) owners(t *testing.T) [2]string {
 	t.Helper()
 	return [2]string{r.look(t, "n3").Keys["k1"].Token, r.look(t, "n1").Keys["k1"].Token}
 }
 
-func TestMigrateSlot_OnceItIsOver_OneMasterOrNoneHasTheKey(t *testing.T) {
-	for mistake, want := range map[string]struct{ open, over [2]string }{ // what n3 and n1 have
+func TestMigrateSlot_Ends_AtMostOneMasterServesTheKey(t *testing.T) {
+	for mistake, want := range map[string]struct{ open, over [2]string }{ // tokens on n3 and n1
 		"":                {[2]string{"", "held"}, [2]string{"", "held"}},
 		slotAssignedEarly: {[2]string{"held", ""}, [2]string{"", ""}},
 		slotCancelled:     {[2]string{"", "held"}, [2]string{"", ""}},
@@ -246,7 +243,7 @@ func TestMigrateSlot_OnceItIsOver_OneMasterOrNoneHasTheKey(t *testing.T) {
 	}
 }
 
-func TestMigrateSlot_RefusesWhoDoesNotHaveTheSlot(t *testing.T) {
+func TestMigrateSlot_NotTheSlotsOwner_Fails(t *testing.T) {
 	onRedisCluster(t, func(t *testing.T, r *rig) {
 		for target, want := range map[string]string{"n1": `the slot of k1 is "n3"'s, and n1 cannot give it away`,
 			"n9": "unknown client or node n9"} {
@@ -255,7 +252,7 @@ func TestMigrateSlot_RefusesWhoDoesNotHaveTheSlot(t *testing.T) {
 	})
 }
 
-// unmovedCluster is a Redis Cluster that says OK, and moves no key.
+// unmovedCluster is a Redis Cluster that replies OK, but moves no key.
 type unmovedCluster struct{ cluster.Real }
 
 func (unmovedCluster) MigrateKeys(context.Context, string, string, string) ([]string, error) {

@@ -7,7 +7,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Shutdown is the command SHUTDOWN.
+// Shutdown sends the command SHUTDOWN.
 const Shutdown = "shutdown"
 
 var _ = declare(&Declaration{

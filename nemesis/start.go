@@ -8,7 +8,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Start brings a node back that is down.
+// Start restarts a node that is down.
 const Start = "start"
 
 var _ = declare(&Declaration{

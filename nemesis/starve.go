@@ -9,7 +9,7 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Starve is work that blocks the loop on which a client's timers run.
+// Starve blocks the event loop of a client's timers.
 const Starve = "starve"
 
 var _ = declare(&Declaration{
@@ -36,8 +36,8 @@ func starveEndText(f history.Fault) string {
 	return text + wording.Prefix(", the latest of them late by ", wording.Readable(f.Measured["late by"]))
 }
 
-// starve makes the timers of a client's lock late. The proof is one that was due when
-// that began: it has waited until the end.
+// starve makes the timers of a client's lock late. The proof is a timer that was due at the begin and fired after the
+// end.
 func (n *Nemesis) starve(ctx context.Context, f Fault, target string) (*Active, error) {
 	if len(n.paused(target)) > 0 {
 		return nil, errors.New("paused: it cannot be told")

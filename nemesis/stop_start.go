@@ -10,9 +10,8 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// stopOrStart takes a node down or brings it back, by change, which notes what it cost. The
-// proof is a look at the node afterwards: it is down, or it is up with a new run
-// id. It gives the run id of before.
+// stopOrStart stops or starts a node by change, which adds its own measured values. The proof is a look afterwards: the
+// node is down, or up with a new run ID. It returns the earlier run ID.
 func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 	change func(cluster.Node, map[string]string) error) (earlier string, err error) {
 	starts := f.Kind == Start
@@ -24,25 +23,24 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 	if err != nil {
 		return "", err
 	}
-	// A paused node, or one that a script occupies, shows nothing of itself; it can be
-	// killed all the same.
+	// A paused or occupied node answers no look, but can be killed.
 	if up := before.Up || len(n.paused(target)) > 0 || n.isOccupied(target); up == starts {
 		return "", errors.New("already " + stateName(up))
 	}
 	earlier = n.lastRunID(target)
 	measured := map[string]string{}
-	f.startedAfter = n.cluster.Now() // the look before found it as it was
+	f.startedAfter = n.cluster.Now() // at the look before, there was no effect
 	if err := change(node, measured); err != nil {
 		return "", err
 	}
-	n.endWithProcess(target, f.Kind) // no process is left to go on
+	n.endWithProcess(target, f.Kind)
 	kept := true
 	if starts {
 		if kept, err = n.clockSurvived(ctx, target, measured); err != nil {
 			return "", err
 		}
 	}
-	// The last thing: what a look shows is recorded as of now.
+	// The look comes last, because it is recorded with the present time.
 	after, err := node.Look(ctx)
 	if err != nil {
 		return "", err
@@ -53,14 +51,14 @@ func (n *Nemesis) stopOrStart(ctx context.Context, f Fault, target string,
 		measured["keys"] = strconv.Itoa(len(after.Keys))
 	}
 	another := after.Up && after.RunID != earlier
-	// What went down may be up again: a supervisor can be quicker than a look.
+	// A stopped node may be up again: a supervisor can be faster than the look.
 	shown := another && kept || !after.Up && !starts
 	n.recordInstant(f, target, history.Asked{}, proof{measured: measured, effective: shown})
 	n.recordNode(target, after)
 	return earlier, nil
 }
 
-// stop takes a node down, and waits for its supervisor, if it has one.
+// stop stops a node, and waits for its supervisor, if it has one.
 func (n *Nemesis) stop(ctx context.Context, f Fault, target string,
 	how func(cluster.Node, context.Context) error) error {
 	earlier, err := n.stopOrStart(ctx, f, target,
@@ -71,12 +69,12 @@ func (n *Nemesis) stop(ctx context.Context, f Fault, target string,
 	return n.awaitSupervisor(ctx, target, earlier)
 }
 
-// paused lists the faults under which a target stands still.
+// paused lists the active faults that pause a target.
 func (n *Nemesis) paused(target string) []*Active {
 	return n.activeWhere(func(a *Active) bool { return a.Target == target && n.class(a.fault.Kind, target).Pauses() })
 }
 
-// endWithProcess ends the record of the faults that are over with their target's process.
+// endWithProcess records the end of faults that end with their target's process.
 func (n *Nemesis) endWithProcess(target string, by Kind) {
 	for _, a := range n.activeWhere(func(a *Active) bool { return a.Target == target }) {
 		if d := Find(string(a.fault.Kind)); d.endsWithProcess != "" && n.remove(a) {
@@ -86,8 +84,8 @@ func (n *Nemesis) endWithProcess(target string, by Kind) {
 	}
 }
 
-// awaitSupervisor waits until a node's supervisor, if it has one, has brought it back,
-// and records that as a start. The proof is another run id than before.
+// awaitSupervisor waits until a node's supervisor, if it has one, has restarted it, and records a start. The proof is a
+// new run ID.
 func (n *Nemesis) awaitSupervisor(ctx context.Context, target, earlier string) error {
 	node, err := n.node(target)
 	if err != nil {
@@ -121,8 +119,7 @@ func stateName(up bool) string {
 	return "down"
 }
 
-// restartNodes starts the nodes of a drawn fault that no supervisor has brought
-// back.
+// restartNodes starts the nodes of a drawn fault, unless a supervisor has restarted them.
 func (n *Nemesis) restartNodes(ctx context.Context, f Fault) error {
 	for _, target := range f.Targets {
 		if s, ok := n.cluster.Node(target).(cluster.Server); ok {
@@ -137,7 +134,7 @@ func (n *Nemesis) restartNodes(ctx context.Context, f Fault) error {
 	return nil
 }
 
-// inspect looks into a node and records what it saw.
+// inspect looks into a node and records the result.
 func (n *Nemesis) inspect(ctx context.Context, name string) (history.Node, error) {
 	node, err := n.node(name)
 	if err != nil || n.isOccupied(name) {
@@ -159,7 +156,7 @@ func (n *Nemesis) recordNode(name string, seen history.Node) {
 	n.record(history.Event{Time: n.cluster.Now(), Process: name, Type: history.TypeNode, Node: &seen})
 }
 
-// lastRunID is a node's run id as it was last seen.
+// lastRunID is a node's last observed run ID.
 func (n *Nemesis) lastRunID(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

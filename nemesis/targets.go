@@ -2,7 +2,7 @@ package nemesis
 
 import "strings"
 
-// Targets says what a fault can be aimed at, or another step of a script.
+// Targets are the possible targets of a fault, or of another step of a script.
 type Targets uint8
 
 // The kinds of targets.
@@ -10,11 +10,11 @@ const (
 	Clients  Targets = 1 << iota // of the script: c1
 	Loops                        // clients of the workload: w1
 	Nodes                        // n3
-	Replicas                     // r1; what takes nodes takes them too
+	Replicas                     // r1; Nodes includes them
 	Links                        // c1-n3, c1-store, and wildcards: "c1-*", "*-n3"
 )
 
-// String says it in words, for errors and documents: "clients or nodes".
+// String lists the kinds, for errors and documents: "clients or nodes".
 func (t Targets) String() string {
 	var words []string
 	for _, kind := range []struct {
@@ -28,5 +28,5 @@ func (t Targets) String() string {
 	return strings.Join(words, " or ")
 }
 
-// Accepts says whether what takes these can be aimed at one of a kind.
+// Accepts reports whether a kind is among the targets.
 func (t Targets) Accepts(kind Targets) bool { return t&kind != 0 || kind == Replicas && t&Nodes != 0 }

@@ -10,31 +10,30 @@ import (
 	"example.org/lockproof/internal/wording"
 )
 
-// Words are what a reader is told of a fault.
+// Words describe a fault for readers.
 type Words struct {
-	Instruction func(Instruction) string   // what a step asks for: "kill n1 (SIGKILL)"
-	Begin       func(history.Fault) string // what happens: "n1 is killed (SIGKILL)"
-	End         func(history.Fault) string // what its end is, of a fault that has one: "n1 runs on"
-	Past        string                     // what had happened to one target: "was killed"
-	// Background is how a scenario's setting is told of one client's links to nodes,
-	// of faults that can be part of it: "c1 cannot reach n2".
+	Instruction func(Instruction) string   // a step: "kill n1 (SIGKILL)"
+	Begin       func(history.Fault) string // its begin or instant: "n1 is killed (SIGKILL)"
+	End         func(history.Fault) string // its end, if it has one: "n1 resumes"
+	Past        string                     // of one target: "was killed"
+	// Background describes a background fault on one client's links to nodes: "c1 cannot reach n2".
 	Background func(client, nodes string, f history.Fault) string
 }
 
-// Instruction is a fault as a script or a schedule asks for it, in words.
+// Instruction has a requested fault's values, in words.
 type Instruction struct {
 	Targets   string            // its targets
 	Direction history.Direction // "": both, or none
-	Delay     string            // "": by nothing
-	Jump      string            // how far, whichever way; "": not at all
-	Backward  bool              // the jump is backwards
-	Rate      float64           // 0: as before
+	Delay     string            // "": none
+	Jump      string            // without its sign; "": none
+	Backward  bool              // the jump's direction
+	Rate      float64           // 0: unchanged
 	Command   string
 	Part      history.Part
 	Count     int
 }
 
-// InstructionText says what a kind of fault is to do, and whether there is such a kind.
+// InstructionText describes a requested fault; known reports whether the kind exists.
 func InstructionText(kind string, o Instruction) (text string, known bool) {
 	d := Find(kind)
 	if d == nil {
@@ -43,7 +42,7 @@ func InstructionText(kind string, o Instruction) (text string, known bool) {
 	return d.Words.Instruction(o) + directionText(o.Direction), true
 }
 
-// BeginText says what a fault did to its targets when it began.
+// BeginText describes a fault's begin.
 func BeginText(f history.Fault) string {
 	if d := Find(f.Kind); d != nil {
 		return d.Words.Begin(f) + directionText(f.Asked.Direction)
@@ -56,7 +55,7 @@ func BeginText(f history.Fault) string {
 	return strings.TrimSpace(f.Kind+" "+targetList(f)) + wording.Prefix(": ", strings.Join(measured, ", "))
 }
 
-// EndText says what the end of a fault is.
+// EndText describes a fault's end.
 func EndText(f history.Fault) string {
 	if d := Find(f.Kind); d != nil && d.Words.End != nil {
 		return d.Words.End(f)
@@ -64,8 +63,7 @@ func EndText(f history.Fault) string {
 	return f.Kind + " of " + targetList(f) + " ends"
 }
 
-// BackgroundText says what a fault on the links from a client to nodes means, as part of
-// a scenario's setting.
+// BackgroundText describes a background fault on the links from a client to nodes.
 func BackgroundText(client string, nodes []string, f history.Fault) string {
 	if d := Find(f.Kind); d != nil && d.Words.Background != nil {
 		return d.Words.Background(client, wording.List(nodes), f) + directionText(f.Asked.Direction)
@@ -74,7 +72,7 @@ func BackgroundText(client string, nodes []string, f history.Fault) string {
 		directionText(f.Asked.Direction)
 }
 
-// directionText says in which direction a fault on a link works, if only in one.
+// directionText describes a fault's direction, if it is one-way.
 func directionText(d history.Direction) string {
 	switch d {
 	case history.ToNode:
@@ -85,25 +83,23 @@ func directionText(d history.Direction) string {
 	return ""
 }
 
-// instructionFor puts who is meant into a sentence.
+// instructionFor inserts the targets into a sentence.
 func instructionFor(sentence string) func(Instruction) string {
 	return func(o Instruction) string { return fmt.Sprintf(sentence, o.Targets) }
 }
 
-// passiveText says what is done to a fault's targets: "n1 and n2 are killed".
+// passiveText makes a passive sentence: "n1 and n2 are killed".
 func passiveText(done string) func(history.Fault) string {
 	return func(f history.Fault) string { return targetList(f) + " " + isOrAre(f) + " " + done }
 }
 
-// targetText puts a fault's targets into a sentence.
+// targetText inserts a fault's targets into a sentence.
 func targetText(sentence string) func(history.Fault) string {
 	return func(f history.Fault) string { return fmt.Sprintf(sentence, targetList(f)) }
 }
 
-// targetList names a fault's targets.
 func targetList(f history.Fault) string { return wording.List(f.Targets) }
 
-// isOrAre agrees with a fault's targets, and verbEnding is that of their verb.
 func isOrAre(f history.Fault) string {
 	if len(f.Targets) > 1 {
 		return "are"
@@ -118,7 +114,7 @@ func verbEnding(f history.Fault) string {
 	return ""
 }
 
-// linkList names a fault's targets as such.
+// linkList names a fault's targets as links.
 func linkList(f history.Fault) string {
 	if len(f.Targets) == 1 {
 		return "the link " + f.Targets[0]
@@ -126,7 +122,7 @@ func linkList(f history.Fault) string {
 	return "the links " + targetList(f)
 }
 
-// readable is a span of time for readers; "" for none.
+// readable formats a duration for readers; "" for 0.
 func readable(d history.Duration) string {
 	if d == 0 {
 		return ""
@@ -134,7 +130,7 @@ func readable(d history.Duration) string {
 	return wording.Readable(d.String())
 }
 
-// keysText says whether a node has keys, by their number.
+// keysText describes whether a node has keys, by their number.
 func keysText(n string) string {
 	switch n {
 	case "":
@@ -153,8 +149,7 @@ func nextMessages(of string, n int) string {
 	return "next " + strconv.Itoa(n) + " " + strings.Replace(CommandText(of), "command ", "commands ", 1)
 }
 
-// CommandText names the commands that a step is about: by their name, or by what they are
-// to do.
+// CommandText names a step's commands, by their name or their effect.
 func CommandText(of string) string {
 	switch of {
 	case history.Take, history.Extend, history.Release:
@@ -163,7 +158,6 @@ func CommandText(of string) string {
 	return of
 }
 
-// interceptInstruction says what is to be done to messages of a link.
 func interceptInstruction(verb string) func(Instruction) string {
 	return func(o Instruction) string {
 		next := nextMessages(o.Command, o.Count)
@@ -174,7 +168,6 @@ func interceptInstruction(verb string) func(Instruction) string {
 	}
 }
 
-// interceptBegin says what will be done to messages of a link.
 func interceptBegin(done string) func(history.Fault) string {
 	return func(f history.Fault) string {
 		next := "the " + nextMessages(f.Asked.Command, f.Asked.Times)
