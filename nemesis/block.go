@@ -11,12 +11,12 @@ const Block = "block"
 
 var _ = declare(&Declaration{
 	Kind:        Block,
-	Doc:         "another user's command takes so long, as a script may (DEBUG SLEEP), and it answers nothing meanwhile",
+	Doc:         "another user's slow command (DEBUG SLEEP) occupies the node for that time: it answers nothing",
 	Node:        &Effect{Class: history.NodePaused},
 	Required:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",
 	Words: Words{
-		Instruction: instructionFor("block %s by a command that takes long (DEBUG SLEEP)"),
+		Instruction: instructionFor("block %s with a slow command (DEBUG SLEEP)"),
 		Begin:       passiveText("blocked by another user's command, and answers nothing"),
 		End:         occupyEndText, Past: "was blocked by a command",
 	},

@@ -11,8 +11,8 @@ const Busy = "busy"
 
 var _ = declare(&Declaration{
 	Kind: Busy,
-	Doc: "another user's script has run on it for longer than `busy-reply-threshold`: it answers BUSY to all " +
-		"but SCRIPT KILL",
+	Doc: "another user's script runs longer than `busy-reply-threshold`: the node answers BUSY to everything " +
+		"except SCRIPT KILL",
 	Node:        &Effect{Class: history.NodePaused},
 	Required:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",

@@ -16,7 +16,7 @@ import (
 const Clock = "clock"
 
 var _ = declare(&Declaration{
-	Kind: Clock, Doc: "lets the wall clock jump, or the clock run at another rate",
+	Kind: Clock, Doc: "makes the wall clock jump, or the clock run at another rate",
 	Node:     &Effect{Class: history.NodeClock, Needs: cluster.AbilityClock},
 	Client:   &Effect{Class: history.ClientClock},
 	Optional: []string{"jump", "rate"},
@@ -26,9 +26,8 @@ var _ = declare(&Declaration{
 		{Modifier: "rate", Label: "Clock rate", Min: 0.5, Max: 2, Step: 0.01},
 		{Modifier: "jump", Label: "Clock jump", Min: -3, Max: 3},
 	},
-	AffectedDoc: "not counted: the checker looks for an operation or a lease of the client, or a key on the node, at " +
-		"the moment of a jump, " +
-		"or while it ran wrong",
+	AffectedDoc: "not counted: the checker searches for an operation or a lease of the client, or a key on the node, at " +
+		"the moment of a jump, or while the rate was wrong",
 	Words: Words{Instruction: clockInstruction, Begin: clockBeginText, Past: "had its clock set"},
 	apply: (*Nemesis).clock, undo: (*Nemesis).restoreRate,
 })

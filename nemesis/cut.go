@@ -17,7 +17,7 @@ var _ = declare(&Declaration{
 	Optional:    []string{"direction", "for"},
 	Draw:        &Draw{Required: []string{"for"}, Optional: []string{"direction"}},
 	EndedBy:     Heal,
-	AffectedDoc: "messages that set out and did not arrive",
+	AffectedDoc: "messages sent and not delivered",
 	Words: Words{
 		Instruction: instructionFor("cut %s"),
 		Begin:       func(f history.Fault) string { return linkList(f) + " " + isOrAre(f) + " cut" },

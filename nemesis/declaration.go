@@ -55,8 +55,8 @@ type Effect struct {
 	Needs *cluster.Ability
 }
 
-// Draw has a fault's modifiers in a schedule, beside its targets, their number and the interval. A fault with "for" ends
-// after that time: a node that is down starts, a clock runs at the true rate again.
+// Draw has a fault's modifiers in a schedule, beside its targets, their number and the interval. A fault with "for"
+// ends after that time: a node that is down starts, a clock runs at the true rate again.
 type Draw struct {
 	Targets            Targets // 0: all of the fault's targets
 	Required, Optional []string

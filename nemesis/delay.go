@@ -22,18 +22,18 @@ var _ = declare(&Declaration{
 	Draw:        &Draw{Required: []string{"for", "by"}, Optional: []string{"direction"}},
 	Knobs:       []Knob{{Modifier: "by", Label: "Delay", Min: 0, Max: 2}},
 	EndedBy:     Heal,
-	AffectedDoc: "messages that set out on the longer way",
+	AffectedDoc: "messages delayed",
 	Words: Words{
 		Instruction: func(o Instruction) string {
 			if o.Delay == "" {
-				return "take the delay off " + o.Targets
+				return "remove the delay of " + o.Targets
 			}
 			return fmt.Sprintf("delay %s by %s one way", o.Targets, o.Delay)
 		},
 		Begin: func(f history.Fault) string {
 			return linkList(f) + " " + isOrAre(f) + " delayed" + wording.Prefix(" by ", readable(f.Asked.By))
 		},
-		End:  func(f history.Fault) string { return linkList(f) + " lose the delay" },
+		End:  func(f history.Fault) string { return "the delay of " + linkList(f) + " ends" },
 		Past: "was delayed",
 		Background: func(client, nodes string, f history.Fault) string {
 			return fmt.Sprintf("%s is %s away from %s", client, readable(f.Asked.By), nodes)

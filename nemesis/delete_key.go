@@ -12,12 +12,12 @@ import (
 const DeleteKey = "delete-key"
 
 var _ = declare(&Declaration{
-	Kind: DeleteKey, Doc: "a third party deletes the key, whoever has it: a janitor, or somebody who forces an unlock",
+	Kind: DeleteKey, Doc: "a third party deletes the key, whatever its token: a clean-up job, or a forced unlock",
 	Node:        &Effect{Class: history.NodeForgets},
 	Optional:    []string{"key"},
-	AffectedDoc: "keys that were there and went",
+	AffectedDoc: "keys deleted",
 	Words: Words{
-		Instruction: instructionFor("delete the lock's key on %s, whoever has it"),
+		Instruction: instructionFor("delete the lock's key on %s, whatever its token"),
 		Begin: func(f history.Fault) string {
 			return "a third party deletes " + f.Asked.Key + " on " + targetList(f)
 		},

@@ -15,8 +15,8 @@ const Demote = "demote"
 
 var _ = declare(&Declaration{
 	Kind: Demote,
-	Doc: "makes it the replica of a master that it does not reach (REPLICAOF), as after a failover: it answers " +
-		"READONLY to writes",
+	Doc: "makes the node a replica of an unreachable master (REPLICAOF), as after a failover: it answers READONLY to " +
+		"writes",
 	Node:        &Effect{Class: history.NodeReadOnly},
 	Optional:    []string{"for"},
 	AffectedDoc: "messages that clients sent to the node meanwhile",

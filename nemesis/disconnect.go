@@ -25,21 +25,13 @@ type networked interface {
 var ownNetwork = cluster.NewAbility[networked]("nodes in a network of their own")
 
 var _ = declare(&Declaration{
-	Kind: Disconnect, Doc: "takes the node out of its network: it runs on, and nobody reaches it",
+	Kind: Disconnect, Doc: "disconnects the node from its network: it keeps running, but is unreachable",
 	Node:        &Effect{Class: history.NodeUnreachable, Needs: ownNetwork},
 	Optional:    []string{"for"},
-	AffectedDoc: "not counted: the checker looks for a key that was there, or a client that asked meanwhile",
+	AffectedDoc: "not counted: the checker searches for a key on the node, or a client that used the lock, meanwhile",
 	Words: Words{
-		Instruction: instructionFor("take %s out of its network"),
-		Begin: func(f history.Fault) string {
-			them := "it"
-			if len(f.Targets) != 1 {
-				them = "them"
-			}
-			return targetList(f) + " " + isOrAre(f) + " taken out of the network: nobody reaches " + them
-		},
-		End:  targetText("%s can be reached again"),
-		Past: "was disconnected",
+		Instruction: instructionFor("disconnect %s from the network"), Begin: passiveText("disconnected from the network"),
+		End: passiveText("connected again"), Past: "was disconnected",
 	},
 	apply: (*Nemesis).disconnect,
 })

@@ -11,7 +11,7 @@ import (
 const Drop = "drop"
 
 var _ = declare(&Declaration{
-	Kind: Drop, Doc: "swallows it and closes the connection",
+	Kind: Drop, Doc: "drops the next such command, or its reply, and closes the connection",
 	Link:     &Effect{Class: history.MessageLost},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
 	EndedBy:     LetGo,

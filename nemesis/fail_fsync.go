@@ -12,12 +12,12 @@ import (
 const FailFsync = "fail-fsync"
 
 var _ = declare(&Declaration{
-	Kind: FailFsync, Doc: "lets each fsync on the node's disk fail with an I/O error (EIO)",
+	Kind: FailFsync, Doc: "makes each fsync on the node's disk fail with an I/O error (EIO)",
 	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
 	Optional:    []string{"for"},
 	AffectedDoc: "fsyncs that failed",
 	Words: Words{
-		Instruction: instructionFor("let each fsync of %s fail (EIO)"),
+		Instruction: instructionFor("make each fsync of %s fail (EIO)"),
 		Begin: func(f history.Fault) string {
 			return "each fsync of " + targetList(f) + " fails from here on" + wording.Prefix(" with ", f.Asked.Error)
 		},

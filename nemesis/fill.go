@@ -16,19 +16,19 @@ import (
 const Fill = "fill"
 
 var _ = declare(&Declaration{
-	Kind: Fill, Doc: "another user of the node fills its memory, up to `maxmemory` and, where keys are evicted for it, " +
-		"ten times over; with keys that expire, where only such are evicted",
+	Kind: Fill, Doc: "another user fills the node's memory up to `maxmemory`; ten times over if the policy evicts keys, " +
+		"and with expiring keys if it evicts only those",
 	Node:        &Effect{Class: history.NodeMemory, Needs: cluster.AbilityServer},
 	Optional:    []string{"for"},
-	AffectedDoc: "not counted, as of a kill: that its memory is full is measured",
+	AffectedDoc: "not counted: see `kill`; the full memory is measured",
 	Words: Words{
-		Instruction: instructionFor("let another user fill the memory of %s"),
+		Instruction: instructionFor("fill the memory of %s with another user's data"),
 		Begin: func(f history.Fault) string {
 			return "another user fills the memory of " + targetList(f) + evictedText(f.Measured["evicted_keys"])
 		},
 		End: func(f history.Fault) string {
 			return "the memory of " + targetList(f) + " has room again" +
-				wording.Prefix("; writes that it refused: ", f.Measured["refused writes"])
+				wording.Prefix("; refused writes: ", f.Measured["refused writes"])
 		},
 		Past: "had its memory filled",
 	},
@@ -40,9 +40,9 @@ func evictedText(n string) string {
 	case "", "0":
 		return ""
 	case "1":
-		return ": 1 key makes room for it"
+		return ": 1 key is evicted"
 	}
-	return ": " + n + " keys make room for it"
+	return ": " + n + " keys are evicted"
 }
 
 // fill fills a node's memory with another user's data, and removes the data at the end. The proof is in INFO: used

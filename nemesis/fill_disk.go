@@ -15,10 +15,10 @@ const FillDisk = "fill-disk"
 
 var _ = declare(&Declaration{
 	Kind:        FillDisk,
-	Doc:         "fills the node's disk: whatever its server writes fails with ENOSPC",
+	Doc:         "fills the node's disk: each write of its server fails with ENOSPC",
 	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
 	Optional:    []string{"for"},
-	AffectedDoc: "writes that found the disk full",
+	AffectedDoc: "writes refused by the full disk",
 	Words: Words{
 		Instruction: instructionFor("fill the disk of %s (ENOSPC)"),
 		Begin: func(f history.Fault) string {
@@ -26,7 +26,7 @@ var _ = declare(&Declaration{
 		},
 		End: func(f history.Fault) string {
 			return "the disk of " + targetList(f) + " has room again" +
-				wording.Prefix("; writes that it refused: ", f.Measured["refused writes"])
+				wording.Prefix("; refused writes: ", f.Measured["refused writes"])
 		},
 		Past: "had its disk filled",
 	},

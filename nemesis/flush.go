@@ -15,7 +15,7 @@ var _ = declare(&Declaration{
 	Kind: Flush, Doc: "an operator's FLUSHALL",
 	Node:        &Effect{Class: history.NodeForgets},
 	Draw:        &Draw{},
-	AffectedDoc: "keys that were there and went",
+	AffectedDoc: "keys deleted",
 	Words: Words{
 		Instruction: instructionFor("flush %s (FLUSHALL)"), Begin: passiveText("flushed: every key is gone"),
 		Past: "was flushed",
@@ -23,8 +23,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).flush,
 })
 
-// flush sends an operator's FLUSHALL. The proof is that no key survived it: a key may exist again, but then with another
-// token.
+// flush sends an operator's FLUSHALL. The proof is that no key survived it: a key may exist again, but then with
+// another token.
 func (n *Nemesis) flush(ctx context.Context, f Fault, target string) (*Active, error) {
 	before, after, gone, err := n.keysGone(ctx, target, func(node cluster.Node) error { return node.Flush(ctx) })
 	if err != nil {

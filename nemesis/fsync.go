@@ -37,5 +37,5 @@ func (n *Nemesis) fsync(f Fault, target string, asked history.Asked, do fsyncFau
 }
 
 func fsyncEndText(f history.Fault) string {
-	return "fsyncs of " + targetList(f) + " are as before" + wording.Prefix("; disturbed: ", f.Measured["fsyncs"])
+	return "fsyncs of " + targetList(f) + " are normal again" + wording.Prefix("; disturbed: ", f.Measured["fsyncs"])
 }

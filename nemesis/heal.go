@@ -6,7 +6,7 @@ import "example.org/lockproof/harness/history"
 const Heal = "heal"
 
 var _ = declare(&Declaration{
-	Kind: Heal, Doc: "ends a cut in both directions",
+	Kind: Heal, Doc: "ends every cut and delay of the link",
 	Link: &Effect{Class: history.LinkHealed},
 	Words: Words{
 		Instruction: instructionFor("heal %s"),

@@ -11,7 +11,7 @@ import (
 const Hold = "hold"
 
 var _ = declare(&Declaration{
-	Kind: Hold, Doc: "keeps the next such command, or its reply, and all behind it on its connection",
+	Kind: Hold, Doc: "holds the next such command, or its reply, and everything behind it on its connection",
 	Link:     &Effect{Class: history.MessageHeld},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
 	EndedBy:     LetGo,
@@ -19,7 +19,7 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: interceptInstruction("hold"),
 		Begin:       interceptBegin("held back"),
-		End:         func(f history.Fault) string { return "what was held on " + linkList(f) + " is delivered" },
+		End:         func(f history.Fault) string { return "held messages on " + linkList(f) + " are delivered" },
 		Past:        "was held",
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {

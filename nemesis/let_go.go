@@ -6,11 +6,11 @@ import "example.org/lockproof/harness/history"
 const LetGo = "let-go"
 
 var _ = declare(&Declaration{
-	Kind: LetGo, Doc: "passes on what is held, and ends every hold, lose and drop on the link",
+	Kind: LetGo, Doc: "delivers held messages, and ends every hold, lose and drop on the link",
 	Link: &Effect{Class: history.LetGo},
 	Words: Words{
-		Instruction: instructionFor("deliver what is held on %s"),
-		Begin:       func(f history.Fault) string { return "what is held on " + linkList(f) + " is delivered" },
+		Instruction: instructionFor("deliver held messages on %s"),
+		Begin:       func(f history.Fault) string { return "held messages on " + linkList(f) + " are delivered" },
 	},
 	apply: (*Nemesis).endMatching,
 })

@@ -11,7 +11,7 @@ import (
 const Lose = "lose"
 
 var _ = declare(&Declaration{
-	Kind: Lose, Doc: "swallows it and all behind it on its connection",
+	Kind: Lose, Doc: "loses the next such command, or its reply, and everything behind it on its connection",
 	Link:     &Effect{Class: history.MessageLost},
 	Required: []string{"of", "part"}, Optional: []string{"for", "times"},
 	EndedBy:     LetGo,

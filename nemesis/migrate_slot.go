@@ -26,7 +26,7 @@ var SlotMistakes = []string{slotAssignedEarly, slotCancelled}
 var _ = declare(&Declaration{
 	Kind: MigrateSlot,
 	Doc: "moves the slot of the key to another master of the Redis Cluster, as redis-cli does: it is open (ASK) " +
-		"until the fault ends, and then the other's",
+		"until the fault ends, and then belongs to the other master",
 	Node:        &Effect{Class: history.SlotMoves, Needs: cluster.AbilityServer},
 	Required:    []string{"to"},
 	Optional:    []string{"for", "key", "mistake"},
@@ -34,19 +34,19 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: instructionFor("move the slot of the lock's key from %s to another master (CLUSTER SETSLOT, MIGRATE)"),
 		Begin: func(f history.Fault) string {
-			did := "is moved to "
+			text := "the slot of " + f.Asked.Key + " on " + targetList(f) + " moves to " + f.Asked.To
 			if f.Asked.Mistake == slotAssignedEarly {
-				did = "is opened, and its keys are not moved, to "
+				text += ", without its keys"
 			}
-			return "the slot of " + f.Asked.Key + " on " + targetList(f) + " " + did + f.Asked.To
+			return text
 		},
 		End: func(f history.Fault) string {
 			if f.Asked.Mistake == slotCancelled {
-				return fmt.Sprintf("the slot stays with %s (SETSLOT STABLE), and its key does not", targetList(f))
+				return fmt.Sprintf("the slot stays with %s (SETSLOT STABLE), without its keys", targetList(f))
 			}
 			return "the slot belongs to " + f.Asked.To + " (SETSLOT NODE)"
 		},
-		Past: "began to give a slot away",
+		Past: "began to migrate a slot",
 	},
 	apply: (*Nemesis).migrateSlot,
 })
@@ -60,9 +60,9 @@ type slotMove struct {
 	token    string // of the key on from; "" without the key
 }
 
-// migrateSlot opens a slot and moves its keys; its end assigns the slot to the other master. With a mistake, the slot is
-// assigned without its keys, or kept without them. The proof is the members' redirects for the key, and the presence
-// of the key.
+// migrateSlot opens a slot and moves its keys; its end assigns the slot to the other master. With a mistake, the slot
+// is assigned without its keys, or kept without them. The proof is the members' redirects for the key, and the
+// presence of the key.
 func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Active, error) {
 	members, ok := n.cluster.(cluster.Real)
 	if !ok {
@@ -77,7 +77,7 @@ func (n *Nemesis) migrateSlot(ctx context.Context, f Fault, target string) (*Act
 		return nil, err
 	}
 	if owner, err := members.SlotOwner(ctx, f.Key); err != nil || owner != target {
-		return nil, errors.Join(err, fmt.Errorf("the slot of %s is %q's, and %s cannot give it away", f.Key, owner, target))
+		return nil, errors.Join(err, fmt.Errorf("the slot of %s belongs to %q: %s cannot move it", f.Key, owner, target))
 	}
 	before, err := n.inspect(ctx, target)
 	if err != nil {

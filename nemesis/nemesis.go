@@ -12,8 +12,7 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
-// Fault is a fault to apply to each of its targets: clients, nodes or links (c1-n3). The other fields are for some kinds
-// only.
+// Fault is a fault to apply to each of its targets: clients, nodes or links (c1-n3). Other fields belong to some kinds.
 type Fault struct {
 	Kind      Kind
 	Targets   []string

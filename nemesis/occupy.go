@@ -3,7 +3,6 @@ package nemesis
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
@@ -42,6 +41,6 @@ func (n *Nemesis) occupy(ctx context.Context, f Fault, target string, answers bo
 func (n *Nemesis) isOccupied(target string) bool { return len(n.activeOn(target, Busy, Block)) > 0 }
 
 func occupyEndText(f history.Fault) string {
-	return fmt.Sprintf("what occupied %s is over", targetList(f)) +
+	return targetList(f) + " " + isOrAre(f) + " no longer occupied" +
 		wording.Prefix(", after ", wording.Readable(f.Measured["lasted"]))
 }

@@ -18,8 +18,8 @@ var _ = declare(&Declaration{
 	Optional: []string{"for"},
 	Draw:     &Draw{Required: []string{"for"}},
 	EndedBy:  Resume,
-	AffectedDoc: "messages that clients sent to the node meanwhile; of a client not counted: " +
-		"the checker looks for an operation or a lease of its own",
+	AffectedDoc: "messages that clients sent to the node meanwhile; for a paused client not counted: " +
+		"the checker searches for its operations and leases",
 	Words: Words{
 		Instruction: instructionFor("pause %s (SIGSTOP)"), Begin: passiveText("paused (SIGSTOP)"),
 		End: func(f history.Fault) string {

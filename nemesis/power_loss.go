@@ -13,14 +13,14 @@ import (
 const PowerLoss = "power-loss"
 
 var _ = declare(&Declaration{
-	Kind: PowerLoss, Doc: "a kill after which what had not been fsynced is gone",
+	Kind: PowerLoss, Doc: "a kill that loses all data without an fsync",
 	Node:     &Effect{Class: history.NodeDown, Needs: cluster.AbilityPowerLoss},
 	Optional: []string{"after"}, Machine: true,
 	Draw:        &Draw{Required: []string{"for"}},
 	EndedBy:     Start,
-	AffectedDoc: "not counted, as of a kill",
+	AffectedDoc: "not counted: see `kill`",
 	Words: Words{
-		Instruction: instructionFor("cut the power of %s: what was not fsynced is gone"),
+		Instruction: instructionFor("cut the power of %s: data without an fsync is lost"),
 		Begin: func(f history.Fault) string {
 			return "the power of " + targetList(f) + " fails" + wording.Prefix(": lost ", f.Measured["lost"])
 		},

@@ -14,7 +14,7 @@ const Promote = "promote"
 var _ = declare(&Declaration{
 	Kind: Promote, Doc: "makes the replica a master (REPLICAOF NO ONE)",
 	Replica:     &Effect{Class: history.Failover},
-	AffectedDoc: "not counted: that it is a master is measured, and the checker looks for a client that asks from then on",
+	AffectedDoc: "not counted: the role is measured, and the checker searches for a client that uses the lock later",
 	Words: Words{
 		Instruction: instructionFor("make %s a master (REPLICAOF NO ONE)"),
 		Begin: func(f history.Fault) string {

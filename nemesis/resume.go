@@ -13,7 +13,7 @@ const Resume = "resume"
 var _ = declare(&Declaration{
 	Kind: Resume, Doc: "SIGCONT",
 	Node: &Effect{Class: history.Resumed}, Client: &Effect{Class: history.Resumed},
-	Words: Words{Instruction: instructionFor("let %s run on (SIGCONT)"), Begin: resumeText},
+	Words: Words{Instruction: instructionFor("resume %s (SIGCONT)"), Begin: resumeText},
 	apply: (*Nemesis).endMatching,
 })
 

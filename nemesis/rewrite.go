@@ -12,10 +12,10 @@ import (
 const Rewrite = "rewrite"
 
 var _ = declare(&Declaration{
-	Kind: Rewrite, Doc: "a BGREWRITEAOF that takes so long",
+	Kind: Rewrite, Doc: "a BGREWRITEAOF of that duration",
 	Node:        &Effect{Class: history.NodeDisk, Needs: cluster.AbilityServer},
 	Required:    []string{"for"},
-	AffectedDoc: "not counted, as of a kill: that it is under way is measured",
+	AffectedDoc: "not counted: see `kill`; its progress is measured",
 	Words: Words{
 		Instruction: instructionFor("rewrite the append-only file of %s (BGREWRITEAOF)"),
 		Begin: func(f history.Fault) string {
@@ -26,8 +26,8 @@ var _ = declare(&Declaration{
 	apply: (*Nemesis).rewrite, endsWithProcess: "lasted",
 })
 
-// rewrite keeps a rewrite of a node's append-only file in progress. The proof is in INFO. It ends by itself, or with the
-// server at the end of the run.
+// rewrite keeps a rewrite of a node's append-only file in progress. The proof is in INFO. It ends by itself, or with
+// the server at the end of the run.
 func (n *Nemesis) rewrite(ctx context.Context, f Fault, target string) (*Active, error) {
 	server, err := n.server(target)
 	if err != nil {

@@ -15,7 +15,7 @@ var _ = declare(&Declaration{
 	Draw:        &Draw{},
 	AffectedDoc: "not counted: servers do not list their scripts",
 	Words: Words{
-		Instruction: instructionFor("let %s forget every script (SCRIPT FLUSH)"),
+		Instruction: instructionFor("make %s forget every script (SCRIPT FLUSH)"),
 		Begin:       func(f history.Fault) string { return targetList(f) + " forget" + verbEnding(f) + " every script" },
 		Past:        "forgot every script",
 	},

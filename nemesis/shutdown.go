@@ -16,7 +16,7 @@ var _ = declare(&Declaration{
 	Optional:    []string{"after"},
 	Draw:        &Draw{Required: []string{"for"}},
 	EndedBy:     Start,
-	AffectedDoc: "not counted, as of a kill",
+	AffectedDoc: "not counted: see `kill`",
 	Words: Words{
 		Instruction: instructionFor("shut %s down cleanly (SHUTDOWN)"), Begin: passiveText("shut down cleanly"),
 		Past: "was shut down",

@@ -12,7 +12,7 @@ import (
 const SlowFsync = "slow-fsync"
 
 var _ = declare(&Declaration{
-	Kind: SlowFsync, Doc: "delays each fsync on the node's disk, whichever process makes it",
+	Kind: SlowFsync, Doc: "delays each fsync on the node's disk, by any process",
 	Node:     &Effect{Class: history.NodeDisk, Needs: cluster.AbilityDisk},
 	Required: []string{"by"}, Optional: []string{"for"},
 	Check: func(u Use) []Misuse {

@@ -12,7 +12,7 @@ import (
 const Start = "start"
 
 var _ = declare(&Declaration{
-	Kind: Start, Doc: "brings a node that is down back",
+	Kind: Start, Doc: "restarts a node that is down",
 	Node: &Effect{Class: history.NodeUp},
 	Words: Words{
 		Instruction: instructionFor("start %s again"),

@@ -14,12 +14,12 @@ const Starve = "starve"
 
 var _ = declare(&Declaration{
 	Kind: Starve,
-	Doc: "the work blocks the loop on which the lock's timers run: its renewals and retries are late, " +
-		"and the work goes on",
+	Doc: "the work blocks the event loop of the lock's timers: its renewals and retries are late, and the work " +
+		"continues",
 	Client:      &Effect{Class: history.ClientStarved},
 	Required:    []string{"for"},
 	Draw:        &Draw{Required: []string{"for"}},
-	AffectedDoc: "timers of the lock that were late",
+	AffectedDoc: "late timers of the lock",
 	Words: Words{
 		Instruction: instructionFor("let the work of %s starve its lock's timers"),
 		Begin:       passiveText("starved of timers: the work goes on, and renewals are late"),
@@ -40,7 +40,7 @@ func starveEndText(f history.Fault) string {
 // end.
 func (n *Nemesis) starve(ctx context.Context, f Fault, target string) (*Active, error) {
 	if len(n.paused(target)) > 0 {
-		return nil, errors.New("paused: it cannot be told")
+		return nil, errors.New("paused: it cannot be starved")
 	}
 	if err := n.clients.Starve(ctx, target); err != nil {
 		return nil, err

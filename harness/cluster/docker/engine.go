@@ -71,9 +71,9 @@ func connect(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// cgroupParent is the parent of the containers' control groups. With cgroupfs, an engine's default is one group with the
-// weight of a single process: a busy client would hold up all servers. At the root, each container weighs as much as
-// a process. systemd shares fairly by itself.
+// cgroupParent is the parent of the containers' control groups. With cgroupfs, an engine puts them into one group with
+// the weight of one process: a busy client would hold up all servers. At the root, each container weighs as much as a
+// process. systemd shares fairly by itself.
 func cgroupParent(info system.Info) string {
 	if info.CgroupDriver == "cgroupfs" {
 		return "/"

@@ -58,8 +58,8 @@ type Projects struct {
 	all  map[*project]bool
 }
 
-// Open connects to the engine and prepares the image. The first time that can take minutes, with notices to say. program
-// is the lockproof binary for the containers; "" means this one. ctx bounds the start.
+// Open connects to the engine and prepares the image. The first time that can take minutes, with notices to say.
+// program is the lockproof binary for the containers; "" means this one. ctx bounds the start.
 func Open(ctx context.Context, choice cluster.Choice, program string, say io.Writer) (*Projects, error) {
 	e, err := connect(ctx)
 	if err != nil {

@@ -134,8 +134,8 @@ func TestClose_LeaksNoDescriptorsOrGoroutines(t *testing.T) {
 	})
 }
 
-// Another user of the machine can dial loopback, list command lines and read public files. None of these gives access to
-// a server, nor its password.
+// Another user of the machine can dial loopback, list command lines and read public files. None of these gives access
+// to a server, nor its password.
 func TestServers_OtherUserOfTheMachine_IsRefused(t *testing.T) {
 	t.Parallel()
 	l := start(t, 1, func(cfg *cluster.Config) {

@@ -26,8 +26,8 @@ type program struct {
 
 func (p program) String() string { return p.product + " " + p.version }
 
-// Available returns nil if a local cluster can run here, or a *cluster.Unsupported with the missing part and its source.
-// server is as in Choice.Server.
+// Available returns nil if a local cluster can run here, or a *cluster.Unsupported with the missing part and its
+// source. server is as in Choice.Server.
 func Available(server string) error {
 	_, err := findServer(server)
 	return err

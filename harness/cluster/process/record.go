@@ -267,7 +267,7 @@ func readRecord(from io.Reader) ([]Entry, error) {
 // RandomName is a unique name.
 func RandomName() string { return strings.ToLower(rand.Text()) }
 
-// RecordVariable has the path of a run's record, for indirect children of the harness, such as tests started by go test.
+// RecordVariable has the path of a run's record, for indirect children of the harness, such as tests run by go test.
 const RecordVariable = "LOCKPROOF_RECORD"
 
 // EndWith exits this process soon after the run of a record ends. The parent-death signal does so only for direct

@@ -15,8 +15,8 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 )
 
-// nodeTimeout is the silence after which members of a Redis Cluster consider a member down; Redis's default is 15 s. The
-// election of a replica takes another second or two.
+// nodeTimeout is the silence after which members of a Redis Cluster consider a member down; Redis's default is 15 s.
+// The election of a replica takes another second or two.
 const nodeTimeout = 500 * time.Millisecond
 
 // slots is the number of slots of a Redis Cluster.
