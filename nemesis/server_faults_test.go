@@ -245,7 +245,7 @@ func TestMigrateSlot_Ends_AtMostOneMasterServesTheKey(t *testing.T) {
 
 func TestMigrateSlot_NotTheSlotsOwner_Fails(t *testing.T) {
 	onRedisCluster(t, func(t *testing.T, r *rig) {
-		for target, want := range map[string]string{"n1": `the slot of k1 is "n3"'s, and n1 cannot give it away`,
+		for target, want := range map[string]string{"n1": `the slot of k1 belongs to "n3": n1 cannot move it`,
 			"n9": "unknown client or node n9"} {
 			r.refused(t, Fault{Kind: MigrateSlot, Targets: []string{target}, Key: "k1", To: "n2"}, want)
 		}
