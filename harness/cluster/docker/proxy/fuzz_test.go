@@ -15,12 +15,6 @@ import (
 	"example.org/lockproof/internal/input/inputtest"
 )
 
-// names returns n names in JSON, each followed by more.
-func names(n int, more string) string {
-	text := `"c"` + more
-	return text + strings.Repeat(","+text, n-1)
-}
-
 // numbered returns a JSON object with n keys.
 func numbered(n int) string {
 	var b strings.Builder
