@@ -41,6 +41,7 @@ func TestValidateUsageErrors(t *testing.T) {
 		{[]string{other, "--crash", "explode"}, "--crash explode: there is no such crash: there are kill, shutdown, " +
 			"power-loss"},
 		{[]string{other, "--restart-delay", "-1s"}, "--restart-delay -1s: give a time from 0s to 1h"},
+		{[]string{other, "--drift-factor", "0"}, "--drift-factor 0: give a part of the TTL from 0.0001 to 0.5"},
 		{[]string{other, "--format", "xml"}, "--format xml: there is no such format"},
 		{[]string{"--set", "bind", "--service", "redis"}, "--service names a service in a file"},
 		{[]string{other, "--json", "--format", "github"}, "--json prints the answer, and --format github its findings"},
