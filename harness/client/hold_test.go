@@ -38,6 +38,7 @@ func TestPause_HeldSteps_ResumeInOrder(t *testing.T) {
 			require.Empty(t, done)
 			p.end()
 			time.Sleep(time.Second)
+			synctest.Wait()
 			require.Equal(t, []int{0, 1, 2, 3}, done)
 		})
 	}
