@@ -2,7 +2,7 @@ package compose
 
 import "embed"
 
-// Files are the compose project and its image's inputs, except the lockproof binary.
+// Files are the compose project and its image's inputs.
 //
-//go:embed docker-compose.yml Dockerfile redis.conf serve.sh check.sh shim/src
+//go:embed docker-compose.yml Dockerfile redis.conf serve.sh check.sh forward.c shim/src
 var Files embed.FS

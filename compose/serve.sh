@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the Redis server of this container under the preload shim. The control file
-# in its volume sets the wall clock and the disk's faults. The proxy creates that
-# file, so the server waits for it.
+# Runs the Redis server of this container; for the harness, which sets LOCKPROOF_SHIM,
+# under the preload shim. The control file sets the wall clock and the disk's faults.
+# The harness creates that file, so the server waits for it.
 #
-# The container ends with its server, unless the file `again` is in the volume:
-# then it starts another server with the proxy's new files. So a new run gets new
+# The container ends with its server, unless the file `again` is in its folder: then
+# it starts another server with the harness's new files. So a new run gets new
 # servers, which is much faster than new containers.
 #
 # The password, if any, goes into a file: command lines are visible to every user.
@@ -13,12 +13,12 @@ if [ "$REDISCLI_AUTH" ]; then
 	printf 'requirepass %s\nmasterauth %s\n' "$REDISCLI_AUTH" "$REDISCLI_AUTH" >/dev/shm/password.conf
 fi
 umask 022
-export LOCKPROOF_SHIM=/machine/control
+if [ "$LOCKPROOF_SHIM" ]; then shim=/usr/local/lib/lockproof-shim.so; else mkdir -p /machine/disk; fi
 program=$(command -v redis-server || command -v valkey-server)
 trap 'kill "$server"' TERM INT
 while true; do
-	until [ -e /machine/control ]; do sleep 0.01; done
-	LD_PRELOAD=/usr/local/lib/lockproof-shim.so "$program" /etc/lockproof/redis.conf &
+	until [ ! "$LOCKPROOF_SHIM" ] || [ -e "$LOCKPROOF_SHIM" ]; do sleep 0.01; done
+	LD_PRELOAD=$shim "$program" /etc/lockproof/redis.conf &
 	server=$!
 	wait "$server"
 	status=$?

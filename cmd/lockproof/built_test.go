@@ -100,10 +100,6 @@ func imageHome() string { return filepath.Join(sharedFolder, "home") }
 
 // made builds the image, which takes a minute or two.
 var made = sync.OnceValue(func() error {
-	binary, err := built()
-	if err != nil {
-		return err
-	}
 	before, was := os.LookupEnv("XDG_CACHE_HOME")
 	os.Setenv("XDG_CACHE_HOME", imageHome())
 	defer func() {
@@ -111,7 +107,7 @@ var made = sync.OnceValue(func() error {
 			os.Setenv("XDG_CACHE_HOME", before)
 		}
 	}()
-	projects, err := docker.Open(context.Background(), cluster.Choice{}, binary, io.Discard)
+	projects, err := docker.Open(context.Background(), cluster.Choice{}, io.Discard)
 	if err != nil {
 		return err
 	}

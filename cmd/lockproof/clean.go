@@ -7,7 +7,7 @@ func (p *program) cleanCommand() *cobra.Command {
 		Use:   "clean",
 		Short: "Remove what killed runs left behind",
 		Long: `Ends the servers and clients of runs that were killed, and removes their folders,
-containers, networks and volumes. Each run does the same when it begins. This command
+containers and networks. Each run does the same when it begins. This command
 also removes Lockproof's unused images, lockproof:compose among them.
 
 Live runs are not touched, and neither is anything that is not Lockproof's. If a run

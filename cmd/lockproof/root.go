@@ -54,7 +54,7 @@ clients ever held it at once.`,
 	root.AddCommand(p.runCommand(), p.exploreCommand(), p.mergeCommand(), p.compareCommand(), p.listCommand(),
 		p.showCommand(), p.checkCommand(), p.testCommand(),
 		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(),
-		p.workerCheckCommand(), p.proxyCommand())
+		p.workerCheckCommand())
 	root.AddCommand(p.processCommands()...)
 	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", min(p.screen.Width, helpWidth))
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))

@@ -63,12 +63,10 @@ var table = []allowed{
 	{"harness/cluster/network", "harness/cluster harness/cluster/link harness/cluster/realtime harness/cluster/script " +
 		"harness/history"},
 	{"harness/cluster/realcluster", "harness/client harness/cluster harness/cluster/network harness/cluster/process" +
-		" harness/cluster/realtime harness/history"},
+		" harness/cluster/realtime harness/cluster/shim harness/history"},
 	{"harness/cluster/local", "harness/client harness/cluster harness/cluster/network harness/cluster/process " +
 		"harness/cluster/realcluster harness/cluster/shim"},
-	{"harness/cluster/docker/proxy", "harness/cluster harness/cluster/network" +
-		" harness/cluster/realtime harness/cluster/shim harness/history internal/input"},
-	{"harness/cluster/docker", "compose harness/client harness/cluster harness/cluster/docker/proxy " +
+	{"harness/cluster/docker", "compose harness/client harness/cluster " +
 		"harness/cluster/network harness/cluster/process harness/cluster/realcluster harness/cluster/realtime " +
 		"harness/history"},
 
@@ -113,7 +111,7 @@ var table = []allowed{
 
 	// The programs.
 	{"cmd/lockproof",
-		"checker explore harness/client harness/cluster harness/cluster/docker harness/cluster/docker/proxy " +
+		"checker explore harness/client harness/cluster harness/cluster/docker " +
 			"harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks " +
 			"harness/overlay harness/suite internal/plain internal/suggest redlock" +
 			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy " +

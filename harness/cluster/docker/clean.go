@@ -14,13 +14,12 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/network"
-	"github.com/docker/docker/api/types/volume"
 	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/harness/cluster/process"
 )
 
-// Clean removes the containers, networks and volumes of dead harnesses, and unused images, and returns one line for
+// Clean removes the containers and networks of dead harnesses, and unused images, and returns one line for
 // each. It leaves alone everything without our label, living harnesses, and other users' and hosts' things.
 func Clean(ctx context.Context) (done []string, err error) {
 	e, err := reach(ctx)
@@ -123,11 +122,7 @@ func (e *engine) stranded(ctx context.Context) ([]string, error) {
 	for _, n := range networks {
 		note(n.Labels)
 	}
-	volumes, volumeErr := e.VolumeList(ctx, volume.ListOptions{Filters: ours})
-	for _, v := range volumes.Volumes {
-		note(v.Labels)
-	}
-	errs := []error{err, networkErr, volumeErr}
+	errs := []error{err, networkErr}
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(owners)) {
 		dead, err := process.Dead(owners[name])
@@ -139,7 +134,7 @@ func (e *engine) stranded(ctx context.Context) ([]string, error) {
 	return found, errors.Join(errs...)
 }
 
-// removeProject removes a project's containers, then its networks and volumes.
+// removeProject removes a project's containers, then its networks.
 func (e *engine) removeProject(ctx context.Context, name string) (done []string, err error) {
 	belongs := filters.NewArgs(filters.Arg("label", projectLabel+"="+name), filters.Arg("label", label))
 	containers, err := e.ContainerList(ctx, container.ListOptions{All: true, Filters: belongs})
@@ -160,16 +155,11 @@ func (e *engine) removeProject(ctx context.Context, name string) (done []string,
 	for _, n := range networks {
 		errs = append(errs, unlessGone(e.NetworkRemove(ctx, n.ID)))
 	}
-	volumes, err := e.VolumeList(ctx, volume.ListOptions{Filters: belongs})
-	errs = append(errs, err)
-	for _, v := range volumes.Volumes {
-		errs = append(errs, unlessGone(e.VolumeRemove(ctx, v.Name, false)))
-	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("remove the project %s: %w", name, err)
 	}
-	return []string{fmt.Sprintf("removed the compose project %s: %d containers, %d networks, %d volumes",
-		name, len(containers), len(networks), len(volumes.Volumes))}, nil
+	return []string{fmt.Sprintf("removed the compose project %s: %d containers, %d networks", name, len(containers),
+		len(networks))}, nil
 }
 
 // removeImages removes this user's images without a container or a run.

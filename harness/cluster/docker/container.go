@@ -8,13 +8,11 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
 )
@@ -31,9 +29,8 @@ const (
 // nodeContainer is one container of a project. It lasts as long as the project; its address changes with each start.
 type nodeContainer struct {
 	engine  *engine
-	proxy   *proxy.Client
-	service string // n3
 	id      string
+	machine *realcluster.Machine // mounted; nil for the forwarder and Sentinels
 
 	mu      sync.Mutex
 	address string // "": unknown
@@ -61,12 +58,6 @@ func (b *nodeContainer) State(ctx context.Context) (realcluster.State, error) {
 func (b *nodeContainer) Run(ctx context.Context) error {
 	b.forget()
 	return b.engine.ContainerStart(ctx, b.id, container.StartOptions{})
-}
-
-// Keep writes the lines through the proxy.
-func (b *nodeContainer) Keep(lines string) error {
-	_, err := proxy.Keep.Send(context.Background(), b.proxy, proxy.Machine{Server: b.service, Settings: lines})
-	return err
 }
 
 // forget forgets the container's address: the engine chooses another at each start.
@@ -117,6 +108,9 @@ func (b *nodeContainer) Kill(ctx context.Context) error {
 	return err
 }
 
+// KillAll is Kill: a container's processes end together.
+func (b *nodeContainer) KillAll(ctx context.Context) error { return b.Kill(ctx) }
+
 func (b *nodeContainer) AwaitExit(ctx context.Context) (how string, err error) {
 	defer b.forget()
 	code, err := b.awaitStatus(ctx)
@@ -160,33 +154,8 @@ func (b *nodeContainer) freeze(ctx context.Context, want bool, do func(context.C
 	return err
 }
 
-// stuck is an fsync's delay on a stuck disk, longer than any run.
-const stuck = 1000 * time.Hour
-
-// PowerLoss kills the container, which takes a while to end. Meanwhile its disk is stuck, so that unsynced data at the
-// beginning is lost.
-func (b *nodeContainer) PowerLoss(ctx context.Context, d cluster.DiskFaults) (lost int64, err error) {
-	hung := d
-	hung.Slow = stuck
-	if _, err := b.Disturb(ctx, hung); err != nil {
-		return 0, err
-	}
-	if err := b.Kill(ctx); err != nil {
-		return 0, err
-	}
-	lost, err = proxy.CutPower.Send(ctx, b.proxy, b.service)
-	_, healErr := b.Disturb(ctx, d)
-	return lost, errors.Join(err, healErr)
-}
-
-func (b *nodeContainer) SetClock(ctx context.Context, jump time.Duration, rate float64) (time.Time, error) {
-	shown, err := proxy.SetClock.Send(ctx, b.proxy, proxy.ClockChange{Server: b.service, Jump: jump, Rate: rate})
-	return time.Unix(0, shown), err
-}
-
-func (b *nodeContainer) Disturb(ctx context.Context, d cluster.DiskFaults) (cluster.Disturbed, error) {
-	return proxy.Disturb.Send(ctx, b.proxy, proxy.Disk{Server: b.service, DiskFaults: d})
-}
+// Shimmed is always so: the project has been verified.
+func (b *nodeContainer) Shimmed(*cluster.Ability) error { return nil }
 
 func (b *nodeContainer) Log(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)

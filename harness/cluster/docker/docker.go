@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
-	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/network"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/history"
@@ -26,7 +24,7 @@ type Cluster struct {
 	cfg      cluster.Config
 	projects *Projects
 	project  *project
-	network  *remoteNetwork // nil before there is one
+	forwards int // ports of the forwarder in use
 }
 
 var _ cluster.Real = (*Cluster)(nil)
@@ -48,7 +46,7 @@ func New(ctx context.Context, cfg cluster.Config, projects *Projects) (*Cluster,
 	}
 	base.Version, base.Workers.Record = p.version, projects.record
 	c := &Cluster{Cluster: base, cfg: cfg, projects: projects, project: p}
-	if err := c.Build(ctx, c.start, c.open, c.end); err != nil {
+	if err := c.Build(ctx, c.start, c.listen, c.end); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -61,7 +59,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	renewing.SetLimit(2)
 	for _, name := range c.cfg.Servers() {
 		own := c.project.containers[name]
-		n := &node{Node: c.Add(name, own), container: own, cluster: c}
+		n := &node{Node: c.Add(name, own, own.machine, busPort), container: own, cluster: c}
 		n.As = n
 		renewing.Go(func() error { return n.renew(ctx) })
 	}
@@ -77,19 +75,13 @@ func (c *Cluster) start(ctx context.Context) error {
 	return nil
 }
 
-// open opens the links in the proxy, and follows their events.
-func (c *Cluster) open(ctx context.Context, want network.Run) (_ realcluster.Network, host string,
-	listening []network.Listening, err error) {
-	want.StallLimit = c.cfg.StallLimit
-	for name := range want.Members {
-		want.Members[name] = busPort
+// listen listens for a client on loopback, and for a container behind a port of the forwarder.
+func (c *Cluster) listen(l history.Link) (net.Listener, string, error) {
+	if slices.Contains(c.cfg.Clients, l.From) {
+		return network.Loopback(l)
 	}
-	if listening, err = proxy.Begin.Send(ctx, c.project.proxy, want); err != nil {
-		return nil, "", nil, err
-	}
-	c.network = &remoteNetwork{Client: c.project.proxy, record: c.cfg.Record}
-	c.Go(func() { c.network.follow(c.Life) })
-	return c.network, c.project.address, listening, nil
+	c.forwards++
+	return c.project.forward(firstPort + c.forwards - 1)
 }
 
 // Fits returns an error unless the compose project has these nodes and this number of Sentinels.
@@ -110,59 +102,7 @@ func Fits(nodes []string, wanted int) error {
 // end ends the clients and the links, and releases the project for the next run.
 func (c *Cluster) end() error {
 	// The Sentinels forget the master before the links close: the next run uses the ports for other servers.
-	errs := []error{c.Workers.Close(), c.Unwatch()}
-	_, err := proxy.End.Send(context.Background(), c.project.proxy, struct{}{})
-	errs = append(errs, err)
-	c.End()
-	c.Quiesce()
-	if c.network != nil {
-		errs = append(errs, c.network.Settle()) // the last events
-	}
-	errs = append(errs, c.project.proxy.Failed())
-	err = errors.Join(errs...)
+	err := errors.Join(c.Unwatch(), c.Quiesce())
 	// A project with an error is not used again.
 	return errors.Join(err, c.projects.release(c.project, err == nil))
-}
-
-// remoteNetwork has the links, in the proxy's container.
-type remoteNetwork struct {
-	*proxy.Client
-	record func(history.Event)
-
-	mu   sync.Mutex
-	seen int   // number of recorded events
-	err  error // the failure that ended the recording
-}
-
-// followEvery is the interval between reads of the proxy's events.
-const followEvery = 50 * time.Millisecond
-
-// follow records events until ctx ends.
-func (n *remoteNetwork) follow(ctx context.Context) {
-	ticker := time.NewTicker(followEvery)
-	defer ticker.Stop()
-	for n.Settle() == nil {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// Settle records all events so far. A failure is permanent.
-func (n *remoteNetwork) Settle() error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for n.err == nil {
-		var events []history.Event
-		if events, n.err = proxy.Events.Send(context.Background(), n.Client, n.seen); len(events) == 0 {
-			break
-		}
-		for _, e := range events {
-			n.record(e)
-		}
-		n.seen += len(events)
-	}
-	return n.err
 }

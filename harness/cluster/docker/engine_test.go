@@ -100,14 +100,14 @@ func TestOpen_ImageOfTheUser_WorksOrNamesTheLack(t *testing.T) {
 		base: "the image " + base + " cannot be used: it has neither redis-server nor valkey-server in PATH; " +
 			"it must be",
 	} {
-		_, err := Open(t.Context(), cluster.Choice{Image: image}, shared.program, io.Discard)
+		_, err := Open(t.Context(), cluster.Choice{Image: image}, io.Discard)
 		var lack *cluster.Unsupported
 		require.ErrorAs(t, err, &lack, image)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "\n")
 	}
 
-	own, err := Open(t.Context(), cluster.Choice{Image: projects.image}, shared.program, io.Discard)
+	own, err := Open(t.Context(), cluster.Choice{Image: projects.image}, io.Discard)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
 	require.NotEqual(t, projects.image, own.image)

@@ -5,15 +5,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -21,7 +18,6 @@ import (
 	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/pkg/jsonmessage"
 
-	"example.org/lockproof/compose"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
 )
@@ -163,35 +159,4 @@ func pack(folder fs.FS) ([]byte, error) {
 		return err
 	})
 	return out.Bytes(), errors.Join(err, archive.Close())
-}
-
-// layOut writes the project into a folder as in the source tree: compose/, and the program as bin/lockproof.
-func layOut(folder, program string) error {
-	if err := os.CopyFS(filepath.Join(folder, "compose"), compose.Files); err != nil {
-		return err
-	}
-	binary, err := os.ReadFile(program)
-	if err != nil {
-		return err
-	}
-	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(folder, "bin", "lockproof"), binary, 0o755)
-}
-
-// forContainers checks that a program is static, so that it runs in a container.
-func forContainers(program string) error {
-	f, err := elf.Open(program)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			return missing(program+" needs the C library of the machine it was built on, and is to run in a container",
-				"build it with CGO_ENABLED=0, as make build does")
-		}
-	}
-	return nil
 }

@@ -31,7 +31,7 @@ var Kind = cluster.Kind{
 	Image:   "one that has redis-server or valkey-server",
 	Servers: ServerNames(),
 	Open: func(ctx context.Context, choice cluster.Choice, notices io.Writer) (cluster.Maker, error) {
-		p, err := Open(ctx, choice, "", notices)
+		p, err := Open(ctx, choice, notices)
 		if err != nil {
 			return nil, err
 		}

@@ -1,12 +1,10 @@
 package docker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -57,8 +55,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if program := os.Getenv("LOCKPROOF_TEST_HARNESS"); program != "" {
-		fmt.Fprintln(os.Stderr, runHarness(program))
+	if os.Getenv("LOCKPROOF_TEST_HARNESS") != "" {
+		fmt.Fprintln(os.Stderr, runHarness())
 		os.Exit(1)
 	}
 	sweepKilled()
@@ -76,15 +74,12 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.RemoveAll(state)
-	os.RemoveAll(shared.folder)
 	os.Exit(code)
 }
 
 // shared by all tests, because projects start slowly.
 var shared struct {
 	once     sync.Once
-	folder   string
-	program  string // lockproof, as it runs in containers
 	projects *Projects
 	err      error
 }
@@ -100,9 +95,7 @@ func open(t testing.TB) *Projects {
 	t.Helper()
 	needs.Check(t, needs.Engine, available())
 	shared.once.Do(func() {
-		if shared.err = buildProgram(); shared.err == nil {
-			shared.projects, shared.err = Open(context.Background(), cluster.Choice{}, shared.program, os.Stderr)
-		}
+		shared.projects, shared.err = Open(context.Background(), cluster.Choice{}, os.Stderr)
 	})
 	var lack *cluster.Unsupported
 	if errors.As(shared.err, &lack) {
@@ -127,28 +120,6 @@ var networked = sync.OnceValue(func() error {
 	}
 	return e.NetworkRemove(context.Background(), made.ID)
 })
-
-func buildProgram() error {
-	folder, err := os.MkdirTemp("", "docker-test-")
-	if err != nil {
-		return err
-	}
-	shared.folder, shared.program = folder, filepath.Join(folder, "lockproof")
-	build := exec.Command("go", "build", "-o", shared.program, "example.org/lockproof/cmd/lockproof")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOCACHE="+goCache())
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
-}
-
-// goCache is the build cache: the default is below XDG_CACHE_HOME, which the tests change.
-func goCache() string {
-	cmd := exec.Command("go", "env", "GOCACHE")
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME=")
-	out, _ := cmd.Output()
-	return string(bytes.TrimSpace(out))
-}
 
 // start makes a cluster of nodes n1..nN with clients c1 and c2; change may edit the configuration.
 func start(t testing.TB, nodes int, change func(*cluster.Config)) *Cluster {

@@ -2,16 +2,20 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/docker/docker/api/types/network"
 
-	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/realcluster"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 )
 
@@ -28,7 +32,7 @@ type node struct {
 // previous run is left. A running container stays.
 func (n *node) renew(ctx context.Context) error {
 	return n.Do(ctx, "renew", func(ctx context.Context) error {
-		machine := proxy.Machine{Server: n.Name(), Settings: n.cluster.Settings(n.Name(), busPort)}
+		settings := n.cluster.Settings(n.Name(), busPort)
 		seen, err := n.State(ctx)
 		if err != nil {
 			return err
@@ -38,7 +42,7 @@ func (n *node) renew(ctx context.Context) error {
 				return err
 			}
 		}
-		if !seen.Down && n.replaceServer(ctx, machine) == nil {
+		if !seen.Down && n.replaceServer(ctx, settings) == nil {
 			return nil
 		}
 		// If the server does not obey, replace its container's process.
@@ -48,7 +52,7 @@ func (n *node) renew(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := proxy.Renew.Send(ctx, n.container.proxy, machine); err != nil {
+		if err := n.Machine.Reset(settings, true); err != nil {
 			return err
 		}
 		if err := n.Run(ctx); err != nil {
@@ -61,18 +65,28 @@ func (n *node) renew(ctx context.Context) error {
 // replaceTimeout bounds the change of servers in a running container.
 const replaceTimeout = 5 * time.Second
 
-// replaceServer replaces the server in a running container.
-func (n *node) replaceServer(ctx context.Context, machine proxy.Machine) error {
+// againFile is in a machine's folder while the container outlives its server: see compose/serve.sh.
+const againFile = "again"
+
+// replaceServer replaces the server in a running container. Without a control file no server starts, so none starts
+// before the reset.
+func (n *node) replaceServer(ctx context.Context, settings string) error {
 	ctx, cancel := context.WithTimeout(ctx, replaceTimeout)
 	defer cancel()
-	if _, err := proxy.Retire.Send(ctx, n.container.proxy, n.Name()); err != nil {
+	again := filepath.Join(n.Machine.Folder, againFile)
+	if err := errors.Join(os.Remove(n.Machine.ControlFile()), os.WriteFile(again, nil, 0o600)); err != nil {
 		return err
 	}
 	if err := realcluster.Dismiss(ctx, n.Address()); err != nil {
 		return err
 	}
-	machine.Retired = true
-	if _, err := proxy.Renew.Send(ctx, n.container.proxy, machine); err != nil {
+	if err := realtime.Poll(ctx, time.Millisecond, func() (bool, error) { // its end, as serve.sh sees it
+		_, err := os.Stat(again)
+		return errors.Is(err, fs.ErrNotExist), nil
+	}); err != nil {
+		return err
+	}
+	if err := n.Machine.Reset(settings, true); err != nil {
 		return err
 	}
 	return n.Ready(ctx)
@@ -109,7 +123,7 @@ func (n *node) Disconnect(ctx context.Context) error {
 		n.left = names
 		n.disconnected.Store(true)
 		n.container.forget()
-		return n.cluster.network.Move(ctx, n.Name(), "")
+		return n.cluster.Move(n.Name(), "")
 	})
 }
 
@@ -133,7 +147,7 @@ func (n *node) Connect(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return n.cluster.network.Move(ctx, n.Name(), address)
+		return n.cluster.Move(n.Name(), address)
 	})
 }
 

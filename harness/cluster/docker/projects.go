@@ -20,8 +20,8 @@ import (
 	"github.com/docker/docker/api/types/filters"
 	"golang.org/x/sync/errgroup"
 
+	"example.org/lockproof/compose"
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/cluster/docker/proxy"
 	"example.org/lockproof/harness/cluster/process"
 	"example.org/lockproof/harness/cluster/realcluster"
 	"example.org/lockproof/harness/cluster/realtime"
@@ -34,7 +34,12 @@ var (
 	sentinels = []string{"s1", "s2", "s3"}
 )
 
-const proxyService = "toxiproxy" // has the clients' links
+// forwarder is the service through which containers reach their links. It passes connections to its ports on to
+// sockets in a folder.
+const (
+	forwarder           = "links"
+	firstPort, lastPort = 7001, 7032 // as in docker-compose.yml
+)
 
 // Compose's own labels on a project's things.
 const (
@@ -53,34 +58,27 @@ type Projects struct {
 
 	starting sync.RWMutex // held for reading while a project starts
 
-	mu   sync.Mutex
-	idle []*project
-	all  map[*project]bool
+	mu    sync.Mutex
+	idle  []*project
+	all   map[*project]bool
+	named int // projects so far
 }
 
-// Open connects to the engine and prepares the image. The first time that can take minutes, with notices to say.
-// program is the lockproof binary for the containers; "" means this one. ctx bounds the start.
-func Open(ctx context.Context, choice cluster.Choice, program string, say io.Writer) (*Projects, error) {
+// Open connects to the engine and prepares the image. The first time that can take minutes, with notices to say. ctx
+// bounds the start.
+func Open(ctx context.Context, choice cluster.Choice, say io.Writer) (*Projects, error) {
 	e, err := connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p := &Projects{engine: e, choice: choice, all: map[*project]bool{}}
-	if err := p.prepare(ctx, choice, program, say); err != nil {
+	if err := p.prepare(ctx, choice, say); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
 
-func (p *Projects) prepare(ctx context.Context, choice cluster.Choice, program string, say io.Writer) (err error) {
-	if program == "" {
-		if program, err = os.Executable(); err != nil {
-			return fmt.Errorf("docker cluster: cannot find this program to run it in a container: %w", err)
-		}
-	}
-	if err := forContainers(program); err != nil {
-		return err
-	}
+func (p *Projects) prepare(ctx context.Context, choice cluster.Choice, say io.Writer) (err error) {
 	if p.host, err = os.Hostname(); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
@@ -95,7 +93,7 @@ func (p *Projects) prepare(ctx context.Context, choice cluster.Choice, program s
 	if err := p.record.UseEngine(p.engine.id); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	if err := layOut(p.folder, program); err != nil {
+	if err := os.CopyFS(filepath.Join(p.folder, "compose"), compose.Files); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
 	p.image, err = p.engine.image(ctx, choice, os.DirFS(p.folder), p.record, say)
@@ -133,6 +131,8 @@ func (p *Projects) acquire(ctx context.Context) (*project, error) {
 	if q == nil {
 		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName()}
 		p.mu.Lock()
+		p.named++
+		q.folder = filepath.Join(p.folder, strconv.Itoa(p.named)) // short: it is part of a socket's name
 		p.all[q] = true
 		p.mu.Unlock()
 		p.starting.RLock()
@@ -181,15 +181,27 @@ func (p *Projects) release(q *project, sound bool) error {
 type project struct {
 	*Projects
 	name       string
+	folder     string // of its machines and links, mounted in the containers
 	version    string
 	containers map[string]*nodeContainer
-	proxy      *proxy.Client
-	address    string // the proxy's, without a port
+	address    string // the forwarder's, without a port
 }
 
 // up starts the project, and waits until all its servers answer.
 func (q *project) up(ctx context.Context) error {
-	if err := q.compose(ctx, "up", "-d", "--no-build"); err != nil {
+	mounts := []string{mount(forwarder, q.links())}
+	if err := os.MkdirAll(q.links(), 0o700); err != nil {
+		return err
+	}
+	machines := map[string]*realcluster.Machine{}
+	for _, name := range services {
+		machines[name] = &realcluster.Machine{Folder: filepath.Join(q.folder, name)}
+		if err := machines[name].Reset("", true); err != nil {
+			return err
+		}
+		mounts = append(mounts, mount(name, machines[name].Folder))
+	}
+	if err := q.compose(ctx, mounts, "up", "-d", "--no-build"); err != nil {
 		return err
 	}
 	list, err := q.engine.ContainerList(ctx, container.ListOptions{
@@ -201,24 +213,22 @@ func (q *project) up(ctx context.Context) error {
 	q.containers = map[string]*nodeContainer{}
 	for _, c := range list {
 		name := c.Labels[serviceLabel]
-		q.containers[name] = &nodeContainer{engine: q.engine, service: name, id: c.ID}
+		q.containers[name] = &nodeContainer{engine: q.engine, id: c.ID, machine: machines[name]}
 	}
 	servers := slices.Concat(services, sentinels)
-	for _, name := range append(servers, proxyService) {
+	for _, name := range append(servers, forwarder) {
 		if q.containers[name] == nil {
 			return fmt.Errorf("project %s came up without %s", q.name, name)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, containerTimeout)
 	defer cancel()
-	if err := q.findProxy(ctx); err != nil {
+	if err := q.findForwarder(ctx); err != nil {
 		return err
 	}
 	var starting errgroup.Group
 	for _, name := range servers {
-		b := q.containers[name]
-		b.proxy = q.proxy
-		starting.Go(func() error { return realcluster.AwaitAnswer(ctx, b) })
+		starting.Go(func() error { return realcluster.AwaitAnswer(ctx, q.containers[name]) })
 	}
 	if err := starting.Wait(); err != nil {
 		return err
@@ -226,8 +236,26 @@ func (q *project) up(ctx context.Context) error {
 	return q.verify(ctx, q.containers[services[0]])
 }
 
-// verify reads one server's version, as a sample, and checks that the preload shim is in effect: a power loss cannot
-// check that itself.
+// mount is the variable of docker-compose.yml for a service's folder.
+func mount(service, folder string) string {
+	return "LOCKPROOF_" + strings.ToUpper(service) + "=" + folder + ":"
+}
+
+// links is the folder of the forwarder's sockets.
+func (q *project) links() string { return filepath.Join(q.folder, forwarder) }
+
+// forward listens behind a port of the forwarder, and returns its address for containers.
+func (q *project) forward(port int) (net.Listener, string, error) {
+	if port > lastPort {
+		return nil, "", fmt.Errorf("the project has no port %d: its last is %d", port, lastPort)
+	}
+	name := strconv.Itoa(port)
+	listener, err := net.Listen("unix", filepath.Join(q.links(), name))
+	return listener, net.JoinHostPort(q.address, name), err
+}
+
+// verify reads one server's version, as a sample, and checks that the preload shim is in effect, by the clock that
+// containers share with this machine: a power loss cannot check that itself.
 func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 	address, err := b.Where(ctx)
 	if err != nil {
@@ -238,52 +266,79 @@ func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 		return err
 	}
 	q.version = info.String()
-	before, err := b.SetClock(ctx, time.Hour, 0)
+	before, err := b.machine.SetClock(time.Hour, 0)
 	if err != nil {
 		return err
 	}
-	return realcluster.CheckClock(ctx, b, before)
+	return b.machine.CheckClock(ctx, address, before)
 }
 
 const elsewhere = "use an engine on this machine, not one that is remote, rootless or in a virtual machine"
 
-// findProxy finds the proxy, and checks that it shares our clock.
-func (q *project) findProxy(ctx context.Context) error {
-	b := q.containers[proxyService]
+// findForwarder finds the forwarder, and checks that a connection to it arrives here: this machine reaches its
+// containers in their network, and they see its files.
+func (q *project) findForwarder(ctx context.Context) error {
+	b := q.containers[forwarder]
 	seen, err := b.inspect(ctx)
 	if err != nil {
 		return err
 	}
 	if !seen.State.Running {
-		return fmt.Errorf("the proxy ended with status %d; its last words: %s", seen.State.ExitCode, b.Log(ctx))
+		return fmt.Errorf("the forwarder ended with status %d; its last words: %s", seen.State.ExitCode, b.Log(ctx))
 	}
 	q.address = ipOf(seen)
-	q.proxy = proxy.NewClient(net.JoinHostPort(q.address, strconv.Itoa(proxy.APIPort)))
-	if err := q.proxy.Await(ctx); err != nil {
-		why := "this machine does not reach its containers in their network: %v; the proxy's last words: %s"
-		return missing(fmt.Sprintf(why, err, b.Log(context.Background())), elsewhere)
-	}
-	before := realtime.Monotonic()
-	there, err := proxy.Clock.Send(ctx, q.proxy, struct{}{})
+	listener, address, err := q.forward(firstPort)
 	if err != nil {
 		return err
 	}
-	if there < before || there > realtime.Monotonic() {
-		return missing("its containers do not share this machine's CLOCK_MONOTONIC, on which all events of a run are timed",
-			elsewhere)
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return // closed
+			}
+			_, _ = conn.Write([]byte{1}) // the other side notices
+			conn.Close()
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	var last error
+	if err := realtime.Poll(ctx, 5*time.Millisecond, func() (bool, error) {
+		last = reaches(ctx, address)
+		return last == nil, nil
+	}); err != nil {
+		why := "this machine does not reach its containers in their network, or they do not see its files: %v; the " +
+			"forwarder's last words: %s"
+		return missing(fmt.Sprintf(why, last, b.Log(context.Background())), elsewhere)
 	}
 	return nil
 }
 
-func (q *project) compose(ctx context.Context, args ...string) error {
+// reaches returns an error unless an address sends something.
+func reaches(ctx context.Context, address string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	_, err = conn.Read(make([]byte, 1))
+	return err
+}
+
+func (q *project) compose(ctx context.Context, mounts []string, args ...string) error {
 	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f",
-		filepath.Join(q.folder, "compose", "docker-compose.yml"))
+		filepath.Join(q.Projects.folder, "compose", "docker-compose.yml"))
 	command = append(command, args...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// Compose 1 waits 60 s for each answer by default; an engine that starts four projects at once may need more.
 	cmd.Env = append([]string{"COMPOSE_HTTP_TIMEOUT=300"}, os.Environ()...)
-	cmd.Env = append(cmd.Env,
-		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.folder,
+	cmd.Env = append(append(cmd.Env, mounts...),
+		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.Projects.folder, "LOCKPROOF_SHIM=/machine/control",
+		fmt.Sprintf("LOCKPROOF_USER=%d:%d", os.Getuid(), os.Getgid()),
 		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
 		"LOCKPROOF_PASSWORD="+realcluster.Password(), "LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,
 	)
@@ -302,11 +357,13 @@ func (q *project) compose(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// remove removes the project's containers, networks and volumes.
+// remove removes the project's containers and network.
 func (q *project) remove() error {
-	if q.proxy != nil {
-		q.proxy.Close()
-	}
 	_, err := q.engine.removeProject(context.Background(), q.name)
+	for _, b := range q.containers {
+		if b.machine != nil {
+			err = errors.Join(err, b.machine.Close())
+		}
+	}
 	return err
 }

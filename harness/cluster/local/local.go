@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"golang.org/x/sync/errgroup"
 
@@ -26,7 +25,6 @@ type Cluster struct {
 	library string // the preload shim; "" without one: see lacks
 	record  *process.Record
 	hosts   []*host // of servers and Sentinels
-	links   *network.Network
 }
 
 var _ cluster.Real = (*Cluster)(nil)
@@ -46,7 +44,7 @@ func New(ctx context.Context, cfg cluster.Config, choice cluster.Choice) (*Clust
 	c := &Cluster{Cluster: base, cfg: cfg, server: program}
 	// Without a shim some faults are unsupported: see lacks.
 	c.library, _ = shim.Build("")
-	if err := c.Build(ctx, c.start, c.open, c.end); err != nil {
+	if err := c.Build(ctx, c.start, network.Loopback, c.end); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -70,7 +68,7 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 		if err != nil {
 			return err
 		}
-		n := c.Add(name, h)
+		n := c.Add(name, h, h.machine, h.bus.number)
 		starting.Go(func() error { return n.Start(ctx) })
 	}
 	for _, name := range c.cfg.SentinelNames() {
@@ -90,28 +88,9 @@ func (c *Cluster) startAll(ctx context.Context, starting *errgroup.Group) error 
 	return nil
 }
 
-// open opens the links, each on its own port of loopback.
-func (c *Cluster) open(_ context.Context, want network.Run) (_ realcluster.Network, at string,
-	_ []network.Listening, err error) {
-	for name := range want.Members {
-		want.Members[name] = c.Nodes[name].Host.(*host).bus.number
-	}
-	c.links, err = network.Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
-		c.cfg.Record)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	return c.links, "127.0.0.1", c.links.Listening(), nil
-}
-
 // end ends every process, heals every link and removes every file.
 func (c *Cluster) end() error {
-	c.End()
-	errs := []error{c.Workers.Close()}
-	if c.links != nil {
-		c.links.Close()
-	}
-	c.Quiesce()
+	errs := []error{c.Quiesce()}
 	for _, h := range c.hosts {
 		errs = append(errs, h.close())
 	}

@@ -142,7 +142,7 @@ func TestServers_OtherUserOfTheMachine_IsRefused(t *testing.T) {
 		cfg.Replicas, cfg.Sentinels = map[string]string{"r1": "n1"}, 3
 	})
 	var addresses []string
-	for _, addr := range l.Paths {
+	for _, addr := range l.Paths() {
 		addresses = append(addresses, addr)
 	}
 	for _, h := range l.hosts {

@@ -33,7 +33,7 @@ func TestStart_Fails_ErrorHasTheServersLog(t *testing.T) {
 	l := start(t, 1, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways })
 	n := l.Node("n1")
 	require.NoError(t, n.Kill(t.Context()))
-	manifest := filepath.Join(hostOf(l, "n1").disk, "appendonlydir", "appendonly.aof.manifest")
+	manifest := filepath.Join(hostOf(l, "n1").machine.Disk(), "appendonlydir", "appendonly.aof.manifest")
 	require.NoError(t, os.WriteFile(manifest, []byte("nonsense\n"), 0o600))
 	err := n.Start(t.Context())
 	require.ErrorContains(t, err, "start n1: its server ended with exit status 1; its last words:")

@@ -1,3 +1,3 @@
-// Package network holds the links of one run of real servers, each on its own listening port. The local cluster runs
-// them in its own process, the docker cluster in a container.
+// Package network holds the links of one run of real servers, each on its own listener. They run in the harness's
+// process, for servers in containers too.
 package network

@@ -13,15 +13,14 @@ import (
 
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/link"
-	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/history"
 )
 
 // Network holds the links of one run.
 type Network struct {
+	Addresses map[history.Link]string // of the links, each for its client
 	links     map[history.Link]*link.Link
-	listening []Listening
 	listeners []net.Listener
 	serving   sync.WaitGroup // goroutines that live as long as the network
 	life      context.Context
@@ -29,24 +28,33 @@ type Network struct {
 	servers   map[string]*server
 }
 
-// Open opens the links, each on a listener that listen makes. record receives the links' events.
-func Open(want Run, listen func() (net.Listener, error), record func(history.Event)) (*Network, error) {
-	if err := CheckDelay(want.Delay); err != nil {
-		return nil, err
+// Listen makes a link's listener, and returns its address for the link's client.
+type Listen func(history.Link) (listener net.Listener, address string, err error)
+
+// Loopback listens on a free port of loopback.
+func Loopback(history.Link) (net.Listener, string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
 	}
-	n := &Network{links: map[history.Link]*link.Link{}, servers: map[string]*server{}}
+	return listener, listener.Addr().String(), nil
+}
+
+// Open opens the links. record receives their events.
+func Open(want Run, listen Listen, record func(history.Event)) (*Network, error) {
+	n := &Network{Addresses: map[history.Link]string{}, links: map[history.Link]*link.Link{},
+		servers: map[string]*server{}}
 	n.life, n.end = context.WithCancel(context.Background())
 	for name, address := range want.Servers {
 		n.servers[name] = newServer(address)
 	}
-	clock := realtime.Since(want.Epoch)
 	var travel func(bool, int, int) time.Duration
 	if want.Delay > 0 {
 		travel = func(bool, int, int) time.Duration { return want.Delay }
 	}
 	scripts := script.New()
 	for i, l := range slices.Concat(want.Links, want.Streams) {
-		cfg := link.Config{Client: l.From, Node: l.To, Now: clock.Now, Epoch: clock.Began(), Record: record,
+		cfg := link.Config{Client: l.From, Node: l.To, Now: want.Clock.Now, Epoch: want.Clock.Began(), Record: record,
 			Travel: travel, Scripts: scripts, Opaque: i >= len(want.Links)}
 		if err := n.open(l, cfg, listen); err != nil {
 			n.Close()
@@ -57,14 +65,11 @@ func Open(want Run, listen func() (net.Listener, error), record func(history.Eve
 		n.Close()
 		return nil, err
 	}
-	if want.StallLimit > 0 {
-		n.serving.Go(func() { clock.Watch(n.life, Process, want.StallLimit, record) })
-	}
 	return n, nil
 }
 
 // open makes a link and listens for its client.
-func (n *Network) open(l history.Link, cfg link.Config, listen func() (net.Listener, error)) error {
+func (n *Network) open(l history.Link, cfg link.Config, listen Listen) error {
 	if n.links[l] != nil {
 		return fmt.Errorf("the link from %q to %q is there twice", l.From, l.To)
 	}
@@ -75,22 +80,13 @@ func (n *Network) open(l history.Link, cfg link.Config, listen func() (net.Liste
 	return n.listen(l, listen, n.join)
 }
 
-// listen accepts connections on a port and passes each to handle.
-func (n *Network) listen(l history.Link, listen func() (net.Listener, error),
-	handle func(history.Link, net.Conn)) error {
-	ln, err := listen()
+// listen accepts connections and passes each to handle.
+func (n *Network) listen(l history.Link, listen Listen, handle func(history.Link, net.Conn)) error {
+	ln, address, err := listen(l)
 	if err != nil {
 		return fmt.Errorf("from %s to %s: %w", l.From, l.To, err)
 	}
-	_, text, err := net.SplitHostPort(ln.Addr().String())
-	if err != nil {
-		return err
-	}
-	port, err := strconv.Atoi(text)
-	if err != nil {
-		return err
-	}
-	n.listening = append(n.listening, Listening{l, port})
+	n.Addresses[l] = address
 	n.listeners = append(n.listeners, ln)
 	n.serving.Go(func() {
 		for {
@@ -105,9 +101,6 @@ func (n *Network) listen(l history.Link, listen func() (net.Listener, error),
 	return nil
 }
 
-// Listening lists the ports of the links.
-func (n *Network) Listening() []Listening { return n.listening }
-
 // Link is the link of that name; nil if there is none.
 func (n *Network) Link(name history.Link) cluster.Link {
 	if l := n.links[name]; l != nil {
@@ -115,9 +108,6 @@ func (n *Network) Link(name history.Link) cluster.Link {
 	}
 	return nil
 }
-
-// Settle returns at once, as messages are recorded at once.
-func (*Network) Settle() error { return nil }
 
 // join connects a client over its link to its server, or refuses it.
 func (n *Network) join(l history.Link, client net.Conn) {
@@ -148,7 +138,7 @@ func (n *Network) Close() {
 }
 
 // Move sets a server's address; "" means that it is down and refuses connections.
-func (n *Network) Move(_ context.Context, name, address string) error {
+func (n *Network) Move(name, address string) error {
 	s := n.servers[name]
 	if s == nil {
 		return fmt.Errorf("there is no server %q in this run", name)
@@ -204,7 +194,7 @@ func (s *server) dialPort(port int) (net.Conn, error) {
 }
 
 // passOn opens the ports of the members of a Redis Cluster. The bus does not speak RESP, so it is not a link.
-func (n *Network) passOn(members map[string]int, listen func() (net.Listener, error)) error {
+func (n *Network) passOn(members map[string]int, listen Listen) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		s := n.servers[name]
 		if s == nil {

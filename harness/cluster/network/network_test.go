@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,15 +19,11 @@ var c1n1 = history.Link{From: "c1", To: "n1"}
 // open opens a network on loopback, and returns the addresses of its links.
 func open(t *testing.T, want Run) (*Network, map[history.Link]string) {
 	t.Helper()
-	n, err := Open(want, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, func(history.Event) {})
+	n, err := Open(want, Loopback, func(history.Event) {})
 	require.NoError(t, err)
 	t.Cleanup(n.Close)
-	at := map[history.Link]string{}
-	for _, l := range n.Listening() {
-		at[l.Link] = net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port))
-	}
-	require.Len(t, at, want.Ports())
-	return n, at
+	require.Len(t, n.Addresses, len(want.Links)+len(want.Streams)+2*len(want.Members))
+	return n, n.Addresses
 }
 
 func TestMove_DialPending_EndsIt(t *testing.T) {
@@ -38,14 +33,14 @@ func TestMove_DialPending_EndsIt(t *testing.T) {
 	db := clustertest.Dial(t, at[c1n1], "")
 	go func() { failed <- db.Ping(context.Background()).Err() }()
 	time.Sleep(20 * time.Millisecond)
-	require.NoError(t, n.Move(t.Context(), "n1", ""))
+	require.NoError(t, n.Move("n1", ""))
 	select {
 	case err := <-failed:
 		require.Error(t, err)
 	case <-time.After(dialTimeout / 2):
 		require.Fail(t, "the client still waits for a server that has gone")
 	}
-	require.ErrorContains(t, n.Move(t.Context(), "n9", ""), `there is no server "n9" in this run`)
+	require.ErrorContains(t, n.Move("n9", ""), `there is no server "n9" in this run`)
 }
 
 func TestMemberPorts_LinkCut_StillReachTheMember(t *testing.T) {
@@ -63,13 +58,35 @@ func TestMemberPorts_LinkCut_StillReachTheMember(t *testing.T) {
 	arrived, err := bus.Accept()
 	require.NoError(t, err)
 	arrived.Close()
-	require.NoError(t, n.Move(t.Context(), "n1", ""))
+	require.NoError(t, n.Move("n1", ""))
 	for _, way := range []string{ToMember, ToBus} {
 		conn, err := net.Dial("tcp", at[history.Link{From: way, To: "n1"}])
 		require.NoError(t, err)
 		_, err = conn.Read(make([]byte, 1))
 		require.Error(t, err, "%s of a member that is down is closed", way)
 		conn.Close()
+	}
+}
+
+func TestLinks_LeadToTheirServers_WithTheRunsDelay(t *testing.T) {
+	const oneWay = 15 * time.Millisecond
+	want := Run{Delay: oneWay, Servers: map[string]string{}}
+	servers := map[string]*miniredis.Miniredis{}
+	for _, name := range []string{"n1", "n2"} {
+		servers[name] = miniredis.RunT(t)
+		want.Servers[name] = servers[name].Addr()
+		want.Links = append(want.Links, history.Link{From: "c1", To: name})
+	}
+	_, at := open(t, want)
+	for l, address := range at {
+		db := clustertest.Dial(t, address, "")
+		require.NoError(t, db.Ping(t.Context()).Err())
+		began := time.Now()
+		require.NoError(t, db.Set(t.Context(), "k1", l.To, 0).Err())
+		require.GreaterOrEqual(t, time.Since(began), 2*oneWay)
+		got, err := servers[l.To].Get("k1")
+		require.NoError(t, err)
+		require.Equal(t, l.To, got)
 	}
 }
 
@@ -80,11 +97,10 @@ func TestStream_Traffic_IsNotRecorded(t *testing.T) {
 	recorded := make(chan history.Event, 100)
 	n, err := Open(Run{Links: []history.Link{c1n1}, Streams: []history.Link{stream},
 		Servers: map[string]string{"n1": server.Addr()}},
-		func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
-		func(e history.Event) { recorded <- e })
+		Loopback, func(e history.Event) { recorded <- e })
 	require.NoError(t, err)
-	for _, l := range n.Listening() {
-		db := clustertest.Dial(t, net.JoinHostPort("127.0.0.1", strconv.Itoa(l.Port)), "")
+	for _, address := range n.Addresses {
+		db := clustertest.Dial(t, address, "")
 		require.NoError(t, db.Set(t.Context(), "k1", "v", 0).Err())
 	}
 	n.Close()
@@ -99,12 +115,11 @@ func TestOpen_InvalidRun_Fails(t *testing.T) {
 		`the member "n9": there is no such server`: {Members: map[string]int{"n9": 1}},
 		`is there twice`:                   {Links: []history.Link{c1n1, c1n1}, Servers: map[string]string{"n1": ""}},
 		`to "n2": there is no such server`: {Streams: []history.Link{{To: "n2"}}},
-		"a delay of -1ns":                  {Delay: -1},
 	} {
-		_, err := Open(run, func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }, nil)
+		_, err := Open(run, Loopback, nil)
 		require.ErrorContains(t, err, want)
 	}
 	_, err := Open(Run{Links: []history.Link{c1n1}, Servers: map[string]string{"n1": ""}},
-		func() (net.Listener, error) { return nil, errors.New("no port") }, nil)
+		func(history.Link) (net.Listener, string, error) { return nil, "", errors.New("no port") }, nil)
 	require.ErrorContains(t, err, "from c1 to n1: no port")
 }

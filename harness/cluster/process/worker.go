@@ -2,7 +2,6 @@ package process
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +22,6 @@ type Worker struct {
 	proc    *Process
 	stderr  headWriter
 	drained chan struct{} // closed once its last message is delivered
-	settle  func() error  // its cluster's Workers.Settle
 	// checker checks an external worker's messages, and is nil for our own. greeted is closed at its hello, or at its end.
 	checker *client.ProtocolChecker
 	greeted chan struct{}
@@ -54,8 +52,6 @@ type Workers struct {
 	// protocol kills it and is a failure.
 	External bool
 	Record   *Record
-	// Settle waits until all messages on the clients' links are recorded; nil: no wait is necessary.
-	Settle func() error
 
 	mu     sync.Mutex
 	closed bool
@@ -117,7 +113,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 		return nil, err
 	}
 	name := setup.Name
-	w := &Worker{name: name, drained: make(chan struct{}), greeted: make(chan struct{}), settle: s.Settle}
+	w := &Worker{name: name, drained: make(chan struct{}), greeted: make(chan struct{})}
 	if s.External {
 		w.checker = client.NewProtocolChecker(setup, realtime.Since(setup.Epoch).Now)
 	}
@@ -285,17 +281,9 @@ func (w *Worker) Kill() error {
 	return nil
 }
 
-// Close sends exit, also to a paused worker, and waits for its end and for the last events of its links. It kills a
-// worker that does not end in time, and returns an error.
+// Close sends exit, also to a paused worker, and waits for its end. It kills a worker that does not end in time, and
+// returns an error.
 func (w *Worker) Close() error {
-	err := w.end()
-	if w.settle != nil {
-		err = cmp.Or(err, w.settle())
-	}
-	return err
-}
-
-func (w *Worker) end() error {
 	if err, done := w.sendExit(); done {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"strconv"
 	"sync"
 
 	"example.org/lockproof/harness/client"
@@ -24,18 +22,17 @@ type Cluster struct {
 	kind    string
 	Version string // of the servers, with their name
 
-	// End ends Life when the cluster closes.
-	Life context.Context
-	End  context.CancelFunc
+	// end ends life when the cluster closes.
+	life context.Context
+	end  context.CancelFunc
 	busy sync.WaitGroup // goroutines that live as long as the cluster
 	realtime.Clock
 	Workers process.Workers
 
-	Nodes     map[string]*Node        // by name; an alias shares its server's
-	Sentinels map[string]string       // addresses, by name
-	Paths     map[history.Link]string // the address of each link, for its client
-	network   Network                 // nil before connect
-	ids       map[string]string       // IDs of a Redis Cluster's members, by name
+	Nodes     map[string]*Node  // by name; an alias shares its server's
+	Sentinels map[string]string // addresses, by name
+	links     *network.Network  // nil before connect
+	ids       map[string]string // IDs of a Redis Cluster's members, by name
 	closing   func() error
 }
 
@@ -45,15 +42,15 @@ func New(cfg cluster.Config, kind string, choice cluster.Choice) (*Cluster, erro
 		return nil, fmt.Errorf("%s cluster: %w", kind, err)
 	}
 	c := &Cluster{cfg: cfg, kind: kind, Clock: realtime.Start(), Nodes: map[string]*Node{},
-		Sentinels: map[string]string{},
-		Paths:     map[history.Link]string{}}
+		Sentinels: map[string]string{}}
 	c.Workers.Command, c.Workers.External = choice.Worker, choice.External
-	c.Life, c.End = context.WithCancel(context.Background())
+	c.life, c.end = context.WithCancel(context.Background())
 	return c, nil
 }
 
 // Settings are a server's lines of redis.conf; bus is its port of a Redis Cluster's bus. The store syncs each write, so
-// that lost writes are the lock's fault.
+// that lost writes are the lock's fault. A master writes a replica's copy to a file: by default it streams the copy,
+// after five seconds of waiting for more replicas.
 func (c *Cluster) Settings(name string, bus int) string {
 	if name == history.StoreName {
 		return settings(cluster.PersistAlways, nil)
@@ -65,9 +62,10 @@ func (c *Cluster) Settings(name string, bus int) string {
 	return lines
 }
 
-// Add adds a server, under its name and its aliases.
-func (c *Cluster) Add(name string, host Host) *Node {
-	n := &Node{Host: host, cluster: c, name: name, supervised: c.cfg.Supervised && name != history.StoreName}
+// Add adds a server with its machine and its port of a Redis Cluster's bus, under its name and its aliases.
+func (c *Cluster) Add(name string, host Host, machine *Machine, bus int) *Node {
+	n := &Node{Host: host, Machine: machine, bus: bus, cluster: c, name: name,
+		supervised: c.cfg.Supervised && name != history.StoreName}
 	n.As, c.Nodes[name] = n, n
 	for alias := range c.cfg.Aliases {
 		if c.cfg.Resolve(alias) == name {
@@ -79,11 +77,12 @@ func (c *Cluster) Add(name string, host Host) *Node {
 
 // Build starts the added servers, opens the links and sets up replication, Sentinels or a Redis Cluster. Close calls
 // end, as does a failed Build.
-func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, open Opener, end func() error) error {
+func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, listen network.Listen,
+	end func() error) error {
 	c.closing = sync.OnceValue(end)
 	err := start(ctx)
 	if err == nil {
-		err = c.connect(ctx, open)
+		err = c.connect(ctx, listen)
 	}
 	if err == nil {
 		err = c.form(ctx)
@@ -97,51 +96,41 @@ func (c *Cluster) Build(ctx context.Context, start func(context.Context) error, 
 // Close ends every process and every link. It may be called at any time, repeatedly.
 func (c *Cluster) Close() error { return c.closing() }
 
-// Opener opens the links of a run, and returns the host and the port on which each listens.
-type Opener func(context.Context, network.Run) (opened Network, host string, listening []network.Listening, err error)
-
 // connect opens the links. The run begins here, because starting the servers can take seconds.
-func (c *Cluster) connect(ctx context.Context, open Opener) error {
+func (c *Cluster) connect(ctx context.Context, listen network.Listen) (err error) {
 	c.Clock = realtime.Start()
-	want := network.Run{Epoch: c.Epoch(), Delay: c.cfg.Delay, Servers: maps.Clone(c.Sentinels),
-		Members: map[string]int{}}
+	want := network.Run{Clock: c.Clock, Delay: c.cfg.Delay, Servers: maps.Clone(c.Sentinels), Members: map[string]int{}}
 	want.Links, want.Streams = c.cfg.Links()
 	for _, name := range c.cfg.Servers() {
-		address, err := c.Nodes[name].Where(ctx)
-		if err != nil {
+		n := c.Nodes[name]
+		if want.Servers[name], err = n.Where(ctx); err != nil {
 			return err
 		}
-		want.Servers[name] = address
 		if c.cfg.RedisCluster && name != history.StoreName {
-			want.Members[name] = 0
+			want.Members[name] = n.bus
 		}
 	}
-	opened, host, listening, err := open(ctx, want)
-	if err != nil {
+	if c.links, err = network.Open(want, listen, c.cfg.Record); err != nil {
 		return fmt.Errorf("%s cluster: %w", c.kind, err)
 	}
-	c.network, c.Workers.Settle = opened, opened.Settle
-	for _, l := range listening {
-		c.Paths[l.Link] = net.JoinHostPort(host, strconv.Itoa(l.Port))
-	}
 	if c.cfg.StallLimit > 0 {
-		c.busy.Go(func() { c.Watch(c.Life, "harness", c.cfg.StallLimit, c.cfg.Record) })
+		c.busy.Go(func() { c.Watch(c.life, "harness", c.cfg.StallLimit, c.cfg.Record) })
 	}
 	return nil
 }
 
-// move sets a server's address for the links; "" means down.
-func (c *Cluster) move(ctx context.Context, name, address string) error {
-	if c.network == nil {
+// Move sets a server's address for the links; "" means down.
+func (c *Cluster) Move(name, address string) error {
+	if c.links == nil {
 		return nil // there are no links yet
 	}
-	return c.network.Move(ctx, name, address)
+	return c.links.Move(name, address)
 }
 
 // bounded returns a context that ends with ctx, with the cluster or after Timeout.
 func (c *Cluster) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	stop := context.AfterFunc(c.Life, cancel)
+	stop := context.AfterFunc(c.life, cancel)
 	return ctx, func() { stop(); cancel() }
 }
 
@@ -160,28 +149,39 @@ func (c *Cluster) Node(name string) cluster.Node {
 // Address is the address of a client's or a replica's link to a server; "" without a link. An alias shares its
 // server's link, so a client sees one address for both.
 func (c *Cluster) Address(client, server string) string {
-	return c.Paths[history.Link{From: client, To: c.cfg.Resolve(server)}]
+	return c.Paths()[history.Link{From: client, To: c.cfg.Resolve(server)}]
+}
+
+// Paths are the addresses of all links, each for its client; none before Build.
+func (c *Cluster) Paths() map[history.Link]string {
+	if c.links == nil {
+		return nil
+	}
+	return c.links.Addresses
 }
 
 func (c *Cluster) Link(client, node string) cluster.Link {
 	if c.Address(client, node) == "" {
 		return nil
 	}
-	return c.network.Link(history.Link{From: client, To: c.cfg.Resolve(node)})
+	return c.links.Link(history.Link{From: client, To: c.cfg.Resolve(node)})
 }
 
-// Quiesce, after End, waits for running faults and for the cluster's goroutines.
-func (c *Cluster) Quiesce() {
+// Quiesce ends the cluster's life, its clients and its links, and waits for running faults and goroutines.
+func (c *Cluster) Quiesce() error {
+	c.end()
+	err := c.Workers.Close()
+	if c.links != nil {
+		c.links.Close()
+	}
 	for _, n := range c.Nodes {
 		n.op.Lock()
 		//lint:ignore SA2001 a later operation sees the end of Life
 		n.op.Unlock()
 	}
 	c.busy.Wait()
+	return err
 }
-
-// Go starts a goroutine, for which Quiesce waits.
-func (c *Cluster) Go(f func()) { c.busy.Go(f) }
 
 // Spawn starts a client's process and sends it its setup. The setup's Nodes are names of nodes in the client's order;
 // empty means all.

@@ -23,6 +23,8 @@ const lookTimeout = time.Second
 // Node is one server.
 type Node struct {
 	Host
+	Machine    *Machine
+	bus        int // its port of a Redis Cluster's bus
 	cluster    *Cluster
 	name       string
 	supervised bool
@@ -97,9 +99,9 @@ func (n *Node) Ready(ctx context.Context) error {
 	}
 	n.serving, n.wanted, n.restart = true, n.supervised, nil
 	if n.supervised {
-		n.cluster.Go(n.supervise)
+		n.cluster.busy.Go(n.supervise)
 	}
-	return n.cluster.move(ctx, n.name, address)
+	return n.cluster.Move(n.name, address)
 }
 
 // Polls of a starting server and their timeout. Polls of its host cost more, so they are rarer.
@@ -150,7 +152,7 @@ func (n *Node) Kill(ctx context.Context) error {
 		if err := n.Host.Kill(ctx); err != nil {
 			return err
 		}
-		return n.markDown(ctx)
+		return n.markDown()
 	})
 }
 
@@ -166,29 +168,14 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%w; the end of its log: %s", err, n.Log(ctx))
 		}
-		return n.markDown(ctx)
+		return n.markDown()
 	})
-}
-
-// PowerLoss kills the server and its children, and truncates each file on its disk to its length at the last sync. That
-// is one legal state of a disk after a power cut, and the worst for Redis: a kernel may have written more.
-func (n *Node) PowerLoss(ctx context.Context) (lost int64, err error) {
-	err = n.whileUp(ctx, "cut the power of", func(ctx context.Context) error {
-		wanted := n.wanted
-		n.wanted = false
-		if lost, err = n.Host.PowerLoss(ctx, n.disk); err != nil {
-			n.wanted = wanted
-			return err
-		}
-		return n.markDown(ctx)
-	})
-	return lost, err
 }
 
 // markDown makes the links refuse connections to the server.
-func (n *Node) markDown(ctx context.Context) error {
+func (n *Node) markDown() error {
 	n.serving = false
-	return n.cluster.move(ctx, n.name, "")
+	return n.cluster.Move(n.name, "")
 }
 
 func (n *Node) Pause(ctx context.Context) error {
@@ -261,7 +248,7 @@ func (n *Node) AwaitRestart(ctx context.Context) (bool, error) {
 // supervise waits for the end of the server, and restarts it unless its machine lost power or the nemesis has started
 // it already.
 func (n *Node) supervise() {
-	if _, err := n.AwaitExit(n.cluster.Life); err != nil {
+	if _, err := n.AwaitExit(n.cluster.life); err != nil {
 		return
 	}
 	_ = n.Do(context.Background(), "restart", func(ctx context.Context) error {
@@ -301,7 +288,7 @@ func (n *Node) whileUp(ctx context.Context, what string, f func(context.Context)
 func (n *Node) Do(ctx context.Context, what string, f func(context.Context) error) error {
 	n.op.Lock()
 	defer n.op.Unlock()
-	if n.cluster.Life.Err() != nil {
+	if n.cluster.life.Err() != nil {
 		return n.failed(what, process.ErrClosed)
 	}
 	ctx, cancel := n.cluster.bounded(ctx)

@@ -36,7 +36,7 @@ func (c *Cluster) replicate(ctx context.Context) error {
 		n := c.Nodes[name]
 		lines, err := replicaSettings(c.Address(name, master))
 		if err == nil {
-			err = n.Keep(lines)
+			err = n.Machine.Keep(lines)
 		}
 		if err == nil {
 			err = c.rejoin(ctx, n)
@@ -60,7 +60,7 @@ func (c *Cluster) replicate(ctx context.Context) error {
 func (c *Cluster) rejoin(ctx context.Context, n *Node) error {
 	master, replicates := c.cfg.Replicas[n.name]
 	switch {
-	case c.network == nil || n.name == history.StoreName:
+	case c.links == nil || n.name == history.StoreName:
 		return nil
 	case c.cfg.RedisCluster:
 		m, err := c.member(n.name)

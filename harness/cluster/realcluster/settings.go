@@ -15,7 +15,7 @@ import (
 // Password, and allows DEBUG SLEEP (occupy).
 func settings(p cluster.Persistence, more map[string]string) string {
 	const aof = "save \"\"\nappendonly yes\nauto-aof-rewrite-percentage 0\nappendfsync "
-	lines := passwordSettings() + "enable-debug-command yes\n"
+	lines := passwordSettings() + "enable-debug-command yes\nrepl-diskless-sync no\n"
 	switch p {
 	case cluster.PersistNone, "":
 		lines += "save \"\"\nappendonly no\n"

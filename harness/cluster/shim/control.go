@@ -72,7 +72,7 @@ type Control struct {
 
 var errClosed = errors.New("the shim's control is closed")
 
-// Create creates a control file. Initially, servers have the host's clock and a healthy disk.
+// Create creates a control file, which appears complete. Initially, servers have the host's clock and a healthy disk.
 func Create(file string) (*Control, error) {
 	c, err := create(file)
 	if err != nil {
@@ -86,7 +86,7 @@ func create(file string) (*Control, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(file+".new", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func create(file string) (*Control, error) {
 	}
 	c := &Control{file: file, mapped: mapped, l: (*layout)(unsafe.Pointer(&mapped[0]))}
 	c.l.magic = magic
-	return c, nil
+	return c, errors.Join(os.Link(file+".new", file), os.Remove(file+".new")) // Link fails if the file is there
 }
 
 // Close unmaps the file. The file stays, and servers keep its last settings.
