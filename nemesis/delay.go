@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/internal/wording"
 )
@@ -45,25 +44,6 @@ var _ = declare(&Declaration{
 // delaySlack is how much too early a delayed message may pass: toxiproxy counts delays in whole milliseconds.
 const delaySlack = time.Millisecond
 
-type linkDirection struct {
-	link      string
-	direction history.Direction
-}
-
-// addDelay changes the delay of a link. A link has one delay; the delays of overlapping faults add up.
-func (n *Nemesis) addDelay(l cluster.Link, target string, d history.Direction, by time.Duration) error {
-	n.delayMu.Lock()
-	defer n.delayMu.Unlock()
-	for _, single := range directions(d) {
-		w := linkDirection{target, single}
-		if err := l.Delay(single, n.linkDelays[w]+by); err != nil {
-			return err
-		}
-		n.linkDelays[w] += by
-	}
-	return nil
-}
-
 // delay delays a link's messages. The proof is the duration of the fastest message.
 func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, error) {
 	l, err := n.link(target)
@@ -71,13 +51,13 @@ func (n *Nemesis) delay(_ context.Context, f Fault, target string) (*Active, err
 		return nil, err
 	}
 	d := cmp.Or(f.Direction, history.Both)
-	if err := n.addDelay(l, target, d, f.Delay); err != nil {
+	if err := l.Delay(d, f.Delay); err != nil {
 		return nil, err
 	}
 	passed := measureTraffic(l, d)
 	end := func(context.Context) (proof, error) {
 		p := passed()
-		if err := n.addDelay(l, target, d, -f.Delay); err != nil {
+		if err := l.Delay(d, -f.Delay); err != nil {
 			return proof{}, err
 		}
 		measured := map[string]string{"messages": strconv.Itoa(p.Messages), "shortest": p.Shortest.String()}

@@ -69,11 +69,6 @@ type Nemesis struct {
 	active []*Active
 	clocks map[string]Reading // of the nodes, after their last change
 	runIDs map[string]string  // of the nodes, as last seen
-
-	// linkDelays are the sums of the active delays by link and direction. Its lock is held while a link changes, which
-	// takes no virtual time.
-	delayMu    sync.Mutex
-	linkDelays map[linkDirection]time.Duration
 }
 
 // Active is a fault in effect on one target.
@@ -102,7 +97,7 @@ type proof struct {
 func New(c cluster.Cluster, clients ClientControl, names []string, record func(history.Event)) *Nemesis {
 	n := &Nemesis{cluster: c, clients: clients, clientNames: map[string]bool{}, record: record,
 		clocks: map[string]Reading{},
-		runIDs: map[string]string{}, linkDelays: map[linkDirection]time.Duration{}}
+		runIDs: map[string]string{}}
 	for _, name := range names {
 		n.clientNames[name] = true
 	}

@@ -198,8 +198,8 @@ type Link interface {
 	// once it is in effect.
 	Cut(history.Direction) error
 	Heal(history.Direction) error
-	// Delay adds a one-way delay, 0 to remove it.
-	Delay(history.Direction, time.Duration) error
+	// Delay adds to the one-way delay, or takes from it if by is negative: delays of several faults add up.
+	Delay(d history.Direction, by time.Duration) error
 	// Intercept acts on the next matching commands; met reports the affected Messages so far, and the send times of the
 	// First.
 	Intercept(Intercept) (met func() Traffic, err error)

@@ -49,7 +49,7 @@ func delays(t *testing.T, with With) {
 				began := b.Now()
 				require.NoError(t, db.Ping(ctx).Err())
 				require.GreaterOrEqual(t, b.Now()-began, c.times*int64(delay))
-				require.NoError(t, link.Delay(c.direction, 0))
+				require.NoError(t, link.Delay(c.direction, -delay))
 				require.NoError(t, db.Ping(ctx).Err())
 			})
 		})

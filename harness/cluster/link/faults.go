@@ -52,23 +52,21 @@ func (l *Link) Heal(d history.Direction) error {
 	return nil
 }
 
-// Delay adds a one-way delay, in whole milliseconds; 0 removes it.
+// Delay adds to the one-way delay of messages sent from now on. It delivers messages under an earlier delay at once.
 func (l *Link) Delay(d history.Direction, by time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.setDelay(d, max(0, by.Truncate(time.Millisecond)))
-	return nil
-}
-
-// setDelay sets the delay of messages sent from now on. It delivers messages under an earlier delay at once.
-func (l *Link) setDelay(d history.Direction, by time.Duration) {
 	for _, way := range ways(d) {
-		if l.delays[way] != by {
-			l.delays[way] = by
+		before := l.delay(way)
+		if l.delays[way] += by; l.delay(way) != before {
 			l.each(way, (*flow).hurry)
 		}
 	}
+	return nil
 }
+
+// delay is the delay in effect, in whole milliseconds.
+func (l *Link) delay(way int) time.Duration { return max(0, l.delays[way].Truncate(time.Millisecond)) }
 
 // meter is one Measure of a direction. It measures messages from sending to arrival, which cuts and delays prolong. It
 // ignores messages sent before it began: a fault that has just begun cannot affect those.

@@ -207,7 +207,7 @@ func (f *flow) next() *message {
 	for len(f.queue) > 0 && !f.queue[0].held && time.Until(f.queue[0].due) <= 0 {
 		m, now := f.queue[0], time.Now()
 		f.queue = f.queue[1:]
-		m.left, m.due = now, now.Add(l.delays[f.direction])
+		m.left, m.due = now, now.Add(l.delay(f.direction))
 		f.under = append(f.under, m)
 		if !m.end {
 			for _, m := range l.meters[f.direction] {

@@ -71,7 +71,7 @@ func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 // drawFaults sends commands and replies through a link, and cuts, delays, holds and loses some.
 func drawFaults(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 	ways := []history.Direction{history.ToNode, history.ToClient}
-	cut := map[history.Direction]bool{}
+	cut, delays := map[history.Direction]bool{}, map[history.Direction]time.Duration{}
 	for i := range 40 {
 		time.Sleep(time.Duration(1+r.IntN(4000))*time.Microsecond + 7)
 		way := pick(r, ways...)
@@ -83,7 +83,9 @@ func drawFaults(t *testing.T, r *rand.Rand, l *Link, client, server net.Conn) {
 				require.NoError(t, l.Heal(way))
 			}
 		case 1:
-			require.NoError(t, l.Delay(way, time.Duration(max(0, r.IntN(18)-9))*time.Millisecond))
+			want := time.Duration(max(0, r.IntN(18)-9)) * time.Millisecond
+			require.NoError(t, l.Delay(way, want-delays[way]))
+			delays[way] = want
 		case 2:
 			_, err := l.Intercept(cluster.Intercept{Command: "SET", Action: pick(r, cluster.Hold, cluster.Hold, cluster.Lose),
 				Part: pick(r, history.PartCommand, history.PartReply)})

@@ -42,8 +42,8 @@ type Link struct {
 	// mu guards all fields below, the connections and their flows. It is not held while a message is delivered, as the
 	// receiver may answer at once.
 	mu         sync.Mutex
-	cuts       [2]int // cuts in effect, by direction
-	delays     [2]time.Duration
+	cuts       [2]int           // cuts in effect, by direction
+	delays     [2]time.Duration // sums of all delays, by direction
 	meters     [2][]*meter
 	joined     int // connections so far
 	open       map[*connection]bool
@@ -118,7 +118,10 @@ func (l *Link) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.cuts = [2]int{}
-	l.setDelay(history.Both, 0)
+	l.delays = [2]time.Duration{}
+	for _, way := range ways(history.Both) {
+		l.each(way, (*flow).hurry)
+	}
 	l.letGo()
 	for _, c := range l.inOrder() {
 		c.closeBoth()

@@ -98,7 +98,7 @@ func TestMeasure_CountsLaterMessages(t *testing.T) {
 		requireCounts(t, cluster.Traffic{SetOut: 1, Messages: 1, Shortest: 30 * time.Millisecond}, later())
 		require.Equal(t, 4, up().Messages, "an earlier meter goes on")
 
-		require.NoError(t, r.link.Delay(history.ToClient, 0))
+		require.NoError(t, r.link.Delay(history.ToClient, -30*time.Millisecond))
 		require.NoError(t, r.redis.Ping(ctx).Err())
 		requireCounts(t, cluster.Traffic{SetOut: 2, Messages: 2}, later(), "the shortest counts")
 	})
