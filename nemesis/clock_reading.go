@@ -110,7 +110,7 @@ func (n *Nemesis) clockAccess(target string) (readClock, setClock, error) {
 		}
 		return read, set, nil
 	}
-	node, err := nodeAs[cluster.Clocked](n, target, cluster.AbilityClock)
+	node, err := n.node(target)
 	if err != nil {
 		return nil, nil, err
 	}

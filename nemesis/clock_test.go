@@ -96,7 +96,7 @@ func TestClock_SetWhileNodeIsDown(t *testing.T) {
 		require.True(t, r.last(t).Effective)
 
 		r.apply(t, kill)
-		require.NoError(t, r.cluster.Node("n2").(cluster.Clocked).SetClock(ctx, 20*time.Millisecond, 0))
+		require.NoError(t, r.cluster.Node("n2").SetClock(ctx, 20*time.Millisecond, 0))
 		r.apply(t, start)
 		require.False(t, r.last(t).Effective)
 	})

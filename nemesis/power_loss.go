@@ -32,11 +32,7 @@ var _ = declare(&Declaration{
 // powerLoss does not wait for a supervisor, which loses its power too.
 func (n *Nemesis) powerLoss(ctx context.Context, f Fault, target string) (*Active, error) {
 	_, err := n.stopOrStart(ctx, f, target, func(node cluster.Node, measured map[string]string) error {
-		machine, err := nodeAs[cluster.PowerLosing](n, target, cluster.AbilityPowerLoss)
-		if err != nil {
-			return err
-		}
-		lost, err := machine.PowerLoss(ctx)
+		lost, err := node.PowerLoss(ctx)
 		measured["lost"] = strconv.FormatInt(lost, 10) + " bytes"
 		return err
 	})

@@ -13,7 +13,8 @@ type Ability struct {
 	has   func(Node) bool
 }
 
-// NewAbility makes the ability of nodes of type T. words complete "needs ...".
+// NewAbility makes the ability of nodes of type T; Node is for one that only some machines lack (Kind.Lacks). words
+// complete "needs ...".
 func NewAbility[T Node](words string) *Ability {
 	return &Ability{words, func(n Node) bool { _, is := n.(T); return is }}
 }
@@ -22,8 +23,8 @@ func (a *Ability) String() string { return a.words }
 
 // The abilities that several faults or packages use. Any other is declared with its fault.
 var (
-	AbilityPowerLoss = NewAbility[PowerLosing]("a disk that loses what was not synced")
-	AbilityClock     = NewAbility[Clocked]("servers whose clocks can be set")
+	AbilityPowerLoss = NewAbility[Node]("a disk that loses what was not synced")
+	AbilityClock     = NewAbility[Node]("servers whose clocks can be set")
 	AbilityServer    = NewAbility[Server]("real Redis servers")
 	AbilityDisk      = NewAbility[Server]("a disk that can stall, fail and be full")
 )

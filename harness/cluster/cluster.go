@@ -94,6 +94,9 @@ type Node interface {
 	// Kill is SIGKILL; Shutdown is the SHUTDOWN command.
 	Kill(ctx context.Context) error
 	Shutdown(ctx context.Context) error
+	// PowerLoss is a kill that also loses unsynced writes, as a machine without power does. It returns their size in
+	// bytes. It needs AbilityPowerLoss.
+	PowerLoss(ctx context.Context) (lost int64, err error)
 	// Start restarts the node and returns once it answers.
 	Start(ctx context.Context) error
 	// Pause and Resume are SIGSTOP and SIGCONT.
@@ -109,26 +112,15 @@ type Node interface {
 	// Clock reads the node's wall clock (TIME, or the machine's clock while the node is down), in that clock's
 	// nanoseconds since the run began.
 	Clock(ctx context.Context) (int64, error)
+	// SetClock makes the wall clock jump and changes its rate (0: unchanged). The clock is the machine's: it can be set
+	// while the node is down, and outlasts restarts. It needs AbilityClock.
+	SetClock(ctx context.Context, jump time.Duration, rate float64) error
 	// Occupy runs another user's script for about d. Meanwhile the node replies BUSY if answers is set, as Redis does
 	// after busy-reply-threshold, and else sends no reply. Occupy returns once it has verified that. end ends the
 	// script, or waits for its end, and returns once the node answers again or has stopped.
 	Occupy(ctx context.Context, d time.Duration, answers bool) (end func(context.Context) error, err error)
 	// Promote is REPLICAOF NO ONE. It returns once the server reports the role of master.
 	Promote(ctx context.Context) error
-}
-
-// PowerLosing is a Node whose machine can lose power: a kill that also loses unsynced writes. It returns their size in
-// bytes.
-type PowerLosing interface {
-	Node
-	PowerLoss(ctx context.Context) (lost int64, err error)
-}
-
-// Clocked is a Node whose wall clock can jump and change its rate (0: unchanged). The clock is the machine's: it can be
-// set while the node is down, and outlasts restarts.
-type Clocked interface {
-	Node
-	SetClock(ctx context.Context, jump time.Duration, rate float64) error
 }
 
 // DiskFaults are the faults of a server's disk. They outlast restarts of the server.

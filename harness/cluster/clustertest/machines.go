@@ -25,7 +25,7 @@ func clockOffset(t *testing.T, b Bench, n cluster.Node) time.Duration {
 func clocks(t *testing.T, with With) {
 	const slack = float64(50 * time.Millisecond) // a busy machine takes as long to read it
 	with(t, 2, func(cfg *cluster.Config) { cfg.Persistence = cluster.PersistAlways }, func(b Bench) {
-		n, db := b.Node("n1").(cluster.Clocked), b.Over("c1", "n1")
+		n, db := b.Node("n1"), b.Over("c1", "n1")
 		require.InDelta(t, 0, clockOffset(t, b, n), slack)
 		require.NoError(t, n.SetClock(ctx, time.Hour, 0))
 		require.NoError(t, n.SetClock(ctx, -time.Minute, 0))
@@ -60,7 +60,7 @@ func losesPower(t *testing.T, with With) {
 		cluster.PersistNone: false, cluster.PersistRDB: false} {
 		t.Run(string(persistence), func(t *testing.T) {
 			with(t, 1, func(cfg *cluster.Config) { cfg.Persistence = persistence }, func(b Bench) {
-				n := b.Node("n1").(cluster.PowerLosing)
+				n := b.Node("n1")
 				require.NoError(t, b.Over("c1", "n1").Set(ctx, "k1", "token", time.Minute).Err())
 				lost, err := n.PowerLoss(ctx)
 				require.NoError(t, err)
@@ -159,7 +159,7 @@ func supervises(t *testing.T, with With) {
 			require.NotEqual(t, before.RunID, after.RunID)
 		}
 		require.NoError(t, b.Over("c1", "n1").Ping(ctx).Err(), "links lead to the new server")
-		_, err := b.Node("n2").(cluster.PowerLosing).PowerLoss(ctx)
+		_, err := b.Node("n2").PowerLoss(ctx)
 		require.NoError(t, err)
 		require.NoError(t, b.Sleep(ctx, settle))
 		seen, err := b.Node("n2").Look(ctx)

@@ -124,7 +124,7 @@ func TestPowerLoss_ServerHasForked_KillsTheFork(t *testing.T) {
 	children, err := process.ChildrenOf(n.proc.Load().Identity().PID)
 	require.NoError(t, err)
 	require.Len(t, children, 1)
-	_, err = l.Node("n1").(cluster.PowerLosing).PowerLoss(ctx)
+	_, err = l.Node("n1").PowerLoss(ctx)
 	require.NoError(t, err)
 	require.False(t, isAlive(children))
 }
@@ -143,9 +143,9 @@ func TestShimFaults_NoCompiler_AreUnsupported(t *testing.T) {
 
 	l := start(t, 1, nil)
 	n := l.Node("n1")
-	_, lost := n.(cluster.PowerLosing).PowerLoss(t.Context())
+	_, lost := n.PowerLoss(t.Context())
 	_, disturbed := n.(cluster.Server).Disturb(func(d *cluster.DiskFaults) { d.Fail = true })
-	for _, err := range []error{lost, disturbed, n.(cluster.Clocked).SetClock(t.Context(), time.Second, 1)} {
+	for _, err := range []error{lost, disturbed, n.SetClock(t.Context(), time.Second, 1)} {
 		var u *cluster.Unsupported
 		require.ErrorAs(t, err, &u)
 	}
@@ -164,8 +164,8 @@ func TestShimFaults_ServerIgnoresPreload_AreUnsupported(t *testing.T) {
 	l, err := New(t.Context(), cfg, cluster.Choice{Server: bare})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	_, err = l.Node("n1").(cluster.PowerLosing).PowerLoss(t.Context())
+	_, err = l.Node("n1").PowerLoss(t.Context())
 	require.ErrorContains(t, err, "does not load the preload shim; use a server that is linked dynamically")
-	require.Error(t, l.Node("n1").(cluster.Clocked).SetClock(t.Context(), time.Second, 1))
+	require.Error(t, l.Node("n1").SetClock(t.Context(), time.Second, 1))
 	requireUp(t, l, "n1")
 }

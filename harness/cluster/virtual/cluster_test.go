@@ -131,14 +131,14 @@ func mistreat(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
 	for _, n := range fiveOf("n") {
 		require.NoError(t, c.Link("c1", n).Cut(history.Both))
 	}
-	step(c.Node("n3").(cluster.Clocked).SetClock(ctx, time.Second, 1.1))
+	step(c.Node("n3").SetClock(ctx, time.Second, 1.1))
 	for _, n := range fiveOf("n") {
 		require.NoError(t, c.Link("c1", n).Heal(history.Both))
 	}
 	step(workers[1].Pause())
 	step(workers[1].Resume())
 	step(c.Link("c3", "n4").Delay(history.ToNode, 3*time.Millisecond))
-	_, err := c.Node("n5").(cluster.PowerLosing).PowerLoss(ctx)
+	_, err := c.Node("n5").PowerLoss(ctx)
 	step(err)
 	step(c.Node("n5").Start(ctx))
 	step(workers[4].Kill())

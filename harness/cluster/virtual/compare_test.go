@@ -286,7 +286,7 @@ func plan(r *rand.Rand, most int, command func(*rand.Rand) []any,
 	steps := []step{act("stop the clock", func(p pair) error {
 		const still = 1e-9 // a nanosecond in a second
 		if _, real := p.Node("n1").(cluster.Server); real {
-			return p.Node("n1").(cluster.Clocked).SetClock(ctx, 0, still)
+			return p.Node("n1").SetClock(ctx, 0, still)
 		}
 		return nil
 	})}
@@ -315,7 +315,7 @@ func plan(r *rand.Rand, most int, command func(*rand.Rand) []any,
 func until(at, since time.Duration) step {
 	return act("at "+at.String(), func(p pair) error {
 		if _, real := p.Node("n1").(cluster.Server); real {
-			return p.Node("n1").(cluster.Clocked).SetClock(ctx, since, 0)
+			return p.Node("n1").SetClock(ctx, since, 0)
 		}
 		return p.Sleep(ctx, at-time.Duration(p.Now()))
 	})

@@ -38,7 +38,7 @@ func TestKeys_ExpireByTheNodesWallClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			with(t, 1, nil, func(b clustertest.Bench) {
-				n, rdb := b.Node("n1").(cluster.Clocked), b.Over("c1", "n1")
+				n, rdb := b.Node("n1"), b.Over("c1", "n1")
 				require.NoError(t, rdb.Set(ctx, "k", "v", time.Second).Err())
 				require.NoError(t, n.SetClock(ctx, 0, c.rate))
 				for _, jump := range c.jumps {
@@ -147,7 +147,7 @@ func TestTransaction_WatchedKeyChanged_Fails(t *testing.T) {
 		}
 		require.ErrorIs(t, remove(func() { rdb.Set(ctx, "k", "mine", time.Second) }), redis.TxFailedErr)
 		require.NoError(t, remove(func() {
-			require.NoError(t, n.(cluster.Clocked).SetClock(ctx, -time.Hour, 0))
+			require.NoError(t, n.SetClock(ctx, -time.Hour, 0))
 		}), "setting the clock changes no key")
 		require.Empty(t, look(t, n).Keys)
 	})

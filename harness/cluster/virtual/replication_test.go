@@ -151,7 +151,7 @@ var (
 
 func jump(by time.Duration) step {
 	return act(fmt.Sprint("jump r1 by ", by),
-		func(p pair) error { return p.Node("r1").(cluster.Clocked).SetClock(ctx, by, 0) })
+		func(p pair) error { return p.Node("r1").SetClock(ctx, by, 0) })
 }
 
 // everything reads all keys of a server.

@@ -44,7 +44,7 @@ func TestWaitAOF_AnswersAfterFsyncs(t *testing.T) {
 func TestWaitAOF_CountedWrite_SurvivesPowerLoss(t *testing.T) {
 	power := func(name string) step {
 		return act("power loss of "+name, func(p pair) error {
-			_, err := p.Node(name).(cluster.PowerLosing).PowerLoss(ctx)
+			_, err := p.Node(name).PowerLoss(ctx)
 			return err
 		})
 	}
