@@ -6,13 +6,6 @@
 # The container ends with its server, unless the file `again` is in its folder: then
 # it starts another server with the harness's new files. So a new run gets new
 # servers, which is much faster than new containers.
-#
-# The password, if any, goes into a file: command lines are visible to every user.
-umask 077
-if [ "$REDISCLI_AUTH" ]; then
-	printf 'requirepass %s\nmasterauth %s\n' "$REDISCLI_AUTH" "$REDISCLI_AUTH" >/dev/shm/password.conf
-fi
-umask 022
 if [ "$LOCKPROOF_SHIM" ]; then shim=/usr/local/lib/lockproof-shim.so; else mkdir -p /machine/disk; fi
 program=$(command -v redis-server || command -v valkey-server)
 trap 'kill "$server"' TERM INT

@@ -18,6 +18,7 @@ import (
 	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/pkg/jsonmessage"
 
+	"example.org/lockproof/compose"
 	"example.org/lockproof/harness/cluster"
 	"example.org/lockproof/harness/cluster/process"
 )
@@ -33,9 +34,9 @@ const (
 // imageName is the repository of the image of all services. Its tag is a digest of the image's inputs.
 const imageName = "lockproof"
 
-// image returns the project's image with the chosen server, and builds it if necessary. folder is the build context.
-func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS, record *process.Record,
-	say io.Writer) (string, error) {
+// image returns the project's image with the chosen server, and builds it if necessary.
+func (e *engine) image(ctx context.Context, choice cluster.Choice, record *process.Record, say io.Writer) (string,
+	error) {
 	s, err := find(choice)
 	if err != nil {
 		return "", err
@@ -57,7 +58,7 @@ func (e *engine) image(ctx context.Context, choice cluster.Choice, folder fs.FS,
 		}
 		arguments["IMAGE"] = &id
 	}
-	archive, err := pack(folder)
+	archive, err := pack(compose.Files)
 	if err != nil {
 		return "", fmt.Errorf("docker cluster: %w", err)
 	}
@@ -104,7 +105,7 @@ func digest(arguments map[string]*string, archive []byte) string {
 func (e *engine) build(ctx context.Context, tag, owner string, arguments map[string]*string, archive []byte) error {
 	arguments["OWNER"] = &owner
 	res, err := e.ImageBuild(ctx, bytes.NewReader(archive), build.ImageBuildOptions{
-		Tags: []string{tag}, Dockerfile: "compose/Dockerfile", Remove: true, ForceRemove: true,
+		Tags: []string{tag}, Remove: true, ForceRemove: true,
 		BuildArgs: arguments,
 	})
 	if err != nil {

@@ -77,10 +77,10 @@ func buildByHand(t *testing.T, projects *Projects, name string) {
 	base, err := projects.engine.base(t.Context(), Servers[0].Release, projects.record.Owner(), os.Stderr)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = exec.Command("docker", "rmi", name).Run() })
-	command := append(projects.engine.compose, "-f", filepath.Join(projects.folder, "compose", "docker-compose.yml"),
+	command := append(projects.engine.compose, "-f", filepath.Join(projects.folder, "docker-compose.yml"),
 		"build", "n1")
 	cmd := exec.CommandContext(context.Background(), command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), "LOCKPROOF_IMAGE="+name, "LOCKPROOF_BASE="+base, "LOCKPROOF_CONTEXT="+projects.folder)
+	cmd.Env = append(os.Environ(), "LOCKPROOF_IMAGE="+name, "LOCKPROOF_BASE="+base)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 }
@@ -166,8 +166,8 @@ func TestComposeFile_StandaloneAndConfined(t *testing.T) {
 	command, err := findCompose(t.Context())
 	needs.Check(t, needs.Engine, err)
 	folder := t.TempDir()
-	require.NoError(t, os.CopyFS(filepath.Join(folder, "compose"), compose.Files))
-	command = append(command, "-f", filepath.Join(folder, "compose", "docker-compose.yml"), "config")
+	require.NoError(t, os.CopyFS(folder, compose.Files))
+	command = append(command, "-f", filepath.Join(folder, "docker-compose.yml"), "config")
 	var errors strings.Builder
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = &errors

@@ -93,10 +93,10 @@ func (p *Projects) prepare(ctx context.Context, choice cluster.Choice, say io.Wr
 	if err := p.record.UseEngine(p.engine.id); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	if err := os.CopyFS(filepath.Join(p.folder, "compose"), compose.Files); err != nil {
+	if err := os.CopyFS(p.folder, compose.Files); err != nil {
 		return fmt.Errorf("docker cluster: %w", err)
 	}
-	p.image, err = p.engine.image(ctx, choice, os.DirFS(p.folder), p.record, say)
+	p.image, err = p.engine.image(ctx, choice, p.record, say)
 	return err
 }
 
@@ -196,7 +196,7 @@ func (q *project) up(ctx context.Context) error {
 	machines := map[string]*realcluster.Machine{}
 	for _, name := range services {
 		machines[name] = &realcluster.Machine{Folder: filepath.Join(q.folder, name)}
-		if err := machines[name].Reset("", true); err != nil {
+		if err := machines[name].Reset(realcluster.PasswordSettings(), true); err != nil {
 			return err
 		}
 		mounts = append(mounts, mount(name, machines[name].Folder))
@@ -270,7 +270,10 @@ func (q *project) verify(ctx context.Context, b *nodeContainer) error {
 	if err != nil {
 		return err
 	}
-	return b.machine.CheckClock(ctx, address, before)
+	if err := b.machine.CheckClock(ctx, address, before); err != nil {
+		return missing(fmt.Sprintf("a container does not share the clock and the memory of this machine: %v", err), elsewhere)
+	}
+	return nil
 }
 
 const elsewhere = "use an engine on this machine, not one that is remote, rootless or in a virtual machine"
@@ -331,13 +334,13 @@ func reaches(ctx context.Context, address string) error {
 
 func (q *project) compose(ctx context.Context, mounts []string, args ...string) error {
 	command := append(append([]string{}, q.engine.compose...), "-p", q.name, "-f",
-		filepath.Join(q.Projects.folder, "compose", "docker-compose.yml"))
+		filepath.Join(q.Projects.folder, "docker-compose.yml"))
 	command = append(command, args...)
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// Compose 1 waits 60 s for each answer by default; an engine that starts four projects at once may need more.
 	cmd.Env = append([]string{"COMPOSE_HTTP_TIMEOUT=300"}, os.Environ()...)
 	cmd.Env = append(append(cmd.Env, mounts...),
-		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_CONTEXT="+q.Projects.folder, "LOCKPROOF_SHIM=/machine/control",
+		"LOCKPROOF_IMAGE="+q.image, "LOCKPROOF_SHIM=/machine/control",
 		fmt.Sprintf("LOCKPROOF_USER=%d:%d", os.Getuid(), os.Getgid()),
 		"LOCKPROOF_RECORD="+q.record.File(), "LOCKPROOF_HOST="+q.host,
 		"LOCKPROOF_PASSWORD="+realcluster.Password(), "LOCKPROOF_HEALTH_INTERVAL=1h", "LOCKPROOF_CGROUP="+q.engine.cgroup,

@@ -15,7 +15,7 @@ import (
 // Password, and allows DEBUG SLEEP (occupy).
 func settings(p cluster.Persistence, more map[string]string) string {
 	const aof = "save \"\"\nappendonly yes\nauto-aof-rewrite-percentage 0\nappendfsync "
-	lines := passwordSettings() + "enable-debug-command yes\nrepl-diskless-sync no\n"
+	lines := PasswordSettings() + "enable-debug-command yes\nrepl-diskless-sync no\n"
 	switch p {
 	case cluster.PersistNone, "":
 		lines += "save \"\"\nappendonly no\n"
@@ -34,7 +34,7 @@ func settings(p cluster.Persistence, more map[string]string) string {
 // read or write judged data. Each harness draws its own, and writes it only to files with owner-only permissions.
 var Password = sync.OnceValue(rand.Text)
 
-// passwordSettings are the lines of redis.conf for the password, as a server and as a replica.
-func passwordSettings() string {
+// PasswordSettings are the lines of redis.conf for the password, as a server and as a replica.
+func PasswordSettings() string {
 	return fmt.Sprintf("requirepass %s\nmasterauth %[1]s\n", Password())
 }
