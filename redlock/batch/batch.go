@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -170,7 +171,11 @@ func (b *batcher) exchange(together []*request) {
 	var latest time.Time
 	all := make([]redis.Cmder, 0, len(together)+len(first.commands))
 	for _, r := range together {
-		if deadline, _ := r.ctx.Deadline(); deadline.After(latest) {
+		deadline, ok := r.ctx.Deadline()
+		if !ok {
+			deadline = time.Now().Add(math.MaxInt64)
+		}
+		if deadline.After(latest) {
 			latest = deadline
 		}
 		all = append(all, r.commands...)

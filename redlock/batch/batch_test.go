@@ -10,11 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/redlock/batch"
 	"example.org/lockproof/redlock/rig"
+	"example.org/lockproof/redlock/server"
 )
 
 var (
@@ -196,5 +198,23 @@ func TestPipelines_HungNodeRecovers_IsUsedAgain(t *testing.T) {
 		time.Sleep(10 * rig.TTL) // by then the last hung call has ended
 		l := u.Must(t)
 		require.Equal(t, []string{l.Token(), l.Token(), l.Token()}, c.Owners())
+	})
+}
+
+// A node may be used without a lock, for example to look at a key.
+func TestPipelines_ContextsWithoutDeadline_AreNotCutShort(t *testing.T) {
+	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		nodes, err := server.Nodes([]redis.UniversalClient{u.Clients[0]}, batch.Pipelines)
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				claim := redlock.Claim{Key: fmt.Sprint("k", i), Token: "t", TTL: time.Minute}
+				_, _, err := nodes[0].SetIfAbsent(context.Background(), claim)
+				require.NoError(t, err)
+			})
+		}
+		all.Wait()
 	})
 }
