@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,17 +29,15 @@ type Options struct {
 // Servers returns the guard as a decorator.
 func Servers(o Options) server.Decorator {
 	return func(servers []*server.Server, nodes []redlock.Node) error {
-		if o.Clock == nil {
-			o.Clock = redlock.SystemClock()
+		if err := o.complete(); err != nil {
+			return err
 		}
 		l := &list{Options: o, servers: map[string]*server.Server{}}
 		for i, s := range servers {
 			n := &node{Server: s, next: nodes[i], list: l}
 			if o.Longest != 0 && l.on(redlock.RestartGuard) {
-				if _, ok := s.Client.(*redis.Client); !ok || o.Longest < time.Millisecond {
-					return fmt.Errorf("guard: node %d: want a *redis.Client, which asks one server, and a Longest of 1ms or more: "+
-						"got %T and %s",
-						i, s.Client, o.Longest)
+				if _, ok := s.Client.(*redis.Client); !ok {
+					return fmt.Errorf("guard: node %d: want a *redis.Client, which uses one server, got %T", i, s.Client)
 				}
 				n.uptime = newUptime(l.need())
 				s.Client.AddHook(n.uptime)
@@ -47,6 +46,26 @@ func Servers(o Options) server.Decorator {
 		}
 		return nil
 	}
+}
+
+// complete sets defaults, and refuses invalid options: they could switch the guard off in silence.
+func (o *Options) complete() error {
+	o.Drift = cmp.Or(o.Drift, redlock.DefaultDrift)
+	if o.Clock == nil {
+		o.Clock = redlock.SystemClock()
+	}
+	for _, rule := range o.Without {
+		if _, err := redlock.ParseRule(string(rule)); err != nil {
+			return fmt.Errorf("guard: %w", err)
+		}
+	}
+	switch {
+	case o.Longest != 0 && o.Longest < time.Millisecond:
+		return fmt.Errorf("guard: Options.Longest %s: want 1ms or more, or 0 for no restart guard", o.Longest)
+	case !(o.Drift >= 0 && o.Drift < 1):
+		return fmt.Errorf("guard: Options.Drift %v: want a part of the TTL, from 0 to less than 1", o.Drift)
+	}
+	return nil
 }
 
 // list is the state that the nodes of one lock share.
@@ -64,11 +83,7 @@ func (l *list) need() time.Duration {
 	if !l.on(redlock.DriftMargin) {
 		return l.Longest
 	}
-	drift := l.Drift
-	if drift == 0 {
-		drift = redlock.DefaultDrift
-	}
-	return l.Longest + time.Duration(float64(l.Longest)*drift) + 2*time.Millisecond
+	return l.Longest + time.Duration(float64(l.Longest)*l.Drift) + 2*time.Millisecond
 }
 
 // claim records that a node uses a server, and fails if another node does. From then on nothing is sent: the list is

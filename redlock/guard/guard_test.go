@@ -1,19 +1,21 @@
 package guard_test
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
+	peer "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/redlock"
 	"example.org/lockproof/redlock/guard"
 	"example.org/lockproof/redlock/rig"
+	"example.org/lockproof/redlock/server"
 )
 
 func TestDuplicateFoundLate_IsRefusedFromThenOn(t *testing.T) {
@@ -47,9 +49,9 @@ func TestFirstExchangeFails_NodeIsIdentifiedByTheNext(t *testing.T) {
 	})
 }
 
-func answerInfo(c *rig.Cluster, answer func(*server.Peer)) {
+func answerInfo(c *rig.Cluster, answer func(*peer.Peer)) {
 	for _, s := range c.Servers {
-		s.Server().SetPreHook(func(p *server.Peer, cmd string, _ ...string) bool {
+		s.Server().SetPreHook(func(p *peer.Peer, cmd string, _ ...string) bool {
 			if cmd == "INFO" {
 				answer(p)
 			}
@@ -63,7 +65,7 @@ func TestServerThatRefusesInfoStaysUnverified(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
 				var asked atomic.Int32
-				answerInfo(c, func(p *server.Peer) {
+				answerInfo(c, func(p *peer.Peer) {
 					asked.Add(1)
 					p.WriteError("NOPERM this user has no permissions to run the 'info' command")
 				})
@@ -252,10 +254,10 @@ func TestRestartBehindProxy_OldConnections_IsNotNoticed(t *testing.T) {
 }
 
 func TestGuard_NoUptime_RefusesVotes(t *testing.T) {
-	for name, answer := range map[string]func(*server.Peer){
-		"refused":        func(p *server.Peer) { p.WriteError("NOPERM no permissions to run the 'info' command") },
-		"without uptime": func(p *server.Peer) { p.WriteBulk("# Server\r\nrun_id:1\r\n") },
-		"invalid uptime": func(p *server.Peer) { p.WriteBulk("# Server\r\nuptime_in_seconds:long\r\n") },
+	for name, answer := range map[string]func(*peer.Peer){
+		"refused":        func(p *peer.Peer) { p.WriteError("NOPERM no permissions to run the 'info' command") },
+		"without uptime": func(p *peer.Peer) { p.WriteBulk("# Server\r\nrun_id:1\r\n") },
+		"invalid uptime": func(p *peer.Peer) { p.WriteBulk("# Server\r\nuptime_in_seconds:long\r\n") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
@@ -307,4 +309,20 @@ func TestServerClockSetBack_KnownServerStillVotes(t *testing.T) {
 		time.Sleep(rig.Settled)
 		require.NoError(t, tryReconnected(t, other), "it has known the servers for long enough by now")
 	})
+}
+
+// A wrong option must not switch the guard off in silence: with a negative drift every server could vote at once.
+func TestServers_InvalidOptions_Fails(t *testing.T) {
+	for want, o := range map[string]guard.Options{
+		"Longest -1s: want":               {Longest: -time.Second},
+		"Longest 1µs: want":               {Longest: time.Microsecond},
+		"Drift -1: want":                  {Longest: time.Minute, Drift: -1},
+		"Drift NaN: want":                 {Longest: time.Minute, Drift: math.NaN()},
+		"Drift +Inf: want":                {Longest: time.Minute, Drift: math.Inf(1)},
+		`no rule named "RestartGuardian"`: {Without: []redlock.Rule{"RestartGuardian"}},
+	} {
+		clients := []redis.UniversalClient{redis.NewClient(&redis.Options{Addr: "a:1"})}
+		_, err := server.Nodes(clients, guard.Servers(o))
+		require.ErrorContains(t, err, want)
+	}
 }
