@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -244,6 +245,25 @@ func TestRelease_CommandLost_IsResentAfterTheNodeTimeout(t *testing.T) {
 		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrNoMajority)
 		require.Equal(t, []string{l.Token(), l.Token(), ""}, c.Owners())
 		time.Sleep(rig.TTL / 10)
+		require.Equal(t, make([]string, 3), c.Owners())
+	})
+}
+
+// The releases that wait for one node that is down must not use up the retries of the others.
+func TestRelease_AnotherNodeIsDown_IsRetriedAllTheSame(t *testing.T) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		u.Cut(3)
+		for i := range 300 {
+			l, err := u.TryAcquire(t.Context(), fmt.Sprintf("other-%d", i), time.Minute)
+			require.NoError(t, err)
+			require.NoError(t, l.Release(t.Context()))
+		}
+		l, err := u.TryAcquire(t.Context(), rig.Key, time.Minute)
+		require.NoError(t, err)
+		u.Each(func(l *rig.Link) { l.OnCommand(once(rig.Breaking("evalsha"))) }, 1)
+		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrNoMajority)
+		time.Sleep(time.Second)
 		require.Equal(t, make([]string, 3), c.Owners())
 	})
 }

@@ -68,6 +68,22 @@ func TestNew_ServerListedTwice_Fails(t *testing.T) {
 	require.NoError(t, err, "one alone is a lock on one node")
 }
 
+// A caller may use its slice again, for example for the next lock.
+func TestNew_CallerChangesItsList_KeepsItsNodes(t *testing.T) {
+	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
+		list := nodes(t, c.User(1).Clients[0])
+		off := []redlock.Rule{redlock.RetryJitter}
+		lock, err := redlock.New(list, redlock.Options{Without: off})
+		require.NoError(t, err)
+		list[0], off[0] = nil, redlock.CompareAndDelete
+		l, err := lock.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		require.NoError(t, err)
+		require.NoError(t, c.Servers[0].Set(rig.Key, "another"))
+		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrLost)
+		require.NoError(t, lock.Close())
+	})
+}
+
 func TestAcquire_RandomSourceFails_Fails(t *testing.T) {
 	rig.InBubble(t, 1, func(t *testing.T, c *rig.Cluster) {
 		random := func(bytes string) rig.Option {

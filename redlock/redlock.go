@@ -38,9 +38,9 @@ type Redlock struct {
 	nodes  []Node
 	quorum int
 
-	randMu  sync.Mutex     // guards Rand
-	work    sync.WaitGroup // operations, and calls to nodes that outlast them
-	retries chan struct{}  // a slot for each release that waits for a retry
+	randMu  sync.Mutex      // guards Rand
+	work    sync.WaitGroup  // operations, and calls to nodes that outlast them
+	retries []chan struct{} // by node: a slot for each release that waits for a retry
 	closing chan struct{}
 
 	mu      sync.Mutex
@@ -54,6 +54,26 @@ var _ = because(DistinctNodes,
 
 // New makes a lock on these nodes, which must be the same for all clients. It contacts none.
 func New(nodes []Node, o Options) (*Redlock, error) {
+	if len(nodes) == 0 || slices.Contains(nodes, nil) {
+		return nil, fmt.Errorf("redlock: nodes %v: want one for each server, five by custom", nodes)
+	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	r := &Redlock{opt: o, nodes: slices.Clone(nodes), closing: make(chan struct{})}
+	for range nodes {
+		r.retries = append(r.retries, make(chan struct{}, 256))
+	}
+	r.quorum = quorum(len(nodes), r.on(Majority))
+	if err := r.distinct(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// complete sets defaults, and refuses invalid options.
+func (o *Options) complete() error {
+	o.Without = slices.Clone(o.Without)
 	o.Drift, o.MaxExtensions = cmp.Or(o.Drift, DefaultDrift), cmp.Or(o.MaxExtensions, 100)
 	o.SetGrace, o.Clock, o.Rand = cmp.Or(o.SetGrace, time.Millisecond), cmp.Or(o.Clock, SystemClock()),
 		cmp.Or(o.Rand, rand.Reader)
@@ -62,32 +82,34 @@ func New(nodes []Node, o Options) (*Redlock, error) {
 	}
 	for _, rule := range o.Without {
 		if _, err := ParseRule(string(rule)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	switch {
 	case !(o.Drift >= 0 && o.Drift < 1):
-		return nil, fmt.Errorf("redlock: Options.Drift %v: want a part of the TTL, from 0 to less than 1", o.Drift)
+		return fmt.Errorf("redlock: Options.Drift %v: want a part of the TTL, from 0 to less than 1", o.Drift)
 	case o.RetryMin < 0 || o.RetryMax < o.RetryMin:
-		return nil, fmt.Errorf("redlock: Options.RetryMin %s, RetryMax %s: want 0 <= RetryMin <= RetryMax", o.RetryMin,
+		return fmt.Errorf("redlock: Options.RetryMin %s, RetryMax %s: want 0 <= RetryMin <= RetryMax", o.RetryMin,
 			o.RetryMax)
 	case o.NodeTimeout < 0 || o.Tries < 0 || o.MaxExtensions < 0:
-		return nil, fmt.Errorf("redlock: Options.NodeTimeout %s, Tries %d, MaxExtensions %d: want 0 or more",
+		return fmt.Errorf("redlock: Options.NodeTimeout %s, Tries %d, MaxExtensions %d: want 0 or more",
 			o.NodeTimeout, o.Tries, o.MaxExtensions)
-	case len(nodes) == 0 || slices.Contains(nodes, nil):
-		return nil, fmt.Errorf("redlock: nodes %v: want one for each server, five by custom", nodes)
 	}
-	r := &Redlock{opt: o, nodes: nodes, closing: make(chan struct{}), retries: make(chan struct{}, 256)}
-	for i := range nodes {
-		for j := range nodes[:i] {
-			if a, b, all := r.name(j), r.name(i),
-				" ("+AnyServer+")"; r.on(DistinctNodes) && (a == b && a != "" || a == all || b == all) {
-				return nil, fmt.Errorf("redlock: %w: nodes %d%s and %d%s", ErrDuplicateNode, j, a, i, b)
+	return nil
+}
+
+// distinct compares the names of all nodes. Package guard finds one server under two names.
+func (r *Redlock) distinct() error {
+	const every = " (" + AnyServer + ")"
+	for j := range r.nodes {
+		for i := range j {
+			a, b := r.name(i), r.name(j)
+			if r.on(DistinctNodes) && (a == b && a != "" || a == every || b == every) {
+				return fmt.Errorf("redlock: %w: nodes %d%s and %d%s", ErrDuplicateNode, i, a, j, b)
 			}
 		}
 	}
-	r.quorum = quorum(len(nodes), r.on(Majority))
-	return r, nil
+	return nil
 }
 
 // name is a node's name in brackets, "" if it has none.
@@ -111,7 +133,7 @@ func (r *Redlock) enter(op, key string, ttl time.Duration) error {
 }
 
 // Close refuses new work, ends attempts and watches with ErrClosed, and waits for calls under way, so that the clients
-// may be closed after it. Leases are not released. A hung node can delay a SET, its release and the release's last
+// may be closed after it. It releases no lease: one that was not released before keeps its keys until they expire. A hung node can delay a SET, its release and the release's last
 // retry, each for a TTL: after three of the longest, Close returns an error.
 func (r *Redlock) Close() error {
 	r.mu.Lock()
@@ -165,13 +187,13 @@ var (
 	ErrDuplicateNode = fmt.Errorf("%w: the same server is listed twice", ErrRefused)
 )
 
-// AttemptError is a failed acquire, extension or release. errors.Is finds the reason, the caller's own
-// context error, and each node's.
+// AttemptError is a failed acquire, extension or release. Of several attempts of an Acquire it describes the last one
+// that was decided. errors.Is finds the reason, the caller's own context error, and each node's.
 type AttemptError struct {
 	Op, Key   string  // acquire, extend or release
-	Need, Got int     // votes
-	Tries     int     // attempts of an Acquire; the last that was decided is reported
-	Reason    error   // attempts of an Acquire; the last decided one is reported
+	Need, Got int     // votes for yes
+	Tries     int     // attempts of an Acquire
+	Reason    error   // one of the errors above; nil if no attempt was decided
 	Ended     error   // the context's error or ErrClosed, if that cut it short
 	Nodes     []error // of the nodes known not to have said yes
 }

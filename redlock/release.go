@@ -184,8 +184,8 @@ func (l *Lease) repeatDelete(ctx context.Context, node int, ordered bool) {
 		}
 	}
 	select {
-	case r.retries <- struct{}{}:
-		defer func() { <-r.retries }()
+	case r.retries[node] <- struct{}{}:
+		defer func() { <-r.retries[node] }()
 	default: // with so many failures the node is down, and its keys expire
 		return
 	}
