@@ -31,9 +31,8 @@ var _ = because(FreshToken,
 func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tries int) (*Lease, error) {
 	ttl = ttl.Truncate(time.Millisecond)
 	if margin := r.margin(ttl); key == "" || ttl < time.Millisecond || ttl <= margin {
-		return nil,
-			fmt.Errorf("redlock: acquire %q for a TTL of %s: want a key, and more than the margin for clock drift, %s", key,
-				ttl, margin)
+		return nil, fmt.Errorf("redlock: acquire %q for a TTL of %s: want a key, and more than the margin for clock "+
+			"drift, %s", key, ttl, margin)
 	}
 	if err := r.enter("acquire", key, ttl); err != nil {
 		return nil, err
@@ -73,9 +72,9 @@ func (r *Redlock) acquire(ctx context.Context, key string, ttl time.Duration, tr
 // background.
 func (l *Lease) attempt(ctx context.Context) *AttemptError {
 	r := l.lock
-	p := r.newPoll(r.quorum, false)
+	p := r.newPoll(false)
 	if ctx.Err() != nil {
-		return l.failed("acquire", p, nil, r.ended(ctx))
+		return l.errorOf("acquire", p, nil, r.ended(ctx))
 	}
 	start := r.now()
 	r.broadcast(ctx, l, p, l.set)
@@ -87,7 +86,7 @@ func (l *Lease) attempt(ctx context.Context) *AttemptError {
 		}
 	}
 	l.releaseAll(ctx)
-	return l.failed("acquire", p, reason, cut)
+	return l.errorOf("acquire", p, reason, cut)
 }
 
 // set is one node's vote. Our own token counts as yes: an earlier transmission of this call stored it.
@@ -137,6 +136,9 @@ func (l *Lease) validate(start time.Duration) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.why != nil { // it was released during the extension
+		return l.why
+	}
 	l.deadline = deadline
 	return nil
 }

@@ -22,7 +22,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 		return err
 	}
 	defer r.work.Done()
-	p := r.newPoll(r.quorum, true)
+	p := r.newPoll(true)
 	if !r.on(ExtendMajority) {
 		p.need = 1
 	}
@@ -32,20 +32,24 @@ func (l *Lease) Extend(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return l.failed("extend", p, nil, r.ended(ctx))
+		return l.errorOf("extend", p, nil, r.ended(ctx))
 	}
 	if err := l.countExtension(); err != nil {
-		return fmt.Errorf("redlock: extend %q: %w", l.key, err)
+		return err
 	}
 	start := r.now()
 	r.broadcast(ctx, l, p, l.extend)
 	err := l.outcome(ctx, "extend", p)
-	if err == nil {
-		if late := l.validate(start); late != nil {
-			return l.failed("extend", p, late, nil)
+	switch {
+	case err == nil:
+		if reason := l.validate(start); reason != nil {
+			return l.errorOf("extend", p, reason, nil)
 		}
-	} else if errors.Is(err, ErrLost) {
-		l.lose(ctx)
+	case errors.Is(err, ErrLost):
+		if l.end(err) == ErrReleased { // our own release deleted the keys
+			return l.errorOf("extend", p, ErrReleased, nil)
+		}
+		l.releaseAll(ctx) // some nodes may have prolonged the key
 	}
 	return err
 }
@@ -59,22 +63,16 @@ var _ = because(BoundedExtensions,
 func (l *Lease) countExtension() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.released {
-		return ErrReleased
-	}
-	if r := l.lock; r.on(BoundedExtensions) && l.extensions >= r.opt.MaxExtensions {
-		return fmt.Errorf("%w: it has had its %d extensions", ErrBounded, r.opt.MaxExtensions)
+	switch r := l.lock; {
+	case l.why == ErrReleased:
+		return fmt.Errorf("redlock: extend %q: %w", l.key, ErrReleased)
+	case l.why != nil:
+		return l.why
+	case r.on(BoundedExtensions) && l.extensions >= r.opt.MaxExtensions:
+		return fmt.Errorf("redlock: extend %q: %w: it has had its %d extensions", l.key, ErrBounded, r.opt.MaxExtensions)
 	}
 	l.extensions++
 	return nil
-}
-
-// lose ends the validity and releases the keys that the failed extension prolonged.
-func (l *Lease) lose(ctx context.Context) {
-	l.mu.Lock()
-	l.deadline = min(l.deadline, l.lock.now())
-	l.mu.Unlock()
-	l.releaseAll(ctx)
 }
 
 var _ = because(ExtendOwnership,
@@ -121,13 +119,20 @@ type watch struct {
 	failure error // of the last extension; guarded by the lease's mu
 }
 
+// recheck is how often guard reads the clock: timers stand still while the machine is suspended.
+const recheck = 100 * time.Millisecond
+
 // guard ends the context in time, even while an extension hangs.
 func (w *watch) guard() {
-	for w.Validity() > w.margin {
-		w.lock.sleep(w.Validity()-w.margin, w.ctx.Done(), w.over, w.lock.closing)
-		if w.ended() {
+	for {
+		left := w.Validity() - w.margin
+		if w.ended() { // asked after Validity, which a release or a loss ends too
 			return
 		}
+		if left <= 0 {
+			break
+		}
+		w.lock.sleep(min(left, recheck), w.ctx.Done(), w.over, w.lock.closing)
 	}
 	w.mu.Lock()
 	cause := fmt.Errorf("redlock: watch %q: %w", w.key, ErrExpiring)
@@ -151,10 +156,10 @@ func (w *watch) keep() {
 		w.failure = err
 		w.mu.Unlock()
 		switch {
-		case errors.Is(err, ErrLost):
-			w.cancel(err)
+		case w.ended() || errors.Is(err, ErrBounded):
 			return
-		case errors.Is(err, ErrBounded):
+		case errors.Is(err, ErrLost): // says the caller's extend
+			w.cancel(err)
 			return
 		}
 	}
@@ -164,7 +169,10 @@ func (w *watch) keep() {
 func (w *watch) ended() bool {
 	select {
 	case <-w.over:
-		w.cancel(ErrReleased)
+		w.mu.Lock()
+		cause := w.why
+		w.mu.Unlock()
+		w.cancel(cause)
 	case <-w.lock.closing:
 		w.cancel(ErrClosed)
 	default:

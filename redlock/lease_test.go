@@ -113,6 +113,36 @@ func TestExtendAndRelease_AfterARelease_AreRefused(t *testing.T) {
 	})
 }
 
+// The extension finds no key, because its own client has deleted it: nobody else can have the lock through that.
+func TestExtend_ReleasedMeanwhile_FailsWithThatCause(t *testing.T) {
+	for name, fault := range map[string]func(*rig.Link){
+		"the extension is overtaken":    func(l *rig.Link) { l.OnCommand(rig.Slow("evalsha", 10*time.Millisecond)) },
+		"the extension's reply is late": func(l *rig.Link) { l.OnReply(rig.Slow("evalsha", 10*time.Millisecond)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+				u := c.User(1)
+				l := u.Must(t)
+				require.NoError(t, l.Extend(t.Context())) // now the servers know the script
+				synctest.Wait()
+				u.Each(fault)
+				extended := make(chan error)
+				go func() { extended <- l.Extend(t.Context()) }()
+				synctest.Wait()
+				u.OnCommand(nil)
+				u.OnReply(nil)
+				require.NoError(t, l.Release(t.Context()))
+				err := <-extended
+				require.ErrorIs(t, err, redlock.ErrReleased)
+				require.NotErrorIs(t, err, redlock.ErrLost)
+				require.Zero(t, l.Validity())
+				synctest.Wait()
+				require.Equal(t, make([]string, 5), c.Owners())
+			})
+		})
+	}
+}
+
 func TestRelease_Fails_ReasonReflectsVotes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		gone, cut []int

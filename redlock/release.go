@@ -15,13 +15,13 @@ type Lease struct {
 	ttl        time.Duration
 	tries      int
 	sets       []call        // by node
-	over       chan struct{} // closed by Release
+	over       chan struct{} // closed when the lease has been released or lost
 	extending  chan struct{} // holds one value while an Extend is under way
 
 	mu         sync.Mutex
 	deadline   time.Duration // reading of now at which validity ends
 	extensions int           // sent so far
-	released   bool
+	why        error         // why the lease is over: ErrReleased, or an extension's ErrLost
 }
 
 // call is the SET of one node. It may outlast the acquire and the lease.
@@ -70,7 +70,7 @@ func (l *Lease) Tries() int { return l.tries }
 func (l *Lease) Validity() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.released {
+	if l.why == ErrReleased {
 		return 0
 	}
 	return l.deadline - l.lock.now()
@@ -84,20 +84,29 @@ func (l *Lease) Release(ctx context.Context) error {
 		return err
 	}
 	defer l.lock.work.Done()
-	l.mu.Lock()
-	before := l.released
-	l.released = true
-	l.mu.Unlock()
-	if before {
+	if l.end(ErrReleased) == ErrReleased {
 		return fmt.Errorf("redlock: release %q: %w", l.key, ErrReleased)
 	}
-	close(l.over)
 	return l.outcome(ctx, "release", l.releaseAll(ctx))
+}
+
+// end ends the lease. It returns why the lease was over before, nil if it was not.
+func (l *Lease) end(why error) (before error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before = l.why; before == nil {
+		l.deadline = min(l.deadline, l.lock.now())
+		close(l.over)
+	}
+	if before != ErrReleased {
+		l.why = why
+	}
+	return before
 }
 
 // releaseAll releases all nodes in the background.
 func (l *Lease) releaseAll(ctx context.Context) *poll {
-	p := l.lock.newPoll(l.lock.quorum, true)
+	p := l.lock.newPoll(true)
 	l.lock.broadcast(ctx, l, p, l.release)
 	return p
 }
@@ -106,13 +115,13 @@ func (l *Lease) releaseAll(ctx context.Context) *poll {
 func (l *Lease) outcome(ctx context.Context, op string, p *poll) error {
 	switch cut := l.lock.wait(ctx, l, p); {
 	case cut != nil:
-		return l.failed(op, p, nil, cut)
+		return l.errorOf(op, p, nil, cut)
 	case p.granted():
 		return nil
 	case p.refused():
-		return l.failed(op, p, ErrLost, nil)
+		return l.errorOf(op, p, ErrLost, nil)
 	default:
-		return l.failed(op, p, ErrNoMajority, nil)
+		return l.errorOf(op, p, ErrNoMajority, nil)
 	}
 }
 

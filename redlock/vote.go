@@ -74,8 +74,8 @@ func quorum(n int, majority bool) int {
 	return max(1, n/2)
 }
 
-func (r *Redlock) newPoll(need int, believeNo bool) *poll {
-	p := &poll{need: need, quorum: r.quorum, believeNo: believeNo, everybody: !r.on(NodeTimeout),
+func (r *Redlock) newPoll(believeNo bool) *poll {
+	p := &poll{need: r.quorum, quorum: r.quorum, believeNo: believeNo, everybody: !r.on(NodeTimeout),
 		answers: make([]answer, len(r.nodes)), over: make(chan struct{})}
 	p.counts[pending] = len(r.nodes)
 	return p
@@ -199,8 +199,8 @@ func (r *Redlock) nodeTimeout(ttl time.Duration) time.Duration {
 	return max(time.Millisecond, min(50*time.Millisecond, ttl/20))
 }
 
-// failed turns a poll that is over into an error.
-func (l *Lease) failed(op string, p *poll, reason, ended error) *AttemptError {
+// errorOf turns a poll that is over into an error.
+func (l *Lease) errorOf(op string, p *poll, reason, ended error) *AttemptError {
 	e := &AttemptError{Op: op, Key: l.key, Need: p.need, Got: p.counts[yes], Reason: reason, Ended: ended}
 	for i, a := range p.answers {
 		if a.err != nil {

@@ -131,3 +131,48 @@ func TestWatchEndsWithItsParent(t *testing.T) {
 		require.Zero(t, time.Since(began))
 	})
 }
+
+// Timers stand still while a machine is suspended: the context must not live on for the rest of the timer.
+func TestWatch_MachineSuspendedPastValidity_EndsContextSoonAfterResume(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		l, err := u.TryAcquire(t.Context(), rig.Key, time.Minute)
+		require.NoError(t, err)
+		ctx := l.Watch(t.Context())
+		time.Sleep(time.Second)
+		u.Clock.Suspend(time.Hour)
+		resumed := time.Now()
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), redlock.ErrExpiring)
+		require.LessOrEqual(t, time.Since(resumed), 100*time.Millisecond)
+	})
+}
+
+func TestWatch_LeaseReleased_EndsContextWithThatCause(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		l := c.User(1).Must(t)
+		require.NoError(t, l.Release(t.Context()))
+		for range 100 {
+			ctx := l.Watch(t.Context())
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), redlock.ErrReleased)
+			require.NotErrorIs(t, context.Cause(ctx), redlock.ErrExpiring)
+		}
+	})
+}
+
+// A loss ends the validity, so it ends every context that lasts no longer than that.
+func TestWatch_AnotherCallerLearnsOfTheLoss_EndsContextAtOnce(t *testing.T) {
+	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+		l := c.User(1).Must(t)
+		ctx := l.Watch(t.Context())
+		synctest.Wait()
+		c.Free(1, 2, 3)
+		require.ErrorIs(t, l.Extend(t.Context()), redlock.ErrLost)
+		synctest.Wait()
+		require.ErrorIs(t, context.Cause(ctx), redlock.ErrLost)
+		again := l.Watch(t.Context())
+		<-again.Done()
+		require.ErrorIs(t, context.Cause(again), redlock.ErrLost)
+	})
+}
