@@ -48,6 +48,11 @@ type Redlock struct {
 	longest time.Duration // the longest TTL so far
 }
 
+var _ = because(Majority,
+	"Any two majorities share a node, and that node lets only one of two clients in; two halves of an even number "+
+		"share none.",
+	page("Safety arguments")+"; measured with two of four nodes")
+
 var _ = because(DistinctNodes,
 	"A server that is listed twice votes twice, so that a majority of the list need not be a majority of the servers.",
 	page("The Redlock Algorithm")+": N independent masters; measured")
@@ -60,11 +65,13 @@ func New(nodes []Node, o Options) (*Redlock, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	r := &Redlock{opt: o, nodes: slices.Clone(nodes), closing: make(chan struct{})}
+	r := &Redlock{opt: o, nodes: slices.Clone(nodes), quorum: len(nodes)/2 + 1, closing: make(chan struct{})}
+	if !r.on(Majority) {
+		r.quorum = max(1, len(nodes)/2)
+	}
 	for range nodes {
 		r.retries = append(r.retries, make(chan struct{}, 256))
 	}
-	r.quorum = quorum(len(nodes), r.on(Majority))
 	if err := r.distinct(); err != nil {
 		return nil, err
 	}
@@ -133,8 +140,9 @@ func (r *Redlock) enter(op, key string, ttl time.Duration) error {
 }
 
 // Close refuses new work, ends attempts and watches with ErrClosed, and waits for calls under way, so that the clients
-// may be closed after it. It releases no lease: one that was not released before keeps its keys until they expire. A hung node can delay a SET, its release and the release's last
-// retry, each for a TTL: after three of the longest, Close returns an error.
+// may be closed after it. It releases no lease: one that was not released before keeps its keys until they expire. A
+// hung node can delay a SET, its release and the release's last retry, each for a TTL: after three of the longest,
+// Close returns an error.
 func (r *Redlock) Close() error {
 	r.mu.Lock()
 	if !r.closed {

@@ -61,19 +61,6 @@ type poll struct {
 	over    chan struct{}
 }
 
-var _ = because(Majority,
-	"Any two majorities share a node, and that node lets only one of two clients in; two halves of an even number "+
-		"share none.",
-	page("Safety arguments")+"; measured with two of four nodes")
-
-// quorum is how many of n nodes must agree.
-func quorum(n int, majority bool) int {
-	if majority {
-		return n/2 + 1
-	}
-	return max(1, n/2)
-}
-
 func (r *Redlock) newPoll(believeNo bool) *poll {
 	p := &poll{need: r.quorum, quorum: r.quorum, believeNo: believeNo, everybody: !r.on(NodeTimeout),
 		answers: make([]answer, len(r.nodes)), over: make(chan struct{})}
