@@ -157,6 +157,56 @@ func TestAcquire_ContextAlreadyEnded_SendsNothing(t *testing.T) {
 	})
 }
 
+// Commands and replies take 1 to 5 ms, so that each millisecond is another point of an acquire, extension or release.
+func TestContextEnds_AtEachPoint_LeavesNoKey(t *testing.T) {
+	for after := range 45 {
+		rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
+			u := c.User(1, rig.Patient(time.Minute))
+			u.WarmUp(t)
+			for i, l := range u.Links {
+				d := time.Duration(i+1) * time.Millisecond
+				l.OnCommand(func(string) error { time.Sleep(d); return nil })
+				l.OnReply(func(string) error { time.Sleep(6*time.Millisecond - d); return nil })
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(after)*time.Millisecond)
+			defer cancel()
+			l, err := u.Acquire(ctx, rig.Key, time.Minute)
+			if err == nil {
+				work := l.Watch(ctx)
+				if err = l.Extend(ctx); err == nil {
+					require.Equal(t, l.Token(), c.Owners()[2])
+				}
+				err = errors.Join(err, l.Release(ctx))
+				<-work.Done()
+			}
+			if err != nil {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.Equal(t, time.Duration(after)*time.Millisecond, u.Clock.Now(), "it returns at once")
+			}
+			require.NoError(t, u.Close())
+			require.Equal(t, make([]string, 5), c.Owners())
+		})
+	}
+}
+
+// Locks that share clients are as separate as those of two processes.
+func TestAcquire_TwoLocksOnOneClient_ExcludeEachOther(t *testing.T) {
+	rig.InBubble(t, 3, func(t *testing.T, c *rig.Cluster) {
+		u := c.User(1)
+		var clients []redis.UniversalClient
+		for _, client := range u.Clients {
+			clients = append(clients, client)
+		}
+		second, err := redlock.New(nodes(t, clients...), redlock.Options{})
+		require.NoError(t, err)
+		l := u.Must(t)
+		_, err = second.TryAcquire(t.Context(), rig.Key, rig.TTL)
+		require.ErrorIs(t, err, redlock.ErrHeld)
+		require.NoError(t, second.Close())
+		require.NoError(t, l.Release(t.Context()), "the other lock's end is not its own")
+	})
+}
+
 func TestAcquire_WithoutNodeTimeout_WaitsForEveryNode(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1, rig.Without(redlock.NodeTimeout))
