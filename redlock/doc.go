@@ -31,7 +31,7 @@
 //   - Nodes remember. A node that restarts without its keys, fails over, evicts or is flushed lets a second client
 //     in. Package guard helps against restarts alone.
 //   - Clocks run at nearly one rate: the drift factor covers different rates, and no jump.
-//   - The holder stops in time. A holder suspended past its validity does not notice. If the data must survive
+//   - The holder stops in time. A holder suspended past its validity notices afterwards. If the data must survive
 //     that, the store must check a fencing token: Redlock issues none (Kleppmann, "How to do distributed locking").
 //   - All clients use the same list of nodes.
 //

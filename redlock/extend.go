@@ -90,9 +90,9 @@ func (l *Lease) extend(ctx context.Context, node int) answer {
 }
 
 // Watch extends the lease after each third of the remaining validity and returns a context to work under. The context
-// ends before validity does, by 2 % of the TTL and at least 5 ms; context.Cause is ErrLost, ErrExpiring with the last
-// extension's error, ErrReleased, ErrClosed or the parent's. The holder must then stop, and release: failed extensions
-// may have prolonged keys.
+// ends before validity does, by 2 % of the TTL and at least 5 ms, or right after a suspend of the machine in which
+// validity ended. context.Cause is ErrLost, ErrExpiring with the last extension's error, ErrReleased, ErrClosed or the
+// parent's. The holder must then stop, and release: failed extensions may have prolonged keys.
 func (l *Lease) Watch(parent context.Context) context.Context { return l.WatchBy(parent, l.Extend) }
 
 // WatchBy is Watch with the caller's extend, which observes each extension and must call Extend.
