@@ -16,7 +16,7 @@ import (
 	"example.org/lockproof/redlock/rig"
 )
 
-func TestExtendOfExpiredLease(t *testing.T) {
+func TestExtend_ValidityOver_SucceedsWhileTheKeysAreOurs(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		l := u.Must(t)
@@ -285,11 +285,11 @@ func TestRelease_AnotherNodeIsDown_IsRetriedAllTheSame(t *testing.T) {
 		u := c.User(1)
 		u.Cut(3)
 		for i := range 300 {
-			l, err := u.TryAcquire(t.Context(), fmt.Sprintf("other-%d", i), time.Minute)
+			l, err := u.TryAcquire(t.Context(), fmt.Sprintf("other-%d", i), 10*time.Second)
 			require.NoError(t, err)
 			require.NoError(t, l.Release(t.Context()))
 		}
-		l, err := u.TryAcquire(t.Context(), rig.Key, time.Minute)
+		l, err := u.TryAcquire(t.Context(), rig.Key, 10*time.Second)
 		require.NoError(t, err)
 		u.Each(func(l *rig.Link) { l.OnCommand(once(rig.Breaking("evalsha"))) }, 1)
 		require.ErrorIs(t, l.Release(t.Context()), redlock.ErrNoMajority)

@@ -13,7 +13,7 @@ import (
 	"example.org/lockproof/redlock/rig"
 )
 
-func TestWatchKeepsTheLease(t *testing.T) {
+func TestWatch_ExtendsTheLeaseUntilItsRelease(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		l := c.User(1).Must(t)
 		ctx := l.Watch(t.Context())
@@ -28,7 +28,7 @@ func TestWatchKeepsTheLease(t *testing.T) {
 	})
 }
 
-func TestWatchEndsItsContextBeforeValidity(t *testing.T) {
+func TestWatch_ExtensionsFailOrHang_EndsContextBeforeValidity(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault func(*rig.Link)
 		cause error
@@ -114,7 +114,7 @@ func TestWatch_ExtensionsUsedUp_EndsContext(t *testing.T) {
 	})
 }
 
-func TestWatchEndsWithItsParent(t *testing.T) {
+func TestWatch_ParentEnds_EndsContext(t *testing.T) {
 	rig.InBubble(t, 5, func(t *testing.T, c *rig.Cluster) {
 		u := c.User(1)
 		l := u.Must(t)
