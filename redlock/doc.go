@@ -1,7 +1,7 @@
 // Package redlock is the Redlock algorithm: a lock with an expiry, kept on a majority of N independent stores. It is
-// written to be read in this order: a node's interface (node.go), the lock's options, state and errors (redlock.go), the
-// count of votes (vote.go), acquire and validity (acquire.go), the lease and its release (release.go), extension and
-// watch (extend.go), the list of rules and the clock (rules.go).
+// written to be read in this order: a node's interface (node.go), the lock's options, state and errors (redlock.go),
+// the count of votes (vote.go), acquire and validity (acquire.go), the lease and its release (release.go), extension
+// and watch (extend.go), the list of rules and the clock (rules.go).
 //
 // # The algorithm
 //
