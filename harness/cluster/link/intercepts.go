@@ -116,7 +116,7 @@ func (l *Link) replied(x *exchange, r value) {
 	if c.Effect == history.EffectDelete && c.digest == "" && r.integer() > 0 && r.integer() <= int64(len(c.others)) {
 		c.unmodelled(append([]string{c.Key}, c.others...))
 	}
-	if c.script != nil && c.script.Mute() && !r.failed() {
+	if c.script != nil && !r.failed() && c.script.Mute(string(r.data)) {
 		c.unmodelled(c.keys)
 		c.script = nil
 	}

@@ -20,8 +20,9 @@ type Effect struct {
 	// Plain: the effect on another client's key is the same.
 	Plain bool
 	// yes and no are the replies with and without the effect.
-	yes, no string
-	stored  int // index of the argument that is the token; -1: none
+	yes, no reply
+	names   bool // the reply with the effect is the token
+	stored  int  // index of the argument that is the token; -1: none
 }
 
 // Kind returns the history's effect. A script that acquires a free key and extends its own counts as EffectSet.
@@ -37,22 +38,34 @@ func (e Effect) Kind() history.Effect {
 	return ""
 }
 
-// Mute reports whether the effect is conditional and the reply does not show whether it took place.
-func (e Effect) Mute() bool { return e.yes == e.no && !e.Plain }
+// reply is a script's reply, in RESP. varies: it depends on more than the effect, as a counter or a remaining expiry
+// does.
+type reply struct {
+	text   string
+	varies bool
+}
+
+// Mute reports whether the effect is conditional and this reply, in RESP, does not show whether it took place.
+func (e Effect) Mute(text string) bool {
+	_, known := e.Done(text)
+	return !e.Plain && !known && (e.yes.text == e.no.text || kind(e.no.text) != "-")
+}
 
 // Done reports from a reply, in RESP, whether the effect took place; known is false if the reply does not show it.
-func (e Effect) Done(reply string) (done, known bool) {
+func (e Effect) Done(text string) (done, known bool) {
 	switch {
-	case e.yes == e.no || reply == "":
+	case e.yes.text == e.no.text || text == "":
 		return false, false
-	case reply == e.yes:
+	case text == e.yes.text:
 		return true, true
-	case reply == e.no:
+	case text == e.no.text:
 		return false, true
-	case kind(e.no) == "-" && kind(reply) == ":": // the sandbox's value made it fail, so its real refusal is unknown
+	case kind(e.no.text) == "-" && kind(text) == ":": // the sandbox's value made it fail, so its real refusal is unknown
 		return false, false
-	case kind(e.yes) != kind(e.no):
-		return kind(reply) == kind(e.yes), true
+	case kind(e.yes.text) != kind(e.no.text):
+		return kind(text) == kind(e.yes.text), true
+	case e.yes.varies != e.no.varies: // only one of them can be another text than it was
+		return e.yes.varies, true
 	}
 	return false, false
 }
@@ -62,5 +75,5 @@ func kind(reply string) string {
 	if strings.HasPrefix(reply, "$-1") || strings.HasPrefix(reply, "*-1") || strings.HasPrefix(reply, "_") {
 		return "nil"
 	}
-	return reply[:1]
+	return reply[:min(1, len(reply))]
 }

@@ -97,7 +97,7 @@ return redis.call('pexpire', KEYS[1], 500)`,
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := New().Of(c.body, []string{"k"}, c.args)
 			require.True(t, ok)
-			got.yes, got.no, got.stored = "", "", 0
+			got.yes, got.no, got.names, got.stored = reply{}, reply{}, false, 0
 			require.Equal(t, c.want, got)
 		})
 	}
@@ -107,6 +107,31 @@ return redis.call('pexpire', KEYS[1], 500)`,
 const takeOver = `local v = redis.call('GET', KEYS[1])
 if not v or v + 0 < 7 then redis.call('SET', KEYS[1], ARGV[1] + 7) return 1 end
 return 0`
+
+const (
+	// The remaining expiry is the refusal, and an integer too.
+	tryLockElseTTL = `
+if redis.call('exists', KEYS[1]) == 0 then
+	redis.call('hset', KEYS[1], ARGV[2], 1)
+	redis.call('pexpire', KEYS[1], ARGV[1])
+	return -1
+end
+return redis.call('pttl', KEYS[1])`
+	// A lock with fencing tokens.
+	takeAndCount = `
+if redis.call('exists', KEYS[1]) == 1 then return 0 end
+redis.call('set', KEYS[1], ARGV[1])
+return redis.call('incr', KEYS[2])`
+	reenter = `
+if redis.call('exists', KEYS[1]) == 1 and redis.call('hexists', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('pexpire', KEYS[1], 900)
+local count = redis.call('hincrby', KEYS[1], ARGV[1], 1)
+redis.call('pexpire', KEYS[1], 900)
+return count`
+	takeOrName = `
+if redis.call('set', KEYS[1], ARGV[1], 'NX') then return ARGV[1] end
+return redis.call('get', KEYS[1])`
+)
 
 func TestEffectDone_Replies(t *testing.T) {
 	for _, c := range []struct {
@@ -126,13 +151,31 @@ func TestEffectDone_Replies(t *testing.T) {
 		{"0, if it fails on a value that it cannot read", takeOver, []string{"5"}, ":0\r\n", false, false},
 		{"1, if it fails on a value that it cannot read", takeOver, []string{"5"}, ":1\r\n", true, true},
 		{"it always says the same", `redis.call('DEL', KEYS[1]) return 1`, []string{"a"}, ":1\r\n", false, false},
+		{"-1 is yes, what is left is no", tryLockElseTTL, []string{"900", "me"}, ":412\r\n", false, true},
+		{"-1 is yes", tryLockElseTTL, []string{"900", "me"}, ":-1\r\n", true, true},
+		{"the next of a counter is yes", takeAndCount, []string{"me"}, ":3\r\n", true, true},
+		{"0 is no, a counter is yes", takeAndCount, []string{"me"}, ":0\r\n", false, true},
+		{"a count of its own is yes", reenter, []string{"me"}, ":3\r\n", true, true},
+		{"the holder's token is no", takeOrName, []string{"me"}, "$5\r\nthem7\r\n", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, ok := New().Of(c.body, []string{"k"}, c.args)
+			d, ok := New().Of(c.body, []string{"k", "counter"}, c.args)
 			require.True(t, ok)
 			done, known := d.Done(c.answer)
 			require.Equal(t, []bool{c.done, c.known}, []bool{done, known})
 		})
+	}
+}
+
+func TestEffectDone_ReplyIsTheToken_ComparesEachCallsOwn(t *testing.T) {
+	r := New()
+	for _, token := range []string{"a", "b"} {
+		e, ok := r.Of(takeOrName, []string{"k"}, []string{token})
+		require.True(t, ok)
+		for holder, mine := range map[string]bool{token: true, "c": false} {
+			done, known := e.Done(bulk(holder))
+			require.Equal(t, []bool{mine, true}, []bool{done, known}, "%s: %s", token, holder)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package script
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -46,14 +47,21 @@ func (s *sandbox) call(args []string) string {
 	return reply.String()
 }
 
-// put stores a value, or a hash with that field, at a key, with a brief expiry.
-func (s *sandbox) put(key, value string, hash bool) {
+// put stores a value, or a hash with that field, at a key, with an expiry, and nothing else.
+func (s *sandbox) put(key, value string, hash bool, expiry time.Duration) {
+	s.FlushAll()
 	if hash {
 		s.HSet(key, value, "1")
 	} else if err := s.Set(key, value); err != nil {
 		panic(err) // only for a key of another type
 	}
-	s.SetTTL(key, brief)
+	s.SetTTL(key, expiry)
+}
+
+// callOn calls the script on a key with that value and another expiry.
+func (s *sandbox) callOn(key, value string, hash bool, call func() string) string {
+	s.put(key, value, hash, briefer)
+	return call()
 }
 
 // value returns a key's value, or the field of a hash with one field.
@@ -68,11 +76,17 @@ func (s *sandbox) value(key string) (value string, hash bool) {
 	return value, true
 }
 
-// brief is the expiry of a key before the script runs, shorter than any lock's.
-const brief = 7 * time.Millisecond
+// The expiries of a key before the script runs are shorter than any lock's.
+const (
+	brief   = 7 * time.Millisecond
+	briefer = 5 * time.Millisecond
+)
 
-// another is the value of another client's key.
-const another = "another's"
+// The values of other clients' keys.
+const (
+	another   = "another's"
+	athirdOne = "a third one's"
+)
 
 // run finds the effect of a call in the sandbox.
 func (r *Scripts) run(body string, keys, args []string) (e Effect, ok bool) {
@@ -90,13 +104,13 @@ func (r *Scripts) run(body string, keys, args []string) (e Effect, ok bool) {
 		return s.call(append(append([]string{"EVAL", body, strconv.Itoa(len(keys))}, keys...), args...))
 	}
 	s.FlushAll()
-	reply := call()
-	if strings.HasPrefix(reply, "-") {
+	first := call()
+	if strings.HasPrefix(first, "-") {
 		return e, false
 	}
 	for _, key := range keys {
 		if s.Exists(key) && !strings.HasPrefix(key, history.FencePrefix) {
-			return s.takeEffect(key, args, reply, call), true
+			return s.takeEffect(key, args, first, call), true
 		}
 	}
 	for _, key := range keys {
@@ -120,8 +134,8 @@ func (r *Scripts) run(body string, keys, args []string) (e Effect, ok bool) {
 }
 
 // takeEffect finds the effect of a call that has acquired a free key.
-func (s *sandbox) takeEffect(key string, args []string, reply string, call func() string) Effect {
-	e := Effect{Key: key, Takes: true, Expiry: s.TTL(key), yes: reply, stored: -1}
+func (s *sandbox) takeEffect(key string, args []string, first string, call func() string) Effect {
+	e := Effect{Key: key, Takes: true, Expiry: s.TTL(key), stored: -1}
 	value, hash := s.value(key)
 	for i, a := range args {
 		if a == value {
@@ -129,39 +143,46 @@ func (s *sandbox) takeEffect(key string, args []string, reply string, call func(
 			break
 		}
 	}
+	s.Del(key) // and other keys, such as a counter, stay
+	e.yes = reply{first, call() != first}
+	e.names = e.stored >= 0 && first == bulk(value)
 	s.SetTTL(key, brief)
-	call()
+	again := call()
 	e.Extends = s.Exists(key) && s.TTL(key) != brief
-	s.FlushAll()
-	s.put(key, another, hash)
-	e.no = call()
+	e.yes.varies = e.yes.varies || e.Extends && again != first // it counts, for example
+	s.put(key, another, hash, brief)
+	refusal := call()
 	now, _ := s.value(key)
 	e.Plain = now == value
+	e.no = reply{refusal, s.callOn(key, athirdOne, hash, call) != refusal}
 	return e
 }
+
+// bulk is a string as a reply in RESP.
+func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 
 // changeEffect finds the effect of a call on a key with a value, or a field: extension, removal or none. A call that
 // changes the value has none, as the new owner depends on the lock's other calls.
 func (s *sandbox) changeEffect(key, own string, hash bool, call func() string) Effect {
-	s.FlushAll()
-	s.put(key, own, hash)
-	reply := call()
-	if strings.HasPrefix(reply, "-") {
+	s.put(key, own, hash, brief)
+	first := call()
+	if strings.HasPrefix(first, "-") {
 		return Effect{}
 	}
 	if value, isHash := s.value(key); s.Exists(key) && !isHash && value != own {
 		return Effect{}
 	}
-	e := Effect{Key: key, yes: reply, Removes: !s.Exists(key), stored: -1}
+	e := Effect{Key: key, Removes: !s.Exists(key), stored: -1}
 	if !e.Removes {
 		e.Extends, e.Expiry = s.TTL(key) != brief, s.TTL(key)
 	}
 	if !e.Removes && !e.Extends {
 		return Effect{}
 	}
-	s.FlushAll()
-	s.put(key, another, hash)
-	e.no = call()
+	s.put(key, another, hash, brief)
+	refusal := call()
 	e.Plain = !s.Exists(key) || s.TTL(key) != brief
+	e.yes = reply{first, s.callOn(key, own, hash, call) != first}
+	e.no = reply{refusal, s.callOn(key, athirdOne, hash, call) != refusal}
 	return e
 }

@@ -93,6 +93,9 @@ func (r *Scripts) Of(body string, keys, args []string) (Effect, bool) {
 		r.effects[r.identify(body, keys, args)] = e
 	}
 	e.Token = at(args, e.stored)
+	if e.names {
+		e.yes.text = bulk(e.Token)
+	}
 	return e, true
 }
 
