@@ -13,6 +13,7 @@ import (
 // test reads it (redlock.Clock). Readings are nanoseconds since the run began, as this clock counts them.
 type clock struct {
 	now       func() int64 // the true clock
+	epoch     time.Time    // the date of its reading 0, as the servers' clocks have it
 	scheduler *scheduler.Scheduler
 	pause     *hold
 	key       func(kind, number int) scheduler.Key
@@ -30,8 +31,8 @@ var _ redlock.Clock = (*clock)(nil)
 func newClock(now func() int64, s *scheduler.Scheduler, pause *hold,
 	key func(kind, number int) scheduler.Key) *clock {
 	t := now()
-	return &clock{now: now, scheduler: s, pause: pause, key: key, rate: 1, since: t, mono: t, wall: t,
-		timers: map[*timer]struct{}{}}
+	return &clock{now: now, epoch: time.Now().Round(0).Add(-time.Duration(t)), scheduler: s, pause: pause, key: key,
+		rate: 1, since: t, mono: t, wall: t, timers: map[*timer]struct{}{}}
 }
 
 // Now is the monotonic reading.
@@ -41,12 +42,14 @@ func (c *clock) Now() time.Duration {
 	return time.Duration(c.mono + c.passed())
 }
 
-// Wall is the wall clock's reading: a run begins at the Unix epoch.
+// Wall is the wall clock's date. Unless a fault changes it, the servers' clocks have the same.
 func (c *clock) Wall() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Unix(0, c.wall+c.passed())
+	return c.date()
 }
+
+func (c *clock) date() time.Time { return c.epoch.Add(time.Duration(c.wall + c.passed())) }
 
 // passed is this clock's time since the last change.
 func (c *clock) passed() int64 {
@@ -134,7 +137,7 @@ func (t *timer) fire() {
 		return
 	}
 	delete(c.timers, t)
-	t.fired <- time.Unix(0, c.wall+c.passed())
+	t.fired <- c.date()
 }
 
 func (t *timer) C() <-chan time.Time { return t.fired }
