@@ -8,6 +8,8 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/harness/locks/builtin"
 	"example.org/lockproof/scenarios"
 )
 
@@ -135,6 +137,56 @@ func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 		measureClass(t.Context(), never, row, Options{}, &trial)
 		outcome, why := trial.Outcome()
 		require.Equal(t, want, outcome, "expected %q: %s", expected, why)
+	}
+}
+
+// A lock that renews its leases may let another client in where its reference goes on renewing. The lock without
+// renewals then shows whether any lock could keep the property.
+func TestReference_RenewalsPreventSituation_UsesLockWithoutThem(t *testing.T) {
+	chosen, err := scenarios.Select([]string{"delayed-write"})
+	require.NoError(t, err)
+	row := Job{Scenario: chosen[0], AllowBetter: true}
+	under := Result{Lock: builtin.Renewing, AllowBetter: true, Expect: chosen[0].Expect,
+		Results: []checker.Result{result(checker.ProtectedData, history.Violated, "")}}
+	for verdict, want := range map[string]Outcome{history.Violated: LimitOfClass, history.Holds: Differs} {
+		trial := under
+		measureClass(t.Context(), func(_ context.Context, task task) Result {
+			if task.Result.Lock == builtin.Renewing {
+				return Result{Results: []checker.Result{result(checker.ProtectedData, history.Inconclusive, "")}}
+			}
+			return Result{Results: []checker.Result{result(checker.ProtectedData, verdict, "")}}
+		}, row, Options{}, &trial)
+		outcome, why := trial.Outcome()
+		require.Equal(t, want, outcome, "without renewals: %s: %s", verdict, why)
+	}
+}
+
+func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
+	vacuous := result(checker.MutualExclusion, history.Inconclusive, "vacuous: c2's acquire had to succeed, and failed")
+	vacuous.Cause = checker.Vacuous
+	contradicted := vacuous
+	contradicted.Cause = checker.Contradicted
+	expect := map[string]string{checker.MutualExclusion: history.Holds}
+	chosen, err := scenarios.Select([]string{"drift-within-margin"})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		lock            string
+		here, reference checker.Result
+		want            Outcome
+	}{
+		"both are vacuous":      {builtin.Renewing, vacuous, vacuous, Skipped},
+		"the reference decides": {builtin.Renewing, vacuous, result(checker.MutualExclusion, history.Holds, ""), Inconclusive},
+		"a contradiction stays": {builtin.Renewing, contradicted, vacuous, Inconclusive},
+		"it does not renew":     {locks.Reference, vacuous, vacuous, Inconclusive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trial := Result{Lock: c.lock, AllowBetter: true, Expect: expect, Results: []checker.Result{c.here}}
+			checkReached(t.Context(), func(context.Context, task) Result {
+				return Result{Expect: expect, Results: []checker.Result{c.reference}}
+			}, Job{Scenario: chosen[0], AllowBetter: true}, Options{}, &trial)
+			outcome, why := trial.Outcome()
+			require.Equal(t, c.want, outcome, why)
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"example.org/lockproof/checker"
@@ -29,21 +30,58 @@ func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result)
 	if err != nil {
 		return // an unknown lock has no reference, so each violation is a bug
 	}
-	o = Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
-	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: referenceOf(kind)}
-	done := o.runFirst(ctx, same, run)
-	limit := true
+	o = o.forReference(*t)
+	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true}
+	for _, same.Lock = range referencesOf(kind) {
+		t.compareWith(o.runFirst(ctx, same, run), violated)
+		verdicts := slices.Compact(slices.Sorted(maps.Values(t.Reference)))
+		if slices.Equal(verdicts, []string{history.Violated}) {
+			t.Remedies = remedies(ctx, run, same, o, violated)
+		}
+		if !slices.Contains(verdicts, history.Inconclusive) {
+			return
+		}
+	}
+}
+
+// compareWith records the reference's verdicts on properties that no earlier reference decided.
+func (t *Result) compareWith(reference Result, violated []string) {
 	for _, property := range violated {
-		verdict := done.verdict(property)
-		if done.Skipped != "" { // virtual time cannot run the row, whose expectation is the reference's verdict elsewhere
+		verdict := reference.verdict(property)
+		if reference.Skipped != "" { // virtual time cannot run the row: its expectation is the verdict elsewhere
 			verdict = cmp.Or(t.Expect[property], history.Holds)
 		}
-		t.Reference[property] = verdict
-		limit = limit && verdict == history.Violated
+		if earlier := t.Reference[property]; earlier == "" || earlier == history.Inconclusive && verdict == history.Violated {
+			t.Reference[property] = verdict
+		}
 	}
-	if limit {
-		t.Remedies = remedies(ctx, run, same, o, violated)
+}
+
+// checkReached skips a row whose situation does not occur with a lock that renews its leases: there, the reference of
+// its class decides nothing either.
+func checkReached(ctx context.Context, run runTask, j Job, o Options, t *Result) {
+	kind, err := locks.Find(t.Lock)
+	if outcome, _ := t.Outcome(); outcome != Inconclusive || !j.AllowBetter || err != nil || !kind.Renews ||
+		slices.ContainsFunc(t.Results, func(r checker.Result) bool {
+			return r.Verdict == history.Inconclusive && t.Expect[r.Property] != "" && r.Cause != checker.Vacuous
+		}) {
+		return
 	}
+	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: referencesOf(kind)[0]}
+	if outcome, _ := o.forReference(*t).runFirst(ctx, same, run).Outcome(); outcome == Inconclusive {
+		t.skip("it does not occur with a lock that renews its leases, as the reference shows")
+	}
+}
+
+// forReference are the options of a reference's trial beside another lock's.
+func (o Options) forReference(t Result) Options {
+	return Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
+}
+
+// skip drops a trial's results.
+func (t *Result) skip(why string) {
+	*t = Result{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Trial: t.Trial, Seed: t.Seed, Lock: t.Lock,
+		AllowBetter: t.AllowBetter, Skipped: why}
 }
 
 // checkMapped skips a row in its form for fewer servers if the reference's verdicts there differ from those on the
@@ -56,32 +94,31 @@ func checkMapped(ctx context.Context, run runTask, j Job, o Options, t *Result) 
 	if err != nil {
 		return
 	}
-	o = Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
-	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: referenceOf(kind)}
+	o = o.forReference(*t)
+	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: referencesOf(kind)[0]}
 	more := fewer
 	more.Scenario = j.Mapped
 	here, there := o.runFirst(ctx, fewer, run), o.runFirst(ctx, more, run)
 	for property := range j.Scenario.Expect {
 		if here.verdict(property) != there.verdict(property) {
-			*t = Result{
-				Scenario: t.Scenario, Cluster: t.Cluster, Trial: t.Trial, Seed: t.Seed, Lock: t.Lock, AllowBetter: t.AllowBetter,
-				Skipped: fmt.Sprintf("on %d servers it is another situation than on %d, as the reference shows",
-					len(j.Scenario.Nodes), len(j.Mapped.Nodes)),
-			}
+			t.skip(fmt.Sprintf("on %d servers it is another situation than on %d, as the reference shows",
+				len(j.Scenario.Nodes), len(j.Mapped.Nodes)))
 			return
 		}
 	}
 }
 
-// referenceOf names the reference of a lock's class.
-func referenceOf(k locks.Kind) string {
-	switch {
-	case k.Renews:
-		return builtin.Renewing
-	case k.Fencing:
-		return locks.Fenced
+// referencesOf names the references of a lock's class, the most similar first. The second is for situations that the
+// first one's renewals prevent.
+func referencesOf(k locks.Kind) []string {
+	plain := locks.Reference
+	if k.Fencing {
+		plain = locks.Fenced
 	}
-	return locks.Reference
+	if k.Renews {
+		return []string{builtin.Renewing, plain}
+	}
+	return []string{plain}
 }
 
 // violated lists the properties that the trial violated.

@@ -59,6 +59,7 @@ type attempted struct {
 func (a *attempted) finish(ctx context.Context, o Options, j Job, run runTask, needsRetry bool) {
 	if !needsRetry {
 		checkMapped(ctx, run, j, o, &a.result)
+		checkReached(ctx, run, j, o, &a.result)
 		measureClass(ctx, run, j, o, &a.result)
 	} else {
 		a.result.undecideViolations()
