@@ -3,16 +3,19 @@ package locktest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
+	"time"
 
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
 )
 
 // detectAbilities acquires the lock without faults, and once more with an extension if the first lease has Extend.
-// Child processes started afterwards know the abilities. After an error no scenario can run.
+// Child processes started afterwards know the abilities. A last time it acquires the lock for a TTL that is not whole
+// seconds. After an error no scenario can run.
 func (r *run) detectAbilities(ctx context.Context, k locks.Kind, build New) error {
-	found, err := r.preflight(ctx)
+	found, err := r.preflight(ctx, r.ttl)
 	if err != nil {
 		return err
 	}
@@ -26,11 +29,22 @@ func (r *run) detectAbilities(ctx context.Context, k locks.Kind, build New) erro
 	k.Abilities, r.abilities = *found, found
 	register(k, build, r.settings)
 	if err = r.restartChildren(found); err == nil && found.Extends {
-		_, err = r.preflight(ctx)
+		_, err = r.preflight(ctx, r.ttl)
+	}
+	if err == nil && r.ttl == 0 && r.on == suite.Virtual {
+		_, part := r.preflight(ctx, brokenSeconds)
+		if errors.Is(part, suite.ErrExpiresEarly) { // otherwise the lock refuses this TTL, or fails with it
+			err = part
+		}
 	}
 	return err
 }
 
-func (r *run) preflight(ctx context.Context) (*locks.Abilities, error) {
-	return suite.Preflight(ctx, r.options(r.seed, filepath.Join(r.folder, "first-lease")), r.runTrial)
+// brokenSeconds is a TTL that shows a lock that counts whole seconds.
+const brokenSeconds = 1500 * time.Millisecond
+
+func (r *run) preflight(ctx context.Context, ttl time.Duration) (*locks.Abilities, error) {
+	o := r.options(r.seed, filepath.Join(r.folder, "first-lease"))
+	o.TTL = ttl
+	return suite.Preflight(ctx, o, r.runTrial)
 }

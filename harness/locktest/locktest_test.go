@@ -158,6 +158,22 @@ func TestPreflight_ExtendFails_FailsBeforeAnyRow(t *testing.T) {
 	require.NotContains(t, r.output, "TestVictims/extends-in-vain/", "no row is run")
 }
 
+// The catalogue's TTLs are whole seconds.
+func TestPreflight_ExpiryInWholeSeconds_FailsBeforeAnyRow(t *testing.T) {
+	r := victim(t, "whole-seconds")
+	require.False(t, r.passed)
+	r.says(t, `the lock's key expires before its lease ends, with nothing in its way: "k1" expires 1s after it is set, `+
+		"and its lease is valid for 1.5s")
+	require.NotContains(t, r.output, "TestVictims/whole-seconds/", "no row is run")
+}
+
+func TestPreflight_OneKeyForAll_IsNoted(t *testing.T) {
+	r := victim(t, "on-one-key")
+	require.Contains(t, strings.Join(strings.Fields(r.output), " "),
+		`note: it sets ["lock"], which does not contain the caller's key`)
+	require.NotContains(t, victim(t, "prefixed").output, "does not contain the caller's key")
+}
+
 func TestPreflight_LockRenewsItself_BeliefIsUntilReleased(t *testing.T) {
 	r := victim(t, "renews")
 	r.says(t, "believed until released (it renews itself)", "note: the lock renews its key by itself, but declares no "+

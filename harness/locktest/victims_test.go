@@ -164,6 +164,20 @@ func prefixing(env locktest.Env) (locktest.Lock, error) {
 	return prefixed{lock}, err
 }
 
+// wholeSeconds is onOne with an expiry in whole seconds, rounded down.
+func wholeSeconds(env locktest.Env) (locktest.Lock, error) {
+	env.TTL = env.TTL.Truncate(time.Second)
+	return onOne(rand.Text, owned)(env)
+}
+
+// onOneKey is onOne with the same key for all callers' keys.
+func onOneKey(env locktest.Env) (locktest.Lock, error) {
+	lock, err := onOne(rand.Text, owned)(env)
+	return locktest.LockFunc(func(ctx context.Context, _ string) (locktest.Lease, error) {
+		return lock.Acquire(ctx, "lock")
+	}), err
+}
+
 const (
 	owned = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
 	plain = `return redis.call('DEL', KEYS[1])`
@@ -288,6 +302,8 @@ func TestVictims(t *testing.T) {
 		"fence-shrinks":       with(fenced(func(count int64) int64 { return 1000 - count }), on("client-pause-fenced")),
 		"fence-stays":         with(fenced(func(int64) int64 { return 7 }), on("client-pause-fenced")),
 		"no-fence":            with(oneServer, on("client-pause-fenced")),
+		"whole-seconds":       with(wholeSeconds, few),
+		"on-one-key":          with(onOneKey, few),
 		"prefixed":            with(prefixing, safety, on("release-by-plain-del")),
 		"by-script-one-token": with(byScript(oneToken), safety, on("late-release", "slow-acquire"), expiring),
 		"by-script-fresh-tokens": with(byScript(func() func() string { return rand.Text }), safety,

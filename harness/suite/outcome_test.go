@@ -2,7 +2,9 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -232,4 +234,44 @@ func TestCheckPreflight(t *testing.T) {
 			require.Regexp(t, c.err, err)
 		})
 	}
+}
+
+func TestExpiresEarly(t *testing.T) {
+	const second = int64(time.Second)
+	asked := history.Event{Op: history.OpAcquire, Type: history.TypeInvoke, Key: "k1"}
+	granted := func(validity int64) history.Event {
+		return history.Event{Op: history.OpAcquire, Type: history.TypeOK, Key: "k1", Validity: validity}
+	}
+	set := func(key string, expiry int64) history.Event {
+		return history.Event{Type: history.TypeReply, Process: "c1>n1", Key: key,
+			Command: &history.Command{Name: "SET", Key: key, Expiry: expiry, Effect: history.EffectSet, Done: true}}
+	}
+	unknown := history.Event{Type: history.TypeReply, Process: "c1>n1", Command: &history.Command{Name: "EXEC"}}
+	for name, c := range map[string]struct {
+		events []history.Event
+		early  bool
+	}{
+		"expiry above the validity":   {[]history.Event{asked, set("k1", second), granted(second * 98 / 100)}, false},
+		"expiry of the validity":      {[]history.Event{asked, set("k1", second), granted(second)}, false},
+		"expiry in whole seconds":     {[]history.Event{asked, set("k1", second), granted(second * 3 / 2)}, true},
+		"the longer of two keys":      {[]history.Event{asked, set("k1", 2*second), set("q", second), granted(second * 2)}, false},
+		"no expiry":                   {[]history.Event{asked, set("k1", 0), granted(second)}, false},
+		"an unknown command":          {[]history.Event{asked, set("k1", second), unknown, granted(second * 2)}, false},
+		"no expiry, then another key": {[]history.Event{asked, set("k1", 0), set("q", second), granted(second * 2)}, false},
+	} {
+		err := expiresEarly(c.events)
+		require.Equal(t, c.early, errors.Is(err, ErrExpiresEarly), "%s: %v", name, err)
+	}
+	require.ErrorContains(t, expiresEarly([]history.Event{asked, set("k1", second), granted(second * 3 / 2)}),
+		`"k1" expires 1s after it is set, and its lease is valid for 1.5s`)
+}
+
+func TestUnlikeOthers_NamesKeysWithoutTheCallersKey(t *testing.T) {
+	set := func(key string) history.Event {
+		return history.Event{Type: history.TypeReply, Process: "c1>n1",
+			Command: &history.Command{Name: "SET", Key: key, Effect: history.EffectSet, Done: true}}
+	}
+	asked := history.Event{Op: history.OpAcquire, Type: history.TypeInvoke, Key: "k1"}
+	require.Equal(t, []string{"lock"}, unlikeOthers([]history.Event{asked, set("lock"), set("lock")}))
+	require.Empty(t, unlikeOthers([]history.Event{asked, set("lock"), set("lock:k1")}))
 }

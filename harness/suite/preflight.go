@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
@@ -71,7 +74,13 @@ func Preflight(ctx context.Context, o Options,
 	if done.Abilities != nil {
 		*found = *done.Abilities
 	}
-	found.Renews, err = checkPreflight(done.Events)
+	if found.Renews, err = checkPreflight(done.Events); err == nil && !found.Renews {
+		err = expiresEarly(done.Events)
+	}
+	if names := unlikeOthers(done.Events); len(names) > 0 && slices.Equal(found.Keys, []string{locks.KeyPlaceholder}) {
+		found.Notices = append(found.Notices, fmt.Sprintf("it sets %q, which does not contain the caller's key: if it depends "+
+			"on the key, declare it by Keys; if not, all keys are one lock", names))
+	}
 	return found, err
 }
 
@@ -79,6 +88,48 @@ func Preflight(ctx context.Context, o Options,
 type sentKey struct {
 	history.Link
 	key string
+}
+
+// ErrExpiresEarly: the lock's key expires before its lease ends.
+var ErrExpiresEarly = errors.New("the lock's key expires before its lease ends, with nothing in its way")
+
+// expiresEarly compares each lease's validity with the expiry that its acquire gave its keys. Of several keys, the
+// last to expire counts.
+func expiresEarly(events []history.Event) error {
+	var key string
+	var last int64 // -1: unknown, or never
+	for _, e := range events {
+		switch c := e.Command; {
+		case e.Op == history.OpAcquire && e.Type == history.TypeInvoke:
+			key, last = "", 0
+		case e.Type == history.TypeReply && c != nil && c.Done && c.Expiry > last && last >= 0:
+			key, last = c.Key, c.Expiry
+		case e.Type == history.TypeReply && c != nil && (c.MayChange() || c.Done && c.Effect == history.EffectSet && c.Expiry == 0):
+			last = -1
+		case e.Op == history.OpAcquire && e.Type == history.TypeOK && last > 0 && e.Validity > last:
+			return fmt.Errorf("%w: %q expires %s after it is set, and its lease is valid for %s", ErrExpiresEarly, key,
+				time.Duration(last), time.Duration(e.Validity))
+		}
+	}
+	return nil
+}
+
+// unlikeOthers names the keys that acquires set, if none contains the caller's key: other callers' keys may be the same.
+func unlikeOthers(events []history.Event) (names []string) {
+	caller := ""
+	for _, e := range events {
+		if e.Op == history.OpAcquire {
+			caller = e.Key
+		}
+		if c := e.Command; e.Type == history.TypeReply && c != nil && c.Done && c.Effect == history.EffectSet {
+			if strings.Contains(c.Key, caller) {
+				return nil
+			}
+			names = append(names, c.Key)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // checkPreflight returns the call that failed in a preflight as an error. renews reports whether the lock extended
