@@ -21,8 +21,10 @@ type Effect struct {
 	Plain bool
 	// yes and no are the replies with and without the effect.
 	yes, no reply
-	names   bool // the reply with the effect is the token
-	stored  int  // index of the argument that is the token; -1: none
+	// idle is the reply to a call that finds nothing to do: to extend or remove an absent key, or to take its own key.
+	idle   string
+	names  bool // the reply with the effect is the token
+	stored int  // index of the argument that is the token; -1: none
 }
 
 // Kind returns the history's effect. A script that acquires a free key and extends its own counts as EffectSet.
@@ -58,7 +60,7 @@ func (e Effect) Done(text string) (done, known bool) {
 		return false, false
 	case text == e.yes.text:
 		return true, true
-	case text == e.no.text:
+	case text == e.no.text, text == e.idle:
 		return false, true
 	case kind(e.no.text) == "-" && kind(text) == ":": // the sandbox's value made it fail, so its real refusal is unknown
 		return false, false

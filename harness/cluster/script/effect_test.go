@@ -97,7 +97,7 @@ return redis.call('pexpire', KEYS[1], 500)`,
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := New().Of(c.body, []string{"k"}, c.args)
 			require.True(t, ok)
-			got.yes, got.no, got.names, got.stored = reply{}, reply{}, false, 0
+			got.yes, got.no, got.idle, got.names, got.stored = reply{}, reply{}, "", false, 0
 			require.Equal(t, c.want, got)
 		})
 	}
@@ -128,6 +128,13 @@ redis.call('pexpire', KEYS[1], 900)
 local count = redis.call('hincrby', KEYS[1], ARGV[1], 1)
 redis.call('pexpire', KEYS[1], 900)
 return count`
+	// Go-redsync's release.
+	deleteElseWhy = `
+local val = redis.call("GET", KEYS[1])
+if val == ARGV[1] then return redis.call("DEL", KEYS[1]) elseif val == false then return -1 else return 0 end`
+	takeElseWhy = `
+local val = redis.call("GET", KEYS[1])
+if not val then redis.call("SET", KEYS[1], ARGV[1]) return 1 elseif val == ARGV[1] then return 2 else return 0 end`
 	takeOrName = `
 if redis.call('set', KEYS[1], ARGV[1], 'NX') then return ARGV[1] end
 return redis.call('get', KEYS[1])`
@@ -148,7 +155,8 @@ func TestEffectDone_Replies(t *testing.T) {
 		{"nil of RESP3", tryLock, []string{"900", "me"}, "_\r\n", true, true},
 		{"what is left is no", tryLock, []string{"900", "me"}, ":412\r\n", false, true},
 		{"neither", compareAndDelete, []string{"a"}, ":2\r\n", false, false},
-		{"0, if it fails on a value that it cannot read", takeOver, []string{"5"}, ":0\r\n", false, false},
+		{"0, as on its own key", takeOver, []string{"5"}, ":0\r\n", false, true},
+		{"2, if it fails on a value that it cannot read", takeOver, []string{"5"}, ":2\r\n", false, false},
 		{"1, if it fails on a value that it cannot read", takeOver, []string{"5"}, ":1\r\n", true, true},
 		{"it always says the same", `redis.call('DEL', KEYS[1]) return 1`, []string{"a"}, ":1\r\n", false, false},
 		{"-1 is yes, what is left is no", tryLockElseTTL, []string{"900", "me"}, ":412\r\n", false, true},
@@ -156,6 +164,9 @@ func TestEffectDone_Replies(t *testing.T) {
 		{"the next of a counter is yes", takeAndCount, []string{"me"}, ":3\r\n", true, true},
 		{"0 is no, a counter is yes", takeAndCount, []string{"me"}, ":0\r\n", false, true},
 		{"a count of its own is yes", reenter, []string{"me"}, ":3\r\n", true, true},
+		{"-1 is no: the key is absent", deleteElseWhy, []string{"a"}, ":-1\r\n", false, true},
+		{"0 is no: the key is another's", deleteElseWhy, []string{"a"}, ":0\r\n", false, true},
+		{"2 is no: the key is the caller's own", takeElseWhy, []string{"a"}, ":2\r\n", false, true},
 		{"the holder's token is no", takeOrName, []string{"me"}, "$5\r\nthem7\r\n", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -120,13 +120,14 @@ func (r *Scripts) run(body string, keys, args []string) (e Effect, ok bool) {
 				if found.Kind() == "" {
 					continue
 				}
-				if !found.Plain {
+				if found.idle = first; !found.Plain {
 					found.stored = i
 				}
 				return found, true
 			}
 		}
 		if found := s.changeEffect(key, another, false, call); found.Kind() != "" { // unconditional
+			found.idle = first
 			return found, true
 		}
 	}
@@ -149,7 +150,11 @@ func (s *sandbox) takeEffect(key string, args []string, first string, call func(
 	s.SetTTL(key, brief)
 	again := call()
 	e.Extends = s.Exists(key) && s.TTL(key) != brief
-	e.yes.varies = e.yes.varies || e.Extends && again != first // it counts, for example
+	if e.Extends {
+		e.yes.varies = e.yes.varies || again != first // it counts, for example
+	} else {
+		e.idle = again
+	}
 	s.put(key, another, hash, brief)
 	refusal := call()
 	now, _ := s.value(key)
