@@ -34,13 +34,6 @@ func (all *Deployment) readCompose(d document, files []document) (found []*Serve
 		for _, name := range keys(d.root["configs"]) {
 			s.script(d.at("configs", name), name, dig(d.root, "configs", name, "content"))
 		}
-		for _, name := range keys(d.root["services"]) { // links give it other names
-			for _, link := range list(dig(d.root, "services", name, "links")) {
-				if to, alias, named := strings.Cut(fmt.Sprint(link), ":"); named && to == s.Name {
-					s.aliases = append(s.aliases, alias)
-				}
-			}
-		}
 		if at, several := d.merged(files); several {
 			s.unknown(Settings, at, "what docker compose merges with "+d.file, "change anything: give the output of docker "+
 				"compose config")
@@ -96,6 +89,7 @@ func (d document) container(name string, service any) container {
 		plain: runsWords(text(service, "image")) && dig(service, "build") == nil && dig(service, "environment") == nil &&
 			dig(service, "env_file") == nil,
 		storage: func(s *Server) { d.storage(s, name, service) },
+		names: d.names(name, service),
 		reach: func(s *Server) {
 			s.judgeReach(func(key any) settings.Place { return at(key) }, "the service "+name, service,
 				allowed["compose other service"])
@@ -110,6 +104,24 @@ func (d document) container(name string, service any) container {
 	c.checks = healthCheck(at("healthcheck"), test)
 	c.server = func() *Server { return d.service(name, service, c) }
 	return c
+}
+
+// names are those by which other services reach a service: its own, its aliases, and those of their links.
+func (d document) names(name string, service any) []string {
+	all := []string{name, cmp.Or(text(service, "container_name"), name), cmp.Or(text(service, "hostname"), name)}
+	for _, network := range asMap(dig(service, "networks")) {
+		for _, alias := range list(dig(network, "aliases")) {
+			all = append(all, fmt.Sprint(alias))
+		}
+	}
+	for _, other := range asMap(d.root["services"]) {
+		for _, link := range list(dig(other, "links")) {
+			if to, alias, named := strings.Cut(fmt.Sprint(link), ":"); named && to == name {
+				all = append(all, alias)
+			}
+		}
+	}
+	return all
 }
 
 func (d document) service(name string, service any, c container) *Server {
@@ -135,13 +147,7 @@ func (d document) service(name string, service any, c container) *Server {
 		s.unknown(Program, d.at("services", name, "build"), "build, of which the rest is elsewhere", "bring another program")
 	}
 	d.restart(s, name, service, line.sleep)
-	for _, network := range asMap(dig(service, "networks")) {
-		for _, alias := range list(dig(network, "aliases")) {
-			s.aliases = append(s.aliases, fmt.Sprint(alias))
-		}
-	}
-	s.aliases = append(s.aliases, name, cmp.Or(text(service, "container_name"), name),
-		cmp.Or(text(service, "hostname"), name))
+	s.aliases = c.names
 	return s
 }
 

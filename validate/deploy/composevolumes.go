@@ -84,7 +84,11 @@ func (d document) folderOf(folder string) string {
 }
 
 func (d document) named(name string) loss {
-	v := dig(d.root, "volumes", name)
+	v, declared := asMap(d.root["volumes"])[name]
+	if !declared { // compose refuses this file alone
+		return maybeLost("no volume %s is declared here, so that another file says what it is: give the output of docker "+
+			"compose config", name)
+	}
 	for _, key := range keys(v) {
 		if !slices.Contains(allowed["compose volume"], key) {
 			return maybeLost("not understood: the key %s of the volume %s; it could be memory", key, name)

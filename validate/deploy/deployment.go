@@ -286,14 +286,6 @@ func (d *Deployment) judgeOthers(named bool) {
 		for _, m := range other.mounts {
 			s.judgeShared(other.Place, other.Name, m.source, m.readOnly)
 		}
-		for _, name := range s.aliases {
-			// names of one project
-			if slices.Contains(other.aliases, name) && filepath.Dir(other.Place.File) == filepath.Dir(s.Place.File) {
-				s.doubt(Single, other.Place,
-					fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", other.Name,
-						name))
-			}
-		}
 		if s.overwrites(other) {
 			s.doubt(Single, other.Place,
 				fmt.Sprintf("%s has the same files in %s on another port, and each overwrites what the other has written: give "+

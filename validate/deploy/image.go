@@ -38,6 +38,7 @@ func runsWords(name string) bool {
 type container struct {
 	place          settings.Place
 	name, label    string
+	names          []string // by which other containers reach it
 	image, folder  string
 	entry, command []string
 	hasEntry       bool

@@ -76,9 +76,12 @@ func (p pod) volume(name string, m any) (f loss, source string, found bool) {
 		}
 		kind := ""
 		for _, key := range keys(v) {
-			if key != "name" {
+			if key != "name" && dig(v, key) != nil {
 				kind = key
 			}
+		}
+		if kind == "" { // (kubernetes.io, SetDefaults_Volume: a volume of no kind is an emptyDir)
+			kind = "emptyDir"
 		}
 		for _, key := range keys(dig(v, kind)) {
 			yes, isBool := truth(dig(v, kind, key))

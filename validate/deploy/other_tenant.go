@@ -3,6 +3,7 @@ package deploy
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,15 +22,16 @@ func (s *Server) judgeReach(at func(key any) settings.Place, label string, value
 // containers finds the servers among some containers. Each server is judged with all other containers.
 func (d *Deployment) containers(all []container) (servers []*Server) {
 	for _, c := range all {
-		serves := !c.once && c.mayServe()
-		if serves {
-			servers = append(servers, c.server())
+		var own *Server // a place is no identity: a file may have all containers on one line
+		if !c.once && c.mayServe() {
+			own = c.server()
+			servers = append(servers, own)
 		} else if isSentinel(c.image, c.words()) && !c.once {
 			d.sentinel(c)
 		}
 		d.tenants = append(d.tenants, func(s *Server) {
-			if s.Place != c.place {
-				s.beside(c, serves)
+			if s != own {
+				s.beside(c, own != nil)
 			}
 		})
 	}
@@ -38,6 +40,12 @@ func (d *Deployment) containers(all []container) (servers []*Server) {
 
 // beside judges another container: its checks and, unless it is a server itself, its mounts, its reach and its command.
 func (s *Server) beside(c container, serves bool) {
+	for _, name := range s.aliases { // names of one project
+		if slices.Contains(c.names, name) && filepath.Dir(c.place.File) == filepath.Dir(s.Place.File) {
+			s.doubt(Single, c.place,
+				fmt.Sprintf("%s has the name %s too, which leads to either of them: give each a name of its own", c.name, name))
+		}
+	}
 	harmless := c.plain && effectOf(c.words()).known
 	for _, k := range c.checks {
 		s.clientOf(k.at, k.what+" of "+c.label, "", k.words, nil)
