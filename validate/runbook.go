@@ -221,16 +221,18 @@ func (a *Runner) appendOnly(fsync string) candidate {
 func (a *Runner) sleep() candidate {
 	wait := wholeSeconds(Boundary(a.Longest(), a.Drift))
 	seconds := int(wait / time.Second)
-	step := Step{Place: a.Server.Place, Cost: a.Server.Remade()}
+	step := Step{Place: a.Server.CommandPlace, Cost: a.Server.Remade()}
 	switch a.Server.Kind {
 	case deploy.Systemd:
-		step.Line = fmt.Sprintf("ExecStartPre=+/bin/sleep %d, and TimeoutStartSec=%d in [Service]; then systemctl "+
-			"daemon-reload", seconds, seconds+90)
+		step.Place = a.Server.Place
+		step.Line = fmt.Sprintf("ExecStartPre=+/bin/sleep %d, and TimeoutStartSec=%d in [Service] of a drop-in, which "+
+			"an upgrade keeps (systemctl edit %s)", seconds, seconds+90, a.Server.Name)
 	case deploy.Compose, deploy.Container:
-		step.Line = fmt.Sprintf("its command, as in: sh -c 'sleep %d && exec redis-server ...'", seconds)
+		step.Line = fmt.Sprintf("a sleep before the server, as in: sh -c 'sleep %d && exec %s ...'", seconds,
+			a.Server.Command())
 	case deploy.Kubernetes:
-		step.Line = fmt.Sprintf("its command, as in: [sh, -c, \"sleep %d && exec redis-server ...\"], and a startupProbe "+
-			"that waits for longer", seconds)
+		step.Line = fmt.Sprintf("a sleep before the server, as in command: [sh, -c, \"sleep %d && exec %s ...\"], and a "+
+			"startupProbe that waits for longer", seconds, a.Server.Command())
 	default:
 		step = Step{Do: fmt.Sprintf("let whatever starts the server run sleep %d before it", seconds)}
 	}

@@ -89,7 +89,7 @@ func (d document) container(name string, service any) container {
 		plain: runsWords(text(service, "image")) && dig(service, "build") == nil && dig(service, "environment") == nil &&
 			dig(service, "env_file") == nil,
 		storage: func(s *Server) { d.storage(s, name, service) },
-		names: d.names(name, service),
+		names:   d.names(name, service),
 		reach: func(s *Server) {
 			s.judgeReach(func(key any) settings.Place { return at(key) }, "the service "+name, service,
 				allowed["compose other service"])
@@ -212,14 +212,26 @@ func (d document) restart(s *Server, name string, service any, sleep time.Durati
 	s.assume(Single, s.Place, "docker compose runs it, and no swarm, which may start it on another machine")
 	s.establish(Single, s.Place, "one container of the service runs")
 	policy := dig(service, "restart")
+	if dig(service, "deploy", "restart_policy") != nil { // it outranks restart
+		policy = deployPolicy
+		if dig(service, "deploy", "restart_policy", "delay") != nil {
+			s.doubt(Restart, at("deploy", "restart_policy"), "a swarm keeps the delay of deploy.restart_policy, and docker "+
+				"compose does not: which of them runs it is not known", settings.Kill)
+		}
+	}
 	s.restarted(fmt.Sprint(cmp.Or(policy, any("no"))), sleep)
 }
+
+const deployPolicy = "deploy.restart_policy"
 
 // restarted sets how soon an engine restarts a container, by its policy.
 func (s *Server) restarted(policy string, sleep time.Duration) {
 	kill, why := engineBackoff, fmt.Sprintf("restart policy %s brings it back after %s", policy, engineBackoff)
-	if slices.Contains([]string{"", "no", "false"}, policy) {
+	switch policy {
+	case "", "no", "false":
 		kill, why = 0, "nothing restarts it: whoever starts it may do so at once"
+	case deployPolicy:
+		kill, why = 0, "deploy.restart_policy, of which docker compose keeps no delay"
 	}
 	s.returns(kill, sleep, why, "docker restart brings it back at once",
 		"the engine starts it at boot, with no delay of its own")

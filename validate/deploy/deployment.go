@@ -44,16 +44,15 @@ func (d *Deployment) assemble(o Options) error {
 	d.Servers = append(d.Servers, found...)
 	switch {
 	case len(kubernetes) > 0 && len(found) == 0:
-		doc := kubernetes[0]
-		for _, other := range kubernetes {
-			if !slices.Contains(allowed["kubernetes kinds"], text(other.root, "kind")) {
-				doc = other
+		what, at := "which of these objects runs a server of locks; any could", kubernetes[0].at("kind")
+		for _, doc := range kubernetes {
+			_, workload := podOf(doc, nil)
+			if kind := text(doc.root, "kind"); !workload && !slices.Contains(allowed["kubernetes kinds"], kind) {
+				what, at = "the kind "+kind+", of which an operator makes servers; it could start any", doc.at("kind")
 			}
 		}
-		d.unreadable(doc.at("kind"),
-			fmt.Sprintf("not understood: the kind %s, of which an operator makes servers; it could start any: give me the "+
-				"rendered objects "+
-				"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)", text(doc.root, "kind")))
+		d.unreadable(at, "not understood: "+what+": give me the rendered objects "+
+			"(kubectl get statefulset,deployment,configmap -o yaml | lockproof validate -)")
 	case len(compose) > 0 && len(d.Servers)+len(d.unread) == 0:
 		d.unreadable(compose[0].at("services"),
 			"not understood: which of these services runs a server of locks; any could: give docker inspect of its container")
@@ -190,9 +189,7 @@ func (d *Deployment) link(o Options) error {
 	}
 	for _, each := range d.Servers {
 		each.judgeMounts()
-		if !each.Unread || each.persists() {
-			each.judgeData()
-		}
+		each.judgeData()
 	}
 	d.failover()
 	d.judgeOthers(o.Service != "")
@@ -279,9 +276,8 @@ func (d *Deployment) judgeOthers(named bool) {
 		}
 		if here := s.shared(); here != "" && here == other.shared() && !(s.Kind == Systemd && other.Kind == Systemd) {
 			s.doubt(Single, other.Place,
-				fmt.Sprintf("%s writes to the same %s, and each overwrites what the other has written: give each a volume "+
-					"of its own",
-					other.Name, shown(here)))
+				fmt.Sprintf("%s may be a server too, and sees the same %s: two servers overwrite what each other has "+
+					"written, and need a volume each", other.Name, shown(here)))
 		}
 		for _, m := range other.mounts {
 			s.judgeShared(other.Place, other.Name, m.source, m.readOnly)

@@ -16,9 +16,9 @@ func inert(name string) bool { return inertName.MatchString(name) }
 
 // variable judges one of a server's variables. A used one without an underscore is the command's own: the names that
 // the loader or a library reads have one (ld.so(8), malloc(3), openssl-env(7)).
-func (s *Server) variable(at settings.Place, name string, used, adds bool) {
+func (s *Server) variable(at settings.Place, name string, used bool) {
 	own := used && !strings.Contains(name, "_") && name != "PATH"
-	if adds || !inert(name) && !own {
+	if !inert(name) && !own {
 		s.unknown(Program, at, "the variable "+name, "change what the program does")
 	}
 }

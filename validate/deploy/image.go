@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"example.org/lockproof/validate/settings"
 )
@@ -74,7 +75,7 @@ func (s *Server) contained(c container) commandLine {
 		s.folder = cmp.Or(c.folder, imageFolder)
 	}
 	s.variables(c)
-	line := readCommand(c.at, c.words())
+	line := c.read()
 	switch {
 	case !ok && line.wrong == "":
 		line.wrong = "the image " + c.image +
@@ -99,6 +100,20 @@ func (s *Server) contained(c container) commandLine {
 	return line
 }
 
+// read reads the command, and the options that Valkey's entrypoint adds to it, split as a shell does.
+func (c container) read() commandLine {
+	line, flags := readCommand(c.at, c.words()), c.env[extraFlags]
+	switch {
+	case flags == "" || !valkeyImage.MatchString(c.image) || c.hasEntry && !line.usesImage:
+		return line
+	case strings.ContainsAny(flags, `"'\*?[`):
+		return commandLine{wrong: "quotes or patterns in " + extraFlags}
+	case len(c.words()) == 0:
+		return readCommand(c.at, append([]string{"valkey-server"}, strings.Fields(flags)...))
+	}
+	return readCommand(c.at, append(c.words(), strings.Fields(flags)...))
+}
+
 func (s *Server) variables(c container) {
 	for _, name := range slices.Sorted(maps.Keys(c.fromFiles)) {
 		if _, set := c.env[name]; !set {
@@ -113,7 +128,6 @@ func (s *Server) variables(c container) {
 		s.unknown(Settings, *c.unreadEnv, "variables that were not read", "add options to the server, or change the program")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
-		adds := name == extraFlags && c.env[name] != ""
-		s.variable(c.envAt, name, slices.Contains(c.used, name), adds)
+		s.variable(c.envAt, name, slices.Contains(c.used, name))
 	}
 }

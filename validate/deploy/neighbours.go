@@ -100,6 +100,12 @@ var (
 
 func (g textFile) isTable() bool { return filepath.Base(filepath.Dir(g.file)) == "tmpfiles.d" }
 
+// onlyMakes reports whether a line of tmpfiles.d makes a folder and removes nothing, as one without an age does.
+func onlyMakes(line string) bool {
+	f := append(strings.Fields(line), "", "-", "-", "-", "-", "-")
+	return slices.Contains([]string{"d", "v", "q", "Q"}, f[0]) && f[5] == "-" && !strings.ContainsAny(line, `"'\`)
+}
+
 // findMention returns the first line that names one of the folders, the unit or a client.
 func (g textFile) findMention(base string, folders []string) (line int, found bool) {
 	service, table, of := filepath.Ext(g.file) == ".service", g.isTable(), &unit{file: g.file}
@@ -109,7 +115,7 @@ func (g textFile) findMention(base string, folders []string) (line int, found bo
 			folder = unitFolders[m[1]]
 		}
 		switch {
-		case isComment(text), service && restricts.MatchString(keyOf(text)):
+		case isComment(text), service && restricts.MatchString(keyOf(text)), table && onlyMakes(text):
 			continue
 		case service && talker.MatchString(text), !service && !table && (commander.MatchString(text) || namedBy(text, base)):
 			return i + 1, true

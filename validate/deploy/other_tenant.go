@@ -64,7 +64,8 @@ func (s *Server) beside(c container, serves bool) {
 		switch {
 		case !m.variable || m.readOnly || harmless:
 		case s.onFolder():
-			s.unknown(Alone, c.place, c.label+", which mounts a folder by a variable", "see the server's data")
+			s.unknown(Alone, c.place, c.label+", which mounts a folder by a variable", "see the server's "+
+				"data: give the output of docker compose config")
 		default:
 			s.assume(Alone, c.place, "%s does not mount the server's volume by its variable (docker compose config)", c.label)
 		}
@@ -123,7 +124,7 @@ var plainLabel = pattern("labels")
 // commander matches the clients that control containers or a server, and talker those of a server.
 var (
 	talker    = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|(?i:flushall|flushdb))\b`)
-	commander = regexp.MustCompile(`\b(?:kubectl|helm|docker)\b|` + talker.String())
+	commander = regexp.MustCompile(`(?:^|[\s/;&|("'])(?:kubectl|helm|docker(?:-compose)?)(?:$|[\s;&|)"'])|` + talker.String())
 )
 
 // inertRun are the parts of /run without a control socket.

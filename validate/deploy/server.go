@@ -95,6 +95,11 @@ func (s *Server) dir() string {
 	return dir
 }
 
+// Command is the server's program and its redis.conf, as a command names them.
+func (s *Server) Command() string {
+	return strings.TrimSpace(cmp.Or(s.program, "redis-server") + " " + s.ConfigPath)
+}
+
 func (s *Server) persists() bool { return s.Redis.AppendOnly || len(s.Redis.Save) > 0 }
 
 // onMachine reports whether the server sees the machine's own files, not a container's.
@@ -115,6 +120,9 @@ func (s *Server) Changed(change func(*settings.Redis)) *Server {
 
 // judgeData judges the server's data in each crash, by its settings and the folder that it writes to.
 func (s *Server) judgeData() {
+	if slices.ContainsFunc(s.Links, func(l Link) bool { return l.Name == Program && l.State == Broken }) {
+		return // where it writes is not known either
+	}
 	s.otherPrograms()
 	s.dataLinks = slices.DeleteFunc(slices.Clone(s.Links), func(l Link) bool { return l.Name != Data })
 	dir := s.dir()

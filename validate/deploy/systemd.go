@@ -29,6 +29,12 @@ func readSystemd(u *unit) *Server {
 	if len(u.lines) == 0 {
 		s.doubt(Program, s.Place, "the unit is masked: systemd does not start it, and what starts a server is not known")
 	}
+	if slices.ContainsFunc(u.lines, func(a assignment) bool { return strings.HasPrefix(a.key, "Container.") }) {
+		s.CommandPlace, s.Unread = cmp.Or(u.last("Container.Image", "").at, s.Place), true
+		s.startsContainer()
+		s.atOnce("nothing that was read keeps it away")
+		return s
+	}
 	for _, a := range u.lines {
 		section, key, _ := strings.Cut(a.key, ".")
 		if !slices.Contains(allowed[section], key) && !commonKeys.MatchString(key) && !strings.HasPrefix(section, "X-") {
@@ -142,19 +148,15 @@ func (u *unit) writes(s *Server, dir string) {
 
 func (s *Server) start(u *unit) time.Duration {
 	a := u.last("Service.ExecStart", "")
-	if image := u.last("Container.Image", ""); image.value != "" {
-		a = image
-	}
 	words := u.command(a)
 	switch {
 	case a.value == "":
 		s.CommandPlace = s.Place
 		s.doubt(Program, s.Place, "no ExecStart here says which server is started: give the unit too")
 		return 0
-	case a.key == "Container.Image" || len(words) > 0 && engines.MatchString(words[0]):
+	case len(words) > 0 && engines.MatchString(words[0]):
 		s.CommandPlace = a.at
-		s.unknown(Program, a.at, "a container that a unit starts",
-			"be any server: give docker inspect, or podman inspect, of it")
+		s.startsContainer()
 		return 0
 	case len(words) == 0 || signs(a.value) != "" || len(u.all("Service.ExecStart")) > 1:
 		s.CommandPlace = a.at
@@ -176,6 +178,11 @@ func (s *Server) start(u *unit) time.Duration {
 		s.config.file = u.root + s.config.path
 	}
 	return c.sleep
+}
+
+func (s *Server) startsContainer() {
+	s.unknown(Program, s.CommandPlace, "a container that a unit starts",
+		"be any server: give docker inspect, or podman inspect, of it")
 }
 
 var engines = regexp.MustCompile(`(?:^|/)(?:docker|podman)$`)
@@ -223,7 +230,7 @@ func (s *Server) environment(u *unit) {
 	}
 	set := func(at settings.Place, name, value string) {
 		u.values[name] = value
-		s.variable(at, name, strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name), false)
+		s.variable(at, name, strings.Contains(command, "$"+name) || strings.Contains(command, "${"+name))
 	}
 	for _, a := range u.all("Service.Environment") {
 		pairs, err := unitWords(a.value)
