@@ -5,20 +5,17 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/go-redsync/redsync/v4"
-	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/cluster/script"
 	"example.org/lockproof/harness/history"
-	"example.org/lockproof/redlock"
-	"example.org/lockproof/redlock/server"
 )
 
 // resp encodes a command.
@@ -31,12 +28,12 @@ func resp(args ...string) []byte {
 	return b.Bytes()
 }
 
-// requireMeans compares a command's fields except its name, which is the first word of text.
+// requireMeans compares a command's fields, except for its name, which is the first word of text, and a script's words.
 func requireMeans(t *testing.T, text, want string, c command) {
 	t.Helper()
 	var known []string
 	for field, value := range reflect.ValueOf(c).Fields() {
-		if !value.IsZero() && field.Name != "Name" {
+		if !value.IsZero() && !slices.Contains([]string{"Name", "digest", "keys", "args", "script"}, field.Name) {
 			known = append(known, fmt.Sprintf("%s %v", strings.ToLower(field.Name), value))
 		}
 	}
@@ -97,70 +94,66 @@ func TestParseCommand_FindsMeaning(t *testing.T) {
 
 const compareAndDelete = `if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0`
 
-func TestParseCommand_Script_FindsEffect(t *testing.T) {
-	scripts := script.New()
-	load := func(body string) string { return redis.NewScript(body).Hash() }
-	eval := func(words ...string) command { return parseCommand(words, scripts) }
+// setSecondKey takes its second key; its second argument is no expiry.
+const setSecondKey = `redis.call('get', KEYS[1]) return redis.call('set', KEYS[2], ARGV[3], 'nx', 'px', ARGV[1])`
 
-	c := eval("EVAL", compareAndDelete, "1", "k1", "a")
-	require.Equal(t, []any{history.EffectDelete, "k1", "a"}, []any{c.Effect, c.Key, c.Token})
-	// Another client names the script by its digest alone, in capitals or not.
-	c = eval("evalsha", strings.ToUpper(load(compareAndDelete)), "1", "k1", "b")
-	require.Equal(t, []any{"EVALSHA", history.EffectDelete, "k1", "b"}, []any{c.Name, c.Effect, c.Key, c.Token})
+func TestParseCommand_Script_FindsMeaning(t *testing.T) {
+	for _, c := range []struct{ name, script, operands, want string }{
+		{"compares and deletes", compareAndDelete, "1 k1 a", "key k1, token a, effect delete"},
+		{"takes another key than the first", setSecondKey, "2 other k1 900 22 a",
+			"key k1, token a, expiry 900ms, effect set, others [other]"},
+		{"changes another key, too", `redis.call('set', KEYS[1], ARGV[1]) return redis.call('incr', KEYS[3])`,
+			"3 k1 fence:k1 k2 a", "key k1, token a, effect set, others [k2]"},
+		{"a fencing counter is no lock", `return redis.call('SET', KEYS[1], ARGV[1])`, "1 fence:k1 7",
+			"key fence:k1, token 7"},
+		{"reads, but its answer is no token", `if redis.call("get", KEYS[1]) == ARGV[1] then return 1 end return 0`,
+			"1 k1 a", "key k1, token a"},
+		{"reads the expiry", "return redis.call('pttl', KEYS[1])", "1 k1", "key k1"},
+		{"cannot run in the sandbox", "while true do redis.call('del', KEYS[1]) end", "1 k1", "key k1, unknown true"},
+		{"changes a value that is no token", "while false do end return redis.call('incr', KEYS[1])", "1 k1",
+			"key k1, unknown true"},
+		{"empties its own key", `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], '') end return 1`,
+			"1 k1 a", "key k1, token a, unknown true"},
+		{"gives its own key another token",
+			`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], 'free', 'KEEPTTL') end return 1`,
+			"1 k1 a", "key k1, token a, unknown true"},
+		{"is refused: fewer keys than it says", "return 1", "3 k1", ""},
 
-	// The second argument is not an expiry, and the script acquires the second key.
-	const set = `redis.call('get', KEYS[1]) return redis.call('set', KEYS[2], ARGV[3], 'nx', 'px', ARGV[1])`
-	require.Empty(t, eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a").Effect, "an unknown script")
-	eval("SCRIPT", "load", set)
-	c = eval("EVALSHA", load(set), "2", "other", "k1", "900", "22", "a")
-	require.Equal(t, []any{history.EffectSet, "k1", "a", 900 * time.Millisecond}, []any{c.Effect, c.Key, c.Token,
-		c.Expiry})
-
-	c = eval("EVAL", `if redis.call("get", KEYS[1]) == ARGV[1] then return 1 end return 0`, "1", "k1", "a")
-	require.Empty(t, c.Effect, "its answer is no token, as that to GET is")
-	require.False(t, c.unknown)
-	c = eval("EVAL", "while true do redis.call('del', KEYS[1]) end", "1", "k1")
-	require.Empty(t, c.Effect, "the script cannot run in the sandbox")
-	require.True(t, c.unknown)
-	require.Empty(t, eval("EVAL", `return redis.call('SET',KEYS[1],ARGV[1])`, "1", "fence:k1", "7").Effect,
-		"a fencing counter is no lock")
-	require.False(t, eval("EVAL", "return 1", "0").unknown)
-	const take = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 900) "
-	for script, extends := range map[string]bool{
-		take +
-			"or redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end return 0": false,
-		take +
-			"or redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('PEXPIRE', KEYS[1], 900) then return 1 end return 0": true,
+		// Without keys its text decides whether it may change one.
+		{"calls nothing", "return 1", "0", ""},
+		{"gets", `return redis.call("get", KEYS[1])`, "0", ""},
+		{"asks for the expiry", `if server.pcall( 'pttl', KEYS[1]) > 0 then return 1 end`, "0", ""},
+		{"deletes", "return redis.call('del', 'k1')", "0", "unknown true"},
+		{"gets and deletes", `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', k) end`, "0",
+			"unknown true"},
+		{"calls by another name", `local call = redis.call return call('DEL', KEYS[1])`, "0", "unknown true"},
+		{"calls what its argument names", `return redis.call(ARGV[1], KEYS[1])`, "0", "unknown true"},
 	} {
-		require.Equal(t, extends, eval("EVAL", script, "1", "k1", "a").event(1, time.Time{}).Extends, script)
+		t.Run(c.name, func(t *testing.T) {
+			words := append([]string{"EVAL", c.script}, strings.Fields(c.operands)...)
+			requireMeans(t, "EVAL", c.want, parseCommand(words, script.New()))
+		})
 	}
-	require.True(t, eval("EVAL", "return redis.call('del', 'k1')", "0").unknown, "a key that it does not name")
-	require.True(t, eval("EVAL", "while false do end return redis.call('incr', KEYS[1])", "1", "k1").unknown)
-	require.False(t, eval("EVAL", "return redis.call('pttl', KEYS[1])", "1", "k1").unknown)
-	for _, alters := range []string{
-		`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], '') end return 1`,
-		`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], 'free', 'KEEPTTL') end return 1`,
-	} {
-		c = eval("EVAL", alters, "1", "k1", "a")
-		require.Empty(t, c.Effect, alters)
-		require.True(t, c.unknown, "whose the key is afterwards is not known")
-	}
-	c = eval("EVAL", `redis.call('set', KEYS[1], ARGV[1]) return redis.call('incr', KEYS[3])`, "3", "k1", "fence:k1", "k2",
-		"a")
-	require.Equal(t, []any{history.EffectSet, "k1", []string{"k2"}}, []any{c.Effect, c.Key, c.others})
-	require.Empty(t, eval("EVAL", "return 1", "3", "k1").Effect, "a request that the server refuses")
 }
 
-func TestMayChangeKeys(t *testing.T) {
-	for script, want := range map[string]bool{
-		`return redis.call("get", KEYS[1])`:                       false,
-		`if server.pcall( 'pttl', KEYS[1]) > 0 then return 1 end`: false,
-		`return 1`: false,
-		`if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', k) end`: true,
-		`local call = redis.call return call('DEL', KEYS[1])`:                    true,
-		`return redis.call(ARGV[1], KEYS[1])`:                                    true,
+func TestParseCommand_Digest_KnownOnceTheTextWasSeen(t *testing.T) {
+	for _, teach := range [][]string{{"SCRIPT", "load", setSecondKey}, {"EVAL", setSecondKey, "2", "other", "k2", "1", "2", "b"}} {
+		scripts := script.New()
+		call := []string{"evalsha", strings.ToUpper(redis.NewScript(setSecondKey).Hash()), "2", "other", "k1", "900", "22", "a"}
+		requireMeans(t, "EVALSHA", "key other, token 900, unknown true, others [k1]", parseCommand(call, scripts))
+		parseCommand(teach, scripts)
+		requireMeans(t, "EVALSHA", "key k1, token a, expiry 900ms, effect set, others [other]", parseCommand(call, scripts))
+	}
+}
+
+func TestCommandEvent_ScriptTakesAndExtends_SaysSo(t *testing.T) {
+	const take = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', 900) or redis.call('GET', KEYS[1]) == ARGV[1] "
+	for body, extends := range map[string]bool{
+		take + "then return 1 end return 0":                                         false,
+		take + "and redis.call('PEXPIRE', KEYS[1], 900) then return 1 end return 0": true,
 	} {
-		require.Equal(t, want, mayChangeKeys(script), script)
+		c := parseCommand([]string{"EVAL", body, "1", "k1", "a"}, script.New())
+		require.Equal(t, extends, c.event(1, time.Time{}).Extends, body)
 	}
 }
 
@@ -216,50 +209,6 @@ func TestCommandDone_Replies(t *testing.T) {
 	} {
 		got := parseCommand(strings.Fields(c.command), script.New()).done(reply(t, c.reply))
 		require.Equal(t, c.want, got, "%s answered %q", c.command, c.reply)
-	}
-}
-
-// locking acquires, extends and releases the lock, and returns its token.
-var locking = map[string]func(t *testing.T, db *redis.Client) (token string){
-	"the reference": func(t *testing.T, db *redis.Client) string {
-		nodes, err := server.Nodes([]redis.UniversalClient{db})
-		require.NoError(t, err)
-		lock, err := redlock.New(nodes, redlock.Options{})
-		require.NoError(t, err)
-		lease, err := lock.Acquire(context.Background(), "k1", time.Second)
-		require.NoError(t, err)
-		require.NoError(t, lease.Extend(context.Background()))
-		require.NoError(t, lease.Release(context.Background()))
-		require.NoError(t, lock.Close())
-		return lease.Token()
-	},
-	"redsync": func(t *testing.T, db *redis.Client) string {
-		m := redsync.New(goredis.NewPool(db)).NewMutex("k1", redsync.WithExpiry(time.Second))
-		require.NoError(t, m.Lock())
-		token := m.Value()
-		extended, err := m.Extend()
-		require.True(t, extended, err)
-		released, err := m.Unlock()
-		require.True(t, released, err)
-		return token
-	},
-}
-
-// The locks' own scripts, as they are sent: the effect and the new expiry.
-func TestLink_RealLocks_RecordsTheirEffects(t *testing.T) {
-	for name, lock := range locking {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, r *rig) {
-				token := lock(t, r.redis)
-				var effects []string
-				for _, e := range r.events.All() {
-					if e.Type == history.TypeReply && e.Command.Token == token && e.Command.Done {
-						effects = append(effects, fmt.Sprint(e.Command.Effect, " ", time.Duration(e.Command.Expiry)))
-					}
-				}
-				require.Equal(t, []string{"set 1s", "extend 1s", "delete 0s"}, effects)
-			})
-		})
 	}
 }
 
