@@ -26,6 +26,20 @@ func TestTravelTimes_WithinBounds(t *testing.T) {
 	})
 }
 
+// Each seed, connection and direction has its own times: no two messages of a trial should fall on one instant.
+func TestTravelTimes_DifferByTheirWords(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for seed := range uint64(3) {
+		travel := newTravel(mix(seed, "c1", "n1"), time.Hour, 1)
+		for _, toNode := range []bool{true, false} {
+			for message := range 4 {
+				seen[travel.message(toNode, message/2, message%2)] = true
+			}
+		}
+	}
+	require.Len(t, seen, 3*2*4)
+}
+
 const (
 	ms  = int64(time.Millisecond)
 	sec = int64(time.Second)
