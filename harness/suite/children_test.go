@@ -85,14 +85,12 @@ func TestHostileLock_FailsOnlyItsTrial(t *testing.T) {
 			trials := runInChildren(t, timeout, jobs, o)
 			require.Len(t, trials, 6)
 			for i, trial := range trials {
-				standing, why := trial.Outcome()
 				if i != 2 && i != 3 {
-					require.Equal(t, AsExpected, standing, why)
+					requireOutcome(t, trial, AsExpected, "")
 					continue
 				}
-				require.Equal(t, HarnessError, standing, why)
-				require.Contains(t, why, words)
-				require.NotContains(t, why, "\n")
+				requireOutcome(t, trial, HarnessError, words)
+				require.NotContains(t, trial.Failure, "\n")
 				require.Equal(t, "lockproof run flushall --lock "+name+" --seed "+[]string{"5", "6"}[i-2], trial.Repeat)
 			}
 		})
@@ -106,8 +104,7 @@ func TestCrash_DoesNotFailTheNextTrial(t *testing.T) {
 	jobs := jobsOf(t, o, "flushall")
 	jobs[0].Lock, jobs[0].AllowBetter = "leaks", true
 	for _, trial := range runInChildren(t, 0, jobs, o) {
-		standing, why := trial.Outcome()
-		require.Equal(t, LimitOfClass, standing, why)
+		requireOutcome(t, trial, LimitOfClass, "")
 	}
 }
 
@@ -133,8 +130,7 @@ func TestChildrenRun_Cancelled_JudgesRunningTrialSoFar(t *testing.T) {
 	trials, err = c.Run(context.Background(), jobsOf(t, o, "flushall"), o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
-	standing, why := trials[0].Outcome()
-	require.Equal(t, AsExpected, standing, why)
+	requireOutcome(t, trials[0], AsExpected, "")
 }
 
 func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
@@ -146,8 +142,7 @@ func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
 	trials, err := c.Run(context.Background(), jobs[:1], o, func(Result) {})
 	require.NoError(t, err)
 	c.Close()
-	standing, why := trials[0].Outcome()
-	require.Equal(t, LimitOfClass, standing, why)
+	requireOutcome(t, trials[0], LimitOfClass, "")
 	require.Contains(t, said.String(), "panic: just talking\n")
 	require.Contains(t, said.String(), "hello\n")
 }

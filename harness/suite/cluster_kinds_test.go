@@ -64,8 +64,7 @@ func TestClusterKind_DeclaredOnce_WorksEverywhere(t *testing.T) {
 		Choice: cluster.Choice{Server: "a small one"}}
 	trials, err := Run(context.Background(), jobsOf(t, o, file), o, func(Result) {})
 	require.NoError(t, err)
-	standing, why := trials[0].Outcome()
-	require.Equal(t, AsExpected, standing, why)
+	requireOutcome(t, trials[0], AsExpected, "")
 	require.Equal(t, "toy", trials[0].Cluster)
 	header := readHistory(t, filepath.Join(o.Out, trials[0].History))[0].Header
 	require.Equal(t, "toy", header.Cluster)
@@ -74,12 +73,10 @@ func TestClusterKind_DeclaredOnce_WorksEverywhere(t *testing.T) {
 	require.Equal(t, [2]int{1, 1}, [2]int{toy.made, toy.closed})
 
 	o.Cluster = Virtual
-	why = skips(t, o, jobsOf(t, o, file)[0])
-	require.Equal(t, "it runs on toy only", why)
+	require.Equal(t, "it runs on toy only", skips(t, o, jobsOf(t, o, file)[0]))
 
 	require.NoError(t, os.WriteFile(file, []byte(scenario("  - power-loss: n1\n")), 0o600))
 	o.Cluster = "toy"
-	why = skips(t, o, jobsOf(t, o, file)[0])
 	require.Equal(t, "needs a disk that loses what was not synced, which the toy cluster does not have: virtual, local "+
-		"and docker do", why)
+		"and docker do", skips(t, o, jobsOf(t, o, file)[0]))
 }

@@ -47,21 +47,18 @@ func TestJobs_Default_ListsScenariosWithVariants(t *testing.T) {
 
 func TestJobs_AnotherLockOrWithoutRules_ListsScenariosOnly(t *testing.T) {
 	list := []*scenarios.Scenario{load(t, "late-release"), load(t, "half-is-not-majority")}
-	for _, o := range []Options{{Cluster: Virtual, Lock: "redsync"},
-		{Cluster: Virtual, Without: []string{"Majority", "FreshToken"}}} {
+	for lock, o := range map[string]Options{"redsync": {Cluster: Virtual, Lock: "redsync"},
+		"redlock": {Cluster: Virtual, Without: []string{"Majority", "FreshToken"}}} {
 		jobs, err := o.Jobs(list)
 		require.NoError(t, err)
 		require.Len(t, jobs, 2)
-		for _, j := range jobs {
-			require.True(t, j.AllowBetter, "no worse than the reference is as expected")
-			require.Empty(t, j.Variant)
-			p, err := o.Plan(j)
-			require.NoError(t, err)
-			require.Equal(t, history.Holds, p.Expect[checker.MutualExclusion])
-			require.Equal(t, o.Without, p.Without)
-			if o.Lock != "" {
-				require.Equal(t, o.Lock, p.Lock.Name)
-			}
+		for i, j := range jobs {
+			require.Equal(t, Job{Scenario: list[i], AllowBetter: true, Lock: o.Lock, Without: o.Without}, j,
+				"no worse than the reference is as expected")
+			row := o.rowTask(j)
+			require.Equal(t, []any{lock, o.Without}, []any{row.Plan.Lock.Name, row.Plan.Without})
+			require.Equal(t, []any{lock, o.Without}, []any{row.Result.Lock, row.Result.Without}, "the results say so")
+			require.Equal(t, history.Holds, row.Result.Expect[checker.MutualExclusion])
 		}
 	}
 }
@@ -93,29 +90,6 @@ func TestJobs_NumberOfServers_UsesForms(t *testing.T) {
 	} {
 		_, err := o.Jobs(nil)
 		require.EqualError(t, err, says)
-	}
-}
-
-func TestRun_WorseLock_Differs(t *testing.T) {
-	for _, c := range []struct {
-		scenario string
-		o        Options
-		want     Outcome
-	}{
-		{"late-release", Options{Lock: "redsync"}, Differs},
-		{"late-release", Options{Without: []string{"FreshToken"}}, Differs},
-		{"late-release", Options{Without: []string{"RetryJitter"}}, AsExpected},
-		{"half-is-not-majority", Options{Without: []string{"Majority"}}, Differs},
-		{"healthy-contention", Options{Lock: "redsync"}, AsExpected},
-	} {
-		c.o.Cluster, c.o.Seed = Virtual, 1
-		jobs, err := c.o.Jobs([]*scenarios.Scenario{load(t, c.scenario)})
-		require.NoError(t, err)
-		trials, err := Run(t.Context(), jobs, c.o, func(Result) {})
-		require.NoError(t, err)
-		standing, why := trials[0].Outcome()
-		require.Equal(t, c.want, standing, "%s with %+v: %s", c.scenario, c.o, why)
-		require.Equal(t, c.o.Without, trials[0].Without)
 	}
 }
 
@@ -153,10 +127,8 @@ func TestJobs_RuleOfNoLock_Fails(t *testing.T) {
 	guarded.Lock.Name = locks.Guarded
 	jobs, err := o.Jobs([]*scenarios.Scenario{&guarded, list[0]})
 	require.NoError(t, err, "one of them has it")
-	why := skips(t, o, jobs[0])
-	require.Empty(t, why)
-	why = skips(t, o, jobs[1])
-	require.Equal(t, "redlock has no restart guard to switch off: --lock redlock-guarded has one", why)
+	require.Empty(t, skips(t, o, jobs[0]))
+	require.Equal(t, "redlock has no restart guard to switch off: --lock redlock-guarded has one", skips(t, o, jobs[1]))
 
 	o.Lock = locks.Guarded
 	_, err = o.Jobs(list)

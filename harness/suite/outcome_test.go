@@ -30,6 +30,14 @@ func lenient(r Result) Result {
 	return r
 }
 
+// requireOutcome requires an outcome, and a part of its reason.
+func requireOutcome(t *testing.T, trial Result, want Outcome, why string) {
+	t.Helper()
+	outcome, reason := trial.Outcome()
+	require.Equal(t, want, outcome, reason)
+	require.Contains(t, reason, why)
+}
+
 func TestOutcome(t *testing.T) {
 	const mutex, data = checker.MutualExclusion, checker.ProtectedData
 	const holds, violated, inconclusive = history.Holds, history.Violated, history.Inconclusive
@@ -137,8 +145,7 @@ func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 			Results: []checker.Result{result(checker.MutualExclusion, history.Violated, "")}}
 		row := Job{Scenario: chosen[0], Variant: chosen[0].OneNode(), AllowBetter: true}
 		measureClass(t.Context(), never, row, Options{}, &trial)
-		outcome, why := trial.Outcome()
-		require.Equal(t, want, outcome, "expected %q: %s", expected, why)
+		requireOutcome(t, trial, want, "")
 	}
 }
 

@@ -73,8 +73,7 @@ func TestStalledTrial_IsRetriedAlone(t *testing.T) {
 	require.ElementsMatch(t, []string{"c", "d"}, order[:2])
 	require.ElementsMatch(t, []string{"a", "b"}, order[2:])
 	for i, want := range []int{3, 2, 1, 1} {
-		standing, why := trials[i].Outcome()
-		require.Equal(t, AsExpected, standing, why)
+		requireOutcome(t, trials[i], AsExpected, "")
 		require.Equal(t, want, trials[i].Attempts)
 	}
 	for name, attempts := range b.most {
@@ -100,9 +99,7 @@ func TestStalledTrial_IsReportedWhenTheRunEnds(t *testing.T) {
 	})
 	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
-	standing, why := trials[0].Outcome()
-	require.Equal(t, Inconclusive, standing)
-	require.Contains(t, why, "stalled")
+	requireOutcome(t, trials[0], Inconclusive, "stalled")
 	require.Equal(t, 1, trials[0].Attempts)
 }
 
@@ -118,9 +115,7 @@ func TestBrokenBound_IsUndecidedWhenTheRunEnds(t *testing.T) {
 		job := plain("a")
 		job.Scenario.Expect = map[string]string{checker.FaultTolerance: history.Holds}
 		trials := runFake(ctx, o, []Job{job}, performer, func(Result) {})
-		standing, why := trials[0].Outcome()
-		require.Equal(t, Inconclusive, standing, why)
-		require.Contains(t, why, "not repeated alone")
+		requireOutcome(t, trials[0], Inconclusive, "not repeated alone")
 	}
 }
 
@@ -152,9 +147,7 @@ func TestBrokenBound_IsRetriedAlone(t *testing.T) {
 				return waited(p, result, result.Attempts <= c.broken)
 			})
 			trials := runFake(t.Context(), o, []Job{job}, performer, func(Result) {})
-			standing, why := trials[0].Outcome()
-			require.Equal(t, c.want, standing, why)
-			require.Contains(t, why, c.why)
+			requireOutcome(t, trials[0], c.want, c.why)
 			require.Equal(t, c.attempts, trials[0].Attempts)
 		})
 	}

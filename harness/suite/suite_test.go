@@ -101,8 +101,7 @@ func TestRun_ReturnsTrialsInTheOrderOfTheJobs(t *testing.T) {
 	})
 	var names []string
 	for _, result := range trials {
-		standing, why := result.Outcome()
-		require.Equal(t, AsExpected, standing, why)
+		requireOutcome(t, result, AsExpected, "")
 		require.Equal(t, uint64(40+result.Trial), result.Seed)
 		require.Equal(t, 1, result.Attempts)
 		require.Equal(t, 20*time.Nanosecond, result.Simulated)
@@ -124,8 +123,7 @@ func TestStalledTrial_RetriesUsedUp_IsInconclusive(t *testing.T) {
 		return append(granted(p, result), last)
 	})
 	trials := runFake(context.Background(), o, []Job{plain("a")}, performer, func(Result) {})
-	standing, why := trials[0].Outcome()
-	require.Equal(t, Inconclusive, standing, why)
+	requireOutcome(t, trials[0], Inconclusive, "")
 	require.Equal(t, 1+o.Retries, trials[0].Attempts)
 	events := readHistory(t, filepath.Join(o.Out, trials[0].History))
 	require.True(t, slices.ContainsFunc(events, func(e history.Event) bool {
@@ -151,12 +149,8 @@ func TestRun_ClusterFails_TrialFails(t *testing.T) {
 		return trial.Observed{}, nil // and no history
 	}
 	trials := runFake(context.Background(), onFake(1), []Job{plain("a"), plain("b")}, performer, func(Result) {})
-	standing, why := trials[0].Outcome()
-	require.Equal(t, HarnessError, standing)
-	require.Equal(t, "n3 did not start", why)
-	standing, why = trials[1].Outcome()
-	require.Equal(t, HarnessError, standing)
-	require.Contains(t, why, "header")
+	requireOutcome(t, trials[0], HarnessError, "n3 did not start")
+	requireOutcome(t, trials[1], HarnessError, "header")
 	require.Equal(t, 1, trials[1].Attempts)
 }
 
@@ -177,9 +171,8 @@ func TestRun_ClusterLost_EndsTheRun(t *testing.T) {
 	}
 	trials := runFake(context.Background(), o, []Job{plain("a"), plain("b")}, performer, func(Result) {})
 	require.Len(t, trials, 2)
-	standing, why := trials[1].Outcome()
-	require.Equal(t, HarnessError, standing)
-	require.Equal(t, "n3: the docker cluster is lost: the engine is gone; start it again (context deadline exceeded)", why)
+	requireOutcome(t, trials[1], HarnessError,
+		"n3: the docker cluster is lost: the engine is gone; start it again (context deadline exceeded)")
 	require.Equal(t, 1, trials[1].Attempts)
 }
 
@@ -217,8 +210,7 @@ func TestRun_CancelledBeforeClusterStarts_JudgesNothing(t *testing.T) {
 	}
 	trials := runFake(ctx, o, []Job{plain("a")}, performer, func(Result) {})
 	require.Len(t, trials, 1)
-	standing, why := trials[0].Outcome()
-	require.Equal(t, Inconclusive, standing, why)
+	requireOutcome(t, trials[0], Inconclusive, "")
 	require.Empty(t, trials[0].History, "there is no history of nothing")
 	require.NoDirExists(t, filepath.Join(o.Out, "trials", "a"))
 }
@@ -241,38 +233,34 @@ func TestRun_CancelledOnRealRedis_JudgesRunningTrial(t *testing.T) {
 	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
 }
 
-func TestHistories_KeepsFirstAndViolated(t *testing.T) {
-	o := onFake(3)
-	o.Out = t.TempDir()
-	trials := runFake(context.Background(), o, []Job{plain("a")},
-		fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
-			events := granted(p, result)
-			if result.Trial == 2 { // another client's lease overlaps the first one
-				events = append(events,
-					history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
-					history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1,
-						Key: "k1", Token: "b", Validity: 10})
-			}
-			return events
-		}), func(Result) {})
-	require.Empty(t, trials[0].Failure)
-	require.Equal(t, []string{"trials/a/000/history.jsonl", "", "trials/a/002/history.jsonl"},
-		[]string{trials[0].History, trials[1].History, trials[2].History})
-	require.FileExists(t, filepath.Join(o.Out, trials[0].History))
-	require.NoDirExists(t, filepath.Join(o.Out, "trials/a/001"))
-	require.Equal(t, history.Violated, trials[2].verdict(checker.MutualExclusion))
-}
-
 // A missing violation is what a reader most wants to examine.
-func TestHistories_KeepsMissingViolation(t *testing.T) {
-	o := onFake(2)
-	o.Out = t.TempDir()
-	job := plain("a")
-	job.Scenario.Expect[checker.MutualExclusion] = history.Violated
-	trials := runFake(context.Background(), o, []Job{job}, fakePerformer(granted), func(Result) {})
-	standing, _ := trials[1].Outcome()
-	require.Equal(t, Differs, standing)
-	require.FileExists(t, filepath.Join(o.Out, trials[1].History))
+func TestHistories_KeepsFirstViolatedAndUnexpected(t *testing.T) {
+	const first, second, third = "trials/a/000/history.jsonl", "trials/a/001/history.jsonl", "trials/a/002/history.jsonl"
+	performer := fakePerformer(func(p *trial.Plan, result *Result) []history.Event {
+		events := granted(p, result)
+		if result.Trial == 2 { // another client's lease overlaps the first one
+			events = append(events,
+				history.Event{Time: 3, Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"},
+				history.Event{Time: 4, Process: "c2", Type: history.TypeOK, Op: history.OpAcquire, ID: 1, Lease: 1,
+					Key: "k1", Token: "b", Validity: 10})
+		}
+		return events
+	})
+	for expected, kept := range map[string][]string{history.Holds: {first, "", third},
+		history.Violated: {first, second, third}} {
+		o, job := onFake(3), plain("a")
+		o.Out, job.Scenario.Expect[checker.MutualExclusion] = t.TempDir(), expected
+		trials := runFake(context.Background(), o, []Job{job}, performer, func(Result) {})
+		for i, want := range kept {
+			require.Empty(t, trials[i].Failure)
+			require.Equal(t, want, trials[i].History, "trial %d, expected %s", i, expected)
+			if want != "" {
+				require.FileExists(t, filepath.Join(o.Out, want))
+			} else {
+				require.NoDirExists(t, filepath.Join(o.Out, filepath.Dir(second)))
+			}
+		}
+	}
 }
 
 func TestUnwritableOutputFolder_IsAFailure(t *testing.T) {
@@ -310,8 +298,6 @@ func TestRefusedSetup_IsSkippedWithTheLocksReason(t *testing.T) {
 	jobs[0].Lock, jobs[0].AllowBetter = "refuses", true
 	trials, err := Run(context.Background(), jobs, o, func(Result) {})
 	require.NoError(t, err)
-	standing, why := trials[0].Outcome()
-	require.Equal(t, Skipped, standing, why)
-	require.Equal(t, "refuses refuses this setup: a TTL of a second is too short for me", why)
+	requireOutcome(t, trials[0], Skipped, "refuses refuses this setup: a TTL of a second is too short for me")
 	require.Empty(t, trials[0].History)
 }
