@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,7 +8,6 @@ import (
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
-	"example.org/lockproof/reports/terminal"
 )
 
 // runOn is a run on a cluster.
@@ -127,20 +125,4 @@ func comparison() Comparison {
 			trial("late-release", "without FreshToken", 0, broken, held), trial("flushall", "", 0, broken, broken),
 			trial("disk-full", "", 0, held, held), trial(wild, "", 0, held, history.Inconclusive)),
 	})
-}
-
-func TestComparison_MatchesGoldenFiles(t *testing.T) {
-	for name, text := range map[string]string{
-		"compare.golden": comparison().Text(terminal.Screen{Width: 80}),
-	} {
-		t.Run(name, func(t *testing.T) { golden(t, name, text) })
-	}
-}
-
-func TestComparison_FitsTheScreen(t *testing.T) {
-	for _, width := range []int{72, 80, 120} {
-		for line := range strings.Lines(comparison().Text(terminal.Screen{Width: width, Colour: true})) {
-			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
-		}
-	}
 }

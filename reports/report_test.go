@@ -26,16 +26,16 @@ func printed(t *testing.T, r *Report, screen terminal.Screen) string {
 
 func TestGoldenFiles(t *testing.T) {
 	report := fixture()
-	t.Run("table", func(t *testing.T) {
-		golden(t, "table.golden", printed(t, report, terminal.Screen{Width: 80, Verbose: true}))
-	})
-	t.Run("brief", func(t *testing.T) {
-		golden(t, "table-brief.golden", printed(t, report, terminal.Screen{Width: 80}))
-	})
-	for name, write := range map[string]func(*strings.Builder) error{
-		"results.json.golden": func(b *strings.Builder) error { return report.WriteResults(b) },
-		"junit.xml.golden":    func(b *strings.Builder) error { return report.WriteJUnit(b) },
-		"summary.md.golden":   func(b *strings.Builder) error { return report.WriteSummary(b) },
+	for name, write := range map[string]func(io.Writer) error{
+		"table.golden":        func(w io.Writer) error { return report.Print(w, terminal.Screen{Width: 80, Verbose: true}) },
+		"table-brief.golden":  func(w io.Writer) error { return report.Print(w, terminal.Screen{Width: 80}) },
+		"results.json.golden": report.WriteResults,
+		"junit.xml.golden":    report.WriteJUnit,
+		"summary.md.golden":   report.WriteSummary,
+		"compare.golden": func(w io.Writer) error {
+			_, err := io.WriteString(w, comparison().Text(terminal.Screen{Width: 80}))
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
@@ -45,9 +45,14 @@ func TestGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestPrint_FitsTheScreen(t *testing.T) {
+func TestTables_FitTheScreen(t *testing.T) {
 	for _, width := range []int{60, 72, 80, 120} {
-		for line := range strings.Lines(printed(t, fixture(), terminal.Screen{Width: width, Colour: true})) {
+		screen := terminal.Screen{Width: width, Colour: true}
+		texts := []string{printed(t, fixture(), screen)}
+		if width >= 72 {
+			texts = append(texts, comparison().Text(screen))
+		}
+		for line := range strings.Lines(strings.Join(texts, "\n")) {
 			require.LessOrEqual(t, terminal.Width(strings.TrimRight(line, "\n")), width, "%q", line)
 		}
 	}

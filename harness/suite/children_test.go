@@ -147,15 +147,6 @@ func TestLockOutput_DoesNotReachTheProtocol(t *testing.T) {
 	require.Contains(t, said.String(), "hello\n")
 }
 
-// A trial whose history is not kept removes its folder, which another process may be about to write to.
-func TestChildren_DoNotRemoveEachOthersFolders(t *testing.T) {
-	o := Options{Cluster: Virtual, Trials: 100, Seed: 1, Out: t.TempDir(), Parallel: 4}
-	jobs := jobsOf(t, o, "late-extension")
-	for _, trial := range runInChildren(t, 0, jobs, o) {
-		require.Empty(t, trial.Failure)
-	}
-}
-
 func TestCrashLog(t *testing.T) {
 	const trace = "\ngoroutine 7 [running]:\n"
 	for _, c := range []struct{ name, written, words, said string }{

@@ -72,6 +72,11 @@ func TestRooms_PackageCommentInDocGo(t *testing.T) {
 	}
 }
 
+// A Linux clock needs the package for system calls.
+func TestRedlock_ImportsOnlyTheStandardLibrary(t *testing.T) {
+	require.Equal(t, []string{"golang.org/x/sys/unix"}, rooms(t)["redlock"].others)
+}
+
 func TestHarness_HasOnlyDocGo(t *testing.T) {
 	require.Equal(t, 1, rooms(t)["harness"].files)
 }
@@ -82,6 +87,7 @@ type room struct {
 	files   int
 	docs    map[string]string // package comments, by file
 	imports map[string]string // imported rooms, each with an importing file
+	others  []string          // imported packages of other modules
 }
 
 // rooms reads every folder with Go files, except tests and other modules.
@@ -141,6 +147,10 @@ func add(found map[string]room, file string, tree *ast.File) {
 		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has accepted it
 		if of, ok := strings.CutPrefix(imported, module+"/"); ok {
 			r.imports[of] = file
+		} else if host, _, _ := strings.Cut(imported, "/"); strings.Contains(host, ".") {
+			if !slices.Contains(r.others, imported) {
+				r.others = append(r.others, imported)
+			}
 		}
 	}
 	found[name] = r

@@ -137,9 +137,11 @@ func TestParseCommand_Script_FindsMeaning(t *testing.T) {
 }
 
 func TestParseCommand_Digest_KnownOnceTheTextWasSeen(t *testing.T) {
-	for _, teach := range [][]string{{"SCRIPT", "load", setSecondKey}, {"EVAL", setSecondKey, "2", "other", "k2", "1", "2", "b"}} {
+	for _, teach := range [][]string{{"SCRIPT", "load", setSecondKey},
+		{"EVAL", setSecondKey, "2", "other", "k2", "1", "2", "b"}} {
 		scripts := script.New()
-		call := []string{"evalsha", strings.ToUpper(redis.NewScript(setSecondKey).Hash()), "2", "other", "k1", "900", "22", "a"}
+		digest := strings.ToUpper(redis.NewScript(setSecondKey).Hash())
+		call := []string{"evalsha", digest, "2", "other", "k1", "900", "22", "a"}
 		requireMeans(t, "EVALSHA", "key other, token 900, unknown true, others [k1]", parseCommand(call, scripts))
 		parseCommand(teach, scripts)
 		requireMeans(t, "EVALSHA", "key k1, token a, expiry 900ms, effect set, others [other]", parseCommand(call, scripts))

@@ -97,7 +97,8 @@ func TestClose_EveryFaultInEffect_EndsEverything(t *testing.T) {
 
 // breakEverything leaves a fault of each kind in effect, and a majority of nodes that works.
 func breakEverything(t *testing.T, c *virtual.Cluster, workers []client.Worker) {
-	_, held := c.Link("c3", "n3").Intercept(cluster.Intercept{Command: "SET", Part: history.PartReply, Action: cluster.Hold})
+	_, held := c.Link("c3", "n3").Intercept(cluster.Intercept{Command: "SET", Part: history.PartReply,
+		Action: cluster.Hold})
 	_, swallowed := c.Link("c3", "n4").Intercept(cluster.Intercept{Command: "SET", Part: history.PartCommand,
 		Action: cluster.Lose})
 	require.NoError(t, errors.Join(held, swallowed,
