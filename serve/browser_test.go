@@ -29,7 +29,10 @@ func shown(selector string) string {
 }
 
 func TestBrowser_List_LeadsToARun(t *testing.T) {
-	b := browser.Open(t, start(t, twoRuns(t))+"/")
+	dir := t.TempDir()
+	b := browser.Open(t, start(t, dir)+"/")
+	keepTwoRuns(t, dir)
+	b.Visit("")
 	b.RequireAccessible()
 	b.Do(chromedp.Click(chromedp.CSS(`a[href*="mine"]`)))
 	b.Eventually("Lockproof: as expected", `document.title`)
@@ -170,7 +173,9 @@ func TestBrowser_Lab_NoJavaScript_ShowsVerdictAndStory(t *testing.T) {
 
 // Every kind of page in both themes, at both widths.
 func TestBrowser_PagesAreAccessible(t *testing.T) {
-	b := browser.Open(t, start(t, twoRuns(t))+"/")
+	dir := t.TempDir()
+	b := browser.Open(t, start(t, dir)+"/")
+	keepTwoRuns(t, dir)
 	for _, scheme := range []string{"light", "dark"} {
 		b.Media(map[string]string{"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"})
 		for _, width := range []int64{1440, 390} {

@@ -74,12 +74,11 @@ func keepRun(t testing.TB, out, lock string, names ...string) {
 	require.NoError(t, err)
 }
 
-// twoRuns is a folder with two runs.
-func twoRuns(t testing.TB) string {
-	dir := t.TempDir()
+// keepTwoRuns fills a folder with two runs.
+func keepTwoRuns(t testing.TB, dir string) {
+	t.Helper()
 	keepRun(t, filepath.Join(dir, "mine"), "", "restart-delay-too-short", "late-release")
 	keepRun(t, filepath.Join(dir, "deeper", "theirs"), "redsync", "restart-delay-too-short", "late-release")
-	return dir
 }
 
 func get(t testing.TB, address string) (int, http.Header, string) {
@@ -102,18 +101,16 @@ func post(t testing.TB, address string, form url.Values) (int, string) {
 	return r.StatusCode, string(body)
 }
 
-func TestList_ShowsRuns(t *testing.T) {
-	at := start(t, twoRuns(t))
+func TestRuns_AreListedAndServed(t *testing.T) {
+	dir := t.TempDir()
+	keepTwoRuns(t, dir)
+	at := start(t, dir)
 	status, header, body := get(t, at+"/")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, policy, header.Get("Content-Security-Policy"))
 	require.Contains(t, body, `href="/files/mine/report.html"`)
 	require.Contains(t, body, `href="/files/deeper/theirs/report.html"`)
 	require.Contains(t, body, "lock redsync")
-}
-
-func TestFile_RunFiles_AreServed(t *testing.T) {
-	at := start(t, twoRuns(t))
 	for _, name := range []string{"report.html", "results.json", "junit.xml", "summary.md",
 		"trials/restart-delay-too-short/000/history.jsonl"} {
 		status, header, body := get(t, at+"/files/mine/"+name)
@@ -125,7 +122,8 @@ func TestFile_RunFiles_AreServed(t *testing.T) {
 
 // No request returns a file outside the folder, or a file that is not a run's.
 func TestFile_OtherFiles_AreRefused(t *testing.T) {
-	dir := twoRuns(t)
+	dir := t.TempDir()
+	keepRun(t, filepath.Join(dir, "mine"), "", "flushall")
 	outside := filepath.Join(t.TempDir(), "results.json")
 	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "mine", "key.pem"), []byte("secret"), 0o600))
@@ -206,11 +204,12 @@ func TestPages_MarkupInFiles_IsEscaped(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "torn"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "torn", "results.json"), []byte(markup), 0o644))
 	at := start(t, dir)
-	for _, path := range []string{
-		"/", "/lab/flushall?variant=" + url.QueryEscape(markup), "/lab/flushall?ttl=" + url.QueryEscape(markup),
-		"/lab/" + url.PathEscape(markup),
+	for path, shown := range map[string]bool{
+		"/": true, "/lab/flushall?variant=" + url.QueryEscape(markup): false,
+		"/lab/flushall?ttl=" + url.QueryEscape(markup): true, "/lab/" + url.PathEscape(markup): true,
 	} {
 		_, _, body := get(t, at+path)
+		require.Equal(t, shown, strings.Contains(body, "&lt;img"), path)
 		require.NotContains(t, body, "<img", path)
 		require.NotContains(t, body, "<b>", path)
 		require.NotRegexp(t, `<script[^>]*>[^<]`, body, path)
