@@ -20,14 +20,18 @@ const engineBackoff = 100 * time.Millisecond
 
 func (all *Deployment) readCompose(d document, files []document) (found []*Server) {
 	var containers []container
+	var partial []string
 	for _, name := range keys(d.root["services"]) {
 		service := dig(d.root, "services", name)
 		if dig(service, "image") == nil && dig(service, "build") == nil && dig(service, "extends") == nil {
-			all.unreadable(d.at("services", name), "the service "+name+" has no image, so that it is a part of one in "+
-				"another file: give the output of docker compose config")
+			partial = append(partial, name)
 			continue
 		}
 		containers = append(containers, d.container(name, service))
+	}
+	if len(partial) > 0 {
+		all.unreadable(d.at("services", partial[0]), "what has no image is a part of a service in another file ("+
+			strings.Join(partial, ", ")+"): give the output of docker compose config")
 	}
 	found = all.containers(containers)
 	for _, s := range found {
