@@ -185,7 +185,7 @@ func TestValidate_StandardInput_FormatIsRecognised(t *testing.T) {
 			"7) \"dir\"\n8) \"/data\"\n": 4,
 		`{"save":"","appendonly":"yes","appendfsync":"everysec","dir":"/data"}`: 4,
 		"services: {lock: {image: 'redis:7', command: redis-server --appendonly yes --appendfsync always, volumes: " +
-			"['d:/data']}}\n": 0,
+			"['d:/data']}}\nvolumes: {d: {}}\n": 0,
 		`[{"Name":"/lock","Config":{"Image":"redis:7","Entrypoint":["docker-entrypoint.sh"],` +
 			`"Cmd":["redis-server","--appendonly",` +
 			`"yes","--appendfsync","always"],"Env":["PATH=/bin","REDIS_DOWNLOAD_SHA=x"],"WorkingDir":"/data"},` +
