@@ -32,14 +32,11 @@ type ProtocolChecker struct {
 	mu       sync.Mutex
 	messages int
 	hello    *locks.Abilities
-	commands map[int]*sentCommand // by serial
-	queue    []*sentCommand       // queued commands that have not ended
-	ops      map[int]*operation
-	leases   map[int]string // keys by the ID of the acquire
-	lost     map[int]bool   // leases with a lost event
-	watches  bool           // a watch command was sent
-	latest   int64          // the time of its latest event of an operation
-	stalled  int64          // the end of its latest stall
+	commands []*sentCommand
+	ops      map[int]*operation // by ID
+	watches  bool               // a watch command was sent
+	latest   int64              // the time of its latest event of an operation
+	stalled  int64              // the end of its latest stall
 }
 
 // sentCommand is a command to the worker.
@@ -51,29 +48,27 @@ type sentCommand struct {
 	clocks int        // readings so far, for a clock command
 }
 
+func (t *sentCommand) String() string { return fmt.Sprintf("%d (%s)", t.Serial, t.Do) }
+
 // operation is an operation that the worker reported.
 type operation struct {
 	history.Event              // its invoke
 	outcome       history.Type // "" while it is pending
+	lost          bool         // of an acquire: its lease has a lost event
 }
+
+func (o *operation) String() string { return fmt.Sprintf("its %s, id %d,", o.Op, o.ID) }
 
 // NewProtocolChecker checks the client of that setup. now is the true clock.
 func NewProtocolChecker(setup Setup, now func() int64) *ProtocolChecker {
-	return &ProtocolChecker{
-		name: setup.Name, now: now, commands: map[int]*sentCommand{}, ops: map[int]*operation{}, leases: map[int]string{},
-		lost: map[int]bool{},
-	}
+	return &ProtocolChecker{name: setup.Name, now: now, ops: map[int]*operation{}}
 }
 
 // OnCommand records a command before it is sent.
 func (c *ProtocolChecker) OnCommand(cmd Command) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	order := &sentCommand{Command: cmd, at: c.now()}
-	c.commands[cmd.Serial] = order
-	if !cmd.Do.immediate() {
-		c.queue = append(c.queue, order)
-	}
+	c.commands = append(c.commands, &sentCommand{Command: cmd, at: c.now()})
 	c.watches = c.watches || cmd.Do == DoWatch
 }
 
@@ -82,19 +77,19 @@ func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
 	received := c.now()
 	var m Message
 	if !utf8.Valid(line) {
-		return m, errors.New("which is not a message: it is not UTF-8")
+		return m, errors.New("not a message: it is not UTF-8")
 	}
 	if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
-		return m, errors.New("which is not a message: standard output has JSON objects alone, and all else goes to " +
+		return m, errors.New("not a message: want one JSON object a line on standard output, and all other output on " +
 			"standard error")
 	}
 	if err := input.JSONLine(line, &m, "message"); err != nil {
-		return m, fmt.Errorf("which is not a message: %w", err)
+		return m, fmt.Errorf("not a message: %w", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.messages++; c.messages > maxMessages {
-		return m, fmt.Errorf("which is more than %d messages in one trial", maxMessages)
+		return m, fmt.Errorf("more than %d messages in one trial", maxMessages)
 	}
 	if err := checkSingleField(m); err != nil {
 		return m, err
@@ -105,7 +100,7 @@ func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
 	case c.hello == nil:
 		return m, c.checkHello(m.Lock)
 	case m.Lock != nil:
-		return m, errors.New("though its hello comes once, as its first message")
+		return m, errors.New("the hello comes once, as the first message")
 	case m.Event != nil:
 		return m, c.checkEvent(line, *m.Event, received)
 	}
@@ -121,25 +116,25 @@ func checkSingleField(m Message) error {
 		}
 	}
 	if fields != 1 {
-		return errors.New(`though a message is one of {"event":...}, {"done":...}, {"lock":...} and {"error":...}`)
+		return errors.New(`want one of {"event":...}, {"done":...}, {"lock":...} and {"error":...}`)
 	}
 	if m.Outcome != "" && m.Done == 0 {
-		return errors.New("though an outcome comes with done")
+		return errors.New(`"outcome" without "done"`)
 	}
 	return nil
 }
 
 func (c *ProtocolChecker) checkHello(lock *locks.Abilities) error {
 	if lock == nil {
-		return errors.New(`but its first message must be its hello: {"lock":{...}}`)
+		return errors.New(`the first message must be the hello, {"lock":{...}}`)
 	}
 	if i := strings.IndexFunc(lock.Name, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 ||
 		len(lock.Name) > maxNameLength {
-		return fmt.Errorf("though a lock's name is up to %d printable bytes", maxNameLength)
+		return fmt.Errorf(`"name" must have at most %d printable bytes`, maxNameLength)
 	}
 	for _, name := range lock.Keys {
 		if strings.Count(name, locks.KeyPlaceholder) != 1 {
-			return fmt.Errorf("though each of a lock's keys is named with %s in the key's place, as in \"lock:%[1]s\"",
+			return fmt.Errorf(`"keys": each name must contain %s once, for the caller's key, as in "lock:%[1]s"`,
 				locks.KeyPlaceholder)
 		}
 	}
@@ -150,10 +145,10 @@ func (c *ProtocolChecker) checkHello(lock *locks.Abilities) error {
 	}
 	for what := range lock.Unsupported {
 		if !slices.Contains(locks.Features, what) {
-			return fmt.Errorf("though there is no %q to lack: there are %q", what, locks.Features)
+			return fmt.Errorf(`"lacks": unknown feature %q: want some of %q`, what, locks.Features)
 		}
 		if has[what] {
-			return fmt.Errorf("which says of %s both that the lock has it and that it lacks it", what)
+			return fmt.Errorf(`"lacks" contains %q, but the hello also says that the lock has it`, what)
 		}
 	}
 	c.hello = lock
@@ -169,25 +164,23 @@ func (c *ProtocolChecker) Hello() *locks.Abilities {
 
 // done checks the end of a command.
 func (c *ProtocolChecker) done(m Message) error {
-	order := c.commands[m.Done]
-	switch {
-	case order == nil:
-		return fmt.Errorf("though no command has the serial %d: %s", m.Done, c.pendingText())
-	case order.ended:
-		return fmt.Errorf("though it has said so of command %d, %s, before", m.Done, order.Do)
+	i := slices.IndexFunc(c.commands, func(t *sentCommand) bool { return t.Serial == m.Done })
+	if i < 0 {
+		return fmt.Errorf("no command has the serial %d; %s", m.Done, c.pendingText())
 	}
-	queued := slices.Contains(c.queue, order)
-	if first := c.first(order.Thread); queued && first != order && m.Error == "" {
-		return fmt.Errorf("though command %d, %s, comes first: they queue up", first.Serial, first.Do)
+	cmd := c.commands[i]
+	if cmd.ended {
+		return fmt.Errorf("command %s has ended already", cmd)
 	}
-	order.ended = true
-	if queued {
-		c.queue = slices.DeleteFunc(c.queue, func(o *sentCommand) bool { return o == order })
+	if m.Error != "" { // the command was impossible
+		cmd.ended = true
+		return nil
 	}
-	if m.Error != "" {
-		return nil // the command was impossible
+	if first := c.first(cmd.Thread); !cmd.Do.immediate() && first != cmd {
+		return fmt.Errorf("command %s is before it in the queue and has not ended", first)
 	}
-	return order.checkEnd(m.Outcome)
+	cmd.ended = true
+	return cmd.checkEnd(m.Outcome)
 }
 
 // checkEnd checks a command's outcome against its operation.
@@ -197,15 +190,15 @@ func (t *sentCommand) checkEnd(outcome history.Type) error {
 	case t.IfHeld && t.op == nil && outcome == "":
 		return nil // no lease was held
 	case !is && outcome != "":
-		return fmt.Errorf("though %s is no operation and has no outcome", t.Do)
+		return fmt.Errorf("%s is not an operation, so it has no outcome", t.Do)
 	case is && t.op == nil:
-		return fmt.Errorf("though no %s has begun: its invoke and its outcome come before", op)
+		return fmt.Errorf("no %s has begun: send its invoke event and its outcome event first", op)
 	case is && t.op.outcome == "":
-		return fmt.Errorf("though its %s, %d, has no outcome yet", op, t.op.ID)
+		return fmt.Errorf("%s has not ended: send its outcome event first", t.op)
 	case is && t.op.outcome != outcome:
-		return fmt.Errorf("though its %s, %d, was %s", op, t.op.ID, t.op.outcome)
+		return fmt.Errorf(`"outcome" is %q, but %s ended with %q`, outcome, t.op, t.op.outcome)
 	case t.Do == DoClock && t.clocks < 2:
-		return errors.New("though a clock event for each of its two clocks comes before")
+		return errors.New("send a clock event for each of the two clocks first")
 	}
 	return nil
 }
@@ -216,57 +209,59 @@ var operationOf = map[Do]history.Op{
 }
 
 func (c *ProtocolChecker) pendingText() string {
-	var all []string
-	for serial, order := range c.commands {
-		if !order.ended {
-			all = append(all, fmt.Sprintf("%d (%s)", serial, order.Do))
+	var pending []string
+	for _, cmd := range c.commands {
+		if !cmd.ended {
+			pending = append(pending, cmd.String())
 		}
 	}
-	if len(all) == 0 {
-		return "none is under way"
+	if len(pending) == 0 {
+		return "no command is pending"
 	}
-	slices.Sort(all)
-	return "under way: " + strings.Join(all, ", ")
+	return "pending: " + strings.Join(pending, ", ")
 }
+
+// timeUnit explains a wrong time.
+const timeUnit = `: "time" must be the nanoseconds of CLOCK_MONOTONIC since the setup's "epoch"`
 
 func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, received int64) error {
 	switch {
 	case e.Process != c.name:
-		return fmt.Errorf("though its process is %q", c.name)
+		return fmt.Errorf(`"process" must be %q`, c.name)
 	case e.Time > received:
-		return fmt.Errorf("whose time is %s ahead of the true clock: times are nanoseconds of CLOCK_MONOTONIC since "+
-			"the epoch",
-			time.Duration(e.Time-received))
+		return fmt.Errorf("the time is %s ahead of the true clock"+timeUnit, time.Duration(e.Time-received))
 	case e.Header != nil || e.Command != nil || e.Fault != nil || e.Node != nil || e.Text != "":
-		return errors.New("with what is not a client's to tell")
-	}
-	if e.Time < 0 {
-		return errors.New("whose time is before the run began: times are nanoseconds of CLOCK_MONOTONIC since the epoch")
+		return errors.New(`"header", "command", "fault", "node" and "text" are not for events of a client`)
+	case e.Time < 0:
+		return errors.New("the time is before the start of the run" + timeUnit)
 	}
 	if err := history.Validate(&e); err != nil {
-		return fmt.Errorf("which is not an event: %w", err)
+		return fmt.Errorf("not an event: %w", err)
 	}
 	switch e.Type {
 	case history.TypeStall:
 		if e.Time-e.Late < c.stalled {
-			return errors.New("though no stall overlaps the one before")
+			return errors.New("the stall overlaps the one before it")
 		}
 		c.stalled = e.Time
 		return nil
 	case history.TypeClock:
 		return c.countClockReading()
 	case history.TypeLost:
-		if c.lost[e.Lease] {
-			return fmt.Errorf("though it has said before that lease %d is lost", e.Lease)
+		granted, err := c.lease(e.Lease)
+		if err == nil && granted.lost {
+			err = fmt.Errorf("lease %d has a lost event already", e.Lease)
 		}
-		c.lost[e.Lease] = true
-		return c.checkLease(e.Lease)
+		if err == nil {
+			granted.lost = true
+		}
+		return err
 	case history.TypeInvoke, history.TypeOK, history.TypeFail, history.TypeInfo:
 	default:
-		return fmt.Errorf("though a client's events are invoke, ok, fail, info, lost, clock and stall, not %q", e.Type)
+		return fmt.Errorf("a client's events are invoke, ok, fail, info, lost, clock and stall, not %q", e.Type)
 	}
 	if e.Time < c.latest {
-		return fmt.Errorf("whose time is %s before that of its last event", time.Duration(c.latest-e.Time))
+		return fmt.Errorf("the time is %s before that of the latest event", time.Duration(c.latest-e.Time))
 	}
 	c.latest = e.Time
 	if e.Type == history.TypeInvoke {
@@ -275,45 +270,46 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, received int6
 	return c.checkOutcome(line, e)
 }
 
-func (c *ProtocolChecker) checkLease(lease int) error {
-	if _, known := c.leases[lease]; !known {
-		return fmt.Errorf("though it has had no lease %d", lease)
+// lease is the acquire of a lease.
+func (c *ProtocolChecker) lease(id int) (*operation, error) {
+	if op := c.ops[id]; op != nil && op.Op == history.OpAcquire && op.outcome == history.TypeOK {
+		return op, nil
 	}
-	return nil
+	return nil, fmt.Errorf("there is no lease %d", id)
 }
 
 // countClockReading counts a clock event for its command.
 func (c *ProtocolChecker) countClockReading() error {
-	for _, order := range c.commands {
-		if order.Do == DoClock && !order.ended && order.clocks < 2 {
-			order.clocks++
+	for _, cmd := range c.commands {
+		if cmd.Do == DoClock && !cmd.ended && cmd.clocks < 2 {
+			cmd.clocks++
 			return nil
 		}
 	}
-	return errors.New("though no clock command is under way")
+	return errors.New("no clock command is pending")
 }
 
 // checkInvoke checks the beginning of an operation and finds its command.
 func (c *ProtocolChecker) checkInvoke(e history.Event) error {
 	if c.ops[e.ID] != nil {
-		return fmt.Errorf("though operation %d has begun before", e.ID)
+		return fmt.Errorf("operation %d has begun already: each operation has an id of its own", e.ID)
 	}
 	if e.Lease != 0 {
-		if err := c.checkLease(e.Lease); err != nil {
+		if _, err := c.lease(e.Lease); err != nil {
 			return err
 		}
 	}
 	op := &operation{Event: e}
 	c.ops[e.ID] = op
 	var fits *sentCommand // prefers the thread's command for this key
-	for _, order := range c.queue {
+	for _, cmd := range c.commands {
 		switch {
-		case c.first(order.Thread) != order:
-		case order.Do == DoLoop && fits == nil:
+		case cmd.ended || c.first(cmd.Thread) != cmd:
+		case cmd.Do == DoLoop && fits == nil:
 			return nil
-		case operationOf[order.Do] == e.Op && order.op == nil &&
-			(fits == nil || fits.Key != e.Key && order.Key == e.Key):
-			fits = order
+		case operationOf[cmd.Do] == e.Op && cmd.op == nil &&
+			(fits == nil || fits.Key != e.Key && cmd.Key == e.Key):
+			fits = cmd
 		}
 	}
 	if fits != nil {
@@ -323,13 +319,15 @@ func (c *ProtocolChecker) checkInvoke(e history.Event) error {
 	if e.Op == history.OpExtend && (c.watches || c.hello.Watches) {
 		return nil
 	}
-	return fmt.Errorf("though no command for %s waits for its turn: %s", e.Op, c.pendingText())
+	return fmt.Errorf("no command for %s is next in its queue; %s", e.Op, c.pendingText())
 }
 
 // first is a thread's current command, nil if it has none.
 func (c *ProtocolChecker) first(thread string) *sentCommand {
-	if i := slices.IndexFunc(c.queue, func(o *sentCommand) bool { return o.Thread == thread }); i >= 0 {
-		return c.queue[i]
+	for _, cmd := range c.commands {
+		if !cmd.ended && cmd.Thread == thread && !cmd.Do.immediate() {
+			return cmd
+		}
 	}
 	return nil
 }
@@ -338,9 +336,9 @@ func (c *ProtocolChecker) first(thread string) *sentCommand {
 func (t *sentCommand) checkBegin(e history.Event) error {
 	switch {
 	case e.Time < t.at:
-		return fmt.Errorf("whose time is %s before its command was given", time.Duration(t.at-e.Time))
+		return fmt.Errorf("the time is %s before the command was sent"+timeUnit, time.Duration(t.at-e.Time))
 	case t.Key != "" && e.Key != t.Key:
-		return fmt.Errorf("though command %d is about %s", t.Serial, t.Key)
+		return fmt.Errorf(`"key" is %q, but that of command %s is %q`, e.Key, t, t.Key)
 	}
 	return nil
 }
@@ -354,25 +352,22 @@ func (c *ProtocolChecker) checkOutcome(line []byte, e history.Event) error {
 	op := c.ops[e.ID]
 	switch {
 	case op == nil:
-		return fmt.Errorf("though no operation %d has begun", e.ID)
+		return fmt.Errorf("operation %d has not begun: send its invoke event first", e.ID)
 	case op.outcome != "":
-		return fmt.Errorf("though operation %d has had its outcome: %s", e.ID, op.outcome)
+		return fmt.Errorf("operation %d has ended already with %q", e.ID, op.outcome)
 	case op.Op != e.Op || op.Key != e.Key:
-		return fmt.Errorf("though operation %d began as %s of %s", e.ID, op.Op, op.Key)
+		return fmt.Errorf("operation %d began as %s of the key %q", e.ID, op.Op, op.Key)
 	case op.Value != "" && (e.Value != "" && e.Value != op.Value || e.Base != "" && e.Base != op.Base):
-		return fmt.Errorf("though operation %d began as a write of %q in the place of %q", e.ID, op.Value, op.Base)
+		return fmt.Errorf("operation %d began as a write of %q derived from %q", e.ID, op.Value, op.Base)
 	case !slices.Contains(reasons, e.Reason):
-		return fmt.Errorf("though there is no reason %q: there are %s", e.Reason, strings.Join(reasons[1:], ", "))
+		return fmt.Errorf("unknown reason %q: want one of %s", e.Reason, strings.Join(reasons[1:], ", "))
 	}
 	op.outcome = e.Type
 	if e.Type != history.TypeOK || e.Op != history.OpAcquire && e.Op != history.OpExtend {
 		return nil
 	}
-	if e.Op == history.OpAcquire {
-		if e.Lease != e.ID {
-			return fmt.Errorf("though the lease that an acquire begins has its id, %d", e.ID)
-		}
-		c.leases[e.ID] = e.Key
+	if e.Op == history.OpAcquire && e.Lease != e.ID {
+		return fmt.Errorf(`"lease" must be %d: a lease has the id of its acquire`, e.ID)
 	}
 	var says struct {
 		Event struct {
@@ -380,10 +375,11 @@ func (c *ProtocolChecker) checkOutcome(line []byte, e history.Event) error {
 		} `json:"event"`
 	}
 	if err := json.Unmarshal(line, &says); err != nil || says.Event.Validity == nil || *says.Event.Validity < 0 {
-		return errors.New("without a validity: for how many nanoseconds the client believes in the lease, 0 if not any more")
+		return errors.New(`"validity" is missing or negative: want the nanoseconds for which the client relies on the ` +
+			`lease, 0 if it is over`)
 	}
 	if c.hello.Fencing && e.Fence < 1 {
-		return errors.New("without a fence, which its hello promised")
+		return errors.New(`"fence" is missing, but the hello says that the lock issues fencing tokens`)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func (m *testClient) until(within time.Duration, found func() bool) error {
 	}
 }
 
-var errTimeout = errors.New("it did not come")
+var errTimeout = errors.New("no such message in time")
 
 func (m *testClient) await(serial int, within time.Duration) (client.Message, error) {
 	var end client.Message
@@ -165,10 +165,13 @@ func (m *testClient) await(serial int, within time.Duration) (client.Message, er
 		end, ended = m.done[serial]
 		return ended
 	})
-	if errors.Is(err, errTimeout) {
-		err = fmt.Errorf(`%s has not ended command %d for %s: what is right is {"done":%[2]d} with its outcome, `+
-			`once it is over`,
-			m.name, serial, within)
+	if !errors.Is(err, errTimeout) {
+		return end, err
+	}
+	err = fmt.Errorf(`%s did not report the end of command %d within %s: want {"done":%[2]d} with its outcome`,
+		m.name, serial, within)
+	if m.worker.Kill() == nil && m.worker.Unfinished() != "" {
+		err = fmt.Errorf("%w; it wrote %q without a newline at its end", err, m.worker.Unfinished())
 	}
 	return end, err
 }

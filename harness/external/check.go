@@ -33,19 +33,15 @@ func Check(ctx context.Context, command []string, out io.Writer) (err error) {
 	defer context.AfterFunc(ctx, b.kill)()
 	c := &check{bench: b, out: out}
 	for _, s := range c.all() {
-		what, skipped := s.what, ""
-		if c.hello != nil {
-			skipped = c.unsupported(s.needs)
-		}
-		if skipped != "" {
-			fmt.Fprintf(out, "skip  %s: %s\n", what, skipped)
+		if why := c.unsupported(s.needs); why != "" {
+			fmt.Fprintf(out, "skip    %s: %s\n", s.what, why)
 			continue
 		}
 		if err := s.do(); err != nil {
-			fmt.Fprintf(out, "wrong %s: %v\n", what, err)
+			fmt.Fprintf(out, "failed  %s: %v\n", s.what, err)
 			return ErrWrong // later failures would be consequences
 		}
-		fmt.Fprintf(out, "ok    %s\n", what)
+		fmt.Fprintf(out, "ok      %s\n", s.what)
 	}
 	return ctx.Err()
 }
@@ -75,35 +71,38 @@ func (c *check) all() []step {
 		}
 	}
 	return []step{
-		{"starts, and says what its lock is", "", c.start},
+		{"start: it sends its hello", "", c.start},
 		{"acquire: a free key is granted", "", first(client.DoAcquire, history.TypeOK)},
 		{"check: the lease is valid", "", first(client.DoCheck, history.TypeOK)},
 		{"read: the register is read", "", first(client.DoRead, history.TypeOK)},
-		{"write: the store takes it", "", first(client.DoWrite, history.TypeOK)},
-		{"write: it is in the store", "", c.checkStore},
-		{"extend: the lease is prolonged", locks.FeatureExtend, first(client.DoExtend, history.TypeOK)},
-		{"acquire: a key that is held is refused in time", "", second(short, history.TypeFail)},
-		{"release: the lease is given back", "", first(client.DoRelease, history.TypeOK)},
-		{"release, if held: what was released is left alone", "", func() error {
+		{"write: the store accepts a new version", "", first(client.DoWrite, history.TypeOK)},
+		{"write: the new version is in the store", "", c.checkStore},
+		{"extend: the lease is extended", locks.FeatureExtend, first(client.DoExtend, history.TypeOK)},
+		{"acquire: a held key is refused in time", "", second(short, history.TypeFail)},
+		{"release: the lease is released", "", first(client.DoRelease, history.TypeOK)},
+		{"release with if_held: a released lease is skipped", "", func() error {
 			return c.operate(c.c1, client.Command{Do: client.DoRelease, Key: "k1", IfHeld: true, Within: long}, "")
 		}},
-		{"acquire: a key that was released is granted", "", second(long, history.TypeOK)},
-		{"cancel: an acquire that waits ends", locks.FeatureCancel, c.cancel},
+		{"acquire: a released key is granted", "", second(long, history.TypeOK)},
+		{"cancel: a waiting acquire ends", locks.FeatureCancel, c.cancel},
 		{"clock: both clocks are set", locks.FeatureClock, c.clock},
-		{"a stall is told of after SIGSTOP", "", c.stall},
-		{"loop and stop: rounds end when they are to", "", c.loop},
-		{"exit: it ends in good order", "", func() error { return errors.Join(c.c1.worker.Close(), c.c2.worker.Close()) }},
+		{"stall: it is reported after SIGSTOP", "", c.stall},
+		{"loop and stop: the loop ends after its current round", "", c.loop},
+		{"exit: it ends with status 0", "", func() error { return errors.Join(c.c1.worker.Close(), c.c2.worker.Close()) }},
 	}
 }
 
 // unsupported returns why the lock lacks a feature, "" if it has it.
 func (c *check) unsupported(what locks.Feature) string {
+	if what == "" {
+		return ""
+	}
 	has := map[locks.Feature]bool{locks.FeatureExtend: c.hello.Extends, locks.FeatureClock: c.hello.OwnClock,
-		locks.FeatureCancel: true, "": true}[what]
+		locks.FeatureCancel: true}[what]
 	if why := c.hello.Unsupported[what]; why != "" || has {
 		return why
 	}
-	return "its hello does not say that it can"
+	return "its hello does not say that the lock can"
 }
 
 func (c *check) start() (err error) {
@@ -130,9 +129,9 @@ func (m *testClient) checkOutcome(serial int, within time.Duration, want history
 	case err != nil:
 		return err
 	case end.Error != "":
-		return fmt.Errorf("%s says that it is impossible: %s", m.name, end.Error)
+		return fmt.Errorf("%s calls the command impossible: %s", m.name, end.Error)
 	case end.Outcome != want:
-		return fmt.Errorf("%s: the operation ended with %q; expected %q%s", m.name, end.Outcome, want, m.lastReason())
+		return fmt.Errorf("%s: the operation ended with %q; want %q%s", m.name, end.Outcome, want, m.lastReason())
 	}
 	return nil
 }
@@ -154,20 +153,18 @@ func (m *testClient) lastReason() string {
 
 func (c *check) checkStore() error {
 	if got, _ := c.bench.store.Get(client.Register("k1")); got != "c1.1" {
-		return fmt.Errorf("the store's %s is %q, and c1's first version is c1.1", client.Register("k1"), got)
+		return fmt.Errorf(`%s at the store is %q; want "c1.1", the first version of c1`, client.Register("k1"), got)
 	}
 	return nil
 }
 
 func (c *check) cancel() error {
-	serial, err := c.c1.send(client.Command{Do: client.DoAcquire, Key: "k2", Within: 20 * time.Second})
-	if err == nil {
-		err = c.c1.checkOutcome(serial, replyTimeout, history.TypeOK)
-	}
-	if err != nil {
+	acquire := client.Command{Do: client.DoAcquire, Key: "k2", Within: 20 * time.Second}
+	if err := c.operate(c.c1, acquire, history.TypeOK); err != nil {
 		return err
 	}
-	if serial, err = c.c2.send(client.Command{Do: client.DoAcquire, Key: "k2", Within: 20 * time.Second}); err != nil {
+	serial, err := c.c2.send(acquire)
+	if err != nil {
 		return err
 	}
 	if err := c.c2.until(replyTimeout, func() bool {
@@ -205,8 +202,8 @@ func (c *check) stall() error {
 		return false
 	})
 	if errors.Is(err, errTimeout) {
-		return fmt.Errorf("c1 was stopped for %s, and has said nothing of a stall though stall_limit is %s: "+
-			`what is right is {"event":{"time":...,"process":"c1","type":"stall","late":400000000}}`, lasts, stallLimit)
+		return fmt.Errorf("c1 was stopped for %s and did not report a stall, although stall_limit is %s: "+
+			`want {"event":{"time":...,"process":"c1","type":"stall","late":400000000}}`, lasts, stallLimit)
 	}
 	return err
 }

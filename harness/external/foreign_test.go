@@ -24,23 +24,35 @@ var bad = map[string]struct {
 	first, then func(setup client.Setup)
 	want        string
 }{
-	"babbles": {first: says("hello there"), want: `wrote "hello there", which is not a message: ` +
-		`standard output has JSON objects alone`},
-	"begins with events":      {first: says(`{"done":1}`), want: "but its first message must be its hello"},
-	"a key's name without it": {first: says(`{"lock":{"keys":["lock"]}}`), want: `is named with {key} in the key's place`},
+	"babbles": {first: says("hello there"), want: `wrote "hello there": not a message: want one JSON ` +
+		`object a line on standard output`},
+	"begins with events":      {first: says(`{"done":1}`), want: "the first message must be the hello"},
+	"a key's name without it": {first: says(`{"lock":{"keys":["lock"]}}`), want: `"keys": each name must contain {key} once`},
 	"lacks what nobody needs": {first: says(`{"lock":{"lacks":{"luck":"none"}}}`),
-		want: `though there is no "luck" to lack`},
+		want: `"lacks": unknown feature "luck"`},
 	"dies": {first: func(client.Setup) {
 		fmt.Fprintln(os.Stderr, "no such module")
 		os.Exit(3)
 	}, want: "ended with exit status 3; on stderr it said: no such module"},
 	"says nothing": {first: says(),
-		want: `has said nothing for 10s: its first message must be its hello, {"lock":{...}}`},
+		want: `wrote nothing in 10s: its first message must be its hello, {"lock":{...}} on a line of its own`},
+	"no newline": {first: func(client.Setup) { fmt.Print(`{"lock":{}}`) },
+		want: `wrote "{\"lock\":{}}" without a newline at its end in 10s: its first message must be its hello`},
+	"ends before its hello": {first: func(client.Setup) { os.Exit(0) }, want: "before its hello, worker c1 "},
+	"a long story": {first: func(client.Setup) {
+		fmt.Fprintln(os.Stderr, strings.Repeat("noise\n", 1<<18), "no such module")
+		os.Exit(3)
+	}, want: "noise\n no such module"},
+	"greets twice": {first: says(`{"lock":{}}`, `{"lock":{}}`)},
+	"cuts a message off": {first: says(`{"lock":{}}`), then: func(client.Setup) {
+		fmt.Print(`{"done":1`)
+		select {}
+	}},
 	"closes its output": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Stdout.Close() },
-		want: "has closed its standard output, and runs on"},
+		want: "has closed its standard output and still runs"},
 	"dies later": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Exit(3) },
 		want: "ended with exit status 3"},
-	"not UTF-8": {first: says("{\"lock\":{\"name\":\"\xff\"}}"), want: "which is not a message: it is not UTF-8"},
+	"not UTF-8": {first: says("{\"lock\":{\"name\":\"\xff\"}}"), want: ": not a message: it is not UTF-8"},
 	"a wrong type": {first: says(`{"lock":{"extends":"yes"}}`), want: `the field "lock.extends" is a string; it must ` +
 		`be true or false`},
 	"an unknown key": {first: says(`{"lock":{}}`), then: says(`{"finished":1}`), want: `unknown field "finished"`},
@@ -48,25 +60,25 @@ var bad = map[string]struct {
 	"a long line": {first: func(client.Setup) { fmt.Println(strings.Repeat("x", 1<<20)) },
 		want: "wrote a line of more than 65536 bytes"},
 	"answers twice": {first: says(`{"lock":{}}`), then: says(`{"done":1,"error":"no"}`, `{"done":1,"error":"no"}`),
-		want: "though it has said so of command 1, acquire, before"},
+		want: "command 1 (acquire) has ended already"},
 	"wrong serial": {first: says(`{"lock":{}}`), then: says(`{"done":7,"outcome":"ok"}`),
-		want: "though no command has the serial 7: under way: 1 (acquire)"},
+		want: "no command has the serial 7; pending: 1 (acquire)"},
 	"does nothing": {first: says(`{"lock":{}}`), then: says(`{"done":1,"outcome":"ok"}`),
-		want: "though no acquire has begun"},
+		want: "no acquire has begun: send its invoke event and its outcome event first"},
 	"future": {first: says(`{"lock":{}}`), then: says(
 		`{"event":{"time":9000000000000000000,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: "ahead of the true clock"},
 	"past": {first: says(`{"lock":{}}`), then: says(
 		`{"event":{"time":1,"process":"c1","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
-		want: "before its command was given"},
+		want: `before the command was sent: "time" must be the nanoseconds of CLOCK_MONOTONIC`},
 	"another's name": {first: says(`{"lock":{}}`),
 		then: says(`{"event":{"time":1,"process":"c2","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
-		want: `though its process is "c1"`},
+		want: `"process" must be "c1"`},
 	"floods": {first: says(`{"lock":{}}`), then: func(client.Setup) {
 		for {
 			fmt.Println(`{"event":{"time":1,"process":"c1","type":"stall","late":1}}`)
 		}
-	}, want: "though no stall overlaps the one before"},
+	}, want: "the stall overlaps the one before it"},
 }
 
 func says(lines ...string) func(client.Setup) {
@@ -98,6 +110,9 @@ func TestMain(m *testing.M) {
 
 func TestCheck_DescribesTheProtocolError(t *testing.T) {
 	for name, c := range bad {
+		if c.want == "" { // it has a test of its own
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, err := newBench([]string{os.Args[0], "bad-worker", name})
@@ -114,6 +129,30 @@ func TestCheck_DescribesTheProtocolError(t *testing.T) {
 			require.NoError(t, b.close())
 		})
 	}
+}
+
+func TestSend_AfterABreach_NamesIt(t *testing.T) {
+	b, err := newBench([]string{os.Args[0], "bad-worker", "greets twice"})
+	require.NoError(t, err)
+	defer b.close()
+	m, err := b.client(0)
+	require.NoError(t, err)
+	<-m.worker.Process().Gone()
+	_, err = m.send(client.Command{Do: client.DoAcquire, Key: "k1"})
+	require.ErrorContains(t, err, "the hello comes once, as the first message")
+}
+
+func TestAwait_MessageWithoutNewline_IsShown(t *testing.T) {
+	b, err := newBench([]string{os.Args[0], "bad-worker", "cuts a message off"})
+	require.NoError(t, err)
+	defer b.close()
+	m, err := b.client(0)
+	require.NoError(t, err)
+	serial, err := m.send(client.Command{Do: client.DoAcquire, Key: "k1"})
+	require.NoError(t, err)
+	_, err = m.await(serial, time.Second)
+	require.EqualError(t, err, `c1 did not report the end of command 1 within 1s: want {"done":1} with its outcome; `+
+		`it wrote "{\"done\":1" without a newline at its end`)
 }
 
 func TestCheck_MissingProgram(t *testing.T) {
@@ -136,9 +175,9 @@ func TestSplit_LikeAShell(t *testing.T) {
 
 func TestCheck_ReportsEachFaultOnItsLine(t *testing.T) {
 	for name, line := range map[string]string{
-		"dies":          "wrong starts, and says what its lock is: worker c1 ",
-		"answers twice": "ok    starts, and says what its lock is\nwrong acquire: a free key is granted: ",
-		"does nothing":  "ok    starts, and says what its lock is\nwrong acquire: a free key is granted: ",
+		"dies":          "failed  start: it sends its hello: before its hello, worker c1 ",
+		"answers twice": "ok      start: it sends its hello\nfailed  acquire: a free key is granted: ",
+		"does nothing":  "ok      start: it sends its hello\nfailed  acquire: a free key is granted: ",
 	} {
 		var out bytes.Buffer
 		require.ErrorIs(t, Check(context.Background(), []string{os.Args[0], "bad-worker", name}, &out), ErrWrong)

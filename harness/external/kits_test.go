@@ -65,8 +65,8 @@ func TestKits_KeepToTheProtocol(t *testing.T) {
 			worker := kit.ready(t)
 			var lines strings.Builder
 			require.NoError(t, Check(context.Background(), worker, &lines), "%s", &lines)
-			require.Contains(t, lines.String(), "ok    a stall is told of after SIGSTOP")
-			require.Contains(t, lines.String(), "skip  clock")
+			require.Contains(t, lines.String(), "ok      stall: it is reported after SIGSTOP")
+			require.Contains(t, lines.String(), "skip    clock")
 			kind, err := Kind(context.Background(), worker, false)
 			require.NoError(t, err)
 			require.NoError(t, kind.Err)

@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,7 +14,6 @@ const (
 	// helloTimeout bounds the time from an external worker's start to its hello.
 	helloTimeout = 10 * time.Second
 	maxLine      = 64 << 10 // bytes of a worker's line
-	maxStderr    = 1 << 20  // kept bytes of a worker's stderr
 	// outputTimeout bounds the time between the ends of a worker and of its outputs, in either order.
 	outputTimeout = time.Second
 )
@@ -28,18 +28,30 @@ func (w *Worker) awaitHello() error {
 	select {
 	case <-w.greeted:
 	case <-late.C:
-		return fmt.Errorf("worker %s (pid %d) has said nothing for %s: its first message must be its hello, "+
-			"{\"lock\":{...}}; on stderr it said: %s",
-			w.name, w.proc.id.PID, helloTimeout, w.stderr.end())
+		return w.missingHello()
 	}
 	if w.checker.Hello() != nil {
 		return nil
 	}
 	<-w.drained
-	if w.breach != nil {
-		return w.breach
+	if w.breach.Load() != nil {
+		return w.endError()
 	}
-	return w.exitReport()
+	return fmt.Errorf("before its hello, %w", w.endError())
+}
+
+// missingHello kills the worker and describes its output.
+func (w *Worker) missingHello() error {
+	wrote := "nothing"
+	if err := w.Kill(); err != nil {
+		return err
+	}
+	if text := w.Unfinished(); text != "" {
+		wrote = fmt.Sprintf("%q without a newline at its end", text)
+	}
+	return fmt.Errorf(`worker %s (pid %d) wrote %s in %s: its first message must be its hello, {"lock":{...}} on a `+
+		`line of its own, flushed at once; on stderr it said: %s`,
+		w.name, w.proc.id.PID, wrote, helloTimeout, w.stderr.end())
 }
 
 // Hello is the description of an external worker's lock.
@@ -54,22 +66,23 @@ func shortened(line []byte) string {
 	return strings.TrimSuffix(string(line), "\n")
 }
 
-// headWriter keeps the first maxStderr bytes.
-type headWriter struct {
+// tailWriter keeps the last maxLastWords bytes, where a crash names its reason.
+type tailWriter struct {
 	mu   sync.Mutex
 	kept []byte
 }
 
-func (h *headWriter) Write(b []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.kept = append(h.kept, b[:min(len(b), maxStderr-len(h.kept))]...)
+func (t *tailWriter) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, b[max(0, len(b)-maxLastWords):]...)
+	t.kept = slices.Delete(t.kept, 0, max(0, len(t.kept)-maxLastWords))
 	return len(b), nil
 }
 
-// end is the end of the kept bytes, for an error.
-func (h *headWriter) end() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return LastWords(h.kept)
+// end is the end of the output, for an error.
+func (t *tailWriter) end() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return LastWords(t.kept)
 }

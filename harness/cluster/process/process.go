@@ -178,14 +178,16 @@ func Tail(file string) string {
 	return LastWords(b)
 }
 
+// maxLastWords bounds LastWords, in bytes.
+const maxLastWords = 2000
+
 // LastWords is the end of a program's output, for an error.
 func LastWords(said []byte) string {
-	const most = 2000
 	said = bytes.TrimSpace(said)
 	if len(said) == 0 {
 		return "nothing"
 	}
-	return string(said[max(0, len(said)-most):])
+	return string(said[max(0, len(said)-maxLastWords):])
 }
 
 // forks sends functions to the thread that starts all children.

@@ -226,7 +226,7 @@ func TestClientProtocolPage_NamesTheLimitsOfAWorker(t *testing.T) {
 	for _, bound := range []string{
 		fmt.Sprintf("message, within %.0f seconds", helloTimeout.Seconds()),
 		fmt.Sprintf("A line is at most %d KiB long", maxLine>>10),
-		fmt.Sprintf("%d MiB is kept", maxStderr>>20),
+		fmt.Sprintf("the last %d bytes of standard error", maxLastWords),
 		fmt.Sprintf("each command within %.0f seconds", sendTimeout.Seconds()),
 		fmt.Sprintf("end within %.0f seconds of `exit`", closeTimeout.Seconds()),
 	} {

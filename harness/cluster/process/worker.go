@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"example.org/lockproof/harness/client"
@@ -20,12 +22,14 @@ import (
 type Worker struct {
 	name    string
 	proc    *Process
-	stderr  headWriter
+	stderr  tailWriter
 	drained chan struct{} // closed once its last message is delivered
 	// checker checks an external worker's messages, and is nil for our own. greeted is closed at its hello, or at its end.
 	checker *client.ProtocolChecker
 	greeted chan struct{}
-	breach  error // of the protocol; read after drained
+	breach  atomic.Pointer[error] // of the protocol; set before it is killed for that
+	// unfinished is the output after the last newline; read after drained.
+	unfinished string
 
 	mu     sync.Mutex
 	in     *os.File
@@ -157,18 +161,16 @@ func (w *Worker) readMessages(out *os.File, messages func(client.Message)) {
 		breach = w.awaitEnd()
 	}
 	if breach != nil {
-		w.breach = fmt.Errorf("worker %s %w", w.name, breach)
+		breach = fmt.Errorf("worker %s %w", w.name, breach)
+		w.breach.Store(&breach)
 		_ = w.proc.Kill() // it is reaped below
 	}
 	<-w.proc.gone
 	w.mu.Lock()
 	expected := w.ending
 	w.mu.Unlock()
-	switch {
-	case w.breach != nil:
-		messages(client.Message{Error: w.breach.Error()})
-	case !expected:
-		messages(client.Message{Error: w.exitReport().Error()})
+	if breach != nil || !expected {
+		messages(client.Message{Error: w.endError().Error()})
 	}
 }
 
@@ -181,11 +183,12 @@ func (w *Worker) deliver(out io.Reader, messages func(client.Message), greeted f
 			return fmt.Errorf("wrote a line of more than %d bytes, which begins with %q", maxLine, shortened(line))
 		}
 		if err != nil {
-			return nil // the output ended; an incomplete last line is dropped
+			w.unfinished = string(line)
+			return nil // the output ended
 		}
 		m, err := w.parse(line)
 		if err != nil {
-			return fmt.Errorf("wrote %q, %w", shortened(line), err)
+			return fmt.Errorf("wrote %q: %w", shortened(line), err)
 		}
 		if m.Done == 0 && m.Error != "" {
 			return fmt.Errorf("gave up: %s", shortened([]byte(m.Error)))
@@ -202,7 +205,7 @@ func (w *Worker) parse(line []byte) (m client.Message, err error) {
 		return w.checker.Parse(line)
 	}
 	if err = json.Unmarshal(line, &m); err != nil {
-		err = fmt.Errorf("which is not a message: %w", err)
+		err = fmt.Errorf("not a message: %w", err)
 	}
 	return m, err
 }
@@ -210,25 +213,38 @@ func (w *Worker) parse(line []byte) (m client.Message, err error) {
 // awaitEnd waits for the exit of a worker whose output has ended. A worker that runs on without an exit command can
 // send no more messages: that is an error.
 func (w *Worker) awaitEnd() error {
-	late := time.NewTimer(outputTimeout)
-	defer late.Stop()
-	select {
-	case <-w.proc.gone:
+	if w.awaitGone() {
 		return nil
-	case <-late.C:
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ending {
 		return nil
 	}
-	return errors.New("has closed its standard output, and runs on: nothing that it does can be known")
+	return errors.New("has closed its standard output and still runs, so it can send no more messages")
 }
 
-// exitReport describes how an ended worker ended.
-func (w *Worker) exitReport() error {
+// awaitGone reports whether the process ends within outputTimeout.
+func (w *Worker) awaitGone() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), outputTimeout)
+	defer cancel()
+	return w.proc.AwaitExit(ctx) == nil
+}
+
+// endError is why a worker ended: its breach of the protocol, for which it was killed, or its own exit.
+func (w *Worker) endError() error {
+	if breach := w.breach.Load(); breach != nil {
+		return *breach
+	}
 	return fmt.Errorf("worker %s (pid %d) ended with %s; on stderr it said: %s",
 		w.name, w.proc.id.PID, w.proc.How(), w.stderr.end())
+}
+
+// Unfinished is the output after the last newline of a worker that was killed. It is no message, so its end may be
+// missing by mistake.
+func (w *Worker) Unfinished() string {
+	<-w.drained
+	return shortened([]byte(w.unfinished))
 }
 
 func (w *Worker) Send(command client.Command) error {
@@ -239,10 +255,10 @@ func (w *Worker) Send(command client.Command) error {
 
 func (w *Worker) send(command client.Command) error {
 	if !w.proc.Running() {
-		return fmt.Errorf("send %s: %w", command.Do, w.exitReport())
+		return fmt.Errorf("send %s: %w", command.Do, w.endError())
 	}
 	if w.ending {
-		return fmt.Errorf("send %s: worker %s has been told to end", command.Do, w.name)
+		return fmt.Errorf("send %s: worker %s has been sent exit already", command.Do, w.name)
 	}
 	w.ending = command.Do == client.DoExit
 	if w.checker != nil {
@@ -258,8 +274,12 @@ func (w *Worker) write(line any) error {
 	}
 	// Pipes support deadlines.
 	_ = w.in.SetWriteDeadline(time.Now().Add(sendTimeout))
-	if _, err := w.in.Write(append(b, '\n')); err != nil {
-		return fmt.Errorf("worker %s does not take its commands: %w", w.name, err)
+	_, err = w.in.Write(append(b, '\n'))
+	if errors.Is(err, syscall.EPIPE) && w.awaitGone() {
+		return w.endError()
+	}
+	if err != nil {
+		return fmt.Errorf("worker %s does not read its commands: %w", w.name, err)
 	}
 	return nil
 }
@@ -295,7 +315,7 @@ func (w *Worker) Close() error {
 	}
 	<-w.drained
 	if w.proc.exit != nil {
-		return w.exitReport()
+		return w.endError()
 	}
 	return nil
 }
@@ -309,7 +329,7 @@ func (w *Worker) sendExit() (err error, done bool) {
 		if w.ending {
 			return nil, true
 		}
-		return w.exitReport(), true
+		return w.endError(), true
 	}
 	if w.proc.Stopped() {
 		if err := w.Resume(); err != nil {
