@@ -211,12 +211,20 @@ func TestCheckPreflight(t *testing.T) {
 		Command: &history.Command{Key: "value:k1", Effect: history.EffectSet}}
 	asked, got, gone := at(history.OpAcquire, history.TypeInvoke, ""), at(history.OpAcquire, history.TypeOK, ""),
 		at(history.OpRelease, history.TypeOK, "")
+	brief := history.Event{Type: history.TypeReply, Process: "c1>n1",
+		Command: &history.Command{Key: "k1", Effect: history.EffectSet, Expiry: 1_000_000, Done: true}}
+	tooLate := history.Event{Type: history.TypeReply, Process: "c1>n1",
+		Command: &history.Command{Key: "k1", Effect: history.EffectExtend, Expiry: 1_000_000_000}}
+	relies := history.Event{Op: history.OpAcquire, Type: history.TypeOK, Validity: 990_000_000}
 	for _, c := range []struct {
 		name   string
 		events []history.Event
 		renews bool
 		err    string
 	}{
+		{"a TTL in the wrong unit", []history.Event{asked, brief, relies, tooLate,
+			at(history.OpExtend, history.TypeFail, "lost")}, false,
+			"was not extended, .*: lost; the lock's key expires before its lease ends.*: \"k1\" expires 1ms after it is set, and its lease is valid for 990ms"},
 		{"all goes well", []history.Event{got, gone, got, gone}, false, ""},
 		{"a renewal that nobody asked for", []history.Event{got, gone, got, renewal, gone}, true, ""},
 		{"an extension that was asked for", []history.Event{got, renewal, gone, got, gone}, false, ""},

@@ -148,7 +148,11 @@ func checkPreflight(events []history.Event) (renews bool, err error) {
 			if e.Error != "" {
 				text += ": " + e.Error
 			}
-			return false, errors.New(text)
+			err := errors.New(text)
+			if early := expiresEarly(events); early != nil { // and the call failed for that
+				err = fmt.Errorf("%w; %w", err, early)
+			}
+			return false, err
 		case e.Op == history.OpAcquire && e.Type == history.TypeOK:
 			leases++
 			alone = leases == 2
