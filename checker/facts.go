@@ -80,6 +80,11 @@ func (r *record) overlapFacts(o overlap) []Fact {
 			}
 		}
 	}
+	for _, keys := range []map[string]*keyOwnership{first, second} {
+		for _, node := range keysOf(keys) {
+			all = append(all, r.foreignExtensions(keys[node], o.second.from)...)
+		}
+	}
 	if s, slow := r.slowReply(o.first, o.first.until); slow {
 		all = append(all, s)
 	}
@@ -118,6 +123,17 @@ func (r *record) endFact(o overlap, h *keyOwnership, node string) nodeFact {
 	return nodeFact{event, h.until, owner + "'s key " + ended, node}
 }
 
+// foreignExtensions list the extensions of a key by other clients than its owner, up to a time.
+func (r *record) foreignExtensions(h *keyOwnership, by int64) (all []nodeFact) {
+	for _, x := range r.prolonged[h] {
+		if h.owner != "" && x.client != h.owner && x.time <= by {
+			all = append(all, nodeFact{int32(x.event), x.time,
+				fmt.Sprintf("%s's key on %%s was extended by a command of %s", h.owner, x.client), h.node})
+		}
+	}
+	return all
+}
+
 // landedAfterRelease reports a SET that a node executed after its client had released the lease.
 func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (nodeFact, bool) {
 	if l.ended != EndedRelease || h.from <= l.until {
@@ -139,7 +155,7 @@ func (r *record) slowReply(l lease, by int64) (nodeFact, bool) {
 		return nodeFact{}, false
 	}
 	return nodeFact{grant.end, grant.done,
-		fmt.Sprintf("%s asked at %s and heard of its success at %s, and a key ran out at %s",
+		fmt.Sprintf("%s's call lasted from %s to %s, and a key of its lease expired at %s",
 			l.client, formatTime(grant.invoked), formatTime(grant.done), formatTime(first)), l.client}, true
 }
 

@@ -98,11 +98,15 @@ func sweep(leases []lease) []overlap {
 
 func (m *mutualExclusion) violation(o overlap) Violation {
 	shared, first, second := o.shared(), o.first.result(), o.second.result()
+	how := "was granted"
+	if second.From > o.second.grant.done { // its earlier lease on the key had ended
+		how = "extended its lease on"
+	}
 	return Violation{
 		Key: second.Key, From: shared.from, Until: shared.until,
 		Processes: []string{first.Client, second.Client},
-		What: fmt.Sprintf("%s was granted %q at %s while %s still held it, %s: both held it for %s",
-			second.Client, second.Key, formatTime(second.From), first.Client, untilEnd(first.Until),
+		What: fmt.Sprintf("%s %s %q at %s while %s still held it, %s: both held it for %s",
+			second.Client, how, second.Key, formatTime(second.From), first.Client, untilEnd(first.Until),
 			formatDuration(shared.length())),
 		Leases: []Lease{first, second},
 		facts:  func() []Fact { return m.overlapFacts(o) },

@@ -53,6 +53,22 @@ func TestOverlap_Description(t *testing.T) {
 	require.EqualValues(t, 2, r.Measured["violations"])
 }
 
+// c1's key expires, c2 is granted the lock, and c1's extension, without a check of the owner, extends c2's key.
+func TestOverlap_ByAnExtension_NamesTheExtendedKey(t *testing.T) {
+	s := newStory()
+	nodes := []string{"n1", "n2", "n3"}
+	s.sets(5, "c1", "c1.1", 100, nodes...)
+	lease := s.grant("c1", 0, 10, 90)
+	s.sets(205, "c2", "c2.1", 100, nodes...)
+	s.grant("c2", 200, 210, 90)
+	s.commands(220, "c1", "PEXPIRE", "", 100, history.EffectExtend, nodes)
+	s.extend("c1", lease, 50, 230, 90)
+	r := s.judged(t, MutualExclusion)
+	require.Len(t, r.Violations, 1)
+	require.Contains(t, r.Violations[0].What, `c1 extended its lease on "k1" at 0.230 s while c2 still held it`)
+	require.Contains(t, fmt.Sprint(r.Violations[0].Facts), "c2's key on n1, n2, n3 was extended by a command of c1")
+}
+
 func TestUnknownOracle_IsInconclusive(t *testing.T) {
 	s := newStory()
 	s.grant("c1", 0, 10, 900)

@@ -107,7 +107,7 @@ func (a *analysis) renewals(h *keyOwnership, l tokenLeases) []span {
 	}
 	for _, p := range a.prolonged[h] {
 		then := span{p.time, p.time}
-		if then.touches(l.held) || p.own && slices.ContainsFunc(a.interferingFaults(h),
+		if then.touches(l.held) || p.client == h.owner && slices.ContainsFunc(a.interferingFaults(h),
 			func(f fault) bool { return then.touches([]span{f.possible()}) }) {
 			found = append(found, a.beyondTTL(h, p.time, p.event))
 		}

@@ -196,13 +196,13 @@ func (h *keyOwnership) isOwn(c keyCommand) bool {
 // extension is an extension of a key, by its owner or by another client.
 type extension struct {
 	moment
-	own bool
+	client string
 }
 
 // prolong follows a command that sets a new expiry.
 func (t *timeline) prolong(c keyCommand, h *keyOwnership) {
 	t.applyExpiry(c, h)
-	t.record.prolonged[h] = append(t.record.prolonged[h], extension{moment{c.event, c.time}, c.client == h.owner})
+	t.record.prolonged[h] = append(t.record.prolonged[h], extension{moment{c.event, c.time}, c.client})
 }
 
 // applyExpiry sets a key's expiry as a command does.
