@@ -20,7 +20,7 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 	if o.Cluster = suite.Local; !given("lock") {
 		o.Lock = ""
 	}
-	if err := useWorker(ctx, o, x.worker); err != nil {
+	if err := p.useWorker(ctx, o, x.worker); err != nil {
 		return err
 	}
 	each := suite.Options{Cluster: o.Cluster, Choice: o.Choice, Lock: o.Lock, Trials: 1, Retries: suite.DefaultRetries,

@@ -68,7 +68,7 @@ func (p *program) runCommand() *cobra.Command {
   lockproof run --on local --trials 20 --slice 2/4 --out out/2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if worker != "" || cmd.Flags().Changed("worker") {
-				if err := useWorker(cmd.Context(), &o, worker); err != nil {
+				if err := p.useWorker(cmd.Context(), &o, worker); err != nil {
 					return err
 				}
 			}

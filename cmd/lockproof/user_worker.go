@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 
 	"example.org/lockproof/harness/external"
 	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/reports"
 )
 
 // useWorker makes the user's program the lock under test.
-func useWorker(ctx context.Context, o *suite.Options, line string) error {
+func (p *program) useWorker(ctx context.Context, o *suite.Options, line string) error {
+	ctx, stop := p.interruptible(ctx)
+	defer stop()
 	command, err := external.Split(line)
 	switch {
 	case err != nil:
@@ -23,14 +27,26 @@ func useWorker(ctx context.Context, o *suite.Options, line string) error {
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return usage("--worker: there is no program %s: name one that is in PATH, or give its path", command[0])
 	}
-	kind, err := external.Kind(ctx, command, false)
-	if err != nil {
-		return usage("--worker: %w", err)
+	kind, err := registerWorker(ctx, command, false)
+	o.Lock, o.Worker = kind.Name, command
+	return err
+}
+
+// registerWorker makes a program a lock under test, by its hello.
+func registerWorker(ctx context.Context, command []string, renews bool) (locks.Kind, error) {
+	kind, err := external.Kind(ctx, command, renews)
+	switch {
+	case ctx.Err() != nil:
+		return kind, errInterrupted
+	case err != nil:
+		return kind, usage("--worker: %w", err)
 	}
 	locks.Register(kind)
-	o.Lock, o.Worker = kind.Name, command
-	return nil
+	return kind, nil
 }
+
+// errInterrupted ends a run that was interrupted before it began: nothing was decided.
+var errInterrupted = &exit{reports.ExitInconclusive, errors.New("interrupted before the first row")}
 
 // preflight acquires and releases the program's lock without faults before any row: a failure there is a mistake in the
 // program, and would spoil every row.
@@ -41,16 +57,12 @@ func (p *program) preflight(ctx context.Context, o suite.Options) error {
 	found, err := suite.Preflight(ctx, o, p.suite.One)
 	switch {
 	case ctx.Err() != nil:
-		return failed(err)
+		return errInterrupted
 	case err != nil:
 		return usage("--worker, before any row: %w", err)
 	case !found.Renews:
 		return nil
 	}
-	kind, err := external.Kind(ctx, o.Worker, true)
-	if err != nil {
-		return usage("--worker: %w", err)
-	}
-	locks.Register(kind)
-	return nil
+	_, err = registerWorker(ctx, o.Worker, true)
+	return err
 }

@@ -47,3 +47,17 @@ func TestPreflight(t *testing.T) {
 		})
 	}
 }
+
+// The lock is not to blame: nothing was decided.
+func TestPreflight_Interrupted_ExitsAsInconclusive(t *testing.T) {
+	ctx, stop := context.WithCancel(context.Background())
+	p := fake(nil)
+	p.suite = func(context.Context, []suite.Job, suite.Options, func(suite.Result)) ([]suite.Result, error) {
+		stop()
+		return []suite.Result{{Failure: "worker c1 ended with signal: killed"}}, nil
+	}
+	var ended *exit
+	require.ErrorAs(t, p.preflight(ctx, suite.Options{Cluster: suite.Local, Lock: "single"}), &ended)
+	require.Equal(t, 4, ended.code)
+	require.EqualError(t, ended, "interrupted before the first row")
+}

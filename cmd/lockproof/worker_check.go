@@ -25,9 +25,14 @@ Exit codes: 0 the worker keeps to the protocol; 1 it does not; 64 bad usage.`,
 			if err != nil {
 				return usage("%w", err)
 			}
-			err = external.Check(cmd.Context(), command, p.out)
-			if errors.Is(err, external.ErrWrong) {
+			ctx, stop := p.interruptible(cmd.Context())
+			defer stop()
+			err = external.Check(ctx, command, p.out)
+			switch {
+			case errors.Is(err, external.ErrWrong):
 				return &exit{1, err}
+			case ctx.Err() != nil:
+				return &exit{exitInterrupted, errors.New("interrupted: the worker was not checked to the end")}
 			}
 			return err
 		},

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -24,7 +25,8 @@ type bench struct {
 	options locks.Options
 	record  *process.Record
 	workers process.Workers
-	renews  bool // the lock renews its key by itself
+	renews  bool            // the lock renews its key by itself
+	ended   <-chan struct{} // its context has ended, which kills its workers
 }
 
 // password of the bench's servers, since a run's may have one.
@@ -40,8 +42,9 @@ const stallLimit = 100 * time.Millisecond
 // expire.
 const benchTTL = 30 * time.Second
 
-func newBench(command []string) (b *bench, err error) {
-	b = &bench{clock: realtime.Start(),
+func newBench(ctx context.Context, command []string) (b *bench, err error) {
+	_, _ = process.Clean() // as each run does; lockproof clean reports its errors
+	b = &bench{clock: realtime.Start(), ended: ctx.Done(),
 		options: locks.Options{TTL: benchTTL, NodeTimeout: 2 * time.Second}.WithDefaults()}
 	defer func() {
 		if err != nil {
@@ -62,10 +65,9 @@ func newBench(command []string) (b *bench, err error) {
 		return nil, err
 	}
 	b.workers.Command, b.workers.External, b.workers.Record = command, true, b.record
+	context.AfterFunc(ctx, func() { _ = b.workers.Close() })
 	return b, nil
 }
-
-func (b *bench) kill() { _ = b.workers.Close() }
 
 func (b *bench) close() error {
 	err := b.workers.Close()
@@ -93,7 +95,7 @@ func (b *bench) setup(index int) client.Setup {
 
 // client starts a worker and waits for its hello.
 func (b *bench) client(index int) (*testClient, error) {
-	m := &testClient{done: map[int]client.Message{}, changed: make(chan struct{})}
+	m := &testClient{done: map[int]client.Message{}, changed: make(chan struct{}), ended: b.ended}
 	setup := b.setup(index)
 	m.name = setup.Name
 	w, err := b.workers.Spawn(setup, m.onMessage)
@@ -112,6 +114,7 @@ type testClient struct {
 	events  []history.Event
 	failed  error
 	changed chan struct{} // closed and replaced at each message
+	ended   <-chan struct{}
 }
 
 func (m *testClient) onMessage(msg client.Message) {
@@ -151,6 +154,8 @@ func (m *testClient) until(within time.Duration, found func() bool) error {
 		}
 		select {
 		case <-changed:
+		case <-m.ended:
+			return context.Canceled
 		case <-late.C:
 			return errTimeout
 		}

@@ -25,25 +25,28 @@ func Check(ctx context.Context, command []string, out io.Writer) (err error) {
 	if err := findProgram(command); err != nil {
 		return err
 	}
-	b, err := newBench(command)
+	b, err := newBench(ctx, command)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	defer context.AfterFunc(ctx, b.kill)()
 	c := &check{bench: b, out: out}
 	for _, s := range c.all() {
 		if why := c.unsupported(s.needs); why != "" {
 			fmt.Fprintf(out, "skip    %s: %s\n", s.what, why)
 			continue
 		}
-		if err := s.do(); err != nil {
+		err := s.do()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
 			fmt.Fprintf(out, "failed  %s: %v\n", s.what, err)
 			return ErrWrong // later failures would be consequences
 		}
 		fmt.Fprintf(out, "ok      %s\n", s.what)
 	}
-	return ctx.Err()
+	return nil
 }
 
 // check tests one worker, with a second one for contention.

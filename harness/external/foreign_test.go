@@ -43,6 +43,7 @@ var bad = map[string]struct {
 		fmt.Fprintln(os.Stderr, strings.Repeat("noise\n", 1<<18), "no such module")
 		os.Exit(3)
 	}, want: "noise\n no such module"},
+	"hangs":        {first: says(`{"lock":{}}`), then: says()},
 	"greets twice": {first: says(`{"lock":{}}`, `{"lock":{}}`)},
 	"cuts a message off": {first: says(`{"lock":{}}`), then: func(client.Setup) {
 		fmt.Print(`{"done":1`)
@@ -115,7 +116,7 @@ func TestCheck_DescribesTheProtocolError(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, err := newBench([]string{os.Args[0], "bad-worker", name})
+			b, err := newBench(t.Context(), []string{os.Args[0], "bad-worker", name})
 			require.NoError(t, err)
 			m, err := b.client(0)
 			if c.then != nil {
@@ -132,7 +133,7 @@ func TestCheck_DescribesTheProtocolError(t *testing.T) {
 }
 
 func TestSend_AfterABreach_NamesIt(t *testing.T) {
-	b, err := newBench([]string{os.Args[0], "bad-worker", "greets twice"})
+	b, err := newBench(t.Context(), []string{os.Args[0], "bad-worker", "greets twice"})
 	require.NoError(t, err)
 	defer b.close()
 	m, err := b.client(0)
@@ -143,7 +144,7 @@ func TestSend_AfterABreach_NamesIt(t *testing.T) {
 }
 
 func TestAwait_MessageWithoutNewline_IsShown(t *testing.T) {
-	b, err := newBench([]string{os.Args[0], "bad-worker", "cuts a message off"})
+	b, err := newBench(t.Context(), []string{os.Args[0], "bad-worker", "cuts a message off"})
 	require.NoError(t, err)
 	defer b.close()
 	m, err := b.client(0)
@@ -153,6 +154,19 @@ func TestAwait_MessageWithoutNewline_IsShown(t *testing.T) {
 	_, err = m.await(serial, time.Second)
 	require.EqualError(t, err, `c1 did not report the end of command 1 within 1s: want {"done":1} with its outcome; `+
 		`it wrote "{\"done\":1" without a newline at its end`)
+}
+
+// A worker that hangs in its start, or later, delays no Ctrl-C.
+func TestCheck_Interrupted_EndsAtOnce(t *testing.T) {
+	for _, name := range []string{"says nothing", "hangs"} {
+		ctx, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer stop()
+		var out bytes.Buffer
+		begun := time.Now()
+		require.ErrorIs(t, Check(ctx, []string{os.Args[0], "bad-worker", name}, &out), context.DeadlineExceeded, name)
+		require.Less(t, time.Since(begun), replyTimeout, name)
+		require.NotContains(t, out.String(), "failed")
+	}
 }
 
 func TestCheck_MissingProgram(t *testing.T) {

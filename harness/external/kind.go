@@ -42,13 +42,12 @@ func readHello(ctx context.Context, command []string, renews bool) (*locks.Abili
 	if err := findProgram(command); err != nil {
 		return nil, err
 	}
-	b, err := newBench(command)
+	b, err := newBench(ctx, command)
 	if err != nil {
 		return nil, err
 	}
 	b.renews = renews
 	defer b.close()
-	defer context.AfterFunc(ctx, b.kill)()
 	c, err := b.client(0)
 	if err != nil {
 		return nil, err

@@ -229,7 +229,7 @@ func TestKits_AdapterFails_ErrorNamesTheLine(t *testing.T) {
 			if _, err := exec.LookPath(command[0]); err != nil {
 				needs.Check(t, kits[name].need, err)
 			}
-			b, err := newBench(command)
+			b, err := newBench(t.Context(), command)
 			require.NoError(t, err)
 			defer b.close()
 			m, err := b.client(0)

@@ -68,16 +68,10 @@ var ErrClosed = errors.New("the cluster is closed")
 // Spawn starts a client's process and sends it its complete setup. A message with an Error and no Done means that the
 // process ended unexpectedly or wrote an invalid message. messages must not call Kill or Close: they wait for it.
 func (s *Workers) Spawn(setup client.Setup, messages func(client.Message)) (*Worker, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, fmt.Errorf("spawn %s: %w", setup.Name, ErrClosed)
-	}
 	w, err := s.start(setup, messages)
 	if err != nil {
 		return nil, fmt.Errorf("spawn %s: %w", setup.Name, err)
 	}
-	s.all = append(s.all, w)
 	if err := w.write(setup); err != nil {
 		return nil, errors.Join(err, w.Kill())
 	}
@@ -112,6 +106,11 @@ func (s *Workers) command() ([]string, error) {
 }
 
 func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Worker, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
 	command, err := s.command()
 	if err != nil {
 		return nil, err
@@ -138,6 +137,7 @@ func (s *Workers) start(setup client.Setup, messages func(client.Message)) (*Wor
 		return nil, errors.Join(err, in.Close(), out.Close())
 	}
 	w.in = in
+	s.all = append(s.all, w)
 	go w.readMessages(out, messages)
 	return w, nil
 }
