@@ -68,7 +68,11 @@ func (t Result) Cause() (Cause, bool) {
 	if c := t.CauseOf(r.Property); c != nil {
 		return Cause{c.Sentence(), r.Property + "\x00" + c.ID(), true}, true
 	}
-	return Cause{r.Violations[0].What, r.Property, false}, true
+	sentence := r.Violations[0].What
+	for _, fact := range r.Violations[0].Facts {
+		sentence += "; " + fact.What
+	}
+	return Cause{sentence, r.Property, false}, true
 }
 
 // Decisive is the result whose violation decides the trial's answer: the first bug, or else the first limit; nil

@@ -290,3 +290,14 @@ func TestUnlikeOthers_NamesKeysWithoutTheCallersKey(t *testing.T) {
 	require.Equal(t, []string{"lock"}, unlikeOthers([]history.Event{asked, set("lock"), set("lock")}))
 	require.Empty(t, unlikeOthers([]history.Event{asked, set("lock"), set("lock:k1")}))
 }
+
+// On real servers no experiment names the cause: the facts are what is known of it.
+func TestCause_NotShown_HasTheFacts(t *testing.T) {
+	broken := result(checker.MutualExclusion, history.Violated, "")
+	broken.Violations = []checker.Violation{{What: "both held it", Facts: []checker.Fact{{What: "c2's key was deleted"}}}}
+	trial := Result{Lock: "single", Expect: map[string]string{checker.MutualExclusion: history.Holds},
+		Results: []checker.Result{broken}}
+	cause, found := trial.Cause()
+	require.True(t, found)
+	require.Equal(t, Cause{"both held it; c2's key was deleted", checker.MutualExclusion, false}, cause)
+}
