@@ -102,7 +102,7 @@ func (c *ProtocolChecker) Parse(line []byte) (Message, error) {
 	case m.Lock != nil:
 		return m, errors.New("the hello comes once, as the first message")
 	case m.Event != nil:
-		return m, c.checkEvent(line, *m.Event, received)
+		return m, c.checkEvent(line, m.Event, received)
 	}
 	return m, c.done(m)
 }
@@ -224,7 +224,7 @@ func (c *ProtocolChecker) pendingText() string {
 // timeUnit explains a wrong time.
 const timeUnit = `: "time" must be the nanoseconds of CLOCK_MONOTONIC since the setup's "epoch"`
 
-func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, received int64) error {
+func (c *ProtocolChecker) checkEvent(line []byte, e *history.Event, received int64) error {
 	switch {
 	case e.Process != c.name:
 		return fmt.Errorf(`"process" must be %q`, c.name)
@@ -235,7 +235,7 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, received int6
 	case e.Time < 0:
 		return errors.New("the time is before the start of the run" + timeUnit)
 	}
-	if err := history.Validate(&e); err != nil {
+	if err := history.Validate(e); err != nil {
 		return fmt.Errorf("not an event: %w", err)
 	}
 	switch e.Type {
@@ -265,7 +265,7 @@ func (c *ProtocolChecker) checkEvent(line []byte, e history.Event, received int6
 	}
 	c.latest = e.Time
 	if e.Type == history.TypeInvoke {
-		return c.checkInvoke(e)
+		return c.checkInvoke(*e)
 	}
 	return c.checkOutcome(line, e)
 }
@@ -294,9 +294,13 @@ func (c *ProtocolChecker) checkInvoke(e history.Event) error {
 	if c.ops[e.ID] != nil {
 		return fmt.Errorf("operation %d has begun already: each operation has an id of its own", e.ID)
 	}
-	if e.Lease != 0 {
-		if _, err := c.lease(e.Lease); err != nil {
-			return err
+	if e.Lease != 0 || !slices.Contains([]history.Op{history.OpAcquire, history.OpRead}, e.Op) {
+		granted, err := c.lease(e.Lease)
+		switch {
+		case err != nil:
+			return fmt.Errorf(`"lease" must be the id of the acquire that was granted the lease: %w`, err)
+		case granted.Key != e.Key:
+			return fmt.Errorf(`"key" is %q, but lease %d is on %q`, e.Key, e.Lease, granted.Key)
 		}
 	}
 	op := &operation{Event: e}
@@ -348,7 +352,7 @@ var reasons = []string{"", history.ReasonHeld, history.ReasonNoMajority, history
 	history.ReasonExtensionLimit, history.ReasonCancelled, history.ReasonRefused, history.ReasonStale,
 	history.ReasonExpired, history.ReasonOther}
 
-func (c *ProtocolChecker) checkOutcome(line []byte, e history.Event) error {
+func (c *ProtocolChecker) checkOutcome(line []byte, e *history.Event) error {
 	op := c.ops[e.ID]
 	switch {
 	case op == nil:
@@ -359,10 +363,15 @@ func (c *ProtocolChecker) checkOutcome(line []byte, e history.Event) error {
 		return fmt.Errorf("operation %d began as %s of the key %q", e.ID, op.Op, op.Key)
 	case op.Value != "" && (e.Value != "" && e.Value != op.Value || e.Base != "" && e.Base != op.Base):
 		return fmt.Errorf("operation %d began as a write of %q derived from %q", e.ID, op.Value, op.Base)
+	case e.Op != history.OpAcquire && e.Lease != op.Lease:
+		return fmt.Errorf(`"lease" is %d, but operation %d began with %d`, e.Lease, e.ID, op.Lease)
 	case !slices.Contains(reasons, e.Reason):
 		return fmt.Errorf("unknown reason %q: want one of %s", e.Reason, strings.Join(reasons[1:], ", "))
 	}
 	op.outcome = e.Type
+	if e.Op == history.OpWrite { // the outcome may leave out what its invoke had
+		e.Value, e.Base = op.Value, op.Base
+	}
 	if e.Type != history.TypeOK || e.Op != history.OpAcquire && e.Op != history.OpExtend {
 		return nil
 	}

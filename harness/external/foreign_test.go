@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/client"
+	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 )
@@ -75,6 +76,11 @@ var bad = map[string]struct {
 	"another's name": {first: says(`{"lock":{}}`),
 		then: says(`{"event":{"time":1,"process":"c2","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: `"process" must be "c1"`},
+	"a release without a lease": {first: says(`{"lock":{}}`), then: grants(`"type":"invoke","op":"release","id":2,"key":"k1"`),
+		want: `"lease" must be the id of the acquire that was granted the lease: there is no lease 0`},
+	"a lease on another key": {first: says(`{"lock":{}}`),
+		then: grants(`"type":"invoke","op":"release","id":2,"lease":1,"key":"k2"`),
+		want: `"key" is "k2", but lease 1 is on "k1"`},
 	"floods": {first: says(`{"lock":{}}`), then: func(client.Setup) {
 		for {
 			fmt.Println(`{"event":{"time":1,"process":"c1","type":"stall","late":1}}`)
@@ -86,6 +92,17 @@ func says(lines ...string) func(client.Setup) {
 	return func(client.Setup) {
 		for _, line := range lines {
 			fmt.Println(line)
+		}
+	}
+}
+
+// grants grants the first acquire, and then sends one more event.
+func grants(more string) func(client.Setup) {
+	return func(setup client.Setup) {
+		now := realtime.Since(setup.Epoch).Now
+		for _, fields := range []string{`"type":"invoke","op":"acquire","id":1,"key":"k1"`,
+			`"type":"ok","op":"acquire","id":1,"lease":1,"key":"k1","validity":1000000`, more} {
+			fmt.Printf(`{"event":{"time":%d,"process":"c1",%s}}`+"\n", now(), fields)
 		}
 	}
 }
