@@ -44,12 +44,9 @@ var bad = map[string]struct {
 		fmt.Fprintln(os.Stderr, strings.Repeat("noise\n", 1<<18), "no such module")
 		os.Exit(3)
 	}, want: "noise\n no such module"},
-	"hangs":        {first: says(`{"lock":{}}`), then: says()},
-	"greets twice": {first: says(`{"lock":{}}`, `{"lock":{}}`)},
-	"cuts a message off": {first: says(`{"lock":{}}`), then: func(client.Setup) {
-		fmt.Print(`{"done":1`)
-		select {}
-	}},
+	"hangs":              {first: says(`{"lock":{}}`), then: says()},
+	"greets twice":       {first: says(`{"lock":{}}`, `{"lock":{}}`)},
+	"cuts a message off": {first: says(`{"lock":{}}`), then: func(client.Setup) { fmt.Print(`{"done":1`) }},
 	"closes its output": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Stdout.Close() },
 		want: "has closed its standard output and still runs"},
 	"dies later": {first: says(`{"lock":{}}`), then: func(client.Setup) { os.Exit(3) },
