@@ -132,38 +132,42 @@ func (g *gate) attempt(ctx context.Context, words fmt.Stringer, send func(contex
 		return err
 	}
 	if answer := redis.Error(nil); !errors.As(err, &answer) {
-		g.turn(gateLeave, words)
+		g.turn(gateLeave, words, func() {})
 	}
 	return err
 }
 
-// turn waits for a scheduler event of the command.
-func (g *gate) turn(what int, words fmt.Stringer) {
-	come := make(chan struct{})
-	g.scheduler.After(0, g.key(what, words), func() { close(come) })
-	<-come
+// turn executes a step of the command in a scheduler event, and waits for it.
+func (g *gate) turn(what int, words fmt.Stringer, step func()) {
+	done := make(chan struct{})
+	g.scheduler.After(0, g.key(what, words), func() {
+		step()
+		close(done)
+	})
+	<-done
 }
 
 // enter waits for the command's turn and for a free connection.
 func (g *gate) enter(ctx context.Context, words fmt.Stringer) error {
 	var free chan struct{}
-	turn := make(chan struct{})
-	g.scheduler.After(0, g.key(gateEnter, words), func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if g.active < g.connections {
-			g.active++
-		} else {
-			free = make(chan struct{})
-			g.waiting = append(g.waiting, free)
-		}
-		close(turn)
-	})
-	<-turn
+	g.turn(gateEnter, words, func() { free = g.take() })
 	if free == nil {
 		return nil
 	}
 	return g.awaitConnection(ctx, words, free)
+}
+
+// take takes a connection. If none is free, it returns the channel that free closes.
+func (g *gate) take() chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.active < g.connections {
+		g.active++
+		return nil
+	}
+	free := make(chan struct{})
+	g.waiting = append(g.waiting, free)
+	return free
 }
 
 func (g *gate) awaitConnection(ctx context.Context, words fmt.Stringer, free chan struct{}) error {
@@ -249,19 +253,14 @@ func (c *Client) open(options *redis.Options, server, spare int) *redis.Client {
 		return redis.NewClient(options)
 	}
 	g := &gate{
-		scheduler: c.scheduler, client: c.setup.Index, server: server, connections: options.PoolSize,
-		resends: orDefault(options.MaxRetries, 3), poolTimeout: options.PoolTimeout,
+		scheduler: c.scheduler, client: c.setup.Index, server: server, resends: orDefault(options.MaxRetries, 3),
+		connections: cmp.Or(options.PoolSize, 10*runtime.GOMAXPROCS(0)),
+		poolTimeout: cmp.Or(options.PoolTimeout, poolTimeout(orDefault(options.ReadTimeout, 3*time.Second))),
 	}
 	least, most := orDefault(options.MinRetryBackoff, 8*time.Millisecond),
 		orDefault(options.MaxRetryBackoff, 512*time.Millisecond)
 	draw := rand.New(rand.NewPCG(c.setup.Seed, uint64(c.setup.Index)<<32|uint64(server)))
 	g.backoff = func(attempt int) time.Duration { return retryBackoff(draw, attempt+1, least, most) }
-	if g.connections == 0 {
-		g.connections = 10 * runtime.GOMAXPROCS(0)
-	}
-	if g.poolTimeout == 0 {
-		g.poolTimeout = poolTimeout(orDefault(options.ReadTimeout, 3*time.Second))
-	}
 	options.MaxRetries, options.PoolSize = -1, g.connections+spare
 	made := redis.NewClient(options)
 	made.AddHook(g)

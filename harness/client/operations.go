@@ -15,22 +15,22 @@ import (
 
 // heldLease is one lease and its client's state.
 type heldLease struct {
-	lease     locks.Lease
-	id        int // of the acquire
-	key       string
-	token     string
-	fence     int64
-	seen      string // the version last read or written at the store
-	endReason string // why a check failed, "" if none did
+	lease locks.Lease
+	id    int // of the acquire
+	key   string
+	token string
+	fence int64
+	seen  string // the version last read or written at the store
+	over  bool   // a check failed
 	// released and lost are shared with the watcher.
 	released, lost atomic.Bool
 	watched        bool // its end is recorded
 	superseded     bool // it was released, or the client has called acquire for the key again
 }
 
-// event is the beginning of an event about the lease.
-func (t *heldLease) event(op history.Op, id int) history.Event {
-	return history.Event{Op: op, ID: id, Lease: t.id, Key: t.key, Token: t.token, Fence: t.fence}
+// event is the beginning of an event about the lease; its operation, if any, has no ID yet.
+func (t *heldLease) event(op history.Op) history.Event {
+	return history.Event{Op: op, Lease: t.id, Key: t.key, Token: t.token, Fence: t.fence}
 }
 
 // believesWall reports whether the lock counts its leases on the wall clock.
@@ -87,9 +87,11 @@ func noLease(cmd Command) error {
 	return fmt.Errorf("%s: the client has had no lease%s so far: an acquire that succeeds must come first", cmd.Do, on)
 }
 
-func (c *Client) invoke(e history.Event) {
-	e.Type = history.TypeInvoke
+// begin records the beginning of an operation.
+func (c *Client) begin(e history.Event) history.Event {
+	e.ID, e.Type = c.next(), history.TypeInvoke
 	c.record(e)
+	return e
 }
 
 // end records how an operation ended.
@@ -118,15 +120,16 @@ func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) 
 	if earlier := c.leases[key]; earlier != nil {
 		earlier.superseded = true
 	}
-	e := history.Event{Op: history.OpAcquire, ID: c.next(), Key: key}
-	c.invoke(e)
+	e := c.begin(history.Event{Op: history.OpAcquire, Key: key})
 	lease, err := c.lock.Acquire(ctx, c.setup.KeyPrefix+key)
 	if err != nil {
 		return c.end(e, history.TypeFail, locks.Reason(err), err), err
 	}
 	t := &heldLease{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
 	c.latest, c.leases[key] = t, t
-	outcome := c.believe(t.event(history.OpAcquire, e.ID), lease)
+	granted := t.event(history.OpAcquire)
+	granted.ID = e.ID
+	outcome := c.believe(granted, lease)
 	if l, ok := lease.(locks.Watchable); ok {
 		c.watchLoss(t, l.Context())
 	}
@@ -146,8 +149,7 @@ func (c *Client) version() string {
 // extend records a failure as fail: the client still relies on its earlier validity, unless the error is that the
 // lease is lost. It returns the lock's error.
 func (c *Client) extend(ctx context.Context, t *heldLease) (history.Type, error) {
-	e := t.event(history.OpExtend, c.next())
-	c.invoke(e)
+	e := c.begin(t.event(history.OpExtend))
 	if err := t.lease.Extend(ctx); err != nil {
 		return c.end(e, history.TypeFail, locks.Reason(err), err), err
 	}
@@ -157,10 +159,9 @@ func (c *Client) extend(ctx context.Context, t *heldLease) (history.Type, error)
 // release ends the belief when it is called. An error is a fail if the lock reports that the lease was lost, and info
 // otherwise: a node may have deleted the key although its reply was lost.
 func (c *Client) release(ctx context.Context, t *heldLease) history.Type {
-	e := t.event(history.OpRelease, c.next())
 	t.superseded = true
 	t.released.Store(true)
-	c.invoke(e)
+	e := c.begin(t.event(history.OpRelease))
 	err := t.lease.Release(ctx)
 	if err == nil {
 		return c.end(e, history.TypeOK, "", nil)
@@ -174,29 +175,30 @@ func (c *Client) release(ctx context.Context, t *heldLease) history.Type {
 
 // check checks the lease. After a failed check, the lease's writes fail without a command to the store.
 func (c *Client) check(t *heldLease) history.Type {
-	e := t.event(history.OpCheck, c.next())
-	c.invoke(e)
+	e := c.begin(t.event(history.OpCheck))
+	reason := ""
 	switch {
 	case t.lost.Load():
-		t.endReason = history.ReasonLost
+		reason = history.ReasonLost
 	case t.lease.Validity() <= 0:
-		t.endReason = history.ReasonExpired
+		reason = history.ReasonExpired
 	default:
 		return c.end(e, history.TypeOK, "", nil)
 	}
-	return c.end(e, history.TypeFail, t.endReason, nil)
+	t.over = true
+	return c.end(e, history.TypeFail, reason, nil)
 }
 
 // read reads within the key's latest lease, if any.
 func (c *Client) read(ctx context.Context, key string, t *heldLease) history.Type {
-	e := history.Event{Op: history.OpRead, ID: c.next(), Key: key}
+	e := history.Event{Op: history.OpRead, Key: key}
 	if t != nil {
-		e = t.event(history.OpRead, e.ID)
+		e = t.event(history.OpRead)
 	}
 	if !c.store.readsClaim() {
 		e.Fence = 0 // the read does not send it to the store
 	}
-	c.invoke(e)
+	e = c.begin(e)
 	value, err := c.store.read(ctx, e.Key, t)
 	if err != nil {
 		_, reason := outcomeOf(err)
@@ -211,10 +213,10 @@ func (c *Client) read(ctx context.Context, key string, t *heldLease) history.Typ
 
 // write does not check the lease, like the client in Kleppmann's example.
 func (c *Client) write(ctx context.Context, t *heldLease) history.Type {
-	e := t.event(history.OpWrite, c.next())
+	e := t.event(history.OpWrite)
 	e.Value, e.Base = c.version(), t.seen
-	c.invoke(e)
-	if t.endReason != "" {
+	e = c.begin(e)
+	if t.over {
 		return c.end(e, history.TypeFail, history.ReasonExpired, errors.New("the client saw that its lease was over"))
 	}
 	if err := c.store.write(ctx, t.key, e.Value, e.Base, t.fence); err != nil {
@@ -265,7 +267,7 @@ func (c *Client) recordLoss(t *heldLease, cause error) {
 	if c.scheduler.Sleep(c.ctx, scheduler.Key{Class: scheduler.Loss, A: c.setup.Index, B: t.id}, 0) != nil {
 		return
 	}
-	e := t.event("", 0)
+	e := t.event("")
 	e.Type, e.Error = history.TypeLost, c.text(cause)
 	c.record(e)
 }
