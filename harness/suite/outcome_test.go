@@ -175,7 +175,8 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 	vacuous.Cause = checker.Vacuous
 	contradicted := vacuous
 	contradicted.Cause = checker.Contradicted
-	expect := map[string]string{checker.MutualExclusion: history.Holds}
+	holds, expect := result(checker.MutualExclusion, history.Holds, ""),
+		map[string]string{checker.MutualExclusion: history.Holds}
 	chosen, err := scenarios.Select([]string{"drift-within-margin"})
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
@@ -184,7 +185,7 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 		want            Outcome
 	}{
 		"both are vacuous":      {builtin.Renewing, vacuous, vacuous, Skipped},
-		"the reference decides": {builtin.Renewing, vacuous, result(checker.MutualExclusion, history.Holds, ""), Inconclusive},
+		"the reference decides": {builtin.Renewing, vacuous, holds, Inconclusive},
 		"a contradiction stays": {builtin.Renewing, contradicted, vacuous, Inconclusive},
 		"it does not renew":     {locks.Reference, vacuous, vacuous, Inconclusive},
 	} {
@@ -266,10 +267,11 @@ func TestExpiresEarly(t *testing.T) {
 		events []history.Event
 		early  bool
 	}{
-		"expiry above the validity":   {[]history.Event{asked, set("k1", second), granted(second * 98 / 100)}, false},
-		"expiry of the validity":      {[]history.Event{asked, set("k1", second), granted(second)}, false},
-		"expiry in whole seconds":     {[]history.Event{asked, set("k1", second), granted(second * 3 / 2)}, true},
-		"the longer of two keys":      {[]history.Event{asked, set("k1", 2*second), set("q", second), granted(second * 2)}, false},
+		"expiry above the validity": {[]history.Event{asked, set("k1", second), granted(second * 98 / 100)}, false},
+		"expiry of the validity":    {[]history.Event{asked, set("k1", second), granted(second)}, false},
+		"expiry in whole seconds":   {[]history.Event{asked, set("k1", second), granted(second * 3 / 2)}, true},
+		"the longer of two keys": {[]history.Event{asked, set("k1", 2*second), set("q", second),
+			granted(second * 2)}, false},
 		"no expiry":                   {[]history.Event{asked, set("k1", 0), granted(second)}, false},
 		"an unknown command":          {[]history.Event{asked, set("k1", second), unknown, granted(second * 2)}, false},
 		"no expiry, then another key": {[]history.Event{asked, set("k1", 0), set("q", second), granted(second * 2)}, false},

@@ -78,8 +78,8 @@ func Preflight(ctx context.Context, o Options,
 		err = expiresEarly(done.Events)
 	}
 	if names := unlikeOthers(done.Events); len(names) > 0 && slices.Equal(found.Keys, []string{locks.KeyPlaceholder}) {
-		found.Notices = append(found.Notices, fmt.Sprintf("it sets %q, which does not contain the caller's key: if it depends "+
-			"on the key, declare it by Keys; if not, all keys are one lock", names))
+		found.Notices = append(found.Notices, fmt.Sprintf("it sets %q, which does not contain the caller's key: if it "+
+			"depends on the key, declare it by Keys; if not, all keys are one lock", names))
 	}
 	return found, err
 }
@@ -104,7 +104,8 @@ func expiresEarly(events []history.Event) error {
 			key, last = "", 0
 		case e.Type == history.TypeReply && c != nil && c.Done && c.Expiry > last && last >= 0:
 			key, last = c.Key, c.Expiry
-		case e.Type == history.TypeReply && c != nil && (c.MayChange() || c.Done && c.Effect == history.EffectSet && c.Expiry == 0):
+		case e.Type == history.TypeReply && c != nil &&
+			(c.MayChange() || c.Done && c.Effect == history.EffectSet && c.Expiry == 0):
 			last = -1
 		case e.Op == history.OpAcquire && e.Type == history.TypeOK && last > 0 && e.Validity > last:
 			return fmt.Errorf("%w: %q expires %s after it is set, and its lease is valid for %s", ErrExpiresEarly, key,
@@ -114,7 +115,7 @@ func expiresEarly(events []history.Event) error {
 	return nil
 }
 
-// unlikeOthers names the keys that acquires set, if none contains the caller's key: other callers' keys may be the same.
+// unlikeOthers names the keys that acquires set, if none contains the caller's key: other keys may be the same lock.
 func unlikeOthers(events []history.Event) (names []string) {
 	caller := ""
 	for _, e := range events {
