@@ -1,11 +1,9 @@
 package network
 
 import (
-	"context"
 	"errors"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
@@ -24,23 +22,6 @@ func open(t *testing.T, want Run) (*Network, map[history.Link]string) {
 	t.Cleanup(n.Close)
 	require.Len(t, n.Addresses, len(want.Links)+len(want.Streams)+2*len(want.Members))
 	return n, n.Addresses
-}
-
-func TestMove_DialPending_EndsIt(t *testing.T) {
-	// RFC 5737: no server answers at this address or refuses.
-	n, at := open(t, Run{Links: []history.Link{c1n1}, Servers: map[string]string{"n1": "192.0.2.1:6379"}})
-	failed := make(chan error, 1)
-	db := clustertest.Dial(t, at[c1n1], "")
-	go func() { failed <- db.Ping(context.Background()).Err() }()
-	time.Sleep(20 * time.Millisecond)
-	require.NoError(t, n.Move("n1", ""))
-	select {
-	case err := <-failed:
-		require.Error(t, err)
-	case <-time.After(dialTimeout / 2):
-		require.Fail(t, "the client still waits for a server that has gone")
-	}
-	require.ErrorContains(t, n.Move("n9", ""), `there is no server "n9" in this run`)
 }
 
 func TestMemberPorts_LinkCut_StillReachTheMember(t *testing.T) {
