@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"flag"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,22 +35,13 @@ const (
 // the default is 0.
 func TestTheDocumentsShowWhatTheCommandsPrint(t *testing.T) {
 	needs.Long(t, "it runs every command that the documents show")
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	documents := []string{filepath.Join(root, "README.md")}
-	require.NoError(t, filepath.WalkDir(filepath.Join(root, "docs"), func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".md" {
-			documents = append(documents, path)
-		}
-		return err
-	}))
 	needs.Commands(t, "sh")
 	binary := build(t)
 	commands := 0
-	for _, path := range documents {
-		name, err := filepath.Rel(root, path)
+	for _, page := range pages(t) {
+		path, err := filepath.Abs(page)
 		require.NoError(t, err)
-		t.Run(name, func(t *testing.T) { commands += checkDocument(t, path, binary) })
+		t.Run(strings.TrimPrefix(page, "../../"), func(t *testing.T) { commands += checkDocument(t, path, binary) })
 	}
 	require.Greater(t, commands, 15)
 }
