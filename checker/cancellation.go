@@ -15,7 +15,7 @@ var _ = declare(Property{
 	Meaning: "an acquire that its caller has cancelled returns within a stated bound",
 	Place:   6,
 	Timed:   true,
-	Brief:   func(_ Violation, length string) string { return "cancelled, and did not return: " + length },
+	Brief:   func(_ Violation, length string) string { return "cancelled but did not return: " + length },
 	judge:   func(a *analysis, _ oracles) (Result, error) { return (&cancellation{a}).judge(), nil },
 })
 
@@ -63,7 +63,7 @@ func (c *cancellation) judge() Result {
 	switch {
 	case result.Verdict != history.Holds:
 	case bound <= 0:
-		result.Undecide(Vacuous, "the run states no bound for a cancelled acquire")
+		result.Undecide(Vacuous, "the history sets no bound for a cancelled acquire")
 	case measured["cancelled"] == 0:
 		result.Undecide(Vacuous, "no acquire was under way when its caller cancelled")
 	}
@@ -81,13 +81,13 @@ func firstOf(cancels []cancel, o *operation) (cancel, bool) {
 }
 
 func (c *cancellation) violation(o *operation, by cancel, after span) Violation {
-	ending := fmt.Sprintf("it returned at %s", formatTime(o.done))
+	ending := fmt.Sprintf("the acquire returned at %s", formatTime(o.done))
 	if o.outcome == underWay {
-		ending = fmt.Sprintf("it had not returned at %s", formatTime(o.done))
+		ending = fmt.Sprintf("the acquire had not returned at %s", formatTime(o.done))
 	}
 	return Violation{
 		Key: o.key, From: after.from, Until: after.until, Processes: []string{o.process},
-		What: fmt.Sprintf("%s asked for %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
+		What: fmt.Sprintf("%s began to acquire %q at %s, and its caller cancelled at %s; %s, %s later (limit %s)",
 			o.process, o.key, formatTime(o.invoked), formatTime(by.time), ending, formatDuration(after.length()),
 			formatDuration(c.header.Bounds.Cancel)),
 		facts: func() []Fact { return c.waitFacts(o.process, o.key, after) },

@@ -25,9 +25,9 @@ func TestCancellation(t *testing.T) {
 			noneMet},
 		{"in time", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 650, history.TypeFail) }, history.Holds, ""},
 		{"late", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 651, history.TypeFail) },
-			history.Violated, "; it returned at 0.651 s"},
+			history.Violated, "; the acquire returned at 0.651 s"},
 		{"never", func(s *story) { s.cancel(150, "c2"); s.attempt("c2", 100, 0, "") },
-			history.Violated, "; it had not returned at 2.000 s"},
+			history.Violated, "; the acquire had not returned at 2.000 s"},
 		{"a second cancel does not begin it anew", func(s *story) {
 			s.cancel(150, "c2")
 			s.cancel(400, "c2")
@@ -55,7 +55,7 @@ func TestCancellation(t *testing.T) {
 			s.header.Bounds.Cancel = 0
 			s.cancel(150, "c2")
 			s.attempt("c2", 100, 1900, history.TypeFail)
-		}, history.Inconclusive, "vacuous: the run states no bound"},
+		}, history.Inconclusive, "vacuous: the history sets no bound"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -16,7 +16,7 @@ var _ = declare(Property{
 	Meaning: "once faults are healed and holders gone, a waiting client gets the lock within a stated bound",
 	Place:   4,
 	Timed:   true, Keys: true,
-	Brief: func(_ Violation, length string) string { return "waiting in vain: " + length },
+	Brief: func(_ Violation, length string) string { return "waited without a grant: " + length },
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&deadlockFreedom{a}).judge(), nil },
 })
 
@@ -50,13 +50,13 @@ func (d *deadlockFreedom) judge() Result {
 	switch {
 	case result.Verdict != history.Holds:
 	case d.header.Bounds.Free <= 0:
-		result.Undecide(Vacuous, "the run states no bound for a wait")
+		result.Undecide(Vacuous, "the history sets no bound for a wait")
 	case undecided:
 		result.Undecide(Unknown, "%s", d.keysUnknown)
 	case unexpiring != "":
 		result.Undecide(Vacuous, "%s", unexpiring)
 	case measured["waited"] == 0 && measured["handovers"] == 0:
-		result.Undecide(Vacuous, "nobody was granted a lock that had been in use")
+		result.Undecide(Vacuous, "no client acquired a lock that another had used before")
 	default:
 		for i, k := range d.keys {
 			d.requireLaterTest(&result, k, d.header.Bounds.Free, tested[i])
@@ -91,17 +91,17 @@ func (d *deadlockFreedom) lateWaits(k *keyed, keys bool, measured map[string]int
 }
 
 func (d *deadlockFreedom) waitViolation(w *waitPeriod, free span) Violation {
-	ending := "; it was still waiting"
+	ending := "was still waiting"
 	if w.last().leased && w.until == free.until {
-		ending = ", when it was granted"
+		ending = "acquired it at the end"
 	}
 	client, key := w.client, w.attempts[0].key
 	return Violation{
 		Key: key, From: free.from, Until: free.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free: it asked at %s; nobody held it "+
-			"and a majority of its nodes was in reach from %s to %s%s",
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q, from %s to %s, although no client held it and %[1]s reached a "+
+			"majority of its nodes; %[1]s had tried since %[7]s and %[8]s",
 			client, formatDuration(free.length()), formatDuration(d.scaledBound(d.header.Bounds.Free, w.client, free)), key,
-			formatTime(w.from), formatTime(free.from), formatTime(free.until), ending),
+			formatTime(free.from), formatTime(free.until), formatTime(w.from), ending),
 		facts: func() []Fact { return d.waitFacts(client, key, free) },
 	}
 }
@@ -167,7 +167,7 @@ func (a *analysis) requireLaterTest(result *Result, k *keyed, bound, tested int6
 		}
 		if in := longest(w.within(w.span)); in.length() > bound {
 			result.Undecide(Vacuous,
-				"%s waited %s for %q in vain, up to %s, and no grant after that put the property to the test",
+				"%s waited %s for %q without a grant, until %s, and no later grant tests the property",
 				w.client, formatDuration(in.length()), k.name, formatTime(in.until))
 		}
 	}
@@ -208,7 +208,7 @@ func (d *deadlockFreedom) holdViolation(t holdPeriod, waiter string, both span) 
 	l.Until = t.until
 	return Violation{
 		Key: l.Key, From: both.from, Until: both.until, Processes: []string{l.Client, waiter},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s kept it, from %s to %s",
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q while %s held it, from %s to %s",
 			waiter, formatDuration(both.length()), formatDuration(d.holdBound(t.first.client)), l.Key, l.Client,
 			formatTime(l.From), formatTime(l.Until)),
 		Leases: []Lease{l},
@@ -223,9 +223,8 @@ func (d *deadlockFreedom) keyWithoutExpiry() string {
 		for _, k := range d.keys {
 			state, present := d.looks[node][d.names.onServer(k.name)]
 			if present && state.TTL < 0 && state.Token != "" && !k.takenOver() {
-				return fmt.Sprintf("%q is left on %s without an expiry, and nobody asked for it for long enough to show "+
-					"whether it "+
-					"can still be had", k.name, node)
+				return fmt.Sprintf("the key %q on %s has no expiry, and no client tried for long enough to show whether it can "+
+					"still be acquired", k.name, node)
 			}
 		}
 	}

@@ -36,10 +36,10 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.grant("c1", 0, 10, 900)
 			s.attempt("c2", 200, 0, "")
 			s.add(2000, history.Event{Type: history.TypeNote})
-		}, history.Inconclusive, "vacuous: nobody"},
+		}, history.Inconclusive, "vacuous: no client"},
 		{"gave up before the bound", func(s *story) {
 			s.attempt("c2", 200, 1600, history.TypeFail)
-		}, history.Inconclusive, "vacuous: nobody"},
+		}, history.Inconclusive, "vacuous: no client"},
 		{"a lease runs out long before its key does", func(s *story) {
 			s.header.Bounds.Free = 500 * ms
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
@@ -77,7 +77,7 @@ func TestDeadlockFreedom(t *testing.T) {
 			s.sets(1100, "c3", "c3.1", 1000, "n1", "n2", "n3")
 			s.attempt("c3", 1050, 0, "")
 			s.instant(1150, "kill", "c3")
-		}, history.Inconclusive, "vacuous: nobody"},
+		}, history.Inconclusive, "vacuous: no client"},
 		{"whoever waits prolongs the keys of one that was killed", func(s *story) {
 			s.killedHolder()
 			for t := int64(200); t < 2300; t += 100 {
@@ -105,7 +105,7 @@ func TestDeadlockFreedom(t *testing.T) {
 		{"a majority cut off for ever shows nothing", func(s *story) {
 			s.fault(100, "cut", history.PhaseBegin, 1, "c2-n1", "c2-n2", "c2-n3")
 			s.attempt("c2", 200, 5000, history.TypeFail)
-		}, history.Inconclusive, "vacuous: nobody"},
+		}, history.Inconclusive, "vacuous: no client"},
 		{"another's cut links are no excuse", func(s *story) {
 			s.fault(100, "cut", history.PhaseBegin, 1, "c1-n1", "c1-n2", "c1-n3")
 			s.attempt("c2", 200, 5000, history.TypeFail)
@@ -125,7 +125,7 @@ func TestDeadlockFreedom(t *testing.T) {
 		{"no bound", func(s *story) {
 			s.header.Bounds.Free = 0
 			s.grant("c1", 0, 10, 900)
-		}, history.Inconclusive, "vacuous: the run states no bound"},
+		}, history.Inconclusive, "vacuous: the history sets no bound"},
 		{"another's key that lingers is something to wait for", func(s *story) {
 			s.sets(5, "c1", "t1", 1000, "n1", "n2", "n3")
 			s.attempt("c1", 0, 10, history.TypeFail)
@@ -164,7 +164,7 @@ func TestDeadlockFreedom(t *testing.T) {
 		{"a key without an expiry is left", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.look(2000, "n1", "r1", "c1.1", -1)
-		}, history.Inconclusive, "is left on n1 without an expiry"},
+		}, history.Inconclusive, "on n1 has no expiry"},
 		{"a key without an expiry is left, and such a one was taken over", func(s *story) {
 			takesOver(s, 0)
 			s.grant("c2", 20, 1000, 900)
@@ -174,13 +174,13 @@ func TestDeadlockFreedom(t *testing.T) {
 			takesOver(s, 2000)
 			s.grant("c2", 20, 1000, 900)
 			s.look(2000, "n1", "r1", "c2.1", -1)
-		}, history.Inconclusive, "is left on n1 without an expiry"},
+		}, history.Inconclusive, "on n1 has no expiry"},
 		{"it was taken over by nobody who was granted the lock", func(s *story) {
 			takesOver(s, 0)
 			s.attempt("c2", 20, 1000, history.TypeFail)
 			s.grant("c2", 1010, 1020, 900)
 			s.look(2000, "n1", "r1", "c2.1", -1)
-		}, history.Inconclusive, "is left on n1 without an expiry"},
+		}, history.Inconclusive, "on n1 has no expiry"},
 		{"a key without an expiry that was gone in the end", func(s *story) {
 			s.grant("c1", 0, 10, 900)
 			s.grant("c2", 20, 1000, 900)
@@ -226,6 +226,6 @@ func TestWait_NodeClockSetMeanwhile_RestartsTheBound(t *testing.T) {
 	}
 	late(2850, slow).requireVerdict(t, DeadlockFreedom, history.Holds, "")
 	v := late(2350, back).judged(t, DeadlockFreedom).Violations[0]
-	require.Contains(t, v.What, "nobody held it and a majority of its nodes was in reach")
-	require.Contains(t, v.Facts[len(v.Facts)-1].What, "n1, n2, n3", "the clocks are told of: %v", v.Facts)
+	require.Contains(t, v.What, "no client held it and c2 reached a majority of its nodes")
+	require.Contains(t, v.Facts[len(v.Facts)-1].What, "n1, n2 and n3", "the clocks are told of: %v", v.Facts)
 }

@@ -21,7 +21,7 @@ type Fact struct {
 // maxFacts limits the facts of a violation; one fact about several nodes counts once.
 const maxFacts = 6
 
-// nodeFact is a fact about one node or client. Facts with equal words are merged.
+// nodeFact is a fact about one node, client or link. Facts with equal words are merged.
 type nodeFact struct {
 	event int32
 	time  int64
@@ -30,8 +30,15 @@ type nodeFact struct {
 }
 
 func (f fault) fact() nodeFact {
-	return nodeFact{int32(f.event), f.from, "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind), f.target}
+	what := "%s " + cmp.Or(f.cause.Past, "suffered "+f.cause.Kind)
+	if f.link.From != "" {
+		what = "link " + what
+	}
+	return nodeFact{int32(f.event), f.from, what, f.target}
 }
+
+// pluralSubject adapts a fact about one node or link to several.
+var pluralSubject = strings.NewReplacer("link %s", "links %s", "%s was ", "%s were ", "%s had its ", "%s had their ")
 
 // mergeFacts merges equal facts about several nodes, in time order, and keeps the first maxFacts.
 func mergeFacts(all []nodeFact) []Fact {
@@ -53,7 +60,10 @@ func mergeFacts(all []nodeFact) []Fact {
 	}
 	for i := range facts {
 		slices.Sort(nodes[i])
-		facts[i].What = strings.Replace(facts[i].What, "%s", strings.Join(nodes[i], ", "), 1)
+		if len(nodes[i]) > 1 {
+			facts[i].What = pluralSubject.Replace(facts[i].What)
+		}
+		facts[i].What = strings.Replace(facts[i].What, "%s", joinNames(nodes[i]), 1)
 	}
 	return facts[:min(len(facts), maxFacts)]
 }
@@ -69,10 +79,10 @@ func (r *record) overlapFacts(o overlap) []Fact {
 		switch {
 		case o.first.grant.token != "" && o.first.grant.token == o.second.grant.token:
 			all = append(all, nodeFact{got.set, got.from,
-				fmt.Sprintf("the key on %%s has the one token of both %s and %s", o.first.client, o.second.client), node})
+				fmt.Sprintf("%s and %s used the same token for the key on %%s", o.first.client, o.second.client), node})
 		case had == nil || had.from > got.from:
 			fallback = append(fallback, nodeFact{got.set, got.from,
-				fmt.Sprintf("%s got the key on %%s, where %s had none", o.second.client, o.first.client), node})
+				fmt.Sprintf("%s set the key on %%s, where %s had none", o.second.client, o.first.client), node})
 		default:
 			all = append(all, r.endFact(o, had, node))
 			if s, late := r.landedAfterRelease(o.first, had, node); late {
@@ -101,19 +111,19 @@ func (r *record) overlapFacts(o overlap) []Fact {
 func (r *record) endFact(o overlap, h *keyOwnership, node string) nodeFact {
 	owner := o.first.client
 	ended := map[string]string{
-		TenureForgotten: "was forgotten on %s, which had gone down",
+		TenureForgotten: "was lost when %s went down",
 		TenureFlushed:   "was flushed on %s", TenureEvicted: "was evicted on %s",
-		TenureResynced: "was lost on %s, as its master's state replaced its own",
-		TenureVanished: "had gone from %s; no event of the history took it",
-		TenureOpen:     "was on %s, and the key was set over it",
+		TenureResynced: "was lost on %s when it loaded its master's data",
+		TenureVanished: "disappeared from %s; the history does not show why",
+		TenureOpen:     "was still on %s when another SET replaced it",
 		TenureDeleted:  "was deleted on %s by " + owner + "'s own command",
-		TenureMoved:    "went from %s when its slot moved",
+		TenureMoved:    "left %s when its slot moved",
 		TenureRemoved:  "was deleted on %s by a command of " + h.by,
 	}[h.ended]
 	if h.ended == TenureExpired {
-		ended = fmt.Sprintf("ran out on %%s, while %s believed in its lease until %s", owner, formatTime(o.first.until))
+		ended = fmt.Sprintf("expired on %%s, but %s %s", owner, reliance(o.first))
 		if wall := r.clocks.wall[h.node]; len(wall) > 0 {
-			ended = "ran out by the clock of %s, which had been set"
+			ended = "expired by the changed clock of %s"
 		}
 	}
 	event := h.ender
@@ -140,7 +150,7 @@ func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (node
 		return nodeFact{}, false
 	}
 	return nodeFact{h.set, h.from,
-		fmt.Sprintf("%s's SET reached %%s after its release of that lease at %s", l.client, formatTime(l.until)), node}, true
+		fmt.Sprintf("%s's SET reached %%s after %[1]s had released that lease, at %[2]s", l.client, formatTime(l.until)), node}, true
 }
 
 // slowReply states how long a lease's last grant or extension took, if one of the lease's keys had expired by a time.
@@ -155,8 +165,8 @@ func (r *record) slowReply(l lease, by int64) (nodeFact, bool) {
 		return nodeFact{}, false
 	}
 	return nodeFact{grant.end, grant.done,
-		fmt.Sprintf("%s's call lasted from %s to %s, and a key of its lease expired at %s",
-			l.client, formatTime(grant.invoked), formatTime(grant.done), formatTime(first)), l.client}, true
+		fmt.Sprintf("%s's %s began at %s and succeeded at %s; one of its keys expired at %s",
+			l.client, grant.op, formatTime(grant.invoked), formatTime(grant.done), formatTime(first)), l.client}, true
 }
 
 // writeFacts state when the leases of two updates began and ended, what stopped or delayed their clients meanwhile, and
@@ -172,15 +182,36 @@ func (r *record) writeFacts(c contradiction) []Fact {
 			what += fmt.Sprintf(" with fencing token %d", a.op.fence)
 		}
 		if l, had := r.leaseOf(a.op); had {
-			what += fmt.Sprintf(", by the lease that ended at %s (%s)", formatTime(l.until), l.ended)
+			what += " under a lease that " + endText(l)
 			all = append(all, nodeFact{l.grant.end, l.grant.done,
 				fmt.Sprintf("%s was granted its lease at %s", a.client, formatTime(l.from)), a.client})
 			all = append(all, r.stops(a.client, span{l.from, a.ret})...)
 		}
-		what += fmt.Sprintf("; the store had it by %s", formatTime(min(a.ret, r.end)))
+		what += fmt.Sprintf("; it reached the store by %s", formatTime(min(a.ret, r.end)))
 		all = append(all, nodeFact{a.op.end, min(a.ret, r.end), what, a.client})
 	}
 	return mergeFacts(all)
+}
+
+// endText says when and how a lease ended.
+func endText(l lease) string {
+	how := map[string]string{EndedRelease: "was released", EndedLost: "was reported lost",
+		EndedKilled: "ended with its client's death"}
+	switch {
+	case l.until >= unlimited:
+		return "had no deadline"
+	case how[l.ended] == "":
+		return "was valid until " + formatTime(l.until)
+	}
+	return how[l.ended] + " at " + formatTime(l.until)
+}
+
+// reliance says how long a client relied on its lease.
+func reliance(l lease) string {
+	if l.until >= unlimited {
+		return "considered its lease valid until it released it"
+	}
+	return "considered its lease valid until " + formatTime(l.until)
 }
 
 // stops lists the faults that stopped or starved a client.
@@ -213,15 +244,15 @@ func (r *record) waitFacts(client, key string, free span) []Fact {
 		if h.owner == client || there.length() <= 0 {
 			continue
 		}
-		owner := "a client that is not known"
+		whose := "an unknown client's"
 		if h.owner != "" {
-			owner = h.owner
+			whose = h.owner + "'s"
 		}
 		lasted := "until " + formatTime(h.until)
 		if there.until == free.until {
 			lasted = "to the end of the wait"
 		}
-		all = append(all, nodeFact{h.set, h.from, fmt.Sprintf("a key of %s was on %%s %s", owner, lasted), h.node})
+		all = append(all, nodeFact{h.set, h.from, fmt.Sprintf("%s key was on %%s %s", whose, lasted), h.node})
 	}
 	for _, f := range r.faults {
 		if (f.class.StopsNode() || f.class == history.NodeClock) && f.overlaps(free) ||
@@ -244,7 +275,7 @@ func (r *record) leftFacts(left leftoverKeys) []Fact {
 	var all []nodeFact
 	for _, h := range left.left {
 		all = append(all, nodeFact{h.set, h.from,
-			fmt.Sprintf("the key of %s was on %%s until %s", h.owner, formatTime(h.until)), h.node})
+			fmt.Sprintf("%s's key was on %%s until %s", h.owner, formatTime(h.until)), h.node})
 	}
 	return mergeFacts(all)
 }

@@ -17,7 +17,7 @@ var _ = declare(Property{
 		"releases finish within a bound",
 	Place: 5,
 	Timed: true, Keys: true,
-	Brief: func(_ Violation, length string) string { return "free, and yet not granted: " + length },
+	Brief: func(_ Violation, length string) string { return "free but not granted: " + length },
 	judge: func(a *analysis, _ oracles) (Result, error) { return (&faultTolerance{a}).judge(), nil },
 })
 
@@ -55,11 +55,11 @@ func (f *faultTolerance) judge() Result {
 	case unknown != "":
 		result.Undecide(Unknown, "%s", unknown)
 	case f.header.Bounds.Grant <= 0:
-		result.Undecide(Vacuous, "the run states no bound for a grant")
+		result.Undecide(Vacuous, "the history sets no bound for a grant")
 	case inTime == 0:
-		result.Undecide(Vacuous, "nobody asked for a free lock with a healthy majority in reach")
+		result.Undecide(Vacuous, "no client that reached a healthy majority tried to acquire a free lock")
 	case !f.testedSince(f.firstFault()):
-		result.Undecide(Vacuous, "nobody was granted the lock, or released it, after the first fault, at %s",
+		result.Undecide(Vacuous, "no client acquired or released the lock after the first fault, at %s",
 			formatTime(f.firstFault()))
 	default:
 		for i, k := range f.keys {
@@ -182,17 +182,16 @@ func (f *faultTolerance) tooLong(w *waitPeriod, clear span, all []requestSpan) (
 
 func (f *faultTolerance) violation(w *waitPeriod, clear span, rivals int) Violation {
 	client, key := w.client, w.attempts[0].key
-	ending := "it was not granted it"
+	ending := "did not acquire it"
 	if rivals > 0 {
-		ending = fmt.Sprintf("neither it nor its rivals (%d) were granted it", rivals)
+		ending = fmt.Sprintf("did not acquire it, nor did any other client (%d tried)", rivals)
 	}
 	return Violation{
 		Key: key, From: clear.from, Until: clear.until, Processes: []string{client},
-		What: fmt.Sprintf("%s waited %s (limit %s) for %q though the lock was free and a healthy majority in reach: "+
-			"it asked "+
-			"at %s; %s from %s to %s",
-			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key, formatTime(w.from), ending,
-			formatTime(clear.from), formatTime(clear.until)),
+		What: fmt.Sprintf("%s waited %s (limit %s) for %q, from %s to %s, although no client held it and %[1]s reached a "+
+			"healthy majority; %[1]s had tried since %[7]s and %[8]s",
+			client, formatDuration(clear.length()), formatDuration(f.bound(w, clear, rivals)), key,
+			formatTime(clear.from), formatTime(clear.until), formatTime(w.from), ending),
 		facts: func() []Fact { return f.waitFacts(client, key, clear) },
 	}
 }

@@ -17,7 +17,7 @@ func TestFaultTolerance(t *testing.T) {
 			s.add(200, history.Event{Process: "c2", Type: history.TypeInvoke, Op: history.OpAcquire, ID: 1, Key: "k1"})
 			s.instant(300, "kill", "c2")
 			s.add(5000, history.Event{Process: "harness", Type: history.TypeNote})
-		}, history.Inconclusive, "vacuous: nobody was granted the lock, or released it, after the first fault, at 0.300 s"},
+		}, history.Inconclusive, "vacuous: no client acquired or released the lock after the first fault, at 0.300 s"},
 		{"who is granted it as the keys of the dead run out shows something", func(s *story) {
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.grant("c1", 0, 10, 900)
@@ -55,7 +55,7 @@ func TestFaultTolerance(t *testing.T) {
 		{"not granted while a majority was being killed", func(s *story) {
 			s.seen(400, 1000, "kill", "n3", "n4", "n5")
 			s.attempt("c1", 1, 5000, history.TypeFail)
-		}, history.Inconclusive, "vacuous: nobody asked"},
+		}, history.Inconclusive, "vacuous: no client that reached"},
 		{"a supervisor brought it back", func(s *story) {
 			s.instant(0, "kill", "n3", "n4", "n5")
 			s.look(3000, "n3", "r2", "", 0)
@@ -66,7 +66,7 @@ func TestFaultTolerance(t *testing.T) {
 			s.lasting(0, 9000, "cut", "c1-n2")
 			s.lasting(0, 9000, "delay", "c1-n3")
 			s.attempt("c1", 1, 5000, history.TypeFail)
-		}, history.Inconclusive, "vacuous: nobody asked"},
+		}, history.Inconclusive, "vacuous: no client that reached"},
 		{"far nodes are healthy", func(s *story) {
 			for i, node := range s.header.Nodes {
 				s.add(0, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: i + 1, Kind: "delay",
@@ -109,13 +109,13 @@ func TestFaultTolerance(t *testing.T) {
 			s.attempt("c1", 0, 0, "")
 			s.instant(10, "kill", "c1")
 			s.grant("c2", 20, 1200, 900)
-		}, history.Inconclusive, "vacuous: nobody asked"},
+		}, history.Inconclusive, "vacuous: no client that reached"},
 		{"and of nobody that is known", func(s *story) {
 			for _, node := range []string{"n1", "n2", "n3"} {
 				s.look(5, node, "r1", "t9", 1000)
 			}
 			s.grant("c2", 20, 1200, 900)
-		}, history.Inconclusive, "vacuous: nobody asked"},
+		}, history.Inconclusive, "vacuous: no client that reached"},
 		{"the keys of a lease that has just ended are something to wait for", func(s *story) {
 			s.sets(5, "c1", "c1.1", 1000, "n1", "n2", "n3")
 			s.grant("c1", 0, 10, 100)
@@ -130,7 +130,7 @@ func TestFaultTolerance(t *testing.T) {
 		{"a lock that refuses its settings was not asked", func(s *story) {
 			s.op(0, 5000, history.TypeFail, history.Event{Process: "c1", Op: history.OpAcquire, Key: "k1",
 				Reason: history.ReasonRefused})
-		}, history.Inconclusive, "vacuous: nobody asked"},
+		}, history.Inconclusive, "vacuous: no client that reached"},
 		{"a link is hindered until its one message was dropped", func(s *story) {
 			s.lasting(0, 9000, "drop", "c1-n1", "c1-n2", "c1-n3")
 			s.sets(50, "c1", "t1", 10, "n1", "n2", "n3")
@@ -149,11 +149,11 @@ func TestFaultTolerance(t *testing.T) {
 			s.grant("c2", 20, 1200, 900)
 		}, history.Violated, ""},
 		{"gave up before the bound", func(s *story) { s.attempt("c1", 0, 400, history.TypeFail) }, history.Inconclusive,
-			"vacuous: nobody asked"},
+			"vacuous: no client that reached"},
 		{"no bound", func(s *story) {
 			s.header.Bounds.Grant = 0
 			s.grant("c1", 0, 10, 900)
-		}, history.Inconclusive, "vacuous: the run states no bound"},
+		}, history.Inconclusive, "vacuous: the history sets no bound"},
 	})
 }
 
@@ -233,7 +233,7 @@ func TestLostMessages(t *testing.T) {
 	s.losing(0, 9000, 1, []int64{100}, "c1-n1", "c1-n2", "c1-n3")
 	*s.events[len(s.events)-1].Fault.Affected = 2
 	s.attempt("c1", 100, 5000, history.TypeFail)
-	s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: nobody asked")
+	s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: no client that reached")
 }
 
 // The keys of a failed attempt excuse a wait only while a fault keeps their owner from deleting them.

@@ -130,13 +130,10 @@ func (f *fencing) shrinking(grants []*operation, from func(*operation) int64) []
 	}
 	var found []Violation
 	for _, pair := range outdated(uses) {
-		highest, o, what := pair.newest.source, pair.old.source, "asked for"
-		if pair.old.from > o.invoked {
-			what = "began to take"
-		}
+		highest, o := pair.newest.source, pair.old.source
 		found = append(found, f.violation(highest, o,
-			fmt.Sprintf("%s %s %q at %s and got token %d, lower than the %d that %s had got at %s",
-				o.process, what, o.key, formatTime(pair.old.from), o.fence, highest.fence, highest.process,
+			fmt.Sprintf("%s began to acquire %q at %s and got token %d, lower than the %d that %s had got at %s",
+				o.process, o.key, formatTime(pair.old.from), o.fence, highest.fence, highest.process,
 				formatTime(highest.done))))
 	}
 	return found

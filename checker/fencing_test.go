@@ -24,7 +24,7 @@ func TestFencing(t *testing.T) {
 	}{
 		{"growing", []grant{{"c1", 0, 10, 1}, {"c2", 20, 30, 2}, {"c1", 40, 50, 7}}, history.Holds, ""},
 		{"shrinking", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 1}}, history.Violated,
-			`c2 asked for "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
+			`c2 began to acquire "k1" at 0.020 s and got token 1, lower than the 2 that c1 had got at 0.010 s`},
 		{"equal", []grant{{"c1", 0, 10, 2}, {"c2", 20, 30, 2}}, history.Violated, "with token 2, which c1 had got"},
 		{"under way at once, any order", []grant{{"c1", 0, 25, 2}, {"c2", 20, 30, 1}}, history.Holds, ""},
 		{"lower than one of long ago", []grant{{"c1", 0, 10, 5}, {"c2", 5, 30, 4}, {"c3", 40, 50, 3}}, history.Violated,
@@ -85,7 +85,7 @@ func TestFencing_GrantFollowsTheFirstSetOfItsKey(t *testing.T) {
 			}
 			r := s.requireVerdict(t, Fencing, c.verdict, "")
 			if c.verdict == history.Violated {
-				require.Contains(t, r.Violations[0].What, `c1 began to take "k1" at 0.050 s and got token 1, lower than the 2 `+
+				require.Contains(t, r.Violations[0].What, `c1 began to acquire "k1" at 0.050 s and got token 1, lower than the 2 `+
 					`that c2 had got`)
 			}
 		})

@@ -29,7 +29,7 @@ func TestMutualExclusion(t *testing.T) {
 			s.grant("c1", 20, 30, 100)
 		}, history.Violated, ""},
 		{"nobody got it", func(s *story) { s.attempt("c1", 0, 10, history.TypeFail) }, history.Inconclusive,
-			"vacuous: grants"},
+			"vacuous: no acquire succeeded"},
 		{"nobody got it, and that was the point", func(s *story) {
 			s.header.Earned.Refused = 1
 			s.attempt("c1", 0, 10, history.TypeFail)
@@ -168,7 +168,7 @@ func TestOverlap_LeaseWithoutAnEnd_IsDescribedSo(t *testing.T) {
 	s := newStory()
 	s.grant("c1", 0, 10, 1000*int64(time.Hour/time.Millisecond))
 	s.grant("c2", 20, 30, 900)
-	require.Contains(t, s.judged(t, MutualExclusion).Violations[0].What, "while c1 still held it, with no end: both "+
+	require.Contains(t, s.judged(t, MutualExclusion).Violations[0].What, "while c1 still held it, without a deadline: both "+
 		"held it for ")
 	require.Equal(t, "an unlimited time", formatDuration(int64(24*time.Hour)))
 	require.Equal(t, "86399.000 s", formatDuration(int64(24*time.Hour-time.Second)))

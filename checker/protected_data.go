@@ -49,8 +49,7 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 		}
 		for _, w := range open {
 			if p.harms(w, accesses) {
-				unknown = fmt.Sprintf("%s sent the store its write %s of %q, and whether that was accepted is not known",
-					w.client, w.value, k.name)
+				unknown = fmt.Sprintf("%s's write %s of %q had no reply, and the store may have accepted it", w.client, w.value, k.name)
 			}
 		}
 		for _, c := range clashes {
@@ -130,17 +129,15 @@ func (p *protectedData) clashViolation(key string, c contradiction) Violation {
 func (c contradiction) describe() string {
 	switch c.kind {
 	case lostUpdate:
-		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s, written by %s at %s, took its place, derived "+
-			"from %s like it",
-			c.early.client, c.early.value, formatTime(c.early.acknowledgedAt()), c.late.value, c.late.client,
-			formatTime(c.late.ret),
-			VersionName(c.late.base))
+		return fmt.Sprintf("%s's update %s, acknowledged at %s, is lost: %s overwrote it with %s at %s, and both updates "+
+			"were derived from %s", c.early.client, c.early.value, formatTime(c.early.acknowledgedAt()), c.late.client,
+			c.late.value, formatTime(c.late.ret), VersionName(c.late.base))
 	case unknownVersion:
-		return fmt.Sprintf("%s found %s at %s, which no write can have left there",
+		return fmt.Sprintf("%s found %s in the store at %s, which no write can have stored",
 			c.late.client, VersionName(c.late.from()), formatTime(c.late.ret))
 	}
 	if c.late.write {
-		return fmt.Sprintf("%s wrote %s in the place of %s by %s, although %s began to %s only at %s",
+		return fmt.Sprintf("%s's write %s replaced %s by %s, although %s began to %s only at %s",
 			c.late.client, c.late.value, VersionName(c.late.base), formatTime(c.late.ret), c.early.client, c.early.verb(),
 			formatTime(c.early.call))
 	}

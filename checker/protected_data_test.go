@@ -104,7 +104,7 @@ func TestAccesses_EffectTimes(t *testing.T) {
 // If the reply to a write that reached the store is missing, its acceptance is unknown: it may be stale, or lose an
 // update.
 func TestWrite_ReplyMissing_MayBeAccepted(t *testing.T) {
-	why := `unknown: c1 sent the store its write v2 of "k1"`
+	why := `unknown: c1's write v2 of "k1" had no reply`
 	requireVerdicts(t, ProtectedData, []storyCase{
 		{"derived from what was overwritten", func(s *story) { s.stored("c1", "v2", 300, 0) }, history.Inconclusive, why},
 		{"and rejected", func(s *story) {
@@ -228,8 +228,8 @@ func TestProtectedData(t *testing.T) {
 		{"an update is lost", func(s *story) {
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
 			s.write("c1", 1, 60, 70, history.TypeOK, "", "v2", 0)
-		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.070 s, " +
-			"took its place, derived from the initial version like it"},
+		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: c1 overwrote it with v2 at " +
+			"0.070 s, and both updates were derived from the initial version"},
 		{"a write of unknown fate that the store let pass, and that was overwritten", func(s *story) {
 			s.stored("c2", "v1", 41, 42)
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 0)
@@ -237,8 +237,8 @@ func TestProtectedData(t *testing.T) {
 			s.write("c1", 1, 60, 70, history.TypeInfo, "", "v2", 0)
 			s.stored("c2", "v3", 81, 82)
 			s.write("c2", 0, 80, 90, history.TypeOK, "v1", "v3", 0)
-		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: v2, written by c1 at 0.062 s, took its " +
-			"place"},
+		}, history.Violated, "", "c2's update v1, acknowledged at 0.050 s, is lost: c1 overwrote it with v2 at " +
+			"0.062 s"},
 		{"a write of unknown fate with an old token that the store let pass", func(s *story) {
 			s.stored("c2", "v1", 41, 42)
 			s.write("c2", 0, 40, 50, history.TypeOK, "", "v1", 34)
@@ -248,12 +248,12 @@ func TestProtectedData(t *testing.T) {
 		{"a failed write that was read", func(s *story) {
 			s.write("c1", 1, 40, 45, history.TypeFail, "", "v2", 0)
 			s.read("c2", 0, 80, 90, "v2", 0)
-		}, history.Violated, "", "c2 found v2 at 0.090 s, which no write can have left there"},
+		}, history.Violated, "", "c2 found v2 in the store at 0.090 s, which no write can have stored"},
 		{"a read of what was overwritten", func(s *story) {
 			s.write("c1", 1, 20, 30, history.TypeOK, "", "v1", 0)
 			s.read("c2", 0, 40, 50, "", 0)
 		}, history.Violated, "",
-			"c1 wrote v1 in the place of the initial version by 0.030 s, although c2 began to read the initial version only " +
+			"c1's write v1 replaced the initial version by 0.030 s, although c2 began to read the initial version only " +
 				"at 0.040 s"},
 		{"a write with an older token than one acknowledged", func(s *story) {
 			s.write("c2", 0, 20, 30, history.TypeOK, "", "v1", 34)
@@ -265,7 +265,7 @@ func TestProtectedData(t *testing.T) {
 			s.write("c1", 1, 40, 50, history.TypeOK, "", "v2", 33)
 		}, history.Violated, "", "with fencing token 33"},
 		{"nobody wrote", func(s *story) { s.read("c1", 1, 20, 30, "", 0) }, history.Inconclusive,
-			"vacuous: acknowledged writes: 0 of at least 1", ""},
+			"vacuous: no write was acknowledged", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

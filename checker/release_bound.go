@@ -58,8 +58,8 @@ func (b *releaseBound) unknownRelease() string {
 			return what
 		default:
 			on := strings.Join(slices.Sorted(slices.Values(left[0].all)), ", ")
-			return fmt.Sprintf("%s released %q and may have left its key on %s: not every delete was answered, or the lock "+
-				"is on more nodes than it was seen to use", left[0].lease.client, k.name, on)
+			return fmt.Sprintf("%s released %q and may have left its key on %s: a delete had no reply, or the lock uses more "+
+				"nodes than the history shows", left[0].lease.client, k.name, on)
 		}
 	}
 	return ""

@@ -128,7 +128,7 @@ func (n *serverKeys) recordReply(client, key string, c *history.Command) {
 	}
 	if c.MayChange() {
 		for _, released := range n.keys(client, history.OpRelease) {
-			n.released[released] = fmt.Sprintf("%s released %q by %s of %q, and what that does is not known", client,
+			n.released[released] = fmt.Sprintf("%s released %q with %s of %q, whose effect is unknown", client,
 				released, c.Name, c.Key)
 		}
 	}
@@ -199,7 +199,7 @@ func (n *serverKeys) unknownReason(keys []*keyed) string {
 	for _, k := range keys {
 		for _, word := range []string{k.name, n.onServer(k.name), ""} {
 			if d, some := n.changed[word]; some {
-				return fmt.Sprintf("%s, and what that does to %q is not known", d.what, k.name)
+				return fmt.Sprintf("%s, whose effect on %q is unknown", d.what, k.name)
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (n *serverKeys) unknownName(keys []*keyed) string {
 		for i := range shown {
 			shown[i] = fmt.Sprintf("%q", names[i])
 		}
-		return fmt.Sprintf("the lock has %q on the servers as %s, and it is not known how long that keeps others out",
+		return fmt.Sprintf("the lock stores %q on the servers as %s, and it is unknown how long that excludes other clients",
 			k.name, strings.Join(shown, ", "))
 	}
 	return ""

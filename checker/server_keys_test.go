@@ -46,7 +46,7 @@ func TestKeyNames_AreLearnedFromAcquires(t *testing.T) {
 		"with a prefix":     {always("lock:k1"), history.Holds, ""},
 		"a hash":            {always("a2ab1959"), history.Holds, ""},
 		"another name for each lease": {func(c *history.Command) string { return "k1:" + c.Token }, history.Inconclusive,
-			`unknown: the lock has "k1" on the servers as "k1:c1.1", "k1:c2.1"`},
+			`unknown: the lock stores "k1" on the servers as "k1:c1.1", "k1:c2.1"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			renamed(partitionedHolder(), c.named).requireVerdict(t, FaultTolerance, c.verdict, c.reason)
@@ -69,7 +69,7 @@ func TestKeyNames_LeftoverKey_IsViolatedUnderAnyName(t *testing.T) {
 // A release may free the lock by another key than the one that it leaves, such as a version in the key's name.
 func TestKeyNames_ReleaseByUnknownCommand_IsInconclusive(t *testing.T) {
 	for name, c := range map[string]struct{ reply, verdict, reason string }{
-		"it was carried out": {"1", history.Inconclusive, `unknown: c1 released "k1" by INCR of "k1:version"`},
+		"it was carried out": {"1", history.Inconclusive, `unknown: c1 released "k1" with INCR of "k1:version"`},
 		"it failed":          {"error: ERR value is not an integer", history.Violated, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestKeyNames_SharedByKeys_AreUnknown(t *testing.T) {
 
 // It is also unknown which clients a key blocks if it was set outside all known acquires, as by a background worker.
 func TestKeyNames_SetOutsideAnAcquire_AreUnknown(t *testing.T) {
-	for name, reason := range map[string]string{"k1": "vacuous: nobody asked for a free lock",
-		"lock:k1": `unknown: the lock has "k1" on the servers as "lock:k1"`} {
+	for name, reason := range map[string]string{"k1": "vacuous: no client that reached a healthy majority tried to acquire a free lock",
+		"lock:k1": `unknown: the lock stores "k1" on the servers as "lock:k1"`} {
 		s := newStory()
 		s.sets(1, "c1", "c1.1", 1000, s.header.Nodes...)
 		s.attempt("c1", 2, 3, history.TypeInfo)

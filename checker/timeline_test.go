@@ -41,7 +41,7 @@ func TestTimeline(t *testing.T) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.extends(500, "c1", "t1", 1000, "n1")
 		}, []want{{"c1", "t1", 10, 1500, TenureExpired}}},
-		{"without an expiry", func(s *story) { s.sets(10, "c1", "t1", 0, "n1") }, []want{{"c1", "t1", 10, 2000, TenureOpen}}},
+		{"has no expiry", func(s *story) { s.sets(10, "c1", "t1", 0, "n1") }, []want{{"c1", "t1", 10, 2000, TenureOpen}}},
 		{"forgotten, as a look shows", func(s *story) {
 			s.sets(10, "c1", "t1", 1000, "n1")
 			s.instant(100, "kill", "n1")
@@ -131,7 +131,7 @@ func TestLook_KeyExpiresNow_HasAnExpiry(t *testing.T) {
 		s.look(50, "n1", "r1", "c1.1", ttl)
 		r := s.judged(t, DeadlockFreedom)
 		require.Equal(t, history.Inconclusive, r.Verdict)
-		require.Equal(t, kept, strings.Contains(r.Reason, "without an expiry"), r.Reason)
+		require.Equal(t, kept, strings.Contains(r.Reason, "has no expiry"), r.Reason)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 func TestUnknownCommand_OwnerIsUnknown(t *testing.T) {
 	asked := func(s *story, t int64, c history.Command) func(int64, string, bool) { return s.command(t, "c1>n1", c) }
 	told := func(s *story, t int64, c history.Command, reply string) { asked(s, t, c)(t, reply, true) }
-	const why = `unknown: c1 sent n1 RENAMENX at 0.005 s, and what that does to "k1" is not known`
+	const why = `unknown: c1 sent n1 RENAMENX at 0.005 s, whose effect on "k1" is unknown`
 	renames := history.Command{Name: "RENAMENX", Key: "mine", Others: []string{"k1"}}
 	for name, c := range map[string]struct {
 		tell            func(*story)
@@ -81,7 +81,7 @@ func TestUnknownOwner_EarnsNoVerdict(t *testing.T) {
 		tell   func(*story)
 		reason string
 	}{
-		"contention": {func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: contended acquires: 0 of at least 1"},
+		"contention": {func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: no acquire overlapped another client's lease or acquire"},
 		"a fault": {func(s *story) {
 			s.instant(1500, "kill", "n1")
 			s.instant(1600, "start", "n1")

@@ -105,7 +105,7 @@ func TestUsedNodes_FaultOnUnusedNode_HasNoEffect(t *testing.T) {
 		reason string
 	}{
 		"the lock uses it":      {5, 100, ""},
-		"it does not":           {3, 100, "vacuous: the fault kill on n5 at 0.100 s met nothing"},
+		"it does not":           {3, 100, "vacuous: the fault kill on n5 at 0.100 s affected nothing"},
 		"the node was not well": {4, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (v vacuity) judge(result *Result) {
 func (v vacuity) faultWithoutEffect() string {
 	for _, f := range v.faults {
 		if v.impact.hadNoEffect(f) && !f.cause.Background && !f.cause.Random {
-			return fmt.Sprintf("the fault %s on %s at %s met nothing", f.cause.Kind, f.target, formatTime(f.from))
+			return fmt.Sprintf("the fault %s on %s at %s affected nothing", f.cause.Kind, f.target, formatTime(f.from))
 		}
 	}
 	return ""
@@ -44,21 +44,25 @@ func (v vacuity) faultWithoutEffect() string {
 func (v vacuity) missing(property string) []string {
 	want, have := v.header.Earned, v.counts
 	var missing []string
-	need := func(what string, have, want int) {
-		if have < want {
-			missing = append(missing, fmt.Sprintf("%s: %d of at least %d", what, have, want))
+	need := func(what, several string, have, want int) {
+		switch {
+		case have >= want:
+		case have == 0:
+			missing = append(missing, "no "+what)
+		default:
+			missing = append(missing, fmt.Sprintf("too few %s: %d, want %d", several, have, want))
 		}
 	}
 	grants := want.Grants
 	if want.Refused == 0 { // else the scenario may be about refusals only
 		grants = max(grants, 1)
 	}
-	need("grants", have.grants, grants)
-	need("contended acquires", have.contended, want.Contended)
-	need("faults that met a lease or an acquire", have.faults, want.Faults)
-	need("refused acquires and extensions", have.refused, want.Refused)
+	need("acquire succeeded", "successful acquires", have.grants, grants)
+	need("acquire overlapped another client's lease or acquire", "contended acquires", have.contended, want.Contended)
+	need("fault affected a lease or an acquire", "faults that affected a lease or an acquire", have.faults, want.Faults)
+	need("acquire or extension was refused", "refused acquires and extensions", have.refused, want.Refused)
 	if p, _ := Find(property); p.Writes > 0 {
-		need("acknowledged writes", have.writes, max(want.Writes, 1))
+		need("write was acknowledged", "acknowledged writes", have.writes, max(want.Writes, 1))
 	}
 	return missing
 }

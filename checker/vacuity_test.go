@@ -16,8 +16,8 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 		tell   func(*story)
 		reason string // "": the verdict is earned
 	}{
-		{"too few grants", func(s *story) { s.header.Earned.Grants = 2 }, "vacuous: grants: 1 of at least 2"},
-		{"no contention", func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: contended acquires: 0 of at least 1"},
+		{"too few grants", func(s *story) { s.header.Earned.Grants = 2 }, "vacuous: too few successful acquires: 1, want 2"},
+		{"no contention", func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: no acquire overlapped another client's lease or acquire"},
 		{"contention by an attempt during a lease", func(s *story) {
 			s.header.Earned.Contended = 1
 			s.attempt("c2", 100, 110, history.TypeFail)
@@ -31,11 +31,11 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.header.Earned.Faults = 1
 			s.grant("c2", 5000, 5010, 100)
 			s.lasting(2000, 3000, "cut", "c1-n1")
-		}, "vacuous: faults that met a lease or an acquire: 0 of at least 1"},
+		}, "vacuous: no fault affected a lease or an acquire"},
 		{"a fault during a lease, on three links, is one", func(s *story) {
 			s.header.Earned.Faults = 2
 			s.lasting(100, 200, "cut", "c1-n1", "c1-n2", "c1-n3")
-		}, "vacuous: faults that met a lease or an acquire: 1 of at least 2"},
+		}, "vacuous: too few faults that affected a lease or an acquire: 1, want 2"},
 		{"a node that went down before the lease and stayed down", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.instant(0, "kill", "n1")
@@ -45,9 +45,9 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 				Fault: &history.Fault{ID: 1, Kind: "pause", Phase: history.PhaseBegin, Targets: []string{"c1"}}})
 		}, "vacuous: the fault pause on c1 at 0.500 s did not take effect"},
 		{"a fault that met nothing", func(s *story) { s.counted(500, 600, 0, history.Fault{Kind: "cut"}) },
-			"vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
+			"vacuous: the fault cut on c1-n1 at 0.500 s affected nothing"},
 		{"a pause of a client that had nothing to do", func(s *story) { s.lasting(2000, 2100, "pause", "c3") },
-			"vacuous: the fault pause on c3 at 2.000 s met nothing"},
+			"vacuous: the fault pause on c3 at 2.000 s affected nothing"},
 		{"a kill of a client in the middle of its release", func(s *story) {
 			s.add(1500, history.Event{Process: "c1", Type: history.TypeInvoke, Op: history.OpRelease, ID: 9, Key: "k1",
 				Lease: 1})
@@ -57,7 +57,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.lasting(0, 900, "cut", "c1-n5")
 			s.lasting(0, 900, "cut", "c2-n5")
 			s.counted(500, 600, 2, history.Fault{Kind: "pause", Targets: []string{"n5"}})
-		}, "vacuous: the fault pause on n5 at 0.500 s met nothing"},
+		}, "vacuous: the fault pause on n5 at 0.500 s affected nothing"},
 		{"a pause of a node, to which messages set out", func(s *story) {
 			s.lasting(0, 900, "cut", "c2-n5")
 			s.counted(500, 600, 2, history.Fault{Kind: "pause", Targets: []string{"n5"}})
@@ -66,11 +66,11 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.sets(5, "c1", "c1.1", 1000, "n1")
 			s.instant(5000, "kill", "n1")
 		},
-			"vacuous: the fault kill on n1 at 5.000 s met nothing"},
+			"vacuous: the fault kill on n1 at 5.000 s affected nothing"},
 		{"a fault that met nothing counts for none", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.counted(500, 600, 0, history.Fault{Kind: "cut", Random: true})
-		}, "vacuous: faults that met a lease or an acquire: 0 of at least 1"},
+		}, "vacuous: no fault affected a lease or an acquire"},
 		{"a drawn fault that met nothing beside one that did", func(s *story) {
 			s.header.Earned.Faults = 1
 			s.counted(500, 600, 0, history.Fault{Kind: "cut", Random: true})
@@ -82,12 +82,12 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 		{"a link that a step healed before its cut was told to have met nothing", func(s *story) {
 			s.instant(550, "heal", "c1-n1")
 			s.counted(500, 600, 0, history.Fault{Kind: "cut"})
-		}, "vacuous: the fault cut on c1-n1 at 0.500 s met nothing"},
+		}, "vacuous: the fault cut on c1-n1 at 0.500 s affected nothing"},
 		{"a flush of an empty node", func(s *story) {
 			none := 0
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 9, Kind: "flush",
 				Phase: history.PhaseInstant, Targets: []string{"n1"}, Effective: true, Affected: &none}})
-		}, "vacuous: the fault flush on n1 at 0.500 s met nothing"},
+		}, "vacuous: the fault flush on n1 at 0.500 s affected nothing"},
 		{"a fault whose end shows that it did not take effect", func(s *story) {
 			s.fault(500, "pause", history.PhaseBegin, 1, "c1")
 			s.add(600, history.Event{Type: history.TypeFault,
@@ -97,13 +97,13 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 			s.header.Earned.Faults = 1
 			s.add(500, history.Event{Type: history.TypeFault, Fault: &history.Fault{ID: 1, Kind: "cut",
 				Phase: history.PhaseBegin, Targets: []string{"c1-n1"}, Effective: true, Background: true}})
-		}, "vacuous: faults"},
+		}, "vacuous: no fault"},
 		{"a step that did not come out", func(s *story) {
 			s.add(500, history.Event{Type: history.TypeNote, Reason: history.ReasonPreconditionFailed,
 				Text: "line 7: c2 had to get the lock"})
 		}, "vacuous: line 7: c2 had to get the lock"},
-		{"nothing refused", func(s *story) { s.header.Earned.Refused = 1 }, "vacuous: refused acquires and extensions: 0 " +
-			"of at least 1"},
+		{"nothing refused", func(s *story) { s.header.Earned.Refused = 1 }, "vacuous: no acquire or extension was " +
+			"refused"},
 		{"a refused extension", func(s *story) {
 			s.header.Earned.Refused = 1
 			s.op(100, 110, history.TypeFail, history.Event{Process: "c1", Op: history.OpExtend, Lease: 1})
@@ -268,8 +268,8 @@ func TestContended_RefusedSettings_DoNotCount(t *testing.T) {
 	s.op(0, 40, history.TypeFail, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1",
 		Reason: history.ReasonRefused})
 	s.grant("c1", 20, 30, 500)
-	s.requireVerdict(t, MutualExclusion, history.Inconclusive, "vacuous: contended acquires: 0 of at least 1")
-	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous: nobody was granted a lock that had been in use")
+	s.requireVerdict(t, MutualExclusion, history.Inconclusive, "vacuous: no acquire overlapped another client's lease or acquire")
+	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous: no client acquired a lock that another had used before")
 }
 
 // Without a limit, no stall spoils a run. A stall at the limit does.

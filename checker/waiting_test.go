@@ -181,21 +181,21 @@ func (s *story) waitForKilled(ttl int64) {
 }
 
 func TestWaitViolation_Description(t *testing.T) {
-	const said = `c2 waited 2.090 s (limit 1.500 s) for "k1" though the lock was free: it asked at 0.200 s; ` +
-		`nobody held it and a majority of its nodes was in reach from 0.910 s to 3.000 s`
+	const said = `c2 waited 2.090 s (limit 1.500 s) for "k1", from 0.910 s to 3.000 s, although no client held it and c2 ` +
+		`reached a majority of its nodes; c2 had tried since 0.200 s and `
 	for _, c := range []struct {
 		tell           func(*story)
 		property, said string
 	}{
 		{func(s *story) { s.grant("c1", 0, 10, 900); s.attempt("c2", 200, 3000, history.TypeFail) },
-			DeadlockFreedom, said + "; it was still waiting"},
+			DeadlockFreedom, said + "was still waiting"},
 		{func(s *story) { s.grant("c1", 0, 10, 900); s.grant("c2", 200, 3000, 900) },
-			DeadlockFreedom, said + ", when it was granted"},
-		{func(s *story) { s.attempt("c1", 0, 1200, history.TypeFail) }, FaultTolerance, "it was not granted it"},
+			DeadlockFreedom, said + "acquired it at the end"},
+		{func(s *story) { s.attempt("c1", 0, 1200, history.TypeFail) }, FaultTolerance, "did not acquire it"},
 		{func(s *story) {
 			s.attempt("c1", 0, 1200, history.TypeFail)
 			s.attempt("c2", 0, 1200, history.TypeFail)
-		}, FaultTolerance, "neither it nor its rivals (1) were granted it"},
+		}, FaultTolerance, "did not acquire it, nor did any other client (1 tried)"},
 	} {
 		s := newStory()
 		c.tell(s)
@@ -302,7 +302,7 @@ func TestStarvedClient(t *testing.T) {
 		name, property, verdict, reason string
 		tell                            func(s *story)
 	}{
-		{"nothing late is a fault in vain", MutualExclusion, history.Inconclusive, "met nothing", func(s *story) {
+		{"nothing late is a fault in vain", MutualExclusion, history.Inconclusive, "affected nothing", func(s *story) {
 			s.starves(100, 800, 0, "c1")
 			s.grant("c1", 0, 10, 900)
 		}},
@@ -326,12 +326,12 @@ func TestStarvedClient(t *testing.T) {
 			s.attempt("c2", 200, 5000, history.TypeFail)
 			s.starves(300, 4900, 1, "c2")
 		}},
-		{"a late retry tests no lock that nobody held", DeadlockFreedom, history.Inconclusive, "had been in use",
+		{"a late retry tests no lock that nobody held", DeadlockFreedom, history.Inconclusive, "had used before",
 			func(s *story) {
 				s.grant("c2", 200, 5000, 900)
 				s.starves(300, 4900, 1, "c2")
 			}},
-		{"a late grant is none in time", FaultTolerance, history.Inconclusive, "nobody asked for a free lock",
+		{"a late grant is none in time", FaultTolerance, history.Inconclusive, "tried to acquire a free lock",
 			func(s *story) {
 				s.grant("c2", 200, 5000, 900)
 				s.starves(300, 4900, 1, "c2")

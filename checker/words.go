@@ -30,9 +30,18 @@ const unlimited = int64(24 * time.Hour)
 
 func untilEnd(t int64) string {
 	if t >= unlimited {
-		return "with no end"
+		return "without a deadline"
 	}
 	return "until " + formatTime(t)
+}
+
+// joinNames lists names: "a, b and c".
+func joinNames(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // VersionName names a version of the register at the store: the value written there, "" for the initial one.

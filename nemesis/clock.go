@@ -28,7 +28,7 @@ var _ = declare(&Declaration{
 	},
 	AffectedDoc: "not counted: the checker searches for an operation or a lease of the client, or a key on the node, at " +
 		"the moment of a jump, or while the rate was wrong",
-	Words: Words{Instruction: clockInstruction, Begin: clockBeginText, Past: "had its clock set"},
+	Words: Words{Instruction: clockInstruction, Begin: clockBeginText, Past: "ran on a changed clock"},
 	apply: (*Nemesis).clock, undo: (*Nemesis).restoreRate,
 })
 

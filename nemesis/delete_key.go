@@ -21,7 +21,7 @@ var _ = declare(&Declaration{
 		Begin: func(f history.Fault) string {
 			return "a third party deletes " + f.Asked.Key + " on " + targetList(f)
 		},
-		Past: "lost the key to a third party",
+		Past: "had the key deleted by another program",
 	},
 	apply: (*Nemesis).deleteKey,
 })

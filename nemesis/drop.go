@@ -20,7 +20,7 @@ var _ = declare(&Declaration{
 		Instruction: func(o Instruction) string { return interceptInstruction("drop")(o) + " and close the connection" },
 		Begin:       interceptBegin("dropped, and the connection closed"),
 		End:         func(f history.Fault) string { return "on " + linkList(f) + " messages pass again" },
-		Past:        "was dropped",
+		Past:        "lost a message and the connection",
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
 		return n.intercept(f, target, cluster.Drop)

@@ -20,7 +20,7 @@ var _ = declare(&Declaration{
 		Instruction: interceptInstruction("hold"),
 		Begin:       interceptBegin("held back"),
 		End:         func(f history.Fault) string { return "held messages on " + linkList(f) + " are delivered" },
-		Past:        "was held",
+		Past:        "had messages held back",
 	},
 	apply: func(n *Nemesis, _ context.Context, f Fault, target string) (*Active, error) {
 		return n.intercept(f, target, cluster.Hold)

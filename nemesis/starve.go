@@ -23,7 +23,7 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: instructionFor("let the work of %s starve its lock's timers"),
 		Begin:       passiveText("starved of timers: the work goes on, and renewals are late"),
-		End:         starveEndText, Past: "was starved of timers",
+		End:         starveEndText, Past: "had late timers",
 	},
 	apply: (*Nemesis).starve, endsWithProcess: "lasted",
 })

@@ -195,10 +195,10 @@ func (g *register) describe(about About, piece []*op, at *op) string {
 	if i := slices.Index(piece, at); i > 0 {
 		before = fmt.Sprintf("%s (%s, at %s)", piece[i-1], piece[i-1].process, formatTime(piece[i-1].call))
 	}
-	sentence := fmt.Sprintf("at %s, %s (%s) on %q at %s fits no order of what reached the node; before it: %s",
+	sentence := fmt.Sprintf("at %s, %s (%s) on %q at %s contradicts every order of the commands that reached the node; before it: %s",
 		formatTime(at.call), at, at.process, g.key, g.node.name, before)
 	if about == Lock {
-		return sentence + "; a script of the lock does not ask first whose the key is"
+		return sentence + "; a script of the lock does not check the key's owner first"
 	}
 	return sentence
 }
@@ -208,7 +208,7 @@ func (g *register) describe(about About, piece []*op, at *op) string {
 // is in doubt all the same.
 func (r *Reader) scriptCaveat(about About, g *register) string {
 	if about == Cluster && r.header.Quorum == 0 && g.node != r.store {
-		return "; or the lock has a script that does more than its calls and arguments tell"
+		return "; or a script of the lock does more than its calls and arguments show"
 	}
 	return ""
 }

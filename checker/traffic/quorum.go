@@ -75,6 +75,6 @@ func (b *quorumCheck) checkGrant(r *Reader, i int, e *history.Event, v *votes) {
 		return
 	}
 	r.report.add(Finding{About: Lock, Time: e.Time, Process: e.Process, Key: e.Key, Event: i,
-		What: fmt.Sprintf("at %s it %s %q with the yes of %d of %d nodes, and the lock says that it needs %d",
+		What: fmt.Sprintf("at %s it %s %q with the consent of %d of %d nodes, although the lock declares that it needs %d",
 			formatTime(e.Time), did, e.Key, agreed, len(r.nodes), b.quorum)})
 }

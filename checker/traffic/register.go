@@ -292,7 +292,7 @@ func (o *op) String() string {
 	}
 	switch {
 	case o.answer == no && o.seen != "":
-		return words + " met " + o.seen
+		return words + " found " + o.seen
 	case o.action == get && o.answer == yes:
 		return words + " found " + cmp.Or(o.seen, "the initial version")
 	case o.action == look && o.seen != "":

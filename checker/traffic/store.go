@@ -118,9 +118,9 @@ func (r *Reader) checkWrite(i int, e *history.Event) {
 	what := ""
 	switch {
 	case e.Type == history.TypeOK && !passed:
-		what = "was acknowledged, and no link to the store saw it accepted"
+		what = "was acknowledged, but no link shows that the store accepted it"
 	case e.Type == history.TypeFail && passed:
-		what = "failed, and the store had accepted it"
+		what = "failed, but the store had accepted it"
 	default:
 		return
 	}
