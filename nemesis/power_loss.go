@@ -22,7 +22,11 @@ var _ = declare(&Declaration{
 	Words: Words{
 		Instruction: instructionFor("cut the power of %s: data without an fsync is lost"),
 		Begin: func(f history.Fault) string {
-			return "the power of " + targetList(f) + " fails" + wording.Prefix(": lost ", f.Measured["lost"])
+			text := "the power of " + targetList(f) + " fails"
+			if lost := f.Measured["lost"]; lost != noBytes {
+				text += wording.Prefix(": unsynced data is lost, ", lost)
+			}
+			return text
 		},
 		Past: "lost power",
 	},
@@ -38,3 +42,6 @@ func (n *Nemesis) powerLoss(ctx context.Context, f Fault, target string) (*Activ
 	})
 	return nil, err
 }
+
+// noBytes is the measured loss of a node that had synced everything.
+const noBytes = "0 bytes"

@@ -14,15 +14,15 @@ const Starve = "starve"
 
 var _ = declare(&Declaration{
 	Kind: Starve,
-	Doc: "the work blocks the event loop of the lock's timers: its renewals and retries are late, and the work " +
+	Doc: "blocks the lock's timers, as a busy event loop does: renewals and retries are late, and the client's work " +
 		"continues",
 	Client:      &Effect{Class: history.ClientStarved},
 	Required:    []string{"for"},
 	Draw:        &Draw{Required: []string{"for"}},
 	AffectedDoc: "late timers of the lock",
 	Words: Words{
-		Instruction: instructionFor("let the work of %s starve its lock's timers"),
-		Begin:       passiveText("starved of timers: the work goes on, and renewals are late"),
+		Instruction: instructionFor("block the timers of the lock in %s while its work goes on"),
+		Begin:       targetText("the timers of %s are blocked: its work goes on, and renewals are late"),
 		End:         starveEndText, Past: "had late timers",
 	},
 	apply: (*Nemesis).starve, endsWithProcess: "lasted",

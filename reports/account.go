@@ -112,8 +112,8 @@ func (f Finding) summary(rate Rate) string {
 // consequence explains a missing violation that the scenario expects.
 func (f Finding) consequence() string {
 	if f.Got == history.Holds && f.Expected == history.Violated {
-		return "The scenario is there to break this property, and it did not: " +
-			"either the fault had no effect, or the alarm does not ring any more."
+		return "The scenario must break this property and did not: either the fault had no effect, or the checker " +
+			"no longer detects the violation."
 	}
 	return ""
 }

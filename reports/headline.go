@@ -43,5 +43,5 @@ func (s *Story) lateness(write Point) string {
 	case pause.From < lease.Until && lease.Until < pause.Until:
 		return " slept through the end of its lease, woke, and"
 	}
-	return "'s write came after the end of its lease, and"
+	return " wrote after the end of its lease and"
 }

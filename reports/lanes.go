@@ -17,7 +17,7 @@ var stateGlyphs = []struct {
 	glyph string
 	name  string
 }{
-	{Acquiring, "░", "asking"}, {Holding, "█", "holding"}, {HoldingPaused, "▓", "holding, paused"},
+	{Acquiring, "░", "acquiring"}, {Holding, "█", "holding"}, {HoldingPaused, "▓", "holding, paused"},
 	{Paused, "┆", "paused"}, {Down, "╳", "down"}, {Idle, "·", "idle, free"},
 }
 

@@ -82,7 +82,7 @@ func (t *storyBuilder) acquiredNodes(e, invoke history.Event) string {
 	case len(nodes) > 0 && e.Type == history.TypeOK:
 		return " by " + list(nodes)
 	case len(nodes) > 0:
-		return "; it had been given the keys of " + list(nodes)
+		return "; its key was set on " + list(nodes)
 	}
 	return ""
 }
@@ -93,8 +93,8 @@ var failureReasons = map[string]string{
 	history.ReasonNoMajority:     ": no majority",
 	history.ReasonTooLate:        ": it took too long",
 	history.ReasonRefused:        ": the lock rejects its list of nodes",
-	history.ReasonLost:           ": the lock is no longer its own",
-	history.ReasonExtensionLimit: ": it has had all the extensions that are allowed",
+	history.ReasonLost:           ": it no longer holds the lock",
+	history.ReasonExtensionLimit: ": the limit of extensions is reached",
 }
 
 func (t *storyBuilder) failureText(e, invoke history.Event) string {

@@ -45,7 +45,7 @@ func leaseEnd(l checker.Lease) Point {
 	case checker.EndedRelease:
 		p.Kind, p.Text = PointReleased, l.Client+" releases the lock"
 	case checker.EndedLost:
-		p.Kind, p.Text = PointLost, l.Client+" is told that it lost the lock"
+		p.Kind, p.Text = PointLost, l.Client+" learns that it lost the lock"
 	case checker.EndedKilled:
 		p.Kind, p.Text = PointKilled, l.Client+" dies holding the lock"
 	default:
@@ -87,7 +87,7 @@ func (t *storyBuilder) storePoint(e history.Event) Point {
 			p.Text += ": it has seen a newer token or version"
 		}
 	case e.Type == history.TypeInfo:
-		p.Kind, p.Text = PointUnknown, fmt.Sprintf("nobody knows what became of %s's write %s", e.Process, e.Value)
+		p.Kind, p.Text = PointUnknown, fmt.Sprintf("the outcome of %s's write %s is unknown", e.Process, e.Value)
 	default:
 		p.Kind, p.Text = PointAccepted, fmt.Sprintf("the store accepts %s's write %s", e.Process, e.Value)
 		if slices.ContainsFunc(t.lost, func(u checker.LostUpdate) bool { return u.Value == e.Value }) {

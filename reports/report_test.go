@@ -146,7 +146,7 @@ func TestPrint_NamedScenariosShowTheirViolation(t *testing.T) {
 	run := Run{Named: true, Options: suite.Options{Out: "testdata"}}
 	text := printed(t, New([]suite.Result{shown}, run), terminal.Screen{Width: 100})
 	require.Contains(t, text, "mutual-exclusion: violated, as expected")
-	require.Contains(t, text, `c2 asks for "k1"`)
+	require.Contains(t, text, `c2 begins to acquire "k1"`)
 
 	run.Named = false
 	require.NotContains(t, printed(t, New([]suite.Result{shown}, run), terminal.Screen{Width: 100}), "c2 asks")

@@ -76,7 +76,7 @@ func TestTell_Violation_ShowsItsWindow(t *testing.T) {
 		texts = append(texts, Moment(m.Time)+" "+m.Text)
 	}
 	require.Equal(t, []string{
-		`1.000000 s c2 asks for "k1"`,
+		`1.000000 s c2 begins to acquire "k1"`,
 		"1.050000 s c1's key expires on n1",
 		"1.090000 s c1's lease expires (its own view)",
 		"1.250000 s c2 is granted the lock by n1; lease valid for 990 ms (by its own clock)",
@@ -175,7 +175,7 @@ func TestHeadline_LostUpdate_NamesItsCause(t *testing.T) {
 	for want, stretches := range map[string][]Stretch{
 		"c1 slept through the end of its lease, woke, and overwrote c2's update": {lease,
 			{From: 20, Until: 45, State: Paused}},
-		"c1's write came after the end of its lease, and overwrote c2's update": {lease,
+		"c1 wrote after the end of its lease and overwrote c2's update": {lease,
 			{From: 42, Until: 45, State: Paused}},
 		"c1 overwrote c2's update": {{From: 10, Until: 90, State: Holding}},
 	} {

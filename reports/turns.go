@@ -55,9 +55,9 @@ var sentences = map[string]struct {
 	weight int
 	text   string
 }{
-	" cancel":        {detail, "'s caller gives up"},
-	" lost":          {detail, " is told that it lost the lock"},
-	"acquire info":   {detail, " never learns whether it acquired the lock"},
+	" cancel":        {detail, "'s caller cancels"},
+	" lost":          {detail, " learns that it lost the lock"},
+	"acquire info":   {detail, " does not learn whether it acquired the lock"},
 	"check ok":       {minor, " checks its lease: it is still valid"},
 	"check fail":     {detail, " checks its lease: it is over"},
 	"release invoke": {detail, " releases the lock"},
@@ -79,7 +79,7 @@ func (t *storyBuilder) addTurn(i int, e, invoke history.Event) {
 			t.addFault(i, e)
 		}
 	case "acquire invoke":
-		t.add(i, e, t.importanceOf(e), "%s asks for %q", e.Process, e.Key)
+		t.add(i, e, t.importanceOf(e), "%s begins to acquire %q", e.Process, e.Key)
 	case "acquire ok":
 		t.addGrant(i, e, invoke)
 	case "acquire fail":
@@ -90,7 +90,7 @@ func (t *storyBuilder) addTurn(i int, e, invoke history.Event) {
 		t.add(i, e, detail, "%s fails to extend its lease%s", e.Process, failureReasons[e.Reason])
 	case "release fail":
 		if e.Reason == history.ReasonLost {
-			t.add(i, e, minor, "%s learns on release that the lock was no longer its own", e.Process)
+			t.add(i, e, minor, "%s learns on release that it no longer held the lock", e.Process)
 		}
 	default:
 		if e.Op == history.OpRead || e.Op == history.OpWrite {
@@ -203,7 +203,7 @@ func (t *storyBuilder) addPointOfNoReturn() {
 // setting.
 func (t *storyBuilder) eventText(e history.Event) string {
 	if e.Type == history.TypeClock && e.Clock != nil {
-		return fmt.Sprintf("%s's clock goes wrong: %s", e.Process, skewText(*e.Clock, e.Time))
+		return fmt.Sprintf("%s's clock is wrong: %s", e.Process, skewText(*e.Clock, e.Time))
 	}
 	link, isLink := e.Link()
 	client, node := link.From, link.To
@@ -213,11 +213,11 @@ func (t *storyBuilder) eventText(e history.Event) string {
 	switch e.Command.Effect {
 	case history.EffectSet:
 		if e.Command.Expiry == 0 {
-			return fmt.Sprintf("%s gives %s its key, which has no expiry", node, client)
+			return fmt.Sprintf("%s sets %s's key, without an expiry", node, client)
 		}
-		return fmt.Sprintf("%s gives %s its key", node, client)
+		return fmt.Sprintf("%s sets %s's key", node, client)
 	case history.EffectExtend:
-		return fmt.Sprintf("%s's extension prolongs the key on %s%s", client, node, t.otherOwner(node, e.Time, client))
+		return fmt.Sprintf("%s's extension extends the key on %s%s", client, node, t.otherOwner(node, e.Time, client))
 	case history.EffectDelete:
 		return fmt.Sprintf("%s's release deletes the key on %s%s", client, node, t.otherOwner(node, e.Time, client))
 	}
@@ -256,7 +256,7 @@ func (t *storyBuilder) join() {
 func joinedText(all []turn) string {
 	first, last := all[0], all[len(all)-1]
 	if first.fault == nil {
-		return fmt.Sprintf("%s extends its lease again and again, %d times until %s", first.Process, len(all),
+		return fmt.Sprintf("%s extends its lease %d times, the last at %s", first.Process, len(all),
 			Moment(last.Time))
 	}
 	var targets []string

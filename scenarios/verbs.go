@@ -43,7 +43,7 @@ var scriptVerbs = []Usage{
 		"extends the lease in the background from then on"},
 	{VerbCancel, nemesis.Clients | nemesis.Loops, nil, nil, "cancels the operation in progress"},
 	{VerbAwait, nemesis.Clients, nil, []string{"must"},
-		"waits for all operations of the client; `must` is the outcome of the last"},
+		"waits until all running operations of the client have returned; `must` is the required outcome of the last one"},
 	{VerbWait, Time, nil, nil, "lets time pass"},
 	{VerbUntil, nemesis.Links, []string{"of"}, []string{"has", "within"},
 		"waits until the node has received, or answered, such a command on the link"},

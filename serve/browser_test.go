@@ -96,7 +96,7 @@ func TestBrowser_Lab_TwoViolations_TwoPictures(t *testing.T) {
 	beginUnsure(b)
 	require.Equal(t, "What happens", b.Text(`document.activeElement.textContent`), "the focus goes to what came of it")
 	require.NotEqual(t, "0", b.Text(sentences))
-	require.Contains(t, b.Text(`document.querySelector("#outcome .readout").textContent`), "Turn 1, ", "it has begun")
+	require.Contains(t, b.Text(`document.querySelector("#outcome .readout").textContent`), "Event 1, ", "it has begun")
 	require.Equal(t, "true", b.Text(`document.querySelector("#outcome .tools .player") !== null`), "there is one toolbar")
 	b.Do(chromedp.Click(chromedp.CSS(`[data-play=end]`)))
 	require.Equal(t, "2 2", b.Text(`[...document.querySelectorAll("#outcome .timeline")].length + " " +

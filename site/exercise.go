@@ -84,7 +84,7 @@ func (s *Site) examine(ctx context.Context, v *levelView, form url.Values) int {
 	}
 	p, err := v.Level.Examine(ctx, s.run, without, tried)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		v.Problem = "The test took too long, and was given up."
+		v.Problem = "The test took too long and was stopped."
 		return tookTooLong
 	}
 	if err == nil && p.Broken != nil {

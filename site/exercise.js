@@ -44,7 +44,7 @@
       while (own === latest) {
         const page = new DOMParser().parseFromString(await ask(data), "text/html");
         if (own !== latest) return;
-        if (!page.getElementById("experiment")) throw new Error("the answer is no page of an exercise");
+        if (!page.getElementById("experiment")) throw new Error("the server sent another page than an exercise");
         byId("problem").textContent = page.getElementById("problem").textContent;
         byId("outcome").replaceWith(page.getElementById("outcome"));
         const tried = document.querySelector("[name=tried]");

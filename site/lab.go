@@ -112,7 +112,7 @@ func (s *Site) lab(ctx context.Context, name, action string, r Request) Page {
 	}
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		v.Problem = "The experiment took too long, and was given up."
+		v.Problem = "The experiment took too long and was stopped."
 		return s.showLab(tookTooLong, v)
 	case err != nil:
 		v.Problem = "The experiment failed: " + err.Error()
@@ -170,7 +170,7 @@ func (s *Site) showLab(status int, v *labView) Page {
 	v.Link, v.Record, v.Chapters = name+".html"+query, name+"."+historyFile+query, guide.About(name)
 	v.YAML, v.Breakable = name+"."+scenarioFile+query, lab.Faults
 	set := v.Scenario()
-	v.Setting = []string{fmt.Sprintf("A lease lasts for %s; a client that finds the lock taken waits and asks again",
+	v.Setting = []string{fmt.Sprintf("The TTL is %s; a client that finds the lock taken waits and retries",
 		reports.Duration(set.TTL))}
 	for _, c := range set.Clients {
 		v.Setting = append(v.Setting, c.Name+" "+reports.ClientText(c))
@@ -178,7 +178,7 @@ func (s *Site) showLab(status int, v *labView) Page {
 	v.Steps = stepsOf(set)
 	if k := set.Workload; k != nil {
 		v.Setting = append(v.Setting,
-			fmt.Sprintf("%d clients ask for the lock again and again, for %s; each holds it for about %s",
+			fmt.Sprintf("%d clients acquire the lock repeatedly, for %s; each holds it for about %s",
 				k.Clients, k.For, k.Hold))
 	}
 	for _, f := range set.Nemesis {
@@ -187,7 +187,7 @@ func (s *Site) showLab(status int, v *labView) Page {
 	v.RuleOff = rulesOf(v.Without())
 	f := s.frame(v.Catalogued.Name+" in the lab", "lab", v)
 	f.Script, f.Description = "lab.js",
-		v.Catalogued.Title+". Predict what becomes of it, and change it until the verdict changes."
+		v.Catalogued.Title+". Predict the verdict, and change the scenario until the verdict changes."
 	return show(status, "lab", f)
 }
 
@@ -251,13 +251,13 @@ func tone(r checker.Result, expect map[string]string, added []string) string {
 func remark(r checker.Result, predicted, before string) (text string, turned bool) {
 	switch {
 	case r.Verdict == history.Inconclusive:
-		return "This run shows nothing either way: " + strings.TrimSuffix(r.Reason, ".") + ".", false
+		return "This run is not evidence either way: " + strings.TrimSuffix(r.Reason, ".") + ".", false
 	case predicted == r.Verdict:
 		return "You saw it coming.", false
 	case slices.Contains(verdictNames, predicted):
 		return fmt.Sprintf(
-			"You said %s. Better to be surprised here than in production: the story shows where it went another way than "+
-				"you thought.", predicted), false
+			"You said %s. Better to be surprised here than in production: the story shows where it differs from what "+
+				"you expected.", predicted), false
 	case predicted != "":
 		return "Now you know; the story shows why.", false
 	case slices.Contains(verdictNames, before) && before != r.Verdict:

@@ -133,8 +133,8 @@
   // Requests a page from the server or the engine.
   let loaded = !engine;
   const ask = async (action, data, posted = true) => {
-    const doing = action.endsWith("/boundary") ? "Running it at some forty values …" : "Running it …";
-    const slow = setTimeout(() => busy(loaded ? doing : "Loading the engine, some 6 MB …"), 300);
+    const doing = action.endsWith("/boundary") ? "Running it at about forty values …" : "Running it …";
+    const slow = setTimeout(() => busy(loaded ? doing : "Loading the engine, about 6 MB …"), 300);
     if (engine) engine.start().then(() => {
       loaded = true;
       if (byId("busy").textContent) busy(doing);
@@ -176,7 +176,7 @@
       const answer = await ask(action, data);
       const page = parsed(answer.text);
       if (own !== asked[parts[0]]) return; // there is a later request
-      if (!page.getElementById("experiment")) throw new Error("the answer is no page of the lab");
+      if (!page.getElementById("experiment")) throw new Error("the server sent another page than the lab");
       swap(page, answer.ok ? ["problem", ...parts] : ["problem"]);
       for (const radio of form.querySelectorAll("[type=radio]")) radio.required = false;
       if (answer.ok && parts.includes("outcome")) {

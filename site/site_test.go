@@ -92,6 +92,6 @@ func TestExercise_BrokenLock_QuotesTheDecision(t *testing.T) {
 	form := url.Values{"quorum": {"N/2"}, "list": {"servers"}}
 	page := s.Answer(t.Context(), Request{Path: "exercises/majority.html", Form: form, Posted: true})
 	require.Equal(t, ok, page.Status)
-	require.Contains(t, string(page.Body), "your decision, “Answers that are enough: N/2”, content with 2 of 4.")
+	require.Contains(t, string(page.Body), "your decision, “Grants needed: N/2”: 2 of 4 servers are enough.")
 	require.NotContains(t, string(page.Body), "the rule Majority")
 }

@@ -187,7 +187,7 @@ func TestRun_BelievesFromReturn_FailsWithStoryAndReplay(t *testing.T) {
 	r.says(t, "--- FAIL: TestVictims/from-return/slow-acquire/seed=7",
 		"--- PASS: TestVictims/from-return/healthy-contention/seed=8",
 		"BUG: mutual-exclusion: violated, and kept by the reference of its class",
-		"believed for a TTL from the return of Acquire (declared)", "victims_test.go:", "░ asking   █ holding")
+		"believed for a TTL from the return of Acquire (declared)", "victims_test.go:", "░ acquiring   █ holding")
 	history := regexp.MustCompile(`history: +(/\S+)`).FindStringSubmatch(r.output)
 	require.NotNil(t, history, r.output)
 	require.FileExists(t, history[1])
@@ -232,7 +232,7 @@ func TestRun_LockIgnoresItsContext_ReportsLateOrMissingReturn(t *testing.T) {
 	for bad, ends := range map[string]string{"deaf": "it returned at", "stuck": "it was still waiting"} {
 		r := victim(t, bad)
 		r.failed(t, "TestVictims/"+bad, "cancelled-wait")
-		r.says(t, "cancellation: violated, and kept by the reference of its class", ends, "c2's caller gives up")
+		r.says(t, "cancellation: violated, and kept by the reference of its class", ends, "c2's caller cancels")
 	}
 }
 
@@ -240,7 +240,7 @@ func TestRun_LockIgnoresItsContext_ReportsLateOrMissingReturn(t *testing.T) {
 func TestRun_LockWaitsForAllNodes_ReportsOneCause(t *testing.T) {
 	r := victim(t, "patient")
 	r.failed(t, "TestVictims/patient", "hung-node")
-	require.Equal(t, 1, strings.Count(r.output, "░ asking"), r.output)
+	require.Equal(t, 1, strings.Count(r.output, "░ acquiring"), r.output)
 	const why = "UNDECIDED: unstaged: the lock was not granted: it waited for a node that is out of reach"
 	require.Equal(t, 3, strings.Count(r.output, why), r.output)
 

@@ -125,9 +125,9 @@ func TestDecide_Quorum_ParsesExpressions(t *testing.T) {
 		require.NoError(t, quorum(right), right)
 	}
 	for text, want := range map[string]string{
-		"": "decide it", "N": "more than a majority", "N/2+": "expected operand", "N/(N-N)": "divides by zero",
+		"": "choose an answer", "N": "more than a majority", "N/2+": "expected operand", "N/(N-N)": "division by zero",
 		"(N": "expected ')'", "N 2": "expected 'EOF', found 2", "N%2": "more than numbers, names, + - * / and brackets",
-		"M/2": "none of the names", "1": "With n = 7 it gives 1",
+		"M/2": "unknown name", "1": "With n = 7 it gives 1",
 		"N/2+1//comment and much more of it, so that it becomes too long": "longer",
 	} {
 		require.ErrorContains(t, quorum(text), want, text)

@@ -19,7 +19,7 @@ const maxExpression = 60
 // round down.
 func evaluate(text string, whole bool, names map[string]float64) (float64, error) {
 	if len(text) > maxExpression {
-		return 0, fmt.Errorf("it is longer than %d characters", maxExpression)
+		return 0, fmt.Errorf("longer than %d characters", maxExpression)
 	}
 	tree, err := parser.ParseExpr(text)
 	if err != nil {
@@ -27,11 +27,11 @@ func evaluate(text string, whole bool, names map[string]float64) (float64, error
 		if errors.As(err, &found) {
 			err = errors.New(found[0].Msg)
 		}
-		return 0, fmt.Errorf("it is no formula: %w", err)
+		return 0, fmt.Errorf("not a formula: %w", err)
 	}
 	x, err := value(tree, whole, names)
 	if err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
-		err = errors.New("it divides by zero")
+		err = errors.New("division by zero")
 	}
 	return x, err
 }
@@ -48,7 +48,7 @@ func value(tree ast.Expr, whole bool, names map[string]float64) (float64, error)
 		if x, known := names[strings.ToLower(e.Name)]; known {
 			return x, nil
 		}
-		return 0, fmt.Errorf("%q is none of the names", e.Name)
+		return 0, fmt.Errorf("unknown name %q", e.Name)
 	case *ast.BinaryExpr:
 		x, err := value(e.X, whole, names)
 		if err != nil {
@@ -71,5 +71,5 @@ func value(tree ast.Expr, whole bool, names map[string]float64) (float64, error)
 			return x / y, nil
 		}
 	}
-	return 0, errors.New("it has more than numbers, names, + - * / and brackets")
+	return 0, errors.New("want only numbers, names, + - * / and parentheses")
 }

@@ -71,14 +71,14 @@ func (l Level) Lock(decided func(question string) string) (without []string, err
 // Decide finds the option of an answer.
 func (q Question) Decide(answer string) (Option, error) {
 	if answer == "" {
-		return Option{}, errors.New("decide it first")
+		return Option{}, errors.New("choose an answer")
 	}
 	if q.Formula != nil {
 		return q.Formula.match(answer, q.Options)
 	}
 	i := slices.IndexFunc(q.Options, func(o Option) bool { return o.Value == answer })
 	if i < 0 {
-		return Option{}, fmt.Errorf("there is no %q", answer)
+		return Option{}, fmt.Errorf("unknown answer %q", answer)
 	}
 	return q.Options[i], nil
 }
@@ -92,7 +92,7 @@ func (q Question) Consequence(answer string, servers int) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf(", content with %v of %d", enough, servers)
+	return fmt.Sprintf(": %v of %d servers are enough", enough, servers)
 }
 
 // match finds the option with the same values as the answer for all samples.
@@ -120,7 +120,7 @@ func (f *Formula) match(answer string, options []Option) (Option, error) {
 			return Option{}, errors.New(f.More)
 		}
 	}
-	return Option{}, fmt.Errorf("the bench cannot build this lock. With %s it gives %v: would you rely on that?",
+	return Option{}, fmt.Errorf("no lock with this formula can be tested. With %s it gives %v: would you rely on that?",
 		f.sampleText(), mine[len(mine)-1])
 }
 

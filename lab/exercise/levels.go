@@ -5,32 +5,31 @@ import "example.org/lockproof/redlock"
 // levels follow the order of the algorithm; package redlock has the sources of the rules.
 var levels = []Level{
 	{
-		Name: "majority", Title: "How many answers are enough",
-		Text: "N independent servers are asked to set the key, all at once, and each says yes to one client only. " +
-			"Some may be down. After how many answers of yes do you have the lock?",
+		Name: "majority", Title: "How many servers are enough",
+		Text: "The client sends SET NX to N independent servers at once. Each server grants the key to one client only, " +
+			"and some servers may be down. How many servers must grant the key before the client holds the lock?",
 		Questions: []Question{
-			{Name: "quorum", Label: "Answers that are enough", Formula: &Formula{
-				Hint: "a formula with N, the number of servers; a division rounds down", Whole: true,
+			{Name: "quorum", Label: "Grants needed", Formula: &Formula{
+				Hint: "a formula with N, the number of servers; division rounds down", Whole: true,
 				Samples: []map[string]float64{{"n": 1}, {"n": 2}, {"n": 3}, {"n": 4}, {"n": 5}, {"n": 6}, {"n": 7}},
-				More: "it is more than a majority: that is safe, but then fewer failed servers are enough to keep everybody out. " +
-					"Ask for no more than is needed",
+				More: "it is more than a majority: that is safe, but then fewer failed servers are enough to block all clients. " +
+					"Require only a majority",
 			}, Options: []Option{
 				{Value: "N/2+1"}, {Value: "N/2", Off: off(redlock.Majority)}, {Value: "(N+1)/2", Off: off(redlock.Majority)},
 			}},
-			{Name: "list", Label: "The list of servers names one of them twice", Options: []Option{
-				{"lines", "each line of the list counts", off(redlock.DistinctNodes)},
+			{Name: "list", Label: "The list contains one server twice", Options: []Option{
+				{"lines", "each entry counts as one server", off(redlock.DistinctNodes)},
 				{"servers", "the lock refuses such a list", nil},
 			}},
 		},
 		Cases: []string{"half-is-not-majority", "one-node-twice"},
 	},
 	{
-		Name: "validity", Title: "For how long it is yours",
-		Text: "The servers forget the key after ttl. You had to ask them, and to wait for their answers, which took " +
-			"elapsed; and no two clocks run alike, by drift at the most. For how long may you believe in the lock, from " +
-			"now on?",
+		Name: "validity", Title: "How long the lock is valid",
+		Text: "Each server deletes the key after ttl. Sending the requests and waiting for the replies took elapsed, and " +
+			"clocks differ by at most drift during the TTL. How long from now may the client rely on the lock?",
 		Questions: []Question{
-			{Name: "validity", Label: "Time that is left", Formula: &Formula{
+			{Name: "validity", Label: "Validity", Formula: &Formula{
 				Hint: "a formula with ttl, elapsed and drift", Less: true,
 				Samples: []map[string]float64{
 					{"ttl": 1000, "elapsed": 7, "drift": 11}, {"ttl": 500, "elapsed": 30, "drift": 3},
@@ -41,75 +40,75 @@ var levels = []Level{
 				{Value: "ttl - drift", Off: off(redlock.ElapsedCheck)},
 				{Value: "ttl", Off: off(redlock.ElapsedCheck, redlock.DriftMargin)},
 			}},
-			{Name: "clock", Label: "The clock that measures what has elapsed", Options: []Option{
-				{"wall", "the time of day", off(redlock.MonotonicClock)},
-				{"monotonic", "a clock that is never set", nil},
+			{Name: "clock", Label: "Clock that measures elapsed", Options: []Option{
+				{"wall", "the wall clock (time of day)", off(redlock.MonotonicClock)},
+				{"monotonic", "a monotonic clock, which nobody sets", nil},
 			}},
 		},
 		Cases: []string{"slow-acquire", "pause-in-acquire", "drift-within-margin", "client-wall-clock"},
 	},
 	{
-		Name: "token", Title: "Whose key it is",
-		Text: "The key's value is a token. The lock is given back by deleting the key, on every server; and messages " +
-			"can be late, so late that much has happened in between.",
+		Name: "token", Title: "Who owns the key",
+		Text: "The key's value is a token. To release the lock, the client deletes the key on every server. A message " +
+			"can arrive late: by then another client may hold the lock.",
 		Questions: []Question{
-			{Name: "token", Label: "The token is drawn", Options: []Option{
-				{"call", "once for each call, and serves all its attempts", off(redlock.FreshToken)},
-				{"attempt", "anew for each attempt", nil},
+			{Name: "token", Label: "A new random token is made", Options: []Option{
+				{"call", "for each call, and all its attempts use it", off(redlock.FreshToken)},
+				{"attempt", "for each attempt", nil},
 			}},
-			{Name: "compare", Label: "To give the lock back, a server is told", Options: []Option{
-				{"script", "to delete the key if it has my token, in one step", nil},
+			{Name: "compare", Label: "To release the lock, each server is told", Options: []Option{
+				{"script", "to delete the key if it still has the client's token, atomically", nil},
 				{"del", "to delete the key", off(redlock.CompareAndDelete)},
 			}},
 		},
 		Cases: []string{"late-release", "release-by-plain-del"},
 	},
 	{
-		Name: "release", Title: "What is left behind",
-		Text: "An attempt has failed: too few servers said yes, and some did not answer at all. What it has set must " +
-			"not be in anybody's way.",
+		Name: "release", Title: "After a failed attempt",
+		Text: "An attempt has failed: too few servers granted the key, and some did not reply at all. Keys that the " +
+			"attempt has set must not block other clients.",
 		Questions: []Question{
-			{Name: "where", Label: "It is given back", Options: []Option{
+			{Name: "where", Label: "The client releases the key", Options: []Option{
 				{"everywhere", "on every server", nil},
-				{"known", "on the servers that said yes", off(redlock.ReleaseEverywhere)},
+				{"known", "on the servers that granted it", off(redlock.ReleaseEverywhere)},
 			}},
-			{Name: "when", Label: "Each server is told so", Options: []Option{
-				{"once", "at once", off(redlock.ReleaseAfterSet)},
-				{"after", "after it has answered the SET, or can no longer do so", nil},
+			{Name: "when", Label: "It sends the release to a server", Options: []Option{
+				{"once", "immediately", off(redlock.ReleaseAfterSet)},
+				{"after", "after the server has replied to the SET, or its connection is closed", nil},
 			}},
 		},
 		Cases: []string{"lost-reply", "late-set"},
 	},
 	{
 		Name: "patience", Title: "When to give up, and when to try again",
-		Text: "A server hangs: it takes connections and never answers. And several clients want the lock at the same " +
-			"moment, each is first at some of the servers, and nobody at a majority.",
+		Text: "A server hangs: it accepts connections but never replies. And several clients try to acquire the lock at " +
+			"the same moment: each gets the key on some servers, and none on a majority.",
 		Questions: []Question{
-			{Name: "timeout", Label: "A server is waited for", Options: []Option{
-				{"forever", "until it answers", off(redlock.NodeTimeout)},
+			{Name: "timeout", Label: "The client waits for a server", Options: []Option{
+				{"forever", "until it replies", off(redlock.NodeTimeout)},
 				{"bounded", "for a short time, much less than the TTL", nil},
 			}},
-			{Name: "retry", Label: "The next attempt comes", Options: []Option{
-				{"random", "after a delay that is drawn", nil},
+			{Name: "retry", Label: "The client retries", Options: []Option{
+				{"random", "after a random delay", nil},
 				{"fixed", "after a fixed delay", off(redlock.RetryJitter)},
 			}},
 		},
 		Cases: []string{"hung-node", "retry-without-jitter"},
 	},
 	{
-		Name: "extension", Title: "A little longer",
-		Text: "The work takes longer than the TTL, so the lock is extended: the servers are told to keep the key for " +
-			"another TTL. It may be somebody else's by now, and not every server may hear of it.",
+		Name: "extension", Title: "Extending the lock",
+		Text: "The work takes longer than the TTL, so the client extends the lock: the servers keep the key for another " +
+			"TTL. By then the key may belong to another client, and the request may not reach every server.",
 		Questions: []Question{
 			{Name: "owner", Label: "A server extends the key", Options: []Option{
-				{"exists", "if it is there", off(redlock.ExtendOwnership)},
-				{"mine", "if it has my token", nil},
+				{"exists", "if the key exists", off(redlock.ExtendOwnership)},
+				{"mine", "if the key has the client's token", nil},
 			}},
 			{Name: "enough", Label: "The lock is extended if", Options: []Option{
-				{"majority", "a majority has done so in time", nil},
-				{"one", "one server has done so in time", off(redlock.ExtendMajority)},
+				{"majority", "a majority extended the key in time", nil},
+				{"one", "one server extended the key in time", off(redlock.ExtendMajority)},
 			}},
-			{Name: "often", Label: "A watchdog extends it", Options: []Option{
+			{Name: "often", Label: "A watchdog extends the lock", Options: []Option{
 				{"always", "as long as the program runs", off(redlock.BoundedExtensions)},
 				{"bounded", "a limited number of times", nil},
 			}},

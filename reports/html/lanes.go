@@ -64,7 +64,7 @@ func (t *timeline) client(c reports.Lane) {
 	own := t.ownerClass(c.Name)
 	l := t.stretches(c, "client", clientHeight, 4, func(s reports.Stretch) (class, label, text string) {
 		word := map[reports.State][2]string{
-			reports.Acquiring: {"asking " + own, "asks"}, reports.Holding: {"holding " + own, "holds"},
+			reports.Acquiring: {"asking " + own, "acquires"}, reports.Holding: {"holding " + own, "holds"},
 			reports.Paused: {"paused", "asleep"}, reports.Down: {"down", "gone"},
 		}[s.State]
 		label = c.Name + " " + word[1]
@@ -82,7 +82,7 @@ func (t *timeline) node(n reports.Lane) {
 		switch s.State {
 		case reports.Owned:
 			return "key " + t.ownerClass(s.Owner), cmp.Or(s.Owner, "?"),
-				n.Name + " holds the key of " + cmp.Or(s.Owner, "somebody unknown")
+				n.Name + " has the key of " + cmp.Or(s.Owner, "an unknown client")
 		case reports.Down:
 			return "down", "down", n.Name + " is down"
 		}

@@ -219,7 +219,7 @@ func TestTimelineFile_StandsAlone(t *testing.T) {
 		require.Zero(t, names["script"])
 		require.Positive(t, names["pattern"])
 		require.Contains(t, content, w.word("what"))
-		require.Contains(t, content, w.word("client")+" asks for")
+		require.Contains(t, content, w.word("client")+" begins to acquire")
 		require.Contains(t, content, "10.000 ms")
 		require.NotRegexp(t, `@import|url\([^#]|(?:href|src)="[^#]`, string(svg))
 	}

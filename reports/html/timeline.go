@@ -142,7 +142,7 @@ func draw(id string, f reports.Finding) *timeline {
 	}
 	if end < t.until {
 		b := t.bar("beyond", max(end, s.From), t.until, t.LanesTop, t.LanesBottom-t.LanesTop, "")
-		b.Text = "The history ends at " + reports.Moment(end) + ": from here on it is what the clients go on to believe"
+		b.Text = "The history ends at " + reports.Moment(end) + ": later leases are the clients' own view"
 		t.Ending = &b
 	}
 	t.AxisY = t.y

@@ -131,7 +131,7 @@ func TestBrowser_Exercise_BreaksOnlyAWrongLock(t *testing.T) {
 	require.Contains(t, b.Text(`document.querySelector("#outcome").textContent`), "half-is-not-majority")
 	b.RequireAccessible()
 	decide("n/0")
-	b.Eventually("Answers that are enough: it divides by zero.", `document.getElementById("problem").textContent`)
+	b.Eventually("Grants needed: division by zero.", `document.getElementById("problem").textContent`)
 	decide("1 + N / 2")
 	b.Eventually("So far it holds", `document.querySelector("#outcome h2").textContent`)
 	b.RequireAccessible()
