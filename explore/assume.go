@@ -1,10 +1,6 @@
 package explore
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Assumption is a condition that Redlock relies on and cannot check. A schedule keeps every assumption that its search
 // does not break.
@@ -26,22 +22,19 @@ type AssumptionInfo struct {
 
 var assumptions = []AssumptionInfo{
 	{Memory, "a node remembers every key that it has acknowledged until the key expires"},
-	{Clocks, "clocks run at one rate but for the drift factor, and those of the nodes do not jump"},
-	{Pauses, "the holder stops working when its lease is over, however long it was paused"},
-	{Servers, "the servers that a client lists are different ones"},
+	{Clocks, "clocks differ in rate by at most the drift factor, and the nodes' clocks do not jump"},
+	{Pauses, "the holder stops working when its lease ends, even if it was paused"},
+	{Servers, "a client's list names no server twice"},
 }
 
 // Assumptions lists them.
 func Assumptions() []AssumptionInfo { return slices.Clone(assumptions) }
 
-// ParseAssumption reads the name of an assumption.
-func ParseAssumption(name string) (Assumption, error) {
-	var names []string
-	for _, a := range assumptions {
-		if string(a.Assumption) == name {
-			return a.Assumption, nil
-		}
-		names = append(names, string(a.Assumption))
+// AssumptionNames lists their names.
+func AssumptionNames() []string {
+	names := make([]string, len(assumptions))
+	for i, a := range assumptions {
+		names[i] = string(a.Assumption)
 	}
-	return "", fmt.Errorf("there is no assumption %q: there are %s", name, strings.Join(names, ", "))
+	return names
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/input"
 )
 
 // History is a history for a report: its events and the checker's reading of them.
@@ -92,8 +93,15 @@ func OpenHistory(path string) (*History, error) {
 // nameHistory adds the path to an error of reading a history.
 func nameHistory(path string, err error) error {
 	var pathError *os.PathError
-	if errors.As(err, &pathError) {
+	var line *history.LineError
+	var column *input.ColumnError
+	switch {
+	case errors.As(err, &pathError):
 		return fmt.Errorf("cannot read the history %s: %w", path, pathError.Err)
+	case errors.As(err, &column) && errors.As(err, &line):
+		return fmt.Errorf("%s:%d:%d: %s", path, line.Line, column.Column, column.What)
+	case errors.As(err, &line):
+		return fmt.Errorf("%s:%d: %w", path, line.Line, line.Err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

@@ -115,7 +115,7 @@ func TestCheck_OtherFile_IsRefused(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 		got := fake(expected).try("check", path)
 		require.Equal(t, exitUsage, got.code, name)
-		require.Contains(t, got.err, path+": line 1", name)
+		require.Contains(t, got.err, path+":1:", name)
 		require.Empty(t, got.out)
 	}
 	run := t.TempDir()

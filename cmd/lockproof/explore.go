@@ -81,7 +81,7 @@ func (x *exploreOptions) define(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Without, "without", nil,
 		"rules of the reference lock to switch off, with commas or by several flags: "+strings.Join(ruleNames(), ", "))
 	f.StringSliceVar(&x.brokenAssumptions, "break", nil,
-		"assumptions that schedules may break: memory, clocks, pauses, servers")
+		"assumptions that schedules may break: "+strings.Join(explore.AssumptionNames(), ", "))
 	f.StringSliceVar(&s.Space.Properties, "property", nil, "properties whose violation counts (default: all)")
 	f.DurationVar(&s.For, "for", 20*time.Second, "real time to search at most; 0: until --schedules is reached; "+
 		"with --worker 5m by default")
@@ -90,7 +90,7 @@ func (x *exploreOptions) define(f *pflag.FlagSet) {
 		"run every schedule of a small scope, the shortest first, instead of random ones")
 	f.IntVar(&s.Enough, "enough", 0, "stop after this many different violations (default: never)")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the first schedule; each further one adds 1")
-	f.DurationVar(&o.TTL, "ttl", time.Second, "the lock's TTL, 100ms to 10m")
+	f.DurationVar(&o.TTL, "ttl", time.Second, "the lock's TTL, 20ms to 10m")
 	f.DurationVar(&s.Shrink, "shrink", 30*time.Second, "real time to shrink one find at most")
 	f.StringVar(&o.Out, "out", "out", "folder for results and histories")
 }
@@ -117,9 +117,9 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	case err != nil:
 		return usage("--lock: %w", err)
 	case kind.SingleNode && x.exhaust:
-		return usage("--exhaust goes through schedules on three nodes, and --lock %s uses one", kind.Name)
+		return usage("--exhaust runs schedules on three nodes, but --lock %s uses one", kind.Name)
 	case s.For < 0 || s.Schedules < 0 || s.Enough < 0 || s.Shrink < 0:
-		return usage("a bound below 0: give 0 for none")
+		return usage("--for, --schedules, --enough and --shrink must not be negative: 0 means no limit")
 	case s.For == 0 && s.Schedules == 0:
 		return usage("--for 0 without --schedules would never end: give one of them")
 	}
@@ -130,7 +130,7 @@ func (x *exploreOptions) check(given func(string) bool) error {
 	}
 	if x.exhaust {
 		if given("schedules") || given("seed") {
-			return usage("--exhaust goes through every schedule that there is: it takes no --schedules and no --seed")
+			return usage("--exhaust runs every schedule of its scope: give it without --schedules and --seed")
 		}
 		if err := s.Exhaust(); err != nil {
 			return usage("--lock: %w", err)
@@ -146,11 +146,10 @@ func (x *exploreOptions) check(given func(string) bool) error {
 func (x *exploreOptions) checkNames() error {
 	s := &x.search
 	for _, name := range x.brokenAssumptions {
-		a, err := explore.ParseAssumption(name)
-		if err != nil {
-			return usage("--break %w", err)
+		if err := oneOf("break", name, "assumption", explore.AssumptionNames()); err != nil {
+			return err
 		}
-		s.Space.Break = append(s.Space.Break, a)
+		s.Space.Break = append(s.Space.Break, explore.Assumption(name))
 	}
 	for _, name := range s.Space.Properties {
 		if err := oneOf("property", name, "property", checker.Names()); err != nil {

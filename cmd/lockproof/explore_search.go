@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"example.org/lockproof/explore"
@@ -69,7 +70,7 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	switch {
 	case !before.Same(x.results(explore.Tally{})):
 		if earlier.Remaining(before.Tally) {
-			fmt.Fprintf(p.err, "lockproof: %s has another search, or one of another version: this one begins anew\n", out)
+			fmt.Fprintf(p.err, "lockproof: %s has the results of another search or version: this search starts from the beginning\n", out)
 		}
 		return explore.Tally{}, nil
 	case before.Tally.Next == 0, !x.search.Remaining(before.Tally):
@@ -79,7 +80,7 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	if x.exhaust { // one seed for all
 		next = fmt.Sprintf("number %d", before.Tally.Next)
 	}
-	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it goes on with the next, %s\n", out,
+	fmt.Fprintf(p.err, "lockproof: %s has %d schedules of this search: it continues with %s\n", out,
 		before.Tally.Schedules, next)
 	return before.Tally, nil
 }
@@ -132,8 +133,10 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 			return failed(err)
 		}
 		trials, known, jobs = append(trials, results...), append(known, found), append(jobs, job)
-		fmt.Fprintf(p.out, "%s: %d steps, shrunk from %d\n  %s\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps),
-			x.search.Repeat(f, path))
+		fmt.Fprintf(p.out, "%s: %d steps, shrunk from %d\n", f.FindID, len(f.Shrunk.Steps), len(f.Drawn.Steps))
+		if !slices.ContainsFunc(results, func(t suite.Result) bool { return t.Repeat != "" }) { // else its account says it
+			fmt.Fprintf(p.out, "  reproduce: %s\n", x.search.Repeat(f, path))
+		}
 	}
 	if err := p.findCauses(ctx, jobs, trials, run.Options); err != nil {
 		return failed(err)
@@ -145,6 +148,6 @@ func (p *program) showFinds(ctx context.Context, x *exploreOptions, tally explor
 		return err
 	}
 	// In real time a violation need not recur.
-	fmt.Fprint(p.out, "the violation that the search found did not recur in this run\n")
+	fmt.Fprint(p.out, "The violation that the search found did not recur in this run.\n")
 	return &exit{code: reports.ExitDiffers}
 }

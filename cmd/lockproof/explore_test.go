@@ -29,19 +29,19 @@ func TestExplore_UsageErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"--lock", "redsnc"}, "--lock redsnc: there is no such lock: did you mean \"redsync\"?"},
-		{[]string{"--lock", "single", "--exhaust"}, "--exhaust goes through schedules on three nodes, and --lock single " +
+		{[]string{"--lock", "single", "--exhaust"}, "--exhaust runs schedules on three nodes, but --lock single " +
 			"uses one"},
 		{[]string{"--worker", "python3 x.py", "--exhaust"}, "--exhaust goes with a search in virtual time, and --worker " +
 			"runs in real time"},
 		{[]string{"--lock", "redsync", "--without", "Majority"}, "redsync has no rules to switch off"},
 		{[]string{"--break", "memmory"},
-			`--break there is no assumption "memmory": there are memory, clocks, pauses, servers`},
+			`--break memmory: there is no such assumption`},
 		{[]string{"--property", "mutual"}, `there is no such property: did you mean "mutual-exclusion"?`},
 		{[]string{"--for", "0"}, "--for 0 without --schedules would never end"},
-		{[]string{"--enough", "-1"}, "a bound below 0"},
+		{[]string{"--enough", "-1"}, "must not be negative"},
 		{[]string{"--exhaust", "--seed", "3"},
-			"--exhaust goes through every schedule that there is: it takes no --schedules and no --seed"},
-		{[]string{"flushall"}, `explore takes no arguments, and "flushall" is too much`},
+			"--exhaust runs every schedule of its scope: give it without --schedules and --seed"},
+		{[]string{"flushall"}, `explore: unexpected argument "flushall": want no arguments`},
 	} {
 		got := fake(expected).try(append([]string{"explore"}, c.args...)...)
 		require.Equal(t, exitUsage, got.code, "%v: %s", c.args, got.err)
@@ -73,7 +73,7 @@ func TestExplore_FindDoesNotRecur_StillExitsAsViolated(t *testing.T) {
 		var ended *exit
 		require.ErrorAs(t, err, &ended, said.String())
 		require.Equal(t, reports.ExitDiffers, ended.code)
-		require.Contains(t, said.String(), "the violation that the search found did not recur in this run")
+		require.Contains(t, said.String(), "The violation that the search found did not recur in this run")
 	}
 }
 
@@ -118,7 +118,7 @@ func TestExplore_Interrupted_Resumes(t *testing.T) {
 	more := before.Tally.Next + 10
 	again, code := lockproof("explore", "--schedules", fmt.Sprint(more), "--out", out)
 	require.Contains(t, []int{0, reports.ExitDiffers}, code, again)
-	require.Contains(t, again, fmt.Sprintf("%s has %d schedules of this search: it goes on with the next, seed %d\n", out,
+	require.Contains(t, again, fmt.Sprintf("%s has %d schedules of this search: it continues with seed %d\n", out,
 		before.Tally.Schedules, 1+before.Tally.Next))
 	after, err := explore.Read(out)
 	require.NoError(t, err)

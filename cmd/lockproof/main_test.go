@@ -128,7 +128,7 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"show"}, "lockproof show needs one scenario's name or file"},
 		{[]string{"check"}, "lockproof check needs one history file"},
 		{[]string{"check", "missing.jsonl"}, "cannot read the history missing.jsonl: no such file or directory"},
-		{[]string{"list", "x"}, `"x" is too much`},
+		{[]string{"list", "x"}, `unexpected argument "x"`},
 		{[]string{"doctor", "dokcer"}, `there is no cluster "dokcer": did you mean "docker"?`},
 	}
 	for _, tt := range tests {

@@ -85,7 +85,7 @@ func (p *program) finished(folders []string) []string {
 		if !reports.IsUnfinished(dir) {
 			return false
 		}
-		fmt.Fprintf(p.err, "lockproof: %s has no results: its run was killed, or goes on\n", dir)
+		fmt.Fprintf(p.err, "lockproof: %s has no results: its run was killed or is still running\n", dir)
 		return true
 	})
 }
@@ -119,7 +119,7 @@ func slicesOf(args []string, out string) ([]string, error) {
 		}
 		matched = slices.DeleteFunc(matched, func(dir string) bool { return sameFolder(out, dir) })
 		if len(matched) == 0 {
-			return nil, usage("%s matches no folder but --out's", arg)
+			return nil, usage("%s matches no folder other than --out", arg)
 		}
 		folders = append(folders, matched...)
 	}

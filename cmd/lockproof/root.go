@@ -120,9 +120,9 @@ func arguments(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usage("%s needs %s: %s", cmd.CommandPath(), what, cmd.UseLine())
 		case most == 0 && len(args) > 0:
-			return usage("%s takes %s, and %q is too much", cmd.CommandPath(), what, args[0])
+			return usage("%s: unexpected argument %q: want %s", cmd.CommandPath(), args[0], what)
 		case most >= 0 && len(args) > most:
-			return usage("%s takes no more than %s, and %q is too much", cmd.CommandPath(), what, args[most])
+			return usage("%s: unexpected argument %q: want no more than %s", cmd.CommandPath(), args[most], what)
 		}
 		return nil
 	}

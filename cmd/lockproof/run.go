@@ -34,18 +34,19 @@ const (
 const runHelp = `Runs the named scenarios with all their variants, and compares the verdicts with
 what each scenario expects. With no name, it runs the whole catalogue.
 
-With --lock, --nodes or --without, each scenario is run without its variants, with
-that lock, on so many servers, without those rules. Each answer compares it with the
-reference lock of its class, so ✗ is a limit, not a bug, where the reference fails too.
+--lock chooses the lock under test, --nodes its number of servers, and --without
+switches rules of the reference lock off. Each scenario then runs without its variants,
+and the verdicts are compared with those of the reference lock of the same class: where
+the reference fails too, ✗ is a limit, not a bug.
 
 With --worker, the lock is a program in any language that speaks the protocol of
 docs/client-protocol.md on stdin and stdout; lockproof worker-check tests it. It runs
 on this machine, even if the servers are in containers.
 
-With --slice 17/100, it runs the 17th of a hundred parts of these trials; lockproof
-merge makes one run of all parts. 0/100 is the last part, for engines that count from 0.
-$NAME in --slice is a variable of the environment, also where no shell puts it there. In
---out, {slice} stands for the part's number.
+--slice 17/100 runs the 17th of a hundred parts of the trials; lockproof merge joins the
+parts into one run. 0/100 is the last part, for engines that count from 0. $NAME in
+--slice is replaced by that environment variable, even without a shell. In --out, {slice}
+is replaced by the part's number.
 
 Exit codes: 0 every verdict is as expected; 1 one differs; 4 none differs, but
 one is inconclusive, or the run was cut short; 3 the harness itself failed;

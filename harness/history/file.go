@@ -39,9 +39,8 @@ func OpenFile(name string) (*File, error) {
 			return err
 		}
 		if held += len(line); held > maxLateBytes {
-			return fmt.Errorf(
-				"line %d: more than %d MB of events stand behind later ones: sort the lines by their times",
-				number, maxLateBytes>>20)
+			return &LineError{number, fmt.Errorf(
+				"more than %d MB of events stand behind later ones: sort the lines by their times", maxLateBytes>>20)}
 		}
 		f.late = append(f.late, e)
 		f.skip = append(f.skip, number)

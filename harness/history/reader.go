@@ -21,6 +21,16 @@ func (t *Truncated) Error() string {
 		t.Line)
 }
 
+// LineError is a mistake in a line of a history, from 1.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+func (e *LineError) Unwrap() error { return e.Err }
+
 // Read reads a history and returns its events: the header, then the others sorted by time, those of one instant in the
 // order of their lines.
 //
@@ -46,10 +56,10 @@ func Read(r io.Reader) ([]Event, error) {
 
 func noHeader(cut *Truncated) error {
 	if cut != nil {
-		return errors.New("line 1: the header is cut short, so that nothing can be judged; " +
-			"a history begins with a whole header line: the run was killed too early")
+		return &LineError{1, errors.New("the header is cut short, so that nothing can be judged; " +
+			"a history begins with a whole header line: the run was killed too early")}
 	}
-	return errors.New("line 1: the history is empty; it must begin with a header line")
+	return &LineError{1, errors.New("the history is empty; it must begin with a header line")}
 }
 
 // eachLine calls visit with every line and its number, from 1. An incomplete last line is a Truncated.
@@ -73,7 +83,7 @@ func eachLine(r io.Reader, visit func(number int, line []byte) error) error {
 			}
 			return visit(number, line)
 		case err != nil:
-			return fmt.Errorf("line %d: the history cannot be read: %w", number, err)
+			return &LineError{number, fmt.Errorf("the history cannot be read: %w", err)}
 		}
 		if err := visit(number, line); err != nil {
 			return err
@@ -88,7 +98,7 @@ func parseAt(line []byte, number int) (Event, error) {
 		err = checkHeaderPosition(&e, number)
 	}
 	if err != nil {
-		return e, fmt.Errorf("line %d: %w", number, err)
+		return e, &LineError{number, err}
 	}
 	return e, nil
 }

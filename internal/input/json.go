@@ -12,6 +12,14 @@ import (
 	"strings"
 )
 
+// ColumnError is a mistake at a column of a line, from 1.
+type ColumnError struct {
+	Column int64
+	What   string
+}
+
+func (e *ColumnError) Error() string { return fmt.Sprintf("column %d: %s", e.Column, e.What) }
+
 // JSONLine decodes a line with exactly one JSON object and no unknown fields: a misspelt field must not be lost in
 // silence. what names the object. An error says what is wrong and what is accepted. For a line that ends too early it
 // is io.ErrUnexpectedEOF.
@@ -25,8 +33,8 @@ func JSONLine(line []byte, into any, what string) error {
 		return describe(line, into, what, err)
 	}
 	if rest := bytes.TrimSpace(line[decoder.InputOffset():]); len(rest) > 0 {
-		return fmt.Errorf("column %d: there is more after the %s; each line holds one JSON object and no more",
-			decoder.InputOffset()+1, what)
+		return &ColumnError{decoder.InputOffset() + 1,
+			fmt.Sprintf("there is more after the %s; each line holds one JSON object and no more", what)}
 	}
 	return nil
 }
@@ -39,8 +47,8 @@ func describe(line []byte, into any, what string, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the line ends in the middle of its %s; it must hold a whole JSON object: %w", what, err)
 	case errors.As(err, &syntax):
-		return fmt.Errorf("column %d: this is not JSON (%s); each line holds one %s, a JSON object",
-			syntax.Offset, strings.TrimPrefix(err.Error(), "json: "), what)
+		return &ColumnError{syntax.Offset, fmt.Sprintf("this is not JSON (%s); each line holds one %s, a JSON object",
+			strings.TrimPrefix(err.Error(), "json: "), what)}
 	case errors.As(err, &kind) && kind.Field == "":
 		return fmt.Errorf("the line is %s; each line holds one %s, a JSON object", withArticle(kind.Value), what)
 	case errors.As(err, &kind):

@@ -126,7 +126,7 @@ func TestDecide_Quorum_ParsesExpressions(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "choose an answer", "N": "more than a majority", "N/2+": "expected operand", "N/(N-N)": "division by zero",
-		"(N": "expected ')'", "N 2": "expected 'EOF', found 2", "N%2": "more than numbers, names, + - * / and brackets",
+		"(N": "expected ')'", "N 2": "expected 'EOF', found 2", "N%2": "want only numbers, names, + - * / and parentheses",
 		"M/2": "unknown name", "1": "With n = 7 it gives 1",
 		"N/2+1//comment and much more of it, so that it becomes too long": "longer",
 	} {
