@@ -39,10 +39,10 @@ const (
 	Unstaged Cause = "unstaged"
 )
 
-// NotJudged is the result of a property without a verdict.
+// NotJudged is the result of a property without a verdict, as of a trial that was interrupted.
 func NotJudged(property string) Result {
 	r := Result{Property: property}
-	r.Undecide(Vacuous, "not judged")
+	r.Undecide(Unfinished, "the trial ended without a verdict")
 	return r
 }
 

@@ -72,7 +72,7 @@ func TestOutcome(t *testing.T) {
 		{"a property that is not named is inconclusive", judging(holds, kept, result(data, inconclusive, "no writes")),
 			AsExpected, "mutual-exclusion: holds"},
 		{"a named property has no result", judging(holds), Inconclusive,
-			"mutual-exclusion: expected holds, got inconclusive: vacuous: not judged"},
+			"mutual-exclusion: expected holds, got inconclusive: unfinished: the trial ended without a verdict"},
 		{"nothing is named", Result{Results: []checker.Result{kept}}, AsExpected, "no property is violated"},
 		{"inconclusive as named", judging(inconclusive, vacuous), AsExpected, "mutual-exclusion: inconclusive"},
 		{"violated, but not as the script means to show",
@@ -125,7 +125,9 @@ func TestJudgements_TrialDidNotRun_AreEmpty(t *testing.T) {
 func TestDropDetails_KeepsReasonOfUnknownVerdict(t *testing.T) {
 	unknown := checker.Result{Property: checker.MutualExclusion, Measured: map[string]int64{"grants": 1}}
 	unknown.Undecide(checker.Unknown, "c1 sent n1 ZADD")
-	trial := Result{Results: []checker.Result{unknown, checker.NotJudged(checker.Fencing)}}
+	vacuous := checker.Result{Property: checker.Fencing}
+	vacuous.Undecide(checker.Vacuous, "no fencing tokens")
+	trial := Result{Results: []checker.Result{unknown, vacuous}}
 	trial.dropDetails()
 	require.Equal(t, "unknown: c1 sent n1 ZADD", trial.Results[0].Reason)
 	require.Nil(t, trial.Results[0].Measured)
