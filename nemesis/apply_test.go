@@ -194,7 +194,7 @@ func TestBeginText_FitsOneTargetOrSeveral(t *testing.T) {
 			Asked: rate(1)},
 		"the clocks of n1 and n2 run at 2 times the true rate": {Kind: string(Clock), Targets: both,
 			Asked: rate(2)},
-		"n1 is starved of timers: the work goes on, and renewals are late": {Kind: string(Starve), Targets: one},
+		"the timers of n1 are blocked: its work goes on, and renewals are late": {Kind: string(Starve), Targets: one},
 		"n1: the clock is set":                        {Kind: string(Clock), Targets: one},
 		"n1 is disconnected from the network":         {Kind: string(Disconnect), Targets: one},
 		"n1 and n2 are disconnected from the network": {Kind: string(Disconnect), Targets: both},

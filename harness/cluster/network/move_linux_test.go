@@ -45,12 +45,12 @@ func TestMove_DialPending_EndsIt(t *testing.T) {
 	go func() { failed <- db.Ping(context.Background()).Err() }()
 	time.Sleep(20 * time.Millisecond)
 	require.Empty(t, failed, "the link still dials")
-	require.NoError(t, n.Move(t.Context(), "n1", ""))
+	require.NoError(t, n.Move("n1", ""))
 	select {
 	case err := <-failed:
 		require.Error(t, err)
 	case <-time.After(dialTimeout / 2):
 		require.Fail(t, "the client still waits for a server that has gone")
 	}
-	require.ErrorContains(t, n.Move(t.Context(), "n9", ""), `there is no server "n9" in this run`)
+	require.ErrorContains(t, n.Move("n9", ""), `there is no server "n9" in this run`)
 }
