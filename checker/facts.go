@@ -138,7 +138,7 @@ func (r *record) foreignExtensions(h *keyOwnership, by int64) (all []nodeFact) {
 	for _, x := range r.prolonged[h] {
 		if h.owner != "" && x.client != h.owner && x.time <= by {
 			all = append(all, nodeFact{int32(x.event), x.time,
-				fmt.Sprintf("%s's key on %%s was extended by a command of %s", h.owner, x.client), h.node})
+				fmt.Sprintf("a command of %s extended %s's key on %%s", x.client, h.owner), h.node})
 		}
 	}
 	return all
@@ -150,7 +150,8 @@ func (r *record) landedAfterRelease(l lease, h *keyOwnership, node string) (node
 		return nodeFact{}, false
 	}
 	return nodeFact{h.set, h.from,
-		fmt.Sprintf("%s's SET reached %%s after %[1]s had released that lease, at %[2]s", l.client, formatTime(l.until)), node}, true
+		fmt.Sprintf("%s's SET reached %%s after %[1]s had released that lease, at %[2]s", l.client, formatTime(l.until)),
+		node}, true
 }
 
 // slowReply states how long a lease's last grant or extension took, if one of the lease's keys had expired by a time.

@@ -66,7 +66,7 @@ func TestOverlap_ByAnExtension_NamesTheExtendedKey(t *testing.T) {
 	r := s.judged(t, MutualExclusion)
 	require.Len(t, r.Violations, 1)
 	require.Contains(t, r.Violations[0].What, `c1 extended its lease on "k1" at 0.230 s while c2 still held it`)
-	require.Contains(t, fmt.Sprint(r.Violations[0].Facts), "c2's key on n1, n2, n3 was extended by a command of c1")
+	require.Contains(t, fmt.Sprint(r.Violations[0].Facts), "a command of c1 extended c2's key on n1, n2 and n3")
 }
 
 func TestUnknownOracle_IsInconclusive(t *testing.T) {
@@ -168,8 +168,9 @@ func TestOverlap_LeaseWithoutAnEnd_IsDescribedSo(t *testing.T) {
 	s := newStory()
 	s.grant("c1", 0, 10, 1000*int64(time.Hour/time.Millisecond))
 	s.grant("c2", 20, 30, 900)
-	require.Contains(t, s.judged(t, MutualExclusion).Violations[0].What, "while c1 still held it, without a deadline: both "+
-		"held it for ")
+	require.Contains(t, s.judged(t, MutualExclusion).Violations[0].What,
+		"while c1 still held it, without a deadline: both "+
+			"held it for ")
 	require.Equal(t, "an unlimited time", formatDuration(int64(24*time.Hour)))
 	require.Equal(t, "86399.000 s", formatDuration(int64(24*time.Hour-time.Second)))
 	require.Equal(t, "until 0.900 s", untilEnd(900*ms))

@@ -49,7 +49,8 @@ func (p *protectedData) judge(second func([]access) porcupine.CheckResult) (Resu
 		}
 		for _, w := range open {
 			if p.harms(w, accesses) {
-				unknown = fmt.Sprintf("%s's write %s of %q had no reply, and the store may have accepted it", w.client, w.value, k.name)
+				unknown = fmt.Sprintf("%s's write %s of %q had no reply, and the store may have accepted it", w.client, w.value,
+					k.name)
 			}
 		}
 		for _, c := range clashes {

@@ -155,7 +155,7 @@ func TestUnansweredSets(t *testing.T) {
 			s.refused(c.refused, "c2", "c2.1", c.refusal, nodes...)
 			s.attempt("c2", c.from, c.to, history.TypeFail)
 			if c.excused {
-				s.requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: no client that reached a healthy majority tried to acquire a free lock")
+				s.requireVerdict(t, FaultTolerance, history.Inconclusive, reasonNoFreeLock)
 			} else {
 				s.requireVerdict(t, FaultTolerance, history.Violated, "")
 			}
@@ -231,7 +231,7 @@ func TestKilledClient_PendingSetStillTakesEffect(t *testing.T) {
 		s.grant("c2", 100, granted, 900)
 		return s
 	}
-	late(1450).requireVerdict(t, FaultTolerance, history.Inconclusive, "vacuous: no client that reached a healthy majority tried to acquire a free lock")
+	late(1450).requireVerdict(t, FaultTolerance, history.Inconclusive, reasonNoFreeLock)
 	late(1450).requireVerdict(t, DeadlockFreedom, history.Holds, "")
 	late(1950).requireVerdict(t, FaultTolerance, history.Violated, "")
 	late(1950).requireVerdict(t, DeadlockFreedom, history.Violated, "")

@@ -124,7 +124,7 @@ func TestKeyNames_SharedByKeys_AreUnknown(t *testing.T) {
 
 // It is also unknown which clients a key blocks if it was set outside all known acquires, as by a background worker.
 func TestKeyNames_SetOutsideAnAcquire_AreUnknown(t *testing.T) {
-	for name, reason := range map[string]string{"k1": "vacuous: no client that reached a healthy majority tried to acquire a free lock",
+	for name, reason := range map[string]string{"k1": reasonNoFreeLock,
 		"lock:k1": `unknown: the lock stores "k1" on the servers as "lock:k1"`} {
 		s := newStory()
 		s.sets(1, "c1", "c1.1", 1000, s.header.Nodes...)

@@ -81,7 +81,7 @@ func TestUnknownOwner_EarnsNoVerdict(t *testing.T) {
 		tell   func(*story)
 		reason string
 	}{
-		"contention": {func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: no acquire overlapped another client's lease or acquire"},
+		"contention": {func(s *story) { s.header.Earned.Contended = 1 }, reasonNoContention},
 		"a fault": {func(s *story) {
 			s.instant(1500, "kill", "n1")
 			s.instant(1600, "start", "n1")

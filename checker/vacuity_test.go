@@ -10,6 +10,11 @@ import (
 	"example.org/lockproof/harness/history"
 )
 
+const (
+	reasonNoFreeLock   = "vacuous: no client that reached a healthy majority tried to acquire a free lock"
+	reasonNoContention = "vacuous: no acquire overlapped another client's lease or acquire"
+)
+
 func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -17,7 +22,7 @@ func TestVacuity_HoldsNeedsEvidence(t *testing.T) {
 		reason string // "": the verdict is earned
 	}{
 		{"too few grants", func(s *story) { s.header.Earned.Grants = 2 }, "vacuous: too few successful acquires: 1, want 2"},
-		{"no contention", func(s *story) { s.header.Earned.Contended = 1 }, "vacuous: no acquire overlapped another client's lease or acquire"},
+		{"no contention", func(s *story) { s.header.Earned.Contended = 1 }, reasonNoContention},
 		{"contention by an attempt during a lease", func(s *story) {
 			s.header.Earned.Contended = 1
 			s.attempt("c2", 100, 110, history.TypeFail)
@@ -268,8 +273,9 @@ func TestContended_RefusedSettings_DoNotCount(t *testing.T) {
 	s.op(0, 40, history.TypeFail, history.Event{Process: "c2", Op: history.OpAcquire, Key: "k1",
 		Reason: history.ReasonRefused})
 	s.grant("c1", 20, 30, 500)
-	s.requireVerdict(t, MutualExclusion, history.Inconclusive, "vacuous: no acquire overlapped another client's lease or acquire")
-	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive, "vacuous: no client acquired a lock that another had used before")
+	s.requireVerdict(t, MutualExclusion, history.Inconclusive, reasonNoContention)
+	s.requireVerdict(t, DeadlockFreedom, history.Inconclusive,
+		"vacuous: no client acquired a lock that another had used before")
 }
 
 // Without a limit, no stall spoils a run. A stall at the limit does.

@@ -181,8 +181,8 @@ func (s *story) waitForKilled(ttl int64) {
 }
 
 func TestWaitViolation_Description(t *testing.T) {
-	const said = `c2 waited 2.090 s (limit 1.500 s) for "k1", from 0.910 s to 3.000 s, although no client held it and c2 ` +
-		`reached a majority of its nodes; c2 had tried since 0.200 s and `
+	const said = `c2 waited 2.090 s (limit 1.500 s) for "k1", from 0.910 s to 3.000 s, although no client held it and ` +
+		`c2 reached a majority of its nodes; c2 had tried since 0.200 s and `
 	for _, c := range []struct {
 		tell           func(*story)
 		property, said string

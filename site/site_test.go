@@ -22,7 +22,7 @@ func TestAnswer_ExperimentPastItsLimit_Fails(t *testing.T) {
 	} {
 		page := s.Answer(t.Context(), r)
 		require.Equal(t, tookTooLong, page.Status, r.Path)
-		require.Contains(t, string(page.Body), "The experiment took too long, and was stopped.")
+		require.Contains(t, string(page.Body), "The experiment took too long and was stopped.")
 		require.NotContains(t, string(page.Body), "inconclusive", "no verdict is shown")
 	}
 }

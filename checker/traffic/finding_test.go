@@ -30,7 +30,7 @@ func TestFinding_NamesTheOperationBefore(t *testing.T) {
 	tape = newTape().freed(1, "c1>n1", "a").took(2, "c2>n1", "b").freed(3, "c3>n1", "b")
 	assert.Contains(t, tape.report().Findings[0].What, "before it: a look showed no key (n1, at 0.000 s)")
 	assert.Contains(t, newTape().took(1, "c1>n1", "a").freed(2, "c2>n1", "b").report().Findings[0].What,
-		"a script of the lock does not ask first")
+		"a script of the lock does not check the key's owner first")
 }
 
 // All findings are counted, and the first are kept.
@@ -68,25 +68,25 @@ func TestQuorumCheck(t *testing.T) {
 		what string // "": no finding
 	}{
 		{"a majority", holder(), ""},
-		{"too few", granted(asked().took(2, "c1>n1", "a"), 3, "a"), "with the yes of 1 of 3 nodes, and the lock says that " +
-			"it needs 2"},
+		{"too few", granted(asked().took(2, "c1>n1", "a"), 3, "a"), "with the consent of 1 of 3 nodes, although the lock " +
+			"declares that it needs 2"},
 		{"one node twice", granted(asked().took(2, "c1>n1", "a").freed(2, "c1>n1", "a").took(2, "c1>n1", "a"), 3, "a"),
-			"the yes of 1 of 3"},
-		{"another token's", granted(asked().took(2, "c1>n1", "b").took(2, "c1>n2", "b"), 3, "a"), "the yes of 0 of 3"},
-		{"another client's", granted(asked().took(2, "c2>n1", "a").took(2, "c2>n2", "a"), 3, "a"), "the yes of 0 of 3"},
+			"the consent of 1 of 3"},
+		{"another token's", granted(asked().took(2, "c1>n1", "b").took(2, "c1>n2", "b"), 3, "a"), "the consent of 0 of 3"},
+		{"another client's", granted(asked().took(2, "c2>n1", "a").took(2, "c2>n2", "a"), 3, "a"), "the consent of 0 of 3"},
 		{"from before it asked", granted(newTape().took(0, "c1>n1", "a").took(0, "c1>n2", "a").
-			said(1, "c1", history.TypeInvoke, history.OpAcquire, "", ""), 3, "a"), "the yes of 0 of 3"},
+			said(1, "c1", history.TypeInvoke, history.OpAcquire, "", ""), 3, "a"), "the consent of 0 of 3"},
 		{"it says nothing of majorities", granted(asked(unsaid).took(2, "c1>n1", "a"), 3, "a"), ""},
 		{"it has no token", granted(asked().took(2, "c1>n1", "a"), 3, ""), ""},
 
 		{"extended by a majority", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
 			said(6, "c1", history.TypeOK, history.OpExtend, "a", ""), ""},
 		{"extended by too few", extending().extended(5, "c1>n1", "a", true).
-			said(6, "c1", history.TypeOK, history.OpExtend, "a", ""), `extended "k" with the yes of 1 of 3`},
+			said(6, "c1", history.TypeOK, history.OpExtend, "a", ""), `extended "k" with the consent of 1 of 3`},
 		{"the last extension is not this one", extending().extended(5, "c1>n1", "a", true).extended(5, "c1>n2", "a", true).
 			said(6, "c1", history.TypeOK, history.OpExtend, "a", "").said(7, "c1", history.TypeInvoke, history.OpExtend, "a",
 			"").
-			said(8, "c1", history.TypeOK, history.OpExtend, "a", ""), "the yes of 0 of 3"},
+			said(8, "c1", history.TypeOK, history.OpExtend, "a", ""), "the consent of 0 of 3"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

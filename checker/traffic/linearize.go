@@ -195,7 +195,8 @@ func (g *register) describe(about About, piece []*op, at *op) string {
 	if i := slices.Index(piece, at); i > 0 {
 		before = fmt.Sprintf("%s (%s, at %s)", piece[i-1], piece[i-1].process, formatTime(piece[i-1].call))
 	}
-	sentence := fmt.Sprintf("at %s, %s (%s) on %q at %s contradicts every order of the commands that reached the node; before it: %s",
+	sentence := fmt.Sprintf("at %s, %s (%s) on %q at %s contradicts every order of the commands that reached the node; "+
+		"before it: %s",
 		formatTime(at.call), at, at.process, g.key, g.node.name, before)
 	if about == Lock {
 		return sentence + "; a script of the lock does not check the key's owner first"

@@ -41,16 +41,18 @@ func TestRegister(t *testing.T) {
 			look(2, "n1", "locked", 999).met(3, "c2>n1", "b", "locked"), "", ""},
 		{"and that one alone", newTape().script(1, "c1>n1", "", "1", true).look(2, "n1", "locked", 999).met(3, "c2>n1", "b",
 			"x"),
-			Cluster, "a SET of b met x"},
+			Cluster, "a SET of b found x"},
 		{"it ran out", newTape().took(1, "c1>n1", "a").took(1001, "c2>n1", "b"), "", ""},
 		{"it is said to have run out too early", newTape().took(1, "c1>n1", "a").took(990, "c2>n1", "b"), Cluster,
 			"a SET of b succeeded"},
-		{"it should have run out", newTape().took(1, "c1>n1", "a").met(1010, "c2>n1", "b", "a"), Cluster, "a SET of b met a"},
+		{"it should have run out", newTape().took(1, "c1>n1", "a").met(1010, "c2>n1", "b", "a"), Cluster,
+			"a SET of b found a"},
 		{"taken 2 ms before it should have run out", newTape().took(1, "c1>n1", "a").took(999, "c2>n1", "b"), "", ""},
 		{"met 2 ms after it should have run out", newTape().took(1, "c1>n1", "a").met(1003, "c2>n1", "b", "a"), "", ""},
-		{"refused, and nobody has it", newTape().met(1, "c1>n1", "a", "x"), Cluster, "a SET of a met x"},
+		{"refused, and nobody has it", newTape().met(1, "c1>n1", "a", "x"), Cluster, "a SET of a found x"},
 		{"refused without a word of whom", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "nil"), "", ""},
-		{"refused in another's name", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "x"), Cluster, "a SET of b met x"},
+		{"refused in another's name", newTape().took(1, "c1>n1", "a").met(2, "c2>n1", "b", "x"), Cluster,
+			"a SET of b found x"},
 		{"its own token again, as the node says, which has another's", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
 			set("b"))(2, "b", true),
 			Cluster, "a SET of b succeeded"},
@@ -73,7 +75,7 @@ func TestRegister(t *testing.T) {
 		{"and nobody else's", newTape().sent(2, "c2>n1", history.Command{Name: "INCR"})(2, "1", true).sent(3, "c2>n1",
 			history.Command{Name: "PEXPIRE", Expiry: 500 * ms, Effect: history.EffectExtend})(3, "1", true).look(4, "n1", "1",
 			499).
-			met(5, "c1>n1", "a", "2"), Cluster, "a SET of a met 2"},
+			met(5, "c1>n1", "a", "2"), Cluster, "a SET of a found 2"},
 		{"a delete of two keys of which one was there", newTape().took(1, "c1>n1", "a").deletedOne(2, "c2>n1").met(3, "c2>n1",
 			"b", "a"), "", ""},
 		{"none that it does not name", newTape().took(1, "c1>n1", "a").sent(2, "c2>n1",
@@ -106,7 +108,7 @@ func TestRegister(t *testing.T) {
 			Cluster, "a SET of b succeeded"},
 		{"not extended, and there for longer",
 			newTape().took(1, "c1>n1", "a").extended(900, "c1>n1", "x", false).met(1500, "c2>n1", "b", "a"),
-			Cluster, "a SET of b met a"},
+			Cluster, "a SET of b found a"},
 		{"extended by a script whose text came later", newTape().took(1, "c1>n1", "a").lateExpiry(900, "c1>n1", "a").
 			met(1500, "c2>n1", "b", "a"), "", ""},
 		{"a script whose text came later extended it, and it is gone", newTape().took(1, "c1>n1", "a").lateExpiry(900,
@@ -125,7 +127,7 @@ func TestRegister(t *testing.T) {
 			took(2, "c2>n1", "b").freed(3, "c2>n1", "b").met(4, "c2>n1", "b", "a"), "", ""},
 		{"a reply that never came explains nobody else",
 			newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).met(2, "c2>n1", "b", "x"),
-			Cluster, "a SET of b met x"},
+			Cluster, "a SET of b found x"},
 
 		{"a restart without a look", newTape().took(1, "c1>n1", "a").fault(2, history.NodeDown, "n1").took(3, "c2>n1", "b"),
 			"", ""},
@@ -136,7 +138,7 @@ func TestRegister(t *testing.T) {
 			"n1", "", 0).
 			took(4, "c2>n1", "b"), "", ""},
 		{"a server took with it what it had not answered", newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
-			fault(2, history.NodeDown, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), Cluster, "a SET of b met a"},
+			fault(2, history.NodeDown, "n1").look(3, "n1", "", 0).met(4, "c2>n1", "b", "a"), Cluster, "a SET of b found a"},
 		{"a server may carry out until it dies what it has not answered",
 			newTapeWith(func(t *tape) { t.sent(1, "c1>n1", set("a")) }).
 				took(2, "c2>n1", "b").freed(3, "c2>n1", "b").met(4, "c2>n1", "b", "a").fault(5, history.NodeDown, "n1"), "", ""},
@@ -203,7 +205,7 @@ func TestRegister(t *testing.T) {
 
 // A lock that does not declare its quorum may have scripts that we misread.
 func TestFinding_QuorumNotDeclared_HasACaveat(t *testing.T) {
-	const doubt = "or the lock has a script"
+	const doubt = "or a script of the lock does more"
 	report := newTape(func(h *history.Header) { h.Quorum = 0 }).extended(1, "c1>n1", "a", true).report()
 	require.Equal(t, Cluster, report.Findings[0].About)
 	assert.Contains(t, report.Findings[0].What, doubt)

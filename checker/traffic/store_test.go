@@ -142,7 +142,7 @@ func TestClientWrites_MatchTheStoresReplies(t *testing.T) {
 	}{
 		{"acknowledged", said(newTape().wrote(1, "v1"), 2, history.TypeOK, "v1"), ""},
 		{"acknowledged, and the store refused it", said(refused(), 2, history.TypeOK, "v1"),
-			"no link to the store saw it accepted"},
+			"no link shows that the store accepted it"},
 		{"acknowledged, and it is another's", said(newTape().wrote(1, "v2"), 2, history.TypeOK, "v1"), "its write v1"},
 		{"failed", said(refused(), 2, history.TypeFail, "v1"), ""},
 		{"failed, and the store accepted it", said(newTape().wrote(1, "v1"), 2, history.TypeFail, "v1"),

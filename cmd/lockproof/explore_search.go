@@ -70,7 +70,8 @@ func (p *program) resumeSearch(x *exploreOptions) (explore.Tally, error) {
 	switch {
 	case !before.Same(x.results(explore.Tally{})):
 		if earlier.Remaining(before.Tally) {
-			fmt.Fprintf(p.err, "lockproof: %s has the results of another search or version: this search starts from the beginning\n", out)
+			fmt.Fprintf(p.err, "lockproof: %s has the results of another search or version: this search starts from the "+
+				"beginning\n", out)
 		}
 		return explore.Tally{}, nil
 	case before.Tally.Next == 0, !x.search.Remaining(before.Tally):

@@ -30,7 +30,7 @@ func TestMerge_ExpandsPatternsExceptOut(t *testing.T) {
 		{args: []string{at("*")}, want: []string{at("1"), at("2"), at("odd[")}},
 		{args: []string{at("[1-9]"), at("all")}, want: []string{at("1"), at("2"), at("all")}},
 		{args: []string{at("odd["), at("none")}, want: []string{at("odd["), at("none")}},
-		{args: []string{at("a*")}, says: "matches no folder but --out's"},
+		{args: []string{at("a*")}, says: "matches no folder other than --out"},
 		{args: []string{at("[1-")}, says: "syntax error in pattern"},
 	} {
 		got, err := slicesOf(c.args, at("all"))

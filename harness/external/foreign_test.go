@@ -27,8 +27,9 @@ var bad = map[string]struct {
 }{
 	"babbles": {first: says("hello there"), want: `wrote "hello there": not a message: want one JSON ` +
 		`object a line on standard output`},
-	"begins with events":      {first: says(`{"done":1}`), want: "the first message must be the hello"},
-	"a key's name without it": {first: says(`{"lock":{"keys":["lock"]}}`), want: `"keys": each name must contain {key} once`},
+	"begins with events": {first: says(`{"done":1}`), want: "the first message must be the hello"},
+	"a key's name without it": {first: says(`{"lock":{"keys":["lock"]}}`),
+		want: `"keys": each name must contain {key} once`},
 	"lacks what nobody needs": {first: says(`{"lock":{"lacks":{"luck":"none"}}}`),
 		want: `"lacks": unknown feature "luck"`},
 	"dies": {first: func(client.Setup) {
@@ -73,7 +74,8 @@ var bad = map[string]struct {
 	"another's name": {first: says(`{"lock":{}}`),
 		then: says(`{"event":{"time":1,"process":"c2","type":"invoke","op":"acquire","id":1,"key":"k1"}}`),
 		want: `"process" must be "c1"`},
-	"a release without a lease": {first: says(`{"lock":{}}`), then: grants(`"type":"invoke","op":"release","id":2,"key":"k1"`),
+	"a release without a lease": {first: says(`{"lock":{}}`),
+		then: grants(`"type":"invoke","op":"release","id":2,"key":"k1"`),
 		want: `"lease" must be the id of the acquire that was granted the lease: there is no lease 0`},
 	"a lease on another key": {first: says(`{"lock":{}}`),
 		then: grants(`"type":"invoke","op":"release","id":2,"lease":1,"key":"k2"`),

@@ -75,8 +75,8 @@ func TestClusterKind_DeclaredOnce_WorksEverywhere(t *testing.T) {
 	o.Cluster = Virtual
 	require.Equal(t, "it runs on toy only", skips(t, o, jobsOf(t, o, file)[0]))
 
-	require.NoError(t, os.WriteFile(file, []byte(scenario("  - power-loss: n1\n")), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(scenario("  - fill-disk: n1\n")), 0o600))
 	o.Cluster = "toy"
-	require.Equal(t, "needs a disk that loses what was not synced, which the toy cluster does not have: virtual, local "+
-		"and docker do", skips(t, o, jobsOf(t, o, file)[0]))
+	require.Equal(t, "needs a disk that can stall, fail and be full, which the toy cluster does not have: local and "+
+		"docker do", skips(t, o, jobsOf(t, o, file)[0]))
 }

@@ -227,7 +227,8 @@ func TestCheckPreflight(t *testing.T) {
 	}{
 		{"a TTL in the wrong unit", []history.Event{asked, brief, relies, tooLate,
 			at(history.OpExtend, history.TypeFail, "lost")}, false,
-			"was not extended, .*: lost; the lock's key expires before its lease ends.*: \"k1\" expires 1ms after it is set, and its lease is valid for 990ms"},
+			"was not extended, .*: lost; the lock's key expires before its lease ends.*: " +
+				`"k1" expires 1ms after it is set, and its lease is valid for 990ms`},
 		{"all goes well", []history.Event{got, gone, got, gone}, false, ""},
 		{"a renewal that nobody asked for", []history.Event{got, gone, got, renewal, gone}, true, ""},
 		{"an extension that was asked for", []history.Event{got, renewal, gone, got, gone}, false, ""},

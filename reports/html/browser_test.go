@@ -38,7 +38,8 @@ func TestBrowser_ArrowKeys_StepThroughTheStory(t *testing.T) {
 	scrollToPicture(b)
 	b.Do(chromedp.Focus(chromedp.CSS(".plot")), chromedp.KeyEvent(kb.ArrowRight))
 	require.Contains(t, b.Text(readout), `Event 1, 5.000 ms: the-client begins to acquire "the-key"`)
-	require.Contains(t, b.Text(`document.querySelector(".story .current").textContent`), `the-client begins to acquire "the-key"`)
+	require.Contains(t, b.Text(`document.querySelector(".story .current").textContent`),
+		`the-client begins to acquire "the-key"`)
 	require.Equal(t, "1", b.Text(`document.querySelector(".mark.current").dataset.number`))
 	b.Press(kb.ArrowRight)
 	require.Contains(t, b.Text(readout), "Event 2, ")

@@ -119,7 +119,8 @@ func (f *Failover) applySentinel(c *configFile) {
 	switch {
 	case err != nil:
 		f.After, f.unread = 0, true
-		f.Why = fmt.Sprintf("by a Sentinel with the file %s: %v", cmp.Or(c.name, c.file, c.path, "that its command should name"), err)
+		file := cmp.Or(c.name, c.file, c.path, "that its command should name")
+		f.Why = fmt.Sprintf("by a Sentinel with the file %s: %v", file, err)
 	case !f.unread && (f.After == 0 || found.After < f.After):
 		f.After, f.Why = found.After, found.Why
 	}

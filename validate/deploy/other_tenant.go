@@ -124,7 +124,8 @@ var plainLabel = pattern("labels")
 // commander matches the clients that control containers or a server, and talker those of a server.
 var (
 	talker    = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|(?i:flushall|flushdb))\b`)
-	commander = regexp.MustCompile(`(?:^|[\s/;&|("'])(?:kubectl|helm|docker(?:-compose)?)(?:$|[\s;&|)"'])|` + talker.String())
+	commander = regexp.MustCompile(`(?:^|[\s/;&|("'])(?:kubectl|helm|docker(?:-compose)?)(?:$|[\s;&|)"'])|` +
+		talker.String())
 )
 
 // inertRun are the parts of /run without a control socket.
