@@ -32,7 +32,7 @@ func (r *run) detectAbilities(ctx context.Context, k locks.Kind, build New) erro
 		_, err = r.preflight(ctx, r.ttl)
 	}
 	if err == nil && r.ttl == 0 && r.on == suite.Virtual {
-		_, part := r.preflight(ctx, brokenSeconds)
+		_, part := r.preflight(ctx, fractionalTTL)
 		if errors.Is(part, suite.ErrExpiresEarly) { // otherwise the lock refuses this TTL, or fails with it
 			err = part
 		}
@@ -40,8 +40,8 @@ func (r *run) detectAbilities(ctx context.Context, k locks.Kind, build New) erro
 	return err
 }
 
-// brokenSeconds is a TTL that shows a lock that counts whole seconds.
-const brokenSeconds = 1500 * time.Millisecond
+// fractionalTTL is a TTL that shows a lock that counts whole seconds.
+const fractionalTTL = 1500 * time.Millisecond
 
 func (r *run) preflight(ctx context.Context, ttl time.Duration) (*locks.Abilities, error) {
 	o := r.options(r.seed, filepath.Join(r.folder, "first-lease"))
