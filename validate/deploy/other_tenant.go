@@ -124,8 +124,7 @@ var plainLabel = pattern("labels")
 // commander matches the clients that control containers or a server, and talker those of a server.
 var (
 	talker    = regexp.MustCompile(`\b(?:redis-cli|valkey-cli|(?i:flushall|flushdb))\b`)
-	commander = regexp.MustCompile(`(?:^|[\s/;&|("'])(?:kubectl|helm|docker(?:-compose)?)(?:$|[\s;&|)"'])|` +
-		talker.String())
+	commander = regexp.MustCompile(`\b(?:kubectl|helm|docker(?:-compose)?)(?:$|[^\w./-])|` + talker.String())
 )
 
 // inertRun are the parts of /run without a control socket.
