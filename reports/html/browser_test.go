@@ -48,7 +48,7 @@ func TestBrowser_ArrowKeys_StepThroughTheStory(t *testing.T) {
 	b.Press(kb.End, kb.ArrowRight)
 	last := b.Text(`[...document.querySelectorAll(".mark")].filter((m) => m.closest(".timeline") === ` +
 		`document.querySelector(".timeline")).length`)
-	require.Contains(t, b.Text(readout), "Turn "+last+", ")
+	require.Contains(t, b.Text(readout), "Event "+last+", ")
 	b.RequireNoErrors()
 }
 
