@@ -28,6 +28,15 @@ func TestGoFiles_ShortLinesAndFunctions(t *testing.T) {
 	}
 }
 
+// With cgo, a package with C sources beside its Go files does not build. Only the tests here are without it.
+func TestGoFiles_NoCSourceBesideThem(t *testing.T) {
+	for _, file := range goFiles(t) {
+		sources, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*.c"))
+		require.NoError(t, err)
+		require.Empty(t, sources, "move them to a folder of their own")
+	}
+}
+
 func requireShortLines(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.Open(file)
