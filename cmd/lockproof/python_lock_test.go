@@ -73,7 +73,7 @@ func TestAPythonLock_Explored(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(dir, "out/found/mutual-exclusion-of-plain-delete-*.yaml"))
 	require.NoError(t, err)
 	require.Len(t, found, 1, said)
-	require.Contains(t, said, " --on local --worker '"+worker+"'\n")
+	require.Contains(t, said, " --on local --worker '"+worker+"' --seed ")
 	said, _ = lockproof("run", found[0], "--on", "local", "--worker", worker, "--out", "again", "--trials", "5")
 	require.Contains(t, said, "✗ mutual-exclusion")
 	said, code = lockproof("run", found[0])
