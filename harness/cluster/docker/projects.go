@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -132,7 +133,7 @@ func (p *Projects) acquire(ctx context.Context) (*project, error) {
 		q = &project{Projects: p, name: process.FolderPrefix + process.RandomName()}
 		p.mu.Lock()
 		p.named++
-		q.folder = filepath.Join(p.folder, strconv.Itoa(p.named)) // short: it is part of a socket's name
+		q.folder = filepath.Join(p.folder, strconv.Itoa(p.named))
 		p.all[q] = true
 		p.mu.Unlock()
 		p.starting.RLock()
@@ -250,8 +251,22 @@ func (q *project) forward(port int) (net.Listener, string, error) {
 		return nil, "", fmt.Errorf("the project has no port %d: its last is %d", port, lastPort)
 	}
 	name := strconv.Itoa(port)
-	listener, err := net.Listen("unix", filepath.Join(q.links(), name))
-	return listener, net.JoinHostPort(q.address, name), err
+	if err := os.Remove(filepath.Join(q.links(), name)); err != nil && !errors.Is(err, fs.ErrNotExist) { // the last run's
+		return nil, "", err
+	}
+	folder, err := os.Open(q.links())
+	if err != nil {
+		return nil, "", err
+	}
+	defer folder.Close()
+	// A socket's name has at most 107 bytes (unix(7)), and a folder's may have more.
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix",
+		Name: fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), name)})
+	if err != nil {
+		return nil, "", err
+	}
+	listener.SetUnlinkOnClose(false) // by then, that name is another file's
+	return listener, net.JoinHostPort(q.address, name), nil
 }
 
 // verify reads one server's version, as a sample, and checks that the preload shim is in effect, by the clock that
