@@ -229,7 +229,7 @@ func TestRun_LockAcquiresByScript_FaultsAffectItLikeSet(t *testing.T) {
 }
 
 func TestRun_LockIgnoresItsContext_ReportsLateOrMissingReturn(t *testing.T) {
-	for bad, ends := range map[string]string{"deaf": "the acquire returned at", "stuck": "it was still waiting"} {
+	for bad, ends := range map[string]string{"deaf": "the acquire returned at", "stuck": "and was still waiting"} {
 		r := victim(t, bad)
 		r.failed(t, "TestVictims/"+bad, "cancelled-wait")
 		r.says(t, "cancellation: violated, and kept by the reference of its class", ends, "c2's caller cancels")
