@@ -1,6 +1,7 @@
 package arrows
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -95,6 +96,9 @@ func rooms(t *testing.T) map[string]room {
 	t.Helper()
 	found := map[string]room{}
 	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // another package's tests remove their results meanwhile
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package arrows
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -37,6 +38,8 @@ func goFiles(t *testing.T) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist): // another package's tests remove their results meanwhile
+			return nil
 		case err != nil:
 			return err
 		case entry.IsDir() && file != root && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".")):
