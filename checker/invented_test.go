@@ -2,12 +2,10 @@ package checker
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,14 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
 // The verdicts and figures of invented runs do not change. Their times are so coarse that many events share a moment.
 // The golden has the first runs' verdicts in plain text, and a checksum for each hundred of the others.
 func TestInventedRuns_VerdictsMatchGolden(t *testing.T) {
-	const golden, told, all = "testdata/invented.txt", 200, 2000
+	const told, all = 200, 2000
 	var got bytes.Buffer
 	judged := map[string]int{}
 	sum := fnv.New64a()
@@ -46,16 +43,7 @@ func TestInventedRuns_VerdictsMatchGolden(t *testing.T) {
 			fmt.Fprintf(&got, "runs to %d: %x\n", seed, sum.Sum64())
 		}
 	}
-	if *update {
-		require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	before, now := strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")
-	for i := range min(len(before), len(now)) {
-		require.Equal(t, before[i], now[i], "write it anew with -update, and see what has changed")
-	}
-	require.Len(t, now, len(before))
+	golden.Require(t, "testdata/invented.txt", got.String())
 	for _, property := range Properties() {
 		for _, verdict := range []string{history.Violated, history.Holds, history.Inconclusive} {
 			require.Greater(t, judged[property.Name+verdict], all/50, "%s: %v", property.Name, judged)

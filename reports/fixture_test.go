@@ -1,32 +1,12 @@
 package reports
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares text with a file in testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run the test with -update to write it")
-	require.Equal(t, string(want), got)
-}
 
 const ms = int64(time.Millisecond)
 

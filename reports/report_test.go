@@ -14,6 +14,7 @@ import (
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/reports/terminal"
 )
 
@@ -40,7 +41,7 @@ func TestGoldenFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
 			require.NoError(t, write(&b))
-			golden(t, name, b.String())
+			golden.Require(t, "testdata/"+name, b.String())
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
+	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/nemesis"
 	"example.org/lockproof/reports/terminal"
 	"example.org/lockproof/scenarios"
@@ -61,8 +62,8 @@ func TestDrawings(t *testing.T) {
 	h := pauseHistory()
 	violation := &checker.Violation{Key: "k1", From: 1250 * ms, Until: 1500 * ms, Processes: []string{"c2"},
 		Facts: []checker.Fact{{Time: 600 * ms, Process: "n3", Event: 4}}}
-	golden(t, "lanes.golden", h.Tell(nil).Draw(terminal.Screen{Width: 76}))
-	golden(t, "lanes-violation.golden", h.Tell(violation).Draw(terminal.Screen{Width: 76}))
+	golden.Require(t, "testdata/lanes.golden", h.Tell(nil).Draw(terminal.Screen{Width: 76}))
+	golden.Require(t, "testdata/lanes-violation.golden", h.Tell(violation).Draw(terminal.Screen{Width: 76}))
 }
 
 func TestTell_Violation_ShowsItsWindow(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/reports/terminal"
 	"example.org/lockproof/scenarios"
 )
@@ -167,5 +168,5 @@ func TestTenStories(t *testing.T) {
 		}
 	}
 	require.Len(t, seen, len(chosen), "a scenario of the list is not in the catalogue any more")
-	golden(t, "stories.golden", b.String())
+	golden.Require(t, "testdata/stories.golden", b.String())
 }

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,11 +17,10 @@ import (
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
 	_ "example.org/lockproof/harness/locks/builtin" // the locks that scenarios name
+	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/internal/input"
 	"example.org/lockproof/nemesis"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files of testdata/bad")
 
 // Each testdata/bad/NAME.yaml is invalid, and NAME.err has the loader's error. Read it in review: it must help a user.
 func TestBadScenarios(t *testing.T) {
@@ -36,13 +34,7 @@ func TestBadScenarios(t *testing.T) {
 			s, err := Parse(filepath.Base(file), data)
 			require.Error(t, err)
 			require.Nil(t, s)
-			golden := strings.TrimSuffix(file, ".yaml") + ".err"
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
-			}
-			want, readErr := os.ReadFile(golden)
-			require.NoError(t, readErr)
-			require.Equal(t, string(want), err.Error()+"\n")
+			golden.Require(t, strings.TrimSuffix(file, ".yaml")+".err", err.Error()+"\n")
 		})
 	}
 }

@@ -3,7 +3,6 @@ package history
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -16,11 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/internal/input"
 	"example.org/lockproof/internal/input/inputtest"
 )
-
-var update = flag.Bool("update", false, "write the golden files of testdata/bad anew")
 
 const headerLine = `{"time":0,"process":"harness","type":"header","header":{"version":1,"scenario":"client-pause",` +
 	`"cluster":"virtual",` +
@@ -87,13 +85,7 @@ func TestRead_BadHistories_ErrorsSayWhatIsAccepted(t *testing.T) {
 			require.Empty(t, events)
 			_, fileErr := each(t, file)
 			require.EqualError(t, fileErr, err.Error())
-			golden := strings.TrimSuffix(file, ".jsonl") + ".err"
-			if *update {
-				require.NoError(t, os.WriteFile(golden, []byte(err.Error()+"\n"), 0o644))
-			}
-			want, readErr := os.ReadFile(golden)
-			require.NoError(t, readErr)
-			require.Equal(t, string(want), err.Error()+"\n")
+			golden.Require(t, strings.TrimSuffix(file, ".jsonl")+".err", err.Error()+"\n")
 		})
 	}
 }

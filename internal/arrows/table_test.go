@@ -22,6 +22,7 @@ var table = []allowed{
 	{"compose/shim", ""},
 	{"internal/arrows", ""},
 	{"internal/filelock", ""},
+	{"internal/golden", ""},
 	{"internal/input", ""},
 	{"internal/input/inputtest", ""},
 	{"internal/input/yamlfile", "internal/input"},
