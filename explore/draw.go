@@ -92,7 +92,7 @@ func (d *generator) setup() {
 	}
 	switch {
 	case d.chance(0.5):
-		s.Lock.NodeTimeout = pick(d.Rand, s.TTL/5, s.TTL/2, s.TTL)
+		s.Lock.NodeTimeout = fixed(pick(d.Rand, s.TTL/5, s.TTL/2, s.TTL))
 	case d.chance(0.1):
 		s.Lock.MaxExtensions = 2
 	}
@@ -117,9 +117,9 @@ func (d *generator) retry(s *Schedule) {
 	switch {
 	case d.chance(0.15):
 	case d.chance(0.6):
-		s.Lock.RetryMin, s.Lock.RetryMax = s.TTL/5, s.TTL*2/5
+		s.Lock.RetryMin, s.Lock.RetryMax = fixed(s.TTL/5), fixed(s.TTL*2/5)
 	default:
-		s.Lock.RetryMin, s.Lock.RetryMax = s.TTL*2/5, s.TTL*3/5
+		s.Lock.RetryMin, s.Lock.RetryMax = fixed(s.TTL*2/5), fixed(s.TTL*3/5)
 	}
 }
 
@@ -282,10 +282,10 @@ func (d *generator) duration(at time.Duration) scenarios.Span {
 	for range 3 {
 		until := d.after(pick(d.Rand, d.operations...))
 		if until > at && d.chance(0.5) {
-			return scenarios.Span{Fixed: until - at}
+			return fixed(until - at)
 		}
 	}
-	return scenarios.Span{Fixed: d.span()}
+	return fixed(d.span())
 }
 
 // lateReplyDelay delays an operation's replies so that they barely count.

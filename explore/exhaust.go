@@ -25,10 +25,11 @@ const exhaustSeed = 1
 func (s *Space) All() []*Schedule {
 	e := &enumeration{space: s, seen: map[string]bool{}}
 	for _, timeout := range []time.Duration{0, s.TTL / 2} {
-		e.limits = s.limits(Lock{NodeTimeout: timeout})
+		lock := scenarios.Lock{NodeTimeout: fixed(timeout)}
+		e.limits = s.limits(lock)
 		for _, work := range e.works() {
 			base := &Schedule{TTL: s.TTL, Nodes: 3, Clients: 2, Persistence: cluster.PersistAlways,
-				Lock: Lock{NodeTimeout: timeout}, Steps: work}
+				Lock: lock, Steps: work}
 			if s.broken(Memory) {
 				base.Persistence = cluster.PersistNone
 			}
@@ -113,7 +114,7 @@ func (e *enumeration) faults(work []Step) [][]Step {
 	for _, w := range work {
 		name := w.Targets[0]
 		for _, lasts := range e.faultDurations(w.Verb) {
-			span := scenarios.Span{Fixed: lasts}
+			span := fixed(lasts)
 			for count := 1; count <= 2; count++ {
 				for _, held := range intercepts(w, nemesis.Hold, count, lasts) {
 					add(w.At-early, held)
@@ -132,11 +133,11 @@ func (e *enumeration) faults(work []Step) [][]Step {
 			}
 		}
 		add(w.At+early/2, scenarios.Step{Verb: nemesis.Kill, Targets: []string{name}})
-		down := scenarios.Span{Fixed: e.limits.nodeTimeout}
+		down := fixed(e.limits.nodeTimeout)
 		add(w.At-early, scenarios.Step{Verb: nemesis.Kill, Targets: []string{"n1"}, After: down})
 		if e.space.can.OwnClock {
 			add(w.At+early/2,
-				scenarios.Step{Verb: nemesis.Clock, Targets: []string{name}, Jump: scenarios.Span{Fixed: -e.space.TTL}})
+				scenarios.Step{Verb: nemesis.Clock, Targets: []string{name}, Jump: fixed(-e.space.TTL)})
 		}
 	}
 	if e.space.can.OwnClock {
@@ -154,7 +155,7 @@ func intercepts(op Step, verb scenarios.Verb, count int, lasts time.Duration) []
 		for _, part := range []history.Part{history.PartCommand, history.PartReply} {
 			if slices.Contains(sends[op.Verb], command) {
 				all = append(all, scenarios.Step{Verb: verb, Targets: linksOf(op.Targets[0], count), Of: command,
-					Part: part, Times: 1, For: scenarios.Span{Fixed: lasts}})
+					Part: part, Times: 1, For: fixed(lasts)})
 			}
 		}
 	}
@@ -175,7 +176,7 @@ func (e *enumeration) faultDurations(verb scenarios.Verb) []time.Duration {
 func (e *enumeration) partitions() [][]Step {
 	cut := func(links ...string) []Step {
 		return []Step{{Step: scenarios.Step{Verb: nemesis.Cut, Targets: links, Direction: history.Both,
-			For: scenarios.Span{Fixed: 3 * e.space.TTL}}}}
+			For: fixed(3 * e.space.TTL)}}}
 	}
 	return [][]Step{cut("c1-n1"), cut("c2-n1"), cut("c1-n1", "c2-n1"), cut("c1-n1", "c2-n2")}
 }

@@ -38,7 +38,7 @@ var drawable = []kind{
 			}
 			if len(cut) > 0 {
 				slices.Sort(cut)
-				lasts := scenarios.Span{Fixed: 2*d.span() + d.space.TTL/2}
+				lasts := fixed(2*d.span() + d.space.TTL/2)
 				d.add(0, scenarios.Step{Verb: nemesis.Cut, Targets: cut, Direction: history.Both, For: lasts})
 			}
 		}
@@ -128,7 +128,7 @@ func (d *generator) direction() history.Direction {
 }
 
 func (d *generator) jump() scenarios.Span {
-	return scenarios.Span{Fixed: pick[time.Duration](d.Rand, -1, 1) * d.span()}
+	return fixed(pick[time.Duration](d.Rand, -1, 1) * d.span())
 }
 
 // duringOperation draws a time shortly after an operation's start, while its connections, commands or replies are

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/scenarios"
 )
 
@@ -16,19 +15,12 @@ type Schedule struct {
 	Clients     int                 `json:"clients"`
 	Persistence cluster.Persistence `json:"persistence"`
 	Aliases     map[string]string   `json:"aliases,omitempty"` // nodes without a server of their own
-	Lock        Lock                `json:"lock"`
-	Steps       []Step              `json:"steps"` // in the order of At
+	Lock        scenarios.Lock      `json:"lock"`              // without a name, and with fixed times
+	Steps       []Step              `json:"steps"`             // in the order of At
 }
 
-// Lock has the drawn options of the lock under test; zero values are its defaults.
-type Lock struct {
-	NodeTimeout   time.Duration `json:"node_timeout,omitempty"`
-	RetryMin      time.Duration `json:"retry_min,omitempty"` // both are set, or neither
-	RetryMax      time.Duration `json:"retry_max,omitempty"`
-	Tries         int           `json:"tries,omitempty"`
-	MaxExtensions int           `json:"max_extensions,omitempty"`
-	Resends       int           `json:"resends,omitempty"` // by the client library, of an unanswered command
-}
+// fixed is a time that does not depend on the TTL.
+func fixed(d time.Duration) scenarios.Span { return scenarios.Span{Fixed: d} }
 
 // Step is an operation or a fault, at a time since the start of the trial.
 type Step struct {
@@ -38,7 +30,7 @@ type Step struct {
 
 // operation is an asynchronous step of a client. It needs a lease unless it is an acquire or a read.
 func operation(verb scenarios.Verb, client string, at, within time.Duration) Step {
-	step := scenarios.Step{Verb: verb, Targets: []string{client}, Async: true, Within: scenarios.Span{Fixed: within}}
+	step := scenarios.Step{Verb: verb, Targets: []string{client}, Async: true, Within: fixed(within)}
 	step.IfHeld = verb != scenarios.VerbAcquire && verb != scenarios.VerbRead
 	if verb == scenarios.VerbAcquire || verb == scenarios.VerbRead || verb == scenarios.VerbWrite {
 		step.Key = scenarios.DefaultKey
@@ -50,12 +42,7 @@ func operation(verb scenarios.Verb, client string, at, within time.Duration) Ste
 func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Scenario {
 	out := &scenarios.Scenario{
 		Name: name, TTL: s.TTL, On: cluster.Names(), Persistence: s.Persistence, Aliases: s.Aliases,
-		Restart: scenarios.RestartNever, Store: scenarios.CheckNone, Expect: expect,
-		Lock: scenarios.Lock{
-			NodeTimeout: scenarios.Span{Fixed: s.Lock.NodeTimeout}, Tries: s.Lock.Tries,
-			RetryMin: scenarios.Span{Fixed: s.Lock.RetryMin}, RetryMax: scenarios.Span{Fixed: s.Lock.RetryMax},
-			Settings: locks.Settings{MaxExtensions: s.Lock.MaxExtensions, Resends: s.Lock.Resends},
-		},
+		Restart: scenarios.RestartNever, Store: scenarios.CheckNone, Expect: expect, Lock: s.Lock,
 	}
 	for i := range s.Nodes {
 		out.Nodes = append(out.Nodes, node(i))
@@ -66,7 +53,7 @@ func (s *Schedule) Scenario(name string, expect map[string]string) *scenarios.Sc
 	out.Bounds = s.bounds()
 	for i, step := range s.Steps {
 		if wait := s.wait(i); wait > 0 {
-			out.Script = append(out.Script, scenarios.Step{Verb: scenarios.VerbWait, Wait: scenarios.Span{Fixed: wait}})
+			out.Script = append(out.Script, scenarios.Step{Verb: scenarios.VerbWait, Wait: fixed(wait)})
 		}
 		out.Script = append(out.Script, step.Step)
 	}
@@ -80,10 +67,10 @@ func (s *Schedule) bounds() scenarios.Bounds {
 	if s.Lock.MaxExtensions > 0 {
 		b["tenure"] = scenarios.Span{TTLs: float64(s.Lock.MaxExtensions + 1)}
 	}
-	if timeouts := 2 * s.Lock.NodeTimeout; timeouts+s.Lock.RetryMax > 0 {
-		b["grant"] = scenarios.Span{Fixed: s.TTL/2 + timeouts + s.Lock.RetryMax}
-		b["release"] = scenarios.Span{Fixed: s.TTL/2 + timeouts}
-		b["free"] = scenarios.Span{Fixed: s.TTL*3/2 + timeouts + s.Lock.RetryMax}
+	if timeouts, retry := 2*s.Lock.NodeTimeout.Fixed, s.Lock.RetryMax.Fixed; timeouts+retry > 0 {
+		b["grant"] = fixed(s.TTL/2 + timeouts + retry)
+		b["release"] = fixed(s.TTL/2 + timeouts)
+		b["free"] = fixed(s.TTL*3/2 + timeouts + retry)
 	}
 	return b
 }

@@ -109,12 +109,12 @@ func renamed(steps []Step, names map[string]string) []Step {
 
 // options restores defaults of the lock and the nodes.
 func (k *shrinker) options() {
-	for _, clear := range []func(*Lock){
-		func(l *Lock) { l.NodeTimeout = 0 },
-		func(l *Lock) { l.RetryMin, l.RetryMax = 0, 0 },
-		func(l *Lock) { l.Tries = 0 },
-		func(l *Lock) { l.MaxExtensions = 0 },
-		func(l *Lock) { l.Resends = 0 },
+	for _, clear := range []func(*scenarios.Lock){
+		func(l *scenarios.Lock) { l.NodeTimeout = scenarios.Span{} },
+		func(l *scenarios.Lock) { l.RetryMin, l.RetryMax = scenarios.Span{}, scenarios.Span{} },
+		func(l *scenarios.Lock) { l.Tries = 0 },
+		func(l *scenarios.Lock) { l.MaxExtensions = 0 },
+		func(l *scenarios.Lock) { l.Resends = 0 },
 	} {
 		cleared := k.best.Lock
 		if clear(&cleared); cleared != k.best.Lock {
@@ -163,7 +163,7 @@ func (k *shrinker) spans() {
 func (k *shrinker) span(i int, field func(*Step) *scenarios.Span) {
 	now := field(&k.best.Steps[i]).Fixed
 	for _, value := range rounderValues(now, k.best.TTL) {
-		if k.try(func(s *Schedule) { *field(&s.Steps[i]) = scenarios.Span{Fixed: value} }) {
+		if k.try(func(s *Schedule) { *field(&s.Steps[i]) = fixed(value) }) {
 			return
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // some nodes and none at a majority.
 func (d *generator) addCompetitors() {
 	s := d.out
-	s.Clients, s.Lock = 3, Lock{NodeTimeout: s.TTL / 5, RetryMin: s.TTL / 5, RetryMax: s.TTL * 2 / 5}
+	s.Clients = 3
+	s.Lock = scenarios.Lock{NodeTimeout: fixed(s.TTL / 5), RetryMin: fixed(s.TTL / 5), RetryMax: fixed(s.TTL * 2 / 5)}
 	d.limits = d.space.limits(s.Lock)
 	by := d.between(s.TTL/100, s.TTL/25) // a new connection costs two round trips
 	for c := range s.Clients {
@@ -26,7 +27,7 @@ func (d *generator) addCompetitors() {
 			}
 		}
 		d.add(0, scenarios.Step{Verb: nemesis.Delay, Targets: far, Direction: history.Both,
-			By: scenarios.Span{Fixed: by}, For: scenarios.Span{Fixed: 20 * s.TTL}})
+			By: fixed(by), For: fixed(20 * s.TTL)})
 	}
 	at, timeout := d.between(0, s.TTL/10), s.TTL*5/2+d.span()
 	for c := range s.Clients {
@@ -37,7 +38,8 @@ func (d *generator) addCompetitors() {
 // keepRunning lets one client hold its lease as long as its watchdog extends it, while another acquires.
 func (d *generator) keepRunning() {
 	s := d.out
-	s.Lock = Lock{MaxExtensions: 1, RetryMin: s.TTL * 2 / 5, RetryMax: s.TTL * 3 / 5}
+	s.Lock = scenarios.Lock{RetryMin: fixed(s.TTL * 2 / 5), RetryMax: fixed(s.TTL * 3 / 5)}
+	s.Lock.MaxExtensions = 1
 	d.limits = d.space.limits(s.Lock)
 	at := d.between(0, s.TTL/10)
 	clients := d.Perm(s.Clients)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/scenarios"
 )
 
 // Space defines the schedules that can be drawn.
@@ -40,8 +41,8 @@ type limits struct {
 	ttl, nodeTimeout, retryMin, retryMax, validity time.Duration
 }
 
-func (s *Space) limits(l Lock) limits {
-	o := locks.Options{TTL: s.TTL, NodeTimeout: l.NodeTimeout, RetryMin: l.RetryMin, RetryMax: l.RetryMax}.WithDefaults()
+func (s *Space) limits(l scenarios.Lock) limits {
+	o := l.Options(s.TTL).WithDefaults()
 	return limits{ttl: s.TTL, nodeTimeout: o.NodeTimeout, retryMin: o.RetryMin, retryMax: o.RetryMax,
 		validity: s.TTL - time.Duration(o.Drift*float64(s.TTL)) - 2*time.Millisecond}
 }

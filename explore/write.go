@@ -71,9 +71,9 @@ func (m mapping) MarshalYAML() (any, error) { return yaml.MapSlice(m), nil }
 // lock writes the drawn options, and the name unless it is the reference's.
 func (s *Schedule) lock(name string) (m mapping) {
 	m.add("name", name)
-	m.add("node-timeout", s.span(s.Lock.NodeTimeout))
-	if s.Lock.RetryMax > 0 {
-		m.add("retry", []string{s.span(s.Lock.RetryMin), s.span(s.Lock.RetryMax)})
+	m.add("node-timeout", s.span(s.Lock.NodeTimeout.Fixed))
+	if !s.Lock.RetryMax.IsZero() {
+		m.add("retry", []string{s.span(s.Lock.RetryMin.Fixed), s.span(s.Lock.RetryMax.Fixed)})
 	}
 	m.add("tries", s.Lock.Tries)
 	m.add("max-extensions", s.Lock.MaxExtensions)
