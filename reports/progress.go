@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/filelock"
@@ -20,15 +19,8 @@ const ProgressFile = "progress.jsonl"
 
 // progressLine has Begun in the first line, Trial in the others.
 type progressLine struct {
-	Begun *RunStart      `json:"begun,omitempty"`
+	Begun *Run           `json:"begun,omitempty"`
 	Trial *FinishedTrial `json:"trial,omitempty"`
-}
-
-// RunStart describes a run at its start.
-type RunStart struct {
-	Started time.Time     `json:"started"`
-	Planned int           `json:"planned"` // trials
-	Options suite.Options `json:"options"`
 }
 
 // FinishedTrial is a short result of one trial.
@@ -51,8 +43,7 @@ type Progress struct {
 func (f *Folder) Begin(run Run) (*Progress, error) {
 	// The file gets its name together with its first line: a reader may open it at any time.
 	err := writeFile(f.root, ProgressFile, func(w io.Writer) error {
-		begun := RunStart{run.Started.UTC(), run.Planned, run.Options}
-		return json.NewEncoder(w).Encode(progressLine{Begun: &begun})
+		return json.NewEncoder(w).Encode(progressLine{Begun: &run})
 	})
 	p := &Progress{folder: f}
 	if err == nil {
@@ -83,7 +74,7 @@ func (p *Progress) End() error {
 
 // RunInProgress is a run that has not ended; it may have been killed.
 type RunInProgress struct {
-	RunStart
+	Run
 	Done int // trials
 	// Alive reports whether its harness still runs.
 	Alive bool
@@ -108,7 +99,7 @@ func ReadProgress(root *os.Root, dir string) (*RunInProgress, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", ProgressFile, err)
 	}
-	u := &RunInProgress{RunStart: *line.Begun, Alive: isLocked(root, filepath.Join(dir, MarkFile))}
+	u := &RunInProgress{Run: *line.Begun, Alive: isLocked(root, filepath.Join(dir, MarkFile))}
 	for {
 		if _, err := lines.Next(); err != nil { // the end, or an incomplete line
 			return u, nil
