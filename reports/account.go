@@ -11,14 +11,17 @@ import (
 	"example.org/lockproof/harness/suite"
 )
 
-// Finding is the result of one trial for one property, with its violation and story.
+// Finding is the result of one trial for one property, with its violation and story, as every report shows it.
 type Finding struct {
 	suite.Judgement
 	// Violation is the first violation, nil if none. More counts the trial's others.
 	Violation *checker.Violation
 	More      int
-	// Cause is the result of experiments; nil: none ran.
-	Cause *cause.Cause
+	// What is the violation in one sentence, or says that one is missing. Facts are its events, Cause is the result of
+	// experiments; "" without any.
+	What  string
+	Facts []string
+	Cause string
 	// Story is nil if the history was not kept. Err says why a kept history could not be read.
 	Story *Story
 	Err   error
@@ -30,32 +33,48 @@ func Findings(trial suite.Result, h *History) (all []Finding) {
 	broken := false
 	for _, j := range trial.Judgements() {
 		f := Finding{Judgement: j}
+		if j.Got == history.Holds && j.Expected == history.Violated {
+			f.What = missingViolation
+		}
 		i := slices.IndexFunc(trial.Results, func(r checker.Result) bool { return r.Property == j.Property })
 		if j.Got == history.Violated && len(trial.Results[i].Violations) > 0 {
 			r := trial.Results[i]
 			broken = true
-			f = h.finding(&r.Violations[0])
-			f.Judgement, f.More, f.Cause = j, ViolationCount(r)-1, trial.CauseOf(j.Property)
+			f = h.finding(&r.Violations[0], trial.CauseOf(j.Property), j)
+			f.More = ViolationCount(r) - 1
 		}
 		all = append(all, f)
 	}
 	if !broken && h != nil && h.Held() {
-		all = append(all, h.finding(nil))
+		all = append(all, h.finding(nil, nil, suite.Judgement{}))
 	}
 	return all
 }
 
 // finding describes a violation, or the whole history if v is nil. It has no story if the history is missing or too
 // long.
-func (h *History) finding(v *checker.Violation) Finding {
-	switch {
-	case h == nil:
-		return Finding{Violation: v}
-	case h.Events == nil:
-		return Finding{Violation: v, Err: errTooLong}
+func (h *History) finding(v *checker.Violation, c *cause.Cause, j suite.Judgement) Finding {
+	f := Finding{Judgement: j, Violation: v}
+	if h != nil && h.Events == nil {
+		f.Err = errTooLong
+	} else if h != nil {
+		story := h.Tell(v)
+		f.Story = &story
 	}
-	story := h.Tell(v)
-	return Finding{Violation: v, Story: &story}
+	if v == nil {
+		return f
+	}
+	f.What = v.What
+	if plain := f.Story.Headline(v); plain != "" && j.Property == checker.ProtectedData {
+		f.What, f.Facts = plain, []string{v.What}
+	}
+	for _, fact := range v.Facts {
+		f.Facts = append(f.Facts, fact.What)
+	}
+	if c != nil {
+		f.Cause = c.Sentence()
+	}
+	return f
 }
 
 // ShownTrial is the trial that reports describe: the first violated one if the row is as expected, otherwise the first
@@ -109,14 +128,9 @@ func (f Finding) summary(rate Rate) string {
 	return fmt.Sprintf("%s; violated in %s", f.Why, rate)
 }
 
-// consequence explains a missing violation that the scenario expects.
-func (f Finding) consequence() string {
-	if f.Got == history.Holds && f.Expected == history.Violated {
-		return "The scenario must break this property and did not: either the fault had no effect, or the checker " +
-			"no longer detects the violation."
-	}
-	return ""
-}
+// missingViolation explains that a scenario did not show what it expects.
+const missingViolation = "The scenario must break this property and did not: either the fault had no effect, or the " +
+	"checker no longer detects the violation."
 
 // property returns the row's counts for a property; zero counts if the row is nil or does not have it.
 func (r *Row) property(name string) Property {

@@ -115,7 +115,7 @@ func (r *Report) AnswersText(screen terminal.Screen) string {
 func (r *Report) printAnswers(p *terminal.Page) {
 	p.Hang("", fmt.Sprintf("%s: %s, %s", r.lockText(), Plural(len(r.Rows), "situation"), Duration(r.Elapsed)))
 	for _, g := range r.Answers() {
-		label := p.Style(fmt.Sprintf("  %-15s", g.Answer), answerStyles[g.Answer])
+		label := p.Style(fmt.Sprintf("  %-15s", g.Answer), tones[g.Answer].style())
 		prefix := fmt.Sprintf("%s%4d   ", label, len(g.Rows))
 		lines := g.lines(r.Lock.Servers)
 		if len(lines) == 0 {

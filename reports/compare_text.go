@@ -95,8 +95,9 @@ func (r *Row) column(properties []string, screen terminal.Screen) string {
 	lines := make([]string, len(properties))
 	for i, name := range properties {
 		lines[i] = "-"
-		if n, all := r.property(name).share(); all > 0 {
-			lines[i] = fmt.Sprintf("%s %d/%d", colouredSign(r.property(name).Verdict(), screen), n, all)
+		p := r.property(name)
+		if n, all := p.share(); all > 0 {
+			lines[i] = fmt.Sprintf("%s %d/%d", p.sign(screen), n, all)
 		}
 	}
 	return strings.Join(lines, "\n")

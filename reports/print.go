@@ -85,7 +85,7 @@ func (r *Row) cutShort() bool {
 func (r *Report) account(row *Row, p *terminal.Page, drawn *int) {
 	trial := row.ShownTrial()
 	title := fmt.Sprintf("%s: %s", strings.ToUpper(string(row.Standing)), terminal.Clean(row.Name()))
-	p.Line(p.Style(title, outcomeStyle(row.Standing)))
+	p.Line(p.Style(title, row.Tone().style()))
 	p.Hang("  ", TrialText(trial.Result))
 	standing := slices.DeleteFunc(slices.Clone(row.Findings()), func(f Finding) bool { return f.Outcome != row.Standing })
 	if len(standing) == 0 {
@@ -121,18 +121,13 @@ func (f Finding) print(p *terminal.Page, draw bool) (drawn bool) {
 			p.Hang("    "+prefix, text)
 		}
 	}
-	add("", f.consequence())
-	if v := f.Violation; v != nil {
-		add("", v.What)
-		for _, fact := range v.Facts {
-			add("- ", fact.What)
-		}
-		if f.Cause != nil {
-			add("", f.Cause.Sentence())
-		}
-		if f.More > 0 {
-			add("", fmt.Sprintf("This trial has %s.", Plural(f.More, "further violation")))
-		}
+	add("", f.What)
+	for _, fact := range f.Facts {
+		add("- ", fact)
+	}
+	add("", f.Cause)
+	if f.More > 0 {
+		add("", fmt.Sprintf("This trial has %s.", Plural(f.More, "further violation")))
 	}
 	if f.Err != nil {
 		add("no drawing: ", f.Err.Error())

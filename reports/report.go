@@ -95,6 +95,16 @@ type Property struct {
 	Inconclusive int `json:"inconclusive"`
 	// Rate is the share of violations in decided trials.
 	Rate Rate `json:"rate"`
+
+	differs bool // in some trial
+}
+
+// Tone is the tone of the worst verdict.
+func (p Property) Tone() Tone { return VerdictTone(p.Verdict(), p.differs) }
+
+// Expects reports whether the scenario expects the worst verdict. It does not expect a better one.
+func (p Property) Expects() bool {
+	return suite.Compare(p.Expected, p.Verdict(), false) == suite.AsExpected
 }
 
 // Verdict is the worst of all trials: violated, then inconclusive, then holds.
@@ -178,6 +188,7 @@ func (r *Row) count(j suite.Judgement) {
 		r.Properties = append(r.Properties, Property{Name: j.Property, Expected: j.Expected})
 	}
 	p := &r.Properties[i]
+	p.differs = p.differs || j.Outcome == suite.Differs
 	switch j.Got {
 	case history.Holds:
 		p.Holds++
@@ -204,6 +215,9 @@ func worst(counts map[suite.Outcome]int) suite.Outcome {
 	}
 	return suite.Inconclusive
 }
+
+// Tone is the tone of the row's standing.
+func (r *Row) Tone() Tone { return OutcomeTone(r.Standing) }
 
 // Name is the scenario's name with the setting in brackets.
 func (r *Row) Name() string { return nameOf(r.Scenario, r.Setting()) }

@@ -43,6 +43,17 @@ func (r *Report) Headline() string {
 	return "as expected"
 }
 
+// Tone is the tone of the headline.
+func (r *Report) Tone() Tone {
+	switch r.ExitCode() {
+	case ExitAsExpected:
+		return Good
+	case ExitInconclusive:
+		return Doubt
+	}
+	return Bad
+}
+
 // Setting describes the options of the run.
 func (r *Report) Setting() string {
 	o := r.Options

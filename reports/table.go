@@ -11,26 +11,12 @@ import (
 	"example.org/lockproof/reports/terminal"
 )
 
-// Red is a bug, yellow a limit or undecided, green holds.
-var answerStyles = map[suite.Answer]terminal.Style{
-	suite.Bug:           terminal.Red,
-	suite.Failed:        terminal.Red,
-	suite.Limit:         terminal.Yellow,
-	suite.Undecided:     terminal.Yellow,
-	suite.Holds:         terminal.Green,
-	suite.NotApplicable: terminal.Faint,
-}
-
-func outcomeStyle(o suite.Outcome) terminal.Style { return answerStyles[o.Answer()] }
-
 // VerdictSigns abbreviate verdicts, so that a colour is never the only difference.
 var VerdictSigns = map[string]string{history.Holds: "✓", history.Violated: "✗", history.Inconclusive: "?"}
 
-var verdictStyles = map[string]terminal.Style{history.Holds: terminal.Green, history.Violated: terminal.Red,
-	history.Inconclusive: terminal.Yellow}
-
-func colouredSign(verdict string, screen terminal.Screen) string {
-	return screen.Style(VerdictSigns[verdict], verdictStyles[verdict])
+// sign is the sign of the property's worst verdict.
+func (p Property) sign(screen terminal.Screen) string {
+	return screen.Style(VerdictSigns[p.Verdict()], p.Tone().style())
 }
 
 // key explains a table's signs; more is appended.
@@ -139,7 +125,7 @@ func CountsText(counts map[suite.Outcome]int) string {
 
 // Line describes the row in one line, for a log.
 func (r *Row) Line(screen terminal.Screen) string {
-	standing := screen.Style(string(r.Standing), outcomeStyle(r.Standing))
+	standing := screen.Style(string(r.Standing), r.Tone().style())
 	line := fmt.Sprintf("%s: %s: %s", standing, terminal.Clean(r.Name()), terminal.Clean(r.Why))
 	if r.Standing == suite.Skipped {
 		return line
@@ -173,7 +159,7 @@ func (r *Report) table(rows []*Row, screen terminal.Screen) string {
 			nameCell(row.Scenario, row.Setting(), previous),
 			verdictCell(row, screen),
 			fmt.Sprintf("%d/%d", row.Counts[suite.AsExpected], len(row.Trials)),
-			screen.Style(string(row.Standing), outcomeStyle(row.Standing)),
+			screen.Style(string(row.Standing), row.Tone().style()),
 			Duration(row.Elapsed))
 		previous = row.Scenario
 	}
@@ -220,7 +206,7 @@ func (r *Row) noneViolated() string {
 
 // verdictLine is a property's worst verdict and its share of trials. A verbose screen adds the rate of violations.
 func verdictLine(p Property, screen terminal.Screen) string {
-	line := colouredSign(p.Verdict(), screen) + " " + terminal.Clean(p.Name)
+	line := p.sign(screen) + " " + terminal.Clean(p.Name)
 	if n, all := p.share(); n < all {
 		line += fmt.Sprintf(" %d/%d", n, all)
 	}

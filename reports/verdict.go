@@ -40,7 +40,7 @@ func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 			violated = true
 			title := fmt.Sprintf("%s, violation %d of %d", terminal.Clean(r.Property), i+1, ViolationCount(r))
 			p.Line("\n" + p.Style(title, terminal.Bold))
-			h.finding(&r.Violations[i]).print(p, true)
+			h.finding(&r.Violations[i], nil, suite.Judgement{Property: r.Property}).print(p, true)
 		}
 	}
 	if len(h.leases) > 0 && !violated {
@@ -51,13 +51,12 @@ func VerdictText(h *History, v checker.Verdict, screen terminal.Screen) string {
 }
 
 func printJudgement(p *terminal.Page, j suite.Judgement, r checker.Result) {
-	style := outcomeStyle(j.Outcome)
 	expected := ""
 	if j.Expected != "" {
 		expected = ", expected " + j.Expected
 	}
-	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", VerdictSigns[j.Got], terminal.Clean(j.Property), j.Got,
-		expected), style))
+	p.Line(p.Style(fmt.Sprintf("%s %s: %s%s", VerdictSigns[j.Got], terminal.Clean(j.Property), j.Got, expected),
+		OutcomeTone(j.Outcome).style()))
 	if r.Reason != "" {
 		p.Hang("    ", r.Reason)
 	}
@@ -76,11 +75,9 @@ func printTraffic(p *terminal.Page, t *traffic.Report) {
 	}
 }
 
-// ViolationText describes a violation in a history: what happened, its cause (nil if unknown) and its drawing.
-func ViolationText(h *History, v *checker.Violation, c *cause.Cause, screen terminal.Screen) string {
-	f := h.finding(v)
-	f.Cause = c
+// ViolationText describes a result's first violation: what happened, its cause (nil if unknown) and its drawing.
+func ViolationText(h *History, r *checker.Result, c *cause.Cause, screen terminal.Screen) string {
 	p := &terminal.Page{Screen: screen}
-	f.print(p, true)
+	h.finding(&r.Violations[0], c, suite.Judgement{Property: r.Property}).print(p, true)
 	return p.String()
 }

@@ -41,11 +41,6 @@ func (r *runInfo) Started() time.Time {
 	return time.Time{}
 }
 
-// Good reports whether everything was as expected.
-func (r *runInfo) Good() bool {
-	return r.Report != nil && r.Report.ExitCode() == reports.ExitAsExpected
-}
-
 // Name is the folder's name for a reader.
 func (r *runInfo) Name() string {
 	if r.Dir == "." {

@@ -119,7 +119,7 @@ func (l levelView) decisions(servers int) string {
 		}
 		all = append(all, fmt.Sprintf("“%s: %s”%s", q.Label, answer, q.Consequence(l.Answers[q.Name], servers)))
 	}
-	return "your decision, " + strings.Join(all, " and ") + "."
+	return "your decision, " + strings.Join(all, " and ")
 }
 
 // sentence makes a sentence of an error.

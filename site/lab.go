@@ -71,7 +71,7 @@ type outcome struct {
 // scored is a verdict beside the reader's prediction or the previous verdict.
 type scored struct {
 	checker.Result
-	Tone   string // the meaning of its colour
+	Tone   reports.Tone
 	Remark string
 	Turned bool // it differs from the previous verdict
 }
@@ -217,7 +217,9 @@ func (s *Site) outcome(ctx context.Context, e *lab.Experiment, id string, form u
 	out := &outcome{Lesson: e.Catalogued.Lesson, Source: e.Catalogued.Source}
 	for _, r := range o.Verdicts {
 		predicted, before := form.Get("predict-"+r.Property), form.Get("before-"+r.Property)
-		verdict := scored{Result: r, Tone: tone(r, o.Trial.Expect, e.Added)}
+		// A violation that follows added faults is no bug.
+		bug := len(e.Added) == 0 && o.Trial.Expect[r.Property] != history.Violated
+		verdict := scored{Result: r, Tone: reports.VerdictTone(r.Verdict, bug)}
 		verdict.Remark, verdict.Turned = remark(r, predicted, before)
 		out.Guessed = out.Guessed || predicted != ""
 		out.Verdicts = append(out.Verdicts, verdict)
@@ -233,18 +235,6 @@ func accounts(id string, trial suite.Result) ([]*html.Account, error) {
 		return nil, err
 	}
 	return html.Accounts(id, trial, h), nil
-}
-
-// tone is the meaning of a verdict's colour: good holds; doubt is undecided, or a violation that the scenario expects
-// or that follows added faults; bad is an unexpected violation.
-func tone(r checker.Result, expect map[string]string, added []string) string {
-	switch {
-	case r.Verdict == history.Holds:
-		return "good"
-	case r.Verdict == history.Violated && len(added) == 0 && expect[r.Property] != history.Violated:
-		return "bad"
-	}
-	return "doubt"
 }
 
 // remark comments on a prediction, or on a change of the verdict.

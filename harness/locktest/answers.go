@@ -125,7 +125,7 @@ func story(path string, done suite.Result) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return reports.ViolationText(h, &r.Violations[0], done.CauseOf(r.Property), screen), nil
+	return reports.ViolationText(h, r, done.CauseOf(r.Property), screen), nil
 }
 
 // maxCauses bounds the bugs whose cause is searched for.

@@ -1,9 +1,6 @@
 package html
 
 import (
-	"strings"
-
-	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/reports"
 )
@@ -12,9 +9,6 @@ import (
 type Account struct {
 	reports.Finding
 	ID      string
-	What    string   // "" without a violation
-	Facts   []string // the violation's facts in the history
-	Cause   string   // the result of experiments; "" if unknown
 	Picture *timeline
 }
 
@@ -27,30 +21,14 @@ func Accounts(id string, trial suite.Result, h *reports.History) []*Account {
 // accounts skips findings without a story.
 func accounts(id string, found []reports.Finding) (all []*Account) {
 	for _, f := range found {
-		switch {
-		case f.Story == nil:
-		case f.Violation == nil:
-			all = append(all, account(id, f))
-		default:
-			all = append(all, account(id+"-"+suite.Slug(f.Property), f))
+		if f.Story == nil {
+			continue
 		}
+		own := id
+		if f.Violation != nil {
+			own += "-" + suite.Slug(f.Property)
+		}
+		all = append(all, &Account{Finding: f, ID: own, Picture: draw(own, f)})
 	}
 	return all
-}
-
-func account(id string, f reports.Finding) *Account {
-	a := &Account{ID: id, Finding: f, Picture: draw(id, f)}
-	if v := f.Violation; v != nil {
-		a.What = sentenceCase(strings.TrimSuffix(v.What, "."))
-		if plain := f.Story.Headline(v); plain != "" && f.Property == checker.ProtectedData {
-			a.What, a.Facts = plain, []string{a.What + "."}
-		}
-		for _, f := range v.Facts {
-			a.Facts = append(a.Facts, sentenceCase(f.What)+".")
-		}
-	}
-	if f.Cause != nil {
-		a.Cause = strings.TrimPrefix(f.Cause.Sentence(), "cause: ") + "."
-	}
-	return a
 }

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 
 	"example.org/lockproof/checker"
 	"example.org/lockproof/harness/suite"
@@ -24,6 +25,9 @@ var page = template.Must(template.New("page.gohtml").Funcs(template.FuncMap{
 	"add":  func(a, b float64) float64 { return a + b },
 
 	"duration": reports.Duration,
+	"sentence": sentence,
+	"cause":    func(text string) string { return sentence(strings.TrimPrefix(text, "cause: ")) },
+	"trial":    func(t reports.Trial) string { return reports.TrialText(t.Result) },
 }).ParseFS(files, "page.gohtml", "article.gohtml", "parts.gohtml", "picture.gohtml", "timeline.gohtml"))
 
 // Parts are the page's templates, for other pages that show an Account: such a page needs Style, Script, and "defs" in
@@ -45,20 +49,16 @@ func asset(name string) []byte {
 }
 
 type view struct {
-	Style    template.CSS
-	Script   template.JS
-	Policy   string
-	Headline string
-	Good     bool
-	Summary  string
-	Setting  string
+	Style  template.CSS
+	Script template.JS
+	Policy string
+	*reports.Report
 	Started  string
 	Groups   []*group
 	Findings []*article // rows that are neither as expected nor a limit
 	Folded   bool       // there are other rows
 	Plain    bool       // a row is of an unchanged scenario
 	Changed  bool       // a row is of a changed scenario
-	Skipped  []reports.Skip
 	Terms    []checker.Property
 	Drawn    bool // there is a timeline, which needs a legend
 }
@@ -87,8 +87,7 @@ func (b *builder) view() *view {
 		Style: template.CSS(style), Script: template.JS(script),
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:; script-src 'sha256-" +
 			base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'",
-		Headline: r.Headline(), Good: r.ExitCode() == reports.ExitAsExpected,
-		Summary: r.Summary(), Setting: r.Setting(), Terms: checker.Properties(), Skipped: r.Skips(),
+		Report: r, Terms: checker.Properties(),
 	}
 	if !r.Started.IsZero() {
 		v.Started = r.Started.UTC().Format("2 January 2006, 15:04 UTC")
@@ -114,13 +113,13 @@ func (b *builder) groups(v *view) {
 		article := b.article(row, g)
 		g.Articles = append(g.Articles, article)
 		v.Drawn = v.Drawn || len(article.Accounts) > 0
-		v.Plain = v.Plain || article.Setting == ""
-		v.Changed = v.Changed || article.Setting != ""
+		v.Plain = v.Plain || row.Setting() == ""
+		v.Changed = v.Changed || row.Setting() != ""
 	}
 	for _, g := range v.Groups {
 		g.Alone = len(b.report.Rows) == 1
 		for _, a := range g.Articles {
-			if a.Finding() {
+			if a.IsFinding() {
 				v.Findings = append(v.Findings, a)
 			}
 		}

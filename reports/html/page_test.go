@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,11 +17,10 @@ import (
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/golden"
 	"example.org/lockproof/reports"
 	"example.org/lockproof/scenarios"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // The golden file omits the style and the script, which are files of this folder.
 func TestPage_MatchesGoldenFile(t *testing.T) {
@@ -36,14 +34,7 @@ func TestPage_MatchesGoldenFile(t *testing.T) {
 	got = regexp.MustCompile(`sha256-.*?&#39;`).ReplaceAllString(got, "sha256-(page.js)&#39;")
 	got = regexp.MustCompile(`cannot read the history [^:]*:`).ReplaceAllString(got, "cannot read the history (file):")
 	require.Contains(t, got, "</html>")
-	path := filepath.Join("testdata", "page.golden.html")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run the test with -update to write it")
-	require.Equal(t, string(want), got)
+	golden.Require(t, filepath.Join("testdata", "page.golden.html"), got)
 }
 
 func first[A, B any](a A, _ B) A  { return a }
@@ -155,12 +146,12 @@ func TestPage_UnwritableTimeline_ShowsReason(t *testing.T) {
 
 // A limit of a lock class is yellow and no finding; a difference is red.
 func TestArticle_Limit_IsNoFinding(t *testing.T) {
-	for standing, want := range map[suite.Outcome]string{suite.AsExpected: "good", suite.LimitOfClass: "doubt",
-		suite.Inconclusive: "doubt", suite.Differs: "bad"} {
-		require.Equal(t, want, (&article{Standing: standing}).Tone())
+	for standing, want := range map[suite.Outcome]reports.Tone{suite.AsExpected: reports.Good,
+		suite.LimitOfClass: reports.Doubt, suite.Inconclusive: reports.Doubt, suite.Differs: reports.Bad} {
+		require.Equal(t, want, reports.OutcomeTone(standing))
 	}
-	require.False(t, (&article{Standing: suite.LimitOfClass}).Finding())
-	require.True(t, (&article{Standing: suite.Differs}).Finding())
+	require.False(t, (&article{Row: &reports.Row{Standing: suite.LimitOfClass}}).IsFinding())
+	require.True(t, (&article{Row: &reports.Row{Standing: suite.Differs}}).IsFinding())
 }
 
 // Findings come first, each with its lock's name; all other rows are folded.
@@ -171,19 +162,6 @@ func TestPage_FindingsComeFirst(t *testing.T) {
 	require.Contains(t, page, `>the-lock in the-scenario, the-variant</a></h3>`)
 	require.Contains(t, page, `<details class="scenario" id="scenario-fine">`)
 	require.NotContains(t, page, `id="scenario-the-scenario"`)
-}
-
-// Green holds, red is a bug, yellow is a limit or undecided.
-func TestVerdict_Tone_OneMeaningEach(t *testing.T) {
-	for want, all := range map[string][]verdict{
-		"good":  {{Got: history.Holds, Good: true}, {Got: history.Holds}},
-		"bad":   {{Got: history.Violated}},
-		"doubt": {{Got: history.Violated, Good: true}, {Got: history.Violated, Limit: true}, {Got: history.Inconclusive}},
-	} {
-		for _, v := range all {
-			require.Equal(t, want, v.Tone(), "%+v", v)
-		}
-	}
 }
 
 // texts parses an SVG file strictly, as XML, and returns its element counts and its text.

@@ -43,7 +43,7 @@ type textLine struct {
 func (a *Account) SVG(w io.Writer) error {
 	t := a.Picture
 	p := picture{
-		Title: t.Title, Head: a.What, Timeline: t,
+		Title: t.Title, Head: sentence(a.What), Timeline: t,
 		Style:  template.CSS(slices.Concat(asset("colours.css"), asset("timeline.css"), asset("picture.css"))),
 		Width:  t.Width + labelWidth + 2*pictureMargin,
 		Margin: pictureMargin, HeadY: pictureTop - 20,

@@ -226,7 +226,7 @@ func (t *timeline) marks() {
 		}
 		last[rows[i]] = at
 		t.Marks = append(t.Marks, mark{Number: i + 1, X: at, Y: float64(11 + 21*rows[i]), A: m.Time - t.From,
-			Time: reports.Moment(m.Time), Text: sentenceCase(m.Text), Turning: m.Turning})
+			Time: reports.Moment(m.Time), Text: sentence(m.Text), Turning: m.Turning})
 		if m.Turning {
 			t.Turning = &tick{X: x, A: m.Time - t.From}
 		}
@@ -242,14 +242,14 @@ func (t *timeline) marks() {
 	t.y = marksHeight
 }
 
-// sentenceCase capitalizes a sentence unless it begins with a name.
-func sentenceCase(text string) string {
+// sentence capitalizes a text unless it begins with a name, and ends it without a period.
+func sentence(text string) string {
 	for _, word := range []string{"the ", "on ", "what ", "each ", "fsyncs "} {
 		if strings.HasPrefix(text, word) {
-			return strings.ToUpper(text[:1]) + text[1:]
+			text = strings.ToUpper(text[:1]) + text[1:]
 		}
 	}
-	return text
+	return strings.TrimSuffix(text, ".")
 }
 
 func (t *timeline) broken(property string) {
