@@ -25,18 +25,51 @@ func TestHelp_ListsEveryCommandWithAnExample(t *testing.T) {
 	got := fake(expected).try("--help")
 	require.Equal(t, 0, got.code)
 	require.NotContains(t, got.out, "\n  worker ")
+	requireWidth(t, got.out, 80)
 	for _, name := range []string{"run", "explore", "merge", "compare", "list", "show", "check", "doctor", "clean",
 		"worker-check", "validate", "serve", "test"} {
 		require.Contains(t, got.out, "\n  "+name)
 		help := fake(expected).try(name, "--help")
 		require.Equal(t, 0, help.code)
 		require.Contains(t, help.out, "Examples:\n  lockproof "+name)
-		for line := range strings.Lines(help.out) {
-			require.LessOrEqual(t, len([]rune(line)), helpWidth+1, "%q", line)
-		}
+		requireWidth(t, help.out, 80)
 	}
 	require.Contains(t, fake(expected).try().out, "Usage:", "with no command")
 	require.Contains(t, fake(expected).try("--version").out, "lockproof version")
+}
+
+// requireWidth checks that a terminal breaks no line of a text.
+func requireWidth(t *testing.T, text string, width int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), width, "%q", line)
+	}
+}
+
+func TestError_OnATerminal_WrapsBetweenWords(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("mine", nil, 0o644))
+	p := fake(expected)
+	whole := p.try("run", "flushall", "--out", ".").err
+	p.errWidth = 60
+	got := p.try("run", "flushall", "--out", ".").err
+	require.Equal(t, strings.Fields(whole), strings.Fields(got))
+	require.Greater(t, strings.Count(got, "\n"), strings.Count(whole, "\n"))
+	require.Contains(t, got, "\nSee lockproof run --help.\n")
+}
+
+// The message of Ctrl-C appears above the display, which stays whole.
+func TestNotify_LiveDisplay_PrintsAboveIt(t *testing.T) {
+	var out, err strings.Builder
+	p := fake(nil)
+	p.rawOut, p.err, p.live = &out, &err, true
+	d := p.display(func(int) []string { return []string{"the bar"} })
+	p.notify("a message")
+	d.finish()
+	require.Contains(t, out.String(), "a message\nthe bar\n")
+	require.Empty(t, err.String())
+	p.notify("later")
+	require.Equal(t, "later\n", err.String())
 }
 
 func TestList(t *testing.T) {

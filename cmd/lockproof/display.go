@@ -28,9 +28,19 @@ type display struct {
 func (p *program) display(lines func(width int) []string) *display {
 	d := &display{program: p, stop: make(chan struct{}), lines: lines}
 	if p.live {
+		p.shown.Store(d)
 		d.stopped.Go(d.tick)
 	}
 	return d
+}
+
+// notify prints a line for the user, above a live display.
+func (p *program) notify(line string) {
+	if d := p.shown.Load(); d != nil {
+		d.update(func() { d.show(line) })
+		return
+	}
+	io.WriteString(p.err, line+"\n")
 }
 
 // update changes the state behind lines.
@@ -73,17 +83,19 @@ func (d *display) show(line string) {
 	io.WriteString(d.rawOut, b.String())
 }
 
-// erase clears the lines of the display one by one: some terminals move a fully cleared screen into their history.
+// erase clears the lines of the display one by one: some terminals move a fully cleared screen into their history. The
+// line below has what the user typed, such as ^C.
 func (d *display) erase() string {
 	if d.drawn == 0 {
 		return ""
 	}
-	return strings.Repeat(ansi.CursorUp(1)+ansi.EraseEntireLine, d.drawn) + "\r"
+	return ansi.EraseEntireLine + strings.Repeat(ansi.CursorUp(1)+ansi.EraseEntireLine, d.drawn) + "\r"
 }
 
 func (d *display) finish() {
 	close(d.stop)
 	d.stopped.Wait()
+	d.shown.Store(nil)
 	if d.live {
 		io.WriteString(d.rawOut, d.erase())
 	}

@@ -51,7 +51,7 @@ failed; 64 bad usage.`,
 		Example: `  lockproof explore --lock redsync
   lockproof explore --without FreshToken --for 1m
   lockproof explore --break pauses --property protected-data
-  lockproof explore --exhaust --without Majority --property mutual-exclusion --enough 1
+  lockproof explore --exhaust --without Majority --enough 1
   lockproof explore --worker 'python3 my_lock.py' --for 10m
   lockproof explore --schedules 10000 --seed 20001`,
 		Args: arguments(0, 0, "no arguments"),

@@ -22,7 +22,7 @@ import (
 func (p *program) testCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test [-interleave module] [-repeatable] [go test flags] [packages]",
-		Short: "Run go test, so that locks that dial by themselves run in virtual time",
+		Short: "Run go test with locks that dial by themselves in virtual time",
 		Long: `Runs go test with the same arguments, and adds a build overlay of package net. In a
 trial of locktest, net.Dial then reaches the servers in memory: a library that dials
 the address of env.Server(i) by itself runs in virtual time, unchanged. Everywhere

@@ -30,7 +30,7 @@ func (p *program) interruptible(ctx context.Context) (context.Context, func()) {
 			}
 			switch {
 			case ctx.Err() == nil:
-				io.WriteString(p.err, "\nlockproof: winding up; interrupt again to stop at once\n")
+				p.notify("lockproof: winding up; interrupt again to stop at once")
 				cancel()
 			case got == os.Interrupt:
 				io.WriteString(p.err, "lockproof: stopped; the next run, or lockproof clean, removes what it leaves behind\n")

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	_ "example.org/lockproof/harness/cluster/docker" // registers the docker cluster
 	"example.org/lockproof/harness/suite"
 	"example.org/lockproof/internal/plain"
 	"example.org/lockproof/reports"
+	"example.org/lockproof/reports/terminal"
 	"example.org/lockproof/scenarios"
 )
 
@@ -27,7 +29,7 @@ func main() {
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		suite: children.Run, pool: children.Pool, clean: suite.Clean, exitNow: os.Exit,
 	}
-	p.detectTerminal(os.Stdout)
+	p.detectTerminal(os.Stdout, os.Stderr)
 	code := p.main(context.Background(), os.Args[1:])
 	children.Close()
 	os.Exit(code)
@@ -83,13 +85,20 @@ func (p *program) main(ctx context.Context, args []string) int {
 	return e.code
 }
 
+// printError prints an error and where to read more. On a terminal it wraps lines between words.
 func (p *program) printError(e *exit) {
-	fmt.Fprintf(p.err, "lockproof: %v\n", e.cause)
+	text := fmt.Sprintf("lockproof: %v\n", e.cause)
 	var problem *scenarios.Problem
 	switch {
 	case errors.As(e.cause, &problem):
-		io.WriteString(p.err, "docs/scenarios.md describes scenario files.\n")
+		text += "docs/scenarios.md describes scenario files.\n"
 	case e.code == exitUsage:
-		io.WriteString(p.err, "lockproof --help lists the commands, and lockproof COMMAND --help says what one takes.\n")
+		text += "See " + p.command + " --help.\n"
+	}
+	for line := range strings.Lines(text) {
+		if p.errWidth > 0 {
+			line = terminal.Screen{Width: p.errWidth}.Wrap("", strings.TrimSuffix(line, "\n"))
+		}
+		io.WriteString(p.err, line)
 	}
 }

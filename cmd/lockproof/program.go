@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -27,8 +28,12 @@ type program struct {
 	// in place and for output that only programs read.
 	rawOut, rawErr io.Writer
 	// causes: experiments examine every violation, not only unexpected ones.
-	causes bool
-	screen terminal.Screen
+	causes   bool
+	screen   terminal.Screen
+	command  string // with its program, as in "lockproof run"
+	errWidth int    // of the terminal that shows err; 0: it is none
+	// shown is the live display, nil if there is none.
+	shown atomic.Pointer[display]
 	// live: out is a terminal on which lines can be redrawn; width is then its
 	// current width.
 	live  bool
@@ -42,7 +47,7 @@ type program struct {
 	exitNow func(code int)
 }
 
-func (p *program) detectTerminal(out *os.File) {
+func (p *program) detectTerminal(out, err *os.File) {
 	isTerminal := term.IsTerminal(int(out.Fd()))
 	dumb := os.Getenv("TERM") == "dumb"
 	p.live = isTerminal && !dumb
@@ -53,6 +58,9 @@ func (p *program) detectTerminal(out *os.File) {
 	}
 	if isTerminal {
 		p.screen.Width = max(p.width(), terminal.MinWidth)
+	}
+	if term.IsTerminal(int(err.Fd())) {
+		p.errWidth = max(widthOf(err), terminal.MinWidth)
 	}
 }
 

@@ -6,16 +6,23 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"example.org/lockproof/reports/terminal"
 )
 
 func (p *program) execute(ctx context.Context, args []string) error {
 	root := p.root()
 	root.SetArgs(args)
+	p.command = root.CommandPath()
+	if cmd, _, err := root.Find(args); err == nil {
+		p.command = cmd.CommandPath()
+	}
 	if err := knownCommand(root, args); err != nil {
 		return err
 	}
@@ -56,11 +63,40 @@ clients ever held it at once.`,
 		p.validateCommand(), p.serveCommand(), p.doctorCommand(), p.cleanCommand(),
 		p.workerCheckCommand())
 	root.AddCommand(p.processCommands()...)
-	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", min(p.screen.Width, helpWidth))
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
+	width := min(p.screen.Width, helpWidth)
+	for _, cmd := range append(root.Commands(), root) {
+		cmd.Long = strings.Join(wrapped(cmd.Long, width), "\n")
+	}
+	flags := fmt.Sprintf(".FlagUsagesWrapped %d", width)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", flags))
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root
+}
+
+// entry is the name of an indented entry, with the spaces around it.
+var entry = regexp.MustCompile(`^ +\S+ +`)
+
+// wrapped fits a text to a width. It joins the lines of a paragraph; an empty or indented line stays by itself.
+func wrapped(text string, width int) (lines []string) {
+	paragraph := ""
+	flush := func() {
+		if paragraph != "" {
+			lines = append(lines, terminal.Hanging("", paragraph, width)...)
+		}
+		paragraph = ""
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if line != "" && line[0] != ' ' {
+			paragraph = strings.TrimSpace(paragraph + " " + line)
+			continue
+		}
+		flush()
+		name := entry.FindString(line)
+		lines = append(lines, terminal.Hanging(name, line[len(name):], width)...)
+	}
+	flush()
+	return lines
 }
 
 // knownCommand refuses an unknown command, before cobra reports its flags as

@@ -49,7 +49,7 @@ func (p *program) validateCommand() *cobra.Command {
 	v := validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE ...] --ttl 30s [flags]",
-		Short: "Judge your lock servers' settings: do they remember the lock after a crash?",
+		Short: "Judge whether your servers remember the lock after a crash",
 		Long: `Reads what runs a lock's server, and says for a kill, a shutdown and a power loss
 whether a second client can get the lock. A server is safe only if everything that
 matters is known: what is not understood is in doubt, with file and line.
@@ -61,7 +61,7 @@ directory, every deployment is judged, with one line for each finding.
 
 Exit codes: 0 safe; 1 unsafe; 4 in doubt, or cut short; 3 the harness itself failed;
 64 bad usage or a bad file. Nothing is written unless --out is given.`,
-		Example: `  lockproof validate /etc/redis/redis.conf /lib/systemd/system/redis.service --ttl 30s
+		Example: `  lockproof validate redis.conf redis.service --ttl 30s
   lockproof validate compose.yaml --ttl 30s,5s --verbose
   kubectl get statefulset,configmap -o yaml | lockproof validate - --ttl 30s
   lockproof validate --redis host:6379 --ttl 30s
