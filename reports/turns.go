@@ -137,28 +137,32 @@ func (t *storyBuilder) lostOwners(e history.Event) string {
 
 // addExpiries adds the ends of keys and leases that time alone caused.
 func (t *storyBuilder) addExpiries() {
-	var expired []string // owners with tokens, in order of the first key
-	keys := map[string][]checker.Tenure{}
-	for _, owned := range t.tenures {
-		if owned.Key == t.Key && owned.Ended == checker.TenureExpired && owned.Owner != "" && t.within(owned.Until) {
-			id := owned.Owner + owned.Token
-			if keys[id] == nil {
-				expired = append(expired, id)
-			}
-			keys[id] = append(keys[id], owned)
-		}
+	type expiry struct {
+		first checker.Tenure
+		nodes []string
 	}
-	for _, id := range expired {
-		first, nodes := keys[id][0], []string{}
-		for _, owned := range keys[id] {
-			nodes = append(nodes, owned.Node)
+	var expiries []*expiry
+	latest := map[string]*expiry{} // by owner and token
+	for _, owned := range slices.SortedStableFunc(slices.Values(t.tenures),
+		func(a, b checker.Tenure) int { return cmp.Compare(a.Until, b.Until) }) {
+		if owned.Key != t.Key || owned.Ended != checker.TenureExpired || owned.Owner == "" || !t.within(owned.Until) {
+			continue
 		}
-		slices.Sort(nodes)
-		text := fmt.Sprintf("%s's key expires on %s", first.Owner, list(nodes))
-		if len(nodes) > 1 {
+		id := owned.Owner + owned.Token
+		// A second expiry on a node is that of another attempt with the same token.
+		if latest[id] == nil || slices.Contains(latest[id].nodes, owned.Node) {
+			latest[id] = &expiry{first: owned}
+			expiries = append(expiries, latest[id])
+		}
+		latest[id].nodes = append(latest[id].nodes, owned.Node)
+	}
+	for _, e := range expiries {
+		slices.Sort(e.nodes)
+		text := fmt.Sprintf("%s's key expires on %s", e.first.Owner, list(e.nodes))
+		if len(e.nodes) > 1 {
 			text += ", one after the other"
 		}
-		t.add(NoEvent, history.Event{Time: first.Until, Process: first.Node}, detail, "%s", text)
+		t.add(NoEvent, history.Event{Time: e.first.Until, Process: e.first.Node}, detail, "%s", text)
 	}
 	for _, l := range t.leases {
 		if l.Key == t.Key && l.Ended == checker.EndedDeadline && t.within(l.Until) {
