@@ -25,8 +25,8 @@ var clientVerbs = map[scenarios.Verb]struct{ one, several string }{
 	scenarios.VerbExtend:  {"extends its lease", "extend their leases"},
 	scenarios.VerbRelease: {"releases the lock", "release the lock"},
 	scenarios.VerbCheck:   {"checks whether its lease is still valid", "check whether their leases are still valid"},
-	scenarios.VerbRead:    {"reads the register", "read the register"},
-	scenarios.VerbWrite:   {"writes the register", "write the register"},
+	scenarios.VerbRead:    {"reads the protected data", "read the protected data"},
+	scenarios.VerbWrite:   {"writes the protected data", "write the protected data"},
 	scenarios.VerbWatch:   {"keeps its lease extended from here on", "keep their leases extended from here on"},
 	scenarios.VerbCancel:  {"cancels what it is doing", "cancel what they are doing"},
 }

@@ -194,7 +194,7 @@ func TestStepText(t *testing.T) {
 			"c1 acquires k1, from here on reaching only n1, n2 and n3; it must succeed"},
 		{"{acquire: c2, key: k2, async: true, within: 2 ttl}", "c2 acquires k2, within 2 ttl, in the background"},
 		{"{await: c2, must: ok}", "wait for the outcome of c2; it must succeed"},
-		{"{write: c1, key: k2, must: fail}", "c1 writes the register of k2; it must fail"},
+		{"{write: c1, key: k2, must: fail}", "c1 writes the protected data of k2; it must fail"},
 		{"{wait: 1.2 ttl + 50ms}", "wait 1.2 ttl + 50ms"},
 		{"{until: c1-n3, of: SET}", "wait until n3 has answered c1's SET"},
 		{"{until: [c1-n1, c1-n2, c2-n3], of: SET}",
