@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/input"
 )
 
 // The files that a report writes into its folder.
@@ -102,7 +103,7 @@ func WriteFile(out string, f File) error {
 	}
 	defer root.Close()
 	if err := writeFile(root, filepath.FromSlash(f.Name), f.Write); err != nil {
-		return fmt.Errorf("cannot write %s: %w", filepath.Join(out, f.Name), err)
+		return fmt.Errorf("cannot write %s: %w", filepath.Join(out, f.Name), input.Cause(err))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (f *Folder) Begin(run Run) (*Progress, error) {
 		p.file, err = f.root.OpenFile(ProgressFile, os.O_WRONLY|os.O_APPEND, 0)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot write to the output folder: %w", err)
+		return nil, fmt.Errorf("cannot write to the output folder %s: %w", f.name, input.Cause(err))
 	}
 	return p, nil
 }
