@@ -52,6 +52,9 @@ type AnswerGroup struct {
 	Remedies Skips `json:"remedies,omitempty"`
 }
 
+// Tone is the tone of the answer.
+func (g AnswerGroup) Tone() Tone { return tones[g.Answer] }
+
 // UnderTest reports whether the run tests a lock, so that its rows have answers and no expectations.
 func (r *Report) UnderTest() bool {
 	return len(r.Rows) > 0 && !slices.ContainsFunc(r.Rows, func(row *Row) bool { return !row.underTest() })
@@ -113,26 +116,23 @@ func (r *Report) AnswersText(screen terminal.Screen) string {
 }
 
 func (r *Report) printAnswers(p *terminal.Page) {
-	p.Hang("", fmt.Sprintf("%s: %s, %s", r.lockText(), Plural(len(r.Rows), "situation"), Duration(r.Elapsed)))
+	p.Hang("", fmt.Sprintf("%s: %s, %s", r.LockText(), Plural(len(r.Rows), "situation"), Duration(r.Elapsed)))
 	for _, g := range r.Answers() {
-		label := p.Style(fmt.Sprintf("  %-15s", g.Answer), tones[g.Answer].style())
+		label := p.Style(fmt.Sprintf("  %-15s", g.Answer), g.Tone().style())
 		prefix := fmt.Sprintf("%s%4d   ", label, len(g.Rows))
-		lines := g.lines(r.Lock.Servers)
-		if len(lines) == 0 {
-			p.Line(prefix)
-		}
-		for _, line := range lines {
-			p.Hang(prefix, line)
+		if named := g.Named(); len(named) > 0 {
+			p.WriteString(p.Wrap(prefix, unbroken(named, ", ")))
 			prefix = strings.Repeat(" ", 24)
 		}
+		p.Hang(prefix, g.Text(r.Lock.Servers))
 	}
 	for _, notice := range r.Lock.Notices {
 		p.Hang("note: ", notice)
 	}
 }
 
-// lockText names the lock, its servers and how long clients rely on a lease.
-func (r *Report) lockText() string {
+// LockText names the lock, its servers and how long clients rely on a lease.
+func (r *Report) LockText() string {
 	parts := []string{r.Lock.Name}
 	if len(r.Options.Without) > 0 {
 		parts[0] += " without " + list(r.Options.Without)
@@ -156,20 +156,25 @@ func onServers(n int) string {
 	return "on " + serversText(n) + " "
 }
 
-// lines are the summary's text beside a group's count.
-func (g AnswerGroup) lines(servers int) []string {
+// Named are the rows of an answer that the user must act on.
+func (g AnswerGroup) Named() []string {
+	if g.Answer == suite.Bug || g.Answer == suite.Limit {
+		return g.Rows
+	}
+	return nil
+}
+
+// Text explains a group, for a lock on a number of servers; "" if nothing needs it.
+func (g AnswerGroup) Text(servers int) string {
 	switch g.Answer {
 	case suite.Bug:
-		return []string{strings.Join(g.Rows, ", "),
-			fmt.Sprintf("a lock %scan survive %s", onServers(servers), these(len(g.Rows)))}
+		return fmt.Sprintf("a lock %scan survive %s", onServers(servers), these(len(g.Rows)))
 	case suite.Limit:
 		text := fmt.Sprintf("the reference %sdoes not survive %s either", onServers(servers), these(len(g.Rows)))
 		for _, remedy := range g.Remedies {
 			text += fmt.Sprintf("; %s does in %d", remedy.Why, len(remedy.Names))
 		}
-		return []string{strings.Join(g.Rows, ", "), text}
-	case suite.Holds:
-		return nil
+		return text
 	}
 	reasons := slices.Clone(g.Reasons)
 	slices.SortStableFunc(reasons, func(a, b Skip) int { return len(b.Names) - len(a.Names) })
@@ -180,7 +185,7 @@ func (g AnswerGroup) lines(servers int) []string {
 	if more := len(reasons) - mostReasons; more > 0 {
 		parts = append(parts, fmt.Sprintf("%s (in results.json)", Plural(more, "other reason")))
 	}
-	return []string{strings.Join(parts, "; ")}
+	return strings.Join(parts, "; ")
 }
 
 func these(n int) string {

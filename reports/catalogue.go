@@ -26,9 +26,9 @@ func ScenarioHead(s *scenarios.Scenario, screen terminal.Screen) string {
 	if len(s.Variants) > 0 {
 		names := make([]string, len(s.Variants))
 		for i, v := range s.Variants {
-			names[i] = terminal.Unbroken(terminal.Clean(v.Name))
+			names[i] = v.Name
 		}
-		text += "; variants: " + strings.Join(names, "; ")
+		text += "; variants: " + unbroken(names, "; ")
 	}
 	return "# " + strings.Join(terminal.Hanging("", text, screen.Width-2), "\n# ") + "\n"
 }

@@ -58,11 +58,16 @@ func (s Skips) print(p *terminal.Page, heading string, named bool) {
 			p.Hang(heading, fmt.Sprintf("%s (%s)", skip.Why, Plural(len(skip.Names), "row")))
 			continue
 		}
-		names := make([]string, len(skip.Names))
-		for i, name := range skip.Names {
-			names[i] = terminal.Unbroken(terminal.Clean(name))
-		}
 		p.Hang(heading, skip.Why)
-		p.Line(p.Wrap("  ", strings.Join(names, ", ")))
+		p.Line(p.Wrap("  ", unbroken(skip.Names, ", ")))
 	}
+}
+
+// unbroken lists names, each of which stays on one line.
+func unbroken(names []string, separator string) string {
+	whole := make([]string, len(names))
+	for i, name := range names {
+		whole[i] = terminal.Unbroken(terminal.Clean(name))
+	}
+	return strings.Join(whole, separator)
 }

@@ -96,7 +96,7 @@ func Hanging(prefix, text string, width int) []string {
 
 // Wrap wraps text after a prefix and ends it with a newline.
 func (s Screen) Wrap(prefix, text string) string {
-	return strings.Join(Hanging(prefix, text, s.Width), "\n") + "\n"
+	return strings.TrimRight(strings.Join(Hanging(prefix, text, s.Width), "\n"), " ") + "\n"
 }
 
 // Page collects text for a screen.
