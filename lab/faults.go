@@ -14,7 +14,7 @@ type Fault struct{ Verb, Label, step string }
 
 // Faults have durations that become controls.
 var Faults = []Fault{
-	{"kill", "crashes; a server comes back after 0.3 TTL", "  - kill: %s\n    after: 0.3 ttl\n"},
+	{"kill", "crashes (servers: for 0.3 TTL)", "  - kill: %s\n    after: 0.3 ttl\n"},
 	{"pause", "sleeps for 1.5 TTL", "  - pause: %s\n    for: 1.5 ttl\n"},
 	{"cut", "is cut off for 1 TTL", "  - cut: %s\n    for: 1 ttl\n"},
 	{"clock", "has its clock set 1 TTL forward", "  - clock: %s\n    jump: 1 ttl\n"},
