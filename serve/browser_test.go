@@ -209,8 +209,8 @@ func runUnsure(b *browser.Tab) {
 func TestBrowser_Telephone_ShowsTheViolation(t *testing.T) {
 	b := browser.Open(t, start(t, t.TempDir())+"/lab/client-pause")
 	b.Size(375, 812)
-	require.Equal(t, "true", b.Text(`document.querySelector(".brand").getBoundingClientRect().right >= 22 &&
-		document.querySelector(".brand").getBoundingClientRect().right <= document.querySelector("nav").getBoundingClientRect().x`),
+	require.Equal(t, "true", b.Text(`(([logo, links]) => logo.width >= 22 && logo.right <= links.x)(
+		[".brand", "nav"].map((name) => document.querySelector(name).getBoundingClientRect()))`),
 		"the logo is beside the links")
 	beginUnsure(b)
 	b.Text(`scrollTo(0, 0)`)

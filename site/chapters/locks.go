@@ -78,9 +78,11 @@ func labelCells(table string) string {
 		cells[i+1] = `<td data-label="` + names[i%len(names)][1] + `">` +
 			date.ReplaceAllString(cells[i+1], `<span class="date">$0</span>`)
 	}
+	class := "stacked"
 	if len(names) > 10 { // the table of all situations has narrow columns
-		cells[0] = strings.Replace(cells[0], "<table>", `<table class="grid">`, 1)
+		class += " grid"
 	}
+	cells[0] = strings.Replace(cells[0], "<table>", `<table class="`+class+`">`, 1)
 	return verdictCell.ReplaceAllStringFunc(strings.Join(cells, ""), func(cell string) string {
 		m := verdictCell.FindStringSubmatch(cell)
 		return "<td" + m[1] + ` class="` + tones[m[3]] + `">` + m[2] + m[3]
