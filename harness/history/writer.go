@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"example.org/lockproof/internal/input"
 )
 
 // Writer writes a history event by event, one JSON line each. Each line is one call of the underlying writer, so that
@@ -38,9 +40,16 @@ func (w *Writer) Write(e Event) {
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}
-	if err != nil {
-		w.err = fmt.Errorf("the history cannot be written: %w", err)
+	w.err = Unwritten(err)
+}
+
+// Unwritten is an error of writing a history, nil for nil. It does not name the file: trials that fail for one reason
+// have one text.
+func Unwritten(err error) error {
+	if err == nil {
+		return nil
 	}
+	return fmt.Errorf("the history cannot be written: %w", input.Cause(err))
 }
 
 // lineOf is an event's line, with its newline. Scripts and keys are easier to read without HTML escapes.

@@ -59,10 +59,7 @@ func limitText(done suite.Result, why string) string {
 
 // failureOf describes a failure, in one line if an earlier failure had the same cause.
 func (r *run) failureOf(t *testing.T, job suite.Job, done suite.Result, why, out string, record bool) string {
-	cause, ok := done.Cause()
-	if !ok {
-		cause = suite.Cause{Key: done.Failure, Sentence: done.Failure}
-	}
+	cause, _ := done.Cause()
 	name := strings.TrimPrefix(t.Name(), r.call.Test+"/")
 	if earlier, known := r.causes[cause.Key]; known && done.Failure != "" {
 		return fmt.Sprintf("FAILED: as in %s: %s", earlier, why)

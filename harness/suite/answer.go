@@ -44,8 +44,8 @@ func (o Outcome) Answer() Answer { return cmp.Or(answers[o], Failed) }
 var answers = map[Outcome]Answer{Differs: Bug, LimitOfClass: Limit, Inconclusive: Undecided,
 	AsExpected: Holds, Skipped: NotApplicable}
 
-// Cause is why a property was violated: a sentence, and a key that violations with the same cause share. If no
-// experiment has shown a cause, the key is the property.
+// Cause is why a trial failed or violated a property: a sentence, and a key that those with the same cause share. If no
+// experiment has shown a violation's cause, the key is the property.
 type Cause struct {
 	Sentence, Key string
 	Shown         bool
@@ -59,8 +59,11 @@ func (c Cause) As(earlier string) string {
 	return "cause not shown; another violation of the property is drawn in " + earlier
 }
 
-// Cause returns the cause of the decisive violation; false without a violation.
+// Cause returns the cause of the failure or of the decisive violation; false without either.
 func (t Result) Cause() (Cause, bool) {
+	if t.Failure != "" {
+		return Cause{t.Failure, t.Failure, true}, true
+	}
 	r := t.Decisive()
 	if r == nil {
 		return Cause{}, false

@@ -133,7 +133,7 @@ func (j *Journal) writeFile(events []history.Event) error {
 	for _, e := range events {
 		lines.Write(e)
 	}
-	err = cmp.Or(lines.Close(), buffer.Flush(), file.Close())
+	err = cmp.Or(lines.Close(), history.Unwritten(buffer.Flush()), file.Close())
 	if err == nil {
 		err = j.folder.Rename(newPath, j.path)
 	}
