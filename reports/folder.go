@@ -21,7 +21,7 @@ const markText = "Lockproof writes its results into this folder, and begins by r
 // The reasons for refusing a folder.
 var (
 	ErrBusy    = errors.New("another run is writing to this folder")
-	ErrForeign = errors.New("this is not an output folder of Lockproof's, whose files it may replace")
+	ErrForeign = errors.New("not a folder that Lockproof made")
 )
 
 // Folder is an output folder that this process has locked. Writes and removals follow no link out of it.
@@ -120,8 +120,7 @@ func (f *Folder) requireEmpty() error {
 	} else if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: it is not empty, and there is no %s in it: give a new folder or an empty one", ErrForeign,
-		MarkFile)
+	return fmt.Errorf("%w: it is not empty, and has no %s: name a new or an empty one", ErrForeign, MarkFile)
 }
 
 // kindOf names the type of an unexpected file.

@@ -61,17 +61,17 @@ func openCleared(t *testing.T, dir string) {
 
 func TestOpenFolder_ForeignFolder_IsRefused(t *testing.T) {
 	for says, files := range map[string]map[string]string{
-		"it is not empty, and there is no .lockproof in it": {
+		"it is not empty, and has no .lockproof": {
 			ResultsFile: `{"tool": {"name": "jest"}}`, PageFile: "<p>mine</p>", "trials/a/b/history.jsonl": "mine",
 			JUnitFile:      "<mine/>",
 			ValidationFile: `{"verdict": "ok"}`, ProgressFile: "mine",
 		},
-		"give a new folder or an empty one": {"main.go": "package main"},
-		"its .lockproof is a link":          {MarkFile + "@": "/dev/null"},
-		"its .lockproof is a folder":        {MarkFile + "/x": ""},
-		"its trials is a link":              {"trials@": "/tmp", MarkFile: ""},
-		"its trials is a file":              {"trials": "", MarkFile: ""},
-		"this is not an output folder of Lockproo": {ResultsFile + "@": "real.json",
+		"name a new or an empty one": {"main.go": "package main"},
+		"its .lockproof is a link":   {MarkFile + "@": "/dev/null"},
+		"its .lockproof is a folder": {MarkFile + "/x": ""},
+		"its trials is a link":       {"trials@": "/tmp", MarkFile: ""},
+		"its trials is a file":       {"trials": "", MarkFile: ""},
+		"not a folder that Lockproof made": {ResultsFile + "@": "real.json",
 			"real.json": "{\n  \"version\": 1,\n  \"tool\": {\n    \"name\": \"lockproof\""},
 	} {
 		dir := t.TempDir()

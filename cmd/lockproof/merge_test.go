@@ -161,7 +161,7 @@ func TestForeignFolder_IsRefused(t *testing.T) {
 		{"validate", "--set", "bind", "--crash", "kill", "--trials", "1"}} {
 		for out, says := range map[string]string{
 			alive:   "another run is writing to this folder: give this run another",
-			foreign: "this is not an output folder of Lockproof's, whose files it may replace",
+			foreign: "not a folder that Lockproof made",
 		} {
 			got := p.try(append(command, "--out", out)...)
 			require.Equal(t, exitUsage, got.code, got.err)

@@ -49,7 +49,7 @@ func TestResultsVariable_FolderOfAnotherProgram_Fails(t *testing.T) {
 	require.NoError(t, os.WriteFile(theirs, []byte("theirs"), 0o644))
 	r := victim(t, "patient")
 	require.False(t, r.passed)
-	r.says(t, locktest.ResultsVariable, "not an output folder")
+	r.says(t, locktest.ResultsVariable, "not a folder that Lockproof made")
 	text, err := os.ReadFile(theirs)
 	require.NoError(t, err)
 	require.Equal(t, "theirs", string(text))
