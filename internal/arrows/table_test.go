@@ -99,7 +99,7 @@ var table = []allowed{
 		"internal/input" +
 		" internal/wording nemesis reports/terminal scenarios"},
 	{"reports/validation", "internal/wording reports reports/terminal validate validate/deploy validate/settings"},
-	{"reports/html", "checker harness/history harness/suite reports scenarios"},
+	{"reports/html", "checker harness/suite reports scenarios"},
 	{"harness/locktest", "checker explore harness/client harness/cluster harness/cluster/process" +
 		" harness/cluster/virtual/bubble harness/history harness/interleave" +
 		" harness/locks harness/overlay harness/suite redlock reports reports/html reports/terminal scenarios"},
