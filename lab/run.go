@@ -32,11 +32,11 @@ func (o *Outcome) Write(w io.Writer) error {
 
 // Run runs an experiment once.
 func (e *Experiment) Run(ctx context.Context, run suite.Runner) (*Outcome, error) {
-	trials, err := Run(ctx, run, suite.Options{Trials: 1, Seed: e.Seed, Events: true}, e.job())
+	trial, err := One(ctx, run, e.job(), e.Seed, true)
 	if err != nil {
 		return nil, err
 	}
-	o := &Outcome{Trial: trials[0]}
+	o := &Outcome{Trial: trial}
 	if len(o.Trial.Events) == 0 {
 		return nil, errTooManyEvents
 	}
@@ -68,6 +68,15 @@ func Run(ctx context.Context, run suite.Runner, o suite.Options, jobs ...suite.J
 		}
 	}
 	return trials, nil
+}
+
+// One runs one trial of a job in virtual time; with events its result has the history.
+func One(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, events bool) (suite.Result, error) {
+	trials, err := Run(ctx, run, suite.Options{Trials: 1, Seed: seed, Events: events}, job)
+	if err != nil {
+		return suite.Result{}, err
+	}
+	return trials[0], nil
 }
 
 // Catalogue lists the scenarios that run in virtual time.

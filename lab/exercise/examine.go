@@ -50,14 +50,6 @@ func (l Level) Examine(ctx context.Context, run suite.Runner, without []string, 
 	return search(ctx, run, without, tried)
 }
 
-func runTrial(ctx context.Context, run suite.Runner, job suite.Job, seed uint64, events bool) (suite.Result, error) {
-	trials, err := lab.Run(ctx, run, suite.Options{Trials: 1, Seed: seed, Events: events}, job)
-	if err != nil {
-		return suite.Result{}, err
-	}
-	return trials[0], nil
-}
-
 // cases tests the level's scenarios of the catalogue.
 func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (Progress, error) {
 	all, err := scenarios.Select(l.Cases)
@@ -65,7 +57,7 @@ func (l Level) cases(ctx context.Context, run suite.Runner, without []string) (P
 		return Progress{}, err
 	}
 	for _, s := range all {
-		result, err := runTrial(ctx, run, suite.Job{Scenario: s, Without: without, AllowBetter: true}, 1, true)
+		result, err := lab.One(ctx, run, suite.Job{Scenario: s, Without: without, AllowBetter: true}, 1, true)
 		if err != nil {
 			return Progress{}, err
 		}
@@ -83,7 +75,7 @@ func search(ctx context.Context, run suite.Runner, without []string, tried int) 
 			Seed: 1, Schedules: min(tried+step, Schedules), Enough: 1},
 		Shrink: shrinkFor, Parallel: 1,
 		Try: func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
-			result, err := runTrial(ctx, run, job, seed, false)
+			result, err := lab.One(ctx, run, job, seed, false)
 			if err != nil {
 				result.Failure = err.Error()
 			}
@@ -103,6 +95,6 @@ func search(ctx context.Context, run suite.Runner, without []string, tried int) 
 	}
 	found := tally.Finds[0]
 	drawn := found.Shrunk.Scenario("drawn", map[string]string{found.Property: history.Holds})
-	result, err := runTrial(ctx, run, suite.Job{Scenario: drawn, Without: without, AllowBetter: true}, found.Seed, true)
+	result, err := lab.One(ctx, run, suite.Job{Scenario: drawn, Without: without, AllowBetter: true}, found.Seed, true)
 	return Progress{Tried: found.Number + 1, Broken: &result, Scenario: drawn, Drawn: true}, err
 }

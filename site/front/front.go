@@ -139,12 +139,10 @@ func without(script []scenarios.Step, verb scenarios.Verb) []scenarios.Step {
 }
 
 func play(ctx context.Context, run suite.Runner, s *scenarios.Scenario) (Play, error) {
-	o := suite.Options{Trials: 1, Seed: 1, Events: true}
-	trials, err := lab.Run(ctx, run, o, suite.Job{Scenario: s, AllowBetter: true})
+	trial, err := lab.One(ctx, run, suite.Job{Scenario: s, AllowBetter: true}, 1, true)
 	if err != nil {
 		return Play{}, err
 	}
-	trial := trials[0]
 	h, err := reports.NewHistory(trial.Events)
 	if err != nil {
 		return Play{}, err
