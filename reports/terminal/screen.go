@@ -111,16 +111,5 @@ func (p *Page) Line(text string) { p.WriteString(strings.TrimRight(text, " ") + 
 // Hang writes text of unknown origin, wrapped after a prefix.
 func (p *Page) Hang(prefix, text string) { p.WriteString(p.Wrap(prefix, Clean(text))) }
 
-// Clean makes text of unknown origin safe for a terminal: one line without control characters, noncharacters and
-// direction marks.
-func Clean(text string) string {
-	return plain.Text(strings.Join(strings.Fields(strings.Map(harmless, text)), " "))
-}
-
-// harmless replaces control characters and noncharacters by a blank.
-func harmless(r rune) rune {
-	if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff {
-		return ' '
-	}
-	return r
-}
+// Clean makes text of unknown origin safe for a terminal: one line of plain text.
+func Clean(text string) string { return plain.Text(strings.Join(strings.Fields(text), " ")) }
