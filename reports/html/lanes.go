@@ -44,9 +44,6 @@ func (t *timeline) faults() {
 		}
 		b.Y += float64(row * faultHeight)
 		t.Bars = append(t.Bars, b)
-		band := b
-		band.Label, band.Text = "", ""
-		t.Bands = append(t.Bands, band)
 	}
 	t.lane("faults", "fault", float64(len(ends)*faultHeight)+2)
 	t.y += gapHeight / 2

@@ -46,8 +46,7 @@ type timeline struct {
 	Points        []point
 	Marks         []mark
 	Ticks         []tick
-	Bands         []bar // faults, behind the lanes
-	Broken        *bar  // the violation, over all lanes
+	Broken        *bar // the violation, over all lanes
 	Turning       *tick
 	Ending        *bar // after the history's last event
 	LanesTop      float64
@@ -136,9 +135,6 @@ func draw(id string, f reports.Finding) *timeline {
 	t.LanesBottom, t.LanesHeight = t.y, t.y-t.LanesTop
 	if t.Broken != nil {
 		t.Broken.H = t.LanesBottom - t.Broken.Y
-	}
-	for i := range t.Bands {
-		t.Bands[i].Y, t.Bands[i].H = t.LanesTop, t.LanesBottom-t.LanesTop
 	}
 	if end < t.until {
 		b := t.bar("beyond", max(end, s.From), t.until, t.LanesTop, t.LanesBottom-t.LanesTop, "")
