@@ -40,7 +40,7 @@ func (p *program) listLocks() error {
 		if err != nil {
 			return failed(err)
 		}
-		fmt.Fprintf(p.out, "%-29s %s\n", name, kind.Doc)
+		fmt.Fprint(p.out, p.screen.Wrap(fmt.Sprintf("%-29s ", name), kind.Doc))
 	}
 	return nil
 }

@@ -76,9 +76,8 @@ func TestList(t *testing.T) {
 	got := fake(expected).try("list")
 	require.Equal(t, 0, got.code)
 	require.Contains(t, got.out, "client-pause")
-	for line := range strings.Lines(got.out) {
-		require.LessOrEqual(t, len([]rune(line)), 81, "%q", line)
-	}
+	requireWidth(t, got.out, 80)
+	requireWidth(t, fake(expected).try("list", "--locks").out, 80)
 }
 
 func TestShow_OutputLoadsAsScenario(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"example.org/lockproof/explore"
@@ -96,7 +97,7 @@ func (x *exploreOptions) save(t explore.Tally) error {
 
 // concludeSearch prints and writes the results of a search, and returns its exit code.
 func (p *program) concludeSearch(ctx context.Context, x *exploreOptions, t explore.Tally, run reports.Run) error {
-	fmt.Fprint(p.out, x.search.Summary(t))
+	fmt.Fprintln(p.out, strings.Join(wrapped(strings.TrimSpace(x.search.Summary(t)), p.screen.Width), "\n"))
 	if err := x.save(t); err != nil {
 		return failed(err)
 	}
