@@ -71,6 +71,19 @@ type textRow struct {
 	text    string
 }
 
+func (r textRow) name() string { return strings.Join(r.names, ", ") }
+
+// sameForEveryTTL reports whether the rows of a crash differ in their TTLs alone.
+func (t *writer) sameForEveryTTL(c conf.Crash) bool {
+	answers := map[string]bool{}
+	for _, r := range t.Rows {
+		if r.Crash == c {
+			answers[string(r.Verdict)+r.Reason+r.Condition] = true
+		}
+	}
+	return len(answers) == 1
+}
+
 // grouped merges rows with the same verdict and text.
 func (t *writer) grouped() (all []textRow) {
 	add := func(name string, verdict validate.Verdict, text string) {
@@ -86,13 +99,16 @@ func (t *writer) grouped() (all []textRow) {
 	}
 	for _, r := range t.Rows {
 		name, reason := crashWords[r.Crash], r.Reason
-		if len(t.TTLs) > 1 {
+		if !t.sameForEveryTTL(r.Crash) {
 			name += " " + span(r.TTL)
 		}
 		if r.Condition != "" {
 			reason += ", " + r.Condition
 		}
 		add(name, r.Verdict, reason)
+	}
+	if len(all) == 1 && len(all[0].names) > 1 {
+		all[0].names = []string{"every crash"}
 	}
 	for _, r := range t.Takeovers {
 		add(string(r.Takeover), r.Verdict, r.Reason)
@@ -107,12 +123,14 @@ func (t *writer) rows(verbose bool) {
 	all := t.grouped()
 	// Share the lines beside the first, the last, the assumptions, a heading and the advice equally.
 	most := max(1, (mostLines-6-min(mostAdvice, len(t.Runbooks)))/max(1, min(mostRows, len(all))))
+	names, verdicts := 0, 0 // columns
+	for _, r := range all {
+		names = max(names, len(r.name()))
+		verdicts = max(verdicts, terminal.Width(verdictOn(r.verdict, t.Screen)))
+	}
 	for i, r := range all {
-		name := strings.Join(r.names, ", ")
-		if len(r.names) == len(t.Rows) && len(r.names) > 1 {
-			name = "every crash"
-		}
-		prefix := fmt.Sprintf("  %-10s %s  ", name, verdictOn(r.verdict, t.Screen))
+		prefix := fmt.Sprintf("  %s  %s  ", terminal.PadTo(r.name(), names),
+			terminal.PadTo(verdictOn(r.verdict, t.Screen), verdicts))
 		if verbose {
 			t.Hang(prefix, r.text)
 			continue
