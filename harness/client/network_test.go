@@ -128,3 +128,16 @@ func TestTaggedKeys(t *testing.T) {
 	require.Equal(t, int64(1), client.Incr(t.Context(), "k1").Val())
 	require.Equal(t, int64(1), client.Del(t.Context(), "k1").Val())
 }
+
+// Redis 8.4 and Valkey 9 have commands of their own that compare and act.
+func TestTaggedKeys_CommandOfNewerServer_HasTheTag(t *testing.T) {
+	for _, words := range [][]any{{"delex", "k1", "ifeq", "mine"}, {"delifeq", "k1", "mine"}} {
+		cmd := redis.NewCmd(t.Context(), words...)
+		send := tagged("{2}:").ProcessHook(func(_ context.Context, sent redis.Cmder) error {
+			require.Equal(t, "{2}:k1", sent.Args()[1])
+			return nil
+		})
+		require.NoError(t, send(t.Context(), cmd))
+		require.Equal(t, "k1", cmd.Args()[1], "other nodes are sent the same words")
+	}
+}
