@@ -9,6 +9,7 @@ import (
 
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/wording"
 	"example.org/lockproof/scenarios"
 )
 
@@ -49,7 +50,7 @@ func (s *Search) Text(f Find) []byte {
 
 // Repeat is the command that runs a find's file.
 func (s *Search) Repeat(f Find, path string) string {
-	return fmt.Sprintf("lockproof run %s --seed %d%s", path, f.Seed, s.Flags)
+	return fmt.Sprintf("lockproof run %s --seed %d%s", wording.Quote(path), f.Seed, s.Flags)
 }
 
 // Write writes a find's file into a folder, and loads it as a check.

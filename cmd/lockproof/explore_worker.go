@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"example.org/lockproof/harness/suite"
+	"example.org/lockproof/internal/wording"
 )
 
 // exploreWorker makes the user's program the lock under test. Its clients are processes. Schedules run in real time,
@@ -31,7 +31,7 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 	if !given("for") {
 		s.For = 5 * time.Minute
 	}
-	s.Flags = " --on local --worker '" + strings.ReplaceAll(x.worker, "'", `'\''`) + "'"
+	s.Flags = " --on local --worker " + wording.Quote(x.worker)
 	s.Slow, s.Parallel = true, 1
 	s.Try = func(ctx context.Context, job suite.Job, seed uint64) suite.Result {
 		one := each

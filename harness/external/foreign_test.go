@@ -17,6 +17,7 @@ import (
 	"example.org/lockproof/harness/cluster/realtime"
 	"example.org/lockproof/harness/history"
 	"example.org/lockproof/harness/locks"
+	"example.org/lockproof/internal/wording"
 )
 
 // bad are workers that break the protocol: their first messages, those after their first command, and the end of the
@@ -197,6 +198,9 @@ func TestSplit_LikeAShell(t *testing.T) {
 	words, err := Split(`python3 'my lock.py' --name="a \"b\"" c\ d ''`)
 	require.NoError(t, err)
 	require.Equal(t, []string{"python3", "my lock.py", `--name=a "b"`, "c d", ""}, words)
+	again, err := Split(wording.Command(words))
+	require.NoError(t, err)
+	require.Equal(t, words, again)
 	for _, line := range []string{"", "  ", "python3 'my_lock.py", `python3 \`} {
 		_, err := Split(line)
 		require.Error(t, err, line)

@@ -114,7 +114,7 @@ var table = []allowed{
 	{"cmd/lockproof",
 		"checker explore harness/client harness/cluster harness/cluster/docker " +
 			"harness/cluster/process harness/external harness/history harness/interleave/rewrite harness/locks " +
-			"harness/overlay harness/suite internal/plain internal/suggest redlock" +
+			"harness/overlay harness/suite internal/plain internal/suggest internal/wording redlock" +
 			" reports reports/html reports/terminal reports/validation scenarios serve validate validate/deploy " +
 			"validate/settings"},
 	{"site/engine", "harness/suite site"},

@@ -2,6 +2,7 @@ package wording
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -63,4 +64,24 @@ func significantDigits(x float64) string {
 		return "1000" // and not 1e+03
 	}
 	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// plainWord matches a word that needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[\w./@%+=:,-]+$`)
+
+// Quote writes a word for a shell: in single quotes, in which a shell expands nothing, unless it needs none.
+func Quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Command writes a program with its arguments as a shell's command line.
+func Command(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = Quote(word)
+	}
+	return strings.Join(quoted, " ")
 }
