@@ -77,12 +77,12 @@ type Do string
 
 // The commands.
 const (
-	DoAcquire Do = "acquire"
-	DoExtend  Do = "extend"
-	DoRelease Do = "release"
-	DoCheck   Do = "check"
-	DoRead    Do = "read"
-	DoWrite   Do = "write"
+	DoAcquire    = Do(history.OpAcquire)
+	DoExtend     = Do(history.OpExtend)
+	DoRelease    = Do(history.OpRelease)
+	DoCheck      = Do(history.OpCheck)
+	DoRead       = Do(history.OpRead)
+	DoWrite      = Do(history.OpWrite)
 	DoWatch   Do = "watch"  // start the current lease's watchdog
 	DoLoop    Do = "loop"   // repeat: acquire, read, hold, write, release, think
 	DoStop    Do = "stop"   // end the loop after its current round
@@ -92,6 +92,14 @@ const (
 	DoFeed    Do = "feed"   // run the delayed timers, and report how late they were
 	DoExit    Do = "exit"   // close the lock and end
 )
+
+// Operation is the operation that the command carries out, "" if it carries out none.
+func (d Do) Operation() history.Op {
+	if slices.Contains([]Do{DoAcquire, DoExtend, DoRelease, DoCheck, DoRead, DoWrite}, d) {
+		return history.Op(d)
+	}
+	return ""
+}
 
 // immediate reports whether the client executes the command at once; others queue up in a thread.
 func (d Do) immediate() bool {

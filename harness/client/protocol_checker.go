@@ -185,27 +185,22 @@ func (c *ProtocolChecker) done(m Message) error {
 
 // checkEnd checks a command's outcome against its operation.
 func (t *sentCommand) checkEnd(outcome history.Type) error {
-	op, is := operationOf[t.Do]
+	op := t.Do.Operation()
 	switch {
 	case t.IfHeld && t.op == nil && outcome == "":
 		return nil // no lease was held
-	case !is && outcome != "":
+	case op == "" && outcome != "":
 		return fmt.Errorf("%s is not an operation, so it has no outcome", t.Do)
-	case is && t.op == nil:
+	case op != "" && t.op == nil:
 		return fmt.Errorf("no %s has begun: send its invoke event and its outcome event first", op)
-	case is && t.op.outcome == "":
+	case op != "" && t.op.outcome == "":
 		return fmt.Errorf("%s has not ended: send its outcome event first", t.op)
-	case is && t.op.outcome != outcome:
+	case op != "" && t.op.outcome != outcome:
 		return fmt.Errorf(`"outcome" is %q, but %s ended with %q`, outcome, t.op, t.op.outcome)
 	case t.Do == DoClock && t.clocks < 2:
 		return errors.New("send a clock event for each of the two clocks first")
 	}
 	return nil
-}
-
-var operationOf = map[Do]history.Op{
-	DoAcquire: history.OpAcquire, DoExtend: history.OpExtend, DoRelease: history.OpRelease,
-	DoCheck: history.OpCheck, DoRead: history.OpRead, DoWrite: history.OpWrite,
 }
 
 func (c *ProtocolChecker) pendingText() string {
@@ -311,7 +306,7 @@ func (c *ProtocolChecker) checkInvoke(e history.Event) error {
 		case cmd.ended || c.first(cmd.Thread) != cmd:
 		case cmd.Do == DoLoop && fits == nil:
 			return nil
-		case operationOf[cmd.Do] == e.Op && cmd.op == nil &&
+		case cmd.Do.Operation() == e.Op && cmd.op == nil &&
 			(fits == nil || fits.Key != e.Key && cmd.Key == e.Key):
 			fits = cmd
 		}

@@ -72,21 +72,10 @@ func (r *run) step(ctx context.Context, s scenarios.Step) error {
 	if s.Verb == scenarios.VerbWatch && r.plan.Lock.Renews && !r.plan.Lock.Watches {
 		return nil // it extends the lease by itself
 	}
-	if do, ok := clientWork[s.Verb]; ok {
+	if do := client.Do(s.Verb); do.Operation() != "" || do == client.DoWatch {
 		return r.each(s.Targets, func(name string) error { return r.operate(ctx, name, do, s) })
 	}
 	return r.applyStep(ctx, s)
-}
-
-// clientWork maps verbs to clients' commands.
-var clientWork = map[scenarios.Verb]client.Do{
-	scenarios.VerbAcquire: client.DoAcquire,
-	scenarios.VerbExtend:  client.DoExtend,
-	scenarios.VerbRelease: client.DoRelease,
-	scenarios.VerbCheck:   client.DoCheck,
-	scenarios.VerbRead:    client.DoRead,
-	scenarios.VerbWrite:   client.DoWrite,
-	scenarios.VerbWatch:   client.DoWatch,
 }
 
 func (r *run) each(names []string, f func(string) error) error {
