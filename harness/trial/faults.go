@@ -24,17 +24,15 @@ func (r *run) endFaults(ctx context.Context, end context.CancelFunc) error {
 	if until <= 0 {
 		return nil
 	}
-	r.background.Go(func() {
+	r.background.Go(func() error {
 		if r.cluster.Sleep(ctx, max(0, until-time.Duration(r.cluster.Now()))) != nil {
-			return // the run ended first
+			return nil // the run ended first
 		}
 		r.faultsOver.Store(true)
 		end()
 		ctx := context.WithoutCancel(ctx)
 		err := r.nextInstant(ctx) // the schedule ends its own faults first, in its order
-		if err = errors.Join(err, r.nemesis.EndAll(ctx)); err != nil {
-			r.fail(err)
-		}
+		return errors.Join(err, r.nemesis.EndAll(ctx))
 	})
 	return r.nextInstant(ctx)
 }
@@ -47,11 +45,7 @@ func (r *run) chargeRestart(f nemesis.Fault, began, ended int64) {
 	if r.plan.restartBudget == 0 || !restarts {
 		return
 	}
-	r.mu.Lock()
-	r.restarting += time.Duration(ended - began)
-	spent := r.restarting
-	r.mu.Unlock()
-	if spent > r.plan.restartBudget {
-		r.record(history.Event{Time: ended, Process: f.Targets[0], Type: history.TypeStall, Late: int64(spent)})
+	if spent := r.restarting.Add(ended - began); spent > int64(r.plan.restartBudget) {
+		r.record(history.Event{Time: ended, Process: f.Targets[0], Type: history.TypeStall, Late: spent})
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"example.org/lockproof/harness/client"
 	"example.org/lockproof/harness/cluster"
@@ -27,23 +28,12 @@ type run struct {
 	cuts       map[string]*nemesis.Active
 	linkCounts map[string][2]int
 	faultsOver atomic.Bool // none may begin
-	background sync.WaitGroup
-
-	mu         sync.Mutex
-	failure    error         // of a background goroutine
-	restarting time.Duration // total time of nodes' stops and restarts
+	background errgroup.Group
+	restarting atomic.Int64 // total time of nodes' stops and restarts, in nanoseconds
 }
 
 // duration is a span's duration at the run's TTL.
 func (r *run) duration(s scenarios.Span) time.Duration { return s.In(r.plan.TTL) }
-
-func (r *run) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failure == nil {
-		r.failure = err
-	}
-}
 
 func newRun(p *Plan, c client.Host, seed uint64, record func(history.Event)) *run {
 	r := &run{
@@ -163,11 +153,12 @@ func (r *run) perform(ctx context.Context) error {
 	}
 	until := r.duration(w.For)
 	if len(r.plan.Nemesis) > 0 {
-		r.background.Go(func() {
+		r.background.Go(func() error {
 			err := r.nemesis.Run(faulty, nemesis.Schedule(r.seed, r.randoms(), until))
-			if err != nil && (faulty.Err() == nil || ctx.Err() != nil) {
-				r.fail(err)
+			if faulty.Err() != nil && ctx.Err() == nil {
+				return nil // endFaults ended it
 			}
+			return err
 		})
 	}
 	if err := r.runScript(ctx); err != nil {
@@ -201,8 +192,7 @@ func (r *run) randoms() []nemesis.Random {
 // last time.
 func (r *run) finish(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	r.background.Wait()
-	err := r.nemesis.EndAll(ctx)
+	err := errors.Join(r.background.Wait(), r.nemesis.EndAll(ctx))
 	for _, name := range r.plan.clientNames() {
 		if len(r.pending[name]) == 0 {
 			continue
@@ -215,9 +205,6 @@ func (r *run) finish(ctx context.Context) error {
 	}
 	err = errors.Join(err, r.readRegisters(ctx))
 	r.inspectNodes(ctx)
-	r.mu.Lock()
-	err = errors.Join(err, r.failure)
-	r.mu.Unlock()
 	return errors.Join(err, r.clients.firstFailure(), r.clients.close())
 }
 

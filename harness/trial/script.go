@@ -27,7 +27,6 @@ func preconditionErrorf(format string, args ...any) error {
 // pending is a client operation that the script does not wait for at once.
 type pending struct {
 	done <-chan client.Message
-	must string
 	step scenarios.Step
 }
 
@@ -115,7 +114,7 @@ func (r *run) operate(ctx context.Context, name string, do client.Do, s scenario
 	if err != nil {
 		return err
 	}
-	r.pending[name] = append(r.pending[name], pending{done: done, must: s.Must, step: s})
+	r.pending[name] = append(r.pending[name], pending{done: done, step: s})
 	if s.Async {
 		return nil
 	}
@@ -148,7 +147,7 @@ func (r *run) await(ctx context.Context, name, must string) error {
 		if err != nil {
 			return err
 		}
-		want := p.must
+		want := p.step.Must
 		if i == len(waiting)-1 && must != "" {
 			want = must
 		}
@@ -267,14 +266,11 @@ func (r *run) applyStep(ctx context.Context, s scenarios.Step) error {
 
 // afterDelay calls f later, in the background; the run waits for it.
 func (r *run) afterDelay(ctx context.Context, after scenarios.Span, f func() error) {
-	r.background.Go(func() {
-		err := r.cluster.Sleep(ctx, r.duration(after))
-		if err == nil {
-			err = f()
+	r.background.Go(func() error {
+		if err := r.cluster.Sleep(ctx, r.duration(after)); err != nil {
+			return err
 		}
-		if err != nil {
-			r.fail(err)
-		}
+		return f()
 	})
 }
 
