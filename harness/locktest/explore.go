@@ -83,7 +83,7 @@ type firstFailure struct {
 }
 
 func (f *firstFailure) run(ctx context.Context, job suite.Job, seed uint64) suite.Result {
-	done, _ := f.pool.Settle(ctx, job, seed, f.pool.Try(ctx, job, seed))
+	done := f.pool.Try(ctx, job, seed)
 	if done.Failure == "" || ctx.Err() != nil {
 		return done
 	}

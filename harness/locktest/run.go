@@ -141,33 +141,7 @@ func (r *run) options(seed uint64, out string) suite.Options {
 }
 
 func (r *run) runTrial(ctx context.Context, job suite.Job, o suite.Options) (suite.Result, error) {
-	done, err := suite.Runner(r.children.Run).One(ctx, job, o)
-	if err != nil {
-		return done, err
-	}
-	return r.settle(ctx, job, o, done)
-}
-
-// settle decides a trial with waits by experiments. If another trial gives the answer, it runs that one once more, so
-// that its history replaces the first one's.
-func (r *run) settle(ctx context.Context, job suite.Job, o suite.Options, done suite.Result) (suite.Result, error) {
-	if len(done.Waits) == 0 || job.Changes.Waits != nil {
-		return done, nil
-	}
-	apart := o
-	apart.Out = ""
-	pool, err := r.children.Pool(apart)
-	if err != nil {
-		return suite.Result{}, err
-	}
-	answer, waits := pool.Settle(ctx, job, o.Seed, done)
-	if waits == nil {
-		return answer, nil
-	}
-	job.Changes.Waits = waits
-	repeated, err := r.runTrial(ctx, job, o)
-	repeated.Causes = answer.Causes
-	return repeated, err
+	return suite.Runner(r.children.Run).One(ctx, job, o)
 }
 
 func (r *run) runScenarios(t *testing.T) {

@@ -48,7 +48,7 @@ func (p *Pool) finder(job Job, seed uint64, property string) (*cause.Finder, err
 				Changes: trial.Changes{
 					FaultsUntil: v.FaultsUntil, ContextTimeouts: v.ContextTimeouts, NoRetries: v.NoRetries, Waits: job.Changes.Waits,
 				}}
-			return outcomeOf(p.Try(ctx, changed, seed), property)
+			return outcomeOf(p.try(ctx, changed, seed, task.run), property)
 		},
 	}, nil
 }

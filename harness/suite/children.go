@@ -155,9 +155,14 @@ func (p *Pool) Size() int { return cap(p.slots) }
 
 // Try runs one trial of a job as soon as a child is free.
 func (p *Pool) Try(ctx context.Context, job Job, seed uint64) Result {
+	return p.try(ctx, job, seed, task.settled)
+}
+
+func (p *Pool) try(ctx context.Context, job Job, seed uint64,
+	do func(task, context.Context, runTask) Result) Result {
 	p.slots <- struct{}{}
 	defer func() { <-p.slots }()
 	o := p.options
 	o.Seed = seed
-	return o.runFirst(ctx, job, p.run)
+	return do(o.rowTask(job).numbered(0), ctx, p.run)
 }

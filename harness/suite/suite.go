@@ -100,10 +100,10 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 	}
 	for range o.parallel() {
 		wg.Go(func() {
-			for t, more := next(); more; t, more = next() {
-				a := attempted{t, t.run(ctx, run)}
-				if retry := a.result.needsRetry(o); !retry || ctx.Err() != nil {
-					end(a, retry)
+			for i, more := next(); more; i, more = next() {
+				results[i] = tasks[i].settled(ctx, run)
+				if retry := results[i].needsRetry(o); !retry || ctx.Err() != nil {
+					end(i, retry)
 					continue
 				}
 				mu.Lock()

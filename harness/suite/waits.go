@@ -49,17 +49,27 @@ func (t *Result) suspects() (names []string) {
 // raceTrials bounds the experiments about one race.
 const raceTrials = 100
 
-// Settle decides a trial with waits by experiments: see settle.
-func (p *Pool) Settle(ctx context.Context, job Job, seed uint64,
-	done Result) (answer Result, waits *[]interleave.Wait) {
-	if job.Changes.Waits != nil || len(done.Waits) == 0 {
-		return done, nil
+// settled runs a task. If goroutines of a library were made to wait, other waits decide the result: see settle. A trial
+// that replaces the first one runs once more, so that its history replaces the first one's.
+func (t task) settled(ctx context.Context, run runTask) Result {
+	done := t.run(ctx, run)
+	if len(done.Waits) == 0 || t.Plan.Job.Changes.Waits != nil {
+		return done
 	}
-	return settle(done, func(waits []interleave.Wait) Result {
-		with := job
-		with.Changes.Waits = &waits
-		return p.Try(ctx, with, seed)
-	})
+	with := func(waits []interleave.Wait, root string) Result {
+		plan := *t.Plan
+		plan.Job.Changes.Waits = &waits
+		again := t
+		again.Plan, again.Root = &plan, root
+		return run(ctx, again)
+	}
+	answer, waits := settle(done, func(waits []interleave.Wait) Result { return with(waits, "") })
+	if waits == nil || t.Root == "" {
+		return answer
+	}
+	kept := with(*waits, t.Root)
+	kept.Causes = answer.Causes
+	return kept
 }
 
 // settle repeats a trial with drawn waits under other waits. A violation without any wait is not a race: the trial
