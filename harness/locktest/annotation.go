@@ -15,22 +15,18 @@ import (
 type callSite struct {
 	file string
 	line int
+	// packages are the test's own: the package and its external test package.
+	packages [2]string
 }
 
 // callerOfRun must be called by Run itself.
 func callerOfRun() callSite {
-	_, file, line, _ := runtime.Caller(2)
-	return callSite{filepath.Base(file), line} // a test runs in its own folder
-}
-
-// callersPackages returns the package that called Run, and its external test package. Run itself must call it.
-func callersPackages() [2]string {
-	pc, _, _, _ := runtime.Caller(2)
+	pc, file, line, _ := runtime.Caller(2)
 	name := runtime.FuncForPC(pc).Name()
 	slash := strings.LastIndex(name, "/") + 1
 	base, _, _ := strings.Cut(name[slash:], ".")
 	path := name[:slash] + strings.TrimSuffix(base, "_test")
-	return [2]string{path, path + "_test"}
+	return callSite{filepath.Base(file), line, [2]string{path, path + "_test"}} // a test runs in its own folder
 }
 
 // annotate makes GitHub show a failure beside the test's line. workspace is the repository's folder on GitHub's

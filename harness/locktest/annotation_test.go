@@ -17,7 +17,7 @@ func TestAnnotate_NamesTheLineOfTheTest(t *testing.T) {
 	folder, err := os.Getwd()
 	require.NoError(t, err)
 	var b strings.Builder
-	at = callSite{"lock_test.go", 38}
+	at = callSite{file: "lock_test.go", line: 38}
 	at.annotate(&b, filepath.Dir(filepath.Dir(folder)), "late-set", "100 %\nof it: a, b")
 	require.Equal(t, "::error file=harness/locktest/lock_test.go,line=38,title=late-set::100 %25%0Aof it: a, b\n",
 		b.String())

@@ -41,7 +41,8 @@ func Run(t *testing.T, build New, options ...Option) {
 		t.Log("the lock dials by itself, and runs on real servers: lockproof test brings it into virtual time, and " +
 			"explores it")
 	}
-	for _, own := range callersPackages() {
+	caller := callerOfRun()
+	for _, own := range caller.packages {
 		if bubble.InPackages(s.leavesBehind, own+".") {
 			t.Fatalf("locktest.LeavesBehind: %s is the test's own package: stop its goroutines in Release, or in a Close()", own)
 		}
@@ -59,7 +60,7 @@ func Run(t *testing.T, build New, options ...Option) {
 	if err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
-	r.callSite = callerOfRun()
+	r.callSite = caller
 	t.Cleanup(func() {
 		if err := r.close(); err != nil {
 			t.Errorf("locktest: %v", err)
