@@ -38,11 +38,7 @@ func (t Result) Judgements() []Judgement {
 		if !judged {
 			result = checker.NotJudged(property)
 		}
-		if t.Reference != nil {
-			all = append(all, t.againstReference(result))
-			continue
-		}
-		all = append(all, judge(property, t.Expect[property], result, t.AllowBetter))
+		all = append(all, t.judge(result))
 	}
 	return all
 }
@@ -62,49 +58,35 @@ func judgedProperties(expect map[string]string, results map[string]checker.Resul
 	})
 }
 
-func judge(property, expected string, result checker.Result, lenient bool) Judgement {
-	got := result.Verdict
-	j := Judgement{Property: property, Expected: expected, Got: got, Outcome: Compare(expected, got, lenient)}
+// judge compares a verdict with its expectation, and a violation by a lock under test with the verdict of the reference
+// of its class.
+func (t Result) judge(result checker.Result) Judgement {
+	property, expected, got := result.Property, t.Expect[result.Property], result.Verdict
+	j := Judgement{Property: property, Expected: expected, Got: got, Outcome: Compare(expected, got, t.AllowBetter),
+		Why: property + ": " + got}
 	switch {
+	case got == history.Violated && t.Reference != nil:
+		j.Outcome = Differs
+		switch t.Reference[property] {
+		case history.Violated:
+			j.Outcome = LimitOfClass
+			j.Why += ", as by the reference of its class"
+		case history.Holds:
+			j.Why += ", and kept by the reference of its class"
+		default:
+			j.Why += ", and the reference of its class was not decided"
+		}
 	case expected == "" && got == history.Violated:
-		j.Why = property + ": violated (must never be, though this scenario does not test it)"
+		j.Why += " (must never be, though this scenario does not test it)"
 	case expected == history.Violated && got == history.Violated && result.Unmet != "":
 		j.Outcome = Inconclusive
-		j.Why = property + ": violated, but not as the scenario means to show: " + result.Unmet
+		j.Why += ", but not as the scenario means to show: " + result.Unmet
 	case expected == "" || expected == got:
-		j.Why = property + ": " + got
-	case got == history.Inconclusive:
-		j.Why = fmt.Sprintf("%s: expected %s, got inconclusive", property, expected)
-		if result.Reason != "" {
-			j.Why += ": " + result.Reason
-		}
-	case j.Outcome == AsExpected:
-		j.Why = fmt.Sprintf("%s: holds, better than the reference's %s", property, expected)
+	case got == history.Holds && j.Outcome == AsExpected:
+		j.Why += ", better than the reference's " + expected
 	default:
 		j.Why = fmt.Sprintf("%s: expected %s, got %s", property, expected, got)
-	}
-	return j
-}
-
-// againstReference compares a verdict with that of the reference of the lock's class. The scenario's expectations
-// only decide which properties it tests.
-func (t Result) againstReference(result checker.Result) Judgement {
-	j := Judgement{Property: result.Property, Expected: t.Expect[result.Property], Got: result.Verdict,
-		Outcome: AsExpected}
-	j.Why = j.Property + ": " + j.Got
-	switch {
-	case j.Got == history.Violated && t.Reference[j.Property] == history.Violated:
-		j.Outcome = LimitOfClass
-		j.Why += ", as by the reference of its class"
-	case j.Got == history.Violated && t.Reference[j.Property] == history.Holds:
-		j.Outcome = Differs
-		j.Why += ", and kept by the reference of its class"
-	case j.Got == history.Violated:
-		j.Outcome = Differs
-		j.Why += ", and the reference of its class was not decided"
-	case j.Expected != "" && j.Got == history.Inconclusive:
-		j.Outcome = Inconclusive
-		if result.Reason != "" {
+		if got == history.Inconclusive && result.Reason != "" {
 			j.Why += ": " + result.Reason
 		}
 	}
