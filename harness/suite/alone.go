@@ -23,18 +23,18 @@ func (t Result) needsRetry(o Options) bool {
 }
 
 // retryAlone repeats a trial until it proves something or the retries are used up.
-func retryAlone(ctx context.Context, o Options, run runTask, first attempted) (result Result, needsRetry bool) {
-	result = first.result
-	for needsRetry = true; needsRetry && ctx.Err() == nil; needsRetry = result.needsRetry(o) {
-		first.task.Result.Attempts = result.Attempts
-		next := run(ctx, first.task)
-		next.Elapsed += result.Elapsed
-		result = next
+func retryAlone(ctx context.Context, o Options, run runTask, t task, first Result) (last Result, needsRetry bool) {
+	last = first
+	for needsRetry = true; needsRetry && ctx.Err() == nil; needsRetry = last.needsRetry(o) {
+		t.Result.Attempts = last.Attempts
+		next := run(ctx, t)
+		next.Elapsed += last.Elapsed
+		last = next
 	}
 	if !needsRetry {
-		result.undecideHolds(first.result)
+		last.undecideHolds(first)
 	}
-	return result, needsRetry
+	return last, needsRetry
 }
 
 // brokenBound reports an unexpected violation of a bound on time.

@@ -146,7 +146,7 @@ func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 		trial := Result{Lock: "single", AllowBetter: true, Expect: map[string]string{checker.MutualExclusion: expected},
 			Results: []checker.Result{result(checker.MutualExclusion, history.Violated, "")}}
 		row := Job{Scenario: chosen[0], Variant: chosen[0].OneNode(), AllowBetter: true}
-		measureClass(t.Context(), never, row, Options{}, &trial)
+		trial.compareWithClass(row, Options{}.reference(t.Context(), never, 1))
 		requireOutcome(t, trial, want, "")
 	}
 }
@@ -161,12 +161,12 @@ func TestReference_RenewalsPreventSituation_UsesLockWithoutThem(t *testing.T) {
 		Results: []checker.Result{result(checker.ProtectedData, history.Violated, "")}}
 	for verdict, want := range map[string]Outcome{history.Violated: LimitOfClass, history.Holds: Differs} {
 		trial := under
-		measureClass(t.Context(), func(_ context.Context, task task) Result {
-			if task.Result.Lock == builtin.Renewing {
+		trial.compareWithClass(row, func(j Job) Result {
+			if j.Lock == builtin.Renewing {
 				return Result{Results: []checker.Result{result(checker.ProtectedData, history.Inconclusive, "")}}
 			}
 			return Result{Results: []checker.Result{result(checker.ProtectedData, verdict, "")}}
-		}, row, Options{}, &trial)
+		})
 		outcome, why := trial.Outcome()
 		require.Equal(t, want, outcome, "without renewals: %s: %s", verdict, why)
 	}
@@ -193,9 +193,9 @@ func TestCheckReached_ReferenceIsUndecidedToo_SkipsTheRow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			trial := Result{Lock: c.lock, AllowBetter: true, Expect: expect, Results: []checker.Result{c.here}}
-			checkReached(t.Context(), func(context.Context, task) Result {
+			trial.compareWithClass(Job{Scenario: chosen[0], AllowBetter: true}, func(Job) Result {
 				return Result{Expect: expect, Results: []checker.Result{c.reference}}
-			}, Job{Scenario: chosen[0], AllowBetter: true}, Options{}, &trial)
+			})
 			outcome, why := trial.Outcome()
 			require.Equal(t, c.want, outcome, why)
 		})

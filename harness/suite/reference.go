@@ -19,24 +19,57 @@ import (
 // abilities. It runs in the same row with the same seed, in virtual time. A property that it violates there is a
 // limit of the class, not a bug of the lock.
 
-// measureClass runs the reference in a row in which a lock under test violated a property, and records its verdicts.
-func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result) {
-	violated := t.violated()
-	if !j.AllowBetter || t.Failure != "" || t.Skipped != "" || len(violated) == 0 {
+// reference runs a row with a reference, beside the trial of a lock under test.
+type reference func(Job) Result
+
+func (o Options) reference(ctx context.Context, run runTask, seed uint64) reference {
+	o = Options{Cluster: Virtual, Seed: seed, TTL: o.TTL, VerdictsOnly: true}
+	return func(j Job) Result {
+		j.AllowBetter = true
+		return o.runFirst(ctx, j, run)
+	}
+}
+
+// compareWithClass compares a trial with the reference of its lock's class. It skips a row in its form for fewer
+// servers if the reference's verdicts there are not those on the scenario's own number: then it is another situation.
+func (t *Result) compareWithClass(j Job, run reference) {
+	kind, err := locks.Find(t.Lock)
+	if err != nil || t.Failure != "" || t.Skipped != "" {
 		return
 	}
-	t.Reference = map[string]string{}
-	kind, err := locks.Find(t.Lock)
-	if err != nil {
-		return // an unknown lock has no reference, so each violation is a bug
+	references := referencesOf(kind)
+	same := Job{Scenario: j.Scenario, Variant: j.Variant, Lock: references[0]}
+	switch {
+	case j.Mapped != nil && !sameVerdicts(j.Scenario.Expect, run(Job{Scenario: j.Scenario, Lock: references[0]}),
+		run(Job{Scenario: j.Mapped, Lock: references[0]})):
+		t.skip(fmt.Sprintf("on %d servers it is another situation than on %d, as the reference shows",
+			len(j.Scenario.Nodes), len(j.Mapped.Nodes)))
+	case !j.AllowBetter:
+	case kind.Renews && t.unreached() && run(same).isInconclusive():
+		t.skip("it does not occur with a lock that renews its leases, as the reference shows")
+	case len(t.violated()) > 0:
+		t.measureClass(same, references, run)
 	}
-	o = o.forReference(*t)
-	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true}
-	for _, same.Lock = range referencesOf(kind) {
-		t.compareWith(o.runFirst(ctx, same, run), violated)
+}
+
+func sameVerdicts(expect map[string]string, a, b Result) bool {
+	for property := range expect {
+		if a.verdict(property) != b.verdict(property) {
+			return false
+		}
+	}
+	return true
+}
+
+// measureClass records the verdicts of the references on the properties that the trial violated. A later reference
+// runs if an earlier one did not decide.
+func (t *Result) measureClass(same Job, references []string, run reference) {
+	t.Reference = map[string]string{}
+	for _, same.Lock = range references {
+		t.addReference(run(same))
 		verdicts := slices.Compact(slices.Sorted(maps.Values(t.Reference)))
 		if slices.Equal(verdicts, []string{history.Violated}) {
-			t.Remedies = remedies(ctx, run, same, o, violated)
+			t.Remedies = remedies(same, t.violated(), run)
 		}
 		if !slices.Contains(verdicts, history.Inconclusive) {
 			return
@@ -44,9 +77,9 @@ func measureClass(ctx context.Context, run runTask, j Job, o Options, t *Result)
 	}
 }
 
-// compareWith records the reference's verdicts on properties that no earlier reference decided.
-func (t *Result) compareWith(reference Result, violated []string) {
-	for _, property := range violated {
+// addReference records a reference's verdicts on violated properties that no earlier reference decided.
+func (t *Result) addReference(reference Result) {
+	for _, property := range t.violated() {
 		verdict := reference.verdict(property)
 		if reference.Skipped != "" { // virtual time cannot run the row: its expectation is the verdict elsewhere
 			verdict = cmp.Or(t.Expect[property], history.Holds)
@@ -57,55 +90,22 @@ func (t *Result) compareWith(reference Result, violated []string) {
 	}
 }
 
-// checkReached skips a row whose situation does not occur with a lock that renews its leases: there, the reference of
-// its class decides nothing either.
-func checkReached(ctx context.Context, run runTask, j Job, o Options, t *Result) {
-	kind, err := locks.Find(t.Lock)
-	if outcome, _ := t.Outcome(); outcome != Inconclusive || !j.AllowBetter || err != nil || !kind.Renews ||
-		slices.ContainsFunc(t.Results, func(r checker.Result) bool {
-			return r.Verdict == history.Inconclusive && t.Expect[r.Property] != "" && r.Cause != checker.Vacuous
-		}) {
-		return
-	}
-	same := Job{Scenario: j.Scenario, Variant: j.Variant, AllowBetter: true, Lock: referencesOf(kind)[0]}
-	if outcome, _ := o.forReference(*t).runFirst(ctx, same, run).Outcome(); outcome == Inconclusive {
-		t.skip("it does not occur with a lock that renews its leases, as the reference shows")
-	}
+func (t Result) isInconclusive() bool {
+	outcome, _ := t.Outcome()
+	return outcome == Inconclusive
 }
 
-// forReference are the options of a reference's trial beside another lock's.
-func (o Options) forReference(t Result) Options {
-	return Options{Cluster: Virtual, Seed: t.Seed, TTL: o.TTL, VerdictsOnly: true}
+// unreached reports whether a trial is inconclusive only because its situation did not occur.
+func (t Result) unreached() bool {
+	return t.isInconclusive() && !slices.ContainsFunc(t.Results, func(r checker.Result) bool {
+		return r.Verdict == history.Inconclusive && t.Expect[r.Property] != "" && r.Cause != checker.Vacuous
+	})
 }
 
 // skip drops a trial's results.
 func (t *Result) skip(why string) {
 	*t = Result{Scenario: t.Scenario, Variant: t.Variant, Cluster: t.Cluster, Trial: t.Trial, Seed: t.Seed, Lock: t.Lock,
 		AllowBetter: t.AllowBetter, Skipped: why}
-}
-
-// checkMapped skips a row in its form for fewer servers if the reference's verdicts there differ from those on the
-// scenario's own number: then it is another situation.
-func checkMapped(ctx context.Context, run runTask, j Job, o Options, t *Result) {
-	if j.Mapped == nil || t.Failure != "" || t.Skipped != "" {
-		return
-	}
-	kind, err := locks.Find(t.Lock)
-	if err != nil {
-		return
-	}
-	o = o.forReference(*t)
-	fewer := Job{Scenario: j.Scenario, AllowBetter: true, Lock: referencesOf(kind)[0]}
-	more := fewer
-	more.Scenario = j.Mapped
-	here, there := o.runFirst(ctx, fewer, run), o.runFirst(ctx, more, run)
-	for property := range j.Scenario.Expect {
-		if here.verdict(property) != there.verdict(property) {
-			t.skip(fmt.Sprintf("on %d servers it is another situation than on %d, as the reference shows",
-				len(j.Scenario.Nodes), len(j.Mapped.Nodes)))
-			return
-		}
-	}
 }
 
 // referencesOf names the references of a lock's class, the most similar first. The second is for situations that the
@@ -133,30 +133,25 @@ func (t Result) violated() []string {
 }
 
 // remedies runs the reference again with one change at a time, and returns the changes without a violation.
-func remedies(ctx context.Context, run runTask, j Job, o Options, violated []string) (found []string) {
+func remedies(j Job, violated []string, run reference) (found []string) {
 	try := func(remedy string, changed Job, kept ...string) {
-		done := o.runFirst(ctx, changed, run)
+		done := run(changed)
 		if !slices.ContainsFunc(kept, func(p string) bool { return done.verdict(p) != history.Holds }) {
 			found = append(found, remedy)
 		}
 	}
 	if s := *j.Scenario; s.Persistence != cluster.PersistAlways {
 		s.Persistence = cluster.PersistAlways
-		changed := j
-		changed.Scenario = &s
-		try("persistence (appendfsync always)", changed, violated...)
+		try("persistence (appendfsync always)", Job{Scenario: &s, Variant: j.Variant, Lock: j.Lock}, violated...)
 	}
 	if j.Variant != "" && j.Variant == j.Scenario.OneNode() {
-		changed := j
-		changed.Variant = "" // as the scenario stands
-		try("a lock on five servers", changed, violated...)
+		try("a lock on five servers", Job{Scenario: j.Scenario, Lock: j.Lock}, violated...)
 	}
 	if s := *j.Scenario; slices.Contains(violated, checker.ProtectedData) && !s.Store.Fenced() {
 		s.Store = scenarios.CheckFence
-		changed := j
-		changed.Scenario, changed.Lock = &s, locks.Fenced
 		// Leases still overlap, but the data are safe.
-		try("a fencing token that the store checks", changed, checker.ProtectedData)
+		try("a fencing token that the store checks", Job{Scenario: &s, Variant: j.Variant, Lock: locks.Fenced},
+			checker.ProtectedData)
 	}
 	return found
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -68,29 +67,37 @@ func (s Slice) ExpandPath(path string) string {
 // turn, skipped ones last, so each is in exactly one slice and each slice has at least one to run. Fewer trials than
 // slices are an error.
 func (o Options) tasks(jobs []Job) ([]task, error) {
-	var all, skipped []task
+	var all []task
+	runnable := 0
 	for row, j := range jobs {
 		planned := o.rowTask(j)
 		planned.row = row
 		for number := range max(o.Trials, 1) {
-			if t := planned.numbered(number); t.Result.Skipped != "" {
-				skipped = append(skipped, t)
-			} else {
-				all = append(all, t)
+			all = append(all, planned.numbered(number))
+			if planned.Result.Skipped == "" {
+				runnable++
 			}
 		}
 	}
-	if len(all) < o.Slice.Count {
+	if runnable < o.Slice.Count {
 		return nil, fmt.Errorf("trials to run: %d, which cannot be split into %d slices: ask for more --trials, or for "+
-			"fewer slices", len(all), o.Slice.Count)
+			"fewer slices", runnable, o.Slice.Count)
+	}
+	if o.Slice.Count == 0 {
+		return all, nil
 	}
 	var mine []task
-	for dealt, t := range append(all, skipped...) {
-		if o.Slice.Count == 0 || dealt%o.Slice.Count == o.Slice.Index-1 {
+	turn, skippedTurn := 0, runnable
+	for _, t := range all {
+		at := &turn
+		if t.Result.Skipped != "" {
+			at = &skippedTurn
+		}
+		if *at%o.Slice.Count == o.Slice.Index-1 {
 			mine = append(mine, t)
 		}
+		*at++
 	}
-	slices.SortFunc(mine, task.compare)
 	return mine, nil
 }
 

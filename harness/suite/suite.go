@@ -48,55 +48,50 @@ func Run(ctx context.Context, jobs []Job, o Options, observe func(Result)) ([]Re
 	return trials, err
 }
 
-// attempted is a task with its result.
-type attempted struct {
-	task   task
-	result Result
-}
-
-// finish adds the comparison with the lock's reference, if the trial proves something, and the command that repeats
-// it.
-func (a *attempted) finish(ctx context.Context, o Options, j Job, run runTask, needsRetry bool) {
-	if !needsRetry {
-		checkMapped(ctx, run, j, o, &a.result)
-		checkReached(ctx, run, j, o, &a.result)
-		measureClass(ctx, run, j, o, &a.result)
+// conclude adds the comparison with the reference of the lock's class, if the trial proves something, and the command
+// that repeats it.
+func (t *Result) conclude(ctx context.Context, o Options, j Job, run runTask, needsRetry bool) {
+	if needsRetry {
+		t.undecideViolations()
 	} else {
-		a.result.undecideViolations()
+		t.compareWithClass(j, o.reference(ctx, run, t.Seed))
 	}
-	if outcome, _ := a.result.Outcome(); outcome != AsExpected && outcome != Skipped {
-		a.result.Repeat = o.repeat(j, a.result.Seed)
+	if outcome, _ := t.Outcome(); outcome != AsExpected && outcome != Skipped {
+		t.Repeat = o.repeat(j, t.Seed)
 	}
 }
 
 // runAll distributes the trials over o.parallel() goroutines. Trials that need a retry run again alone, after all
 // others.
 func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe func(Result)) ([]Result, error) {
-	pending, err := o.tasks(jobs)
+	tasks, err := o.tasks(jobs)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		wg            sync.WaitGroup
-		mu            sync.Mutex
-		done, stalled []attempted
-		lost          bool // the cluster: all further trials would fail, too
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		begun   int                          // tasks
+		results = make([]Result, len(tasks)) // of the latest attempts
+		done    = make([]bool, len(tasks))   // no further attempt
+		stalled []int                        // tasks to run again
+		lost    bool                         // the cluster: all further trials would fail, too
 	)
-	next := func() (t task, more bool) {
+	next := func() (i int, more bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if lost || len(pending) == 0 || ctx.Err() != nil {
-			return t, false
+		if lost || begun == len(tasks) || ctx.Err() != nil {
+			return 0, false
 		}
-		t, pending = pending[0], pending[1:]
-		return t, true
+		begun++
+		return begun - 1, true
 	}
-	end := func(a attempted, needsRetry bool) {
-		a.finish(ctx, o, jobs[a.task.row], run, needsRetry)
+	end := func(i int, needsRetry bool) {
+		results[i].conclude(ctx, o, jobs[tasks[i].row], run, needsRetry)
 		mu.Lock()
 		defer mu.Unlock()
-		done, lost = append(done, a), lost || a.result.clusterLost
-		observe(a.result)
+		done[i], lost = true, lost || results[i].clusterLost
+		observe(results[i])
 	}
 	for range o.parallel() {
 		wg.Go(func() {
@@ -107,23 +102,24 @@ func runAll(ctx context.Context, jobs []Job, o Options, run runTask, observe fun
 					continue
 				}
 				mu.Lock()
-				stalled = append(stalled, a)
+				stalled = append(stalled, i)
 				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	for _, a := range stalled {
+	for _, i := range stalled {
 		retry := true
 		if !lost {
-			a.result, retry = retryAlone(ctx, o, run, a)
+			results[i], retry = retryAlone(ctx, o, run, tasks[i], results[i])
 		}
-		end(a, retry)
+		end(i, retry)
 	}
-	slices.SortFunc(done, func(a, b attempted) int { return a.task.compare(b.task) })
-	trials := make([]Result, len(done))
-	for i, a := range done {
-		trials[i] = a.result
+	var trials []Result
+	for i, t := range results {
+		if done[i] {
+			trials = append(trials, t)
+		}
 	}
 	return trials, nil
 }

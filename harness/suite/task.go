@@ -59,10 +59,6 @@ func (t task) numbered(number int) task {
 	return t
 }
 
-func (t task) compare(other task) int {
-	return cmp.Or(cmp.Compare(t.row, other.row), cmp.Compare(t.Result.Trial, other.Result.Trial))
-}
-
 // run runs a task unless its result is already failed or skipped.
 func (t task) run(ctx context.Context, run runTask) Result {
 	if t.Result.Failure != "" || t.Result.Skipped != "" {
