@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +17,8 @@ func init() {
 		Doc:  "the reference, asking one node after the other instead of all at once",
 		New: func(env locks.Env) (locks.Lock, error) {
 			t := &turns{timeout: env.NodeTimeout, attempts: map[string]*attempt{}}
-			for _, rule := range env.Without {
-				t.unlimited = t.unlimited || rule == string(redlock.NodeTimeout)
-			}
+			t.changed.L = &t.mu
+			t.unlimited = slices.Contains(env.Without, string(redlock.NodeTimeout))
 			env.NodeTimeout *= time.Duration(len(env.Nodes)) // of all of them together
 			return newReference(env, 0, t.decorate)
 		},
@@ -34,16 +34,17 @@ type turns struct {
 	unlimited bool
 
 	mu       sync.Mutex
+	changed  sync.Cond           // an attempt is at its next node
 	attempts map[string]*attempt // by token
 }
 
 // attempt is one attempt to acquire the lock.
 type attempt struct {
-	turn      []chan struct{} // by node, closed at its turn
-	asked     []bool          // by node
-	sent      []bool          // by node: a SET was sent, so there may be a key to delete
-	no        int
-	abandoned bool // released
+	asked     []bool // by node
+	sent      []bool // by node: a SET was sent, so there may be a key to delete
+	next      int    // the node whose turn it is
+	no        int    // refusals
+	abandoned bool   // released
 }
 
 func (t *turns) decorate(servers []*server.Server, nodes []redlock.Node) error {
@@ -53,39 +54,33 @@ func (t *turns) decorate(servers []*server.Server, nodes []redlock.Node) error {
 	return nil
 }
 
-// attempt returns the attempt with a token that has not reached the node yet: without FreshToken several share a token.
-func (t *turns) attempt(token string, node, nodes int) *attempt {
+// begin waits for a node's turn in an attempt, and reports whether the node is sent a SET. It is the attempt with that
+// token that has not reached the node yet: without FreshToken several share a token.
+func (t *turns) begin(token string, node, nodes int) (a *attempt, send bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := t.attempts[token]
+	a = t.attempts[token]
 	if a == nil || a.asked[node] {
-		a = &attempt{turn: make([]chan struct{}, nodes+1), asked: make([]bool, nodes), sent: make([]bool, nodes)}
-		for i := range a.turn {
-			a.turn[i] = make(chan struct{})
-		}
-		close(a.turn[0])
+		a = &attempt{asked: make([]bool, nodes), sent: make([]bool, nodes)}
 		t.attempts[token] = a
 	}
 	a.asked[node] = true
-	return a
-}
-
-// over reports whether the attempt sends to no further node.
-func (t *turns) over(a *attempt) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	nodes := len(a.turn) - 1
-	return a.abandoned || a.no > nodes-(nodes/2+1)
+	for a.next != node {
+		t.changed.Wait()
+	}
+	a.sent[node] = !a.abandoned && a.no <= nodes-(nodes/2+1)
+	return a, a.sent[node]
 }
 
 // end ends a node's turn.
-func (t *turns) end(a *attempt, node int, yes bool) {
+func (t *turns) end(a *attempt, yes bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !yes {
 		a.no++
 	}
-	close(a.turn[node+1])
+	a.next++
+	t.changed.Broadcast()
 }
 
 // turn is a node that waits for its turn.
@@ -97,15 +92,11 @@ type turn struct {
 }
 
 func (n *turn) SetIfAbsent(ctx context.Context, c redlock.Claim) (absent bool, holder string, err error) {
-	a := n.turns.attempt(c.Token, n.Index, n.nodes)
-	<-a.turn[n.Index]
-	defer func() { n.turns.end(a, n.Index, err == nil && (absent || holder == c.Token)) }()
-	if n.turns.over(a) {
+	a, send := n.turns.begin(c.Token, n.Index, n.nodes)
+	defer func() { n.turns.end(a, err == nil && (absent || holder == c.Token)) }()
+	if !send {
 		return false, "", redlock.ErrNotSent
 	}
-	n.turns.mu.Lock()
-	a.sent[n.Index] = true
-	n.turns.mu.Unlock()
 	if !n.turns.unlimited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, n.turns.timeout)
