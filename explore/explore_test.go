@@ -234,7 +234,7 @@ func TestMain(m *testing.M) {
 func pool(t testing.TB) *suite.Pool {
 	t.Helper()
 	children := &suite.Children{}
-	p, err := children.Pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
+	p, err := children.Pool(suite.Options{Cluster: suite.Virtual})
 	if err != nil {
 		t.Fatal(err)
 	}

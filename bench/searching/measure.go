@@ -64,7 +64,7 @@ func Measure(ctx context.Context, say func(format string, args ...any)) ([]figur
 		return nil, err
 	}
 	defer children.Close()
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, VerdictsOnly: true})
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1})
 	if err != nil {
 		return nil, err
 	}

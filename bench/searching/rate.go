@@ -94,7 +94,7 @@ func rateSection(parts []part, seen seen) figures.Section {
 func goThrough(ctx context.Context, children *suite.Children, cores int,
 	kept func(suite.Result)) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores, VerdictsOnly: true,
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: cores,
 		Events: kept != nil})
 	if err != nil {
 		return 0, err
@@ -119,7 +119,7 @@ func goThrough(ctx context.Context, children *suite.Children, cores int,
 // idle runs as many trials without a step.
 func idle(ctx context.Context, children *suite.Children) (time.Duration, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1, VerdictsOnly: true})
+	pool, err := children.Pool(suite.Options{Cluster: suite.Virtual, Parallel: 1})
 	if err != nil {
 		return 0, err
 	}

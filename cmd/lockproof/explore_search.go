@@ -20,7 +20,7 @@ import (
 // explore searches, writes the finds, and reports on them as run does.
 func (p *program) explore(ctx context.Context, x *exploreOptions) error {
 	if x.worker == "" {
-		pool, err := p.pool(suite.Options{Cluster: suite.Virtual, VerdictsOnly: true})
+		pool, err := p.pool(suite.Options{Cluster: suite.Virtual})
 		if err != nil {
 			return failed(err)
 		}

@@ -24,7 +24,7 @@ func (p *program) exploreWorker(ctx context.Context, x *exploreOptions, given fu
 		return err
 	}
 	each := suite.Options{Cluster: o.Cluster, Choice: o.Choice, Lock: o.Lock, Trials: 1, Retries: suite.DefaultRetries,
-		Parallel: 1, VerdictsOnly: true}
+		Parallel: 1}
 	if err := p.preflight(ctx, each); err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (r *run) runExplore(t *testing.T) {
 
 // search runs one search and reports its result.
 func (r *run) search(t *testing.T) {
-	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name, VerdictsOnly: true})
+	pool, err := r.children.Pool(suite.Options{Cluster: suite.Virtual, Lock: r.name})
 	if err != nil {
 		t.Fatalf("locktest.Explore: %v", err)
 	}

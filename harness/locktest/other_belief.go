@@ -55,10 +55,8 @@ func (r *run) compareBeliefs(ctx context.Context, job suite.Job, done suite.Resu
 		if !decided(answer) || o.bugs != (answer == suite.Bug) {
 			continue
 		}
-		again := r.options(done.Seed, "")
-		again.VerdictsOnly = true
 		job.Lock = nameWithBelief(r.name, o.belief)
-		there, err := r.runTrial(ctx, job, again)
+		there, err := r.runTrial(ctx, job, r.options(done.Seed, ""))
 		if err != nil {
 			return err
 		}

@@ -44,9 +44,6 @@ type Options struct {
 	// Events returns each trial's events in its Result, up to 50,000 of them, for callers without a folder. Many trials
 	// would need too much memory.
 	Events bool `json:"-"`
-	// VerdictsOnly drops the details of properties that are not violated: a search runs thousands of trials and reads
-	// only verdicts.
-	VerdictsOnly bool `json:"-"`
 	// Notices receives messages about a slow start of the first trial; nil: they are discarded.
 	Notices io.Writer `json:"-"`
 }

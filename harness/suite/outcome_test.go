@@ -122,18 +122,6 @@ func TestJudgements_TrialDidNotRun_AreEmpty(t *testing.T) {
 	require.Empty(t, Result{Failure: "why", Expect: expect}.Judgements())
 }
 
-func TestDropDetails_KeepsReasonOfUnknownVerdict(t *testing.T) {
-	unknown := checker.Result{Property: checker.MutualExclusion, Measured: map[string]int64{"grants": 1}}
-	unknown.Undecide(checker.Unknown, "c1 sent n1 ZADD")
-	vacuous := checker.Result{Property: checker.Fencing}
-	vacuous.Undecide(checker.Vacuous, "no fencing tokens")
-	trial := Result{Results: []checker.Result{unknown, vacuous}}
-	trial.dropDetails()
-	require.Equal(t, "unknown: c1 sent n1 ZADD", trial.Results[0].Reason)
-	require.Nil(t, trial.Results[0].Measured)
-	require.Empty(t, trial.Results[1].Reason)
-}
-
 // The reference runs in virtual time only. For other rows, the expectation is its verdict.
 func TestReference_VirtualTimeCannotRunRow_UsesExpectation(t *testing.T) {
 	chosen, err := scenarios.Select([]string{"aof-always-rewrite"})

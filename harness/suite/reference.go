@@ -23,7 +23,7 @@ import (
 type reference func(Job) Result
 
 func (o Options) reference(ctx context.Context, run runTask, seed uint64) reference {
-	o = Options{Cluster: Virtual, Seed: seed, TTL: o.TTL, VerdictsOnly: true}
+	o = Options{Cluster: Virtual, Seed: seed, TTL: o.TTL}
 	return func(j Job) Result {
 		j.AllowBetter = true
 		return o.runFirst(ctx, j, run)

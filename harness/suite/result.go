@@ -64,19 +64,6 @@ type Result struct {
 	Simulated time.Duration `json:"simulated"`
 }
 
-// dropDetails keeps of a property that is not violated only the verdict, its cause and why it is unknown.
-func (t *Result) dropDetails() {
-	for i, r := range t.Results {
-		if r.Verdict == history.Violated {
-			continue
-		}
-		t.Results[i] = checker.Result{Property: r.Property, Verdict: r.Verdict, Cause: r.Cause}
-		if r.Cause != checker.Vacuous {
-			t.Results[i].Reason = r.Reason
-		}
-	}
-}
-
 // Name is the name of the trial's row, as Job.Name returns it.
 func (t Result) Name() string { return trial.RowName(t.Scenario, t.Variant) }
 

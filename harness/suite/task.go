@@ -28,9 +28,8 @@ type task struct {
 	// Root is the output folder, and Path the history's file below it.
 	Root string `json:"root"`
 	Path string `json:"path"`
-	// As in Options.
-	Events       bool `json:"events"`
-	VerdictsOnly bool `json:"verdicts_only"`
+	// Events is that of Options.
+	Events bool `json:"events"`
 }
 
 // runTask runs a task in this process or in a child.
@@ -38,7 +37,7 @@ type runTask func(context.Context, task) Result
 
 // rowTask plans the trials of a row. Its Result may already be failed or skipped.
 func (o Options) rowTask(j Job) task {
-	t := task{Root: o.Out, Path: filepath.Join("trials", folderOf(j)), Events: o.Events, VerdictsOnly: o.VerdictsOnly,
+	t := task{Root: o.Out, Path: filepath.Join("trials", folderOf(j)), Events: o.Events,
 		Result: Result{Scenario: j.Scenario.Name, Variant: j.Variant, Cluster: o.Cluster, Seed: o.Seed,
 			AllowBetter: j.AllowBetter}}
 	p, err := o.Plan(j)
@@ -143,9 +142,6 @@ func (r *runner) runTask(ctx context.Context, t task) (result Result) {
 	var eventsErr error
 	if t.Events {
 		result.Events, eventsErr = journal.ShortHistory()
-	}
-	if t.VerdictsOnly {
-		result.dropDetails()
 	}
 	result.History, err = journal.KeepOrRemove(result.Skipped == "" && worthKeeping(result))
 	if err = cmp.Or(endErr, eventsErr, err); err != nil && result.Failure == "" {
