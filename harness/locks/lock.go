@@ -81,6 +81,8 @@ type Options struct {
 	// retries.
 	ContextTimeouts bool `json:"context_timeouts,omitempty"`
 	NoRetries       bool `json:"no_retries,omitempty"`
+	// Belief replaces a Go test's own (locktest.Belief), in virtual time.
+	Belief string `json:"-"`
 	// Without names the redlock rules to switch off.
 	Without []string `json:"without,omitempty"`
 }

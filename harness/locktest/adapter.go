@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func newKind(name string, build New, declared Belief, allowed []string) locks.Ki
 			if lock == nil {
 				return nil, errors.New("the test's function gave neither a lock nor an error")
 			}
-			return &adapter{lock: lock, env: own, declaredBelief: declared, renews: renews}, nil
+			return &adapter{lock: lock, env: own, declaredBelief: cmp.Or(Belief(env.Belief), declared), renews: renews}, nil
 		},
 	}
 }

@@ -91,8 +91,8 @@ func (r *run) runReplay(t *testing.T, path string) {
 	at := *r
 	at.ttl = known.TTL
 	job := suite.Job{Scenario: s, Variant: known.Variant, AllowBetter: true, Lock: r.name}
-	if why, _ := at.skipReason(t, job); why != "" {
-		t.Skip(why)
+	if row := at.row(t, job); row.Skipped != "" {
+		t.Skip(row.Skipped)
 	}
 	at.trial(t, job, known.Seed, false)
 	r.hung = at.hung

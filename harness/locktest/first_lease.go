@@ -14,7 +14,7 @@ import (
 // detectAbilities acquires the lock without faults, and once more with an extension if the first lease has Extend.
 // Child processes started afterwards know the abilities. A last time it acquires the lock for a TTL that is not whole
 // seconds. After an error no scenario can run.
-func (r *run) detectAbilities(ctx context.Context, k locks.Kind, build New) error {
+func (r *run) detectAbilities(ctx context.Context, k locks.Kind) error {
 	found, err := r.preflight(ctx, r.ttl)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (r *run) detectAbilities(ctx context.Context, k locks.Kind, build New) erro
 				"the lease a Context()")
 	}
 	k.Abilities, r.abilities = *found, found
-	register(k, build, r.settings)
+	locks.Register(k)
 	if err = r.restartChildren(found); err == nil && found.Extends {
 		_, err = r.preflight(ctx, r.ttl)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"example.org/lockproof/harness/cluster"
-	"example.org/lockproof/harness/locks"
 	"example.org/lockproof/harness/suite"
 )
 
@@ -29,22 +28,6 @@ var alternatives = []alternative{
 		"with work that goes on until the release (Believes(locktest.UntilReleased)), %d more are bugs: %s"},
 }
 
-// under names the lock under another belief.
-func nameWithBelief(name string, b Belief) string { return name + ", believed " + string(b) }
-
-// register registers the lock, also under each alternative belief.
-func register(k locks.Kind, build New, s settings) {
-	locks.Register(k)
-	if s.belief != "" {
-		return
-	}
-	for _, o := range alternatives {
-		same := k
-		same.Name, same.New = nameWithBelief(k.Name, o.belief), newKind(k.Name, build, o.belief, s.leavesBehind).New
-		locks.Register(same)
-	}
-}
-
 // compareBeliefs runs a row again under the beliefs that may change its answer, and records the changes.
 func (r *run) compareBeliefs(ctx context.Context, job suite.Job, done suite.Result) error {
 	if r.abilities.Belief != FromReturn.description()+defaultSuffix || cluster.RealTime(r.on) {
@@ -55,7 +38,7 @@ func (r *run) compareBeliefs(ctx context.Context, job suite.Job, done suite.Resu
 		if !decided(answer) || o.bugs != (answer == suite.Bug) {
 			continue
 		}
-		job.Lock = nameWithBelief(r.name, o.belief)
+		job.Changes.Belief = string(o.belief)
 		there, err := r.runTrial(ctx, job, r.options(done.Seed, ""))
 		if err != nil {
 			return err

@@ -52,7 +52,7 @@ func Run(t *testing.T, build New, options ...Option) {
 	if role != nil && role.Abilities != nil {
 		k.Abilities = *role.Abilities
 	}
-	register(k, build, s)
+	locks.Register(k)
 	if role != nil {
 		role.serve()
 	}
@@ -66,7 +66,7 @@ func Run(t *testing.T, build New, options ...Option) {
 			t.Errorf("locktest: %v", err)
 		}
 	})
-	if err := r.detectAbilities(t.Context(), k, build); err != nil {
+	if err := r.detectAbilities(t.Context(), k); err != nil {
 		t.Fatalf("locktest: %v", err)
 	}
 	r.runReplays(t)
@@ -157,19 +157,15 @@ func (r *run) runScenarios(t *testing.T) {
 	t.Helper()
 	fit := 0
 	for _, job := range jobs {
-		why, hint := r.skipReason(t, job)
-		if why == "" {
+		row := r.row(t, job)
+		if row.Skipped == "" {
 			fit++
 		}
 		t.Run(job.Scenario.Name, func(t *testing.T) {
 			t.Helper()
-			if why != "" {
-				skipped := suite.Result{
-					Scenario: job.Scenario.Name, Variant: job.Variant, Cluster: r.on, Seed: r.seed, Lock: r.name, Skipped: why,
-					AllowBetter: true, Hint: hint,
-				}
-				r.results.add(job, skipped, "")
-				r.show(t, job, skipped, "", false)
+			if row.Skipped != "" {
+				r.results.add(job, row, "")
+				r.show(t, job, row, "", false)
 				return
 			}
 			if r.trials == 1 {
@@ -195,19 +191,18 @@ func (r *run) runScenarios(t *testing.T) {
 	}
 }
 
-// skipReason returns why a scenario does not run, "" if it runs. hint names the user's remedy.
-func (r *run) skipReason(t *testing.T, job suite.Job) (why, hint string) {
+// row is a row's result before its first trial. It is skipped, with the reason, if the scenario does not run.
+func (r *run) row(t *testing.T, job suite.Job) suite.Result {
 	t.Helper()
-	plan, err := suite.Options{Cluster: r.on, TTL: r.ttl}.Plan(job)
-	if err != nil {
-		t.Fatalf("locktest: %v", err)
+	row := r.options(r.seed, "").Row(job)
+	if row.Failure != "" {
+		t.Fatalf("locktest: %s", row.Failure)
 	}
-	why = plan.Skip()
 	expected := func(p string) bool { return job.Scenario.Expect[p] != "" }
-	if why == "" && len(r.properties) > 0 && !slices.ContainsFunc(r.properties, expected) {
-		why = "it expects nothing of " + strings.Join(r.properties, ", ")
+	if row.Skipped == "" && len(r.properties) > 0 && !slices.ContainsFunc(r.properties, expected) {
+		row.Skipped = "it expects nothing of " + strings.Join(r.properties, ", ")
 	}
-	return why, plan.Hint()
+	return row
 }
 
 // maxHung bounds the hung trials of a test: each takes as long as the progress timeout.

@@ -51,6 +51,9 @@ func (o Options) rowTask(j Job) task {
 	return t
 }
 
+// Row is a row's result before its first trial: skipped or failed, with the reason, if it does not run.
+func (o Options) Row(j Job) Result { return o.rowTask(j).numbered(0).Result }
+
 // numbered is the task of one trial of the row.
 func (t task) numbered(number int) task {
 	t.Result.Trial, t.Result.Seed = number, t.Result.Seed+uint64(number)

@@ -54,6 +54,8 @@ type Changes struct {
 	// ContextTimeouts and NoRetries configure the go-redis clients that a lock makes.
 	ContextTimeouts bool `json:"context_timeouts,omitempty"`
 	NoRetries       bool `json:"no_retries,omitempty"`
+	// Belief replaces how long the clients of a Go test's lock rely on a lease.
+	Belief string `json:"belief,omitempty"`
 	// Waits are injected into goroutines at points of a library's source; nil: the seed draws them.
 	Waits *[]interleave.Wait `json:"waits,omitempty"`
 }
@@ -122,7 +124,8 @@ func (p *Plan) options() locks.Options {
 			o.MaxTTL = max(o.MaxTTL, o.TTL, c.TTL.In(p.TTL))
 		}
 	}
-	o.ContextTimeouts, o.NoRetries = p.Job.Changes.ContextTimeouts, p.Job.Changes.NoRetries
+	changes := p.Job.Changes
+	o.ContextTimeouts, o.NoRetries, o.Belief = changes.ContextTimeouts, changes.NoRetries, changes.Belief
 	if o.NoRetries {
 		o.Resends = 0
 	}
