@@ -102,6 +102,12 @@ func TestBelief_NoneDeclared_IsFromReturn(t *testing.T) {
 		locktest.Expect("slow-acquire", locktest.Violated), locktest.Expect("pause-in-acquire", locktest.Violated))
 }
 
+func TestBelief_NoneDeclared_NamesRowsThatDependOnIt(t *testing.T) {
+	r := victim(t, "undeclared")
+	r.failed(t, "TestVictims/undeclared", "slow-acquire")
+	r.says(t, "(Believes(locktest.FromCall)), 1 of", "(Believes(locktest.UntilReleased)), 1 more")
+}
+
 func TestExpect_BugFixed_Fails(t *testing.T) {
 	r := victim(t, "expected-in-vain")
 	r.failed(t, "TestVictims/expected-in-vain", "healthy-contention")

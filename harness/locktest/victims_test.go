@@ -268,6 +268,7 @@ func TestVictims(t *testing.T) {
 	for name, run := range map[string]func(*testing.T){
 		"from-return": with(majority, safety, locktest.Believes(locktest.FromReturn), locktest.Trials(2), locktest.Seed(7),
 			on("healthy-contention", "slow-acquire", "pause-in-acquire", "late-release")),
+		"undeclared": with(oneServer, safety, on("slow-acquire", "client-pause")),
 		"expected-in-vain": with(majority, safety, on("healthy-contention"),
 			locktest.Expect("healthy-contention", locktest.Violated)),
 		"limit":           with(oneServer, safety, on("flushall")),
