@@ -133,7 +133,7 @@ func (c *Client) connect(kind locks.Kind) error {
 		compare: c.setup.CompareStore}
 	lock, err := kind.New(locks.Env{
 		Nodes:        c.redis[:nodes:nodes],
-		Network:      c.network(addresses),
+		Network:      c.lockNetwork(addresses),
 		Clock:        &lockClock{c.clock, c.late},
 		Rand:         locks.Seeded(c.setup.Seed, uint64(c.setup.Index)), // one seed, the same bytes in each run
 		NoPipelining: c.virtual,

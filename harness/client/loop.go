@@ -13,59 +13,59 @@ import (
 const acquireTTLs = 10
 
 // loop repeats rounds of work until stop closes or the client ends.
-func (c *thread) loop(l Loop, stop <-chan struct{}) error {
+func (t *thread) loop(l Loop, stop <-chan struct{}) error {
 	for {
 		select {
 		case <-stop:
 			return nil
-		case <-c.ctx.Done():
+		case <-t.ctx.Done():
 			return nil
 		default:
 		}
-		pause := c.around(l.Think)
-		granted, err := c.round(l)
+		pause := t.around(l.Think)
+		granted, err := t.round(l)
 		if err != nil {
 			return err
 		}
 		if !granted {
 			// A lock that refuses at once would be called forever in one instant.
-			pause += c.setup.Options.RetryMin
+			pause += t.setup.Options.RetryMin
 		}
-		c.sleep(pause, stop)
+		t.sleep(pause, stop)
 	}
 }
 
 // round acquires a key, reads, holds, checks, writes and releases. It reports whether the lock was granted; a lock
 // that refuses its configuration ends the loop.
-func (c *thread) round(l Loop) (granted bool, err error) {
-	key := l.Keys[c.draw.IntN(len(l.Keys))]
-	hold := c.around(l.Hold)
-	limit := acquireTTLs * c.setup.Options.TTL
+func (t *thread) round(l Loop) (granted bool, err error) {
+	key := l.Keys[t.draw.IntN(len(l.Keys))]
+	hold := t.around(l.Hold)
+	limit := acquireTTLs * t.setup.Options.TTL
 	outcome := history.TypeFail
-	c.within(limit, func(ctx context.Context) { outcome, err = c.acquire(ctx, key) })
+	t.within(limit, func(ctx context.Context) { outcome, err = t.acquire(ctx, key) })
 	if outcome != history.TypeOK {
 		if locks.Reason(err) == history.ReasonRefused {
 			return false, fmt.Errorf("loop: the lock refuses: %w", err)
 		}
 		return false, nil
 	}
-	t := c.latest
-	c.within(limit, func(ctx context.Context) { outcome = c.read(ctx, key, t) })
+	held := t.latest
+	t.within(limit, func(ctx context.Context) { outcome = t.read(ctx, key, held) })
 	// If the validity ends before the work, the client checks its lease then and does not write.
-	c.sleep(min(hold, t.lease.Validity()), nil)
-	if c.ctx.Err() != nil {
+	t.sleep(min(hold, held.lease.Validity()), nil)
+	if t.ctx.Err() != nil {
 		return true, nil
 	}
-	if c.check(t) == history.TypeOK && outcome == history.TypeOK {
-		c.within(limit, func(ctx context.Context) { c.write(ctx, t) })
+	if t.check(held) == history.TypeOK && outcome == history.TypeOK {
+		t.within(limit, func(ctx context.Context) { t.write(ctx, held) })
 	}
-	c.within(limit, func(ctx context.Context) { c.release(ctx, t) })
+	t.within(limit, func(ctx context.Context) { t.release(ctx, held) })
 	return true, nil
 }
 
 // around draws uniformly from half to one and a half of a mean.
-func (c *thread) around(mean time.Duration) time.Duration {
-	return time.Duration(float64(mean) * (0.5 + c.draw.Float64()))
+func (t *thread) around(mean time.Duration) time.Duration {
+	return time.Duration(float64(mean) * (0.5 + t.draw.Float64()))
 }
 
 // sleep waits on the client's own clock, or until stop or the client's end.

@@ -29,8 +29,8 @@ type heldLease struct {
 }
 
 // event is the beginning of an event about the lease; its operation, if any, has no ID yet.
-func (t *heldLease) event(op history.Op) history.Event {
-	return history.Event{Op: op, Lease: t.id, Key: t.key, Token: t.token, Fence: t.fence}
+func (held *heldLease) event(op history.Op) history.Event {
+	return history.Event{Op: op, Lease: held.id, Key: held.key, Token: held.token, Fence: held.fence}
 }
 
 // believesWall reports whether the lock counts its leases on the wall clock.
@@ -38,12 +38,12 @@ func believesWall(o locks.Options) bool {
 	return slices.Contains(o.Without, string(redlock.MonotonicClock))
 }
 
-func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error) {
+func (t *thread) operate(ctx context.Context, cmd Command) (history.Type, error) {
 	if cmd.Do == DoAcquire {
-		outcome, _ := c.acquire(ctx, cmd.Key)
+		outcome, _ := t.acquire(ctx, cmd.Key)
 		return outcome, nil
 	}
-	held := c.leaseOn(cmd.Key)
+	held := t.leaseOn(cmd.Key)
 	if cmd.IfHeld && (held == nil || held.superseded) {
 		return "", nil
 	}
@@ -51,32 +51,32 @@ func (c *thread) operate(ctx context.Context, cmd Command) (history.Type, error)
 		if held == nil && cmd.Key == "" {
 			return "", errors.New("read: which key? There is no lease to take it from")
 		}
-		return c.read(ctx, cmd.Key, held), nil
+		return t.read(ctx, cmd.Key, held), nil
 	}
 	if held == nil {
 		return "", noLease(cmd)
 	}
 	switch cmd.Do {
 	case DoExtend:
-		outcome, _ := c.extend(ctx, held)
+		outcome, _ := t.extend(ctx, held)
 		return outcome, nil
 	case DoRelease:
-		return c.release(ctx, held), nil
+		return t.release(ctx, held), nil
 	case DoCheck:
-		return c.check(held), nil
+		return t.check(held), nil
 	case DoWrite:
-		return c.write(ctx, held), nil
+		return t.write(ctx, held), nil
 	default:
-		return "", c.watch(held)
+		return "", t.watch(held)
 	}
 }
 
 // leaseOn returns the latest lease on a key, or on any key if it is "".
-func (c *thread) leaseOn(key string) *heldLease {
+func (t *thread) leaseOn(key string) *heldLease {
 	if key == "" {
-		return c.latest
+		return t.latest
 	}
-	return c.leases[key]
+	return t.leases[key]
 }
 
 func noLease(cmd Command) error {
@@ -116,25 +116,25 @@ func (c *Client) believe(e history.Event, lease locks.Lease) history.Type {
 
 // acquire records a failure as fail, even if a node may still have the key: the client knows that it holds no lease.
 // It returns the lock's error.
-func (c *thread) acquire(ctx context.Context, key string) (history.Type, error) {
-	if earlier := c.leases[key]; earlier != nil {
+func (t *thread) acquire(ctx context.Context, key string) (history.Type, error) {
+	if earlier := t.leases[key]; earlier != nil {
 		earlier.superseded = true
 	}
-	e := c.begin(history.Event{Op: history.OpAcquire, Key: key})
-	lease, err := c.lock.Acquire(ctx, c.setup.KeyPrefix+key)
+	e := t.begin(history.Event{Op: history.OpAcquire, Key: key})
+	lease, err := t.lock.Acquire(ctx, t.setup.KeyPrefix+key)
 	if err != nil {
-		return c.end(e, history.TypeFail, locks.Reason(err), err), err
+		return t.end(e, history.TypeFail, locks.Reason(err), err), err
 	}
-	t := &heldLease{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
-	c.latest, c.leases[key] = t, t
-	granted := t.event(history.OpAcquire)
+	held := &heldLease{lease: lease, id: e.ID, key: key, token: lease.Token(), fence: lease.Fence()}
+	t.latest, t.leases[key] = held, held
+	granted := held.event(history.OpAcquire)
 	granted.ID = e.ID
-	outcome := c.believe(granted, lease)
+	outcome := t.believe(granted, lease)
 	if l, ok := lease.(locks.Watchable); ok {
-		c.watchLoss(t, l.Context())
+		t.watchLoss(held, l.Context())
 	}
-	if l, ok := c.lock.(locks.Described); ok {
-		c.describing.Do(func() { c.send(Message{Lock: l.Describe()}) })
+	if l, ok := t.lock.(locks.Described); ok {
+		t.describing.Do(func() { t.send(Message{Lock: l.Describe()}) })
 	}
 	return outcome, nil
 }
@@ -148,21 +148,21 @@ func (c *Client) version() string {
 
 // extend records a failure as fail: the client still relies on its earlier validity, unless the error is that the
 // lease is lost. It returns the lock's error.
-func (c *Client) extend(ctx context.Context, t *heldLease) (history.Type, error) {
-	e := c.begin(t.event(history.OpExtend))
-	if err := t.lease.Extend(ctx); err != nil {
+func (c *Client) extend(ctx context.Context, held *heldLease) (history.Type, error) {
+	e := c.begin(held.event(history.OpExtend))
+	if err := held.lease.Extend(ctx); err != nil {
 		return c.end(e, history.TypeFail, locks.Reason(err), err), err
 	}
-	return c.believe(e, t.lease), nil
+	return c.believe(e, held.lease), nil
 }
 
 // release ends the belief when it is called. An error is a fail if the lock reports that the lease was lost, and info
 // otherwise: a node may have deleted the key although its reply was lost.
-func (c *Client) release(ctx context.Context, t *heldLease) history.Type {
-	t.superseded = true
-	t.released.Store(true)
-	e := c.begin(t.event(history.OpRelease))
-	err := t.lease.Release(ctx)
+func (c *Client) release(ctx context.Context, held *heldLease) history.Type {
+	held.superseded = true
+	held.released.Store(true)
+	e := c.begin(held.event(history.OpRelease))
+	err := held.lease.Release(ctx)
 	if err == nil {
 		return c.end(e, history.TypeOK, "", nil)
 	}
@@ -174,100 +174,100 @@ func (c *Client) release(ctx context.Context, t *heldLease) history.Type {
 }
 
 // check checks the lease. After a failed check, the lease's writes fail without a command to the store.
-func (c *Client) check(t *heldLease) history.Type {
-	e := c.begin(t.event(history.OpCheck))
+func (c *Client) check(held *heldLease) history.Type {
+	e := c.begin(held.event(history.OpCheck))
 	reason := ""
 	switch {
-	case t.lost.Load():
+	case held.lost.Load():
 		reason = history.ReasonLost
-	case t.lease.Validity() <= 0:
+	case held.lease.Validity() <= 0:
 		reason = history.ReasonExpired
 	default:
 		return c.end(e, history.TypeOK, "", nil)
 	}
-	t.over = true
+	held.over = true
 	return c.end(e, history.TypeFail, reason, nil)
 }
 
 // read reads within the key's latest lease, if any.
-func (c *Client) read(ctx context.Context, key string, t *heldLease) history.Type {
+func (c *Client) read(ctx context.Context, key string, held *heldLease) history.Type {
 	e := history.Event{Op: history.OpRead, Key: key}
-	if t != nil {
-		e = t.event(history.OpRead)
+	if held != nil {
+		e = held.event(history.OpRead)
 	}
 	if !c.store.readsClaim() {
 		e.Fence = 0 // the read does not send it to the store
 	}
 	e = c.begin(e)
-	value, err := c.store.read(ctx, e.Key, t)
+	value, err := c.store.read(ctx, e.Key, held)
 	if err != nil {
 		_, reason := outcomeOf(err)
 		return c.end(e, history.TypeFail, reason, err)
 	}
-	if t != nil {
-		t.seen = value
+	if held != nil {
+		held.seen = value
 	}
 	e.Value = value
 	return c.end(e, history.TypeOK, "", nil)
 }
 
 // write does not check the lease, like the client in Kleppmann's example.
-func (c *Client) write(ctx context.Context, t *heldLease) history.Type {
-	e := t.event(history.OpWrite)
-	e.Value, e.Base = c.version(), t.seen
+func (c *Client) write(ctx context.Context, held *heldLease) history.Type {
+	e := held.event(history.OpWrite)
+	e.Value, e.Base = c.version(), held.seen
 	e = c.begin(e)
-	if t.over {
+	if held.over {
 		return c.end(e, history.TypeFail, history.ReasonExpired, errors.New("the client saw that its lease was over"))
 	}
-	if err := c.store.write(ctx, t.key, e.Value, e.Base, t.fence); err != nil {
+	if err := c.store.write(ctx, held.key, e.Value, e.Base, held.fence); err != nil {
 		outcome, reason := outcomeOf(err)
 		return c.end(e, outcome, reason, err)
 	}
-	t.seen = e.Value
+	held.seen = e.Value
 	return c.end(e, history.TypeOK, "", nil)
 }
 
 // watch starts the lock's watchdog, whose extensions are recorded as operations, and records the loss of the lease.
-func (c *Client) watch(t *heldLease) error {
-	if t.watched { // since its grant
+func (c *Client) watch(held *heldLease) error {
+	if held.watched { // since its grant
 		return nil
 	}
-	kept := t.lease.Watch(c.ctx, func(ctx context.Context) error {
-		_, err := c.extend(ctx, t)
+	kept := held.lease.Watch(c.ctx, func(ctx context.Context) error {
+		_, err := c.extend(ctx, held)
 		return err
 	})
 	if kept == nil {
 		return fmt.Errorf("watch: the lock %s has no watchdog", c.setup.Lock)
 	}
-	c.watchLoss(t, kept)
+	c.watchLoss(held, kept)
 	return nil
 }
 
 // watchLoss records when the lease's own context ends, nil if it has none.
-func (c *Client) watchLoss(t *heldLease, kept context.Context) {
+func (c *Client) watchLoss(held *heldLease, kept context.Context) {
 	if kept == nil {
 		return
 	}
-	t.watched = true
+	held.watched = true
 	c.running.Go(func() {
 		select {
 		case <-kept.Done():
-			c.recordLoss(t, context.Cause(kept))
+			c.recordLoss(held, context.Cause(kept))
 		case <-c.ctx.Done():
 		}
 	})
 }
 
-func (c *Client) recordLoss(t *heldLease, cause error) {
-	if t.released.Load() {
+func (c *Client) recordLoss(held *heldLease, cause error) {
+	if held.released.Load() {
 		return
 	}
-	t.lost.Store(true)
+	held.lost.Store(true)
 	// A cancelled extension ends before the loss, and so does a client that is closed at the same instant.
-	if c.scheduler.Sleep(c.ctx, scheduler.Key{Class: scheduler.Loss, A: c.setup.Index, B: t.id}, 0) != nil {
+	if c.scheduler.Sleep(c.ctx, scheduler.Key{Class: scheduler.Loss, A: c.setup.Index, B: held.id}, 0) != nil {
 		return
 	}
-	e := t.event("")
+	e := held.event("")
 	e.Type, e.Error = history.TypeLost, c.text(cause)
 	c.record(e)
 }

@@ -32,8 +32,8 @@ type ownClients struct {
 	sent map[string]map[string]sentAt // by key of a LastSent call, and by word that ends in it
 }
 
-// network is a lock's network of the servers at these addresses.
-func (c *Client) network(addresses []string) locks.Network {
+// lockNetwork is a lock's network of the servers at these addresses.
+func (c *Client) lockNetwork(addresses []string) locks.Network {
 	o := &ownClients{client: c, addresses: addresses, sent: map[string]map[string]sentAt{}}
 	if c.virtual && len(addresses) > 0 {
 		o.hosts = overlay.NewClient(c.setup.Name, len(addresses), o.connect)

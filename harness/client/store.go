@@ -52,11 +52,11 @@ func fenceKey(key string) string { return history.FencePrefix + key }
 
 // read returns the current version, "" for the initial one. If reads claim, a read within a lease sends the lease's
 // token; one without a lease is a plain GET.
-func (s *store) read(ctx context.Context, key string, t *heldLease) (string, error) {
-	if s.readsClaim() && t != nil {
-		value, err := fencedRead.Run(ctx, s.client, []string{Register(key), fenceKey(key)}, t.fence).Text()
+func (s *store) read(ctx context.Context, key string, held *heldLease) (string, error) {
+	if s.readsClaim() && held != nil {
+		value, err := fencedRead.Run(ctx, s.client, []string{Register(key), fenceKey(key)}, held.fence).Text()
 		if errors.Is(err, redis.Nil) {
-			return "", fmt.Errorf("%w: it has seen a newer fencing token than %d", errStale, t.fence)
+			return "", fmt.Errorf("%w: it has seen a newer fencing token than %d", errStale, held.fence)
 		}
 		return value, err
 	}

@@ -30,10 +30,10 @@ type childRole struct {
 // roleFlag precedes the role among a child's arguments. init removes it before the test parses its flags.
 const roleFlag = "-lockproof.part="
 
-// role is nil in the process that the user started. out is the real stdout.
+// role is nil in the process that the user started. stdout is the real one.
 var (
-	role *childRole
-	out  = os.Stdout
+	role   *childRole
+	stdout = os.Stdout
 )
 
 // init reserves a child's stdout for its replies before other code can print to it.
@@ -106,9 +106,9 @@ func (p childRole) matches(call childRole) bool { return p.Test == call.Test && 
 func (p childRole) serve() {
 	var err error
 	if p.Worker {
-		err = client.ServeWorker(os.Stdin, out)
+		err = client.ServeWorker(os.Stdin, stdout)
 	} else {
-		err = suite.ServeTrials(os.Stdin, out)
+		err = suite.ServeTrials(os.Stdin, stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
