@@ -85,6 +85,23 @@ func TestTell_Violation_ShowsItsWindow(t *testing.T) {
 	}, texts)
 }
 
+// Two attempts with one token lose their keys apart: the story tells each, and no node twice in one.
+func TestTell_OneTokenExpiresTwice_TwoTurns(t *testing.T) {
+	h := &History{header: history.Header{Clients: []string{"c1"}, Nodes: []string{"n1", "n2"}, TTL: 100 * ms},
+		Events: []history.Event{{Time: 400 * ms, Type: history.TypeEnd}}, leases: []checker.Lease{{Key: "k1"}}}
+	for node, until := range map[string][]int64{"n1": {110, 310}, "n2": {111}} {
+		for _, end := range until {
+			h.tenures = append(h.tenures, checker.Tenure{Key: "k1", Node: node, Owner: "c1", Token: "t",
+				From: (end - 100) * ms, Until: end * ms, Ended: checker.TenureExpired})
+		}
+	}
+	var said []string
+	for _, m := range h.Tell(nil).Marks {
+		said = append(said, m.Text)
+	}
+	require.Equal(t, []string{"c1's key expires on n1 and n2, one after the other", "c1's key expires on n1"}, said)
+}
+
 func TestTell_DrawsParticipantsFirst(t *testing.T) {
 	h := &history.Header{}
 	var leases []checker.Lease
