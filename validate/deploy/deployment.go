@@ -324,7 +324,7 @@ func (d *Deployment) judgeServices() {
 		}
 		pods := 0
 		for _, s := range d.Servers {
-			selected := s.Kind == Kubernetes && s.labels != nil
+			selected := s.Kind == Kubernetes && s.labels != nil && doc.sharesNamespace(s.workload)
 			for key, value := range selector {
 				selected = selected && s.labels[key] == value
 			}

@@ -39,7 +39,7 @@ var mountPoints = []string{"/mnt", "/media"}
 var cleaned = []string{"/tmp", "/var/tmp"}
 
 // memory are the folders of a machine that are always in memory.
-var memory = []string{"/dev/shm", "/run", "/var/run"}
+var memory = []string{"/dev/shm", "/run"}
 
 func onMachine(dir string) loss {
 	below := func(folders []string) bool { return isBelow(dir, folders) }
@@ -64,9 +64,18 @@ func isBelow(dir string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool { _, below := relative(dir, folder); return below })
 }
 
+// resolved is a clean path without /var/run, a link to /run on every machine and in every image (hier(7)).
+func resolved(file string) string {
+	file = path.Clean(file)
+	if rest, linked := strings.CutPrefix(file+"/", "/var/run/"); linked {
+		return path.Join("/run", rest)
+	}
+	return file
+}
+
 // relative returns the part of a path below a folder, "" for the folder itself.
 func relative(file, folder string) (rest string, below bool) {
-	file, folder = path.Clean(file), path.Clean(folder)
+	file, folder = resolved(file), resolved(folder)
 	if file == folder {
 		return "", true
 	}

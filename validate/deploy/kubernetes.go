@@ -43,15 +43,18 @@ func (p pod) place(steps ...any) settings.Place {
 	return p.at(append(slices.Clone(p.path), steps...)...)
 }
 
-// configMap finds a ConfigMap by name, in the pod's namespace or if either namespace is open.
-func (p pod) configMap(name string) (d document, found bool) {
+// configMap finds a ConfigMap by name, in the pod's namespace, or the only one if either namespace is open.
+func (p pod) configMap(name string) (found document, only bool) {
 	for _, d := range p.all {
-		if text(d.root, "kind") == "ConfigMap" && text(d.root, "metadata", "name") == name &&
-			d.sharesNamespace(p.document) {
+		if text(d.root, "kind") != "ConfigMap" || text(d.root, "metadata", "name") != name || !d.sharesNamespace(p.document) {
+			continue
+		}
+		if d.namespace() == p.namespace() {
 			return d, true
 		}
+		found, only = d, found.root == nil
 	}
-	return document{}, false
+	return found, only
 }
 
 // sharesNamespace reports whether two objects may be in one namespace.
@@ -59,17 +62,18 @@ func (d document) sharesNamespace(other document) bool {
 	return d.namespace() == other.namespace() || d.namespace() == "" || other.namespace() == ""
 }
 
-// owned reports whether another of the objects made this one, as a StatefulSet makes its pods.
-func (d document) owned(all []document) bool {
+// owner is the object that made this one, as a StatefulSet makes its pods, "" for none. given: it is among the objects.
+func (d document) owner(all []document) (name string, given bool) {
 	for _, owner := range list(dig(d.root, "metadata", "ownerReferences")) {
+		name = text(owner, "kind") + " " + text(owner, "name")
 		for _, other := range all {
 			if other.root["kind"] == dig(owner, "kind") && dig(other.root, "metadata", "name") == dig(owner, "name") &&
 				other.namespace() == d.namespace() {
-				return true
+				return name, true
 			}
 		}
 	}
-	return false
+	return name, false
 }
 
 // differs reports whether two documents have different versions of one object.
@@ -100,7 +104,7 @@ func (p pod) whole() bool {
 func (whole *Deployment) readKubernetes(all []document) (found []*Server) {
 	for _, d := range all {
 		p, known := podOf(d, all)
-		if !known || d.owned(all) {
+		if _, given := d.owner(all); !known || given {
 			continue
 		}
 		if !p.whole() {
@@ -209,7 +213,7 @@ func (p pod) server(in container, at func(...any) settings.Place, c any) *Server
 	for _, step := range p.path[:len(p.path)-1] {
 		above = asMap(above[step.(string)])
 	}
-	s.labels = asMap(dig(above, "metadata", "labels"))
+	s.labels, s.workload = asMap(dig(above, "metadata", "labels")), p.document
 	s.judgeLabels(p.place(), dig(above, "metadata", "annotations"))
 	in.storage(s)
 	line := s.contained(in)
@@ -315,6 +319,10 @@ func number(value any, otherwise int) int {
 
 func (p pod) updates(s *Server) {
 	spec := p.root["spec"]
+	if owner, _ := p.owner(p.all); owner != "" {
+		s.unknown(Single, p.at("metadata", "ownerReferences"), "what made this "+p.kind+", the "+owner+", which was not given",
+			"start another one beside it, elsewhere or with other settings: give it too")
+	}
 	replicas := fmt.Sprint(cmp.Or(dig(spec, "replicas"), any(1)))
 	s.setCount(replicas)
 	switch p.kind {

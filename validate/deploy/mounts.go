@@ -179,10 +179,8 @@ func (s *Server) addDefaults(name string) {
 	s.unmounted = lostIfRecreated("the data are on no volume")
 	s.mounts = append(s.mounts,
 		mount{own: true, at: s.Place, target: "/dev", loss: lostAlways("the data are in /dev, which is memory and goes " +
-			"with the container")})
-	for _, run := range []string{"/run", "/var/run"} {
-		s.mounts = append(s.mounts, mount{own: true, at: s.Place, target: run, loss: s.unmounted})
-	}
+			"with the container")},
+		mount{own: true, at: s.Place, target: "/run", loss: s.unmounted})
 	if knownImage(name) {
 		s.unmounted = lostIfRecreated("no volume is named for " + imageFolder)
 	}

@@ -156,7 +156,7 @@ func (s *Server) judgeShared(at settings.Place, label, source string, readOnly b
 // judgeSockets judges whether a folder of the machine has a control socket of an engine or of systemd: those are below
 // /run. A read-only mount of a socket allows connections too.
 func (s *Server) judgeSockets(at settings.Place, label, source string) {
-	rest, inRun := relative(strings.TrimPrefix(source, "/var"), "/run")
+	rest, inRun := relative(source, "/run")
 	if source == "/" || source == "/var" || inRun && !inertRun.MatchString(rest) {
 		s.unknown(Alone, at, label+", which reaches "+source, "command an engine or systemd by it, and start, stop and "+
 			"change this container")

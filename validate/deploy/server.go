@@ -50,6 +50,7 @@ type Server struct {
 	program   string          // its path, "" if its image supplies it
 	given     *settings.Redis // from a redis.conf among the inputs
 	labels    map[string]any  // of its pod
+	workload  document        // its pod's
 	overrides []settings.Directive
 	folder    string // its working directory, "" if unknown
 	mounts    []mount
@@ -143,8 +144,8 @@ func (s *Server) judgeData() {
 		f, at := s.unmounted, s.Place
 		if m := s.mountOf(dir); m != nil {
 			f, at = m.loss, m.at
-			if away := isBelow(dir, memory) && !isBelow(m.target, memory); s.inPlace(dir) && (away || isBelow(dir, cleaned)) {
-				f = onMachine(dir) // /var/run, below a mount of /var, leads to memory
+			if s.inPlace(dir) && isBelow(dir, cleaned) {
+				f = onMachine(dir)
 			}
 			if m.readOnly {
 				s.doubt(Data, at, dir+" is read-only, so that nothing can be saved there")

@@ -289,9 +289,12 @@ func (s *Server) folders(u *unit) {
 		}
 	}
 	for _, name := range u.words("Service.RuntimeDirectory") {
-		for _, folder := range []string{"/run/", "/var/run/"} { // a link to /run
-			see("RuntimeDirectory", folder+name, lostAlways("the data are in /run/%s, a RuntimeDirectory, which is removed "+
-				"at each stop", name))
-		}
+		see("RuntimeDirectory", "/run/"+name,
+			lostAlways("the data are in /run/%s, a RuntimeDirectory, which is removed at each stop", name))
+	}
+	if u.yes("Service.RemoveIPC") && u.last("Service.User", "").value+u.last("Service.Group", "").value != "" {
+		see("RemoveIPC", "/dev/shm", loss{lost: []settings.Crash{settings.PowerLoss},
+			doubted: []settings.Crash{settings.Kill, settings.Shutdown},
+			why:     "the data are in /dev/shm, which is memory, and RemoveIPC removes what the user has there at each stop"})
 	}
 }
